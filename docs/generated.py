@@ -310,7 +310,7 @@ def state() -> str:
 
 def formats() -> str:
     """The formats of textures and framebuffers, and the bytes of a texel."""
-    from gpgpu_legacy.plan.formats import FORMATS
+    from gpgpu_legacy.plan.textures import FORMATS
 
     lines = ["| format | channels | bytes per texel |", "| --- | ---: | ---: |"]
     lines += [f"| `{f.name}` | {f.channels} | {f.texel_bytes} |" for f in FORMATS.values()]

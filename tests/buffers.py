@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.numbers import Number
 from gpgpu_legacy.plan.plan import BufferBinding, UniformValue
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
+    R32F,
     Extent,
     Matrix,
     Rect,

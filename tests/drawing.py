@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.isa.ir import Program, Vec4
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.plan.formats import R32F, RGBA32F, Format
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
@@ -30,7 +29,10 @@ from gpgpu_legacy.plan.plan import (
     Texcoords,
 )
 from gpgpu_legacy.plan.textures import (
+    R32F,
+    RGBA32F,
     Extent,
+    Format,
     Matrix,
     Packing,
     Rect,

@@ -8,8 +8,7 @@ import numpy as np
 from drawing import F32, Image, fragment_texcoords
 
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.plan.formats import RGBA32F
-from gpgpu_legacy.plan.textures import Filter, Sampler, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import RGBA32F, Filter, Sampler, TextureKind, Wrap
 
 WIDTH, HEIGHT = 32, 16
 SIZE = (WIDTH, HEIGHT)

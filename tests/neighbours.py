@@ -20,7 +20,6 @@ from strategies import SEED
 from varying import ADDENDS, SUMS, dispatches
 
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.plan.formats import FORMATS, RGBA32F
 from gpgpu_legacy.plan.numbers import Affine, NumberVec4
 from gpgpu_legacy.plan.plan import (
     Binding,
@@ -34,7 +33,7 @@ from gpgpu_legacy.plan.plan import (
     Repeat,
     Texcoords,
 )
-from gpgpu_legacy.plan.textures import Extent, Rect, Sampler, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import FORMATS, RGBA32F, Extent, Rect, Sampler, TextureKind, Wrap
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.prepared import Prepared

@@ -15,7 +15,6 @@ from drawing import texture
 from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA32F
 from gpgpu_legacy.plan.numbers import Affine, Table
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
@@ -38,7 +37,10 @@ from gpgpu_legacy.plan.serialise import (
     plan_as_json,
 )
 from gpgpu_legacy.plan.textures import (
+    FORMATS,
     ONE_PER_TEXEL,
+    R32F,
+    RGBA32F,
     Extent,
     Filter,
     Matrix,

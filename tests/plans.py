@@ -20,7 +20,6 @@ from varying import Setting, varied
 from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.expand import at_iteration
-from gpgpu_legacy.plan.formats import FORMATS, Format, Numeric
 from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
@@ -35,7 +34,7 @@ from gpgpu_legacy.plan.plan import (
     Step,
     Texcoords,
 )
-from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.plan.textures import FORMATS, Format, Numeric, Rect
 
 NAMES = ("P", "Q", "S")
 GIVEN = "G"

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.numbers import NumberVec4, Table
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, ParameterValue, Plan, Repeat, Step
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
+    R32F,
     Extent,
     Matrix,
     Rect,

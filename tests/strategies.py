@@ -20,9 +20,8 @@ from hypothesis import strategies as st
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Opcode, OperandKind
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import AttributeCorners, Texcoords
-from gpgpu_legacy.plan.textures import Filter, Rect, Sampler, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import RGBA32F, Filter, Rect, Sampler, TextureKind, Wrap
 from gpgpu_legacy.runtime.machine import Tuning
 
 UNITS = 3

@@ -23,9 +23,16 @@ from gpgpu_legacy.pipeline.inputs import as_numbers
 from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR
 from gpgpu_legacy.pipeline.samplers import as_sampler
 from gpgpu_legacy.pipeline.values import Values, indexed
-from gpgpu_legacy.plan.formats import LARGEST_TEXTURE, RGBA32F
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Binding, Blend, FragmentPass, Plan
-from gpgpu_legacy.plan.textures import Extent, Rect, Texture, TextureKind, constant_rect
+from gpgpu_legacy.plan.textures import (
+    LARGEST_TEXTURE,
+    RGBA32F,
+    Extent,
+    Rect,
+    Texture,
+    TextureKind,
+    constant_rect,
+)
 
 Textures = Mapping[int, Sequence[Any]]
 

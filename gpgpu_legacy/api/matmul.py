@@ -17,8 +17,8 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.tuned import choose, state
 from gpgpu_legacy.pipeline.inputs import as_numbers, as_operands
-from gpgpu_legacy.plan.formats import Numeric
 from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.textures import Numeric
 from gpgpu_legacy.predict.auto import executors_for
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine

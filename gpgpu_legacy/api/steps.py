@@ -21,9 +21,8 @@ from gpgpu_legacy.isa.execute import ALL, execute_instruction, vector
 from gpgpu_legacy.isa.ir import Instruction, Program
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
-from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import FragmentPass
-from gpgpu_legacy.plan.textures import Filter, Texture, TextureKind, constant_rect
+from gpgpu_legacy.plan.textures import RGBA32F, Filter, Texture, TextureKind, constant_rect
 from gpgpu_legacy.runtime.host import Textures
 from gpgpu_legacy.serial import Record, Spelled
 

@@ -23,7 +23,7 @@ Side = tuple[int, int]
 """Width and height of a block or tile, in texels or fragments."""
 
 LONGEST_SIDE = 8192
-"""The longest side of a block or tile: that of the largest texture (plan/formats.py)."""
+"""The longest side of a block or tile: that of the largest texture (plan/textures.py)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,7 @@ import numpy as np
 
 from gpgpu_legacy.figures.options import AnimationOptions, FigureOptions, TexelsShown
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.plan.formats import Format, Numeric
-from gpgpu_legacy.plan.textures import Extent, Rect, Texture
+from gpgpu_legacy.plan.textures import Extent, Format, Numeric, Rect, Texture
 from gpgpu_legacy.present.colours import ColourScale, scale_for
 from gpgpu_legacy.runtime.observed import PassPlace
 

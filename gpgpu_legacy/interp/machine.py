@@ -38,11 +38,10 @@ from gpgpu_legacy.isa.ir import (
 )
 from gpgpu_legacy.isa.opcodes import Form, Opcode
 from gpgpu_legacy.isa.state import state_vector
-from gpgpu_legacy.plan.formats import Numeric
 from gpgpu_legacy.plan.interpolation import AttributePlane, triangle_planes
 from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Blend, Corners, FragmentPass, state_values
-from gpgpu_legacy.plan.textures import Rect, Sampler, constant_rect
+from gpgpu_legacy.plan.textures import Numeric, Rect, Sampler, constant_rect
 
 # Fog ----------------------------------------------------------------------------------------------
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.plan.formats import Format, Numeric
-from gpgpu_legacy.plan.textures import Packing, Rect, Region, Texture
+from gpgpu_legacy.plan.textures import Format, Numeric, Packing, Rect, Region, Texture
 
 Stored = NDArray[np.float32] | NDArray[np.float16] | NDArray[np.uint8]
 Slices = tuple[slice, slice]

@@ -6,7 +6,7 @@ uses its coordinate as it is: one computed by an instruction is in the format, a
 straight from an attribute is in float32, as interpolated. NV30 worked that way
 (GL_NV_fragment_program, section 3.11.4.2: f[TEX0] to f[TEX7] are read in fp32), and so did register
 combiners, which follow the texture units; otherwise no fixed-point chip could have addressed a
-texture larger than 2 texels. The formats of textures and framebuffers are in plan/formats.py.
+texture larger than 2 texels. The formats of textures and framebuffers are in plan/textures.py.
 """
 
 from __future__ import annotations

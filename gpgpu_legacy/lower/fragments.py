@@ -72,10 +72,9 @@ from gpgpu_legacy.lower.sampling import (
 )
 from gpgpu_legacy.lower.values import given_corners, iterations_of
 from gpgpu_legacy.plan.expand import corners_at
-from gpgpu_legacy.plan.formats import RGBA32F, Format
 from gpgpu_legacy.plan.interpolation import is_planar
 from gpgpu_legacy.plan.plan import Blend, Corners, FragmentPass, Plan
-from gpgpu_legacy.plan.textures import Extent, Sampler, TextureKind
+from gpgpu_legacy.plan.textures import RGBA32F, Extent, Format, Sampler, TextureKind
 
 
 @frozen

@@ -72,7 +72,7 @@ from gpgpu_legacy.lower.ir_types import (
     type_of,
     union,
 )
-from gpgpu_legacy.plan.formats import RGBA32F, Format, Numeric
+from gpgpu_legacy.plan.textures import RGBA32F, Format, Numeric
 
 LookUp = Callable[[Instruction, Sequence[Expression], Components], Expression]
 """From a texture instruction, its coordinates s, t, r and bias, and the wanted components, to the

@@ -33,8 +33,7 @@ from gpgpu_legacy.lower.ir import (
 )
 from gpgpu_legacy.lower.ir_types import FLOAT, INT, Kind, Operator, type_of
 from gpgpu_legacy.lower.lowering import as_decoded
-from gpgpu_legacy.plan.formats import Format
-from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import Extent, Filter, Format, Sampler, TextureKind, Wrap
 
 
 @frozen

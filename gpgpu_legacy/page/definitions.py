@@ -6,9 +6,9 @@ from functools import cache
 
 from gpgpu_legacy.interp.sampler import MISSING
 from gpgpu_legacy.lower.emit.javascript import fog_functions, opcode_functions
-from gpgpu_legacy.plan.formats import FORMATS
 from gpgpu_legacy.plan.interpolation import PLANAR_TOLERANCE
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS
+from gpgpu_legacy.plan.textures import FORMATS
 from gpgpu_legacy.serial import json_text
 
 DEFINITIONS = "player/definitions.js"

@@ -15,7 +15,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.page.families import FAMILIES, family_of
 from gpgpu_legacy.page.scenes import INTERPRETER
 from gpgpu_legacy.page.section import embedded_json
-from gpgpu_legacy.plan.formats import R32F, UNORM8
+from gpgpu_legacy.plan.textures import R32F, UNORM8
 from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, DEMONSTRATION_B
 
 PRODUCTS = "sections/products.js"

@@ -14,9 +14,8 @@ from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.storage import Sample
-from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.plan.textures import Matrix
+from gpgpu_legacy.plan.textures import Format, Matrix, Numeric
 
 
 def as_operands(plan: Plan, inputs: Mapping[str, ArrayLike]) -> dict[str, F32]:

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from gpgpu_legacy.arguments import described
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.formats import R32F, RGBA32F, Format
-from gpgpu_legacy.plan.textures import ONE_PER_TEXEL, Packing, quadrants
+from gpgpu_legacy.plan.textures import ONE_PER_TEXEL, R32F, RGBA32F, Format, Packing, quadrants
 
 CHANNELS = 4
 

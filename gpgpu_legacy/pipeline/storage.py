@@ -15,9 +15,10 @@ from gpgpu_legacy.arguments import (
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.packings import Packed, packed
 from gpgpu_legacy.pipeline.values import Values
-from gpgpu_legacy.plan.formats import FORMATS, Format
 from gpgpu_legacy.plan.textures import (
+    FORMATS,
     Extent,
+    Format,
     Matrix,
     Packing,
     Rect,
@@ -76,9 +77,9 @@ class StorageBuilder:
     ) -> Texture:
         """A texture of that many texels; passes draw to it and look it up.
 
-        format: one of plan/formats.py. kind: as programs look it up: RECT, 2D, 1D, 3D, CUBE; BUFFER
-        for kernels. initial: every texel's value at the start, a number or four; without it, a pass
-        must write the texture before it is read.
+        format: one of FORMATS in plan/textures.py. kind: as programs look it up: RECT, 2D, 1D, 3D,
+        CUBE; BUFFER for kernels. initial: every texel's value at the start, a number or four;
+        without it, a pass must write the texture before it is read.
         """
         size = (as_positive("width", width), as_positive("height", height))
         value = None if initial is None else Values(None).vector("initial", initial)

@@ -32,7 +32,6 @@ from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.languages.registry import language_of, source_of
-from gpgpu_legacy.plan.formats import FORMATS, Format
 from gpgpu_legacy.plan.limits import (
     MOST_FILE_BYTES,
     MOST_KERNEL_TEXT,
@@ -42,7 +41,7 @@ from gpgpu_legacy.plan.limits import (
 from gpgpu_legacy.plan.numbers import Affine, Exact, Finite, Integer, Number, NumberVec4, Table
 from gpgpu_legacy.plan.pass_names import passes_of
 from gpgpu_legacy.plan.plan import ComputePass, Corners, FragmentPass, Pass, Plan, Step
-from gpgpu_legacy.plan.textures import DEFAULT_SAMPLER, MovingRect, Rect, Texture
+from gpgpu_legacy.plan.textures import DEFAULT_SAMPLER, FORMATS, Format, MovingRect, Rect, Texture
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.serial import (
     Index,

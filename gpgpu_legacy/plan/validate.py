@@ -17,7 +17,6 @@ from gpgpu_legacy.plan.expand import (
     values_of,
     varies,
 )
-from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.numbers import Integer, Number, Table
 from gpgpu_legacy.plan.plan import (
     Binding,
@@ -31,6 +30,7 @@ from gpgpu_legacy.plan.plan import (
     Repeat,
 )
 from gpgpu_legacy.plan.textures import (
+    R32F,
     Matrix,
     MovingRect,
     Rect,

@@ -21,7 +21,6 @@ import numpy as np
 
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, OperandKind
-from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA32F, Format
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
@@ -36,7 +35,11 @@ from gpgpu_legacy.plan.plan import (
     Texcoords,
 )
 from gpgpu_legacy.plan.textures import (
+    FORMATS,
+    R32F,
+    RGBA32F,
     Extent,
+    Format,
     Matrix,
     Packing,
     Rect,

@@ -13,7 +13,6 @@ import numpy as np
 from gpgpu_legacy.interp.numeric import Stored, decode, encode, pack, stored_dtype, unpack
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.memory import SURELY_THERE
-from gpgpu_legacy.plan.formats import R32F, Format
 from gpgpu_legacy.plan.plan import (
     Blend,
     ClearPass,
@@ -25,7 +24,16 @@ from gpgpu_legacy.plan.plan import (
     read_by,
     written_by,
 )
-from gpgpu_legacy.plan.textures import ONE_PER_TEXEL, Extent, Matrix, Rect, Region, Transfer
+from gpgpu_legacy.plan.textures import (
+    ONE_PER_TEXEL,
+    R32F,
+    Extent,
+    Format,
+    Matrix,
+    Rect,
+    Region,
+    Transfer,
+)
 from gpgpu_legacy.runtime.prepared import F32
 
 _FLOAT_BYTES, _FLOAT_BITS = 4, 32

@@ -30,8 +30,8 @@ from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.formats import UNORM8
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass
+from gpgpu_legacy.plan.textures import UNORM8
 from gpgpu_legacy.present.colours import Colour
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.present.pictures import animation_of

@@ -21,8 +21,8 @@ from gpgpu_legacy.chips.profile import Limits, Profile, find_profile
 from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Side, Verdict, excess
 from gpgpu_legacy.count.resources import Resource
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 from gpgpu_legacy.plan.plan import FragmentPass
+from gpgpu_legacy.plan.textures import LARGEST_TEXTURE
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result
 from gpgpu_legacy.serial import Record
 

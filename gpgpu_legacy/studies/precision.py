@@ -48,8 +48,8 @@ from gpgpu_legacy.isa.arithmetic import ARITHMETICS, F32, FP32, Arithmetic, find
 from gpgpu_legacy.isa.ir import Temporary
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.formats import LARGEST_TEXTURE, Format, Numeric
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan
+from gpgpu_legacy.plan.textures import LARGEST_TEXTURE, Format, Numeric
 from gpgpu_legacy.present.grid import Entry, Grid, Result
 from gpgpu_legacy.present.plot import (
     COLOURS,

@@ -36,10 +36,9 @@ from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.page.scenes import INTERPRETER, scene_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.formats import FORMATS, RGBA32F
 from gpgpu_legacy.plan.plan import AttributeCorners, Blend, FragmentPass, Plan, written_by
 from gpgpu_legacy.plan.serialise import plan_as_json, plan_from_json
-from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.plan.textures import FORMATS, RGBA32F, Rect
 from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")

@@ -25,7 +25,7 @@ from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, OperandKind
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.plan.formats import RGBA32F
+from gpgpu_legacy.plan.textures import RGBA32F
 from gpgpu_legacy.runtime.executor import Executor
 
 pytestmark = pytest.mark.gl

@@ -17,9 +17,19 @@ from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program, Vec4
 from gpgpu_legacy.isa.state import canonical_state
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.plan.formats import FORMATS, RGBA8, RGBA32F, Format, Numeric
 from gpgpu_legacy.plan.plan import AttributeCorners, Corners, Texcoords
-from gpgpu_legacy.plan.textures import Filter, Rect, Sampler, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import (
+    FORMATS,
+    RGBA8,
+    RGBA32F,
+    Filter,
+    Format,
+    Numeric,
+    Rect,
+    Sampler,
+    TextureKind,
+    Wrap,
+)
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
 

@@ -37,9 +37,8 @@ from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
-from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import AttributeCorners
-from gpgpu_legacy.plan.textures import Filter, Rect, Sampler
+from gpgpu_legacy.plan.textures import RGBA32F, Filter, Rect, Sampler
 from gpgpu_legacy.runtime.executor import Executor
 
 pytestmark = pytest.mark.gl

@@ -25,9 +25,8 @@ from drawing import (
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA32F, UNORM8
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan
-from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.plan.textures import FORMATS, R32F, RGBA32F, UNORM8, Rect
 from gpgpu_legacy.runtime.exactness import INSTRUCTIONS, inexact_among, instructions_of
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import find_executor

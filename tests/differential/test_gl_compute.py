@@ -22,11 +22,12 @@ from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors
 from gpgpu_legacy.plan.expand import expand
-from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, Pass, Plan, Repeat, Step
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
+    R32F,
+    RGBA32F,
     Extent,
     Matrix,
     Rect,

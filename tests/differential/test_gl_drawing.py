@@ -46,7 +46,6 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, Arithmetic
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
-from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA8, RGBA16F, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
     Blend,
@@ -58,7 +57,19 @@ from gpgpu_legacy.plan.plan import (
     StateValue,
     Texcoords,
 )
-from gpgpu_legacy.plan.textures import Filter, Rect, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import (
+    FORMATS,
+    R32F,
+    RGBA8,
+    RGBA16F,
+    RGBA32F,
+    UNORM8,
+    Filter,
+    Format,
+    Rect,
+    TextureKind,
+    Wrap,
+)
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl.recorder import Recorder
 from gpgpu_legacy.runtime.registry import find_executor

@@ -22,7 +22,6 @@ from products import random_operands, whole_operands
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
 from gpgpu_legacy.isa.ir import Program, Vec4
-from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.plan import (
     Blend,
     ComputePass,
@@ -30,7 +29,7 @@ from gpgpu_legacy.plan.plan import (
     Pass,
     Plan,
 )
-from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.plan.textures import R32F, RGBA32F, Rect
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl import compatibility, core, egl
 from gpgpu_legacy.runtime.gl.prepared import GlPrepared

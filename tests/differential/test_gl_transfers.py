@@ -13,11 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpgpu_legacy.interp.numeric import decode, encode, pack, unpack
-from gpgpu_legacy.plan.formats import R16F, R32F, RGBA8, RGBA32F, Format
 from gpgpu_legacy.plan.plan import ClearPass, Plan
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
+    R16F,
+    R32F,
+    RGBA8,
+    RGBA32F,
     Extent,
+    Format,
     Matrix,
     Packing,
     Rect,

@@ -12,7 +12,6 @@ from drawing import EXACT, assert_same_bits, fragment_texcoords, program, show, 
 from sorting import in_order, shuffled, sort_plan
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
     Binding,
@@ -22,7 +21,7 @@ from gpgpu_legacy.plan.plan import (
     ParameterValue,
     Repeat,
 )
-from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.plan.textures import R32F, RGBA32F, Rect
 from gpgpu_legacy.runtime import native
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import find_executor

@@ -19,10 +19,10 @@ from gpgpu_legacy.kernel.accesses import numbered
 from gpgpu_legacy.kernel.ir import Element
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.lower.kernels.bounds import unproven
-from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import BufferBinding, ComputePass, Plan, UniformValue, constant_groups
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
+    R32F,
     Extent,
     Matrix,
     Rect,

@@ -20,7 +20,6 @@ from drawing import (
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.isa.opcodes import OperandList as Operands
-from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import (
     Binding,
     Blend,
@@ -32,7 +31,7 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     Repeat,
 )
-from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.plan.textures import RGBA32F, Rect
 from gpgpu_legacy.runtime.registry import find_executor
 
 SIZE = (5, 4)

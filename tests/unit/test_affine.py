@@ -27,10 +27,9 @@ from gpgpu_legacy.lower.analysis.affine import (
     nearest_texels,
 )
 from gpgpu_legacy.plan.expand import at_iteration
-from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, ParameterValue, Texcoords
-from gpgpu_legacy.plan.textures import Rect, constant_rect
+from gpgpu_legacy.plan.textures import RGBA32F, Rect, constant_rect
 
 RECT = Rect(0, 0, 4, 3)
 NAN, INF = float("nan"), float("inf")

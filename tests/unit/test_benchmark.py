@@ -25,11 +25,11 @@ from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.measure.work import beginning, least_size, size_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.expand import expand
-from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.numbers import Table
 from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Plan, Repeat
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
+    R32F,
     Extent,
     Matrix,
     MovingRect,

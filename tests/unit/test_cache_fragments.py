@@ -26,7 +26,6 @@ from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.formats import R16F, R32F, RGBA32F
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
     Binding,
@@ -37,7 +36,18 @@ from gpgpu_legacy.plan.plan import (
     Step,
     Texcoords,
 )
-from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, Texture, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import (
+    R16F,
+    R32F,
+    RGBA32F,
+    Extent,
+    Filter,
+    Rect,
+    Sampler,
+    Texture,
+    TextureKind,
+    Wrap,
+)
 
 LAYOUTS = ("linear", "4x4", "3x5", "morton", "6d")
 RASTERS = ("scan", "tiled:8x8", "tiled:4x2", "morton", "hilbert")

@@ -10,9 +10,8 @@ from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Verdict
 from gpgpu_legacy.count.traffic import count_plan
-from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import Binding, ClearPass, CopyPass, FragmentPass, Plan, Repeat
-from gpgpu_legacy.plan.textures import Filter, Rect, Sampler
+from gpgpu_legacy.plan.textures import R32F, Filter, Rect, Sampler
 from gpgpu_legacy.serial import from_json, json_text
 
 RADEON = find_profile("radeon-9700")  # 64 ALU instructions, 2048×2048 texels, no float blending

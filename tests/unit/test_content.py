@@ -24,7 +24,6 @@ from gpgpu_legacy.lower.fused.content import (
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, OwnLookup
 from gpgpu_legacy.lower.values import is_flat, parameter_values, plane_values
 from gpgpu_legacy.plan.expand import at_iteration, without_tables
-from gpgpu_legacy.plan.formats import R32F, RGBA16F, RGBA32F, Format
 from gpgpu_legacy.plan.interpolation import plane
 from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4, Table, constant_vector
 from gpgpu_legacy.plan.plan import (
@@ -40,7 +39,18 @@ from gpgpu_legacy.plan.plan import (
     Texcoords,
     state_values,
 )
-from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, Texture, constant_rect
+from gpgpu_legacy.plan.textures import (
+    R32F,
+    RGBA16F,
+    RGBA32F,
+    Extent,
+    Filter,
+    Format,
+    Rect,
+    Sampler,
+    Texture,
+    constant_rect,
+)
 
 SIZE = 6, 4
 READ = "TEX R0, fragment.texcoord[0], texture[0], RECT;"

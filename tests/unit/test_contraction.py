@@ -8,9 +8,8 @@ from drawing import program, texture
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.fused.body import blended_products
 from gpgpu_legacy.lower.fused.content import group_content
-from gpgpu_legacy.plan.formats import R32F, RGBA16F, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import Blend, CopyPass, FragmentPass, Plan, Repeat
-from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.plan.textures import R32F, RGBA16F, RGBA32F, UNORM8, Format, Rect
 
 RECT = Rect(0, 0, 4, 4)
 MUL = "MUL result.color, R0, program.local[0];"

@@ -22,10 +22,18 @@ from gpgpu_legacy.count.traffic import (
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
 from gpgpu_legacy.isa.opcodes import OperandList as OperandShape
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.plan.formats import R32F, RGBA32F, UNORM8
 from gpgpu_legacy.plan.numbers import Affine, Table
 from gpgpu_legacy.plan.plan import Binding, Blend, ClearPass, CopyPass, FragmentPass, Plan, Repeat
-from gpgpu_legacy.plan.textures import Extent, MovingRect, Rect, Texture, TextureKind
+from gpgpu_legacy.plan.textures import (
+    R32F,
+    RGBA32F,
+    UNORM8,
+    Extent,
+    MovingRect,
+    Rect,
+    Texture,
+    TextureKind,
+)
 
 # Instructions ------------------------------------------------------------------------------------
 

@@ -27,10 +27,18 @@ from gpgpu_legacy.isa.ir import Dst, Instruction, Program, ResultKind, ResultReg
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.analysis.folding import MOST_VARYINGS, Decisions, Folded, decide, undecided
-from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
-from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, Texture, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import (
+    RGBA32F,
+    Extent,
+    Filter,
+    Rect,
+    Sampler,
+    Texture,
+    TextureKind,
+    Wrap,
+)
 
 RECT = Rect(0, 0, 4, 3)
 

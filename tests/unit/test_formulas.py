@@ -18,10 +18,9 @@ from gpgpu_legacy.count.closed_form import fit, fit_grid, formula_text, value_at
 from gpgpu_legacy.count.formulas import ClosedForm, formulas
 from gpgpu_legacy.count.traffic import ADDITIVE
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.numbers import Table
 from gpgpu_legacy.plan.plan import Binding, ClearPass, FragmentPass, Plan, Repeat
-from gpgpu_legacy.plan.textures import MovingRect, Rect
+from gpgpu_legacy.plan.textures import R32F, MovingRect, Rect
 
 # The solver --------------------------------------------------------------------------------------
 

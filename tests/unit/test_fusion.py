@@ -13,7 +13,6 @@ from gpgpu_legacy.lower.analysis.fusion import (
     fused_steps,
 )
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, OwnLookup
-from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
     Binding,
@@ -28,7 +27,16 @@ from gpgpu_legacy.plan.plan import (
     Step,
     Texcoords,
 )
-from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, Texture, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import (
+    R32F,
+    Extent,
+    Filter,
+    Rect,
+    Sampler,
+    Texture,
+    TextureKind,
+    Wrap,
+)
 
 WIDTH, HEIGHT = 6, 4
 WHOLE = Rect(0, 0, WIDTH, HEIGHT)

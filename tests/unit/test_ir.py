@@ -55,9 +55,8 @@ from gpgpu_legacy.lower.lowering import (
     attribute_variable,
     temporary_variable,
 )
-from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import FragmentPass
-from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, Wrap
+from gpgpu_legacy.plan.textures import RGBA32F, Extent, Filter, Rect, Sampler, Wrap
 
 
 def lowered(key: ShaderKey) -> list[Statement]:

@@ -31,7 +31,6 @@ from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.analysis.register_tile import MOST_VECTORS
 from gpgpu_legacy.lower.emit.llvm_fused import Code, VectorUnit, emit_fused_passes
 from gpgpu_legacy.lower.fused.content import ROOM, UnsupportedError, native_content
-from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA16F, RGBA32F, Format
 from gpgpu_legacy.plan.numbers import Affine, constant_vector
 from gpgpu_legacy.plan.plan import (
     Binding,
@@ -42,7 +41,16 @@ from gpgpu_legacy.plan.plan import (
     Step,
     Texcoords,
 )
-from gpgpu_legacy.plan.textures import Extent, Rect, Texture
+from gpgpu_legacy.plan.textures import (
+    FORMATS,
+    R32F,
+    RGBA16F,
+    RGBA32F,
+    Extent,
+    Format,
+    Rect,
+    Texture,
+)
 from gpgpu_legacy.runtime import native
 from gpgpu_legacy.runtime.native import FusedRun, Staging, native_code, roomy
 from gpgpu_legacy.runtime.registry import find_executor

@@ -27,9 +27,8 @@ from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP16, FP32, FX12, RC9, Arit
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, OperandKind
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.plan.formats import R32F, RGBA8, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import AttributeCorners, Binding, Blend, FragmentPass, Texcoords
-from gpgpu_legacy.plan.textures import Rect, Sampler
+from gpgpu_legacy.plan.textures import R32F, RGBA8, RGBA32F, UNORM8, Format, Rect, Sampler
 from gpgpu_legacy.runtime.machine import Machine
 
 NAN, INF = float("nan"), float("inf")

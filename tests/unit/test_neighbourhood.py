@@ -20,7 +20,6 @@ from gpgpu_legacy.lower.analysis.neighbourhood import (
     neighbourhood,
 )
 from gpgpu_legacy.lower.lookups import AffineLookup, NeighbourLookup, OwnLookup
-from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
     Binding,
@@ -34,7 +33,16 @@ from gpgpu_legacy.plan.plan import (
     Repeat,
     Texcoords,
 )
-from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, Texture, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import (
+    R32F,
+    Extent,
+    Filter,
+    Rect,
+    Sampler,
+    Texture,
+    TextureKind,
+    Wrap,
+)
 
 COPY = CopyPass("P", WHOLE, "Q", WHOLE)
 REPEATS = Sampler(wrap_s=Wrap.REPEAT, wrap_t=Wrap.REPEAT)

@@ -27,7 +27,6 @@ from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.expand import execution_order, expand, passes
-from gpgpu_legacy.plan.formats import R32F, RGBA16F, RGBA32F, UNORM8
 from gpgpu_legacy.plan.numbers import Affine, Integer, Number, Table
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
@@ -47,6 +46,10 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
+    R32F,
+    RGBA16F,
+    RGBA32F,
+    UNORM8,
     Extent,
     Matrix,
     MovingRect,

@@ -11,10 +11,9 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.api.count import Count, count
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.numbers import Table
 from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Repeat
-from gpgpu_legacy.plan.textures import MovingRect, Rect
+from gpgpu_legacy.plan.textures import R32F, MovingRect, Rect
 from gpgpu_legacy.present.grid import Formula, as_markdown
 from gpgpu_legacy.serial import from_json, json_text
 

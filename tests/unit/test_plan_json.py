@@ -21,7 +21,6 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
-from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     ComputePass,
@@ -37,6 +36,7 @@ from gpgpu_legacy.plan.serialise import (
     plan_schema,
     read_plan,
 )
+from gpgpu_legacy.plan.textures import R32F
 from gpgpu_legacy.serial import json_fitted_text
 
 if TYPE_CHECKING:

@@ -15,14 +15,13 @@ from plan_files import WHOLE, everything, mutants
 
 from gpgpu_legacy.errors import AssemblyError, InputError
 from gpgpu_legacy.plan.expand import expand
-from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import ClearPass, Plan
 from gpgpu_legacy.plan.serialise import (
     plan_as_json,
     plan_from_json,
     read_plan,
 )
-from gpgpu_legacy.plan.textures import Extent, Texture, TextureKind
+from gpgpu_legacy.plan.textures import RGBA32F, Extent, Texture, TextureKind
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime.registry import find_executor
 

@@ -17,10 +17,9 @@ from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.numbers import Affine, Table
 from gpgpu_legacy.plan.plan import Binding, CopyPass, FragmentPass, Repeat
-from gpgpu_legacy.plan.textures import MovingRect, Rect
+from gpgpu_legacy.plan.textures import R32F, RGBA32F, MovingRect, Rect
 from gpgpu_legacy.predict.model import CacheModel, predict, predict_passes, predict_plan
 from gpgpu_legacy.predict.parts import parts_of
 from gpgpu_legacy.predict.prediction import TimeStage

@@ -21,10 +21,10 @@ from gpgpu_legacy.errors import (
     NoRoomError,
 )
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.numbers import Affine, NumberVec4, Table
 from gpgpu_legacy.plan.plan import ClearPass, FragmentPass, ParameterValue, Plan, Repeat
 from gpgpu_legacy.plan.textures import (
+    RGBA32F,
     Extent,
     Matrix,
     Packing,

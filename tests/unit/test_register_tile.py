@@ -13,9 +13,8 @@ from gpgpu_legacy.lower.analysis.register_tile import instruction_count, registe
 from gpgpu_legacy.lower.fused.body import fused_body
 from gpgpu_legacy.lower.fused.content import native_content
 from gpgpu_legacy.lower.ir import Statement
-from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
-from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.plan.textures import RGBA32F, Rect
 
 SIDE = 8
 X = (1.0, 0.0, 0.0, 0.0)

@@ -16,9 +16,8 @@ from gpgpu_legacy.lower.analysis.liveness import live_components
 from gpgpu_legacy.lower.fused.content import DrawnProgram, group_content
 from gpgpu_legacy.lower.fused.rerolling import LONGEST_PERIOD, ProgramSegment, segments
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, Lookup
-from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
-from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.plan.textures import RGBA32F, Rect
 
 PLACE = Texcoords(0, corners((0.0, 0.0, 0.0, 1.0), (1.0, 0, 0, 0), (0, 1.0, 0, 0), 4, 4))
 Live = tuple[Instruction, tuple[int, ...], Lookup[int] | None]

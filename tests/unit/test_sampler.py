@@ -8,8 +8,16 @@ from drawing import Image
 
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.interp.sampler import sample
-from gpgpu_legacy.plan.formats import RGBA8, RGBA16F, UNORM8, Format
-from gpgpu_legacy.plan.textures import Filter, Sampler, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import (
+    RGBA8,
+    RGBA16F,
+    UNORM8,
+    Filter,
+    Format,
+    Sampler,
+    TextureKind,
+    Wrap,
+)
 
 NAN, INF = float("nan"), float("inf")
 T1D, T2D, T3D, CUBE, RECT = (TextureKind(name) for name in ("1D", "2D", "3D", "CUBE", "RECT"))

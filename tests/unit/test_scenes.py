@@ -18,11 +18,10 @@ from gpgpu_legacy.lower.emit.javascript import opcode_functions
 from gpgpu_legacy.page.families import LARGEST, family_of
 from gpgpu_legacy.page.scenes import decoded_program, scene_of
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, Plan, Repeat, StateValue
 from gpgpu_legacy.plan.serialise import plan_record
-from gpgpu_legacy.plan.textures import Rect, constant_rect
+from gpgpu_legacy.plan.textures import RGBA32F, Rect, constant_rect
 
 
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)

@@ -19,8 +19,8 @@ from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.lower.emit.numpy_source import numpy_source
-from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Blend
+from gpgpu_legacy.plan.textures import RGBA32F
 from gpgpu_legacy.sources import shader_folder, shader_text
 
 # Programs of these tests are given less, or more, than they read.

@@ -15,9 +15,8 @@ from gpgpu_legacy.lower.emit.glsl_groups import emit_groups
 from gpgpu_legacy.lower.fused.content import Arguments, Content, group_content
 from gpgpu_legacy.lower.groups.code import GroupCode
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape, numbers_alive
-from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
-from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.plan.textures import R32F, RGBA32F, Rect
 
 KIB = 1 << 10
 

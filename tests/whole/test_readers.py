@@ -22,7 +22,6 @@ from gpgpu_legacy.count.traffic import count_plan, fragments_per_pass
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.plan.expand import expand
-from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.numbers import Affine, Integer, Number, Table
 from gpgpu_legacy.plan.plan import (
     Binding,
@@ -37,7 +36,7 @@ from gpgpu_legacy.plan.plan import (
     Texcoords,
     UniformValue,
 )
-from gpgpu_legacy.plan.textures import MovingRect, Rect
+from gpgpu_legacy.plan.textures import R32F, RGBA32F, MovingRect, Rect
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.predict.model import predict
 

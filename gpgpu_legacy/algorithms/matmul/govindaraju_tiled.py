@@ -27,7 +27,7 @@ from gpgpu_legacy.algorithms.matmul.tiles import TexelLayout, Tiling
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.formats import RGBA32F
+from gpgpu_legacy.plan.textures import RGBA32F
 
 DEFAULT_BLOCK, DEFAULT_TILE = 4, 32
 """A pass reads 4·32 texels of B in each row of a tile: 2 KiB, which any texture cache holds."""

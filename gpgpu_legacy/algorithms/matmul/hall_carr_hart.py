@@ -26,9 +26,8 @@ from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.values import Texels
-from gpgpu_legacy.plan.formats import R32F, RGBA32F, Format
 from gpgpu_legacy.plan.plan import Blend
-from gpgpu_legacy.plan.textures import Texture
+from gpgpu_legacy.plan.textures import R32F, RGBA32F, Format, Texture
 
 DEFAULT_BLOCK = 32  # "For our tests we have chosen b = 32" (Section 3)
 

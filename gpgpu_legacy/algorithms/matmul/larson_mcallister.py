@@ -23,7 +23,7 @@ from gpgpu_legacy.algorithms.matmul.tiles import TexelLayout, TiledProduct
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.formats import FORMATS, Numeric
+from gpgpu_legacy.plan.textures import FORMATS, Numeric
 
 
 def larson_mcallister(

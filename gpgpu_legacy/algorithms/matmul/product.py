@@ -18,9 +18,8 @@ from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.kernel.shaders import load_kernel
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.plan.textures import Matrix, Rect, Texture, TextureKind
+from gpgpu_legacy.plan.textures import LARGEST_TEXTURE, Matrix, Rect, Texture, TextureKind
 
 if TYPE_CHECKING:
     from gpgpu_legacy.pipeline.reference import F64

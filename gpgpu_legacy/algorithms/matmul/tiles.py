@@ -16,9 +16,9 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.expressions import LoopExpression
-from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
+    Format,
     Matrix,
     Packing,
     Rect,

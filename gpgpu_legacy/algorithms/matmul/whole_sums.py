@@ -38,9 +38,8 @@ from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.packings import CHANNELS, ROW_OF_FOUR
-from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Blend
-from gpgpu_legacy.plan.textures import Matrix, Packing, Texture
+from gpgpu_legacy.plan.textures import RGBA32F, Matrix, Packing, Texture
 
 NEIGHBOURS = Packing(((0, 0), (0, 1), (1, 0), (1, 1)), row_step=2, column_step=2)
 _SPLIT = 2  # elements of a row, and of a column, in such a texel

@@ -29,7 +29,7 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.formats import UNORM8
+from gpgpu_legacy.plan.textures import UNORM8
 
 
 def life(

@@ -57,7 +57,7 @@ from gpgpu_legacy.lower.fused.rerolling import Advance
 from gpgpu_legacy.lower.ir_types import ALONG_X, ALONG_Y, EVERYWHERE
 from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.lowering import levels_of
-from gpgpu_legacy.plan.formats import Format, Numeric
+from gpgpu_legacy.plan.textures import Format, Numeric
 
 _ELEMENTS = {(Numeric.FLOAT, 32): F32, (Numeric.FLOAT, 16): F16, (Numeric.UNORM, 8): I8}
 

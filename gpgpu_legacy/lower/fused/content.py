@@ -27,9 +27,8 @@ from gpgpu_legacy.lower.lookups import (
     OwnLookup,
 )
 from gpgpu_legacy.lower.values import given_corners, is_flat
-from gpgpu_legacy.plan.formats import RGBA32F, Format
 from gpgpu_legacy.plan.plan import Blend, CopyPass, FragmentPass, Plan, written_by
-from gpgpu_legacy.plan.textures import Extent, Texture, TextureKind
+from gpgpu_legacy.plan.textures import RGBA32F, Extent, Format, Texture, TextureKind
 
 LEAST_ROWS_TO_STAGE = 16
 """With this many rows, native code stages the texels that rows of fragments share."""

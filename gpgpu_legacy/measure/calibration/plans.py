@@ -11,9 +11,8 @@ from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.values import Texels
-from gpgpu_legacy.plan.formats import R32F, RGBA32F, Format
 from gpgpu_legacy.plan.plan import Blend, Plan
-from gpgpu_legacy.plan.textures import Texture
+from gpgpu_legacy.plan.textures import R32F, RGBA32F, Format, Texture
 from gpgpu_legacy.runtime.prepared import Timings
 
 ARITHMETIC, TILES = "fragment_peak_gflops", "tiles_at_once"

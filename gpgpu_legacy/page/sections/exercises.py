@@ -18,8 +18,8 @@ from gpgpu_legacy.count import closed_form
 from gpgpu_legacy.count.resources import Resource
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.page.section import PageSection, rendered
-from gpgpu_legacy.plan.formats import UNORM8
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
+from gpgpu_legacy.plan.textures import UNORM8
 from gpgpu_legacy.present.grid import pretty
 from gpgpu_legacy.runtime.observed import places
 from gpgpu_legacy.runtime.registry import reference

@@ -20,9 +20,8 @@ from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.formats import FORMATS
 from gpgpu_legacy.plan.plan import Blend, ComputePass, FragmentPass, Pass, Plan, Repeat
-from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.plan.textures import FORMATS, Rect
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.published.schema import PlanChange, ProgramChange, Scalar
 from gpgpu_legacy.published.tables import MeasuredCell

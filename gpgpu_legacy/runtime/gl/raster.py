@@ -18,9 +18,8 @@ from gpgpu_legacy.lower.analysis.folding import decide
 from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader
 from gpgpu_legacy.lower.fragments import shader_key
 from gpgpu_legacy.lower.values import over_iterations
-from gpgpu_legacy.plan.formats import Numeric
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
-from gpgpu_legacy.plan.textures import DEFAULT_SAMPLER, Transfer, constant_rect
+from gpgpu_legacy.plan.textures import DEFAULT_SAMPLER, Numeric, Transfer, constant_rect
 from gpgpu_legacy.runtime.gl.core import COMPUTE_VERSION, GlContext
 from gpgpu_legacy.runtime.gl.drawn import DrawnPrepared, Paint
 from gpgpu_legacy.runtime.gl.headers import GL

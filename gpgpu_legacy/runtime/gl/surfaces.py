@@ -13,9 +13,23 @@ from typing import Any, NamedTuple
 from gpgpu_legacy.errors import NoDeviceRoomError, PlanError
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Stored
-from gpgpu_legacy.plan.formats import R16F, R32F, RGBA8, RGBA16F, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import Plan, written_by
-from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, Texture, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import (
+    R16F,
+    R32F,
+    RGBA8,
+    RGBA16F,
+    RGBA32F,
+    UNORM8,
+    Extent,
+    Filter,
+    Format,
+    Rect,
+    Sampler,
+    Texture,
+    TextureKind,
+    Wrap,
+)
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.sharing import Name, Releasable, SharedContext
 from gpgpu_legacy.runtime.gl.values import Viewport

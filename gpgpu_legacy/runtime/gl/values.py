@@ -25,11 +25,10 @@ from gpgpu_legacy.lower.values import (
     over_iterations,
     state_vectors,
 )
-from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.interpolation import PLANAR_TOLERANCE
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Corners, FragmentPass
-from gpgpu_legacy.plan.textures import Rect, constant_rect
+from gpgpu_legacy.plan.textures import Format, Rect, constant_rect
 from gpgpu_legacy.runtime.prepared import F32
 
 Wanted = Callable[[str], bool]
