@@ -63,7 +63,7 @@ def run_program(
     chooses the reference machine for small work, else the fastest executor that can run the
     program. machine: how the run computes. Its fields may be given as keywords: `exact=True` gives
     the reference's bits or refuses; `arithmetic` names the format that each instruction's result is
-    rounded to, one of fp32, fp24, fp16, fx12, rc9, ff8.
+    rounded to: fp32, fp24, fp16, fx12, rc9 or ff8; `fp24-chop` and the like chop results.
 
     Raises AssemblyError for a text that does not assemble, InputError for an argument that does not
     fit, and PlanError if the executor cannot run the program.

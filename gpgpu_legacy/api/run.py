@@ -188,11 +188,12 @@ def run(
     executor: its name. `auto` takes the one that `gpgpu-legacy tune` has found; otherwise the one
     that is expected to finish first (predict/auto.py). machine: how the run computes. `exact=True`
     gives the reference's bits or refuses; `arithmetic` names the format that every operation is
-    rounded to: fp32, fp24, fp16, fx12, rc9 or ff8. repeat: the number of runs of the prepared plan
-    for the medians of its times; if it exceeds 1, one unmeasured run comes first. observer: called
-    after each pass. Observed passes are not fused, so if there are several runs the observer gets
-    one of its own, which is not measured. check: whether to compare the outputs with the reference
-    function. progress: called when the plan is prepared and after each run; see `steps_of`.
+    rounded to: fp32, fp24, fp16, fx12, rc9 or ff8; `fp24-chop` and the like chop results. repeat:
+    the number of runs of the prepared plan for the medians of its times; if it exceeds 1, one
+    unmeasured run comes first. observer: called after each pass. Observed passes are not fused, so
+    if there are several runs the observer gets one of its own, which is not measured. check:
+    whether to compare the outputs with the reference function. progress: called when the plan is
+    prepared and after each run; see `steps_of`.
 
     Raises InputError for arrays that do not fit, PlanError if the executor cannot run the plan, and
     ExecutorUnavailableError if the executor cannot run on this machine.

@@ -217,7 +217,8 @@ class Programs(Section):
     operations: the opcodes that have an equivalent; absent if all have one.
     swizzles: whether an arithmetic operand may have its components in any order.
     instruction_set: for a chip with few native swizzles, the file that lists them
-    (chips/native.py). arithmetic: the number format, in words.
+    (chips/native.py). arithmetic: the number format, in words. rounding: how its results are
+    rounded; absent if that is not known.
     """
 
     language: Fact[Line] | None = None
@@ -226,6 +227,7 @@ class Programs(Section):
     swizzles: Fact[bool] | None = None
     instruction_set: Fact[Name] | None = None
     arithmetic: Fact[Line] | None = None
+    rounding: Fact[Line] | None = None
     kernels: Fact[bool] | None = None
 
 

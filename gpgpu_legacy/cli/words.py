@@ -60,7 +60,7 @@ QUICK_SIZE = 256  # for what computes or simulates a product: any executor answe
 ROUNDS, BUDGET_S = 5, 60.0  # of measurements; a test compares them with those of measure/
 
 # The names of isa/arithmetic.py, which imports NumPy; a test holds them to it.
-ARITHMETICS = "fp32, fp24, fp16, fx12, rc9, ff8"
+ARITHMETICS = "fp32, fp24, fp24-chop, fp16, fp16-chop, fx12, fx12-chop, rc9, rc9-chop, ff8"
 
 ExecutorName = Annotated[str, "NAME", "What runs it; see `gpgpu-legacy doctor`.", executor_names]
 EXECUTORS = Option(

@@ -147,6 +147,8 @@ class Precision(Result):
             "Errors and bounds are relative to the product's largest element; error / bound is the "
             "largest ratio of an element's error to its own bound.",
             "As it comes: A and B uniform in [0, 1). Scaled to fit: in [0, 1/√n).",
+            "Where it is not published how a chip rounds, both are measured: to nearest even, and "
+            "chopped (-chop). `gpgpu-legacy chips NAME` has what is known of a chip.",
         ]
         if not all(row.addresses for row in rows):
             notes.append(

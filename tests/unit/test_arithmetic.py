@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
@@ -16,7 +16,17 @@ from hypothesis import strategies as st
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FF8, FP16, FP24, FP32, FX12, RC9, Arithmetic
+from gpgpu_legacy.isa.arithmetic import (
+    ARITHMETICS,
+    FF8,
+    FP16,
+    FP24,
+    FP32,
+    FX12,
+    RC9,
+    Arithmetic,
+    find_arithmetic,
+)
 from gpgpu_legacy.lower.emit.glsl_functions import QUANTIZERS
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl.core import compute_context
@@ -27,6 +37,7 @@ NAN, INF = float("nan"), float("inf")
 NARROW = [FP24, FP16, FX12, RC9, FF8]
 EVERY = pytest.mark.parametrize("row", ARITHMETICS.values(), ids=lambda row: row.name)
 EVERY_NARROW = pytest.mark.parametrize("row", NARROW, ids=lambda row: row.name)
+EVERY_CHOP = pytest.mark.parametrize("row", NARROW[:-1], ids=lambda row: row.name)
 
 Number = tuple[Fraction, int]
 """A representable number, and whether its code is odd: the order of the codes is theirs."""
@@ -149,6 +160,51 @@ def test_values_round_to_the_nearest_number_of_the_format(
         assert same(result, expected(row, value)), value
 
 
+def chopped(row: Arithmetic, value: float) -> float:
+    """The number of the format that is next to `value` towards zero, or `value` itself."""
+    if isnan(value) or isinf(value):
+        return expected(row, value)
+    size = abs(Fraction(value))
+    if row is FP24:
+        over, below = size >= 2**64, neighbours_in_fp24(size)[0][0] if size else Fraction(0)
+        found = INF if over else float(below) if below >= Fraction(2) ** -62 else 0.0
+        return copysign(found, value)
+    ordered = [number for number, _ in numbers(row)]
+    if row is FP16 and size >= 65536:
+        return copysign(INF, value)
+    if row is FP16:
+        return copysign(float(ordered[bisect_right(ordered, size) - 1]), value)
+    inside = min(max(Fraction(value), ordered[0]), ordered[-1])
+    below = ordered[
+        bisect_right(ordered, inside) - 1 if value > 0 else bisect_left(ordered, inside)
+    ]
+    return float(np.float32(float(below)))
+
+
+@EVERY_CHOP
+@given(st.lists(VALUES, min_size=1, max_size=40))
+@example(EDGES)
+def test_a_chopped_format_has_the_number_towards_zero(row: Arithmetic, values: list[float]) -> None:
+    """Of rc9, whose numbers are floats beside multiples of 1/255, values that are not as near."""
+    if row is RC9:
+        values = [v for v in values if isnan(v) or isinf(v) or abs(v * 255 - round(v * 255)) > 1e-3]
+    chop = find_arithmetic(f"{row.name}-chop")
+    for value, result in zip(values, rounded(chop, *values) if values else [], strict=True):
+        assert same(result, chopped(row, value)), value
+
+
+@EVERY_CHOP
+def test_a_chopped_format_keeps_its_own_numbers(row: Arithmetic) -> None:
+    """And a product of two of rc9 is one of them, k·j / 255², where 255 divides k·j."""
+    chop = find_arithmetic(f"{row.name}-chop")
+    own = row.round(np.linspace(-2.5, 2.5, 9999))
+    assert_same_bits(chop.round(own), own)
+    if row is RC9:
+        k, j = np.meshgrid(np.arange(256), np.arange(256))
+        operands = (np.float32(k / 255).astype(float), np.float32(j / 255).astype(float))
+        assert_same_bits(chop.round(operands[0] * operands[1]), np.float32(k * j // 255 / 255))
+
+
 @EVERY
 @given(st.lists(VALUES, min_size=1, max_size=40))
 def test_rounding_errs_by_no_more_than_the_row_says(row: Arithmetic, values: list[float]) -> None:
@@ -164,8 +220,10 @@ def test_there_are_as_many_numbers_as_bits_allow() -> None:
     assert len(numbers(RC9)) == 2**9 - 1
     assert len(numbers(FF8)) == 2 * 8 * 255 + 1 < 2**12
     assert 2 * len(numbers(FP16)) == 2**16 - 2 * 2**10  # less infinities and NaN
-    assert [row.bits for row in ARITHMETICS.values()] == [32, 24, 16, 12, 9, 12]
-    assert list(ARITHMETICS) == ["fp32", "fp24", "fp16", "fx12", "rc9", "ff8"]
+    assert [row.bits for row in (FP32, *NARROW)] == [32, 24, 16, 12, 9, 12]
+    assert [name for name in ARITHMETICS if not name.endswith("-chop")] == [
+        "fp32", "fp24", "fp16", "fx12", "rc9", "ff8"
+    ]  # fmt: skip
 
 
 def test_fp32_is_left_as_it_is_and_doubles_are_rounded() -> None:
@@ -186,7 +244,7 @@ void main() { values[gl_GlobalInvocationID.x] = quantize(values[gl_GlobalInvocat
 
 
 @pytest.mark.gl
-@EVERY_NARROW
+@pytest.mark.parametrize("row", [r for r in ARITHMETICS.values() if r.rounds], ids=lambda r: r.name)
 def test_the_glsl_text_rounds_to_the_same_bits(
     row: Arithmetic, ready: Callable[[str], Executor]
 ) -> None:

@@ -58,7 +58,7 @@ def programs() -> list[Any]:
     found = []
     for method in fragment_methods():
         formats = ("r32f", "unorm8") if method is LARSON else (None,)
-        reach = ARITHMETICS if method is LARSON else FLOATS
+        reach = ARITHMETICS if method is LARSON else (*FLOATS, "fp24-chop", "fp16-chop")
         for way, texture_format, name in product(ways(method), formats, reach):
             label = f"{method.name}-{way.value if way else 'default'}-{texture_format}-{name}"
             found.append(pytest.param(method, way, texture_format, name, id=label))
@@ -208,6 +208,25 @@ def test_eight_bits_saturate_as_it_comes_and_not_when_scaled() -> None:
     assert scaled.saturated == 0
     assert scaled.of_bound is not None
     assert 0.0 < scaled.of_bound <= 1.0
+
+
+def test_chopping_makes_sums_too_small_and_in_proportion_to_their_length() -> None:
+    """Each addition loses half a unit of the sum's last place on the average, 2^-17 to 2^-18 of it.
+
+    So the sum of l numbers lacks between l/2 · 2^-18 and l/2 · 2^-17, for a partial sum is half of
+    it on the average. Rounding to the nearest has no such bias.
+    """
+    rng = np.random.default_rng(5)
+
+    def bias(name: str, length: int) -> float:
+        a, b = (np.float32(rng.uniform(0.5, 1, shape)) for shape in ((4, length), (length, 4)))
+        plan = SINGLE.plan(m=4, l=length, n=4, block=1)
+        wanted = a.astype(float) @ b.astype(float)
+        return float(np.mean(product_of(plan, a, b, name) / wanted - 1.0))
+
+    for length in (64, 256):
+        assert length / 2 * 2.0**-18 < -bias("fp24-chop", length) < length / 2 * 2.0**-17 * 1.1
+        assert abs(bias("fp24", length)) < length / 2 * 2.0**-18 / 8
 
 
 # Tables and plot --------------------------------------------------------------------------------

@@ -86,35 +86,55 @@ EXACT_HELPERS = {
 }
 """Functions that round to the nearest float, which GLSL's own operations need not."""
 
-_FP24 = """
+
+def _fp24(up: str) -> str:
+    """up: what is added before the last 7 bits are dropped."""
+    return f"""
     uint bits = floatBitsToUint(a), sign = bits & 0x80000000u, size = bits & 0x7fffffffu;
     if (size >= 0x7f800000u) return a;
-    size = (size + 0x3fu + ((size >> 7) & 1u)) & 0xffffff80u;
+    size = (size + {up}) & 0xffffff80u;
     if (size < 0x20800000u) size = 0u;
     if (size >= 0x5f800000u) size = 0x7f800000u;
     return uintBitsToFloat(sign | size);
 """
 
-_FP16 = """
+
+def _fp16(up: str, whole: str) -> str:
+    """up: what is added before the last 13 bits are dropped; whole: rounds steps of denormals."""
+    return f"""
     uint bits = floatBitsToUint(a), sign = bits & 0x80000000u, size = bits & 0x7fffffffu;
     if (size > 0x7f800000u) return a;
-    if (size < 0x38800000u) {
-        float steps = roundEven(uintBitsToFloat(size) * 16777216.0);
+    if (size < 0x38800000u) {{
+        float steps = {whole}(uintBitsToFloat(size) * 16777216.0);
         return uintBitsToFloat(sign | floatBitsToUint(steps * 5.9604644775390625e-08));
-    }
-    size = (size + 0xfffu + ((size >> 13) & 1u)) & 0xffffe000u;
+    }}
+    size = (size + {up}) & 0xffffe000u;
     if (size >= 0x47800000u) size = 0x7f800000u;
     return uintBitsToFloat(sign | size);
 """
 
-_FX12 = """
+
+_FP16 = _fp16("0xfffu + ((size >> 13) & 1u)", "roundEven")
+
+
+def _fx12(whole: str) -> str:
+    return f"""
     if ((floatBitsToUint(a) & 0x7fffffffu) > 0x7f800000u) return 0.0;
-    int steps = int(roundEven(clamp(a, -2.0, 1.9990234375) * 1024.0));
+    int steps = int({whole}(clamp(a, -2.0, 1.9990234375) * 1024.0));
     return steps == 0 ? 0.0 : float(steps) * 0.0009765625;
 """
 
 
-def _fixed_255(units: int) -> str:
+_NEAREST_255 = """
+        uint halves = product >> shift, rest = product - (halves << shift);
+        whole = halves >> 1;
+        if ((halves & 1u) == 1u && (rest != 0u || (whole & 1u) == 1u)) whole += 1u;"""
+
+# What lies less than 2^-12 of a step below a number is that number, whose float may lie below it.
+_CHOPPED_255 = " whole = ((product + (1u << (shift - 11u))) >> shift) >> 1;"
+
+
+def _fixed_255(units: int, rounding: str = _NEAREST_255) -> str:
     """To multiples of 1/255 up to a power of two.
 
     a = m·2^-s with an integer m of 24 bits, so 255·m is exact in 32; 1/510, half a step, is > 2^-9.
@@ -126,10 +146,7 @@ def _fixed_255(units: int) -> str:
     uint whole = {255 * units}u;
     if (size < floatBitsToUint({units}.0)) {{
         uint product = ((size & 0x7fffffu) | 0x800000u) * 255u;
-        uint shift = 149u - (size >> 23);
-        uint halves = product >> shift, rest = product - (halves << shift);
-        whole = halves >> 1;
-        if ((halves & 1u) == 1u && (rest != 0u || (whole & 1u) == 1u)) whole += 1u;
+        uint shift = 149u - (size >> 23);{rounding}
     }}
     float steps = float((bits >> 31) == 1u ? -int(whole) : int(whole));
     {{precise}}float nearest = steps * 0.0039215087890625 + steps * 5.983839201917363e-08;
@@ -140,10 +157,14 @@ def _fixed_255(units: int) -> str:
 QUANTIZERS = {
     name: Helper("quantize", "a", body)
     for name, body in (
-        ("fp24", _FP24),
+        ("fp24", _fp24("0x3fu + ((size >> 7) & 1u)")),
+        ("fp24-chop", _fp24("0u")),
         ("fp16", _FP16),
-        ("fx12", _FX12),
+        ("fp16-chop", _fp16("0u", "trunc")),
+        ("fx12", _fx12("roundEven")),
+        ("fx12-chop", _fx12("trunc")),
         ("rc9", _fixed_255(1)),
+        ("rc9-chop", _fixed_255(1, _CHOPPED_255)),
         ("ff8", _fixed_255(8)),
     )
 }
@@ -159,11 +180,20 @@ _BY_ODD = """
 """
 
 
-def _steps(per_unit: int, least: int, most: int) -> str:
+_CHOPPED = """
+    float near = float(a);
+    uint bits = floatBitsToUint(near);
+    if (abs(double(near)) > abs(a)) bits -= 1u;
+    return quantize(uintBitsToFloat(bits));
+"""
+
+
+def _steps(per_unit: int, least: int, most: int, rounding: str = "roundEven(steps)") -> str:
     """Rounds to fixed point like isa/arithmetic.py; every number of steps is a float."""
     return f"""
     if (isnan(a)) return 0.0;
-    double steps = roundEven(clamp(a * {per_unit}.0lf, {least}.0lf, {most}.0lf));
+    double steps = clamp(a * {per_unit}.0lf, {least}.0lf, {most}.0lf);
+    steps = {rounding};
     return quantize(float(steps / {per_unit}.0lf));
 """
 
@@ -172,9 +202,13 @@ WIDE_QUANTIZERS = {
     name: Helper("quantize_wide", "a", body, precision="d")
     for name, body in (
         ("fp24", _BY_ODD),
+        ("fp24-chop", _CHOPPED),
         ("fp16", _BY_ODD),
+        ("fp16-chop", _CHOPPED),
         ("fx12", _steps(1024, -2048, 2047)),
+        ("fx12-chop", _steps(1024, -2048, 2047, "trunc(steps)")),
         ("rc9", _steps(255, -255, 255)),
+        ("rc9-chop", _steps(255, -255, 255, "trunc(steps + sign(steps) * 0.000244140625lf)")),
         ("ff8", _steps(255, -2040, 2040)),
     )
 }
