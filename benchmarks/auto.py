@@ -20,7 +20,7 @@ from pathlib import Path
 
 from gpgpu_legacy.algorithms.registry import find_algorithm, shipped_algorithms
 from gpgpu_legacy.measure.platform import this_platform
-from gpgpu_legacy.runtime.registry import available
+from gpgpu_legacy.runtime.executor import available
 
 SIZES = (64, 128, 256, 512, 1024, 2048)
 LIMIT_S = 20.0
@@ -31,7 +31,7 @@ import json, sys, time
 what, parameters, name = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3]
 from gpgpu_legacy.api.pipeline import find
 from gpgpu_legacy.api.run import execute
-from gpgpu_legacy.runtime.registry import executors
+from gpgpu_legacy.runtime.executor import executors
 import numpy
 p = find(what, **parameters)
 plan, inputs = p.plan(), p.inputs()

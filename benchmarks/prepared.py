@@ -39,9 +39,8 @@ from gpgpu_legacy.api.run import execute
 from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
 from gpgpu_legacy.measure.platform import versions
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import Executor, available, find_executor
 from gpgpu_legacy.runtime.prepared import Timings
-from gpgpu_legacy.runtime.registry import available, find_executor
 from gpgpu_legacy.serial import Record, Recorded, json_text, provenance
 
 try:
@@ -167,7 +166,7 @@ _COLD = """
 import sys
 sys.path.insert(0, {tests!r})
 from sorting import shuffled, sort_plan
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import find_executor
 with find_executor({name!r}).prepare(sort_plan()) as prepared:
     prepared.run({{"values": shuffled()}})
 """

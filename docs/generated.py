@@ -494,7 +494,7 @@ def algorithms() -> str:
 
 def executors() -> str:
     """The executors, and what each declares that it can do."""
-    from gpgpu_legacy.runtime.registry import executors as every_executor
+    from gpgpu_legacy.runtime.executor import executors as every_executor
 
     return "\n".join(f"- `{e.name}`: {e.summary}" for e in every_executor()) + "\n"
 

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from gpgpu_legacy.plan.serialise import plan_as_json as plan_as_json
     from gpgpu_legacy.plan.serialise import read_plan as read_plan
     from gpgpu_legacy.predict.prediction import Prediction as Prediction
+    from gpgpu_legacy.runtime.executor import executors as executors
+    from gpgpu_legacy.runtime.executor import find_executor as find_executor
     from gpgpu_legacy.runtime.machine import Machine as Machine
-    from gpgpu_legacy.runtime.registry import executors as executors
-    from gpgpu_legacy.runtime.registry import find_executor as find_executor
 
 _HOMES = {
     "Algorithm": "algorithms.algorithm",
@@ -67,9 +67,9 @@ _HOMES = {
     "Verdict": "chips.verdict",
     "assemble": "languages.arb.parser",
     "disassemble": "languages.arb.printer",
-    "executors": "runtime.registry",
+    "executors": "runtime.executor",
     "find": "api.pipeline",
-    "find_executor": "runtime.registry",
+    "find_executor": "runtime.executor",
     "matmul": "api.matmul",
     "picture": "figures.pictures",
     "plan_as_json": "plan.serialise",

@@ -19,9 +19,8 @@ from gpgpu_legacy import cli
 from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.present.pictures import save_png
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.runtime.gl import core
-from gpgpu_legacy.runtime.registry import find_executor
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

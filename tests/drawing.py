@@ -43,9 +43,8 @@ from gpgpu_legacy.plan.textures import (
     Transfer,
 )
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import Executor, executors, find_executor
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.registry import executors, find_executor
 
 F32 = NDArray[np.float32]
 ZERO = (0.0, 0.0, 0.0, 0.0)

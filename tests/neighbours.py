@@ -34,10 +34,9 @@ from gpgpu_legacy.plan.plan import (
     Texcoords,
 )
 from gpgpu_legacy.plan.textures import FORMATS, RGBA32F, Extent, Rect, Sampler, TextureKind, Wrap
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import Executor, reference
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.prepared import Prepared
-from gpgpu_legacy.runtime.registry import reference
 
 T = TypeVar("T")
 

@@ -11,8 +11,16 @@ from gpgpu_legacy.count.traffic import ADDITIVE, Counts, PassCounts, count_by_pa
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.expand import rect_numbers
 from gpgpu_legacy.plan.numbers import PerIteration
-from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass, numbers_text
-from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, read_by, written_by
+from gpgpu_legacy.plan.plan import (
+    CopyPass,
+    FragmentPass,
+    Pass,
+    kind_of_pass,
+    name_of_pass,
+    numbers_text,
+    read_by,
+    written_by,
+)
 from gpgpu_legacy.present.grid import Formula, Grid, Result
 from gpgpu_legacy.serial import Record, as_record
 

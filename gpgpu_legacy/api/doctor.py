@@ -12,9 +12,8 @@ from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.predict.auto import executor_for
 from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.runtime.exactness import INSTRUCTIONS, DataPath, flushed_by, in_words
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import AUTO, Executor, survey
 from gpgpu_legacy.runtime.machine import names_of
-from gpgpu_legacy.runtime.registry import AUTO, survey
 from gpgpu_legacy.serial import Record, as_record
 
 _AUTO_CASES = {

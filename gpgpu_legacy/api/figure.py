@@ -15,9 +15,9 @@ from gpgpu_legacy.interp.numeric import slices
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import operands_of
-from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass
-from gpgpu_legacy.plan.plan import Pass, Plan, read_by, written_by
+from gpgpu_legacy.plan.plan import Pass, Plan, kind_of_pass, name_of_pass, read_by, written_by
 from gpgpu_legacy.plan.textures import Rect, Texture
+from gpgpu_legacy.runtime.executor import AUTO
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.observed import (
     chosen_textures,
@@ -26,7 +26,6 @@ from gpgpu_legacy.runtime.observed import (
     places,
     rect_of,
 )
-from gpgpu_legacy.runtime.registry import AUTO
 
 MOST_BYTES = 256 << 20
 """The most bytes of texels that a figure keeps; of more, it shows fewer passes."""

@@ -20,9 +20,8 @@ from gpgpu_legacy.pipeline.inputs import as_numbers, as_operands
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Numeric
 from gpgpu_legacy.predict.auto import executors_for
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import AUTO, Executor
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.registry import AUTO
 
 MOST_PRODUCTS = 16
 """The number of products kept with their plans, so that a repeated call reuses its own."""

@@ -26,10 +26,9 @@ from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass
 from gpgpu_legacy.present.animation import check_size, texel_animation_writer
 from gpgpu_legacy.present.grid import Grid, Result
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import AUTO, Executor
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.prepared import Observer, Timings
-from gpgpu_legacy.runtime.registry import AUTO
 from gpgpu_legacy.serial import Record, fields_of
 
 _BEFORE = "before"

@@ -23,11 +23,10 @@ from gpgpu_legacy.pipeline.reference import OutputError, expected, output_error,
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict import auto
 from gpgpu_legacy.present.grid import Entry, Grid, Result, plain
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import AUTO, Executor
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.prepared import Observer, Timings
 from gpgpu_legacy.runtime.prepared import Result as Computed
-from gpgpu_legacy.runtime.registry import AUTO
 from gpgpu_legacy.serial import Record
 
 

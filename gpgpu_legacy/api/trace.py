@@ -23,7 +23,6 @@ from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
 from gpgpu_legacy.isa.ir import COMPONENTS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import operands_of
-from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass
 from gpgpu_legacy.plan.plan import (
     Blend,
     ComputePass,
@@ -31,11 +30,14 @@ from gpgpu_legacy.plan.plan import (
     FragmentPass,
     Pass,
     Plan,
+    kind_of_pass,
+    name_of_pass,
     read_by,
     written_by,
 )
 from gpgpu_legacy.plan.textures import Texture, constant_rect
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result
+from gpgpu_legacy.runtime.executor import AUTO
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.observed import (
     chosen_textures,
@@ -46,7 +48,6 @@ from gpgpu_legacy.runtime.observed import (
     stored,
     textures_behind,
 )
-from gpgpu_legacy.runtime.registry import AUTO
 from gpgpu_legacy.serial import Record
 
 MOST_VISITS = 100

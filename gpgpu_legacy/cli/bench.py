@@ -103,7 +103,7 @@ def _benchmark(jobs: Jobs, entrants: EntrantOptions, rounds: RoundOptions) -> Be
     from gpgpu_legacy.measure.benchmark import Benchmark, Case, tuned
     from gpgpu_legacy.measure.peers import read_peers
     from gpgpu_legacy.measure.rounds import Rounds
-    from gpgpu_legacy.runtime.registry import AUTO
+    from gpgpu_legacy.runtime.executor import AUTO
 
     whats, given = split(jobs.words)
     if not whats:

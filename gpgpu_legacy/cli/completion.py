@@ -17,7 +17,7 @@ def chip_names(*_: object) -> Names:
 
 def executor_names(*_: object) -> Names:
     """Executors, whether they work here or not, and `auto`."""
-    from gpgpu_legacy.runtime.registry import AUTO, executors
+    from gpgpu_legacy.runtime.executor import AUTO, executors
 
     yield AUTO, "what is expected to be done first"
     yield from ((executor.name, executor.summary) for executor in executors())

@@ -21,8 +21,16 @@ from gpgpu_legacy.count.kernels import Additive, count_compute_pass, distinct_di
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.kernel.dependence import control_uniforms
 from gpgpu_legacy.plan.expand import areas_of, total_area
-from gpgpu_legacy.plan.pass_names import numbered_passes
-from gpgpu_legacy.plan.plan import Blend, ClearPass, ComputePass, CopyPass, FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.plan import (
+    Blend,
+    ClearPass,
+    ComputePass,
+    CopyPass,
+    FragmentPass,
+    Pass,
+    Plan,
+    numbered_passes,
+)
 from gpgpu_legacy.plan.textures import MovingRect, Rect, Transfer
 
 VERTEX_BYTES = 12

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.kernel.accesses import outside_error
 from gpgpu_legacy.kernel.ir import (
     RANGES,
     Assign,
@@ -43,6 +42,7 @@ from gpgpu_legacy.kernel.ir import (
     Uniform,
     Variable,
     Vector,
+    outside_error,
 )
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 

@@ -9,12 +9,15 @@ its expressions changed. `walk` and `rebuild` use these two, and all analyses us
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
+from itertools import count
+from math import prod
 from typing import Any, Self, overload
 
+from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.frozen import frozen
 
 
@@ -123,7 +126,7 @@ class BuiltInComponent(_Node):
 class Element(_Node):
     """An element of a storage buffer (one index) or of a shared array (one per dimension).
 
-    line: in the kernel's text. number: of the access, once accesses.py has numbered them.
+    line: in the kernel's text. number: of the access, once `numbered` has numbered them.
     is_inside: a proof for one dispatch shows that the element is inside the array.
     """
 
@@ -368,3 +371,53 @@ class Kernel:
     def threads(self) -> int:
         """The invocations of one work group."""
         return self.local_size[0] * self.local_size[1]
+
+
+# Accesses ----------------------------------------------------------------------------------------
+
+
+def numbered(kernel: Kernel) -> Kernel:
+    """The kernel with its loads and stores numbered, in the same way in equal kernels."""
+    numbers = count(1)
+    return _with_accesses(kernel, lambda element: replace(element, number=next(numbers)))
+
+
+def with_inside(kernel: Kernel, unproven: Collection[int]) -> Kernel:
+    """A numbered kernel with all loads and stores marked as inside, except those numbers."""
+
+    def marked(element: Element) -> Element:
+        return replace(element, is_inside=element.number not in unproven)
+
+    return _with_accesses(kernel, marked)
+
+
+def _with_accesses(kernel: Kernel, change: Callable[[Element], Element]) -> Kernel:
+    """The kernel with each of its loads and stores changed."""
+
+    def changed(expression: Expression) -> Expression:
+        return change(expression) if isinstance(expression, Element) else expression
+
+    return replace(kernel, body=tuple([rebuild(s, changed) for s in kernel.body]))
+
+
+def outside(kernel: Kernel, lengths: Mapping[str, int], number: int, index: int) -> PlanError:
+    """The error for the access of that number. lengths: elements of the buffers, by name."""
+    element = element_of(numbered(kernel), number)
+    extents = {array.name: prod(array.extents) for array in kernel.shared}
+    return outside_error(kernel, element, index, {**lengths, **extents}[element.array])
+
+
+def outside_error(kernel: Kernel, element: Element, index: int, length: int) -> PlanError:
+    """The error for an access outside an array of that length, from whichever machine finds it."""
+    line = f":{element.line}" if element.line else ""
+    return PlanError(
+        f"{kernel.name}{line}: an invocation reaches outside of {element.array}, which has "
+        f"{length} elements: its index is {index}; check the uniforms, the work groups and the "
+        "guards"
+    )
+
+
+def element_of(kernel: Kernel, number: int) -> Element:
+    """The load or store of that number in a numbered kernel."""
+    accesses = (node for node in walk(*kernel.body) if isinstance(node, Element))
+    return next(access for access in accesses if access.number == number)

@@ -62,9 +62,8 @@ from gpgpu_legacy.pipeline.reference import (
 )
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.auto import MANY, executor_for
-from gpgpu_legacy.runtime import registry
 from gpgpu_legacy.runtime.devices import processor
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import AUTO, Executor, executors
 from gpgpu_legacy.runtime.machine import Machine, names_of
 from gpgpu_legacy.runtime.prepared import Result, Timings
 from gpgpu_legacy.serial import as_record, provenance
@@ -96,7 +95,7 @@ class Case:
     peers: Mapping[str, OpenPeer] = field(default_factory=dict, repr=False)
 
 
-def tuned(pipeline: PlanBuilder, executor: str = registry.AUTO) -> Case:
+def tuned(pipeline: PlanBuilder, executor: str = AUTO) -> Case:
     """A pipeline on an executor; if that is `auto`, in the way that tuning has found."""
     p, chosen, machine = as_tuned(pipeline, executor)
     return Case(p, executors=(chosen,), machine=machine)
@@ -372,7 +371,7 @@ class Benchmark:
         for name, peer in case.peers.items():
             yield _Entrant(subject, name, this_platform().device, peer=peer)
         named = (executor_for(name, subject.plan, case.machine, MANY) for name in case.executors)
-        for executor in dict.fromkeys(named) or registry.executors():
+        for executor in dict.fromkeys(named) or executors():
             if not case.executors:
                 if executor.capabilities.is_reference and subject.product is not None:
                     continue

@@ -46,9 +46,9 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.auto import MANY, executor_for
+from gpgpu_legacy.runtime.executor import AUTO, able, find_executor
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import Prepared, Result
-from gpgpu_legacy.runtime.registry import AUTO, able, find_executor
 from gpgpu_legacy.serial import as_record, with_fields
 
 ROUNDS = 5  # for ways that are compared

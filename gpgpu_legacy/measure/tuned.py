@@ -23,8 +23,8 @@ from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.measure.platform import Platform, this_platform
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.present.grid import Grid, Result
+from gpgpu_legacy.runtime.executor import AUTO, executor_names
 from gpgpu_legacy.runtime.machine import Machine, Tuning
-from gpgpu_legacy.runtime.registry import AUTO, executor_names
 from gpgpu_legacy.serial import (
     Line,
     OneLine,

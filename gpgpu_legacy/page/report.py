@@ -31,7 +31,7 @@ from gpgpu_legacy.present.grid import (
 )
 from gpgpu_legacy.present.latex import as_latex
 from gpgpu_legacy.present.pictures import png_of
-from gpgpu_legacy.runtime.registry import reference
+from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.serial import Recorded, as_record, json_text, provenance
 from gpgpu_legacy.studies.cache_table.model import Products, make_table
 from gpgpu_legacy.studies.cache_table.result import Setting

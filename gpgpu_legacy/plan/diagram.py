@@ -9,14 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from gpgpu_legacy.plan.pass_names import (
+from gpgpu_legacy.plan.plan import (
+    Blend,
+    FragmentPass,
+    Pass,
+    Plan,
+    Repeat,
     kind_of_pass,
     name_of_pass,
     numbered_steps,
     numbers_text,
     passes_of,
+    read_by,
+    written_by,
 )
-from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass, Plan, Repeat, read_by, written_by
 
 BOXES_SHOWN = 24
 """The most passes that a diagram shows, as the plan writes them; a line counts the others."""

@@ -39,8 +39,7 @@ from gpgpu_legacy.plan.limits import (
     check_limits,
 )
 from gpgpu_legacy.plan.numbers import Affine, Exact, Finite, Integer, Number, NumberVec4, Table
-from gpgpu_legacy.plan.pass_names import passes_of
-from gpgpu_legacy.plan.plan import ComputePass, Corners, FragmentPass, Pass, Plan, Step
+from gpgpu_legacy.plan.plan import ComputePass, Corners, FragmentPass, Pass, Plan, Step, passes_of
 from gpgpu_legacy.plan.textures import DEFAULT_SAMPLER, FORMATS, Format, MovingRect, Rect, Texture
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.serial import (

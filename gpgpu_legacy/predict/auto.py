@@ -16,9 +16,8 @@ from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import AUTO, Executor, executors, find_executor, reference
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Device, Machine, Task
-from gpgpu_legacy.runtime.registry import AUTO, executors, find_executor, reference
 
 HESITATION = 1.4
 """The factor by which a driver on the CPU must be faster than an executor with our own bits."""

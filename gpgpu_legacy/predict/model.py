@@ -25,8 +25,15 @@ from gpgpu_legacy.count.coalescing import RULES, CoalescingRule, transactions
 from gpgpu_legacy.count.traffic import count_plan, work_of_pass
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass, numbers_text
-from gpgpu_legacy.plan.plan import ComputePass, Plan, read_by, written_by
+from gpgpu_legacy.plan.plan import (
+    ComputePass,
+    Plan,
+    kind_of_pass,
+    name_of_pass,
+    numbers_text,
+    read_by,
+    written_by,
+)
 from gpgpu_legacy.predict.auto import MANY, executor_for
 from gpgpu_legacy.predict.parts import PlanPart, parts_of
 from gpgpu_legacy.predict.prediction import (
@@ -42,7 +49,7 @@ from gpgpu_legacy.predict.prediction import (
 from gpgpu_legacy.predict.rates import Rates
 from gpgpu_legacy.predict.vectors import global_accesses, with_vector_loads
 from gpgpu_legacy.predict.work import Work, count_work
-from gpgpu_legacy.runtime.registry import AUTO
+from gpgpu_legacy.runtime.executor import AUTO
 from gpgpu_legacy.serial import with_fields
 
 if TYPE_CHECKING:

@@ -14,7 +14,6 @@ from itertools import chain
 from gpgpu_legacy.lower.analysis.affine import Linear, lookup_coordinates
 from gpgpu_legacy.plan.expand import at_iteration, moves, passes, varies
 from gpgpu_legacy.plan.numbers import Affine, NumberVec4, PerIteration, Table
-from gpgpu_legacy.plan.pass_names import numbered_steps, passes_of
 from gpgpu_legacy.plan.plan import (
     ComputePass,
     Corners,
@@ -24,6 +23,8 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     Repeat,
     Step,
+    numbered_steps,
+    passes_of,
     read_by,
     with_textures,
     written_by,

@@ -22,8 +22,7 @@ from gpgpu_legacy.lower.analysis.fusion import FusedPasses, Lookups, UnfusedRepe
 from gpgpu_legacy.lower.analysis.liveness import live_components
 from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
 from gpgpu_legacy.lower.fused.body import blended_products
-from gpgpu_legacy.lower.fused.content import Content, group_content
-from gpgpu_legacy.lower.fused.rerolling import live_segments
+from gpgpu_legacy.lower.fused.content import Content, group_content, live_segments
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, Lookup, OwnLookup
 from gpgpu_legacy.plan.expand import without_tables

@@ -1,4 +1,4 @@
-"""The contract of executors: a plan is prepared once and run any number of times.
+"""The contract of executors, which prepare a plan once and run it any number of times; all of them.
 
 `Executor.prepare` generates and compiles a plan's code, allocates its memory, and returns a
 Prepared (runtime/prepared.py). `Executor.run` is prepare and run.
@@ -9,14 +9,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
 from time import perf_counter
 from typing import ClassVar
 
-from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
+import gpgpu_legacy.runtime.executors
+from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.expand import without_tables
-from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime.exactness import (
     DataPath,
@@ -185,3 +189,73 @@ class Executor(ABC):
                 f"{'a kernel' if kernels else self.name} computes in {FP32.name}, not in {wanted}; "
                 "for fragment programs, `gpgpu-legacy doctor` lists the executors with --arithmetic"
             )
+
+
+# All executors -----------------------------------------------------------------------------------
+
+AUTO = "auto"
+
+
+@cache
+def executors() -> tuple[Executor, ...]:
+    """All executors, the reference first, then by name."""
+    modules = (
+        import_module(f"{gpgpu_legacy.runtime.executors.__name__}.{module.name}")
+        for module in iter_modules(gpgpu_legacy.runtime.executors.__path__)
+    )
+    instances = [module.EXECUTOR for module in modules if hasattr(module, "EXECUTOR")]
+    ordered = tuple(sorted(instances, key=lambda e: (not e.capabilities.is_reference, e.name)))
+    for executor in ordered:
+        executor.peers = ordered
+    return ordered
+
+
+def reference() -> Executor:
+    """The executor that defines the results of all others; it runs anywhere."""
+    return next(executor for executor in executors() if executor.capabilities.is_reference)
+
+
+def survey() -> list[tuple[Executor, bool, str]]:
+    """Every executor: whether it works here, and its device or the reason why not."""
+    rows = []
+    for executor in executors():
+        try:
+            rows.append((executor, True, executor.device()))
+        except ExecutorUnavailableError as error:
+            rows.append((executor, False, str(error)))
+    return rows
+
+
+def available() -> list[Executor]:
+    """The executors that can run here."""
+    return [executor for executor, works, _ in survey() if works]
+
+
+def able(plan: Plan) -> list[Executor]:
+    """The executors that can run here and have every kind of pass of the plan."""
+    kinds = plan.kinds
+    return [executor for executor in available() if kinds <= executor.capabilities.passes]
+
+
+def executor_names() -> tuple[str, ...]:
+    """The names that a caller may give: `auto`, then every executor."""
+    return (AUTO, *(executor.name for executor in executors()))
+
+
+def find_executor(name: str, plan: Plan | None = None) -> Executor:
+    """The executor of that name, which can run on this machine.
+
+    plan: to be run. Raises InputError for an unknown name, including `auto`, and for an executor
+    that does not support the plan's passes, ExecutorUnavailableError for one that cannot run here.
+    """
+    by_name = {executor.name: executor for executor in executors()}
+    if name not in by_name:
+        raise InputError(f"there is no executor {name}; choose from {', '.join(executor_names())}")
+    executor = by_name[name]
+    kinds = plan.kinds if plan else frozenset[type[Pass]]()
+    missing = kinds - executor.capabilities.passes
+    if missing:
+        fit = ", ".join(e.name for e in executors() if kinds <= e.capabilities.passes)
+        raise InputError(f"{name} does not run {names_of(missing)}; choose from {fit}")
+    executor.device()
+    return executor

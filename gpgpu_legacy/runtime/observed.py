@@ -10,13 +10,14 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Storage, encode
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass
 from gpgpu_legacy.plan.plan import (
     CopyPass,
     FragmentPass,
     Pass,
     Plan,
     Repeat,
+    kind_of_pass,
+    name_of_pass,
     read_by,
     written_by,
 )

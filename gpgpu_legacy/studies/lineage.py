@@ -30,7 +30,7 @@ from gpgpu_legacy.present.plot import (
     save_figure,
     style_axes,
 )
-from gpgpu_legacy.runtime.registry import AUTO
+from gpgpu_legacy.runtime.executor import AUTO
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -60,8 +60,8 @@ from gpgpu_legacy.present.plot import (
     set_powers_of_two,
     style_axes,
 )
+from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.registry import reference
 from gpgpu_legacy.serial import Record, fields_of
 from gpgpu_legacy.studies.pages import check_parameters
 

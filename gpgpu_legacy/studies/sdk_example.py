@@ -17,8 +17,8 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.predict.auto import executor_for
 from gpgpu_legacy.present.grid import Grid, Result
+from gpgpu_legacy.runtime.executor import AUTO
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.registry import AUTO
 from gpgpu_legacy.serial import Record
 
 F64 = NDArray[np.float64]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, DEMONSTRATION_B
 
 F32 = NDArray[np.float32]

@@ -23,7 +23,7 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_algorithm
 from gpgpu_legacy.page.scenes import PLAYER
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import find_executor
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("BROWSER_GPU") != "1", reason="BROWSER_GPU=1 asks for the GPU of this machine"

@@ -39,7 +39,7 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import AttributeCorners, Blend, FragmentPass, Plan, written_by
 from gpgpu_legacy.plan.serialise import plan_as_json, plan_from_json
 from gpgpu_legacy.plan.textures import FORMATS, RGBA32F, Rect
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import find_executor
 
 NUMPY = find_executor("numpy")
 IN_ONE_PAGE = settings(

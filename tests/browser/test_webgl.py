@@ -20,7 +20,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.page.scenes import PLAYER
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import find_executor
 
 NUMPY = find_executor("numpy")
 IN_ONE_PAGE = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -11,8 +11,7 @@ from drawing import EXACT, as_exact_as_it_can, assert_same_bits, on
 
 from gpgpu_legacy.api.pipeline import find
 from gpgpu_legacy.plan.plan import FragmentPass
-from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.registry import executors
+from gpgpu_legacy.runtime.executor import Executor, executors
 
 drawing = on(*(each.name for each in executors() if FragmentPass in each.capabilities.passes))
 

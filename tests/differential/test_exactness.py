@@ -28,8 +28,7 @@ from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan
 from gpgpu_legacy.plan.textures import FORMATS, R32F, RGBA32F, UNORM8, Rect
 from gpgpu_legacy.runtime.exactness import INSTRUCTIONS, inexact_among, instructions_of
-from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import Executor, find_executor
 
 NUMPY = find_executor("numpy")
 

@@ -16,7 +16,7 @@ from gpgpu_legacy.lower.analysis.fusion import all_fused, fused_steps
 from gpgpu_legacy.lower.fused.content import gathered_textures
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import find_executor
 
 JIT, NUMPY = find_executor("jit"), find_executor("numpy")
 

@@ -37,12 +37,11 @@ from gpgpu_legacy.plan.textures import (
     Transfer,
 )
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.runtime.gl import compute as gl_compute
 from gpgpu_legacy.runtime.gl import core
 from gpgpu_legacy.runtime.gl.recorder import DeviceLimits
 from gpgpu_legacy.runtime.machine import Machine, Tuning
-from gpgpu_legacy.runtime.registry import find_executor
 
 pytestmark = pytest.mark.gl
 

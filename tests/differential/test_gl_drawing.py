@@ -70,9 +70,8 @@ from gpgpu_legacy.plan.textures import (
     TextureKind,
     Wrap,
 )
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.runtime.gl.recorder import Recorder
-from gpgpu_legacy.runtime.registry import find_executor
 
 Ready = Callable[[str], Executor]
 

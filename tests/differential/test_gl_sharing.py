@@ -30,11 +30,10 @@ from gpgpu_legacy.plan.plan import (
     Plan,
 )
 from gpgpu_legacy.plan.textures import R32F, RGBA32F, Rect
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.runtime.gl import compatibility, core, egl
 from gpgpu_legacy.runtime.gl.prepared import GlPrepared
 from gpgpu_legacy.runtime.gl.sharing import ContentCache, SharedContext
-from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")
 THREADS = 8
@@ -199,7 +198,7 @@ import gpgpu_legacy as g
 from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.predict.auto import executor_for
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import find_executor
 used, asked = sys.argv[1:3]
 plan = find_product("larson-mcallister").plan(n=5)
 a, b = (np.random.default_rng(n).integers(-8, 9, (5, 5)).astype(np.float32) for n in range(2))
@@ -278,7 +277,7 @@ FORK_BEFORE = """
 import os, sys
 import numpy as np
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.runtime.registry import find_executor, executors
+from gpgpu_legacy.runtime.executor import find_executor, executors
 executors()
 child = os.fork()
 plan = find_product("larson-mcallister").plan(n=5)

@@ -30,13 +30,13 @@ from gpgpu_legacy.plan.textures import (
     TextureKind,
     Transfer,
 )
+from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.gl import core
 from gpgpu_legacy.runtime.gl.compute import GlComputePrepared
 from gpgpu_legacy.runtime.gl.raster import GlRasterPrepared
 from gpgpu_legacy.runtime.gl.transfers import movable
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import Prepared
-from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.runtime.transfers import undefined_textures
 
 NUMPY = find_executor("numpy")

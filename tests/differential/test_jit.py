@@ -190,7 +190,7 @@ def test_the_device_says_how_many_threads() -> None:
 
 SCRIPT = """
 import sys
-from gpgpu_legacy.runtime.registry import executors
+from gpgpu_legacy.runtime.executor import executors
 executors()
 assert "numba" not in sys.modules
 from gpgpu_legacy.kernel.parser import parse_kernel

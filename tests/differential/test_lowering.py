@@ -44,9 +44,8 @@ from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.plan import Blend, Corners, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.plan.textures import Filter, Sampler, TextureKind, Wrap
 from gpgpu_legacy.runtime import jit as jit_module
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.runtime.machine import Machine, Tuning
-from gpgpu_legacy.runtime.registry import find_executor
 
 JIT, NUMPY = find_executor("jit"), find_executor("numpy")
 

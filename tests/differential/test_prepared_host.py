@@ -23,8 +23,7 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.textures import R32F, RGBA32F, Rect
 from gpgpu_legacy.runtime import native
-from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import Executor, find_executor
 
 JIT, NUMPY = find_executor("jit"), find_executor("numpy")
 HOST = pytest.mark.parametrize("executor", [NUMPY, JIT], ids=["numpy", "jit"])

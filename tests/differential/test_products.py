@@ -32,9 +32,8 @@ from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.runtime.machine import Machine, Tuning
-from gpgpu_legacy.runtime.registry import find_executor
 
 Ready = Callable[[str], Executor]
 Case = tuple[tuple[int, int, int], Mapping[str, Any]]

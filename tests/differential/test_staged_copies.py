@@ -18,12 +18,12 @@ from gpgpu_legacy.lower.emit.glsl_groups import emit_groups
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.executors import gl_compute as gl_compute_executor
 from gpgpu_legacy.runtime.gl import compute as gl_compute
 from gpgpu_legacy.runtime.gl import recorder
 from gpgpu_legacy.runtime.gl.recorder import DeviceLimits
 from gpgpu_legacy.runtime.machine import Machine, Tuning
-from gpgpu_legacy.runtime.registry import find_executor
 
 pytestmark = pytest.mark.gl
 

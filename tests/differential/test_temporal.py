@@ -25,13 +25,12 @@ from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors
 from gpgpu_legacy.lower.temporal.content import TemporalShape
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.runtime.gl import compute as gl_compute
 from gpgpu_legacy.runtime.gl import core
 from gpgpu_legacy.runtime.gl.compute import GlComputePrepared
 from gpgpu_legacy.runtime.gl.recorder import DeviceLimits
 from gpgpu_legacy.runtime.machine import Machine, Tuning
-from gpgpu_legacy.runtime.registry import find_executor
 
 pytestmark = pytest.mark.gl
 

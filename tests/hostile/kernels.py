@@ -15,8 +15,7 @@ import numpy as np
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.kernel import Array, KernelMachine, Mask, WorkGroups
-from gpgpu_legacy.kernel.accesses import numbered
-from gpgpu_legacy.kernel.ir import Element
+from gpgpu_legacy.kernel.ir import Element, numbered
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.lower.kernels.bounds import unproven
 from gpgpu_legacy.plan.plan import BufferBinding, ComputePass, Plan, UniformValue, constant_groups
@@ -269,7 +268,7 @@ def plan(seed: int) -> Plan:
 
 def outcome(seed: int, executor: str) -> str | dict[str, np.ndarray]:  # type: ignore[type-arg]
     """The outputs of a run, or its error up to the place."""
-    from gpgpu_legacy.runtime.registry import find_executor
+    from gpgpu_legacy.runtime.executor import find_executor
 
     try:
         return find_executor(executor).run(plan(seed), {"I": data(seed)}).outputs

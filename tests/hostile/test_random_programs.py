@@ -25,8 +25,7 @@ from gpgpu_legacy.isa import execute
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.plan.plan import Blend
 from gpgpu_legacy.plan.textures import RGBA32F
-from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.studies.sweep import sweep, workers
 
 NUMPY = find_executor("numpy")

@@ -32,7 +32,7 @@ from gpgpu_legacy.plan.plan import (
     Repeat,
 )
 from gpgpu_legacy.plan.textures import RGBA32F, Rect
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import find_executor
 
 SIZE = (5, 4)
 WHOLE = Rect(0, 0, *SIZE)

@@ -14,7 +14,7 @@ from gpgpu_legacy.algorithms.registry import find_algorithm, find_product, produ
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.plan.serialise import plan_as_json
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import find_executor
 
 # The parameters of products ----------------------------------------------------------------------
 

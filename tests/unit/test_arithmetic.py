@@ -28,10 +28,9 @@ from gpgpu_legacy.isa.arithmetic import (
     find_arithmetic,
 )
 from gpgpu_legacy.lower.emit.glsl_functions import QUANTIZERS
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.runtime.gl.core import compute_context
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.registry import find_executor
 
 NAN, INF = float("nan"), float("inf")
 NARROW = [FP24, FP16, FX12, RC9, FF8]

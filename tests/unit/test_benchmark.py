@@ -41,7 +41,6 @@ from gpgpu_legacy.plan.textures import (
 )
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.present.grid import as_text
-from gpgpu_legacy.runtime import registry
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Capabilities, Machine
 from gpgpu_legacy.runtime.prepared import F32, Prepared, Result, Timings
@@ -105,7 +104,8 @@ def made(plan: Plan, reference: Callable[..., Any] | None = None, **parameters: 
 
 
 def only(monkeypatch: pytest.MonkeyPatch, *fakes: Executor) -> None:
-    monkeypatch.setattr(registry, "executors", lambda: fakes)
+    for module in ("runtime.executor", "measure.benchmark"):
+        monkeypatch.setattr(f"gpgpu_legacy.{module}.executors", lambda: fakes)
 
 
 def bench(

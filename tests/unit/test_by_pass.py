@@ -13,8 +13,7 @@ from sorting import sort_plan
 from gpgpu_legacy.count.traffic import Counts, PassCounts, count_by_pass, count_pass, count_plan
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.numbers import Affine
-from gpgpu_legacy.plan.pass_names import kind_of_pass
-from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Plan, Repeat
+from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Plan, Repeat, kind_of_pass
 from gpgpu_legacy.plan.textures import R32F, MovingRect, Rect
 
 

@@ -20,10 +20,9 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict import auto
 from gpgpu_legacy.runtime import exactness, workers
 from gpgpu_legacy.runtime.exactness import DataPath, flushed_by
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import Executor, executors, find_executor
 from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Capabilities, Device, Machine, Pace
 from gpgpu_legacy.runtime.prepared import Result
-from gpgpu_legacy.runtime.registry import executors, find_executor
 
 EXACT = Machine(exact=True)
 SIDE = 64  # enough for several threads

@@ -20,9 +20,8 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.matmul import matmul
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.plan.plan import Blend, ClearPass, FragmentPass, Plan
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")
 PACKED, ROWS = find_product("packed-2x2"), find_product("row-packed")

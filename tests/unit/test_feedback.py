@@ -18,7 +18,7 @@ from gpgpu_legacy.api.drawing import make_drawing
 from gpgpu_legacy.api.programs import discarded, trace_drawing
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.sources import shader_folder
 
 LIFE = shader_folder() / "examples" / "life.fp"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.studies.figure_2 import (
     METHOD,
     demonstrate,

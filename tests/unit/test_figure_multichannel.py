@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.studies.multichannel import (
     DEMONSTRATION_X,
     DEMONSTRATION_Y,

@@ -23,7 +23,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.studies.largest_block import (
     Fit,
     Largest,

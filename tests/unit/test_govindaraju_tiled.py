@@ -17,7 +17,7 @@ from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import find_executor
 
 TILED, MULTI = find_product("govindaraju-tiled"), find_product("hall-carr-hart-multi")
 WAYS = list(Accumulate)

@@ -252,13 +252,13 @@ def test_a_program_is_checked_without_numpy_and_plans() -> None:
 
 
 def test_executors_are_listed_without_making_a_gl_context() -> None:
-    found = imported_by("from gpgpu_legacy.runtime.registry import executors; executors()")
+    found = imported_by("from gpgpu_legacy.runtime.executor import executors; executors()")
     assert "numpy" in found
     assert not found & {"moderngl", "sympy", "PIL"}
 
 
 def test_executors_are_listed_without_what_they_are_built_on() -> None:
-    found = modules_after("from gpgpu_legacy.runtime.registry import executors; executors()")
+    found = modules_after("from gpgpu_legacy.runtime.executor import executors; executors()")
     assert f"{PACKAGE}.runtime.executors.jit" in found
     packages = ("moderngl*", "llvmlite*", "numba*", "lark*")
     rooms = (f"{PACKAGE}.{room}.*" for room in ("lower", "interp", "kernel", "languages"))

@@ -52,8 +52,8 @@ from gpgpu_legacy.plan.textures import (
     Texture,
 )
 from gpgpu_legacy.runtime import native
+from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.native import FusedRun, Staging, native_code, roomy
-from gpgpu_legacy.runtime.registry import find_executor
 
 JIT = find_executor("jit")
 NARROW, WIDE = VectorUnit(4, 16), VectorUnit(16, 32)

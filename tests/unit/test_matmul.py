@@ -32,7 +32,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Plan
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import find_executor
 
 NUMPY = find_executor("numpy")
 

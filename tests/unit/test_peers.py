@@ -20,7 +20,7 @@ from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.benchmark import Case
 from gpgpu_legacy.measure.peers import libraries, read_peers
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.serial import read_recorded
 
 JACOBI = ROOT / "benchmarks" / "peers" / "jacobi.py"

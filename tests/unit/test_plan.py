@@ -64,7 +64,7 @@ from gpgpu_legacy.plan.textures import (
     quadrants,
 )
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import find_executor
 
 WHOLE = Rect(0, 0, 4, 3)
 ONES = (1.0, 1.0, 1.0, 1.0)

@@ -23,7 +23,7 @@ from gpgpu_legacy.plan.serialise import (
 )
 from gpgpu_legacy.plan.textures import RGBA32F, Extent, Texture, TextureKind
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import find_executor
 
 # What is wrong ---------------------------------------------------------------------------------
 

@@ -14,8 +14,8 @@ from products import eight_bit_product, fragment_methods, ways
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
+from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.registry import reference
 from gpgpu_legacy.studies.precision import (
     Accuracy,
     Data,

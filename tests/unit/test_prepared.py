@@ -34,9 +34,9 @@ from gpgpu_legacy.plan.textures import (
     TextureKind,
     Transfer,
 )
+from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import F32, Held, Prepared, Result, Timings
-from gpgpu_legacy.runtime.registry import find_executor
 
 TEXEL_BYTES = 16  # of RGBA32F: four channels of four bytes
 

@@ -13,8 +13,13 @@ from hypothesis import strategies as st
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.analysis.liveness import live_components
-from gpgpu_legacy.lower.fused.content import DrawnProgram, group_content
-from gpgpu_legacy.lower.fused.rerolling import LONGEST_PERIOD, ProgramSegment, segments
+from gpgpu_legacy.lower.fused.content import (
+    LONGEST_PERIOD,
+    DrawnProgram,
+    ProgramSegment,
+    group_content,
+    segments,
+)
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, Lookup
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.plan.textures import RGBA32F, Rect

@@ -21,8 +21,8 @@ from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.pipeline.reference import ErrorKind
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.present.grid import as_text
+from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.prepared import Result, Timings
-from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")
 MULTI = "hall-carr-hart-multi"

@@ -12,8 +12,8 @@ from commands import Command
 
 from gpgpu_legacy import cli
 from gpgpu_legacy.cli.commands import SECTIONS
+from gpgpu_legacy.runtime.executor import executors
 from gpgpu_legacy.runtime.prepared import Observer, Prepared, Result
-from gpgpu_legacy.runtime.registry import executors
 from gpgpu_legacy.sources import shader_folder
 
 SMALL = ("run", "larson-mcallister", "n=4", "--executor", "numpy", "--no-check")

@@ -17,7 +17,7 @@ from gpgpu_legacy.isa.arithmetic import FP16
 from gpgpu_legacy.plan.plan import Blend
 from gpgpu_legacy.plan.textures import Filter, Sampler, Wrap
 from gpgpu_legacy.predict import auto
-from gpgpu_legacy.runtime.registry import executors, find_executor
+from gpgpu_legacy.runtime.executor import executors, find_executor
 from gpgpu_legacy.sources import shader_text
 
 # Programs of these tests are given less, or more, than they read.

@@ -30,8 +30,8 @@ from gpgpu_legacy.count.formulas import formulas
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Plan, Repeat
+from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.prepared import Prepared
-from gpgpu_legacy.runtime.registry import find_executor
 
 F64 = NDArray[np.float64]
 

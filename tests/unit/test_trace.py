@@ -25,7 +25,7 @@ from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import written_by
 from gpgpu_legacy.present.grid import as_text, plain
 from gpgpu_legacy.present.grid import plain as plain_entry
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import find_executor
 
 JACOBI = """!!ARBfp1.0
 TEMP at, sum, r;

@@ -167,7 +167,7 @@ def test_too_few_addresses_for_a_compiler_are_a_reason() -> None:
 PEAK = """
 import numpy as np, pathlib
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import find_executor
 executor = find_executor({executor!r})
 
 def peak(n):

@@ -16,7 +16,7 @@ from gpgpu_legacy.page.sections import SECTIONS
 from gpgpu_legacy.page.sections.tables import NAME as TABLES
 from gpgpu_legacy.papers.formulas.model import methods_of_tables
 from gpgpu_legacy.papers.formulas.result import MethodTime, MethodTimes
-from gpgpu_legacy.runtime.registry import executor_names
+from gpgpu_legacy.runtime.executor import executor_names
 from gpgpu_legacy.serial import read_recorded
 
 

@@ -17,7 +17,7 @@ from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.calibration import model as calibration
 from gpgpu_legacy.predict.model import predict
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.serial import read_recorded, with_fields, write_json
 from gpgpu_legacy.studies.roofline.model import (
     Point,

@@ -14,8 +14,7 @@ from functools import lru_cache
 from gpgpu_legacy.lower.emit.glsl import GlslEmitter, type_name
 from gpgpu_legacy.lower.emit.glsl_fragment import COMPUTE, buffer, declared
 from gpgpu_legacy.lower.fused.body import fused_body
-from gpgpu_legacy.lower.fused.content import Content, refuse_unsupported
-from gpgpu_legacy.lower.fused.rerolling import live_segments
+from gpgpu_legacy.lower.fused.content import Content, live_segments, refuse_unsupported
 from gpgpu_legacy.lower.groups.code import GroupCode, block_variables
 from gpgpu_legacy.lower.groups.invocation import (
     CORNER,

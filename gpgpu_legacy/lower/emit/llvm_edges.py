@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 
 from gpgpu_legacy.lower.emit.llvm_values import ALIGNMENTS, greater, integer, lesser, load
-from gpgpu_legacy.lower.fused.rerolling import Advance
+from gpgpu_legacy.lower.fused.content import Advance
 from gpgpu_legacy.lower.lookups import AffineLookup
 
 if TYPE_CHECKING:

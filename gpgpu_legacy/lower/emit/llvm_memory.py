@@ -52,8 +52,7 @@ from gpgpu_legacy.lower.emit.llvm_words import (
     X_LAST,
     Words,
 )
-from gpgpu_legacy.lower.fused.content import Content
-from gpgpu_legacy.lower.fused.rerolling import Advance
+from gpgpu_legacy.lower.fused.content import Advance, Content
 from gpgpu_legacy.lower.ir_types import ALONG_X, ALONG_Y, EVERYWHERE
 from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.lowering import levels_of

@@ -13,7 +13,6 @@ from __future__ import annotations
 from math import inf, prod
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.kernel.accesses import numbered, with_inside
 from gpgpu_legacy.kernel.dependence import check_data_independent, control_variables
 from gpgpu_legacy.kernel.ir import (
     Assign,
@@ -35,8 +34,10 @@ from gpgpu_legacy.kernel.ir import (
     Uniform,
     Variable,
     Vector,
+    numbered,
     variable_names,
     walk,
+    with_inside,
 )
 from gpgpu_legacy.lower.emit.numba_intrinsics import INTRINSICS
 from gpgpu_legacy.lower.kernels.schedule import (

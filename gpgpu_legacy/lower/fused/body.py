@@ -12,8 +12,15 @@ from functools import lru_cache
 
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.ir import Instruction
-from gpgpu_legacy.lower.fused.content import Content, DrawnProgram, Move, Surface
-from gpgpu_legacy.lower.fused.rerolling import LiveInstruction, ProgramSegment, live_segments
+from gpgpu_legacy.lower.fused.content import (
+    Content,
+    DrawnProgram,
+    LiveInstruction,
+    Move,
+    ProgramSegment,
+    Surface,
+    live_segments,
+)
 from gpgpu_legacy.lower.ir import (
     Assign,
     Call,

@@ -2,7 +2,7 @@
 
 Each invocation has a register tile of columns × rows fragments of its group's tile, and executes
 all iterations on them, with partial sums in registers. A whole row or column of invocations needs
-the lookups of a loop (fused/rerolling.py) that vary along one axis alone: they are staged in the
+the lookups of a loop (fused/content.py) that vary along one axis alone: they are staged in the
 group's shared memory, `k_depth` trips at a time. groups/tiling.py makes the code.
 """
 
@@ -17,8 +17,7 @@ from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.lower.analysis.register_tile import demands_of
 from gpgpu_legacy.lower.fused.body import fused_body
-from gpgpu_legacy.lower.fused.content import Content
-from gpgpu_legacy.lower.fused.rerolling import LiveInstruction, live_segments
+from gpgpu_legacy.lower.fused.content import Content, LiveInstruction, live_segments
 from gpgpu_legacy.lower.ir import For, Role
 from gpgpu_legacy.lower.ir_types import EVERYWHERE
 from gpgpu_legacy.lower.lookups import OwnLookup

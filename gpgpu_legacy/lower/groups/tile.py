@@ -17,7 +17,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.lower.fused.rerolling import Advance
+from gpgpu_legacy.lower.fused.content import Advance
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.lower.ir import (
     Assign,

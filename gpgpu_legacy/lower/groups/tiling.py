@@ -14,8 +14,7 @@ from dataclasses import replace
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.fused.body import own_variable
-from gpgpu_legacy.lower.fused.content import Content
-from gpgpu_legacy.lower.fused.rerolling import Advance
+from gpgpu_legacy.lower.fused.content import Advance, Content
 from gpgpu_legacy.lower.groups.invocation import (
     BATCH,
     CORNER,

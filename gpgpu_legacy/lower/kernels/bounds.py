@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from gpgpu_legacy.kernel.accesses import numbered
 from gpgpu_legacy.kernel.ir import (
     RANGES,
     Assign,
@@ -36,6 +35,7 @@ from gpgpu_legacy.kernel.ir import (
     Uniform,
     Variable,
     assigned_names,
+    numbered,
     walk,
 )
 from gpgpu_legacy.lower.kernels.integers import (
@@ -52,7 +52,7 @@ _UNBOUNDED = 2**40  # trips: more than any loop of 32 bits that ends
 
 
 def unproven(pass_: ComputePass, lengths: Mapping[str, int], iterations: int = 1) -> frozenset[int]:
-    """The numbers (kernel/accesses.py) of the accesses that may be outside their arrays.
+    """The numbers (kernel/ir.py) of the accesses that may be outside their arrays.
 
     pass_: without Tables. lengths: elements of the buffers by their names in the kernel.
     iterations: the number of runs of the pass; uniforms may be Affine in them.

@@ -17,8 +17,8 @@ from gpgpu_legacy.lower.fused.content import (
     Content,
     UnsupportedError,
     content_of,
+    live_segments,
 )
-from gpgpu_legacy.lower.fused.rerolling import live_segments
 from gpgpu_legacy.lower.lookups import NeighbourLookup
 from gpgpu_legacy.plan.textures import Texture
 

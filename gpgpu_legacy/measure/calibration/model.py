@@ -50,10 +50,9 @@ from gpgpu_legacy.measure.other_work import OtherWork, busy_notes
 from gpgpu_legacy.measure.rounds import Rounds, take_rounds
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.present.grid import Grid, Numeral, Result
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import Executor, available, find_executor
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.prepared import F32, Prepared
-from gpgpu_legacy.runtime.registry import available, find_executor
 from gpgpu_legacy.serial import Record, Recorded, provenance, toml_text, with_fields
 
 RUNS, RUN_S = 7, 0.05

@@ -21,8 +21,8 @@ from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.plan.textures import UNORM8
 from gpgpu_legacy.present.grid import pretty
+from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.runtime.observed import places
-from gpgpu_legacy.runtime.registry import reference
 from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, demonstrate
 from gpgpu_legacy.studies.largest_block import Largest, fit
 

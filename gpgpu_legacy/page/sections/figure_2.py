@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpgpu_legacy.page.products import PRODUCT_SCRIPTS
 from gpgpu_legacy.page.section import PageSection, data_url, rendered
 from gpgpu_legacy.present.pictures import png_of
-from gpgpu_legacy.runtime.registry import reference
+from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.studies.figure_2 import METHOD, demonstrate
 
 

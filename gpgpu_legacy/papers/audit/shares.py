@@ -12,8 +12,7 @@ from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.runs import product_job
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.published.papers import find_paper
-from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.registry import able
+from gpgpu_legacy.runtime.executor import Executor, able
 from gpgpu_legacy.serial import Record, as_record
 
 METHOD, BLOCK = "hall-carr-hart-multi", 32  # the product of Section 5.1

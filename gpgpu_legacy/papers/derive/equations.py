@@ -19,7 +19,7 @@ from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.isa.ir import Program, TextureTarget
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Value
-from gpgpu_legacy.runtime.registry import reference
+from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, DEMONSTRATION_B, METHOD
 
 

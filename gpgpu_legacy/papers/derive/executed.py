@@ -13,7 +13,7 @@ from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Value
 from gpgpu_legacy.papers.recorded import recorded_times
 from gpgpu_legacy.predict.mispredictions import read_log
-from gpgpu_legacy.runtime.registry import reference
+from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.studies.sdk_example import PRINTED, fitted, generated_inputs
 
 # The decimal places in which the sums of the listings differ --------------------------------------

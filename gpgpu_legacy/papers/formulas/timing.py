@@ -12,7 +12,7 @@ from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.formulas.model import methods_of_tables
 from gpgpu_legacy.papers.formulas.result import ROUNDS, MethodNotRun, MethodTime, MethodTimes
 from gpgpu_legacy.papers.runs import product_job
-from gpgpu_legacy.runtime.registry import able, find_executor
+from gpgpu_legacy.runtime.executor import able, find_executor
 
 _Run = tuple[str, str]  # a method's name and an executor's
 

@@ -32,8 +32,7 @@ from gpgpu_legacy.papers.runs import product_job
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.published.schema import Interpolation, Quantity, Rate
 from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Row, Series
-from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.registry import available
+from gpgpu_legacy.runtime.executor import Executor, available
 from gpgpu_legacy.serial import as_record, provenance, with_fields
 
 MS_PER_S = 1e3

@@ -13,7 +13,7 @@ from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult
 from gpgpu_legacy.published.papers import Paper, find_paper
 from gpgpu_legacy.published.schema import Quantity, Rate
 from gpgpu_legacy.published.tables import MeasuredTable, Series
-from gpgpu_legacy.runtime.registry import reference
+from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.serial import Record
 
 ROUNDS = Rounds(count=3, most_runs=1, longest_s=0.25)

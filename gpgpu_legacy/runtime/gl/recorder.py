@@ -49,9 +49,11 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.textures import constant_rect
 from gpgpu_legacy.runtime.gl.core import GlContext
-from gpgpu_legacy.runtime.gl.dispatch import Dispatch, GlBuffer, UniformBlocks
 from gpgpu_legacy.runtime.gl.prepared import Call, RecordedSteps, joined
 from gpgpu_legacy.runtime.gl.shader import (
+    Dispatch,
+    GlBuffer,
+    UniformBlocks,
     UniformTable,
     Values,
     computing_shader,

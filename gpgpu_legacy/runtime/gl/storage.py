@@ -17,10 +17,16 @@ from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import CopyPass, Plan
 from gpgpu_legacy.plan.textures import Rect, constant_rect, full_rect
 from gpgpu_legacy.runtime.gl.core import GlContext, ModernglContext
-from gpgpu_legacy.runtime.gl.dispatch import Bind, Dispatch, GlBuffer
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.limits import size_bytes
-from gpgpu_legacy.runtime.gl.shader import UniformTable, Values, computing_shader
+from gpgpu_legacy.runtime.gl.shader import (
+    Bind,
+    Dispatch,
+    GlBuffer,
+    UniformTable,
+    Values,
+    computing_shader,
+)
 from gpgpu_legacy.runtime.gl.sharing import Name
 from gpgpu_legacy.runtime.gl.staging import DriverStaging, mapped_staging
 from gpgpu_legacy.runtime.gl.values import Rows, clear_values

@@ -16,9 +16,14 @@ import numpy as np
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Matrix, Transfer
 from gpgpu_legacy.runtime.gl.core import GlContext
-from gpgpu_legacy.runtime.gl.dispatch import Dispatch, GlBuffer
 from gpgpu_legacy.runtime.gl.limits import limit
-from gpgpu_legacy.runtime.gl.shader import UniformTable, Values, computing_shader
+from gpgpu_legacy.runtime.gl.shader import (
+    Dispatch,
+    GlBuffer,
+    UniformTable,
+    Values,
+    computing_shader,
+)
 from gpgpu_legacy.runtime.gl.staging import mapped_staging, touched
 from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.transfers import has_matrix_layout

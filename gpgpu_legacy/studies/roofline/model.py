@@ -36,8 +36,7 @@ from gpgpu_legacy.predict.mispredictions import Origin, read_log
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Evidence
 from gpgpu_legacy.present.grid import Grid, Result
-from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.registry import executors
+from gpgpu_legacy.runtime.executor import Executor, executors
 from gpgpu_legacy.serial import Record, read_recorded
 
 SLACK = 1.2
