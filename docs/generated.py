@@ -409,7 +409,7 @@ LIMITS = {
         "measure/rounds.py", "studies/cache_table/model.py", "cli/words.py", "memory.py",
     ),
     "What is kept on disk": ("code_cache.py",),
-    "Messages": ("errors.py", "arguments.py"),
+    "Messages": ("errors.py",),
 }  # fmt: skip
 """The files whose limits hold for what comes from outside, by subject."""
 

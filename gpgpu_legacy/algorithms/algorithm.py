@@ -17,8 +17,7 @@ from gpgpu_legacy.algorithms.parameters import (
     plainly,
 )
 from gpgpu_legacy.algorithms.user_code import guarded, running
-from gpgpu_legacy.arguments import hint, kind_of
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, hint, kind_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 

@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.user_code import in_one_line, module_of
-from gpgpu_legacy.arguments import kind_of
-from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
+from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError, kind_of
 from gpgpu_legacy.serial import Record
 
 if TYPE_CHECKING:

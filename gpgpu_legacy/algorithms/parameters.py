@@ -14,8 +14,7 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from gpgpu_legacy.arguments import as_integer, described, integer_in, real_in
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, as_integer, described, integer_in, real_in
 
 Plain = int | float | str | bool | None
 """A parameter's value, in the form that is shown and recorded."""

@@ -14,8 +14,7 @@ from pkgutil import walk_packages
 from typing import TYPE_CHECKING
 
 import gpgpu_legacy.algorithms
-from gpgpu_legacy.arguments import hint
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, hint
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm

@@ -12,8 +12,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.arguments import as_integer, as_member, as_positive, described
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, as_integer, as_member, as_positive, described
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS

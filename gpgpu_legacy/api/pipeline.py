@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.parameters import titled
 from gpgpu_legacy.algorithms.registry import find_algorithm
-from gpgpu_legacy.arguments import as_positive, shape_in_words
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, as_positive, shape_in_words
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import operands_of

@@ -16,8 +16,7 @@ from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.run import execute
 from gpgpu_legacy.api.steps import TracedInstruction, TracedTexel, Value, as_value, trace_fragment
-from gpgpu_legacy.arguments import described
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, described
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
 from gpgpu_legacy.isa.ir import COMPONENTS

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpgpu_legacy.arguments import as_positive, described
 from gpgpu_legacy.cache.layout import LINEAR, Layout, parse_layout
 from gpgpu_legacy.cache.raster import SCAN, Raster, parse_raster
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, as_positive, described
 
 MOST_IN_FLIGHT = 1 << 16
 

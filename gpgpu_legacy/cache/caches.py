@@ -6,8 +6,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from gpgpu_legacy.arguments import as_whole
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, as_whole
 
 _EXAMPLE = 'for example "8K,4way,64B" or "32K,fully,128B,fifo"'
 _SIZE = re.compile(r"([0-9]{1,15})(k|m)?")

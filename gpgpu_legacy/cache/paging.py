@@ -30,8 +30,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.arguments import as_whole, real_in
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, as_whole, real_in
 
 _KINDS = "coloured, random, miscoloured:0.1 (a fraction), xnu, xnu@256 (the first page) or xnu:0.1"
 _SPELLING = re.compile(r"(?P<kind>[a-z]+)(@(?P<first>[0-9]{1,9}))?(:(?P<fraction>.+))?")

@@ -8,9 +8,8 @@ from typing import Any
 
 import click
 
-from gpgpu_legacy.arguments import hint
 from gpgpu_legacy.cli.completion import PROGRAM
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, hint
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Verbs": {

@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hin
 import click
 from click.shell_completion import CompletionItem
 
-from gpgpu_legacy.arguments import integer_in, natural_in
 from gpgpu_legacy.cli.commands import STUDY, app, studies
 from gpgpu_legacy.cli.options import (
     PICTURE,
@@ -33,7 +32,7 @@ from gpgpu_legacy.cli.options import (
     check_files,
     parameters_in,
 )
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, integer_in, natural_in
 
 if TYPE_CHECKING:
     from gpgpu_legacy.measure.budget import Budget

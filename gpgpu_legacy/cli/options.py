@@ -19,8 +19,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 import click
 from click.shell_completion import CompletionItem
 
-from gpgpu_legacy.arguments import integer_in, real_in
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, integer_in, real_in
 
 T = TypeVar("T")
 

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from gpgpu_legacy.arguments import natural_in, real_in
 from gpgpu_legacy.cli.frame import answers
 from gpgpu_legacy.cli.options import Argument, Several
 from gpgpu_legacy.cli.words import (
@@ -21,7 +20,7 @@ from gpgpu_legacy.cli.words import (
     parse_texel,
     read_program,
 )
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, natural_in, real_in
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.drawing import DrawArguments

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from gpgpu_legacy.algorithms.registry import PROGRAMS, find_algorithm
-from gpgpu_legacy.arguments import hint, integer_in, naturals_in
 from gpgpu_legacy.cli.completion import (
     algorithm_names,
     arithmetic_names,
@@ -28,7 +27,7 @@ from gpgpu_legacy.cli.completion import (
     executor_names,
 )
 from gpgpu_legacy.cli.options import Argument, Option, Several
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, hint, integer_in, naturals_in
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm

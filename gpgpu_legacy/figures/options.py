@@ -7,8 +7,7 @@ from enum import Enum
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.arguments import as_positive
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, as_positive
 
 if TYPE_CHECKING:
     from gpgpu_legacy.present.animation import Timing

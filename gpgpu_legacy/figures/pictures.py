@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.arguments import as_positive
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.inputs import as_numbers

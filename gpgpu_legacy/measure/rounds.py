@@ -9,8 +9,7 @@ from statistics import median
 from time import process_time, sleep
 from typing import TypeVar
 
-from gpgpu_legacy.arguments import as_positive
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.runtime.prepared import Timings
 from gpgpu_legacy.serial import fields_of
 

@@ -20,8 +20,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self, TypedDict, Unpack, cast
 
-from gpgpu_legacy.arguments import as_member, described
-from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError, PlanError
+from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError, PlanError, as_member, described
 from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gpgpu_legacy.arguments import as_whole, shape_in_words
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, as_whole, shape_in_words
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.pipeline.builder import PlanBuilder

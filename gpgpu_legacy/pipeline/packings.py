@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpgpu_legacy.arguments import described
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, described
 from gpgpu_legacy.plan.textures import ONE_PER_TEXEL, R32F, RGBA32F, Format, Packing, quadrants
 
 CHANNELS = 4

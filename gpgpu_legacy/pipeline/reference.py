@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.arguments import kind_of, shape_in_words
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, kind_of, shape_in_words
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.serial import Record

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gpgpu_legacy.arguments import kind_of
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, kind_of
 from gpgpu_legacy.isa.ir import TextureTarget
 from gpgpu_legacy.plan.textures import DEFAULT_SAMPLER, Filter, Sampler, Wrap
 

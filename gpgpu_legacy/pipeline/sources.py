@@ -6,8 +6,7 @@ import sys
 from functools import lru_cache
 from pathlib import Path
 
-from gpgpu_legacy.arguments import kind_of
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, kind_of
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.kernel.ir import Kernel

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from gpgpu_legacy.arguments import (
+from gpgpu_legacy.errors import (
+    InputError,
     as_member,
     as_positive,
     as_whole,
     described,
     kind_of,
 )
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.packings import Packed, packed
 from gpgpu_legacy.pipeline.values import Values
 from gpgpu_legacy.plan.textures import (

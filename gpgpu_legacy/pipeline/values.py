@@ -12,8 +12,7 @@ from numbers import Integral, Real
 from operator import index
 from typing import Any, cast
 
-from gpgpu_legacy.arguments import described
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, described
 from gpgpu_legacy.isa.ir import AttributeKind, Vec4
 from gpgpu_legacy.pipeline.expressions import LoopExpression
 from gpgpu_legacy.pipeline.loops import RecordedLoop

@@ -6,8 +6,7 @@ not limited.
 
 from __future__ import annotations
 
-from gpgpu_legacy.arguments import shape_in_words
-from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.errors import PlanError, shape_in_words
 from gpgpu_legacy.plan.expand import is_written_out, moves, values_of
 from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, Step
 from gpgpu_legacy.plan.textures import Matrix, TextureKind

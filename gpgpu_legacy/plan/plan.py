@@ -18,8 +18,7 @@ from itertools import chain
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from gpgpu_legacy.arguments import described
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, described
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
 from gpgpu_legacy.plan.numbers import (

@@ -7,8 +7,7 @@ from itertools import chain
 from math import isfinite, prod
 from typing import TypeVar
 
-from gpgpu_legacy.arguments import shape_in_words
-from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.errors import PlanError, shape_in_words
 from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.plan.expand import (
     extremes_of,

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.arguments import as_positive
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.files import check_writable, write_whole
 from gpgpu_legacy.present.colours import RGB
 

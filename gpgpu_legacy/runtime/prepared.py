@@ -17,8 +17,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.arguments import shape_in_words
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, shape_in_words
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.runtime.machine import Machine

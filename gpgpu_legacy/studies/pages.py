@@ -14,8 +14,7 @@ from PIL import Image
 from PIL.ImageDraw import Draw, ImageDraw
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.arguments import shape_in_words
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, shape_in_words
 from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder

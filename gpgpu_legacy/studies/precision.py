@@ -41,8 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.algorithms.registry import products
-from gpgpu_legacy.arguments import as_whole
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, as_whole
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, F32, FP32, Arithmetic, find_arithmetic
 from gpgpu_legacy.isa.ir import Temporary

@@ -10,8 +10,7 @@ import pytest
 from gpgpu_legacy import Machine, Pipeline, assemble, run_program
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.matmul import matmul
-from gpgpu_legacy.arguments import described
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, described
 from gpgpu_legacy.isa.arithmetic import find_arithmetic
 
 PROGRAM = assemble("!!ARBfp1.0\nMOV result.color, 1;\nEND")

@@ -41,7 +41,6 @@ ORDER = (
     ("serial", "grammars"),
     ("code_cache",),
     ("files", "sources", "memory"),
-    ("arguments",),
     ("errors", "frozen"),
 )
 LEVELS = {room: level for level, rooms in enumerate(reversed(ORDER)) for room in rooms}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpgpu_legacy.arguments import MOST_DIGITS, integer_in, natural_in, real_in
+from gpgpu_legacy.errors import MOST_DIGITS, integer_in, natural_in, real_in
 
 NEITHER = [
     "", " ", "x", "²", "１", "٣", "1_000", "0x10", "--1", "1 2", "7\n", "\t7", "\u00a07", "½", "+",

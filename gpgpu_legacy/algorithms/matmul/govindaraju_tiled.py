@@ -24,8 +24,7 @@ from gpgpu_legacy.algorithms.matmul.product import (
     check_block,
 )
 from gpgpu_legacy.algorithms.matmul.tiles import TexelLayout, Tiling
-from gpgpu_legacy.arguments import as_positive
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.textures import RGBA32F
 

@@ -21,7 +21,7 @@ from gpgpu_legacy.algorithms.matmul.product import (
     product,
 )
 from gpgpu_legacy.algorithms.matmul.tiles import TexelLayout, Tile, TiledProduct
-from gpgpu_legacy.arguments import as_positive
+from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder

@@ -12,8 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
-from gpgpu_legacy.arguments import as_positive
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.kernel.shaders import load_kernel
 from gpgpu_legacy.languages.shaders import load_program

@@ -26,7 +26,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
-from gpgpu_legacy.arguments import as_positive
+from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.textures import UNORM8

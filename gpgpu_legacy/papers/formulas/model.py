@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import products
-from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.count.closed_form import same_formula
 from gpgpu_legacy.count.coalescing import RULES, CoalescingRule, transactions
 from gpgpu_legacy.count.traffic import count_plan
-from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.errors import PlanError, as_positive
 from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.papers.derive.counts import QUANTITIES, recovered
 from gpgpu_legacy.papers.derive.inputs import Product

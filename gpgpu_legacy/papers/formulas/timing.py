@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf
 
-from gpgpu_legacy.arguments import as_positive
+from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import JobOutcome, MeasuredJob, count_steps, measure
 from gpgpu_legacy.papers.derive.inputs import Product

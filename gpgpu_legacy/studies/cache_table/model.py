@@ -27,10 +27,10 @@ from time import time
 
 from gpgpu_legacy.algorithms.matmul.product import Accumulate, Sizes
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run, operand_tallies, plan_trace
+from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.measure.budget import Budget, BudgetSpentError
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.serial import as_record, provenance
