@@ -17,8 +17,9 @@ from PIL import Image
 
 from gpgpu_legacy import cli
 from gpgpu_legacy.errors import ExecutorUnavailableError
+from gpgpu_legacy.files import write_whole
 from gpgpu_legacy.measure.other_work import OtherWork
-from gpgpu_legacy.present.pictures import save_png
+from gpgpu_legacy.present.pictures import png_of
 from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.runtime.gl import core
 
@@ -72,9 +73,9 @@ def check_golden(update_golden: bool, tmp_path: Path) -> Callable[[Image.Image, 
     def check(image: Image.Image, name: str) -> None:
         golden = Path(__file__).parent / "golden" / name
         if update_golden:
-            save_png(image, golden)
+            write_whole(golden, png_of(image))
             return
-        save_png(image, tmp_path / name)
+        write_whole(tmp_path / name, png_of(image))
         advice = f"compare {golden} with {tmp_path / name}; --update-golden takes the new one"
         with Image.open(golden) as expected:
             assert np.array_equal(np.asarray(image), np.asarray(expected)), advice

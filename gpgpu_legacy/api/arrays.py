@@ -46,15 +46,9 @@ def read_with(path: Path, reader: Reader, what: str) -> Array:
             return reader(file, path)
     except InputError:
         raise
-    except OSError as error:
-        if error.strerror is None:  # of a reader, about the file's content
-            raise InputError(f"{path} cannot be read as {what}: {error}") from None
-        raise InputError(f"{path} cannot be read: {reason_of(error)}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not a text file in UTF-8") from None
-    except MemoryError:
-        raise InputError(f"{path} describes {what} too large for this machine's memory") from None
     except Exception as error:  # readers raise errors of any type on a damaged file
+        if isinstance(error, OSError) and error.strerror:
+            raise InputError(f"{path} cannot be read: {reason_of(error)}") from None
         reason = str(error).strip().splitlines()
         why = (reason[0] if reason else type(error).__name__).split("; use `usecols`")[0]
         raise InputError(f"{path} cannot be read as {what}: {why}") from None

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from math import copysign
 from threading import Lock
 from time import perf_counter
 
@@ -26,7 +25,6 @@ from gpgpu_legacy.errors import (
     is_of_opengl,
 )
 from gpgpu_legacy.plan.expand import numbers
-from gpgpu_legacy.plan.numbers import Affine, Number, Table
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
 from gpgpu_legacy.predict import auto
 from gpgpu_legacy.runtime.executor import Executor
@@ -44,8 +42,6 @@ MOST_DEVICE_BYTES = 2 << 30
 
 MOST_STEPS = 4096
 """The most steps of a waiting plan, as made by executors; each has its own arguments."""
-
-_Trait = str | float
 
 
 @dataclass(frozen=True)
@@ -66,7 +62,7 @@ class _Idle:
         return self.plan == plan and self._traits == tuple(_beyond_equality(plan))
 
     @cached_property
-    def _traits(self) -> tuple[_Trait, ...]:
+    def _traits(self) -> tuple[str, ...]:
         return tuple(_beyond_equality(self.plan))
 
 
@@ -169,30 +165,18 @@ class PreparedPlans:
         )
 
 
-def _beyond_equality(plan: Plan) -> Iterator[_Trait]:
+def _beyond_equality(plan: Plan) -> Iterator[str]:
     """The visible differences between equal plans.
 
     The names of programs and kernels, and the signs of zeros: RCP of -0 is -∞.
     """
-    for texture in plan.textures:
-        yield from _signs(texture.initial or ())
+    yield repr([texture.initial for texture in plan.textures])
     for _, pass_ in plan.weighted_passes():
         if isinstance(pass_, FragmentPass):
             yield pass_.program.name
         elif isinstance(pass_, ComputePass):
             yield pass_.kernel.name
-        yield from _signs(numbers(pass_))
-
-
-def _signs(values: Iterable[Number]) -> Iterator[float]:
-    for value in values:
-        match value:
-            case Table(values=row):
-                yield from (copysign(1.0, number) for number in row)
-            case Affine(base=base, step=step):
-                yield from (copysign(1.0, base), copysign(1.0, step))
-            case _:
-                yield copysign(1.0, value)
+        yield repr(list(numbers(pass_)))
 
 
 _PLANS = PreparedPlans()

@@ -21,8 +21,6 @@ from gpgpu_legacy.errors import GpgpuLegacyWarning
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.lower.analysis.program_warnings import program_warnings
-from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass
 from gpgpu_legacy.present.animation import check_size, texel_animation_writer
 from gpgpu_legacy.present.grid import Grid, Result
@@ -30,9 +28,6 @@ from gpgpu_legacy.runtime.executor import AUTO, Executor
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.prepared import Observer, Timings
 from gpgpu_legacy.serial import Record, fields_of
-
-_BEFORE = "before"
-"""The name of the rectangle's initial content, if that is an operand."""
 
 
 def run_program(
@@ -125,37 +120,36 @@ def frames_of(drawing: Drawing, path: Path, scale: int = 1) -> tuple[Observer, C
 
 def last_pass(
     drawing: Drawing, executor: str = AUTO, machine: Machine = DEFAULT_MACHINE
-) -> Drawing:
+) -> DrawArguments:
     """The last pass by itself, with the texture that the passes before it fed back."""
     arguments = drawing.arguments
     if arguments.feedback is None or arguments.textures is None:
-        return drawing
-    textures, rect = dict(arguments.textures), drawing.rect
-    alone = replace(arguments, textures=textures, passes=None, feedback=None)
+        return arguments
+    textures = dict(arguments.textures)
     if drawing.passes > 1:
-        before = replace(arguments, passes=drawing.passes - 1)
-        earlier = make_drawing(drawing.program, rect.width, rect.height, arguments=before)
+        earlier = _again(drawing, replace(arguments, passes=drawing.passes - 1))
         _, images, _ = run_drawing(earlier, executor, machine)
         target, _, *sampler = textures[arguments.feedback]
         textures[arguments.feedback] = (target, images[0], *sampler)
-    return make_drawing(drawing.program, rect.width, rect.height, arguments=alone)
+    return replace(arguments, textures=textures, passes=None, feedback=None)
+
+
+def _again(drawing: Drawing, arguments: DrawArguments) -> Drawing:
+    """The program on the same rectangle, with other arguments."""
+    rect = drawing.rect
+    return make_drawing(drawing.program, rect.width, rect.height, arguments=arguments)
 
 
 def discarded(drawing: Drawing, executor: Executor, machine: Machine = DEFAULT_MACHINE) -> int:
     """The number of fragments that KIL discards in the last pass: they keep two clear colours."""
     if not drawing.program.kills:
         return 0
-    drawing = last_pass(drawing, executor.name, machine)
-    plan, target = drawing.plan, drawing.targets[0]
-    over = PlanBuilder.continuing(replace(plan, steps=(replace(drawing.draw, blend=Blend.NONE),)))
-    shape = (target.extent.height, 4 * target.extent.width)
-    over.upload(over.operand(_BEFORE, *shape), target, packing=ROW_OF_FOUR)
-    keeps = np.ones((shape[0], target.extent.width), bool)
-    with executor.prepare(over.plan(), machine) as prepared:
-        for value in (0.0, 1.0):
-            before = np.full(shape, value, np.float32)
-            result = prepared.run({**drawing.operands, _BEFORE: before})
-            keeps &= result.outputs[plan.results[0].name][:, ::4] == value
+    alone = last_pass(drawing, executor.name, machine)
+    keeps = np.ones((drawing.rect.height, drawing.rect.width), bool)
+    for value in (0.0, 1.0):
+        over = _again(drawing, replace(alone, clear=(value,) * 4, blend=Blend.NONE))
+        _, images, _ = run_drawing(over, executor.name, machine)
+        keeps &= images[0, ..., 0] == value
     return int(keeps.sum())
 
 

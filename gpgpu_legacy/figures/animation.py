@@ -25,7 +25,7 @@ _LEAST_MARKED = 4  # pixels along a texel, so that a mark hides no texel
 
 def draw_animation(figure: Figure, path: Path, options: AnimationOptions) -> None:
     """Write the passes of a figure as an animation; see AnimationOptions."""
-    write = animation_writer(path, options.timing)
+    write = animation_writer(path, options.frame_ms, max(options.frame_ms, options.last_ms))
     write(_pictures(figure, options))
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from math import isfinite
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from gpgpu_legacy.errors import InputError, as_positive
 
-if TYPE_CHECKING:
-    from gpgpu_legacy.present.animation import Timing
+_SHORTEST_MS, _LONGEST_MS = 20, 60_000  # browsers slow down what is faster
 
 LEAST_PASSES = 2
 """The first and the last."""
@@ -73,16 +72,13 @@ class AnimationOptions:
     frame_ms: Annotated[int, "MS", "Milliseconds for each pass."] = 100
     last_ms: Annotated[int, "MS", "Milliseconds for the last pass, if that is more."] = 1000
 
-    @property
-    def timing(self) -> Timing:
-        """The timing of an animation's pictures."""
-        from gpgpu_legacy.present.animation import Timing
-
-        return Timing(self.frame_ms, last_ms=max(self.frame_ms, self.last_ms))
-
     def checked(self) -> AnimationOptions:
         """The options; InputError, naming the field, for one that no animation has."""
         if self.scale is not None:
             as_positive("scale", self.scale)
-        self.timing.checked()
+        for name, value in (("frame_ms", self.frame_ms), ("last_ms", self.last_ms)):
+            if not _SHORTEST_MS <= value <= _LONGEST_MS:
+                raise InputError(
+                    f"{name} is {value}; give {_SHORTEST_MS} to {_LONGEST_MS} milliseconds"
+                )
         return self

@@ -8,7 +8,6 @@ more colours gets the nearest ones in a palette that all its pictures share.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -32,28 +31,6 @@ LARGEST_ANIMATION = 1 << 26
 _SUFFIXES = (".gif", ".png", ".apng")
 _PALETTE = 256  # colours that a GIF's picture can have
 _SAMPLE = 64  # pixels along each side of the samples from which a palette is chosen
-_SHORTEST_MS, _LONGEST_MS = 20, 60_000  # browsers slow down what is faster
-
-
-@dataclass(frozen=True)
-class Timing:
-    """How an animation is shown.
-
-    frame_ms: milliseconds for each picture, 20 to 60000; a GIF rounds them to hundredths of a
-    second. last_ms: for the last picture.
-    """
-
-    frame_ms: int = 100
-    last_ms: int = 100
-
-    def checked(self) -> Timing:
-        """The timing; InputError, naming the field, for a value that no animation has."""
-        for name, value in (("frame_ms", self.frame_ms), ("last_ms", self.last_ms)):
-            if not _SHORTEST_MS <= value <= _LONGEST_MS:
-                raise InputError(
-                    f"{name} is {value}; give {_SHORTEST_MS} to {_LONGEST_MS} milliseconds"
-                )
-        return self
 
 
 def check_animation(path: Path) -> None:
@@ -66,15 +43,20 @@ def check_animation(path: Path) -> None:
     check_writable(path)
 
 
-def animation_writer(path: Path, timing: Timing) -> Callable[[Iterable[RGB]], None]:
+def animation_writer(
+    path: Path, frame_ms: int = 100, last_ms: int = 100
+) -> Callable[[Iterable[RGB]], None]:
     """A function that writes pictures of one size to that path, which is checked at once.
+
+    frame_ms, last_ms: milliseconds for each picture, and for the last; a GIF rounds them to
+    hundredths of a second.
 
     A name in .gif is a GIF, one in .png or .apng an APNG. Raises InputError for another suffix and
     a missing folder. The function raises it if there is no picture, for pictures of different
     sizes, and for more than LARGEST_ANIMATION pixels.
     """
     check_animation(path)
-    return partial(_write, path, timing.checked())
+    return partial(_write, path, frame_ms, last_ms)
 
 
 def texel_animation_writer(path: Path, scale: int = 1) -> Callable[[Iterable[F32]], None]:
@@ -83,7 +65,7 @@ def texel_animation_writer(path: Path, scale: int = 1) -> Callable[[Iterable[F32
     scale: pixels along each side of a texel. The textures have one size. For errors see
     `animation_writer`.
     """
-    write, side = animation_writer(path, Timing()), as_positive("scale", scale)
+    write, side = animation_writer(path), as_positive("scale", scale)
 
     def picture(texels: F32) -> RGB:
         height, width = texels.shape[:2]
@@ -120,11 +102,11 @@ def enlarged(picture: RGB, scale: int) -> RGB:
     return picture.repeat(scale, axis=0).repeat(scale, axis=1)
 
 
-def _write(path: Path, timing: Timing, pictures: Iterable[RGB]) -> None:
+def _write(path: Path, frame_ms: int, last_ms: int, pictures: Iterable[RGB]) -> None:
     from gpgpu_legacy.present.pictures import animation_of
 
     kept, is_gif = _kept(pictures), path.suffix.lower() == ".gif"
-    durations_ms = [timing.frame_ms] * (len(kept) - 1) + [timing.last_ms]
+    durations_ms = [frame_ms] * (len(kept) - 1) + [last_ms]
     palette = _common_palette(kept)
     if palette is not None:
         images = [_indexed(picture, palette) for picture in kept]

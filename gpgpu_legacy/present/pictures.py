@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from gpgpu_legacy.files import Write, write_whole
+from gpgpu_legacy.files import Write
 
 
 def png_of(image: Image.Image) -> Write:
@@ -34,8 +33,3 @@ def animation_of(
     return lambda to: first.save(
         to, kind, save_all=True, append_images=others, duration=list(durations_ms), loop=0, **more
     )
-
-
-def save_png(image: Image.Image, path: Path) -> None:
-    """Write an image as a PNG; InputError if the file cannot be written."""
-    write_whole(path, png_of(image))
