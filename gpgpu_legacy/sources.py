@@ -1,4 +1,4 @@
-"""Files of a checkout beside the package: shaders/ and benchmarks/; and the checkout's commit."""
+"""Files of a checkout beside the package: shaders/, benchmarks/, docs/; and its commit."""
 
 from __future__ import annotations
 
@@ -19,6 +19,11 @@ def shader_folder() -> Path:
 def recorded_file(name: str) -> Path:
     """A file of recorded measurements in benchmarks/, such as `lineage-h100.json`."""
     return _folder("benchmarks") / name
+
+
+def documentation_file(name: str) -> Path:
+    """A page of docs/ that the package reads: `glossary.md`."""
+    return _folder("docs") / name
 
 
 def _folder(name: str) -> Path:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from gpgpu_legacy.page.definitions import DEFINITIONS, definitions_script
 from gpgpu_legacy.page.products import PRODUCTS, products_script
 from gpgpu_legacy.page.section import PageSection, embedded_json, rendered, web_text
+from gpgpu_legacy.page.sections import LEARN
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.sources import package_version
 
-TITLE = "Matrix products as GPUs did them"
+TITLE = "Multiplying by drawing"
 _FIRST, _LAST = "base.js", "start.js"
 _MADE = {DEFINITIONS: definitions_script, PRODUCTS: products_script}
 
@@ -27,17 +29,30 @@ def page_text(title: str, introduction: str, sections: Sequence[PageSection]) ->
     """
     from markupsafe import Markup
 
+    learn = [section for section in sections if section.id in LEARN]
+    parts = {"learn": learn, "evidence": [s for s in sections if s not in learn]}
+    styles = ("style.css", *(["lesson/lesson.css"] if learn else []))
     data = {section.id: section.data for section in sections if section.data is not None}
     return rendered(
         "page.html.j2",
         title=title,
         introduction=Markup(introduction),
-        sections=[(s.id, s.title, Markup(s.html), s.data is not None) for s in sections],
-        style=Markup(web_text("style.css")),
+        parts={name: _shown(part) for name, part in parts.items() if part},
+        style=Markup("".join(map(web_text, styles))),
         data=Markup(embedded_json(data)),
         script=Markup(joined_scripts(sections)),
         version=package_version(),
     )
+
+
+def _shown(sections: Sequence[PageSection]) -> list[dict[str, Any]]:
+    """Sections as the template takes them."""
+    from markupsafe import Markup
+
+    return [
+        {"id": s.id, "title": s.title, "short": s.short or s.title, "html": Markup(s.html)}
+        for s in sections
+    ]
 
 
 def joined_scripts(sections: Sequence[PageSection]) -> str:

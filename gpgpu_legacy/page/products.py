@@ -36,11 +36,14 @@ PRODUCT_SCRIPTS = (
 )
 """The scripts that play products and show their matrices, each after those that it calls."""
 
+LESSON_SCRIPTS = (*PRODUCT_SCRIPTS, "player/transport.js", "lesson/stage.js")
+"""The scripts that the screens of the lesson share."""
+
 BLOCKS = (1, 2, 4)
 """The blocks b that the page offers."""
 
 METHODS = {
-    "larson-mcallister": "Larson & McAllister",
+    "larson-mcallister": "Larsen & McAllister",
     "hall-carr-hart-single": "Single-channel",
     "hall-carr-hart-multi": "Multichannel",
 }

@@ -10,6 +10,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from gpgpu_legacy.files import Write
+from gpgpu_legacy.page.glossary import term
 from gpgpu_legacy.serial import json_compact
 
 if TYPE_CHECKING:
@@ -22,7 +23,8 @@ class PageSection:
 
     id: of its element, and its name on the command line. title: its heading. html: its content when
     no script runs, without the heading. data: for its script, as JSON; None if it has no script.
-    scripts: the files in web/ that it needs, each after those that it calls.
+    scripts: the files in web/ that it needs, each after those that it calls. short: its name where
+    the page lists its sections; by default the title.
     """
 
     id: str
@@ -30,6 +32,7 @@ class PageSection:
     html: str
     data: Any = None
     scripts: tuple[str, ...] = ()
+    short: str = ""
 
 
 def web_text(name: str) -> str:
@@ -39,7 +42,7 @@ def web_text(name: str) -> str:
 
 def rendered(name: str, **values: Any) -> str:
     """The HTML of a template in web/, such as `sections/tables.html.j2`; the values are escaped."""
-    return _environment().from_string(web_text(name)).render(values)
+    return _environment().from_string(web_text(name)).render(values, term=term)
 
 
 def embedded_json(value: object) -> str:

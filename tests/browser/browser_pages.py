@@ -44,8 +44,11 @@ _PATIENCE, _MOMENT = 300, 50  # looks at a page that starts, and the millisecond
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
 
-section_of = cache(sections.section_of)
-"""A section of the page by its name, made once for all tests that open it."""
+@cache
+def section_of(name: str) -> PageSection:
+    """A section of the page by its name, made once for all tests that open it."""
+    [section] = sections.sections_of([name])
+    return section
 
 
 def browser_path() -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from browser_pages import Opener, View
+from browser_pages import Opener, View, turn
 from playwright.sync_api import Page
 
 SECTIONS = ("loaded", "lineage", "exercises")
@@ -26,6 +26,7 @@ def test_a_link_leads_to_the_chip_and_the_block(open_page: Opener) -> None:
     page.wait_for_function("document.querySelector('#loaded [aria-valuetext]').value === '0'")
     assert slider.get_attribute("aria-valuetext") == "b = 1: loads"
     assert in_view(page, "#loaded-title")
+    turn(page, "exercises")
     page.locator("#exercises summary").nth(2).click()
     page.get_by_role("link", name="b = 4", exact=True).click()
     page.wait_for_function(

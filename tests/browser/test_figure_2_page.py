@@ -19,6 +19,7 @@ from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, DEMONSTRATION_B
 F32 = NDArray[np.float32]
 
 CALM = View(calm=True)
+INPUTS = ".elements[aria-label=A] input"
 A, B = (np.array(matrix, np.float32) for matrix in (DEMONSTRATION_A, DEMONSTRATION_B))
 
 
@@ -62,6 +63,12 @@ def said(page: Page) -> str:
     return page.locator(".figure2 > .said").inner_text()
 
 
+def more(page: Page) -> Page:
+    """The page, with what stands behind "More" unfolded."""
+    page.get_by_text("More: other methods").click()
+    return page
+
+
 def word(page: Page, name: str) -> str:
     """A word of the address, once it is written."""
     page.wait_for_timeout(400)
@@ -87,7 +94,7 @@ def test_products_have_the_bits_of_numpy(
     b = random.standard_normal((inner, n)).astype(np.float32)
     page = open_page("figure-2", CALM, at=address(method, a, b, block=block, mode=mode))
     assert_drawn(page, by_numpy(method, a, b, block=block, accumulate=mode))
-    device = page.locator(".figure2-pictures > .note").last.inner_text()
+    device = page.locator(".figure2-device").text_content()
     assert "your GPU" in device and "bit for bit" in device
 
 
@@ -103,7 +110,7 @@ def test_eight_bits_saturate(open_page: Opener) -> None:
     fragment = page.locator(".figure2-fragment").inner_text()
     assert "8 bits end at 1.0" in fragment
     assert "# TEXTURE1 RECT MODULATE" in fragment
-    assert "red edge" in page.locator(".figure2-pictures > .note").first.inner_text()
+    assert "red edge" in page.locator(".figure2-side > .legend").inner_text()
     typed = page.locator('.elements[aria-label="A"] .clipped')
     assert typed.evaluate_all("cells => cells.map(cell => cell.dataset.place)") == ["2,0", "2,1"]
 
@@ -178,7 +185,9 @@ def test_tables_are_pasted(open_page: Opener) -> None:
     cell = page.get_by_label("A, row 1, column 1", exact=True)
     cell.evaluate(PASTE, "1\t2\t3\n4\t5\t6")
     page.get_by_label("B, row 3, column 4", exact=True).wait_for()
-    page.wait_for_function("document.querySelectorAll('.figure2-A input').length === 6")
+    page.wait_for_function(
+        "document.querySelectorAll('.elements[aria-label=A] input').length === 6"
+    )
     assert numbers(page, "A").tolist() == [[1, 2, 3], [4, 5, 6]]
     assert np.array_equal(numbers(page, "B"), B[:3])
     assert_drawn(page, numbers(page, "A") @ B[:3])
@@ -193,10 +202,12 @@ def test_tables_are_pasted(open_page: Opener) -> None:
 
 
 def test_shapes_and_fillings(open_page: Opener) -> None:
-    page = open_page("figure-2", CALM)
+    page = more(open_page("figure-2", CALM))
     page.get_by_label("Inner", exact=True).fill("2")
     page.get_by_label("Rows", exact=True).press("Tab")
-    page.wait_for_function("document.querySelectorAll('.figure2-A input').length === 8")
+    page.wait_for_function(
+        "document.querySelectorAll('.elements[aria-label=A] input').length === 8"
+    )
     page.get_by_role("group", name="Fill A").get_by_role("button", name="identity").click()
     page.get_by_role("group", name="Fill B").get_by_role("button", name="random").click()
     b = numbers(page, "B")
@@ -207,12 +218,14 @@ def test_shapes_and_fillings(open_page: Opener) -> None:
     rows.blur()
     assert "1 to 8" in said(page) and rows.input_value() == "4"
     page.get_by_role("button", name="Figure 2’s matrices").click()
-    page.wait_for_function("document.querySelectorAll('.figure2-A input').length === 16")
+    page.wait_for_function(
+        "document.querySelectorAll('.elements[aria-label=A] input').length === 16"
+    )
     assert np.array_equal(numbers(page, "A"), A)
 
 
 def test_a_moment_is_sent(open_page: Opener) -> None:
-    page = open_page("figure-2", CALM)
+    page = more(open_page("figure-2", CALM))
     page.get_by_label("Method").select_option("hall-carr-hart-multi")
     page.get_by_label("Sums from pass to pass").select_option("ping-pong")
     page.get_by_label("Block b").select_option("1")
@@ -258,9 +271,8 @@ def test_it_plays_when_it_is_seen_and_keeps_its_address(open_page: Opener) -> No
     page = open_page("figure-2")
     # Faster, but not by a choice of the reader, which the address would keep.
     page.get_by_label("Step: speed").evaluate("(speed) => { speed.value = 16; }")
-    page.locator(".figure2 .transport").scroll_into_view_if_needed()
-    page.get_by_text("The product is complete.").wait_for()
-    outcome = page.locator(".figure2-outcome").inner_text()
+    page.get_by_text("The product is complete.").wait_for(state="attached")
+    outcome = page.locator(".figure2-outcome").text_content() or ""
     assert "16 of its 16 numbers are the true product" in outcome
     page.wait_for_timeout(400)
     assert "#" not in page.url
@@ -288,6 +300,6 @@ def test_a_gpu_that_is_taken_away_leaves_the_interpreter(open_page: Opener) -> N
     page = open_page("figure-2", CALM, at="figure-2.pass=2")
     page.evaluate(EXHAUST)  # a browser keeps some contexts, and takes the oldest away
     page.get_by_role("button", name="To the end").click()
-    device = page.locator(".figure2-pictures > .note").last
+    device = page.locator(".figure2-device")
     expect(device).to_contain_text("the interpreter in this page, since the browser took the GPU")
     assert_drawn(page, A @ B)

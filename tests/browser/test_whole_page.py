@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
-from browser_pages import PHONE, WIDE, Opener, View, section_of
+from browser_pages import PHONE, WIDE, Opener, View, section_of, turn
 from PIL import Image
 
 from gpgpu_legacy.page.page import TITLE, introduction, page_text
@@ -15,8 +16,8 @@ from gpgpu_legacy.page.sections import SECTIONS
 
 HERE = Path(__file__).parent
 OVERFLOW = "document.documentElement.scrollWidth - innerWidth"
-MOST_BYTES = 3_000_000
-STILL = (".figure2-still img", ".methods-still", "#cache tbody td", "#loaded tbody td",
+MOST_BYTES = 2_200_000
+STILL = (".figure2-still img", ".lesson-still", "#cache tbody td", "#loaded tbody td",
          "[data-claim]", "[data-claim-of]", "#your-gpu td", "#algorithms td")  # fmt: skip
 """What stands without scripts."""
 
@@ -38,8 +39,9 @@ def test_every_control_is_used(open_page: Opener, whole: Path) -> None:
     page = open_page.open(whole, PHONE)
     look, use = ((HERE / name).read_text("utf-8") for name in ("look.js", "use_controls.js"))
     used: list[str] = []
-    for view in (PHONE, WIDE):
+    for view, part in product((PHONE, WIDE), ("learn", "evidence")):
         page.set_viewport_size({"width": view.width, "height": view.height})
+        turn(page, part)
         assert page.evaluate(look) == []
         used = page.evaluate(use, used)
         assert page.evaluate(OVERFLOW) == 0
@@ -51,6 +53,7 @@ def test_every_control_is_used(open_page: Opener, whole: Path) -> None:
 
 def test_tab_comes_to_each_control_and_one_sees_where_it_is(open_page: Opener) -> None:
     page = open_page("algorithms")
+    page.locator("details").evaluate("(more) => { more.open = true; }")
     reached = []
     for _ in range(100):
         page.keyboard.press("Tab")
@@ -102,7 +105,7 @@ def test_nothing_plays_by_itself_where_motion_is_reduced(open_page: Opener, whol
     page = open_page.open(whole, View(calm=True))
     state = "[...document.querySelectorAll('.transport-said')].map((said) => said.textContent)"
     for name in SECTIONS:
-        page.locator(f"#{name}").scroll_into_view_if_needed()
+        turn(page, name)
         page.wait_for_timeout(100)
     before = page.evaluate(state)
     page.wait_for_timeout(1500)
@@ -119,7 +122,8 @@ def test_each_section_is_seen(open_page: Opener, whole: Path, tmp_path: Path, da
         page.set_viewport_size({"width": view.width, "height": view.height})
         assert page.evaluate(OVERFLOW) == 0
         for name in SECTIONS:
-            page.locator(f"#{name}").evaluate("(section) => section.scrollIntoView()")
+            turn(page, name)
+            page.locator(f"#{name}").wait_for()
             file = tmp_path / f"{name}.png"
             page.screenshot(path=file)
             pixels = np.asarray(Image.open(file).convert("L"), np.float64)

@@ -12,19 +12,15 @@ from importlib import import_module
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page.section import PageSection
 
-SECTIONS: tuple[str, ...] = (
-    "figure-2",
-    "methods",
-    "your-gpu",
-    "tables",
-    "audit",
-    "loaded",
-    "cache",
-    "lineage",
-    "algorithms",
-    "exercises",
-)
-"""Their names; each is made by `make_section` of the module of that name, `-` written `_`."""
+SCREENS = ("stretch", "multiply", "add", "eight-bits", "programs", "channels")
+"""Screens of the lesson that one module makes."""
+
+LEARN: tuple[str, ...] = ("figure-2", *SCREENS, "your-gpu", "algorithms", "exercises")
+"""The sections of the lesson, by name."""
+
+SECTIONS: tuple[str, ...] = (*LEARN, "tables", "audit", "loaded", "cache", "lineage")
+"""All names. A section that is no screen is made by `make_section` of the module of its name, `-`
+written `_`."""
 
 
 def sections_of(names: Sequence[str]) -> list[PageSection]:
@@ -34,5 +30,11 @@ def sections_of(names: Sequence[str]) -> list[PageSection]:
             raise InputError(
                 f"{name!r} is no section of the page; expected one of {', '.join(SECTIONS)}"
             )
-    modules = [import_module(f"{__name__}.{name.replace('-', '_')}") for name in names]
-    return [module.make_section() for module in modules]
+    return [_section(name) for name in names]
+
+
+def _section(name: str) -> PageSection:
+    is_screen = name in SCREENS
+    module = import_module(f"{__name__}.{'lesson' if is_screen else name.replace('-', '_')}")
+    section: PageSection = module.make_screen(name) if is_screen else module.make_section()
+    return section

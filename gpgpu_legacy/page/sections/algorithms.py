@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,16 +21,19 @@ SHOWN_ELSEWHERE = ("larson-mcallister", "hall-carr-hart-single", "hall-carr-hart
 class Small:
     """An algorithm at a size that fits the screen.
 
-    inputs: makes them; None takes the recipe's samples. step_ms: of a pass.
+    inputs: makes them; None takes the recipe's samples. step_ms: of a pass. frames: of the film, as
+    numbers of passes; None takes some at equal distances.
     """
 
     settings: Mapping[str, Any] = field(default_factory=lambda: {"n": 8})
     inputs: Callable[[], dict[str, F32]] | None = None
     step_ms: int = 600
+    frames: Sequence[int] | None = None
 
 
 _GRID, _GENERATIONS = 32, 120
 _RELAXED, _RELAXATIONS = 24, 120
+_STAGES = 12  # of the sort: the runs double, from 1 number to all 4096
 _R_PENTOMINO = ((0, 1), (0, 2), (1, 0), (1, 1), (2, 1))
 
 
@@ -51,19 +54,27 @@ def _two_charges() -> dict[str, F32]:
 
 
 SMALL = {
+    "bitonic-sort": Small(
+        {"n": 1 << _STAGES},
+        step_ms=400,
+        frames=[k * (k + 1) // 2 for k in range(_STAGES + 1)],
+    ),
     "life": Small(
         {"width": _GRID, "height": _GRID, "generations": _GENERATIONS}, _pentomino, step_ms=150
     ),
     "jacobi": Small({"n": _RELAXED, "passes": _RELAXATIONS}, _two_charges, step_ms=150),
     "reduction": Small({"n": 16}, step_ms=1200),
-    "bitonic-sort": Small({"n": 64}),
 }
-"""All others are products, and multiply 8×8 matrices."""
+"""The most beautiful first; all others are products, and multiply 8×8 matrices."""
 
 
 def make_section() -> PageSection:
     """The algorithms, each a plan that the page plays; those with kernels are named."""
-    shipped = sorted(shipped_algorithms(), key=lambda algorithm: algorithm.year or 0)
+    first = list(SMALL)
+    shipped = sorted(
+        shipped_algorithms(),
+        key=lambda a: (first.index(a.name) if a.name in first else len(first), a.year or 0),
+    )
     algorithms = [a for a in shipped if a.name not in SHOWN_ELSEWHERE]
     small = {a.name: SMALL.get(a.name, Small()) for a in algorithms}
     built = {a.name: a.builder(**small[a.name].settings) for a in algorithms}
@@ -80,10 +91,11 @@ def make_section() -> PageSection:
                 "summary": a.summary,
                 "lacked": a.lacked,
                 "step": small[a.name].step_ms,
+                "frames": small[a.name].frames,
                 "played": played_plan(built[a.name], (small[a.name].inputs or dict)()),
             }
             for a in played
         ]
     }
-    scripts = (*PLAYED, "sections/algorithms.js")
-    return PageSection("algorithms", "The other algorithms, live", html, data, scripts)
+    scripts = (*PLAYED, "player/film.js", "lesson/stage.js", "sections/algorithms.js")
+    return PageSection("algorithms", "8. Not only matrices", html, data, scripts, "8 Sort, live")

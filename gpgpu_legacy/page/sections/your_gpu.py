@@ -1,4 +1,4 @@
-"""On your GPU: products of 2001 and 2003 timed in the reader's browser, beside recorded times."""
+"""On your GPU: products of 2001 and 2003 timed in the reader's browser, beside chips since 2001."""
 
 from __future__ import annotations
 
@@ -8,45 +8,93 @@ from typing import Any
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.chips.profile import find_profile
+from gpgpu_legacy.page.products import METHODS
 from gpgpu_legacy.page.recordings import TITLES, recordings
 from gpgpu_legacy.page.scenes import PLAYER, Scene
 from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.page.shaders import shaders_of
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.serialise import plan_record
-from gpgpu_legacy.published.papers import papers
-from gpgpu_legacy.published.schema import Quantity
+from gpgpu_legacy.predict.model import predict_plan
 from gpgpu_legacy.serial import plain, with_fields
 
 SIZES = (128, 256, 512, 1024)
-METHODS = ("hall-carr-hart-multi", "hall-carr-hart-single", "larson-mcallister")
+_TIMED = tuple(METHODS)[::-1]
+_OLDEST, _NEWEST = "larson-mcallister", "hall-carr-hart-multi"
+
+_CHIPS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("geforce3", _OLDEST, {"texture_format": "unorm8", "state": "texture-environment"}),
+    ("radeon-9700-pro", _NEWEST, {"block": 3}),
+    ("geforce-fx-5900-ultra", _NEWEST, {}),
+    ("geforce-6800-ultra", _NEWEST, {}),
+    ("geforce-7900-gtx", _NEWEST, {}),
+)
+"""Chips, each with a method that it loads, and the method's parameters."""
+
+THEN = "geforce-fx-5900-ultra"
+"""The chip of 2003 that the reader's GPU is compared with."""
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """A recorded time of an n×n product, with its source."""
+class Rate:
+    """A rate of a product of matrices of the largest size, in GFLOPS, with its source.
 
+    id: of the chip or the device. at_most: whether it is a bound from the chip's data, and not
+    measured.
+    """
+
+    id: str
+    name: str
     method: str
-    device: str
-    size: int
-    gflops: float | None
+    gflops: float
+    at_most: bool
     source: str
 
 
 def make_section() -> PageSection:
-    """The products that the page times, and the recorded times as a table."""
-    beside = [*_recorded(), *_published()]
-    beside.sort(key=lambda one: -(one.gflops or 0.0))
-    html = rendered("sections/your-gpu.html.j2", sizes=SIZES, beside=beside, digits=_digits)
+    """The products that the page times, and rates of other chips as a table."""
+    rates = [*_bounds(), *_recorded()]
+    html = rendered("sections/your-gpu.html.j2", sizes=SIZES, rates=rates, titles=METHODS)
     data = {
-        "products": [_product(find_product(name), size) for size in SIZES for name in METHODS],
-        "beside": [
-            {"method": one.method, "device": one.device, "size": one.size, "gflops": one.gflops}
-            for one in beside
-            if one.method in METHODS
-        ],
+        "products": [_product(find_product(name), size) for size in SIZES for name in _TIMED],
+        "titles": METHODS,
+        "rates": plain(rates),
+        "then": THEN,
     }
-    return PageSection("your-gpu", "On your GPU", html, data, (*PLAYER, "sections/your-gpu.js"))
+    scripts = (*PLAYER, "sections/numbers.js", "lesson/stage.js", "sections/your-gpu.js")
+    return PageSection("your-gpu", "7. On your GPU", html, data, scripts, "7 Your GPU")
+
+
+def _bounds() -> list[Rate]:
+    """What the chips reach at most, by their data, where the method's plan loads."""
+    found = []
+    for name, method, given in _CHIPS:
+        prediction = predict_plan(find_product(method).builder(n=SIZES[-1], **given), name)
+        profile, limit = find_profile(name), prediction.bottleneck
+        if prediction.exceeds or prediction.gflops is None or limit is None:
+            continue
+        year = profile.released.value[:4] if profile.released else ""
+        source = f"at most, by its data: {limit.name} take the time ({limit.count:.3g})"
+        title = f"{profile.title.partition(' ')[2].partition(' (')[0]}, {year}"
+        found.append(Rate(name, title, method, prediction.gflops, True, source))
+    return found
+
+
+def _recorded() -> list[Rate]:
+    """The multichannel product of the largest size, by device."""
+    return [
+        Rate(
+            time.device,
+            TITLES[time.device],
+            time.method,
+            2e-9 * time.size**3 / time.seconds,
+            False,
+            f"measured: benchmarks/{time.file}, {time.executor}",
+        )
+        for time in sorted(recordings().times, key=lambda time: -time.seconds)
+        if time.method == _NEWEST and time.size == SIZES[-1]
+    ]
 
 
 def _product(method: Algorithm, size: int) -> dict[str, Any]:
@@ -62,40 +110,3 @@ def _drawn_scene(plan: Plan) -> Scene:
     record = with_fields(plan_record(plan), programs={})
     shaders = shaders_of(plan, sized=True)
     return {"name": plan.name, "plan": plain(record), "programs": {}, "shaders": plain(shaders)}
-
-
-def _digits(gflops: float | None) -> str:
-    """Three digits, or all before the point."""
-    if gflops is None:
-        return "–"
-    return f"{gflops:.0f}" if gflops >= 1000 else f"{gflops:.3g}"
-
-
-def _recorded() -> list[Beside]:
-    return [
-        Beside(
-            time.method,
-            TITLES[time.device],
-            time.size,
-            2e-9 * time.size**3 / time.seconds,
-            f"benchmarks/{time.file}, {time.executor}",
-        )
-        for time in recordings().times
-        if time.method in METHODS and time.size in SIZES
-    ]
-
-
-def _published() -> list[Beside]:
-    """For each series of published times, the largest size that the page times."""
-    found = []
-    for paper in papers():
-        for table in paper.measured:
-            for series in table.series:
-                cells = [c for c in series.cells if c.size <= max(SIZES) and c.unit == "ms"]
-                if series.quantity is not Quantity.TIME or series.method is None or not cells:
-                    continue
-                cell = max(cells, key=lambda cell: cell.size)
-                gflops = 2e-6 * cell.size**3 / cell.value if cell.value else None
-                source = f"{paper.short}, {table.where}: {series.label}"
-                found.append(Beside(series.method, "published", cell.size, gflops, source))
-    return found

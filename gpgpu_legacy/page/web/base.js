@@ -38,6 +38,20 @@ function say(root, sentence, kind = "said") {
   line.textContent = sentence;
 }
 
+// Shows an element, and of the parts of the page the one that it is in, or the first.
+function showElement(id, scroll = true) {
+  const target = document.getElementById(id);
+  const parts = [...document.querySelectorAll(".part")];
+  const shown = parts.find((part) => part.contains(target)) ?? parts[0];
+  for (const part of parts) part.hidden = part !== shown;
+  for (const link of document.querySelectorAll(".parts a")) {
+    link.setAttribute("aria-current", link.hash === `#${shown.id}`);
+  }
+  if (!scroll) return;
+  if (target === shown) scrollTo(0, 0);
+  else target?.scrollIntoView();
+}
+
 // The state of the page in the part of the address behind #, so that a moment can be sent:
 // words with values, as in #figure-2.pass=3. Values are text; what they mean is their readers'.
 class Address {
@@ -45,7 +59,10 @@ class Address {
     this.readers = [];
     this.values = Address.read();
     addEventListener("hashchange", () => {
-      if (!location.hash.includes("=")) return; // a link to a section
+      if (!location.hash.includes("=")) { // a link to a section or a part
+        showElement(location.hash.slice(1));
+        return;
+      }
       const values = Address.read();
       const parts = new Set([...values.keys()].map(Address.part));
       for (const [word, value] of this.values) {
@@ -65,10 +82,10 @@ class Address {
     return word.split(".")[0];
   }
 
-  // Shows the section of the first word; none, if the address has no words.
-  arrive() {
+  // Shows the section of the first word; without words, the first part.
+  arrive(scroll = true) {
     const [word] = this.values.keys();
-    if (word) document.getElementById(Address.part(word))?.scrollIntoView();
+    showElement(word ? Address.part(word) : location.hash.slice(1), scroll);
   }
 
   static read() {

@@ -2,6 +2,7 @@
 
 const given = JSON.parse(document.getElementById("data").textContent);
 const address = new Address();
+address.arrive(false);
 for (const [id, data] of Object.entries(given)) {
   const root = document.getElementById(id);
   try {
@@ -13,5 +14,5 @@ for (const [id, data] of Object.entries(given)) {
   }
 }
 // A moment that was sent is shown; a page that is loaded again stays where it was.
-if (performance.getEntriesByType("navigation")[0]?.type === "navigate") address.arrive();
+if (performance.getEntriesByType("navigation")[0]?.type === "navigate" && location.hash) address.arrive();
 document.documentElement.classList.add("started");

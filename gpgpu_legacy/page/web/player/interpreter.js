@@ -82,11 +82,15 @@ class Interpreter {
     }));
     const { before, after: last } = targets[0];
     const traced = { before, after: last, discarded: false, steps: [], targets };
-    if (pass.kind !== "draw") return traced;
+    return pass.kind === "draw" ? { ...traced, ...this.fragment(pass, textures, column, row) } : traced;
+  }
+
+  // What the program of a draw does in the fragment in a column and a row of its rectangle.
+  fragment(pass, textures, column, row) {
     const machine = this.programs[pass.program];
     machine.begin(pass, textures);
     machine.at(column, row);
-    return { ...traced, ...machine.trace() };
+    return machine.trace();
   }
 
   keep(k) {

@@ -49,6 +49,7 @@ class PlayedPlan {
     this.at = at;
     this.player.seek(at);
     this.transport.show(at);
+    this.onshow?.(at);
     this.pass = at ? this.plan.pass(at - 1) : null;
     this.#sayMoment();
     this.#showProgram();

@@ -58,7 +58,7 @@ class TexelPicture {
     this.said = element("p", { class: "texels-said", role: "status" });
     this.root = element("figure", { class: "texels" },
       element("figcaption", {}, element("strong", {}, name), " ", this.size, this.tools),
-      this.box, this.#legend(), this.said);
+      this.box, this.legend(), this.said);
     new ResizeObserver(() => this.#draw()).observe(this.root);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#draw());
   }
@@ -104,7 +104,8 @@ class TexelPicture {
     }, text);
   }
 
-  #legend() {
+  // The scale, as a line of its own.
+  legend() {
     const { low, high, anchors, channels } = this.view;
     if (!channels.length) return element("p", { class: "soft" }, "a texel has the colour of its r, g and b");
     const ramp = element("span", { class: "texels-ramp" });

@@ -91,23 +91,24 @@ class Transport {
     else this.play();
   }
 
-  // Plays once it is first seen, unless its reader wants things to keep still, or has used it.
-  playWhenSeen() {
+  // Plays once most of a picture is seen, waits while it is out of sight or under the pointer, and
+  // leaves the rest to its reader once that has been touched or where things are to keep still.
+  playWhenSeen(picture) {
     if (calm()) return;
-    let touched = false;
-    this.root.addEventListener("pointerdown", () => { touched = true; }, { once: true });
-    this.root.addEventListener("keydown", () => { touched = true; }, { once: true });
-    const seen = new IntersectionObserver(([entry]) => {
-      if (!entry.isIntersecting) return;
-      seen.disconnect();
-      if (!touched && this.at === 0) this.play();
-    }, { threshold: 1 });
-    seen.observe(this.root);
+    let mine = true;
+    const touched = () => { mine = false; };
+    for (const event of ["pointerdown", "keydown"]) this.root.addEventListener(event, touched, { once: true });
+    picture.addEventListener("pointerenter", ({ pointerType }) => { this.held = pointerType === "mouse"; });
+    picture.addEventListener("pointerleave", () => { this.held = false; });
+    new IntersectionObserver(([entry]) => {
+      if (!entry.isIntersecting) this.pause();
+      else if (mine && this.at < this.last) this.play();
+    }, { threshold: 0.7 }).observe(picture);
   }
 
   wait() {
     this.timer = setTimeout(() => {
-      this.move(this.at + 1);
+      if (!this.held) this.move(this.at + 1);
       if (!this.playing) return; // who was called has paused it
       if (this.at < this.last) this.wait();
       else this.pause();

@@ -4,11 +4,13 @@ class AlgorithmsView {
   constructor(root, data, address) {
     Object.assign(this, { address, algorithms: data.algorithms, shown: null, asked: 0 });
     this.select = element("select", { change: () => this.choose(this.select.value) },
-      ...this.algorithms.map(({ name, year }) => element("option", { value: name }, `${name}, ${year}`)));
+      ...this.algorithms.map(({ name, year }) => element("option", { value: name }, `${peoples(name)}, ${year}`)));
     this.about = element("p");
     this.stage = element("div");
     this.choices = element("div", { class: "choices" }, element("label", {}, "Algorithm ", this.select));
-    root.append(element("div", { class: "algorithms" }, this.choices, this.about, this.stage));
+    this.more = element("details", {}, element("summary", {}, "More: its textures, the fragment behind a texel, the program and its counts"), this.stage);
+    this.film = element("div", {});
+    screenOf(root, [this.choices, this.about], [this.film, this.more]);
   }
 
   choose(name) {
@@ -46,11 +48,17 @@ class AlgorithmsView {
         `${algorithm.summary[0].toUpperCase()}${algorithm.summary.slice(1)}. `,
         element("span", { class: "soft" }, `${algorithm.source}. What was lacking: ${algorithm.lacked}.`));
       this.stage.replaceChildren(played.root);
+      const film = new Film(played, algorithm.frames);
+      this.film.replaceChildren(film.screen, film.legend, played.transport.root, played.moment, film.strip);
+      if (pass === null) played.transport.playWhenSeen(film.screen);
     }
     const wrong = this.played.follow(pass, texel);
     say(this.choices, [fault, wrong].filter(Boolean).join(" "));
   }
 }
+
+// A name for people: "bitonic-sort" is "Bitonic sort".
+const peoples = (name) => name[0].toUpperCase() + name.slice(1).replaceAll("-", " ");
 
 sections.algorithms = async (root, data, address) => {
   const view = new AlgorithmsView(root, data, address);

@@ -48,13 +48,74 @@ function inWords(noun, numbers) {
   return `${noun}${new Set(numbers).size > 1 ? "s" : ""} ${runs.join(" and ")}`;
 }
 
-// The matrices that the reader edits in Figure 2; other sections listen to "change".
+// The matrices that the reader edits, the same in all sections, which listen to "change".
 const editedMatrices = new (class extends EventTarget {
   A = Matrices.of(PRODUCTS.matrices.A);
   B = Matrices.of(PRODUCTS.matrices.B);
 
-  take({ A, B }) {
+  take({ A = this.A, B = this.B }) {
     Object.assign(this, { A, B });
     this.dispatchEvent(new Event("change"));
   }
+
+  // Begins with the matrices now, and again whenever they change.
+  follow(reader) {
+    this.addEventListener("change", reader);
+    reader();
+  }
 })();
+
+// The grid in which one of them is edited. say(sentence): tells what cannot be taken, or "".
+function operandGrid(name, say) {
+  const type = (row, column, text, done) => {
+    const { value, fault } = readNumber(text);
+    const matrix = editedMatrices[name];
+    const at = row * matrix.columns + column;
+    if (fault) {
+      const begun =
+        /^\s*[+-−]?\d*\.?\d*(e[+-]?\d*)?(\/\d*)?\s*$/i.test(text) && Math.abs(Number(text)) < 1e38;
+      if (done || !begun) {
+        say(
+          `${fault[0].toUpperCase()}${fault.slice(1)}: ${name} keeps ` +
+            `${float32Text(matrix.values[at])} in row ${row + 1}, column ${column + 1}.`,
+        );
+      }
+      return false;
+    }
+    say("");
+    if (!Object.is(matrix.values[at], value)) {
+      const values = matrix.values.slice();
+      values[at] = value;
+      editedMatrices.take({ [name]: { ...matrix, values } });
+    }
+    return true;
+  };
+  const paste = (text) => {
+    const { matrix, fault } = Matrices.read(text);
+    say(fault ? `That was not pasted into ${name}: ${fault}. ${name} is as it was.` : "");
+    if (fault) return;
+    const { A, B } = editedMatrices;
+    editedMatrices.take(
+      name === "A"
+        ? { A: matrix, B: Matrices.resized(B, matrix.columns, B.columns) }
+        : { A: Matrices.resized(A, A.rows, matrix.rows), B: matrix },
+    );
+  };
+  return new ElementGrid(name, { type, paste });
+}
+
+// Shows matrices in their grids. layouts: of the played product, which may pad them.
+function paintOperands(grids, played) {
+  const { A, B } = played.matrices;
+  const white = played.white([...A.values, ...B.values]);
+  for (const name of ["A", "B"]) {
+    const [grid, matrix, { rows, columns }] = [grids[name], played.matrices[name], played.layouts[name]];
+    grid.shape(rows, columns, matrix);
+    const { values } = Matrices.resized(matrix, rows, columns);
+    grid.paint(values, white, (row, column) => {
+      const value = values[row * columns + column];
+      return played.ends && (value > 1 || value < 0);
+    });
+  }
+  return white;
+}

@@ -50,11 +50,10 @@ function texelColours(value, white) {
 // of the Tab key.
 // label: names it. actions: {choose(row, column)}, called on a click or Enter, or
 // {type(row, column, text, done), paste(text)} for one that can be edited; none for one
-// that only shows.
+// that only shows. up: whether row 0 is at the bottom, as in a window of OpenGL.
 class ElementGrid {
-  constructor(label, actions = {}) {
-    this.label = label;
-    this.actions = actions;
+  constructor(label, actions = {}, up = false) {
+    Object.assign(this, { label, actions, up });
     this.cells = [];
     this.root = element("div", {
       class: "elements",
@@ -83,9 +82,13 @@ class ElementGrid {
     if (place && place[0] < held.rows && place[1] < held.columns) this.focus(...place);
   }
 
+  #line(row) {
+    return this.up ? this.rows - row : row + 1;
+  }
+
   #cell(row, column) {
     const place = `row ${row + 1}, column ${column + 1}`;
-    const style = `grid-area: ${row + 1} / ${column + 1}`;
+    const style = `grid-area: ${this.#line(row)} / ${column + 1}`;
     const inside = row < this.held.rows && column < this.held.columns;
     if (!inside) return element("span", { class: "element padding", style, title: "padding" });
     const { choose, type, paste } = this.actions;
@@ -174,7 +177,8 @@ class ElementGrid {
           element("span", {
             class: `frame ${kind}`,
             "aria-hidden": "true",
-            style: `grid-area: ${top + 1} / ${left + 1} / ${bottom + 2} / ${right + 2}`,
+            style: `grid-area: ${Math.min(this.#line(top), this.#line(bottom))} / ${left + 1} / ` +
+              `${Math.max(this.#line(top), this.#line(bottom)) + 1} / ${right + 2}`,
           }),
         );
       }
@@ -217,7 +221,8 @@ class ElementGrid {
     const place = event.target.dataset?.place;
     if (!place || event.ctrlKey || event.metaKey || event.altKey) return;
     const [row, column] = place.split(",").map(Number);
-    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+    const down = this.up ? -1 : 1;
+    const step = { ArrowUp: [-down, 0], ArrowDown: [down, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
     const by = step[event.key] ?? (event.key === "Enter" && this.actions.type ? [1, 0] : null);
     if (!by || (this.actions.type && by[1] && !atTheEdge(event.target, by[1]))) return;
     event.preventDefault();

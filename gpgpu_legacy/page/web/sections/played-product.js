@@ -134,11 +134,9 @@ class PlayedProduct {
     return clamped;
   }
 
-  // The number that is white: 1, for matrices that a screen shows; else the largest.
+  // The number that is white: 1, where the numbers end there; else the largest.
   white(values) {
-    const { A, B } = this.matrices;
-    const onScreen = [...A.values, ...B.values].every((value) => value >= 0 && value <= 1);
-    if (this.ends || onScreen) return 1;
+    if (this.ends) return 1;
     const sizes = Array.from(values, Math.abs).filter(Number.isFinite);
     return Math.max(...sizes) || 1;
   }

@@ -18,20 +18,48 @@ class YourGpu {
     this.stop.addEventListener("click", () => this.end());
     this.progress = element("p", { class: "yours-progress", role: "status" });
     this.rows = element("tbody");
-    const heads = ["n", "method", "runs", "ms", "GFLOPS", "checked", "elsewhere, GFLOPS"].map(
-      (text) => {
-        const isNumber = /^(n|runs|ms|GFLOPS)$/.test(text);
-        return element("th", { scope: "col", class: isNumber ? "number" : null }, text);
-      },
-    );
-    const head = element("thead", {}, element("tr", {}, ...heads));
+    const heads = ["n", "method", "runs", "ms", "GFLOPS", "checked"].map((text) =>
+      element("th", { scope: "col", class: /^(method|checked)$/.test(text) ? null : "number" }, text));
     this.table = element("div", {
-      class: "kept-table scroll", tabindex: "0", role: "region", "aria-label": "Your GPU's times",
-      hidden: true,
-    }, element("table", {}, head, this.rows));
+      class: "kept-table scroll", tabindex: "0", role: "region", "aria-label": "Your GPU's times", hidden: true,
+    }, element("table", {}, element("thead", {}, element("tr", {}, ...heads)), this.rows));
+    const then = data.rates.find(({ id }) => id === data.then);
+    this.then = then.gflops;
+    this.axis = new RateAxis(data);
+    this.guess = element("input", {
+      type: "range", min: 0, max: 4, step: 0.05, value: 0, "aria-label": `Times as fast as ${then.name}`,
+      input: () => this.guessed(),
+    });
+    this.times = element("output");
+    this.question = element("div", { class: "question" },
+      element("p", { class: "asks" }, `How many times as fast as the ${then.name} is your GPU? Guess, then start.`),
+      element("label", { class: "slide" }, this.guess, this.times));
+    this.told = element("p", { class: "told", role: "status" });
+    this.question.append(this.told);
     const controls = element("div", { class: "yours-controls" }, this.start, this.stop,
       element("label", { for: "yours-most" }, "up to n ="), this.most);
-    root.querySelector(".yours-live").replaceChildren(controls, this.progress, this.table);
+    const live = root.querySelector(".yours-live");
+    live.remove();
+    screenOf(root, [this.question, controls, this.progress], [this.axis.root, this.table]);
+    root.querySelector(".screen-picture").append(root.querySelector(".yours-from"));
+    this.guessed();
+  }
+
+  guessed() {
+    const times = 10 ** Number(this.guess.value);
+    this.times.textContent = `${yoursDigits(times)} ×`;
+    this.guess.setAttribute("aria-valuetext", this.times.textContent);
+    this.axis.mark("guess", "your guess", this.then * times);
+  }
+
+  // Says where the reader's GPU is, once something has been timed.
+  here(gflops) {
+    this.best = Math.max(this.best ?? 0, gflops);
+    this.axis.mark("here", "you are here", this.best);
+    const [times, guess] = [this.best / this.then, 10 ** Number(this.guess.value)];
+    const off = Math.max(times / guess, guess / times);
+    this.told.textContent = `You guessed ${yoursDigits(guess)} times; it is ${yoursDigits(times)} times as fast` +
+      `${off < 2 ? ": well guessed" : `, ${yoursDigits(off)} times ${times > guess ? "more" : "less"} than you thought`}.`;
   }
 
   end() {
@@ -59,7 +87,7 @@ class YourGpu {
       this.tell(`${this.running ? "Done" : "Stopped"}. This is ${gpu.words}.`);
     } catch (error) {
       if (!(error instanceof GpuError)) throw error;
-      this.tell(`${error.message} So nothing can be timed here; times from elsewhere are below.`);
+      this.tell(`${error.message} So nothing can be timed here; rates from elsewhere stand beside.`);
     } finally {
       this.running = false;
       this.start.disabled = false;
@@ -70,7 +98,7 @@ class YourGpu {
   // Times and checks a product; what this GPU lacks for it is said in its row.
   async product(gpu, product) {
     const { size, method, scene } = product;
-    this.tell(`n = ${size}: ${method} on ${gpu.words} …`);
+    this.tell(`n = ${size}: ${this.data.titles[method]} on ${gpu.words} …`);
     await new Promise((resolve) => setTimeout(resolve, 30)); // so that it is seen
     let run = null;
     try {
@@ -97,18 +125,49 @@ class YourGpu {
   // A row of the table. timed: how many runs, and their median in milliseconds; or null.
   row({ size, method, block }, timed, checked) {
     const gflops = timed && (2e-6 * size ** 3) / timed.median;
-    const others = this.data.beside.filter((one) => one.method === method && one.size === size);
-    const beside = others.map((one) => `${one.device}: ${yoursDigits(one.gflops)}`).join("; ");
+    const title = this.data.titles[method];
+    if (timed) this.here(gflops);
     const number = { class: "number" };
     this.rows.append(element("tr", {},
       element("td", number, `${size}`),
-      element("td", {}, block ? `${method}, b = ${block}` : method),
+      element("td", {}, block ? `${title}, b = ${block}` : title),
       element("td", number, timed ? `${timed.count}` : "–"),
       element("td", number, timed ? yoursDigits(timed.median) : "–"),
       element("td", number, timed ? yoursDigits(gflops) : "–"),
       element("td", { class: "yours-said" }, checked),
-      element("td", { class: "yours-said" }, beside || "–"),
     ));
+  }
+}
+
+// Rates on a logarithmic axis, a line for each: bounds of chips, measured rates, and the reader's.
+class RateAxis {
+  constructor({ rates }) {
+    const powers = rates.map(({ gflops }) => Math.log10(gflops));
+    [this.low, this.high] = [Math.floor(Math.min(...powers)), Math.ceil(Math.max(...powers))];
+    this.marks = new Map();
+    const ticks = Array.from({ length: this.high - this.low + 1 }, (_, n) => element("span",
+      { style: `left:${(100 * n) / (this.high - this.low)}%` }, grouped(10 ** (this.low + n))));
+    this.root = element("div", { class: "rates", style: `--powers: ${this.high - this.low}` },
+      ...rates.map(({ name, gflops, at_most: bound }) => this.#line(name, gflops, bound ? "bound" : "measured")),
+      element("div", { class: "rate-ticks", "aria-hidden": "true" }, ...ticks),
+      element("p", { class: "legend" }, "GFLOPS, each line ten times the one before. Rings: at most, by the chip’s data. Dots: measured."));
+  }
+
+  #line(name, gflops, kind) {
+    const share = (Math.log10(gflops) - this.low) / (this.high - this.low);
+    const style = `left:${100 * Math.min(Math.max(share, 0), 1)}%`;
+    return element("div", { class: `rate ${kind}` }, element("span", {}, name),
+      element("span", { class: "rate-track" }, element("i", { style }),
+        element("b", { style }, `${kind === "bound" ? "≤ " : ""}${yoursDigits(gflops)}`)));
+  }
+
+  // Marks a rate of the reader's, once.
+  mark(kind, name, gflops) {
+    const line = this.#line(name, gflops, kind);
+    const before = this.marks.get(kind);
+    if (before) before.replaceWith(line);
+    else this.root.querySelector(".rate-ticks").before(line);
+    this.marks.set(kind, line);
   }
 }
 

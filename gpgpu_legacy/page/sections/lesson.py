@@ -1,0 +1,82 @@
+"""The screens of the lesson, each with one idea: how drawing multiplies matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.languages.arb.printer import disassemble
+from gpgpu_legacy.page.products import LESSON_SCRIPTS
+from gpgpu_legacy.page.section import PageSection, rendered
+
+SIZE, BLOCKS = 1024, (1, 2, 4, 8, 16, 32)
+"""The n and the values of b at which the lesson counts."""
+
+_OLDEST, _SINGLE, _MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"
+_QUANTITIES = ("texels across", "lookups", "instructions", "bytes")
+
+
+def make_screen(name: str) -> PageSection:
+    """The screen of that name."""
+    title, short, data_of, *scripts = SCREENS[name]
+    data = data_of()
+    html = rendered(f"lesson/{name}.html.j2", **data)
+    own = (*LESSON_SCRIPTS, *scripts, f"lesson/{name}.js")
+    return PageSection(name, title, html, data, own, short)
+
+
+def _costs(method: str, **given: Any) -> dict[str, int]:
+    """What a product of two matrices of that size costs."""
+    plan = find_product(method).plan(n=SIZE, **given)
+    counts = count_plan(plan)
+    return {
+        **given,
+        "passes": counts.passes,
+        "texels across": plan.textures[0].extent.width,
+        "lookups": counts.lookup,
+        "instructions": counts.arithmetic + counts.lookup,
+        "bytes": counts.bytes_requested + counts.copy_bytes,
+    }
+
+
+def _listing() -> dict[str, list[str]]:
+    """The lines of the single-channel program: before its steps, of a step, and after them."""
+    one, two = (
+        disassemble(find_product(_SINGLE).plan(n=SIZE, block=block).programs()[0]).splitlines()
+        for block in (1, 2)
+    )
+    step = len(two) - len(one)
+    end = next(n for n, (line, other) in enumerate(zip(one, two, strict=False)) if line != other)
+    return {"head": one[: end - step], "step": one[end - step : end], "tail": one[end:]}
+
+
+def _programs() -> dict[str, Any]:
+    return {
+        "size": SIZE,
+        "single": [_costs(_SINGLE, block=block) for block in BLOCKS],
+        "oldest": _costs(_OLDEST),
+        "listing": _listing(),
+    }
+
+
+def _channels() -> dict[str, Any]:
+    return {
+        "size": SIZE,
+        "blocks": BLOCKS,
+        "quantities": _QUANTITIES,
+        "single": [_costs(_SINGLE, block=BLOCKS[-1])],
+        "multi": [_costs(_MULTI, block=BLOCKS[-1])],
+    }
+
+
+SCREENS: dict[str, tuple[str, str, Callable[[], dict[str, Any]], *tuple[str, ...]]] = {
+    "stretch": ("1. A rectangle reads a column", "1 Stretch", dict),
+    "multiply": ("2. Two textures, one product", "2 Multiply", dict),
+    "add": ("3. The framebuffer adds", "3 Add", dict),
+    "eight-bits": ("4. What 8 bits did", "4 Eight bits", dict),
+    "programs": ("5. A program of b steps", "5 Programs", _programs),
+    "channels": ("6. Four channels at once", "6 Channels", _channels, "sections/swizzles.js"),
+}
+"""By name: the title, the name in the list of sections, what makes the data, other scripts."""

@@ -1,0 +1,103 @@
+// Screen 3: the framebuffer adds up the outer products.
+
+sections.add = (root) => new Add(root);
+
+class Add {
+  constructor(root) {
+    this.chosen = { row: 0, column: 0 };
+    const tell = (sentence) => say(this.question.root, sentence);
+    this.grids = { A: operandGrid("A", tell), B: operandGrid("B", tell) };
+    this.sum = new ElementGrid("The sum", { choose: (row, column) => { this.chosen = { row, column }; this.question.again(); this.#show(); } });
+    this.transport = new Transport({
+      label: "Pass", step: 1200, go: (at) => { this.at = at; this.#show(); },
+      words: (at, last) => `pass ${at} of ${last}`,
+    });
+    this.question = new Question({ asks: "", tell: (given) => this.#tell(given), shown: () => { this.transport.to(this.transport.last); this.#show(); } });
+    this.choices = element("div", { class: "answers" });
+    this.question.controls.prepend(this.choices);
+    this.terms = element("ol", { class: "terms" });
+    this.strip = element("div", { class: "stripes strip" });
+    this.legend = element("div");
+    this.operands = element("div", { class: "stripes" });
+    screenOf(root, [this.question.root, this.terms], [this.operands, this.transport.root, this.strip, this.legend]);
+    editedMatrices.follow(() => this.#open());
+    this.transport.playWhenSeen(this.strip);
+  }
+
+  #open() {
+    this.played = lessonProduct({ method: "larson-mcallister", format: "r32f" });
+    const { played } = this;
+    const { A, B } = played.matrices;
+    const { rows, columns } = played.layouts.C;
+    this.panels = played.draws.map((_, n) => {
+      const grid = productGrid(`Outer product ${n + 1}`, played);
+      return { grid, root: framed(`column ${n + 1} × row ${n + 1}`, grid) };
+    });
+    this.sum.shape(rows, columns);
+    paintOperands(this.grids, played);
+    this.operands.replaceChildren(framed("A", this.grids.A, bookEdges(A.rows, A.columns)), signOf("×"),
+      framed("B", this.grids.B, bookEdges(B.rows, B.columns)), signOf("="),
+      framed("the framebuffer", this.sum, bookEdges(rows, columns)));
+    this.operands.style.setProperty("--panel", Math.max(A.columns, columns));
+    this.strip.replaceChildren(...this.panels.flatMap(({ root }, n) => (n ? [signOf("+"), root] : [root])));
+    this.strip.style.setProperty("--panel", columns);
+    this.chosen = { row: Math.min(this.chosen.row, rows - 1), column: Math.min(this.chosen.column, columns - 1) };
+    this.choices.replaceChildren(...played.draws.map((_, n) =>
+      element("button", { type: "button", click: () => this.question.take(n + 1) }, `pass ${n + 1}`)));
+    this.question.again();
+    const before = this.at ?? 0;
+    this.transport.shape(played.draws.length);
+    this.at = Math.min(before, played.draws.length);
+    this.transport.show(this.at);
+    this.#show();
+  }
+
+  // What each pass adds to the chosen pixel, and what the framebuffer then holds.
+  get #steps() {
+    const { x, y } = this.played.layouts.C.texel(this.chosen.row, this.chosen.column);
+    return this.played.draws.map((k) => {
+      const { trace } = this.played.traces(k).find((each) => each.x === x && each.y === y);
+      const [a, b] = trace.steps.filter(({ lookup }) => lookup).map(({ result }) => result[0]);
+      return { a, b, before: trace.before[0], after: trace.after[0] };
+    });
+  }
+
+  #tell(given) {
+    const steps = this.#steps;
+    const end = steps.at(-1).after;
+    const first = steps.findIndex((_, n) => steps.slice(n).every(({ after }) => after === end)) + 1;
+    const why = first === steps.length
+      ? "every pass adds a term, so it is right only after the last."
+      : `what the passes after ${first} add here is 0.`;
+    return [given === first, given !== null && given !== first
+      ? `After pass ${given} it holds ${traceNumber(steps[given - 1].after)}, and the product is ${traceNumber(end)}: ${why}`
+      : `After pass ${first} it holds ${traceNumber(end)}: ${why}`];
+  }
+
+  #show() {
+    const { played, at, chosen } = this;
+    const steps = this.#steps;
+    const white = played.white(played.product);
+    played.seek(at ? played.draws[at - 1] + 1 : played.draws[0]);
+    paintOperands(this.grids, played);
+    this.panels.forEach(({ grid, root }, n) => {
+      grid.paint(stripesOf(played, played.draws[n]).product, white);
+      root.classList.toggle("ahead", n >= at);
+      root.classList.toggle("now", n === at - 1);
+      grid.frame("own", [chosen]);
+    });
+    this.sum.paint(played.elements(played.textures.framebuffer), white);
+    this.sum.frame("own", [chosen]);
+    const looked = at ? played.lookedUp() : { A: [], B: [] };
+    const own = at ? played.lookedUp(played.layouts.C.texel(chosen.row, chosen.column)) : looked;
+    for (const name of ["A", "B"]) {
+      this.grids[name].frame("pass", looked[name]);
+      this.grids[name].frame("own", own[name]);
+    }
+    this.question.asks.textContent =
+      `After which pass is the marked pixel (row ${chosen.row + 1}, column ${chosen.column + 1}) right?`;
+    this.terms.replaceChildren(...steps.slice(0, at).map(({ a, b, before, after }) => element("li", {},
+      `${traceNumber(before)} + ${cellText(a)} × ${cellText(b)} = `, element("b", {}, traceNumber(after)))));
+    this.legend.replaceChildren(greyLegend(white, "the scale of products and sums; A and B have their own"));
+  }
+}

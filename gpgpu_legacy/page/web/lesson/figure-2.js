@@ -1,0 +1,386 @@
+// Figure 2, alive: two matrices, the stripes that a pass draws, and the framebuffer.
+
+sections["figure-2"] = async (root, data, address) => {
+  const figure = new Figure2(address);
+  root.append(figure.root);
+  await figure.start();
+};
+
+// What a family of plans is called where one is chosen, and what it is remembered by.
+const FIGURE2_OPTIONS = [
+  ["block", "Block b", (value) => String(value)],
+  ["mode", "Sums from pass to pass", (value) => value],
+  ["format", "Numbers", (value) => (value === "unorm8" ? "8 bits, from 0 to 1 (2001)" : "float32")],
+];
+const FIGURE2_STEP_MS = 1400;
+const FIGURE2_SIZES = [["m", "Rows"], ["l", "Inner"], ["n", "Columns"]];
+
+class Figure2 {
+  constructor(address) {
+    this.address = address;
+    this.opened = 0; // counts the scenes that were asked for: the last of them is shown
+    this.state = null;
+    this.root = element("div", { class: "figure2" });
+    this.writer = new AddressWriter(address, this.root, () => this.#words());
+    this.#build();
+  }
+
+  async start() {
+    let shown = null;
+    this.address.follow(() => {
+      shown = this.#fromAddress();
+    });
+    await shown;
+    editedMatrices.addEventListener("change", () => this.#changed());
+  }
+
+  // Controls -------------------------------------------------------------------------------------
+
+  #build() {
+    const chooseFamily = (option) => (value) =>
+      this.#chooseFamily({ ...this.state.family, [option]: value }, option);
+    this.method = labelledSelect(
+      "Method",
+      PRODUCTS.methods.map(({ name, title, year }) => [name, `${title}, ${year}`]),
+      chooseFamily("method"),
+    );
+    this.options = Object.fromEntries(FIGURE2_OPTIONS.map(([option, label]) =>
+      [option, labelledSelect(label, [], chooseFamily(option))]));
+    this.sizes = Object.fromEntries(FIGURE2_SIZES.map(([size, label]) => {
+      const input = element("input", {
+        type: "number", min: 1, max: Matrices.LARGEST, step: 1,
+        change: () => this.#chooseSize(size, input.value),
+      });
+      return [size, { input, root: element("label", { class: "control" }, `${label} `, input) }];
+    }));
+    this.transport = new Transport({
+      label: "Step", step: FIGURE2_STEP_MS, go: (pass) => this.#go(pass),
+      words: (at) => this.#count(at),
+    });
+    const tell = (sentence) => this.#say(sentence);
+    this.grids = {
+      A: operandGrid("A", tell),
+      B: operandGrid("B", tell),
+      framebuffer: new ElementGrid("Framebuffer", {
+        choose: (row, column) => {
+          this.fragmentBox.open = true;
+          this.#choose(row, column);
+        },
+      }),
+      column: new ElementGrid("The column of A, stretched across"),
+      row: new ElementGrid("The row of B, stretched down"),
+      adds: new ElementGrid("What the pass adds"),
+      partial: new ElementGrid("F, the sum that the next pass reads"),
+    };
+    this.moment = element("p", { class: "figure2-moment" });
+    this.legend = element("p", { class: "legend" });
+    this.outcome = element("p", { class: "figure2-outcome" });
+    this.device = element("p", { class: "note figure2-device" });
+    this.fragment = element("div", { class: "figure2-fragment", role: "region", "aria-label": "Fragment" });
+    const picture = (name, title) => {
+      this.titles[name] = element("span", {}, title);
+      return framed(this.titles[name], this.grids[name]);
+    };
+    this.titles = {};
+    this.partial = picture("partial", "F");
+    this.stretched = [picture("column", "column of A →"), signOf("×"), picture("row", "row of B ↓"), signOf("=")];
+    this.pass = picture("adds", "this pass");
+    this.cross = element("div", { class: "cross" }, picture("B", "B"), picture("A", "A"),
+      picture("framebuffer", "Framebuffer"));
+    this.stage = element("div", { class: "figure2-stage" }, this.cross,
+      element("div", { class: "figure2-side" },
+        this.moment,
+        element("div", { class: "stripes" }, ...this.stretched, this.pass, this.partial),
+        this.transport.root, this.legend));
+    this.fragmentBox = element("details", {},
+      element("summary", {}, "The fragment behind a number of the framebuffer"), this.fragment);
+    this.root.append(
+      this.stage,
+      element("p", { class: "note" }, "The method of Larsen (printed Larson) & McAllister, 2001, as Figure 2 of Hall, Carr & Hart 2003 " +
+        "shows it. The matrices are ours, not the paper’s: type into A and B."),
+      this.fragmentBox,
+      element("details", {},
+        element("summary", {}, "More: other methods and sizes, 8 bits, other matrices, a link to this moment"),
+        element("div", { class: "controls" },
+          this.method.root,
+          ...Object.values(this.options).map(({ root }) => root),
+          ...Object.values(this.sizes).map(({ root }) => root)),
+        element("div", { class: "controls" }, ...["A", "B"].map((name) => this.#tools(name)),
+          this.#button("Figure 2’s matrices", () => editedMatrices.take(figure2Matrices())),
+          this.#button("Copy a link to this moment", () => this.#copyLink())),
+        this.outcome, this.device),
+    );
+  }
+
+  #button(text, click) {
+    return element("button", { type: "button", click }, text);
+  }
+
+  #tools(name) {
+    const filled = (make) => () => {
+      const { rows, columns } = editedMatrices[name];
+      editedMatrices.take({ [name]: make(rows, columns) });
+    };
+    return element("span", { class: "figure2-tools", role: "group", "aria-label": `Fill ${name}` }, `${name}: `,
+      this.#button("random", filled((rows, columns) => this.#random(rows, columns))),
+      this.#button("identity", filled(Matrices.identity)));
+  }
+
+  // Random integers; where the numbers end at 1, random eighths.
+  #random(rows, columns) {
+    const eighths = this.played.ends;
+    return Matrices.made(rows, columns, () =>
+      eighths ? Math.floor(9 * Math.random()) / 8 : Math.floor(19 * Math.random()) - 9);
+  }
+
+  #say(sentence) {
+    say(this.root, sentence);
+  }
+
+  #chooseSize(size, text) {
+    const { A, B } = editedMatrices;
+    const before = { m: A.rows, l: A.columns, n: B.columns };
+    const number = Number(text);
+    if (!Number.isInteger(number) || number < 1 || number > Matrices.LARGEST) {
+      this.sizes[size].input.value = before[size];
+      this.#say(`Matrices here have 1 to ${Matrices.LARGEST} rows and columns, so ${before[size]} stays.`);
+      return;
+    }
+    this.#say("");
+    const { m, l, n } = { ...before, [size]: number };
+    editedMatrices.take({ A: Matrices.resized(A, m, l), B: Matrices.resized(B, l, n) });
+  }
+
+  async #copyLink() {
+    this.writer.now();
+    try {
+      await navigator.clipboard.writeText(location.href);
+      this.#say("The link is copied: who opens it sees this moment.");
+    } catch {
+      this.#say("The browser does not let a page copy; the address of this page is the link.");
+    }
+  }
+
+  // State ----------------------------------------------------------------------------------------
+
+  // The family nearest to a wish: of its method, with as many of its options as there are, the one
+  // that was chosen last before the others.
+  #nearest(wish, last = null) {
+    const score = (family) => FIGURE2_OPTIONS.reduce((sum, [option]) =>
+      sum + (String(family[option]) === String(wish[option]) ? (option === last ? 10 : 1) : 0), 0);
+    const candidates = PRODUCTS.families.filter(({ method }) => method === wish.method);
+    return candidates.reduce((best, family) => (score(family) > score(best) ? family : best));
+  }
+
+  get #last() {
+    return this.state.pass === this.played.passes.length ? Infinity : this.state.pass;
+  }
+
+  async #chooseFamily(wish, last) {
+    this.state.family = this.#nearest(wish, last);
+    await this.#open(this.#last);
+  }
+
+  async #changed() {
+    const { A, B } = editedMatrices;
+    const { matrices } = this.played;
+    if (matrices.A === A && matrices.B === B) return;
+    const alike = (one, other) => one.rows === other.rows && one.columns === other.columns;
+    if (!alike(matrices.A, A) || !alike(matrices.B, B)) return this.#open(this.#last);
+    this.played.setMatrices({ A, B });
+    this.#show();
+  }
+
+  #go(pass) {
+    const forward = pass === this.state.pass + 1;
+    this.state.pass = pass;
+    this.#show();
+    if (forward && this.played.draws.includes(pass - 1)) this.#stretch();
+  }
+
+  // The column and the row fly from A and B to where they are stretched.
+  #stretch() {
+    const looked = this.played.lookedUp();
+    const cells = (name) => [...new Set(looked[name].map(({ row, column }) => this.grids[name].cell(row, column)))];
+    const targets = this.state.family.block ? [] : [["A", "column"], ["B", "row"]];
+    for (const [name, target] of targets) fly(cells(name), this.grids[target].root);
+    for (const name of ["column", "row", "adds"]) arrive(this.grids[name].root, name === "adds" ? 1.2 : 0.9);
+  }
+
+  // Opens the fragment of an element of the framebuffer.
+  #choose(row, column) {
+    const { x, y } = this.played.layouts.C.texel(row, column);
+    this.state.texel = { x, y };
+    this.#show();
+  }
+
+  // Opens the product of the family and shape that the state names, at a pass.
+  async #open(pass) {
+    const opened = ++this.opened;
+    const { A, B } = editedMatrices;
+    const played = await PlayedProduct.open(this.state.family, { A, B });
+    if (opened !== this.opened) {
+      played.release();
+      return;
+    }
+    this.played?.release();
+    this.played = played;
+    this.state.pass = Math.min(pass, played.passes.length);
+    this.state.texel = played.nearest(this.state.texel);
+    this.#showControls();
+    this.#show();
+  }
+
+  // Address --------------------------------------------------------------------------------------
+
+  // Takes the state from the address; what is wrong with it is said, and replaced.
+  async #fromAddress() {
+    this.writer.cancel();
+    const word = (name) => this.address.get(`figure-2.${name}`);
+    const pass = word("pass");
+    const faults = [];
+    const wish = { method: PRODUCTS.methods[0].name };
+    for (const name of ["method", ...FIGURE2_OPTIONS.map(([option]) => option)]) {
+      const value = word(name);
+      if (value === null) continue;
+      if (PRODUCTS.families.some((family) => String(family[name]) === value)) wish[name] = value;
+      else faults.push(`${quoted(value)} is no ${name} here`);
+    }
+    const matrices = figure2Matrices();
+    for (const name of ["A", "B"]) {
+      if (word(name) === null) continue;
+      const { matrix, fault } = Matrices.read(word(name));
+      if (fault) faults.push(`${name} cannot be read (${fault})`);
+      else matrices[name] = matrix;
+    }
+    if (matrices.A.columns !== matrices.B.rows) {
+      faults.push(`A has ${matrices.A.columns} columns and B has ${matrices.B.rows} rows`);
+      Object.assign(matrices, figure2Matrices());
+    }
+    const texel = /^(\d+)_(\d+)$/.exec(word("texel") ?? "0_0");
+    if (!texel) faults.push(`${quoted(word("texel"))} is no texel`);
+    const [x, y] = texel ? [Number(texel[1]), Number(texel[2])] : [0, 0];
+    this.state = { family: this.#nearest(wish), pass: 0, texel: { x, y } };
+    editedMatrices.take(matrices);
+    if (word("texel")) this.fragmentBox.open = true;
+    // Unless the address asks for a moment, it plays once it is seen, or shows the end.
+    const plays = pass === null && !calm();
+    await this.#open(plays ? 0 : Infinity);
+    if (plays) this.transport.playWhenSeen(this.cross);
+    if (x !== this.state.texel.x || y !== this.state.texel.y) faults.push(`there is no texel ${x}_${y}`);
+    if (pass !== null) {
+      if (/^\d+$/.test(pass) && Number(pass) <= this.played.passes.length) this.state.pass = Number(pass);
+      else faults.push(`${quoted(pass)} is none of the ${this.played.passes.length + 1} places of the slider`);
+      this.#show();
+    }
+    const shown = faults.length > 1 ? "What can be read is shown, and" : "In its place";
+    this.#say(faults.length
+      ? `The address says what this figure does not understand: ${faults.join("; ")}. ${shown} the usual is shown.`
+      : "");
+  }
+
+  #words() {
+    const { family, pass, texel } = this.state;
+    const options = FIGURE2_OPTIONS.map(([option]) => [`figure-2.${option}`, family[option] ?? null]);
+    return {
+      "figure-2.method": family.method,
+      ...Object.fromEntries(options),
+      "figure-2.A": Matrices.text(editedMatrices.A),
+      "figure-2.B": Matrices.text(editedMatrices.B),
+      "figure-2.pass": pass,
+      "figure-2.texel": `${texel.x}_${texel.y}`,
+    };
+  }
+
+  // What is shown -------------------------------------------------------------------------------
+
+  #count(at) {
+    const { draws = [] } = this.played ?? {};
+    return `pass ${draws.filter((draw) => draw < at).length} of ${draws.length}`;
+  }
+
+  // The controls, as the family, the shape and the plan want them.
+  #showControls() {
+    const { played, state: { family } } = this;
+    const { A, B } = played.matrices;
+    this.method.select.value = family.method;
+    for (const [option, , text] of FIGURE2_OPTIONS) {
+      const { select, root } = this.options[option];
+      const alike = PRODUCTS.families.filter(({ method }) => method === family.method);
+      const values = [...new Set(alike.map((each) => each[option]))];
+      root.hidden = values.length === 1;
+      select.replaceChildren(...values.map((value) => element("option", { value }, text(value))));
+      select.value = String(family[option]);
+    }
+    const sizes = { m: A.rows, l: A.columns, n: B.columns };
+    for (const [size, { input }] of Object.entries(this.sizes)) input.value = sizes[size];
+    for (const name of ["A", "B", "framebuffer", "column", "row", "adds", "partial"]) {
+      const layout = played.layouts[name] ?? played.layouts.C;
+      const held = played.layouts[name] ? played.matrices[name] : { rows: A.rows, columns: B.columns };
+      this.grids[name].shape(layout.rows, layout.columns, held);
+      if (name !== "column" && name !== "row") this.grids[name].quadrants(layout);
+    }
+    for (const part of this.stretched) part.hidden = Boolean(family.block);
+    const { A: left, C } = played.layouts;
+    this.stage.style.setProperty("--across", left.columns + C.columns);
+    this.stage.style.setProperty("--panel", C.columns);
+    this.stage.style.setProperty("--panels", family.block ? 2 : 3);
+    this.transport.shape(played.passes.length);
+  }
+
+  #show() {
+    const { played, grids, state: { pass, texel } } = this;
+    played.seek(pass);
+    const operandWhite = paintOperands(grids, played);
+    const [looked, own] = [played.lookedUp(), played.lookedUp(texel)];
+    for (const name of ["A", "B"]) {
+      grids[name].frame("pass", looked[name]);
+      grids[name].frame("own", this.fragmentBox.open ? own[name] : []);
+    }
+    const white = played.white(played.product);
+    this.#showFramebuffer(white);
+    if (!played.family.block) {
+      const stripes = stripesOf(played, played.last ?? played.draws[0]);
+      grids.column.paint(stripes.A, operandWhite);
+      grids.row.paint(stripes.B, operandWhite);
+    }
+    grids.adds.paint(played.added(), white);
+    for (const name of ["column", "row", "adds"]) {
+      for (const cell of grids[name].cells) cell.classList.toggle("undrawn", played.last === null);
+    }
+    this.legend.replaceChildren(
+      greyLegend(operandWhite, operandWhite === white ? "the scale of all numbers" : "the scale of A, B and stripes"),
+      ...(operandWhite === white ? [] : [greyLegend(white, "the scale of products and sums")]),
+      ...(played.ends ? ["A red edge: clamped, since 8 bits end at 0 and 1."] : []),
+    );
+    this.moment.replaceChildren(...momentInWords(played));
+    this.fragment.replaceChildren(...fragmentInWords(played, texel));
+    this.outcome.textContent = pass === played.passes.length ? outcomeInWords(played) : "";
+    this.device.textContent = playedOn(played.player);
+    this.transport.show(pass);
+    this.writer.soon();
+  }
+
+  #showFramebuffer(white) {
+    const { played, grids, state: { texel } } = this;
+    const { framebuffer, partial } = played.textures;
+    const { C } = played.layouts;
+    const clamped = played.clamped();
+    grids.framebuffer.paint(played.elements(framebuffer), white, (row, column) => {
+      const { x, y } = C.texel(row, column);
+      return clamped.has(`${x},${y}`);
+    });
+    grids.framebuffer.frame("own", this.fragmentBox.open ? C.elements(texel.x, texel.y) : []);
+    this.titles.framebuffer.textContent =
+      played.family.mode === "ping-pong" ? `Framebuffer: ${framebuffer}` : "Framebuffer";
+    this.partial.hidden = !partial;
+    if (!partial) return;
+    this.titles.partial.textContent = `${partial}, the sum before`;
+    grids.partial.paint(played.elements(partial), white);
+  }
+}
+
+function figure2Matrices() {
+  const { A, B } = PRODUCTS.matrices;
+  return { A: Matrices.of(A), B: Matrices.of(B) };
+}

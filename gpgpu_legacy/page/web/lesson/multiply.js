@@ -1,0 +1,105 @@
+// Screen 2: the stripes of two texture units are multiplied, fragment by fragment.
+
+sections.multiply = (root) => new Multiply(root);
+
+class Multiply {
+  constructor(root) {
+    this.pass = 0;
+    this.transport = new Transport({
+      label: "Fragment", step: STAGE_STEP_MS, go: (at) => { this.at = at; this.#show(); },
+      words: (at) => ["nothing", "unit 0", "both units"][at] ?? `fragment ${at - 2}`,
+    });
+    this.grids = {
+      A: new ElementGrid("Unit 0"), B: new ElementGrid("Unit 1"),
+      product: new ElementGrid("The pass", { choose: (row, column) => this.#choose(row, column) }),
+    };
+    this.question = new Question({ asks: "", typed: true, tell: (given) => this.#tell(given), shown: () => this.#show() });
+    this.words = element("p", { class: "says", role: "status" });
+    this.table = element("table", { class: "state" });
+    this.passes = labelledSelect("Pass", [], (pass) => { this.pass = Number(pass); this.#show(); });
+    this.pictures = element("div", { class: "stripes" },
+      framed("unit 0: a column of A →", this.grids.A), signOf("×"),
+      framed("unit 1: a row of B ↓", this.grids.B), signOf("="), framed("the pass", this.grids.product));
+    this.legend = element("div");
+    screenOf(root, [this.question.root, this.words], [this.pictures, this.legend,
+      element("div", { class: "controls" }, this.transport.root, this.passes.root), this.table]);
+    editedMatrices.follow(() => this.#open());
+    this.transport.playWhenSeen(this.pictures);
+  }
+
+  #open() {
+    this.played = lessonProduct({ method: "larson-mcallister", format: "r32f" });
+    this.state = lessonProduct({ method: "larson-mcallister", format: "unorm8" });
+    const { rows, columns } = this.played.layouts.C;
+    for (const grid of Object.values(this.grids)) grid.shape(rows, columns);
+    this.pictures.style.setProperty("--panel", columns);
+    const { draws } = this.played;
+    this.pass = Math.min(this.pass, draws.length - 1);
+    this.passes.select.replaceChildren(...draws.map((_, n) => element("option", { value: n }, n + 1)));
+    this.chosen = { row: Math.min(1, rows - 1), column: Math.min(2, columns - 1) };
+    this.transport.shape(2 + rows * columns);
+    this.at = 2;
+    this.transport.show(2);
+    this.question.again(`What will the marked pixel of the pass be? (row ${this.chosen.row + 1}, column ${this.chosen.column + 1})`);
+    this.#tabulate();
+    this.#show();
+  }
+
+  #choose(row, column) {
+    this.chosen = { row, column };
+    if (!this.question.answered) this.question.take(null);
+    else this.#show();
+  }
+
+  get #factors() {
+    const stripes = stripesOf(this.played, this.played.draws[this.pass]);
+    const n = this.chosen.row * this.played.layouts.C.columns + this.chosen.column;
+    return { stripes, n, a: stripes.A[n], b: stripes.B[n], value: stripes.product[n] };
+  }
+
+  #tell(given) {
+    const { a, b, value } = this.#factors;
+    const right = given !== null && Math.abs(given - value) <= 0.006 * Math.max(1, Math.abs(value));
+    const yours = given !== null && !right ? `You wrote ${cellText(given)}. ` : "";
+    return [right, `${yours}Unit 0 gives ${cellText(a)}, unit 1 gives ${cellText(b)}, and ${cellText(a)} × ${cellText(b)} = ${traceNumber(value)}.`];
+  }
+
+  // The state of 2001 beside the program that says the same; each line with what it says.
+  #tabulate() {
+    const { plan, passes, draws } = this.state;
+    const pass = passes[draws[0]];
+    const lines = plan.programs[pass.program].instructions.map(({ text }) => text.split(/\s*#\s*/));
+    this.lines = [...lines.map(([code, state = ""]) => [state, code]),
+      [`blending: framebuffer ${pass.blend === "add" ? "+ colour" : ""}`, ""]].map(([state, code]) =>
+      element("tr", {}, element("td", { "data-label": "the card of 2001" }, element("code", {}, state)),
+        element("td", { "data-label": "a program that says the same" }, element("code", {}, code))));
+    this.table.replaceChildren(
+      element("caption", {}, "In 2001 there was no program: two texture environments and blending were set. On the right, a program of 2002 that says the same."),
+      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "what the card of 2001 was set to"),
+        element("th", { scope: "col" }, "a program that says the same"))),
+      element("tbody", {}, ...this.lines));
+  }
+
+  #show() {
+    const { played, at, chosen } = this;
+    const { A, B } = played.matrices;
+    const { stripes, a, b, value } = this.#factors;
+    this.passes.select.value = this.pass;
+    const white = played.white([...A.values, ...B.values, ...played.product]);
+    const names = ["A", "B", "product"];
+    names.forEach((name, n) => {
+      this.grids[name].paint(stripes[name], white);
+      const shown = n === 2 ? at - 2 : at > n ? Infinity : 0;
+      this.grids[name].cells.forEach((cell, m) => cell.classList.toggle("undrawn", m >= shown));
+      const last = n === 2 && at > 2 ? { row: Math.floor((at - 3) / this.grids.product.columns), column: (at - 3) % this.grids.product.columns } : null;
+      this.grids[name].frame("pass", last ? [last] : []);
+      this.grids[name].frame("own", [chosen]);
+    });
+    this.legend.replaceChildren(greyLegend(white, "the scale of all three"));
+    const instructions = this.lines.length - 1;
+    this.lines.forEach((line, n) => line.classList.toggle("acts",
+      at === 1 ? n === 0 || n === 2 : at === 2 ? n === 1 : at > 2 && n >= instructions - 1));
+    this.words.textContent = this.question.answered
+      ? `Row ${chosen.row + 1}, column ${chosen.column + 1}: ${cellText(a)} × ${cellText(b)} = ${traceNumber(value)}. Click another pixel.` : "";
+  }
+}

@@ -1,0 +1,216 @@
+// What the screens of the lesson share: questions that come before their answers, numbered edges
+// and wires of pictures, and cells that fly from one picture to another.
+
+const STAGE_STEP_MS = 400;
+
+// A question that is asked before its answer is shown.
+class Question {
+  // asks: its sentence. choices: [value, text] of each button; typed: whether a number is typed;
+  // with neither, a picture calls `take`. tell(given): whether the answer is right, and a sentence;
+  // given is null where its reader wants to be shown. shown(): called once it is answered.
+  constructor({ asks, choices = [], typed = false, tell, shown = () => {} }) {
+    Object.assign(this, { tell, shown, answered: false });
+    this.asks = element("p", { class: "asks" }, asks);
+    this.told = element("p", { class: "told", role: "status" });
+    this.controls = element("div", { class: "answers" });
+    if (typed) {
+      this.input = element("input", {
+        type: "text", inputmode: "decimal", autocomplete: "off", "aria-label": asks,
+        keydown: (event) => event.key === "Enter" && this.#typed(),
+      });
+      this.controls.append(this.input, this.#button("Answer", () => this.#typed()));
+    }
+    this.controls.append(
+      ...choices.map(([value, text]) => this.#button(text, () => this.take(value))),
+      this.#button("Show me", () => this.take(null), "plain"),
+    );
+    this.root = element("div", { class: "question" }, this.asks, this.controls, this.told);
+  }
+
+  #button(text, click, kind = "") {
+    return element("button", { type: "button", class: kind, click }, text);
+  }
+
+  #typed() {
+    const { value, fault } = readNumber(this.input.value);
+    if (fault) this.told.textContent = `${fault[0].toUpperCase()}${fault.slice(1)}.`;
+    else this.take(value);
+  }
+
+  // Takes an answer.
+  take(given) {
+    const [right, ...sentence] = this.tell(given);
+    this.answered = true;
+    this.root.classList.toggle("right", given !== null && right);
+    const start = given === null ? "" : right ? "Yes. " : "Not quite. ";
+    this.told.replaceChildren(element("b", {}, start), ...sentence);
+    this.shown();
+  }
+
+  // Asks again, as after another matrix.
+  again(asks = this.asks.textContent) {
+    this.asks.textContent = asks;
+    this.input?.setAttribute("aria-label", asks);
+    this.answered = false;
+    this.root.classList.remove("right");
+    this.told.replaceChildren();
+  }
+}
+
+// A picture with a title and numbers at its edges. edges: by side, the texts; `ticks` stand at the
+// borders between cells, and others at their middles.
+function framed(title, grid, edges = {}) {
+  const sides = Object.entries(edges).map(([side, { texts, ticks = false, name = "" }]) =>
+    element("div", { class: `edge ${side}${ticks ? " ticks" : ""}`, "aria-hidden": "true" },
+      ...texts.map((text) => element("span", {}, text)), element("i", {}, name)));
+  return element("figure", { class: "framed" },
+    element("figcaption", {}, title), element("div", { class: "edged" }, grid.root ?? grid, ...sides));
+}
+
+const numbersFrom = (first, count) => Array.from({ length: count }, (_, n) => String(first + n));
+
+// The numbers of rows and columns, as books have them.
+const bookEdges = (rows, columns) =>
+  ({ top: { texts: numbersFrom(1, columns) }, left: { texts: numbersFrom(1, rows) } });
+
+// A screen: its sentences and questions at one side, its pictures at the other.
+function screenOf(root, texts, pictures) {
+  root.append(element("div", { class: "screen" },
+    element("div", { class: "screen-text" }, root.querySelector(":scope > p"), ...texts),
+    element("div", { class: "screen-picture" }, ...pictures)));
+}
+
+// A sign between pictures.
+const signOf = (text) => element("span", { class: "sign", "aria-hidden": "true" }, text);
+
+// Bars of counts, each quantity with a scale of its own.
+class Bars {
+  constructor() {
+    this.root = element("dl", { class: "bars-of" });
+    this.rows = new Map();
+  }
+
+  // rows: [label, value, the most that it can be].
+  show(rows) {
+    for (const [label, value, most] of rows) {
+      if (!this.rows.has(label)) {
+        const [bar, number] = [element("span"), element("b")];
+        this.root.append(element("dt", {}, label), element("dd", {}, element("span", { class: "track" }, bar), number));
+        this.rows.set(label, { bar, number });
+      }
+      const { bar, number } = this.rows.get(label);
+      bar.style.width = `${(100 * value) / most}%`;
+      number.textContent = inThousands(value);
+    }
+  }
+}
+
+// A count of people's size: millions and billions in three digits.
+function inThousands(value) {
+  const power = Math.min(3, Math.floor(Math.log10(value || 1) / 3));
+  if (power < 2) return grouped(value);
+  return `${(value / 1000 ** power).toPrecision(3)} ${power > 2 ? "billion" : "million"}`;
+}
+
+// A scale of greys, from black to the number that is white.
+function greyLegend(white, what) {
+  return element("p", { class: "legend" }, "0 ",
+    element("span", { class: "grey-ramp", role: "img", "aria-label": "from black to white" }),
+    ` ${cellText(white)}: ${what}`);
+}
+
+// Lines over a stage, from the middles of elements to those of others.
+class Wires {
+  constructor(stage) {
+    this.stage = stage;
+    this.lines = [];
+    this.picture = drawn("svg", { class: "wires", "aria-hidden": "true" });
+    stage.append(this.picture);
+    new ResizeObserver(() => this.draw()).observe(stage);
+  }
+
+  // lines: [from, to, kind], from element to element.
+  draw(lines = this.lines) {
+    this.lines = lines;
+    const { left, top } = this.stage.getBoundingClientRect();
+    const middle = (end) => {
+      const box = end.getBoundingClientRect();
+      return [box.left + box.width / 2 - left, box.top + box.height / 2 - top];
+    };
+    this.picture.replaceChildren(...lines.flatMap(([from, to, kind = ""]) => {
+      const [[x1, y1], [x2, y2]] = [middle(from), middle(to)];
+      const [across, up] = [(x2 - x1) / 4, Math.abs(x2 - x1) / 5];
+      return [
+        drawn("path", {
+          d: `M${x1} ${y1} C${x1 + across} ${y1 - up} ${x2 - across} ${y2 - up} ${x2} ${y2}`, class: kind,
+        }),
+        drawn("circle", { cx: x2, cy: y2, r: 4, class: kind }),
+      ];
+    }));
+  }
+}
+
+// Copies of cells fly to an element and stretch to its size.
+function fly(cells, target) {
+  if (calm() || !cells.length || document.hidden) return;
+  const boxes = cells.map((cell) => cell.getBoundingClientRect());
+  const to = target.getBoundingClientRect();
+  const left = Math.min(...boxes.map((box) => box.left));
+  const top = Math.min(...boxes.map((box) => box.top));
+  const width = Math.max(...boxes.map((box) => box.right)) - left;
+  const height = Math.max(...boxes.map((box) => box.bottom)) - top;
+  if (!width || !to.width) return;
+  const ghost = element("div", { class: "flying", "aria-hidden": "true" },
+    ...boxes.map((box, n) => element("span", {
+      style: `left:${box.left - left}px;top:${box.top - top}px;width:${box.width}px;` +
+        `height:${box.height}px;background:${cells[n].style.background}`,
+    })));
+  ghost.style.cssText = `left:${left + scrollX}px;top:${top + scrollY}px;width:${width}px;height:${height}px`;
+  document.body.append(ghost);
+  ghost.animate(
+    [{ transform: "none" }, {
+      transform: `translate(${to.left - left}px, ${to.top - top}px) ` +
+        `scale(${to.width / width}, ${to.height / height})`,
+    }],
+    { duration: STAGE_STEP_MS, easing: "ease-in-out" },
+  ).finished.finally(() => ghost.remove());
+}
+
+// A product that the lesson plays on the machine in the page, which traces every fragment.
+function lessonProduct(wanted, matrices = editedMatrices) {
+  const family = PRODUCTS.families.find((each) =>
+    Object.entries(wanted).every(([name, value]) => each[name] === value));
+  const { A, B } = matrices;
+  const scene = familyScene(family.family, A.rows, A.columns, B.columns);
+  return new PlayedProduct(scene, family, new Player(scene, { A, B }), { A, B });
+}
+
+// What the two texture units and the multiplication give in each fragment of a draw, row by row.
+function stripesOf(played, k) {
+  const { C } = played.layouts;
+  const stripes = { A: [], B: [], product: [] };
+  for (const { x, y, trace } of played.traces(k)) {
+    const at = y * C.columns + x;
+    for (const name of ["A", "B"]) {
+      const step = trace.steps.find(({ lookup }) => lookup?.texture === played.inputs[name]);
+      stripes[name][at] = step.result[0];
+    }
+    stripes.product[at] = drawnStep(trace).result[0];
+  }
+  return stripes;
+}
+
+// A grid of the shape of the product.
+function productGrid(label, played, actions = {}) {
+  const { rows, columns } = played.layouts.C;
+  const grid = new ElementGrid(label, actions);
+  grid.shape(rows, columns);
+  return grid;
+}
+
+// An element that appears after a part of a step.
+function arrive(target, after) {
+  if (calm()) return;
+  target.animate([{ opacity: 0.1 }, { opacity: 0.1, offset: 0.5 }, { opacity: 1 }],
+    { duration: 2 * after * STAGE_STEP_MS, easing: "ease-in" });
+}

@@ -1,0 +1,89 @@
+// A plan as a film: the picture that the last pass wrote, with arcs to the texels that fragments looked
+// up elsewhere, and a strip of pictures from its run.
+
+const FILM_FRAMES = 12;
+const FILM_ARCS = 20;
+
+class Film {
+  // played: a PlayedPlan, whose transport it takes. frames: the numbers of passes in the strip.
+  constructor(played, frames) {
+    Object.assign(this, { played, plan: played.plan });
+    this.frames = frames ?? Array.from({ length: FILM_FRAMES }, (_, n) =>
+      Math.round((this.plan.passes * n) / (FILM_FRAMES - 1)));
+    this.picture = element("canvas", { class: "film-picture", role: "img" });
+    this.arcs = drawn("svg", { class: "film-arcs", "aria-hidden": "true" });
+    this.strip = element("div", { class: "film-strip", role: "group", "aria-label": "Pictures of the run" });
+    this.screen = element("div", { class: "film-screen" }, this.picture, this.arcs);
+    this.legend = Object.values(played.pictures)[0].legend();
+    this.thumbnails = this.#thumbnails();
+    this.strip.append(...this.thumbnails);
+    played.onshow = (at) => this.show(at);
+  }
+
+  // The texture that shows the state after so many passes: the one that the last of them wrote.
+  #name(at) {
+    return at ? this.plan.pass(at - 1).targets[0] : this.plan.pass(0).bindings?.[0]?.texture ?? this.plan.textures[0].name;
+  }
+
+  #paint(canvas, at) {
+    const name = this.#name(at);
+    const { width, data } = this.played.player.texture(name);
+    const { colours } = this.played.pictures[name];
+    const image = new ImageData(width, data.length / 4 / width);
+    for (let n = 0; n < data.length; n += 4) {
+      // Row 0 is at the bottom, as in a window of OpenGL.
+      const row = image.height - 1 - Math.floor(n / 4 / width);
+      image.data.set([...colours.of(data[n]), 255], 4 * (row * width + ((n / 4) % width)));
+    }
+    Object.assign(canvas, { width, height: image.height });
+    canvas.getContext("2d").putImageData(image, 0, 0);
+  }
+
+  #thumbnails() {
+    return this.frames.map((at) => {
+      const canvas = element("canvas", {});
+      this.played.player.seek(at);
+      this.#paint(canvas, at);
+      return element("button", {
+        type: "button", "aria-label": `After pass ${at}`, click: () => this.played.transport.to(at),
+      }, canvas, element("span", { "aria-hidden": "true" }, at));
+    });
+  }
+
+  // From some fragments to the texels that they looked up away from their own places.
+  #links(pass) {
+    if (!pass || pass.kind !== "draw") return [];
+    const { interpreter } = this.played.player;
+    if (interpreter.at !== pass.number + 1) return [];
+    interpreter.seek(pass.number);
+    const { width, height, x: left, y: bottom } = pass.rect;
+    const every = Math.max(1, Math.floor((width * height) / FILM_ARCS)) | 1;
+    const links = [];
+    for (let n = 0; n < width * height; n += every) {
+      const [x, y] = [n % width, Math.floor(n / width)];
+      const { steps } = interpreter.fragment(pass, interpreter.state, x, y);
+      for (const { lookup } of steps) {
+        if (lookup && (lookup.x !== left + x || lookup.y !== bottom + y)) links.push([left + x, bottom + y, lookup.x, lookup.y]);
+      }
+    }
+    interpreter.seek(pass.number + 1);
+    return links;
+  }
+
+  show(at) {
+    this.#paint(this.picture, at);
+    const { width, height } = this.picture;
+    this.picture.setAttribute("aria-label", `${this.#name(at)} after pass ${at}: ${width} × ${height} texels`);
+    this.arcs.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    const up = (y) => height - y - 0.5;
+    this.arcs.replaceChildren(...this.#links(at ? this.plan.pass(at - 1) : null).flatMap(([x1, y1, x2, y2]) => {
+      const [ax, ay, bx, by] = [x1 + 0.5, up(y1), x2 + 0.5, up(y2)];
+      const [mx, my] = [(ax + bx) / 2 - (by - ay) / 4, (ay + by) / 2 + (bx - ax) / 4];
+      const d = `M${ax} ${ay}Q${mx} ${my} ${bx} ${by}`;
+      return [drawn("path", { d, class: "halo" }), drawn("path", { d }),
+        drawn("circle", { cx: ax, cy: ay, r: width / 90 })];
+    }));
+    const shown = this.frames.findLast((frame) => frame <= at);
+    this.thumbnails.forEach((button, n) => button.setAttribute("aria-current", this.frames[n] === shown));
+  }
+}
