@@ -59,8 +59,6 @@ def share_out(task: Callable[[int, int], object], pieces: int) -> None:
 class Started:
     """A task for a worker; if none has begun it, the waiting thread runs it."""
 
-    __slots__ = ("_future", "_task")
-
     def __init__(self, task: Callable[P, object], *arguments: P.args, **keywords: P.kwargs) -> None:
         """Begin task(*arguments) on a worker, if there are any.
 

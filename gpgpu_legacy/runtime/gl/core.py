@@ -34,8 +34,6 @@ ModernglContext = Any
 class BoundBuffers:
     """The storage buffers that are known to be bound, so that none is bound twice."""
 
-    __slots__ = ("_bound",)
-
     def __init__(self) -> None:
         """Nothing is known of the context yet."""
         self._bound: dict[int, Any] = {}

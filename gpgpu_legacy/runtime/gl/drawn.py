@@ -27,8 +27,6 @@ Paint = Callable[[int], object]
 class Draw:
     """A recorded draw of a rectangle; call it with the iteration."""
 
-    __slots__ = ("_adds", "_bound", "_framebuffer", "_paint", "_textures", "_viewport")
-
     def __init__(
         self,
         bound: Bound,

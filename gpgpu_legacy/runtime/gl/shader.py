@@ -101,8 +101,6 @@ def computing_shader(context: GlContext, name: str, text: str) -> Shader:
 class Uniforms:
     """The uniforms that a pass sets before it runs; UniformTable.begin fills them in."""
 
-    __slots__ = ("constant", "varying")
-
     def __init__(self) -> None:
         """Empty."""
         self.constant: list[tuple[Write, bytes]] = []
@@ -230,19 +228,6 @@ class Dispatch:
 
     It calls moderngl's inner objects, since their wrappers take as long as the driver.
     """
-
-    __slots__ = (
-        "_barrier",
-        "_bind",
-        "_bind_block",
-        "_buffers",
-        "_groups",
-        "_run",
-        "_set",
-        "_textures",
-        "pieces",
-        "shader",
-    )
 
     def __init__(
         self,

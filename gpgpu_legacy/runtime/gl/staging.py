@@ -74,8 +74,6 @@ class _Slot:
     copying: the host's last use.
     """
 
-    __slots__ = ("copying", "fence", "memory", "offset")
-
     def __init__(self, memory: Bytes, offset: int) -> None:
         self.memory, self.offset = memory, offset
         self.fence: int | None = None

@@ -14,17 +14,9 @@ import numpy as np
 
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
-from gpgpu_legacy.isa.ir import AttributeKind, ParameterSpace
-from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name
-from gpgpu_legacy.lower.emit.text import identifier
-from gpgpu_legacy.lower.values import (
-    F64,
-    NO_PARAMETER,
-    given_corners,
-    gives_varying_state,
-    over_iterations,
-    state_vectors,
-)
+from gpgpu_legacy.isa.ir import AttributeKind, Parameter, ParameterSpace
+from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name, parameter_name
+from gpgpu_legacy.lower.values import F64, given_corners, over_iterations, parameter_values
 from gpgpu_legacy.plan.interpolation import PLANAR_TOLERANCE
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Corners, FragmentPass
@@ -62,8 +54,6 @@ def in_iteration(values: F32 | F64, iteration: int) -> list[float]:
 class Rows:
     """A row of values for each iteration, or one for all; OpenGL reads rows by address."""
 
-    __slots__ = ("_address", "_stride", "_values")
-
     def __init__(self, values: F32) -> None:
         """values: (n, …), contiguous."""
         self._values = values
@@ -82,17 +72,17 @@ def pass_values(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tup
     planes, one for each triangle of the rectangle.
     """
     yield from _attributes(pass_, count, wanted)
-    for space, parameters in (
-        (ParameterSpace.LOCAL, pass_.locals),
-        (ParameterSpace.ENV, pass_.env),
+    program = pass_.program
+    fog = (FOG_COLOR, FOG_PARAMS) if program.fog is not None else ()
+    for parameter in (
+        *(Parameter(space, n) for space in PARAMETERS for n in program.parameter_indices(space)),
+        *(Parameter(ParameterSpace.STATE, binding=b) for b in (*program.state_bindings, *fog)),
     ):
-        vectors: dict[int, NumberVec4] = {p.index: p.value for p in parameters}
-        for index in pass_.program.parameter_indices(space):
-            name = f"{PARAMETERS[space]}{index}"
-            if wanted(name):
-                vector = over_iterations(vectors.get(index, NO_PARAMETER), count)
-                yield name, single(vector.reshape(-1, 1, 4))
-    yield from _state(pass_, count, wanted)
+        name = parameter_name(parameter)
+        if wanted(name):
+            values = parameter_values(pass_, parameter, count)
+            once = values if values.strides[0] else values[:1]
+            yield name, single(once.reshape(-1, 1, 4))
     rect = constant_rect(pass_.rect)
     yield "origin", np.array([(rect.x, rect.y)], np.float32)
     yield "size", np.array([(rect.width, rect.height)], np.float32)
@@ -124,14 +114,3 @@ def _planes(corners: Corners, rect: Rect, count: int) -> tuple[F32, F32, F32]:
         dx = np.stack([across, np.where(bent, (far - top) / rect.width, across)], axis=1)
         dy = np.stack([np.where(bent, (far - right) / rect.height, up), up], axis=1)
     return single(np.stack([origin, origin], axis=1)), single(dx), single(dy)
-
-
-def _state(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str, F32]]:
-    fog = (FOG_COLOR, FOG_PARAMS) if pass_.program.fog is not None else ()
-    names = {binding: identifier(binding) for binding in (*pass_.program.state_bindings, *fog)}
-    read = {binding: name for binding, name in names.items() if wanted(name)}
-    if not read:
-        return
-    iterations = count if gives_varying_state(pass_) else 1
-    for binding, name in read.items():
-        yield name, single(state_vectors(pass_, binding, iterations).reshape(-1, 1, 4))
