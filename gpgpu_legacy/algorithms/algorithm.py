@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,12 +17,15 @@ from gpgpu_legacy.algorithms.parameters import (
     plainly,
 )
 from gpgpu_legacy.algorithms.user_code import guarded, running
-from gpgpu_legacy.errors import InputError, hint, kind_of
+from gpgpu_legacy.errors import InputError, as_whole, hint, kind_of, natural_in
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 
 SHIPPED_IN = "gpgpu_legacy"
 """The package name of our own algorithms."""
+
+ITERATIONS = "iterations"
+"""The name under which any algorithm takes the iterations of its loops with a condition."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +85,12 @@ class Algorithm:
     def builder(self, **given: Any) -> PlanBuilder:
         """The builder of the plan for those parameters; others have their defaults.
 
+        iterations: if it is no parameter of the algorithm, those of its loops with a condition, a
+        number or one for each; without it, they run until the condition holds.
+
         Raises as `settings` does, and InputError for a function that fails, with its file and line.
         """
+        ran = None if ITERATIONS in self.parameters else given.pop(ITERATIONS, None)
         settings = self.settings(given)
         with running(self.file):
             built = self.build(**arguments_of(self.build, self.parameters, settings))
@@ -100,6 +107,12 @@ class Algorithm:
             name: plainly(settings.get(name, parameter.default))
             for name, parameter in self.parameters.items()
         }
+        if ran is not None:
+            if not built.has_loops:
+                self.settings({ITERATIONS: ran})  # which refuses it
+            built.iterations = _numbers(ran)
+            built.family = self, {**settings, ITERATIONS: ran}
+            built.parameters = {**built.parameters, ITERATIONS: plainly(ran)}
         if self.file is not None:
             built.reference = built.reference and guarded(built.reference, self.file)
             built.samples = {n: guarded(make, self.file) for n, make in built.samples.items()}
@@ -113,3 +126,13 @@ class Algorithm:
     def plan(self, **given: Any) -> Plan:
         """The plan for those parameters; raises as `builder` does."""
         return self.builder(**given).plan()
+
+
+def _numbers(given: Any) -> tuple[int, ...]:
+    """Numbers of iterations, from one or several, or from text such as `12` or `12,7`."""
+    several = given.split(",") if isinstance(given, str) else given
+    numbers = several if isinstance(several, Iterable) else (several,)
+    found = [natural_in(n) if isinstance(n, str) else n for n in numbers]
+    if None in found:
+        raise InputError(f"{ITERATIONS} is {given}; give a whole number, or one for each loop")
+    return tuple(as_whole(ITERATIONS, number) for number in found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from gpgpu_legacy.algorithms.algorithm import ITERATIONS
 from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.count.formulas import ClosedForm, formulas
 from gpgpu_legacy.count.traffic import ADDITIVE, Counts, PassCounts, count_by_pass, count_plan
@@ -137,12 +138,12 @@ def count(p: PlanBuilder, over: Sequence[str] = ()) -> Count:
 def _recovered(p: PlanBuilder, over: tuple[str, ...]) -> dict[str, ClosedForm]:
     algorithm: Any
     algorithm, given = p.family or (None, {})
-    known = algorithm.parameters if algorithm else {}
+    known = [*(algorithm.parameters if algorithm else ()), *p.has_loops * [ITERATIONS]]
     for name in over:
         if name not in known:
             has = ", ".join(known) or "none"
             raise InputError(f"{p.name} has no parameter {name}; its parameters are {has}")
-    at = tuple(n for name in over if type(n := p.parameters[name]) is int and n > 0)
+    at = tuple(n for name in over if type(n := p.parameters.get(name)) is int and n > 0)
     return formulas(
         lambda **sizes: algorithm.plan(**{**given, **sizes}),
         over,

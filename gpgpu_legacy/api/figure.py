@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.api.run import execute
+from gpgpu_legacy.api.run import as_it_runs, execute
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.figures.figure import Figure, Panel
 from gpgpu_legacy.figures.options import LEAST_PASSES, FigureOptions
@@ -49,8 +49,10 @@ def figure(
     """
     how, plan = (options or FigureOptions()).checked(), p.plan()
     given = operands_of(p, plan, inputs, seed)
+    machine = machine or DEFAULT_MACHINE
+    plan = as_it_runs(plan, given, executor, machine)
     watcher = _Watcher(plan, how)
-    by, _ = execute(plan, given, executor, machine or DEFAULT_MACHINE, observer=watcher)
+    by, _ = execute(plan, given, executor, machine, observer=watcher)
     return Figure(
         plan=plan.name,
         executor=by.name,

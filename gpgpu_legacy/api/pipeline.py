@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gpgpu_legacy.algorithms.algorithm import ITERATIONS
 from gpgpu_legacy.algorithms.parameters import titled
 from gpgpu_legacy.algorithms.registry import find_algorithm
 from gpgpu_legacy.errors import InputError, as_positive, shape_in_words
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.api.cache import CacheKeywords, CacheRun
     from gpgpu_legacy.api.count import Count
     from gpgpu_legacy.api.run import Run
+    from gpgpu_legacy.api.state import State
     from gpgpu_legacy.api.trace import Trace
     from gpgpu_legacy.chips.verdict import Verdict
     from gpgpu_legacy.figures.figure import Figure
@@ -91,7 +94,9 @@ class Pipeline(PlanBuilder):
         algorithm, given = self.family
         from gpgpu_legacy.api.sizes import SizeSearch
 
-        sized = self.of(algorithm, SizeSearch(algorithm, dict(given), shapes).settings())
+        ran = {name: given[name] for name in (ITERATIONS,) if name in given}
+        search = SizeSearch(algorithm, {n: v for n, v in given.items() if n not in ran}, shapes)
+        sized = self.of(algorithm, {**search.settings(), **ran})
         for name, shape in shapes.items():
             if (wanted := sized.operands[name].array_shape) != shape:
                 raise InputError(
@@ -115,6 +120,23 @@ class Pipeline(PlanBuilder):
         named = {name: more.pop(name) for name in [*more] if name in self.operands}
         given = {**(inputs or {}), **named}
         return run(self.sized(given), given, **more)
+
+    @contextmanager
+    def open(self, inputs: Mapping[str, ArrayLike] | None = None, **more: Any) -> Iterator[State]:
+        """The plan, prepared, with textures that stay: each step goes on from the one before.
+
+            with p.open(density=smoke) as state:
+                state.step(10)
+                state.outputs["density"]
+
+        more: inputs by name, and executor, seed, exact and others, as for `run`.
+        """
+        from gpgpu_legacy.api.state import opened
+
+        named = {name: more.pop(name) for name in [*more] if name in self.operands}
+        given = {**(inputs or {}), **named}
+        with opened(self.sized(given), given, **more) as state:
+            yield state
 
     def count(self, over: Sequence[str] = ()) -> Count:
         """The cost of the plan: passes, fragments, instructions and bytes.

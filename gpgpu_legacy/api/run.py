@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.api.prepared import prepared
 from gpgpu_legacy.count.traffic import Counts, count_plan
-from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.errors import GpgpuLegacyWarning, PlanError
 from gpgpu_legacy.isa.arithmetic import F32, find_arithmetic
 from gpgpu_legacy.measure.rounds import as_repeat, median_timings
 from gpgpu_legacy.measure.tuned import as_tuned
@@ -20,7 +21,8 @@ from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import operands_of
 from gpgpu_legacy.pipeline.reference import OutputError, expected, output_error, worst
-from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.expand import settled
+from gpgpu_legacy.plan.plan import Plan, Until
 from gpgpu_legacy.predict import auto
 from gpgpu_legacy.present.grid import Entry, Grid, Result, plain
 from gpgpu_legacy.runtime.executor import AUTO, Executor
@@ -38,6 +40,15 @@ class OutputRange(Record, kw_only=False):
     max: float | None
 
 
+class LoopEnd(Record, kw_only=False):
+    """The end of a loop with a condition. reached: whether the condition held, or else it was over
+    because it had all of its iterations.
+    """
+
+    iterations: int
+    reached: bool
+
+
 class Run(Result, dict=True):
     """The outputs of a plan, with times, counts and errors.
 
@@ -48,7 +59,8 @@ class Run(Result, dict=True):
     PlanBuilder. gflops: those over the seconds of computing, in 10⁹/s. gigabytes_per_s: bytes
     requested over the same, in 10⁹ bytes. counts: of the plan, on any executor; None if they depend
     on data. errors: of each output against the reference function; None if not requested, or
-    without a reference.
+    without a reference. loops: how each loop with a condition ended, in the order in which they
+    began; the counts are those of these iterations.
 
     An output is an attribute, such as `run.x`; `arrays` has all of them.
     """
@@ -66,6 +78,7 @@ class Run(Result, dict=True):
     counts: Counts | None
     outputs: dict[str, OutputRange]
     errors: tuple[OutputError, ...] | None = None
+    loops: tuple[LoopEnd, ...] = ()
 
     def __repr__(self) -> str:
         outputs = ", ".join(
@@ -97,6 +110,12 @@ class Run(Result, dict=True):
         return self.arrays[name]
 
     @property
+    def iterations(self) -> int | tuple[int, ...] | None:
+        """Those of its loop with a condition; of several loops, each loop's; None without one."""
+        numbers = tuple(loop.iterations for loop in self.loops)
+        return numbers if len(numbers) > 1 else next(iter(numbers), None)
+
+    @property
     def max_error(self) -> float | None:
         """The largest error of an output; NaN if a NaN or an infinity is involved."""
         return None if self.errors is None else worst(self.errors)
@@ -119,6 +138,9 @@ class Run(Result, dict=True):
             for name, one in self.outputs.items()
         ]
         notes = [f"Run by {self.executor} on {self.device}, in {self.arithmetic}.", *more]
+        if self.loops:
+            ran = ", ".join(map(str, [loop.iterations for loop in self.loops][:_MOST_LOOPS]))
+            notes.append(f"Iterations of the loop that ends by its condition: {ran}.")
         if self.errors is not None:
             heads += ("error", "at")
             of = {one.output: one for one in self.errors}
@@ -147,6 +169,8 @@ class Run(Result, dict=True):
             f"Counted: {', '.join(f'{words} {plain(n)}' for words, n in counts if n) or 'nothing'}."
         )
 
+
+_MOST_LOOPS = 8  # whose iterations are shown in short
 
 _PARTS = {
     "prepare_s": "prepare",
@@ -225,8 +249,17 @@ def run(
     if reference is not None:
         wanted = expected(plan, reference, given)
         errors = tuple(output_error(name, result.outputs[name], wanted[name]) for name in wanted)
+    loops = tuple(LoopEnd(one.iterations, one.is_below) for one in result.untils)
+    if not all(loop.reached for loop in loops):
+        most = next(loop.iterations for loop in loops if not loop.reached)
+        warnings.warn(
+            f"a loop of {plan.name} ended after all of its {most} iterations, and its condition "
+            "does not hold; allow more by at_most, or a larger number by below",
+            GpgpuLegacyWarning,
+            stacklevel=2,
+        )
     try:
-        counts = count_plan(plan)
+        counts = count_plan(settled(plan, [loop.iterations for loop in loops]))
     except PlanError:  # of a kernel that branches on what it loads
         counts = None
     compute_s = result.timings.compute_s
@@ -245,6 +278,7 @@ def run(
         counts=counts,
         outputs={name: _range(values) for name, values in result.outputs.items()},
         errors=errors,
+        loops=loops,
     )
     done.__dict__.update(inputs=given, arrays=result.outputs)
     return done
@@ -296,9 +330,21 @@ def execute(
                 result = ready.run(given, observer)
                 report()
             result = replace(result, timings=median_timings(timings))
+    return chosen, replace(result, outputs=in_shape(plan, result.outputs))
+
+
+def in_shape(plan: Plan, outputs: Mapping[str, F32]) -> dict[str, F32]:
+    """The outputs in the shapes that callers get."""
     shapes = {matrix.name: matrix.array_shape for matrix in plan.results}
-    outputs = {name: values.reshape(shapes[name]) for name, values in result.outputs.items()}
-    return chosen, replace(result, outputs=outputs)
+    return {name: values.reshape(shapes[name]) for name, values in outputs.items()}
+
+
+def as_it_runs(plan: Plan, given: dict[str, F32], executor: str, machine: Machine) -> Plan:
+    """The plan with the iterations that its loops with a condition run on these inputs."""
+    if not any(isinstance(step, Until) for step in plan.steps):
+        return plan
+    _, result = execute(plan, given, executor, machine)
+    return settled(plan, [one.iterations for one in result.untils])
 
 
 def _rate(count: int | None, seconds: float) -> float | None:

@@ -14,7 +14,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.api.run import execute
+from gpgpu_legacy.api.run import as_it_runs, execute
 from gpgpu_legacy.api.steps import TracedInstruction, TracedTexel, Value, as_value, trace_fragment
 from gpgpu_legacy.errors import InputError, described
 from gpgpu_legacy.interp.numeric import Storage
@@ -275,9 +275,10 @@ def trace(
     """
     plan = p.plan()
     given = operands_of(p, plan, inputs, seed)
+    how = machine or DEFAULT_MACHINE
+    plan = as_it_runs(plan, given, executor, how)
     traced = _textures(plan, textures)
     size = _size_with(traced, x, y)
-    how = machine or DEFAULT_MACHINE
     watcher = _Watcher(plan, given, traced, x, y, how.arithmetic, instructions, every_pass)
     by, _ = execute(plan, given, executor, how, observer=watcher)
     return Trace(

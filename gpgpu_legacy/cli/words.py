@@ -293,12 +293,14 @@ _OPTIONS = ("executor", "exact", "arithmetic", "repeat", "seed", "chip", "output
 
 def _built(algorithm: Algorithm, given: Mapping[str, str]) -> tuple[Pipeline, dict[str, Any]]:
     """A pipeline, and its inputs from files, whose sizes it has."""
+    from gpgpu_legacy.algorithms.algorithm import ITERATIONS
     from gpgpu_legacy.api.arrays import read_inputs
     from gpgpu_legacy.api.pipeline import Pipeline
 
     parameters = algorithm.parameters
-    files = {name: Path(text) for name, text in given.items() if name not in parameters}
-    pipeline = Pipeline.of(algorithm, {n: t for n, t in given.items() if n in parameters})
+    named = {*parameters, ITERATIONS}
+    files = {name: Path(text) for name, text in given.items() if name not in named}
+    pipeline = Pipeline.of(algorithm, {n: t for n, t in given.items() if n in named})
     inputs = pipeline.operands
     for name in files.keys() - inputs:
         known = (

@@ -134,7 +134,7 @@ def _portions(plan: Plan) -> Iterator[tuple[float, int, Step]]:
 
     A Repeat with Tables or moving rectangles is given an iteration at a time, others whole.
     """
-    for step in plan.steps:
+    for step in plan.steps_at_most:
         if not isinstance(step, Repeat):
             yield _work(plan, step), 1, step
         elif step.count and not _changes_work(step):

@@ -18,9 +18,17 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from math import isfinite
 from typing import Any, Self, TypedDict, Unpack, cast
 
-from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError, PlanError, as_member, described
+from gpgpu_legacy.errors import (
+    GpgpuLegacyWarning,
+    InputError,
+    PlanError,
+    as_member,
+    as_positive,
+    described,
+)
 from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
@@ -28,8 +36,11 @@ from gpgpu_legacy.pipeline.expressions import LoopExpression
 from gpgpu_legacy.pipeline.loops import (
     LARGEST_COUNT,
     Item,
+    Places,
+    Question,
     RecordedLoop,
     Swap,
+    is_until,
     resolved,
     steps_of,
     swaps_of,
@@ -39,6 +50,7 @@ from gpgpu_legacy.pipeline.samplers import as_sampler
 from gpgpu_legacy.pipeline.sources import as_kernel, as_program
 from gpgpu_legacy.pipeline.storage import StorageBuilder
 from gpgpu_legacy.pipeline.values import Texels, Values, indexed
+from gpgpu_legacy.plan.expand import settled
 from gpgpu_legacy.plan.plan import (
     Binding,
     Blend,
@@ -49,7 +61,7 @@ from gpgpu_legacy.plan.plan import (
     FragmentPass,
     Pass,
     Plan,
-    Repeat,
+    Step,
     Texcoords,
     UniformValue,
 )
@@ -95,7 +107,7 @@ class PlanBuilder(StorageBuilder):
     def __init__(self, name: str) -> None:
         """An empty plan of that name."""
         super().__init__(name)
-        self._items: list[Item | Repeat] = []
+        self._items: list[Item | Step] = []
         self._texts: dict[str, int] = {}
         self._loops = 0
         self._loop: RecordedLoop | None = None
@@ -211,13 +223,34 @@ class PlanBuilder(StorageBuilder):
     # Loops --------------------------------------------------------------------------------------
 
     @contextmanager
-    def repeat(self, count: Any) -> Iterator[LoopExpression]:
+    def repeat(
+        self,
+        count: Any = None,
+        *,
+        until: Texture | None = None,
+        below: float | None = None,
+        at_most: Any = None,
+        every: int = 1,
+    ) -> Iterator[LoopExpression]:
         """Repeat the passes of a `with` block; its value is the iteration, counted from 0.
 
         count: at least 0; inside another repeat, it may be an expression of that iteration.
+        Or, in its place: until, below, at_most, every. Before each iteration whose number `every`
+        divides, the red channel of `until`, a texture of 1×1 texel, is read: if it is below
+        `below`, the repeat ends. It has `at_most` iterations.
         """
+        question = None
+        if until is not None:
+            question = self._question(until, below, at_most, every)
+        elif below is not None or at_most is not None or every != 1:
+            raise InputError("below, at_most and every go with until; give until=a texture")
+        if (count is None) == (question is None):
+            raise InputError(
+                "a repeat needs a count, or until, below and at_most; give one of both"
+            )
         self._loops += 1
-        loop = RecordedLoop(self._loops, self._loop, self._count(count))
+        iterations = self._count(at_most if question else count)
+        loop = RecordedLoop(self._loops, self._loop, iterations, question)
         self._append(loop)
         self._loop = loop
         try:
@@ -225,6 +258,17 @@ class PlanBuilder(StorageBuilder):
         finally:
             self._loop = loop.parent
         self._after_loop(loop)
+
+    def _question(self, until: Texture, below: Any, at_most: Any, every: Any) -> Question:
+        """Whether a repeat ends, checked."""
+        if below is None or at_most is None:
+            raise InputError("until needs below, a number, and at_most, a number of iterations")
+        number = Values(None).number("below", below)
+        if not isinstance(number, int | float) or not isfinite(number):
+            raise InputError(f"below is {described(below)}; give a finite number")
+        name = self._known(until).name
+        self._validator.condition(name)
+        return Question(name, number, as_positive("every", every))
 
     def swap(self, first: Texture, second: Texture) -> None:
         """Exchange two textures: from here on, each name means the other's texels."""
@@ -241,15 +285,24 @@ class PlanBuilder(StorageBuilder):
 
     # The plan -----------------------------------------------------------------------------------
 
+    @property
+    def has_loops(self) -> bool:
+        """Whether a loop has a condition."""
+        return any(is_until(item) for item in self._items)
+
     def plan(self) -> Plan:
-        """The plan as it is now, validated."""
-        places: dict[str, str] = {}
+        """The plan as it is now, validated; see `iterations`."""
+        plan = self._plan()
+        return plan if self.iterations is None else settled(plan, self.iterations)
+
+    def _plan(self) -> Plan:
+        places = Places(self._validator.textures)
         steps = tuple(steps_of(self._items, places))
         plan = Plan(
             self.name,
             tuple(self._validator.operands.values()),
             tuple(self._validator.results.values()),
-            tuple(self._validator.textures.values()),
+            tuple(places.textures.values()),
             tuple(self._inputs),
             steps,
             tuple(_placed(output, places) for output in self._outputs),

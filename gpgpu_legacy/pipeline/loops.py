@@ -9,13 +9,18 @@ are written out, one iteration after another.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import accumulate
 from math import copysign, isnan
 from typing import Any
 
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.pipeline.expressions import (
     Indices,
     LoopExpression,
@@ -23,20 +28,27 @@ from gpgpu_legacy.pipeline.expressions import (
     is_exact,
     iteration_of,
 )
-from gpgpu_legacy.plan.expand import moves, number_at, numbers, with_numbers
-from gpgpu_legacy.plan.numbers import Affine, Number, Table
+from gpgpu_legacy.plan.expand import moves, number_at, numbers, varies, with_numbers
+from gpgpu_legacy.plan.numbers import Affine, Number, PerIteration, Table
 from gpgpu_legacy.plan.plan import (
+    CopyPass,
     Pass,
     Repeat,
+    Round,
     Step,
+    Until,
     with_textures,
 )
+from gpgpu_legacy.plan.textures import Texture, full_rect
 
 LONGEST_BODY = 64
 """The most passes that unrolling an inner loop may put into the body of a Repeat."""
 
 MOST_ITERATIONS = 250_000
 """The most iterations of a nested loop in total, since each is computed by itself."""
+
+MOST_ROUNDS = 4096
+"""The most rounds of a loop with a condition whose passes use its iteration: each is kept."""
 
 LARGEST_COUNT = 2**31 - 1
 """The most iterations of a repeat: more than any machine runs, and what a counter in C holds."""
@@ -50,19 +62,31 @@ class Swap:
     second: str
 
 
+@frozen
+class Question:
+    """Whether a loop ends: whether the texel of `texture` is below a number, asked before every
+    `every`-th iteration.
+    """
+
+    texture: str
+    below: float
+    every: int
+
+
 @dataclass(slots=True, eq=False)
 class RecordedLoop:
     """A recorded loop.
 
     number: identifies the loop in expressions. count: its iterations, or a list of them, one for
-    each entry; the loop is entered once in every iteration of its parent. items: its body. Passes
-    of a loop without a parent have the numbers of a Repeat over all of its iterations; in nested
-    loops, they have expressions.
+    each entry; the loop is entered once in every iteration of its parent. question: what may end
+    it before. items: its body. Passes of a loop without a parent have the numbers of a Repeat over
+    all of its iterations; in nested loops, they have expressions.
     """
 
     number: int
     parent: RecordedLoop | None
     count: int | tuple[int, ...]
+    question: Question | None = None
     items: list[Item] = field(default_factory=list)
     _starts: tuple[int, ...] = ()
     _values: dict[LoopExpression, tuple[Scalar, ...]] = field(default_factory=dict)
@@ -70,7 +94,11 @@ class RecordedLoop:
     def __post_init__(self) -> None:
         if isinstance(self.count, tuple):
             self._starts = (0, *accumulate(self.count))
-        if self.parent is not None and self.total > MOST_ITERATIONS:
+        if self.parent is not None and self.parent.question is None:
+            self._require_few()
+
+    def _require_few(self) -> None:
+        if self.total > MOST_ITERATIONS:
             raise InputError(
                 f"a repeat in a repeat has {self.total} iterations in all; at most "
                 f"{MOST_ITERATIONS} are computed"
@@ -107,11 +135,19 @@ class RecordedLoop:
     def values(self, number: LoopExpression) -> tuple[Scalar, ...]:
         """The values of an expression in all iterations; computed once."""
         if number not in self._values:
+            self._require_few()
             self._values[number] = tuple(number.at(indices) for indices in self.each_indices())
         return self._values[number]
 
 
 Item = Pass | Swap | RecordedLoop
+
+
+def is_until(item: Item | Step) -> bool:
+    """Whether it is a loop with a condition, or has one in it."""
+    if isinstance(item, RecordedLoop):
+        return item.question is not None or any(map(is_until, item.items))
+    return isinstance(item, Until)
 
 
 # Numbers ----------------------------------------------------------------------------------------
@@ -175,12 +211,55 @@ def _same(a: Scalar, b: Scalar) -> bool:
 # Steps ------------------------------------------------------------------------------------------
 
 
-def steps_of(items: Iterable[Item | Repeat], places: dict[str, str]) -> list[Step]:
-    """The steps of a plan. The items outside of loops have plain numbers.
+class Places(dict[str, str]):
+    """The textures that names mean, where they differ; it changes along the items of a plan.
 
-    places: maps a name to the texture that it means, where they differ; it is updated from the
-    start of the items to their end.
+    textures: by name; spare ones, through which swapped textures come back, are added.
     """
+
+    def __init__(self, textures: Mapping[str, Texture]) -> None:
+        super().__init__()
+        self.textures = dict(textures)
+        self._spares: dict[tuple[Any, ...], str] = {}
+
+    def of(self, name: str) -> str:
+        """The texture that a name means."""
+        return self.get(name, name)
+
+    def moved(self, start: Places) -> list[str]:
+        """The names that mean other textures than they did then."""
+        return [name for name in self if self.of(name) != start.of(name)]
+
+    def restore(self, start: Places) -> tuple[CopyPass, ...]:
+        """Copies after which all names may mean the textures that they meant then."""
+        copies: list[CopyPass] = []
+        left = {start.of(name): self.of(name) for name in self.moved(start)}
+        while left:  # a cycle of textures, each of which holds another's texels
+            target, source = left.popitem()
+            spare = self._spare(target)
+            copies.append(self._copy(target, spare))
+            while source in left:
+                copies.append(self._copy(source, target))
+                target, source = source, left.pop(source)
+            copies.append(self._copy(spare, target))
+        return tuple(copies)
+
+    def _spare(self, name: str) -> str:
+        like = self.textures[name]
+        kind = (like.kind, like.extent, like.format)
+        if kind not in self._spares:
+            names = (f"spare{n}" for n in itertools.count(1))
+            self._spares[kind] = spare = next(n for n in names if n not in self.textures)
+            self.textures[spare] = replace(like, name=spare, initial=None)
+        return self._spares[kind]
+
+    def _copy(self, source: str, target: str) -> CopyPass:
+        whole = full_rect(self.textures[target])
+        return CopyPass(source, whole, target, whole)
+
+
+def steps_of(items: Iterable[Item | Step], places: Places) -> list[Step]:
+    """The steps of a plan. The items outside of loops have plain numbers."""
     steps: list[Step] = []
     for item in items:
         match item:
@@ -188,25 +267,114 @@ def steps_of(items: Iterable[Item | Repeat], places: dict[str, str]) -> list[Ste
                 _swap(places, item)
             case RecordedLoop():
                 steps += _loop_steps(item, 0, places)
-            case Repeat():
-                body = tuple(with_textures(pass_, places) for pass_ in item.body)
-                steps.append(Repeat(item.count, body))
             case _:
-                steps.append(with_textures(item, places))
+                steps.append(_renamed(item, places))
     return steps
 
 
-def _loop_steps(loop: RecordedLoop, entry: int, places: dict[str, str]) -> list[Step]:
+def _renamed(step: Step, places: Places) -> Step:
+    """A step of a finished plan, with the textures that its names mean."""
+
+    def renamed(steps: Iterable[Any]) -> tuple[Any, ...]:
+        return tuple(_renamed(step, places) for step in steps)
+
+    def rounds(some: Iterable[Round]) -> tuple[Round, ...]:
+        return tuple(
+            Round(places.of(r.condition), r.iterations, renamed(r.body), renamed(r.restore))
+            for r in some
+        )
+
+    match step:
+        case Repeat():
+            return Repeat(step.count, renamed(step.body))
+        case Until():
+            return replace(step, rounds=rounds(step.rounds), end=rounds(step.end))
+    return with_textures(step, places)
+
+
+def _loop_steps(loop: RecordedLoop, entry: int, places: Places) -> list[Step]:
     iterations = range(loop.start(entry), loop.start(entry + 1) if loop.parent else loop.total)
-    while len(loop.items) == 1 and isinstance(inner := loop.items[0], RecordedLoop):
+    if loop.question:
+        return [_until(loop, loop.question, iterations, places)]
+    while (
+        len(loop.items) == 1
+        and isinstance(inner := loop.items[0], RecordedLoop)
+        and not inner.question
+    ):
         loop, iterations = inner, range(inner.start(iterations.start), inner.start(iterations.stop))
+    return _steps_over(loop, iterations, places)
+
+
+def _steps_over(loop: RecordedLoop, iterations: range, places: Places) -> list[Step]:
     body = _unrolled(loop, iterations)
     if body is not None:
         return _repeats(body, len(iterations), places)
     return [step for iteration in iterations for step in _written_out(loop, iteration, places)]
 
 
-def _written_out(loop: RecordedLoop, iteration: int, places: dict[str, str]) -> Iterator[Step]:
+def _until(loop: RecordedLoop, question: Question, iterations: range, places: Places) -> Until:
+    """A loop with a condition. Its rounds are kept until names mean what they meant at first."""
+    every, start = question.every, copy(places)
+    count, uses_iteration = len(iterations) // every, _uses(loop, loop)
+    rounds: list[Round] = []
+
+    def add(number: int, length: int, to: list[Round]) -> None:
+        condition, restore = places.of(question.texture), places.restore(start)
+        part = iterations[number * every : number * every + length]
+        body = tuple(_steps_over(loop, part, places)) if length else restore
+        to.append(Round(condition, length, body, restore))
+
+    while len(rounds) < count and not (rounds and not uses_iteration and not places.moved(start)):
+        if len(rounds) == MOST_ROUNDS:
+            raise InputError(
+                f"a repeat with a condition uses its iteration in {count} rounds; at most "
+                f"{MOST_ROUNDS} are kept: raise every, or count in a texture"
+            )
+        add(len(rounds), every, rounds)
+    if rounds and count % len(rounds):  # what names mean after the last of them
+        places.update(start)
+        for number in range(count % len(rounds)):
+            add(number, every, [])
+    end: list[Round] = []
+    add(count, len(iterations) % every, end)
+    if end[0].iterations:
+        add(count, 0, end)
+    places.update({name: start.of(name) for name in places})
+    if not rounds:
+        rounds = [Round(places.of(question.texture), every)]
+    return Until(question.below, count, tuple(rounds), tuple(end))
+
+
+def _uses(loop: RecordedLoop, of: RecordedLoop) -> bool:
+    """Whether a number in a loop, or in the loops in it, depends on the iteration of `of`."""
+    for item in loop.items:
+        if isinstance(item, RecordedLoop):
+            if isinstance(item.count, tuple) or _uses(item, of):
+                return True
+        elif not isinstance(item, Swap) and (
+            varies(item) if loop.parent is None else any(map(partial(_asks, of), numbers(item)))
+        ):
+            return True
+    return False
+
+
+def _asks(loop: RecordedLoop, number: Any) -> bool:
+    """Whether an expression depends on the iteration of a loop."""
+    seen: set[int] = set()
+
+    class Indices(dict[int, int]):
+        def __missing__(self, key: int) -> int:
+            seen.add(key)
+            return 0
+
+    if isinstance(number, LoopExpression):
+        with suppress(ArithmeticError, TypeError, ValueError):
+            number.at(Indices())
+            return loop.number in seen
+    return isinstance(number, LoopExpression | PerIteration)
+
+
+def _written_out(loop: RecordedLoop, iteration: int, places: Places) -> Iterator[Step]:
     """The steps of one iteration."""
     for item in loop.items:
         match item:
@@ -240,7 +408,7 @@ def _unrolled(loop: RecordedLoop, iterations: range) -> list[_InBody | Swap] | N
         match item:
             case Swap():
                 body.append(item)
-            case RecordedLoop(count=int(count)):
+            case RecordedLoop(count=int(count), question=None):
                 if len(body) + count * len(item.items) > LONGEST_BODY:
                     return None
                 for inner in range(count):
@@ -256,7 +424,7 @@ def _unrolled(loop: RecordedLoop, iterations: range) -> list[_InBody | Swap] | N
     return body
 
 
-def _repeats(body: list[_InBody | Swap], count: int, places: dict[str, str]) -> list[Step]:
+def _repeats(body: list[_InBody | Swap], count: int, places: Places) -> list[Step]:
     """A Repeat of the body, unrolled until its swaps come full circle, and the passes left over."""
     period = _period(body)
     whole, rest = divmod(count, period)

@@ -44,7 +44,8 @@ class StorageBuilder:
     makes inputs to try, by name. operations: the nominal number of floating-point operations, such
     as 2n³, for GFLOPS; None if not given. parameters: the values that the function which built it
     was called with. family: the algorithm that built it, with the parameters that the user gave;
-    None for a plan built by hand.
+    None for a plan built by hand. iterations: of its loops with a condition, in the order in which
+    they begin; None if they end by it.
     """
 
     def __init__(self, name: str) -> None:
@@ -54,6 +55,7 @@ class StorageBuilder:
         self.samples: dict[str, Sample] = {}
         self.operations: int | None = None
         self.parameters: Mapping[str, int | float | str | bool | None] = {}
+        self.iterations: tuple[int, ...] | None = None
         self.family: tuple[Any, Mapping[str, Any]] | None = None
         self._inputs: list[Transfer] = []
         self._outputs: list[Transfer] = []

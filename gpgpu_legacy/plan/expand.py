@@ -1,16 +1,18 @@
-"""What a Repeat means: its body, once for each iteration.
+"""What a Repeat means: its body, once for each iteration; and what an Until means.
 
 `expand` is the definition: every reader of plans must treat a plan and its expansion alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from operator import mul
 
+from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.plan.numbers import (
     Affine,
     Integer,
@@ -34,16 +36,84 @@ from gpgpu_legacy.plan.plan import (
     Step,
     Texcoords,
     UniformValue,
+    Until,
 )
 from gpgpu_legacy.plan.textures import MovingRect, Rect
 
 
-def expand(plan: Plan) -> Plan:
+def expand(plan: Plan, iterations: Sequence[int] | None = None) -> Plan:
     """The same plan without Repeats: their passes are written out, with constant numbers.
 
-    Raises InputError for anything but a Plan.
+    iterations: as for `settled`. Raises InputError for anything but a Plan.
     """
-    return replace(plan, steps=tuple(passes(plan)))
+    return replace(plan, steps=tuple(passes(settled(plan, iterations))))
+
+
+def settled(plan: Plan, iterations: Sequence[int] | None = None) -> Plan:
+    """The plan with the steps that run if its Untils have those iterations.
+
+    iterations: of each Until, in the order in which they begin; None for the most. Raises PlanError
+    for a number that an Until cannot have, and for too few or too many of them.
+    """
+    steps = settled_steps(plan, iterations)
+    return plan if steps is plan.steps else replace(plan, steps=steps)
+
+
+def settled_steps(plan: Plan, iterations: Sequence[int] | None = None) -> tuple[Pass | Repeat, ...]:
+    """The steps of `settled`; the plan's own if it has no Until."""
+    if not any(isinstance(step, Until) for step in plan.steps):
+        return plan.steps  # type: ignore[return-value]
+    numbers = None if iterations is None else deque(iterations)
+    steps = tuple(_settled(plan.steps, numbers))
+    if numbers:
+        raise PlanError(f"{len(numbers)} loops fewer begin than have iterations", plan=plan.name)
+    return steps
+
+
+def _settled(steps: Iterable[Step], numbers: deque[int] | None) -> Iterator[Pass | Repeat]:
+    for step in steps:
+        if isinstance(step, Until):
+            yield from _iterations(step, numbers)
+        else:
+            yield step
+
+
+def _iterations(until: Until, numbers: deque[int] | None) -> Iterator[Pass | Repeat]:
+    """The steps of an Until; a cycle of its rounds that repeats is a Repeat where it can be."""
+    if numbers is not None and not numbers:
+        raise PlanError("more loops begin than have iterations")
+    given = left = until.most if numbers is None else numbers.popleft()
+    cycle = tuple(step for round_ in until.rounds for step in round_.body)
+    skipped = 0
+    if not any(isinstance(step, Until) for step in cycle):
+        length = sum(round_.iterations for round_ in until.rounds)
+        cycles = min(until.count // len(until.rounds), left // length) if length else 0
+        yield from _repeated(cycles, tuple(_settled(cycle, None)))
+        left, skipped = left - cycles * length, cycles * len(until.rounds)
+    for round_ in islice(until.each_round(), skipped, None):
+        if left < round_.iterations:
+            yield from round_.restore
+            break
+        yield from _settled(round_.body, numbers)
+        left -= round_.iterations
+    if left:
+        raise PlanError(
+            f"a loop that asks every {until.every} of at most {until.most} iterations cannot end "
+            f"after {given}"
+        )
+
+
+def _repeated(count: int, steps: tuple[Pass | Repeat, ...]) -> Iterable[Pass | Repeat]:
+    """The steps, `count` times over."""
+    bodies = [step.body if isinstance(step, Repeat) else (step,) for step in steps]
+    counts = [step.count if isinstance(step, Repeat) else 1 for step in steps]
+    if count < 2 or any(varies(pass_) for body in bodies for pass_ in body):
+        return steps * count
+    if len(steps) == 1:
+        return (Repeat(count * counts[0], bodies[0]),)
+    if all(number == 1 for number in counts):
+        return (Repeat(count, tuple(chain(*bodies))),)
+    return steps * count
 
 
 def without_tables(plan: Plan) -> Plan:
@@ -51,15 +121,23 @@ def without_tables(plan: Plan) -> Plan:
 
     In the Repeats that are left, only Affine numbers change, and no rectangle moves.
     """
-    if not any(isinstance(s, Repeat) and any(map(is_written_out, s.body)) for s in plan.steps):
-        return plan
-    steps: list[Step] = []
-    for step in plan.steps:
-        if isinstance(step, Repeat) and any(map(is_written_out, step.body)):
-            steps += [at_iteration(pass_, i) for i in range(step.count) for pass_ in step.body]
-        else:
-            steps.append(step)
-    return replace(plan, steps=tuple(steps))
+    steps = tuple(_without_tables(plan.steps))
+    return plan if steps == plan.steps else replace(plan, steps=steps)
+
+
+def _without_tables(steps: Iterable[Step]) -> Iterator[Step]:
+    for step in steps:
+        match step:
+            case Repeat(count, body) if any(map(is_written_out, body)):
+                yield from (at_iteration(pass_, i) for i in range(count) for pass_ in body)
+            case Until():
+                rounds, end = (
+                    tuple(replace(r, body=tuple(_without_tables(r.body))) for r in some)
+                    for some in (step.rounds, step.end)
+                )
+                yield replace(step, rounds=rounds, end=end)
+            case _:
+                yield step
 
 
 def is_written_out(pass_: Pass) -> bool:
@@ -94,7 +172,7 @@ def execution_order(plan: Plan) -> Iterator[tuple[Pass, Pass, int]]:
 
     The first can be the key of things that do not depend on the iteration, such as a shader.
     """
-    for step in plan.steps:
+    for step in plan.steps_at_most:
         if isinstance(step, Repeat):
             for iteration in range(step.count):
                 for pass_ in step.body:

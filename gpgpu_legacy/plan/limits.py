@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gpgpu_legacy.errors import PlanError, shape_in_words
 from gpgpu_legacy.plan.expand import is_written_out, moves, values_of
-from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, Step
+from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, Step, Until
 from gpgpu_legacy.plan.textures import Matrix, TextureKind
 
 MOST_FILE_BYTES = 2**24
@@ -33,6 +33,9 @@ MOST_PASSES = 10**9
 MOST_WRITTEN_OUT = 2**18
 """Passes that are kept one by one: those outside of Repeats, and all iterations of a Repeat that
 has lists of numbers, moving rectangles or changing work groups."""
+
+MOST_DEPTH = 8
+"""Untils in one another."""
 
 MOST_INVOCATIONS = 2**28
 """Invocations of one dispatch: one for each element of 16384² matrices. Counting them takes seconds
@@ -86,14 +89,19 @@ class _Limits:
         if total > MOST_BYTES:
             raise self.fail(f"{what} have {total} bytes; at most {MOST_BYTES} are allowed", place)
 
-    def step(self, step: Step, place: str) -> None:
+    def step(self, step: Step, place: str, times: int = 1, *, depth: int = 0) -> None:
+        """times: how often it runs, in Untils."""
+        if isinstance(step, Until):
+            self.until(step, place, times, depth)
+            return
         repeats = isinstance(step, Repeat)
         count, body = (step.count, step.body) if isinstance(step, Repeat) else (1, (step,))
-        self.run += count * len(body)
+        self.run += times * count * len(body)
         if self.run > MOST_PASSES:
             raise self.fail(f"{self.run} passes run up to here; {MOST_PASSES} may run", place)
         if not repeats or any(map(is_written_out, body)):
             self.written_out += count * len(body)
+        self.written_out += times - 1 if depth else 0
         if self.written_out > MOST_WRITTEN_OUT:
             raise self.fail(
                 f"{self.written_out} passes up to here have rectangles or Tables of their own; "
@@ -103,6 +111,17 @@ class _Limits:
         for n, pass_ in enumerate(body):
             if isinstance(pass_, ComputePass):
                 self.dispatch(pass_, count, f"{place}.body[{n}]" if repeats else place)
+
+    def until(self, until: Until, place: str, times: int, depth: int) -> None:
+        """Its iterations are written out for readers that see a number of them."""
+        if depth == MOST_DEPTH:
+            raise self.fail(f"more than {MOST_DEPTH} Untils are in one another", place)
+        cycles = -(-until.count // max(1, len(until.rounds)))
+        for field, rounds, runs in (("rounds", until.rounds, cycles), ("end", until.end, 1)):
+            for r, round_ in enumerate(rounds):
+                for n, step in enumerate((*round_.body, *round_.restore)):
+                    inner = f"{place}.{field}[{r}].body[{n}]"
+                    self.step(step, inner, times * runs, depth=depth + 1)
 
     def dispatch(self, pass_: ComputePass, count: int, place: str) -> None:
         """If the numbers of groups change, the pass is written out, so `count` is small."""

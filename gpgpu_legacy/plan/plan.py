@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
-from itertools import chain
+from itertools import chain, cycle, islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from gpgpu_legacy.errors import InputError, described
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
 from gpgpu_legacy.plan.numbers import (
+    Finite,
     Integer,
     Number,
     NumberVec4,
@@ -276,7 +277,51 @@ class Repeat:
     body: tuple[Pass, ...]
 
 
-Step = Pass | Repeat
+@frozen
+class Round:
+    """The iterations of an Until between two questions.
+
+    condition: the texture that is asked before them. iterations: how many there are. body: their
+    steps. restore: what runs instead if the loop ends here; it puts swapped textures back.
+    """
+
+    condition: str
+    iterations: Index
+    body: tuple[Step, ...] = ()
+    restore: tuple[Pass, ...] = ()
+
+
+@frozen
+class Until:
+    """A loop that ends when the red channel of a texture of one texel is below a number.
+
+    Before every round, the texel is read. `count` rounds run at most, those of `rounds` in turn,
+    from the first again after the last; then those of `end`, of which the last has no iterations:
+    it only asks. A NaN is an error.
+    """
+
+    below: Finite
+    count: Index
+    rounds: tuple[Round, ...]
+    end: tuple[Round, ...]
+
+    @property
+    def every(self) -> int:
+        """The iterations between two questions."""
+        return self.rounds[0].iterations if self.rounds else 0
+
+    @property
+    def most(self) -> int:
+        """The most iterations that run."""
+        return sum(round_.iterations for round_ in self.each_round())
+
+    def each_round(self) -> Iterator[Round]:
+        """The rounds in order, if the loop does not end before."""
+        yield from islice(cycle(self.rounds), self.count)
+        yield from self.end
+
+
+Step = Pass | Repeat | Until
 """An item of a plan."""
 
 
@@ -327,9 +372,16 @@ class Plan:
         """The textures by name; of several with one name, the first."""
         return {texture.name: texture for texture in reversed(self.textures)}
 
+    @cached_property
+    def steps_at_most(self) -> tuple[Pass | Repeat, ...]:
+        """The steps, where each Until has the most iterations."""
+        from gpgpu_legacy.plan.expand import settled_steps
+
+        return settled_steps(self)
+
     def repeats(self) -> Iterator[Repeat]:
-        """The steps as Repeats; a pass by itself becomes a Repeat that runs it once."""
-        for step in self.steps:
+        """The steps that run at most; a pass by itself becomes a Repeat that runs it once."""
+        for step in self.steps_at_most:
             yield step if isinstance(step, Repeat) else Repeat(1, (step,))
 
     def weighted_passes(self) -> Iterator[tuple[int, Pass]]:
@@ -405,7 +457,7 @@ def numbered_steps(plan: Plan) -> Iterator[tuple[tuple[range, ...], Step]]:
     A Repeat runs each of its passes at every len(body)-th number.
     """
     number = 1
-    for step in plan.steps:
+    for step in plan.steps_at_most:
         body, count = passes_of(step), step.count if isinstance(step, Repeat) else 1
         end = number + count * len(body)
         if number < end:
@@ -422,7 +474,13 @@ def numbered_passes(plan: Plan) -> Iterator[tuple[range, Pass]]:
 
 def passes_of(step: Step) -> tuple[Pass, ...]:
     """The passes of a step, as the plan writes them."""
-    return step.body if isinstance(step, Repeat) else (step,)
+    match step:
+        case Repeat(body=body):
+            return body
+        case Until(rounds=rounds, end=end):
+            inner = (i for r in (*rounds, *end) for i in (*r.body, *r.restore))
+            return tuple(chain.from_iterable(map(passes_of, inner)))
+    return (step,)
 
 
 _MOST_SHOWN = 4

@@ -105,6 +105,7 @@ def _record(kind: Any) -> Any:
         name,
         [field[:2] if field[2] is MISSING else field for field in given],
         bases=(Record,),
+        module=__name__,
         namespace={"__doc__": kind.__doc__, "of": kind},
         omit_defaults=True,
         tag_field="kind" if kind in get_args(Step) else None,
@@ -115,6 +116,8 @@ def _record(kind: Any) -> Any:
 def _stored(kind: Any) -> Any:
     """The type in a file for this type in a plan."""
     hint: Any = _STORED.get(kind, kind)
+    if isinstance(hint, str):
+        return hint
     if hasattr(hint, "__dataclass_fields__"):
         return _record(hint)
     if hint in _STORED.values() or get_origin(hint) is Annotated or not get_args(hint):
@@ -131,12 +134,16 @@ _STORED: dict[Any, Any] = {
     float: Constant,
     Finite: Finite,
     Rect | MovingRect: MovingRect,
+    tuple[Step, ...]: "tuple[StoredStep, ...]",  # since an Until's rounds hold steps in their turn
 }
 _STORED |= {
     Number: Constant | _record(Affine) | list[Constant],
     bool | Number: bool | Constant | _record(Affine) | list[bool | Constant],
     Integer: Exact | _record(Affine) | list[Finite],
 }  # a list, not a tuple, so that reading tells it from a vector
+
+StoredStep: Any = _stored(Step)
+"""The records of steps."""
 
 
 # The names of texts ------------------------------------------------------------------------------
@@ -292,6 +299,9 @@ def _assembled(
 _NOT_IN_JSON = {"NaN": nan, "Infinity": inf, "-Infinity": -inf}
 """Always the same NaN object, so that a file read twice gives equal plans."""
 
+_OF_STEPS = {"steps", "body", "rounds", "end", "restore"}
+"""The fields whose items have places in messages."""
+
 _OF_NUMBERS = {"corners", "initial", "value"}
 """The fields in which such a string is a number, not a name."""
 
@@ -306,7 +316,7 @@ class _Reader:
     def value(self, value: Any, field: str, place: str = "") -> Any:  # noqa: PLR0911
         """A part of a plan. field: holds its record. place: the step that it belongs to."""
         match value:
-            case tuple() if field in {"steps", "body"}:
+            case tuple() if field in _OF_STEPS:
                 inner = f"{place}.{field}".lstrip(".")
                 return tuple(
                     [self.value(step, "", f"{inner}[{n}]") for n, step in enumerate(value)]

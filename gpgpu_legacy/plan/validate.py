@@ -27,6 +27,8 @@ from gpgpu_legacy.plan.plan import (
     Pass,
     Plan,
     Repeat,
+    Step,
+    Until,
 )
 from gpgpu_legacy.plan.textures import (
     R32F,
@@ -139,8 +141,11 @@ class Validator:
         """Check a transfer from a texture, but not whether the texture is defined by then."""
         self.transfer(transfer, self.results, "result")
 
-    def step(self, step: Pass | Repeat) -> None:
+    def step(self, step: Step) -> None:
         """Check a step."""
+        if isinstance(step, Until):
+            self.until(step)
+            return
         if not isinstance(step, Repeat):
             if varies(step):
                 raise self.fail(
@@ -155,6 +160,38 @@ class Validator:
             if isinstance(pass_, Repeat):
                 raise self.fail("a Repeat contains a Repeat; expand the inner one into passes")
             self.one_pass(pass_, step.count)
+
+    def until(self, until: Until) -> None:
+        """Check a loop that may end before its first iteration: afterwards, nothing is defined
+        that was not defined before it.
+        """
+        if not isfinite(until.below):
+            raise self.fail(f"an Until ends below {until.below}; give a finite number")
+        if not until.rounds or any(round_.iterations < 1 for round_ in until.rounds):
+            raise self.fail("an Until has a round without iterations; give each at least 1")
+        if not until.end or until.end[-1].iterations:
+            raise self.fail("an Until asks at its end; give it a last round of 0 iterations")
+        before = set(self.defined)
+        for field, rounds in (("rounds", until.rounds), ("end", until.end)):
+            for round_ in self.each(field, rounds):
+                self.condition(round_.condition)
+                now = set(self.defined)
+                for pass_ in self.each("restore", round_.restore):
+                    self.step(pass_)
+                self.defined = now
+                for step in self.each("body", round_.body):
+                    self.step(step)
+        self.defined = before
+
+    def condition(self, name: str) -> None:
+        """Check a texture whose texel decides whether a loop goes on."""
+        extent = self.texture(name).extent
+        if (extent.width, extent.rows) != (1, 1):
+            raise self.fail(
+                f"a loop ends by the texel of {name}, which has {extent.width}×{extent.rows}; give "
+                "a texture of 1×1 texel, such as that of a reduction"
+            )
+        self.read(name, "asked whether a loop ends")
 
     def one_pass(self, pass_: Pass, count: int) -> None:
         """Check a pass that runs `count` times; if that is 0, check its numbers only.

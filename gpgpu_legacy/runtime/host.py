@@ -13,7 +13,7 @@ from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Pass, Plan
 from gpgpu_legacy.plan.textures import Texture, constant_rect, full_rect
 from gpgpu_legacy.runtime.exactness import thread_keeps_denormals
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result, zero_results
+from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, zero_results
 from gpgpu_legacy.runtime.transfers import cleared_first
 
 Textures = Mapping[str, Storage]
@@ -36,37 +36,48 @@ class HostPrepared(Prepared):
         }
         self._reset = tuple(cleared_first(plan).keys() - filled)
 
-    def run(self, operands: Mapping[str, F32], observer: Observer | None = None) -> Result:
+    def _require_idle(self, what: str) -> None:
         """See Prepared. A thread that flushes denormals refuses an exact run."""
-        if self.machine.exact and self.machine.denormals and not thread_keeps_denormals():
+        super()._require_idle(what)
+        if (
+            what == "run"
+            and self.machine.exact
+            and self.machine.denormals
+            and not thread_keeps_denormals()
+        ):
             raise PlanError(
                 f"plan {self.plan.name} cannot run exactly in this thread, where denormals are "
                 "flushed; run it in a thread that was started before a library changed that"
             )
-        return super().run(operands, observer)
 
     @abstractmethod
-    def _work(self) -> Iterator[Pass]:
-        """Run the plan, and yield each pass when it is done."""
+    def _work(self, part: Plan) -> Iterator[Pass]:
+        """Run a part of the plan, and yield each pass when it is done."""
 
-    def _work_unobserved(self) -> None:
-        """Run the plan without an observer."""
-        for _ in self._work():
+    def _work_unobserved(self, part: Plan) -> None:
+        """Run a part without an observer."""
+        for _ in self._work(part):
             pass
 
-    def _upload(self, operands: Mapping[str, F32]) -> None:
-        for name in self._reset:
+    def _upload(self, operands: Mapping[str, F32], *, resume: bool) -> None:
+        for name in () if resume else self._reset:
             self.textures[name].reset()
         for input_ in self.plan.inputs:
-            storage, matrix = self.textures[input_.texture], operands[input_.matrix]
-            storage.load(matrix, input_.region, input_.rect, input_.packing)
+            if input_.matrix in operands:
+                storage, matrix = self.textures[input_.texture], operands[input_.matrix]
+                storage.load(matrix, input_.region, input_.rect, input_.packing)
 
-    def _compute(self, observer: Observer | None) -> None:
+    def _run_part(self, part: Plan, observer: Observer | None, number: int) -> int:
         if observer is None:
-            self._work_unobserved()
-            return
-        for number, done in enumerate(self._work()):
+            self._work_unobserved(part)
+            return number
+        for done in self._work(part):
             observer(number, done, self._read)
+            number += 1
+        return number
+
+    def _texel(self, name: str) -> float:
+        return float(self._read(name)[0, 0, 0])
 
     def _read(self, name: str) -> F32:
         """A whole texture: (rows, W, channels) float32."""
@@ -91,8 +102,8 @@ class PassByPassPrepared(HostPrepared):
         super().__init__(plan, machine)
         self._run_pass = run_pass
 
-    def _work(self) -> Iterator[Pass]:
-        for pass_ in passes(self.plan):
+    def _work(self, part: Plan) -> Iterator[Pass]:
+        for pass_ in passes(part):
             if not copied_or_cleared(pass_, self.textures):
                 self._run_pass(pass_, self.textures)
             yield pass_

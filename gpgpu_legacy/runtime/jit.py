@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,6 +44,7 @@ from gpgpu_legacy.plan.textures import Rect, Texture
 from gpgpu_legacy.runtime.devices import thread_count
 from gpgpu_legacy.runtime.host import HostPrepared, Textures, copied_or_cleared
 from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import Parts
 from gpgpu_legacy.runtime.workers import share_out
 
 if TYPE_CHECKING:
@@ -81,8 +82,10 @@ class JitPrepared(HostPrepared):
         """plan: validated, without Tables."""
         from gpgpu_legacy.runtime.native import Staging, roomy
 
-        fused = tuple(fused_steps(plan))
-        self._interleaved = gathered_textures(all_fused(fused), plan)
+        parts = Parts(plan)
+        fused = {id(part): tuple(fused_steps(part)) for part in parts.leaves}
+        together = all_fused(tuple(chain.from_iterable(fused.values())))
+        self._interleaved = gathered_textures(together, plan)
         columns = dict(_first_columns(plan))
         planes = accumulate((t.format.channels for t in plan.textures), initial=0)
         numbers = dict(zip((t.name for t in plan.textures), planes, strict=False))
@@ -92,21 +95,23 @@ class JitPrepared(HostPrepared):
             return roomy(texture, self._interleaved, columns.get(name, 0), numbers[name])
 
         super().__init__(plan, machine, storage)
+        self.parts = parts
         self._plan_textures = {texture.name: texture for texture in plan.textures}
         self._staging = Staging()
         self._analysed: set[ComputePass] = set()
-        self._steps = self._prepared_steps(fused)
-        self._observed: tuple[_Step, ...] | None = None
+        self._steps = {part: self._prepared_steps(steps) for part, steps in fused.items()}
+        self._observed: dict[int, tuple[_Step, ...]] = {}
 
     def _make_ready(self, *, observed: bool) -> None:
         """Compile the passes one by one, unfused, for the first observed run."""
-        if observed and self._observed is None:
-            self._observed = self._prepared_steps(
-                tuple(fused_steps(self.plan, apart=True)), apart=True
-            )
+        if observed and not self._observed:
+            self._observed = {
+                id(part): self._prepared_steps(tuple(fused_steps(part, apart=True)), apart=True)
+                for part in self.parts.leaves
+            }
 
-    def _work_unobserved(self) -> None:
-        for step in self._steps:
+    def _work_unobserved(self, part: Plan) -> None:
+        for step in self._steps[id(part)]:
             if step.whole:
                 step.runs[0](0, step.count)
                 continue
@@ -114,8 +119,8 @@ class JitPrepared(HostPrepared):
                 for run in step.runs:
                     run(iteration, iteration + 1)
 
-    def _work(self) -> Iterator[Pass]:
-        for step in self._observed or ():
+    def _work(self, part: Plan) -> Iterator[Pass]:
+        for step in self._observed[id(part)]:
             for iteration in range(step.count):
                 for run, pass_ in zip(step.runs, step.passes, strict=True):
                     run(iteration, iteration + 1)
@@ -123,7 +128,7 @@ class JitPrepared(HostPrepared):
 
     def _release(self) -> None:
         super()._release()
-        self._steps, self._observed = (), None
+        self._steps, self._observed = {}, {}
         self._staging.release()
 
     # Preparing -----------------------------------------------------------------------------

@@ -41,7 +41,7 @@ class PassPlace:
 def places(plan: Plan) -> Iterator[tuple[PassPlace, Pass]]:
     """Each pass that runs, in order: its position, and the pass as the plan writes it."""
     number = 0
-    for step in plan.steps:
+    for step in plan.steps_at_most:
         if not isinstance(step, Repeat):
             number += 1
             yield PassPlace(number), step

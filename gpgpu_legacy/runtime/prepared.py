@@ -7,8 +7,11 @@ A run neither allocates on the device nor compiles; all of that is done when a p
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from itertools import groupby
+from math import isnan
 from threading import RLock
 from time import perf_counter
 from types import MappingProxyType
@@ -19,7 +22,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import InputError, shape_in_words
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.plan.plan import Pass, Plan
+from gpgpu_legacy.plan.plan import Pass, Plan, Step, Until
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.serial import Record
 
@@ -40,11 +43,87 @@ class Timings(Record, kw_only=False, rename=lambda name: name.removesuffix("_s")
 
 
 @frozen
+class Ended:
+    """How an Until ended: after so many iterations, and whether its texel was below the number."""
+
+    iterations: int
+    is_below: bool
+
+
+@frozen
 class Result:
-    """The result of a run: float32 matrices by name, and the times."""
+    """The result of a run: float32 matrices by name, and the times.
+
+    untils: how each Until ended, in the order in which they began.
+    """
 
     outputs: Mapping[str, F32]
     timings: Timings
+    untils: tuple[Ended, ...] = ()
+
+
+class Parts:
+    """A plan in parts between which questions are asked: `leaves`, plans of the same textures.
+
+    A plan without Untils is its only part.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self.leaves: list[Plan] = []
+        self._split: dict[int, list[Plan | Until]] = {}
+        self._add(plan, plan.steps)
+
+    def _add(self, plan: Plan, steps: tuple[Step, ...]) -> None:
+        if not any(isinstance(step, Until) for step in steps):
+            self.leaves.append(plan if steps is plan.steps else replace(plan, steps=steps))
+            self._split[id(steps)] = [self.leaves[-1]]
+            return
+        parts = self._split[id(steps)] = []
+        for is_until, some in groupby(steps, key=lambda step: isinstance(step, Until)):
+            if not is_until:
+                self.leaves.append(replace(plan, steps=tuple(some)))
+                parts.append(self.leaves[-1])
+                continue
+            for until in some:
+                assert isinstance(until, Until)
+                parts.append(until)
+                for round_ in (*until.rounds, *until.end):
+                    self._add(plan, round_.body)
+                    self._add(plan, round_.restore)
+
+    def run(
+        self, steps: tuple[Step, ...], texel: Callable[[str], float], ended: list[Ended]
+    ) -> Iterator[Plan]:
+        """The parts of steps, in order; each has run before the next is asked for.
+
+        texel: reads a texture of one texel. ended: to which the end of each Until is added.
+        """
+        for part in self._split[id(steps)]:
+            if isinstance(part, Until):
+                yield from self._loop(part, texel, ended)
+            else:
+                yield part
+
+    def _loop(
+        self, until: Until, texel: Callable[[str], float], ended: list[Ended]
+    ) -> Iterator[Plan]:
+        number, iterations, is_below = len(ended), 0, False
+        ended.append(Ended(0, is_below))
+        for round_ in until.each_round():
+            value = texel(round_.condition)
+            if isnan(value):
+                raise InputError(
+                    f"the texel of {round_.condition} is NaN after {iterations} iterations, so "
+                    f"nothing tells whether it is below {until.below:g}; see what it is computed "
+                    "from"
+                )
+            if is_below := value < until.below:
+                yield from self.run(round_.restore, texel, ended)
+                break
+            yield from self.run(round_.body, texel, ended)
+            iterations += round_.iterations
+        ended[number] = Ended(iterations, is_below)
 
 
 @frozen
@@ -70,29 +149,44 @@ class Prepared(ABC):
     def __init__(self, plan: Plan, machine: Machine) -> None:
         """plan: validated, without Tables. A subclass allocates and compiles here."""
         self.plan, self.machine = plan, machine
+        self.parts = Parts(plan)
         self.prepare_s = 0.0
         self._lock = RLock()
-        self._closed = self._running = False
+        self._closed = self._running = self._has_run = False
 
     @property
     def held(self) -> Held:
         """The memory that it holds until it is closed."""
         return Held(host_bytes=self.plan.texture_bytes)
 
-    def run(self, operands: Mapping[str, F32], observer: Observer | None = None) -> Result:
+    def run(
+        self,
+        operands: Mapping[str, F32],
+        observer: Observer | None = None,
+        *,
+        resume: bool = False,
+        times: int = 1,
+    ) -> Result:
         """Run the plan on operands by name, float32 of the shapes in plan.operands.
 
-        observer: called after each pass. Raises InputError for operands that do not fit, for a plan
-        that is closed, and when called by an observer of the same run.
+        observer: called after each pass. resume: go on from the textures as the run before has left
+        them; then operands may be missing, whose textures stay as they are. times: run the passes
+        that many times, one after another. Raises InputError for
+        operands that do not fit, for a plan that is closed or has nothing to resume, and when
+        called by an observer of the same run.
         """
-        checked = check_operands(self.plan, operands)
+        checked = check_operands(self.plan, operands, some=resume)
         with self._lock:
             self._require_idle("run")
+            if resume and not self._has_run:
+                raise InputError(f"plan {self.plan.name} has not run yet; run it without resume")
             self._running = True
             try:
-                return self._run(checked, observer)
+                result = self._run(checked, observer, resume, times)
             finally:
                 self._running = False
+            self._has_run = True
+            return result
 
     def close(self) -> None:
         """Release everything but results that were read back. Closing twice has no effect."""
@@ -124,21 +218,33 @@ class Prepared(ABC):
                 "observer; prepare the plan a second time for that"
             )
 
-    def _run(self, operands: Mapping[str, F32], observer: Observer | None) -> Result:
+    def _run(
+        self, operands: Mapping[str, F32], observer: Observer | None, resume: bool, times: int
+    ) -> Result:
         """Upload, compute, read back, each timed to its end."""
         with self._session():
             self._make_ready(observed=observer is not None)
             started = perf_counter()
-            self._upload(operands)
+            self._upload(operands, resume=resume)
             uploaded = perf_counter()
-            self._compute(observer)
+            ended = self._compute(observer, times)
             computed = perf_counter()
             outputs = self._read_back()
             finished = perf_counter()
         return Result(
             outputs,
             Timings(uploaded - started, computed - uploaded, finished - computed, self.prepare_s),
+            tuple(ended),
         )
+
+    def _compute(self, observer: Observer | None, times: int) -> list[Ended]:
+        """Run all parts, and show each pass to the observer; return when they are done."""
+        ended: list[Ended] = []
+        number = 0
+        for _ in range(times):
+            for part in self.parts.run(self.plan.steps, self._texel, ended):
+                number = self._run_part(part, observer, number)
+        return ended
 
     def _session(self) -> AbstractContextManager[object]:
         """Held while the device is used: a context, for example."""
@@ -148,12 +254,18 @@ class Prepared(ABC):
         """Before the clock starts: prepare what an observed run needs in addition."""
 
     @abstractmethod
-    def _upload(self, operands: Mapping[str, F32]) -> None:
-        """Set initial values and send the operands; return when they have arrived."""
+    def _upload(self, operands: Mapping[str, F32], *, resume: bool) -> None:
+        """Send the operands, after initial values unless it resumes; return when they are there."""
 
     @abstractmethod
-    def _compute(self, observer: Observer | None) -> None:
-        """Run all passes, and show each to the observer; return when they are done."""
+    def _run_part(self, part: Plan, observer: Observer | None, number: int) -> int:
+        """Run a part's passes. number: of its first pass that the observer is shown; returns that
+        of the next part's.
+        """
+
+    @abstractmethod
+    def _texel(self, name: str) -> float:
+        """The red channel of the first texel of a texture, after all that has run."""
 
     @abstractmethod
     def _read_back(self) -> dict[str, F32]:
@@ -164,14 +276,18 @@ class Prepared(ABC):
         """Release what was allocated."""
 
 
-def check_operands(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:
+def check_operands(
+    plan: Plan, operands: Mapping[str, F32], *, some: bool = False
+) -> dict[str, F32]:
     """The operands of a plan, as contiguous float32 arrays of rows × columns.
 
     Each is given as rows × columns, or in the shape that its Matrix has for callers. Operands that
-    the plan does not have are ignored. Raises InputError if one is missing, is not an array of real
-    numbers, or has another shape.
+    the plan does not have are ignored. some: of them may be missing. Raises InputError if one is
+    missing, is not an array of real numbers, or has another shape.
     """
     wanted = {matrix.name: matrix for matrix in plan.operands}
+    if some:
+        wanted = {name: matrix for name, matrix in wanted.items() if name in operands}
     missing = [name for name in wanted if name not in operands]
     if missing:
         raise InputError(

@@ -5,7 +5,7 @@ The arrays are allocated once for a prepared plan, and filled by each run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import combinations
 
 import numpy as np
@@ -21,6 +21,9 @@ from gpgpu_legacy.plan.plan import (
     FragmentPass,
     Pass,
     Plan,
+    Repeat,
+    Until,
+    passes_of,
     read_by,
     written_by,
 )
@@ -158,17 +161,24 @@ def undefined_textures(plan: Plan) -> tuple[str, ...]:
         if rects and _cover(rects, texture.extent):
             seen.add(texture.name)
     undefined: dict[str, None] = {}
-    for _, pass_ in plan.weighted_passes():  # in the order in which they first run
+    for is_certain, pass_ in _first_runs(plan):
         for name in (*read_by(pass_), *written_by(pass_)):
             if name not in seen:
                 seen.add(name)
                 extent = plan.texture(name).extent
-                if not (name in written_by(pass_) and _fills(pass_, extent)):
+                if not (is_certain and name in written_by(pass_) and _fills(pass_, extent)):
                     undefined[name] = None
     for output in plan.outputs:
         if output.texture not in seen:
             undefined[output.texture] = None
     return tuple(undefined)
+
+
+def _first_runs(plan: Plan) -> Iterator[tuple[bool, Pass]]:
+    """The passes in the order in which they first run, and whether they run at all for certain."""
+    for step in plan.steps:
+        for pass_ in () if isinstance(step, Repeat) and not step.count else passes_of(step):
+            yield not isinstance(step, Until), pass_
 
 
 def _fills(pass_: Pass, extent: Extent) -> bool:

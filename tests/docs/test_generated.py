@@ -37,7 +37,7 @@ def test_the_limits_of_the_security_page_are_those_of_the_code(update_golden: bo
 def test_limits_are_found_and_explained() -> None:
     text = generated.limits()
     assert "| `plan.limits.MOST_FILE_BYTES` | 2^24 | Bytes of the file." in text
-    assert "| `arguments.MOST_DIGITS` | 20 | Digits of a whole number" in text
+    assert "| `errors.MOST_DIGITS` | 20 | Digits of a whole number" in text
     for subject, table in re.findall(r"^### (.+)\n((?:\n|\|.*\n)*)", text, flags=re.MULTILINE):
         assert table.count("\n|") > 2, f"{subject} has no limits"
 

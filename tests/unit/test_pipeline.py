@@ -414,6 +414,14 @@ MISTAKES: list[tuple[str, Callable[[Pipeline, Any, Any], object]]] = [
     ("what p.texture or p.input returned", lambda p, _, y: p.draw(COPY, {0: "x"}, into=y)),
     ("a repeat of -1 iterations", lambda p, _x, _y: p.repeat(-1).__enter__()),
     ("a repeat of 2147483648 iter", lambda p, _x, _y: p.repeat(2**31).__enter__()),
+    ("a repeat needs a count, or until", lambda p, _x, _y: p.repeat().__enter__()),
+    ("go with until", lambda p, _x, _y: p.repeat(3, below=0.1).__enter__()),
+    ("has 4×4; give a texture of 1×1", lambda p, x, _: _until(p, x)),
+    ("asked whether a loop ends", lambda p, _x, _y: _until(p, p.texture("e", 1, 1))),
+    ("every is 0", lambda p, _x, _y: _until(p, every=0)),
+    ("below is nan; give a finite number", lambda p, _x, _y: _until(p, below=float("nan"))),
+    ("until needs below, a number, and at_most", lambda p, _x, _y: _until(p, at_most=None)),
+    ("uses its iteration in 5000 rounds", lambda p, _x, y: _counted(p, y)),
     ("give integers of at most 9", lambda p, x, _: p.copy(x, p.texture("z", 10**20, 1))),
     ("give a list of numbers", lambda p, x, y: _in_loop(p, x, y, lambda i: [i, i])),
     ("a list of 3 values in a repeat of 2", lambda p, x, y: _in_loop(p, x, y, lambda _: [1, 2, 3])),
@@ -432,6 +440,18 @@ MISTAKES: list[tuple[str, Callable[[Pipeline, Any, Any], object]]] = [
 
 def _stranger() -> Any:
     return Pipeline("other").texture("x", 3, 3, initial=0.0)
+
+
+def _until(p: Pipeline, texture: Any = None, **given: Any) -> None:
+    texture = texture or p.texture("one", 1, 1, initial=1.0)
+    p.repeat(until=texture, **{"below": 0.1, "at_most": 5, **given}).__enter__()
+
+
+def _counted(p: Pipeline, y: Any) -> None:
+    one = p.texture("one", 1, 1, initial=1.0)
+    with p.repeat(until=one, below=0.1, at_most=5000) as i:
+        p.clear(y, i)
+    p.plan()
 
 
 def _in_loop(p: Pipeline, x: Any, y: Any, value: Callable[[Any], Any]) -> None:

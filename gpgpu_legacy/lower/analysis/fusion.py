@@ -78,7 +78,7 @@ def fused_steps(plan: Plan, *, apart: bool = False) -> Iterator[FusedPasses | Un
 
     apart: keep every pass by itself, even if it could be fused.
     """
-    for step in plan.steps:
+    for step in plan.steps_at_most:
         if not isinstance(step, Repeat):
             yield _fused(plan, (step,), 1) or step
         elif step.count:

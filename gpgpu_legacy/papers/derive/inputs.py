@@ -280,7 +280,7 @@ def _each_pass(plan: Plan, change: Callable[[Pass], Pass], fewer: int = 0) -> Pl
         Repeat(step.count - fewer, tuple(map(change, step.body)))
         if isinstance(step, Repeat)
         else change(step)
-        for step in plan.steps
+        for step in plan.steps_at_most
     )
     return replace(plan, steps=steps)
 

@@ -76,7 +76,7 @@ class GlComputePrepared(GlPrepared[GlContext]):
         if any(t.extent.rows * t.extent.width > most for t in self.plan.textures):
             device = replace(device, fetches=False)
         recording = Recorder(
-            self.context, self.plan, self.machine, device, self._storage, apart=apart
+            self.context, self.parts, self.machine, device, self._storage, apart=apart
         )
         if recording.block_buffer is not None:
             self.keep(recording.block_buffer)
@@ -93,8 +93,8 @@ class GlComputePrepared(GlPrepared[GlContext]):
     def _begin(self, *, observed: bool) -> None:
         self._recordings[observed].uniforms.begin()
 
-    def _steps(self, *, observed: bool) -> Sequence[RecordedSteps]:
-        return self._recordings[observed].steps
+    def _steps(self, part: Plan, *, observed: bool) -> Sequence[RecordedSteps]:
+        return self._recordings[observed].steps[id(part)]
 
     def _forget(self) -> None:
         super()._forget()

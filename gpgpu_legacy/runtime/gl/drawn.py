@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, TypeVar
 
 from gpgpu_legacy.plan.numbers import NumberVec4
@@ -74,9 +75,9 @@ class DrawnPrepared(GlPrepared[_Shared]):
             self.context, self._bound, self.plan, self._owned, flat=flat
         )
         self._make_transfers(self._device_transfers())
-        self._recorded = record_steps(self.plan, self._record)
+        self._recorded = {id(p): record_steps(p, self._record) for p in self.parts.leaves}
         self._begin(observed=False)
-        for group in self._recorded:
+        for group in chain.from_iterable(self._recorded.values()):
             for call in group.calls:
                 if isinstance(call, Draw):  # the textures hold nothing yet that it could overwrite
                     call.warm_up()

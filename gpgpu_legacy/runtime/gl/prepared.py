@@ -25,7 +25,14 @@ from gpgpu_legacy.plan.textures import Rect, full_rect
 from gpgpu_legacy.runtime.gl.sharing import Releasable, SharedContext
 from gpgpu_legacy.runtime.gl.transfers import DeviceTransfers
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import F32, Held, Observer, Prepared, Result, zero_results
+from gpgpu_legacy.runtime.prepared import (
+    F32,
+    Ended,
+    Held,
+    Observer,
+    Prepared,
+    zero_results,
+)
 from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, cleared_first
 
 PATIENCE_S = 10.0
@@ -57,7 +64,7 @@ class RecordedSteps:
 
 
 def record_steps(plan: Plan, record: Record) -> list[RecordedSteps]:
-    """A plan's steps, recorded pass by pass."""
+    """The steps of a part of a plan, recorded pass by pass."""
     groups: list[RecordedSteps] = []
     for step in plan.repeats():
         if step.body and step.count:
@@ -102,7 +109,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
         """plan: validated, without Tables. If preparing fails, nothing stays allocated."""
         super().__init__(plan, machine)
         self.context = context
-        self._recorded: list[RecordedSteps] = []
+        self._recorded: dict[int, list[RecordedSteps]] = {}
         self._first: list[Call] = []
         self._device: DeviceTransfers | None = None
         self._owned: list[Releasable] = []
@@ -126,10 +133,10 @@ class GlPrepared(Prepared, Generic[_Shared]):
         on_device = self.context.is_hardware
         return Held(device_bytes=texture_bytes) if on_device else Held(host_bytes=texture_bytes)
 
-    def run(self, operands: Mapping[str, F32], observer: Observer | None = None) -> Result:
-        """See Prepared. Raises ExecutorUnavailableError in a process that was forked since."""
+    def _require_idle(self, what: str) -> None:
+        """Raises ExecutorUnavailableError, too, in a process that was forked since."""
         self.context.require_own_process()
-        return super().run(operands, observer)
+        super()._require_idle(what)
 
     def close(self) -> None:
         """See Prepared. In a process that was forked since, nothing is released."""
@@ -147,15 +154,17 @@ class GlPrepared(Prepared, Generic[_Shared]):
         self._inputs = [(i, None if i in inputs else HostInput(plan, i)) for i in plan.inputs]
         self._host_outputs = [HostOutput(plan, o) for o in plan.outputs if o not in outputs]
 
-    def _upload(self, operands: Mapping[str, F32]) -> None:
+    def _upload(self, operands: Mapping[str, F32], *, resume: bool) -> None:
         self._begin(observed=False)
-        for clear in self._first:
+        for clear in () if resume else self._first:
             clear(0)
         device = self._device
         if device:
             device.begin()
         for input_, host in self._inputs:
-            values = operands[input_.matrix]
+            values = operands.get(input_.matrix)
+            if values is None:
+                continue
             if host:
                 self._store.write(input_.texture, input_.rect, host.stored(values))
             elif device:
@@ -180,26 +189,31 @@ class GlPrepared(Prepared, Generic[_Shared]):
         self._store.read(name, full_rect(texture), stored)
         return decode(stored, texture.format)
 
-    def _compute(self, observer: Observer | None) -> None:
+    def _compute(self, observer: Observer | None, times: int) -> list[Ended]:
         started = perf_counter()
+        ended = super()._compute(observer, times)
+        self.context.finish()
+        if perf_counter() - started > PATIENCE_S:
+            self.context.require_answers()
+        return ended
+
+    def _run_part(self, part: Plan, observer: Observer | None, number: int) -> int:
         self._begin(observed=observer is not None)
         if observer is None:
-            for group in self._steps(observed=False):
+            for group in self._steps(part, observed=False):
                 calls = group.calls
                 for iteration in range(group.count):
                     for call in calls:
                         call(iteration)
-        else:
-            self._compute_observed(observer)
-        self.context.finish()
-        if perf_counter() - started > PATIENCE_S:
-            self.context.require_answers()
-
-    def _compute_observed(self, observer: Observer) -> None:
-        steps = _one_by_one(self._steps(observed=True))
-        for number, (pass_, call, iteration) in enumerate(steps):
+            return number
+        for pass_, call, iteration in _one_by_one(self._steps(part, observed=True)):
             call(iteration)
             self._show(observer, number, at_iteration(pass_, iteration))
+            number += 1
+        return number
+
+    def _texel(self, name: str) -> float:
+        return float(self._texels(name)[0, 0, 0])
 
     def _show(self, observer: Observer, number: int, pass_: Pass) -> None:
         """Call the observer, which may use any context: this one is released meanwhile."""
@@ -241,13 +255,13 @@ class GlPrepared(Prepared, Generic[_Shared]):
     def _begin(self, *, observed: bool) -> None:
         """Set the state that steps rely on: before the first step, and again after an observer."""
 
-    def _steps(self, *, observed: bool) -> Sequence[RecordedSteps]:
-        """The recorded steps; those of an observed run pass by pass, with nothing fused."""
-        return self._recorded
+    def _steps(self, part: Plan, *, observed: bool) -> Sequence[RecordedSteps]:
+        """A part's recorded steps; those of an observed run pass by pass, with nothing fused."""
+        return self._recorded[id(part)]
 
     def _forget(self) -> None:
         """Drop references to compiled code, so that it can be released."""
-        self._recorded, self._first, self._device = [], [], None
+        self._recorded, self._first, self._device = {}, [], None
 
 
 def _one_by_one(

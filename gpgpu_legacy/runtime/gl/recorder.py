@@ -13,6 +13,7 @@ the plan's own buffer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,7 @@ from gpgpu_legacy.runtime.gl.shader import (
 from gpgpu_legacy.runtime.gl.storage import TextureBuffers
 from gpgpu_legacy.runtime.gl.values import pass_values
 from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import Parts
 
 _DTYPES: Mapping[Type, type[np.generic]] = {
     Type.INT: np.int32,
@@ -95,12 +97,12 @@ class DeviceLimits:
 
 
 class Recorder:
-    """Records the steps of a plan, fused or pass by pass: `steps`."""
+    """Records the parts of a plan, fused or pass by pass: `steps`, by the part's id."""
 
     def __init__(
         self,
         context: GlContext,
-        plan: Plan,
+        parts: Parts,
         machine: Machine,
         device: DeviceLimits,
         storage: TextureBuffers,
@@ -111,19 +113,23 @@ class Recorder:
 
         The caller owns `block_buffer`, if there is one.
         """
+        plan = parts.plan
         self._context, self._plan, self._machine, self._device = context, plan, machine, device
         self._buffers, self._storage = storage.buffers, storage
         self._textures = {texture.name: texture for texture in plan.textures}
         self._room = GroupRoom(device.shared_bytes, device.storage_blocks, device.shares_fast)
         self.uniforms, self._blocks = UniformTable(), UniformBlocks()
         self._fuses = not apart and not machine.arithmetic.rounds
-        self.steps = list(joined(self._steps()))
+        self.steps = {id(part): list(joined(self._steps(part))) for part in parts.leaves}
         self.block_buffer: GlBuffer | None = self._blocks.settle(context)
 
     @property
     def has_fused_passes(self) -> bool:
         """Whether an observer cannot be shown every pass."""
-        return any(len(group.passes) != len(group.calls) for group in self.steps)
+        return any(
+            len(group.passes) != len(group.calls)
+            for group in chain.from_iterable(self.steps.values())
+        )
 
     def warm_up(self) -> None:
         """Run one group of every shader that has not run yet.
@@ -131,13 +137,13 @@ class Recorder:
         Nothing has been uploaded yet: whatever this writes is overwritten, or undefined anyway.
         """
         self.uniforms.begin()
-        for group in self.steps:
+        for group in chain.from_iterable(self.steps.values()):
             for call in group.calls if group.count else ():
                 if isinstance(call, Dispatch):
                     call.warm_up()
 
-    def _steps(self) -> Iterator[RecordedSteps]:
-        for step in fused_steps(self._plan, apart=not self._fuses):
+    def _steps(self, part: Plan) -> Iterator[RecordedSteps]:
+        for step in fused_steps(part, apart=not self._fuses):
             if isinstance(step, UnfusedRepeat):
                 tiled = self._tiled(step) if self._fuses else []
                 yield from tiled or [self._one_by_one(step)]
