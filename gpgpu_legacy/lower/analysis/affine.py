@@ -16,7 +16,7 @@ from operator import mul
 from typing import Any
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.execute import Components, Domain, execute_instruction
+from gpgpu_legacy.isa.execute import Components, Domain, execute, execute_instruction
 from gpgpu_legacy.isa.ir import (
     Attribute,
     AttributeKind,
@@ -46,6 +46,19 @@ class Unknown(Symbol):
 
 
 UNKNOWN = Unknown()
+
+
+class _Maybe(Symbol):
+    """A value that is affine in some passes."""
+
+    __slots__ = ()
+
+    def operate(self, name: str, operands: tuple[Any, ...]) -> _Maybe | Unknown:
+        known = name in _KEPT and all(isinstance(operand, _Maybe) for operand in operands)
+        return self if known else UNKNOWN
+
+
+_MAYBE: Any = _Maybe()
 
 
 @frozen
@@ -220,10 +233,20 @@ def lookup_coordinates(
 
 
 @lru_cache(maxsize=256)
+def _live(program: Program) -> tuple[tuple[Instruction, Components], ...]:
+    """For each instruction the components on which possibly affine coordinates depend."""
+    domain = _Possibilities()
+    execute(program, domain)
+    wanted = tuple(_MAYBE in coordinates for coordinates in domain.coordinates)
+    return tuple(zip(program.instructions, coordinate_components(program, wanted), strict=True))
+
+
+@lru_cache(maxsize=256)
 def _inputs(program: Program) -> frozenset[Attribute | tuple[ParameterSpace, int | None]]:
     """The attributes and the parameters that coordinates depend on."""
-    live = zip(program.instructions, coordinate_components(program), strict=True)
-    registers = [src.register for instruction, read in live if read for src in instruction.srcs]
+    registers = [
+        src.register for instruction, live in _live(program) if live for src in instruction.srcs
+    ]
     return frozenset(
         (register.space, register.index) if isinstance(register, Parameter) else register
         for register in registers
@@ -246,10 +269,11 @@ class _Given:
 @lru_cache(maxsize=64)
 def _coordinates(program: Program, given: _Given) -> tuple[tuple[Value, Value], ...]:
     forms = _Forms(given)
-    live = coordinate_components(program)
-    for instruction, components in zip(program.instructions, live, strict=True):
+    for instruction, components in _live(program):
         if components:
             execute_instruction(instruction, forms, components)
+        elif instruction.texture is not None:
+            forms.coordinates.append((UNKNOWN, UNKNOWN))
     return tuple(forms.coordinates)
 
 
@@ -347,6 +371,9 @@ class _Forms(Domain[Value]):
             return self.constant(register.value[component])
         if register.space is ParameterSpace.STATE:
             return UNKNOWN
+        return self._parameter(register, component)
+
+    def _parameter(self, register: Parameter, component: int) -> Value:
         values = self._local if register.space is ParameterSpace.LOCAL else self._env
         vector: NumberVec4 = values.get(register.index, (0.0, 0.0, 0.0, 0.0))
         return _form(vector[component], self._ranges)
@@ -371,7 +398,8 @@ class _Forms(Domain[Value]):
 
     def rounded(self, value: Any) -> Value:
         """A value, or a number of the opcode's own."""
-        return value if isinstance(value, Linear | Unknown) else self.constant(float(value))
+        is_number = not isinstance(value, Symbol)
+        return self.constant(float(value)) if is_number else value
 
     def _attribute(self, attribute: Attribute, component: int) -> Value:
         if attribute.kind is AttributeKind.TEXCOORD:
@@ -383,6 +411,23 @@ class _Forms(Domain[Value]):
             x, y = Fraction(component == 0), Fraction(component == 1)
             return Linear(Fraction(self._origin[component]), x, y, ranges=self._ranges)
         return UNKNOWN
+
+
+class _Possibilities(_Forms):
+    """The values of a program that are affine in some passes."""
+
+    def __init__(self) -> None:
+        self.coordinates, self._temporaries = [], {}
+
+    def constant(self, number: float) -> Value:
+        return _MAYBE  # type: ignore[no-any-return]
+
+    def _parameter(self, register: Parameter, component: int) -> Value:
+        return _MAYBE  # type: ignore[no-any-return]
+
+    def _attribute(self, attribute: Attribute, component: int) -> Value:
+        is_place = attribute.kind is AttributeKind.POSITION and component < 2
+        return _MAYBE if is_place or attribute.kind is AttributeKind.TEXCOORD else UNKNOWN
 
 
 def _form(number: Number, ranges: IterationSpace) -> Value:

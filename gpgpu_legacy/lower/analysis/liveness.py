@@ -35,15 +35,18 @@ def live_components(program: Program, known: tuple[bool, ...]) -> tuple[tuple[in
 
 
 @lru_cache(maxsize=256)
-def coordinate_components(program: Program) -> tuple[tuple[int, ...], ...]:
-    """The same for the coordinates of its lookups; of a lookup at least one component."""
+def coordinate_components(
+    program: Program, wanted: tuple[bool, ...]
+) -> tuple[tuple[int, ...], ...]:
+    """The same for the coordinates of the wanted lookups, each of at least one component."""
     needed: set[tuple[str, int]] = set()
+    lookups = list(wanted)
     live: list[tuple[int, ...]] = []
     for instruction in reversed(program.instructions):
         dst, components = instruction.dst, tuple[int, ...]()
         if dst is not None and isinstance(dst.register, Temporary):
             components = _needed(instruction, needed)
-        if dst is not None and instruction.texture is not None:
+        if dst is not None and instruction.texture is not None and lookups.pop():
             components = components or dst.components[:1]
         live.append(components)
         if components:
