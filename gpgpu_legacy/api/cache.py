@@ -542,11 +542,9 @@ def _swept(
     return CacheSweep(runs=tuple(runs), not_run=tuple(not_run))
 
 
-def cache_map(
-    case: Simulation, texture: str | None = None, progress: Progress = lambda _: None
-) -> tuple[CacheRun, HeatMap]:
-    """A run with where its reads hit: by fragment, or by the texel of a texture."""
+def cache_map(case: Simulation, progress: Progress = lambda _: None) -> tuple[CacheRun, HeatMap]:
+    """A run with where its reads hit, by fragment."""
     began = perf_counter()
     plan = case.builder.plan()
-    result, heat = heat_map(plan, case.memory, case.access, texture=texture, progress=progress)
+    result, heat = heat_map(plan, case.memory, case.access, progress=progress)
     return case.ran(result, perf_counter() - began), heat

@@ -202,9 +202,7 @@ def cache_command(
     budget: AnyTime = None,
     curve: Annotated[bool, "Count the misses of fully associative caches of every size."] = False,
     heat_map: Annotated[
-        str | None,
-        f"[TEXTURE=]{PICTURE}",
-        "Draw a heat map: where the reads hit, by fragment, or by the texels of a texture.",
+        Path | None, PICTURE, "Draw a heat map: where the reads hit, by fragment."
     ] = None,
     report: Report,
 ) -> CacheRun | CacheSweep | CacheCurve:
@@ -244,9 +242,8 @@ def cache_command(
             return cache.cache_curves(cases, within, watch)
         if heat_map is None:
             return cache.cache_sweep(cases, within, watch, every_pass=every_pass)
-        texture, _, picture = heat_map.rpartition("=")
         progress = within.until_spent(watch(cases[0]))
-        run, heat = cache.cache_map(cases[0], texture or None, progress)
-    draw_heat_map(heat, heat_map_caption(heat, run.title()), Path(picture))
-    print(f"wrote {picture}", file=sys.stderr)
+        run, heat = cache.cache_map(cases[0], progress)
+    draw_heat_map(heat, heat_map_caption(heat, run.title()), heat_map)
+    print(f"wrote {heat_map}", file=sys.stderr)
     return run

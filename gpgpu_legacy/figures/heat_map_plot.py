@@ -35,9 +35,10 @@ def _sums(values: NDArray[np.int64], side: int) -> NDArray[np.int64]:
 
 def heat_map_caption(heat: HeatMap, title: str) -> str:
     """The subject of a heat map, for the text above it. title: of the run."""
+    rows, columns = heat.reads.shape
     return (
-        f"Reads that hit, of {heat.of}, row 0 lowest: {title}. {heat.all_hits:,} of "
-        f"{heat.all_reads:,} reads hit. Grey: no reads."
+        f"Reads that hit, of the fragments of a rectangle of {columns}×{rows}, row 0 lowest: "
+        f"{title}. {heat.hits.sum():,} of {heat.reads.sum():,} reads hit. Grey: no reads."
     )
 
 

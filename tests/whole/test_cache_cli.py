@@ -19,7 +19,6 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.api.cache import Simulation, cache_map
 from gpgpu_legacy.api.pipeline import find
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
@@ -28,7 +27,6 @@ from gpgpu_legacy.cache.layout import LAYOUTS
 from gpgpu_legacy.cache.raster import RASTERS
 from gpgpu_legacy.cache.run import cache_run, memory_bytes
 from gpgpu_legacy.cli.words import LAYOUT, RASTER
-from gpgpu_legacy.figures.heat_map_plot import heat_map_caption
 
 Command = Callable[..., tuple[int, str, str]]
 JsonCommand = Callable[..., dict[str, Any]]
@@ -219,22 +217,6 @@ def test_a_heat_map_of_blocked_layouts_copies_and_clears() -> None:
     of_copies = 20 * 20 * passes  # each reads C
     assert found.reads.sum() == sum(each.reads for each in result.regions) - of_copies
     assert by_name["C"].reads == of_copies
-    _, of_f = heat_map(plan, memory, access, texture="F")
-    blocks = of_f.reads.reshape(5, 4, 5, 4)
-    assert (blocks == blocks[:, :1, :, :1]).all()  # a 4×4 block of r32f is a line
-    assert blocks[:, 0, :, 0].sum() == by_name["F"].reads
-    assert of_f.hits.reshape(5, 4, 5, 4)[:, 0, :, 0].sum() == by_name["F"].read_hits
-    assert (of_f.all_reads, of_f.all_hits) == (by_name["F"].reads, by_name["F"].read_hits)
-
-
-def test_the_caption_of_a_heat_map_counts_each_read_once() -> None:
-    """A row of B is a line: all of its 8 texels have the line's numbers, its reads are 8³ in all.
-
-    Pass k reads row k of B for every fragment, and it stays in the cache: a miss in each of 8.
-    """
-    memory = Memory((parse_cache("96,fully,32B"),))
-    ran, found = cache_map(Simulation(find_product(LM).builder(n=8), memory), "B")
-    assert "504 of 512 reads hit" in heat_map_caption(found, ran.title())
 
 
 # Bad input ----------------------------------------------------------------------------------------
@@ -252,11 +234,10 @@ def test_the_caption_of_a_heat_map_counts_each_read_once() -> None:
         (("bitonic-sort",), "not exactly affine"),
         ((LM, "--heat-map", "{tmp}/none/x.png"), "there is no folder"),
         ((LM, "--heat-map", "{tmp}/x.png", "n=4,5"), "--heat-map draws one run"),
-        ((LM, "--heat-map", "Q={tmp}/x.png"), "no texture Q; choose from A"),
         ((LM, "--plot", "{tmp}/x.png"), "a parameter, as in n=256,512, or of --cache, --in-flight"),
         ((LM, "--curve", "--per-texture"), "leave --heat-map, --every-pass"),
         ((LM, "--in-flight", "0"), "in_flight is 0; it must be at least 1"),
-        (("mali-sgemm", "--heat-map", "{tmp}/x.png", "n=4"), "as in --heat-map A=FILE.png"),
+        (("mali-sgemm", "--heat-map", "{tmp}/x.png", "n=4"), "draws no fragments"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(

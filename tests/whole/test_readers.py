@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 from buffers import bindings, buffer, uniforms
 from drawing import program, texture
 from hypothesis import assume, given, settings
@@ -14,7 +15,7 @@ from varying import KERNEL, dispatch_plans
 from gpgpu_legacy.cache.access import Access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.heat_map import heat_map
-from gpgpu_legacy.cache.run import cache_run
+from gpgpu_legacy.cache.run import cache_run, plan_trace
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.count.coalescing import RULES, transactions
@@ -74,7 +75,7 @@ def simulated(plan: Plan, *, quads: bool) -> object:
         mapped = heat_map(plan, SMALL, Access(quads=quads))[1]
     except InputError as error:
         return str(error).partition(" ")[0]
-    return (result.regions, result.levels, mapped.all_reads, mapped.all_hits,
+    return (result.regions, result.levels, int(mapped.reads.sum()), int(mapped.hits.sum()),
             mapped.reads.tolist(), mapped.hits.tolist())  # fmt: skip
 
 
@@ -234,8 +235,11 @@ def test_a_slope_that_changes_is_followed_iteration_by_iteration() -> None:
         assert predict(plan, chip).terms == predict(expand(plan), chip).terms
     assert simulated(plan, quads=False) == simulated(expand(plan), quads=False)
     # 1 and 2, then 1.5 and 3.5, then 2 and 5, rounded down: each texel a line of 4 bytes.
-    result = heat_map(plan, Memory((parse_cache("256,2way,4B"),)), texture="L")[1]
-    assert result.reads.tolist() == [[0, 2, 2, 1, 0, 1, 0, 0]]
+    trace = plan_trace(plan, 4)
+    chunks = (c for i in range(3) for p in trace.steps[0].passes(i) for c in p.chunks())
+    read = (np.repeat(c.lines, c.times, 0)[:, c.kinds == 2] for c in chunks)
+    lines = np.concatenate([lines.ravel() for lines in read]) - trace.regions[1].base // 4
+    assert np.bincount(lines, minlength=8).tolist() == [0, 2, 2, 1, 0, 1, 0, 0]
 
 
 # Cost --------------------------------------------------------------------------------------------

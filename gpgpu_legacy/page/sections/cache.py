@@ -86,7 +86,7 @@ def _map(case: TableCase) -> tuple[NDArray[np.uint8], float]:
     """A case's map in levels, and its hits over its reads."""
     memory = Memory((parse_cache(case.cache),))
     _, heat = heat_map(Products(SIZE).plan(case), memory, case.access)
-    return np.round(LEVELS * heat.ratio).astype(np.uint8), heat.all_hits / heat.all_reads
+    return np.round(LEVELS * heat.ratio).astype(np.uint8), float(heat.hits.sum() / heat.reads.sum())
 
 
 # The cache ----------------------------------------------------------------------------------------
