@@ -6,6 +6,10 @@ from gpgpu_legacy.chips.profile import Confidence, Fact, Hardware, Profile
 from gpgpu_legacy.serial import with_fields
 
 _NOTE = "of what is dispatched instead of drawn"
+_KEPT = (
+    "multiprocessors", "memory_gb_per_s", "memory_mib", "bus_gb_per_s", "upload_gb_per_s",
+    "readback_gb_per_s", "coalescing", "shader_clock_mhz", "shared_memory_clocks",
+)  # fmt: skip
 
 
 def as_lowered(chip: Profile, *, tiled: bool) -> Profile:
@@ -16,18 +20,9 @@ def as_lowered(chip: Profile, *, tiled: bool) -> Profile:
     draw do not apply, and no data sheet says how fast kernels look up and share texels.
     """
     hardware = chip.hardware
-    peak = hardware.compute_peak_gflops or hardware.fragment_peak_gflops
     lowered = Hardware(
-        multiprocessors=hardware.multiprocessors,
-        memory_gb_per_s=hardware.memory_gb_per_s,
-        memory_mib=hardware.memory_mib,
-        bus_gb_per_s=hardware.bus_gb_per_s,
-        upload_gb_per_s=hardware.upload_gb_per_s,
-        readback_gb_per_s=hardware.readback_gb_per_s,
-        fragment_peak_gflops=peak,
-        coalescing=hardware.coalescing,
-        shader_clock_mhz=hardware.shader_clock_mhz,
-        shared_memory_clocks=hardware.shared_memory_clocks,
+        **{name: getattr(hardware, name) for name in _KEPT},
+        fragment_peak_gflops=hardware.compute_peak_gflops or hardware.fragment_peak_gflops,
         chains_passes=Fact(True, "derived", Confidence.HIGH, _NOTE),
         stages_lookups=Fact(tiled, "derived", Confidence.HIGH, _NOTE),
     )

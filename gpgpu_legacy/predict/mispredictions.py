@@ -29,7 +29,6 @@ from gpgpu_legacy.serial import (
     Several,
     Share,
     Size,
-    as_record,
     from_toml,
 )
 
@@ -100,26 +99,18 @@ class CaseLog(Record):
 class Misprediction(Record):
     """A case beside today's prediction for it.
 
-    ratio: predicted over actual time; recorded_ratio: the same when the reason was written;
-    as_recorded: whether they agree. evidence: what the comparison shows. holds: whether the time
-    is at least the bound; None if the prediction is no bound. binds: the bottleneck, a term's name.
+    binds: the bottleneck, a term's name. ratio: predicted over actual time; as_recorded: whether it
+    is the case's. evidence: what the comparison shows. holds: whether the time is at least the
+    bound; None if the prediction is no bound. reason: for the difference.
     """
 
-    chip: str
-    method: str
-    size: int
-    block: int | None
+    case: LoggedTime
     predicted_seconds: float
-    found_seconds: float
+    binds: str
     ratio: float
-    recorded_ratio: float
     as_recorded: bool
     evidence: Evidence
     holds: bool | None
-    binds: str
-    origin: Origin
-    where: str
-    name: str
     reason: str
 
 
@@ -141,18 +132,18 @@ class Mispredictions(Result):
         )  # fmt: skip
         rows = tuple(
             (
-                row.chip,
-                row.method,
-                row.size,
-                row.block,
+                row.case.chip,
+                row.case.method,
+                row.case.size,
+                row.case.block,
                 1e3 * row.predicted_seconds,
-                1e3 * row.found_seconds,
+                1e3 * row.case.seconds,
                 row.ratio,
                 row.evidence.value,
-                "–" if row.holds is None else "yes" if row.holds else "NO",
+                row.holds,
                 row.binds,
-                row.where,
-                row.name if row.as_recorded else f"WAS {row.recorded_ratio:.3g}: {row.name}",
+                row.case.where,
+                row.case.name if row.as_recorded else f"WAS {row.case.ratio:.3g}: {row.case.name}",
             )
             for row in self.mispredictions
         )
@@ -165,7 +156,7 @@ class Mispredictions(Result):
             f"that gave the time) and {number[Evidence.CIRCULAR, None]} circular comparisons (a "
             "rate from the source of the time) are no bounds, and their ratios confirm nothing.",
         )
-        reasons = {row.name: row.reason for row in self.mispredictions}
+        reasons = {row.case.name: row.reason for row in self.mispredictions}
         caption = "Predicted against published and measured."
         return [
             Grid("mispredictions", caption, heads, rows, notes),
@@ -213,16 +204,13 @@ def compared(case: LoggedTime, prediction: Prediction, log: CaseLog) -> Mispredi
     """A case of a log beside a prediction, whose seconds are known."""
     assert prediction.compute_seconds is not None and prediction.binds is not None
     ratio, evidence = prediction.compute_seconds / case.seconds, prediction.against(case.tag)
-    return as_record(
-        Misprediction,
-        case,
+    return Misprediction(
+        case=case,
         predicted_seconds=prediction.compute_seconds,
-        found_seconds=case.seconds,
+        binds=prediction.binds,
         ratio=ratio,
-        recorded_ratio=case.ratio,
         as_recorded=abs(ratio - case.ratio) <= log.tolerance * case.ratio,
         evidence=evidence,
         holds=ratio <= 1.0 if evidence is Evidence.BOUND else None,
-        binds=prediction.binds,
         reason=log.reasons[case.name],
     )

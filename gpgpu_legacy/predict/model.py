@@ -47,7 +47,7 @@ from gpgpu_legacy.predict.prediction import (
     make_term,
 )
 from gpgpu_legacy.predict.rates import Rates
-from gpgpu_legacy.predict.vectors import global_accesses, with_vector_loads
+from gpgpu_legacy.predict.vectors import count_accesses
 from gpgpu_legacy.predict.work import Work, count_work
 from gpgpu_legacy.runtime.executor import AUTO
 from gpgpu_legacy.serial import with_fields
@@ -188,9 +188,12 @@ def _dispatched(
     arithmetic = rates.kernel_arithmetic()
     yield make_term("arithmetic", TimeStage.DISPATCH, counts.arithmetic, "operations", arithmetic)
     if rates.hardware.accesses_per_clock is not None:
-        accesses = global_accesses(with_vector_loads(plan))
         yield make_term(
-            "loads and stores", TimeStage.DISPATCH, accesses, "accesses", rates.accesses()
+            "loads and stores",
+            TimeStage.DISPATCH,
+            count_accesses(plan),
+            "accesses",
+            rates.accesses(),
         )
     try:
         moved = transactions(plan, rule) if rule else None

@@ -155,14 +155,13 @@ class Prediction(Result, kw_only=True):
 
     def stage_seconds(self, stage: TimeStage) -> float | None:
         """Seconds of one stage; None if it has no term or no known one."""
-        term = _longest(term for term in self.terms if term.stage is stage)
+        term = _by_stage(self.terms).get(stage)
         return None if term is None else term.seconds
 
     def against(self, source: str) -> Evidence:
         """What a comparison of the compute time with one from that source shows."""
-        stages = (stage for stage in TimeStage if stage not in TRANSFERS)
-        longest = (_longest(term for term in self.terms if term.stage is s) for s in stages)
-        sources = {fact.source for term in longest if term for fact in term.facts}
+        deciding = (term for s, term in _by_stage(self.terms).items() if s not in TRANSFERS)
+        sources = {fact.source for term in deciding for fact in term.facts}
         if source in sources:
             return Evidence.CIRCULAR
         return Evidence.CALIBRATION if MEASURED in sources else Evidence.BOUND
@@ -245,11 +244,11 @@ class Prediction(Result, kw_only=True):
 def make_prediction(chip: str, plan: str, terms: Iterable[Term]) -> Prediction:
     """The prediction from these terms; terms with a count of 0 are left out."""
     counted = [term for term in terms if term.count]
-    longest = {s: _longest(term for term in counted if term.stage is s) for s in TimeStage}
-    computed = [term for stage, term in longest.items() if term and stage not in TRANSFERS]
-    bottleneck = _longest(computed)
-    is_known = longest[TimeStage.DRAW] or longest[TimeStage.DISPATCH]
-    compute = sum(term.seconds or 0.0 for term in computed) if is_known else None
+    longest = _by_stage(counted)
+    computed = [term for stage, term in longest.items() if stage not in TRANSFERS]
+    bottleneck = max(computed, key=_seconds, default=None)
+    is_known = longest.keys() & {TimeStage.DRAW, TimeStage.DISPATCH}
+    compute = sum(map(_seconds, computed)) if is_known else None
     times = [term.seconds for term in counted if term.stage in TRANSFERS]
     known = [seconds for seconds in times if seconds is not None]
     transfer = sum(known) if len(known) == len(times) else None
@@ -266,9 +265,14 @@ def make_prediction(chip: str, plan: str, terms: Iterable[Term]) -> Prediction:
     )
 
 
-def _longest(terms: Iterable[Term]) -> Term | None:
+def _by_stage(terms: Iterable[Term]) -> dict[TimeStage, Term]:
+    """The longest known term of each stage."""
     known = (term for term in terms if term.seconds is not None)
-    return max(known, key=lambda term: term.seconds or 0.0, default=None)
+    return {term.stage: term for term in sorted(known, key=_seconds)}
+
+
+def _seconds(term: Term) -> float:
+    return term.seconds or 0.0
 
 
 def _milliseconds(seconds: float | None) -> float | None:

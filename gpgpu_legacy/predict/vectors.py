@@ -11,10 +11,11 @@ from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan
 _ZERO = Literal(Type.FLOAT, 0.0)
 
 
-def with_vector_loads(plan: Plan) -> Plan:
-    """A plan to count accesses of: its kernels load only the first element of each such vec4."""
+def count_accesses(plan: Plan) -> int:
+    """The loads and stores of buffers by all invocations of a plan; one for each such vec4."""
     steps = (replace(step, body=tuple(map(_narrowed, step.body))) for step in plan.repeats())
-    return replace(plan, steps=tuple(steps))
+    counts = count_plan(replace(plan, steps=tuple(steps)))
+    return counts.global_loads + counts.global_stores
 
 
 def _narrowed(pass_: Pass) -> Pass:
@@ -25,15 +26,10 @@ def _narrowed(pass_: Pass) -> Pass:
 
 
 def _first_alone(expression: Expression) -> Expression:
+    """The expression, or such a vec4 with its first element alone."""
     match expression:
         case Vector(parts=(Element(indices=(place,)) as first, *others)):
             after = (Binary(place.type, "+", place, Literal(place.type, n)) for n in (1, 2, 3))
             if others == [replace(first, indices=(index,)) for index in after]:
                 return Vector((first, _ZERO, _ZERO, _ZERO))
     return expression
-
-
-def global_accesses(plan: Plan) -> int:
-    """The loads and stores of buffers by all invocations of a plan."""
-    counts = count_plan(plan)
-    return counts.global_loads + counts.global_stores

@@ -22,7 +22,7 @@ from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Rounded, Value
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Prediction
-from gpgpu_legacy.predict.vectors import global_accesses, with_vector_loads
+from gpgpu_legacy.predict.vectors import count_accesses
 from gpgpu_legacy.published.schema import ProgramChange
 
 # Loads --------------------------------------------------------------------------------------------
@@ -71,8 +71,8 @@ def vectors_save_accesses(product: Product) -> Value:
 
 def saving_by_vectors(product: Product) -> float:
     """Loads and stores of a kernel if each were of one element, over those that it makes."""
-    plan = product.plan
-    return global_accesses(plan) / global_accesses(with_vector_loads(plan))
+    counts = product.counts
+    return (counts.global_loads + counts.global_stores) / count_accesses(product.plan)
 
 
 # Bounds -------------------------------------------------------------------------------------------
