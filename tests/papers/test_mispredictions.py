@@ -9,9 +9,12 @@ import pytest
 
 from gpgpu_legacy.algorithms.parameters import plainly
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.papers.audit.model import Finding, audit, judge
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
+from gpgpu_legacy.papers.derive.inputs import Inputs, Product
 from gpgpu_legacy.predict.mispredictions import LoggedTime, Origin, compare, read_log
+from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Evidence
 from gpgpu_legacy.published.papers import papers
 
@@ -126,6 +129,20 @@ def test_no_violated_bound_of_the_audit_is_without_a_name_in_the_log() -> None:
         [case] = logged(found)
         assert case.name in read_log().reasons
         assert compare(case).predicted_seconds == pytest.approx(found.computed / 1e3)  # type: ignore[operator]
+
+
+def test_no_bound_of_the_audit_rests_on_the_paper_that_it_is_compared_with() -> None:
+    kinds = set()
+    for paper in papers():
+        for claim in paper.claims:
+            given = claim.arguments
+            if claim.derive == "least_time" and (
+                given["size"] <= 128 or paper.id == "mali-sdk-sgemm"
+            ):
+                how = {key: given[key] for key in given if key in Product.__slots__}
+                found = predict(Inputs(paper).product(**how).plan, find_profile(str(given["chip"])))
+                kinds.add((paper.id, found.against(paper.id)))
+    assert {kind for _, kind in kinds} == {Evidence.BOUND} and len(kinds) == 3
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.origin is Origin.PUBLISHED], ids=name)
