@@ -259,13 +259,13 @@ def anomaly_command(
     hosts: HostOptions,
     report: Report,
 ) -> Anomaly:
-    """Explain why the host of Dobravec & Bulić is slow at n = 1024 and 1536.
+    """Explain why the host of Dobravec & Bulić is slow at n = 1024 and 1536, if level 2 has 3 MB.
 
     The host's loop is simulated with the caches, the DTLB and the pages of its processor. First
     come the sizes at which the simulation has outliers beside those that were published: for that
-    nothing is fitted to a time, but the size of level 2 is inferred. Then miss penalties are fitted
-    to the published times at n = 1024 and its neighbours; they predict the times at all other
-    sizes, which are shown beside the published ones.
+    nothing is fitted to a time, but the outliers chose the size of level 2. Then miss penalties are
+    fitted to the published times at n = 1024 and its neighbours; they predict the times at all
+    other sizes, which are shown beside the published ones.
     """
     from gpgpu_legacy.algorithms.registry import find_product
     from gpgpu_legacy.studies.host_anomaly import model

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import find_product, products
-from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.cache.caches import Memory, parse_cache
+from gpgpu_legacy.cache.run import cache_run
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.bench import Attempt, Bench, Timed
 from gpgpu_legacy.measure.benchmark import Benchmark, tuned
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.measure.peers import TITLES
 from gpgpu_legacy.measure.rounds import Rounds
-from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.plan import ComputePass
+from gpgpu_legacy.plan.plan import ComputePass, Plan
 from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.present.plot import (
     COLOURS,
@@ -31,6 +32,8 @@ from gpgpu_legacy.present.plot import (
     style_axes,
 )
 from gpgpu_legacy.runtime.executor import AUTO
+from gpgpu_legacy.serial import Line, PositiveInt, Recorded, Size, read_recorded
+from gpgpu_legacy.sources import recorded_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,8 +94,8 @@ class Lineage(Bench):
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """A row for each method. whole: with what its hardware lacked."""
-        heads = ("year", "method", "from", "multiply-adds / byte", "GFLOPS here", "of the ceiling",
-                 "executor", *["what it lacked then"] * whole)  # fmt: skip
+        heads = ("year", "method", "from", "multiply-adds / byte from memory", "GFLOPS here",
+                 "of the ceiling", "executor", *["what it lacked then"] * whole)  # fmt: skip
         rows = []
         for run in _in_order([*self.steps, *(skipped for skipped in self.not_run if skipped.plan)]):
             method, gflops, fraction = method_of(run), None, None
@@ -102,7 +105,7 @@ class Lineage(Bench):
                 str(method.year),
                 method.name,
                 method.source,
-                _per_byte(method.builder(**run.parameters)),
+                of_memory().per_byte(method.name),
                 gflops,
                 None if fraction is None else f"{100 * fraction:.3g} %",
                 run.executor,
@@ -118,7 +121,7 @@ class Lineage(Bench):
             rate = f"{rate_of(library):.4g} GFLOPS"
             yield f"Ceiling: {title_of(library)} on {library.device}, {rate}."
         yield f"Ran on {'; '.join(dict.fromkeys(f'{s.executor}: {s.device}' for s in self.steps))}."
-        yield "Multiply-adds a byte are of the bytes that instructions ask for, before any cache."
+        yield f"Bytes from memory: {of_memory()}"
         for skipped in self.not_run:
             yield f"{skipped.plan or skipped.executor} was not run: {skipped.reason}."
         yield from busy_notes(self.busy_share)
@@ -165,38 +168,74 @@ class Lineages(Result):
 
 # The lineage in a few sentences ----------------------------------------------------------------
 
-_SIZE = 1024
-
 
 def story() -> list[str]:
-    """The story of the methods, in paragraphs whose numbers come from plans.
+    """The story of the methods, in paragraphs whose numbers come from the recorded simulation.
 
     `code` is in backticks.
     """
-    every = {method: _per_byte(method.builder(n=_SIZE)) for method in products()}
-    best = {year: max(v for m, v in every.items() if m.year == year) for year in (2001, 2003)}
-    sharing = [method for method in every if _shares(method)]
-    shared = sorted(every[method] for method in sharing)
+    memory = of_memory()
+    best = {
+        year: max(memory.per_byte(m.name) for m in products() if m.year == year)
+        for year in (2001, 2003, 2006, 2018)
+    }
+    shared = sorted(memory.per_byte(m.name) for m in products() if _shared(m.plan(n=1)))
     return [
-        f"From {products()[0].year} to {sharing[-1].year}, the methods learned "
-        f"above all to fetch less: they do {best[2001]:.2f} multiply-adds per byte in 2001, "
-        f"{best[2003]:.2f} in 2003, and {shared[0]:.0f} to {shared[-1]:.0f} where shared memory "
-        "holds a tile.",
-        "The scheme of 2003 never died. The browser frameworks of 2018 still pack 2×2 elements "
-        "into an RGBA texel and use the same swizzled multiply-adds, but in one pass over the "
-        "whole sum: `packed-2x2`.",
+        f"At n = {memory.size}, through a cache of {memory.cache}, the methods do "
+        f"{best[2001]:.2f} multiply-adds per byte from memory in 2001, {best[2003]:.2f} in 2003, "
+        f"{best[2006]:.2f} in 2006, whose tiles suit a cache, and {shared[0]:.0f} to "
+        f"{shared[-1]:.0f} where shared memory holds a tile. `dobravec-bulic-global` does "
+        f"{memory.per_byte('dobravec-bulic-global'):.2f}, with no shared memory: a cache that "
+        "holds the workgroup's texels serves its loads as well.",
+        "The browser frameworks of 2018 resemble the scheme of 2003: they pack 2×2 elements into "
+        "an RGBA texel and use the same swizzled multiply-adds, but in one pass over the whole "
+        f"sum (`packed-2x2`). Through this cache, that is {best[2018]:.2f} per byte.",
     ]
 
 
-def _per_byte(p: PlanBuilder) -> float:
-    """Multiply-adds for each byte that instructions ask for."""
-    return (p.operations or 0) / 2 / count_plan(p.plan()).bytes_requested
+class LineageMemory(Recorded, kw_only=True):
+    """What each method fetches for n×n matrices, n = size, through one cache.
+
+    from_memory: bytes by method. Shared arrays are on the chip, and are left out.
+    """
+
+    WHAT = "what benchmarks/from_memory.py recorded"
+
+    size: Size
+    cache: Line
+    from_memory: dict[Line, PositiveInt]
+
+    def per_byte(self, method: str) -> float:
+        """Multiply-adds for each byte from memory."""
+        return self.size**3 / self.from_memory[method]
+
+    def __str__(self) -> str:
+        """The conditions."""
+        return (
+            f"at n = {self.size}, simulated through one cache ({self.cache}), with one fragment or "
+            "work-item after another; shared arrays are on the chip."
+        )
 
 
-def _shares(method: Algorithm) -> bool:
-    """Whether its kernels have shared arrays."""
-    passes = (pass_ for _, pass_ in method.plan(n=1).weighted_passes())
-    return any(isinstance(pass_, ComputePass) and pass_.kernel.shared for pass_ in passes)
+@cache
+def of_memory() -> LineageMemory:
+    """The recorded simulation of all methods."""
+    return read_recorded(recorded_file("from-memory.json"), LineageMemory)
+
+
+def bytes_from_memory(case: tuple[str, int, str]) -> int:
+    """The bytes from memory of a method, at a size, through a cache."""
+    method, size, through = case
+    plan = find_product(method).plan(n=size)
+    tallies = cache_run(plan, Memory((parse_cache(through),))).regions
+    return sum(one.bytes_from_memory for one in tallies if one.name not in _shared(plan))
+
+
+def _shared(plan: Plan) -> set[str]:
+    """The names of the shared arrays of its kernels."""
+    passes = (pass_ for _, pass_ in plan.weighted_passes())
+    kernels = [pass_.kernel for pass_ in passes if isinstance(pass_, ComputePass)]
+    return {array.name for kernel in kernels for array in kernel.shared}
 
 
 # The picture ------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ from gpgpu_legacy.present.grid import Grid, as_csv, as_text
 from gpgpu_legacy.published.papers import papers, read_paper
 from gpgpu_legacy.serial import json_text, read_recorded, toml_text
 from gpgpu_legacy.studies.cache_table.result import CacheTable
-from gpgpu_legacy.studies.lineage import Lineage
+from gpgpu_legacy.studies.lineage import Lineage, LineageMemory
 from gpgpu_legacy.studies.roofline.model import _roofs
 
 ROOT = Path(__file__).parents[2]
@@ -74,6 +74,11 @@ def _bench(path: Path) -> None:
 def _lineage(path: Path) -> None:
     lineage = read_recorded(path, Lineage)
     _shown(lineage.grids(whole=True), lineage)
+
+
+def _from_memory(path: Path) -> None:
+    memory = read_recorded(path, LineageMemory)
+    assert all(memory.per_byte(method) > 0.0 for method in memory.from_memory)
 
 
 def _cache_table(path: Path) -> None:
@@ -165,6 +170,7 @@ _TUNING = {
 _USES = {
     "benchmarks/bench*.json": _bench,
     "benchmarks/lineage*.json": _lineage,
+    "benchmarks/from-memory.json": _from_memory,
     "benchmarks/cache-table*.json": _cache_table,
     "gpgpu_legacy/papers/audit/verdicts.json": _verdicts,
     "gpgpu_legacy/chips/profiles/**/*.toml": _profile,

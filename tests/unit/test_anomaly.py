@@ -373,13 +373,15 @@ def test_the_command_in_words(run) -> None:  # type: ignore[no-untyped-def]
     assert code == 0
     assert "MulH on Intel Core 2 Duo P8800, 2.66 GHz, 3 MB of level 2, pages coloured." in out
     assert "core2-6mb, coloured" in out
-    assert "The paper suspects paging. But" in out and " 0.3% of memory" in " ".join(out.split())
+    assert "The paper suspects paging." in out and " 0.3% of memory" in " ".join(out.split())
     first, _, _ = out.partition("The time models.")
     assert first.startswith("Outliers simulated and published.")
     assert "of 2 published outliers 0 simulated" not in first
     assert "core2-3mb, coloured: of 1 published outliers 1 simulated, and 0 at the other 5" in first
     assert "core2-6mb, coloured: of 1 published outliers 0 simulated, and 0 at the other 5" in first
-    assert "are inferred from the anomaly" in " ".join(first.split())
+    said = " ".join(first.split())
+    assert "are inferred from the anomaly" in said
+    assert "on condition that level 2 has 3 MB" in said and "Rivals are untested" in said
     assert "0 degrees of freedom. The fit is saturated" in " ".join(out.split())
 
 

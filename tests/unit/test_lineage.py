@@ -15,9 +15,10 @@ from gpgpu_legacy.measure import benchmark
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import measure
 from gpgpu_legacy.present.grid import as_text
-from gpgpu_legacy.serial import as_record
+from gpgpu_legacy.serial import as_record, read_recorded
 from gpgpu_legacy.studies import lineage as model
-from gpgpu_legacy.studies.lineage import Lineage, benchmark_of
+from gpgpu_legacy.studies.cache_table.result import CacheTable
+from gpgpu_legacy.studies.lineage import Lineage, benchmark_of, bytes_from_memory, of_memory
 
 BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 N = 8
@@ -54,12 +55,27 @@ def test_every_method_is_there_in_the_order_of_history(result: Lineage) -> None:
     assert years == sorted(years)
 
 
-def test_intensity_is_multiply_adds_over_bytes_requested(result: Lineage) -> None:
-    per_byte = {name: row["multiply-adds / byte"] for name, row in rows(result).items()}
-    # Larson & McAllister: 16 bytes for each multiply-add (Table 1).
-    assert per_byte["larson-mcallister"] == pytest.approx(1 / 16)
-    # MulH loads one element of A and one of B a step, and stores n² of n³ steps: 8n³ + 4n².
-    assert per_byte["dobravec-bulic-host"] == pytest.approx(N**3 / (8 * N**3 + 4 * N**2))
+def test_bytes_from_memory_are_those_of_one_cache(result: Lineage) -> None:
+    """Tiles of 16×16 and of 32×32 read A and B n/16 and n/32 times.
+
+    Of a loop's columns of B, a cache of 16 lines keeps nothing: each step reads a line of 64 bytes;
+    a line of A serves its 16 steps.
+    """
+    memory = of_memory()
+    for name, row in rows(result).items():
+        assert row["multiply-adds / byte from memory"] == memory.per_byte(name)
+    n = 64
+    assert bytes_from_memory(("dobravec-bulic-shared", n, memory.cache)) == 2 * 4 * n**3 // 16
+    assert bytes_from_memory(("opengl-compute-tiled", n, memory.cache)) == 2 * 4 * n**3 // 32
+    assert bytes_from_memory(("dobravec-bulic-host", n, "1K,fully,64B")) == (64 + 4) * n**3
+    table = read_recorded(BENCHMARKS / "cache-table-256.json", CacheTable)
+    [older] = [
+        row
+        for row in table.rows
+        if (row.cache, row.raster, row.layout, row.in_flight, row.method)
+        == (memory.cache, "scan", "linear", 1, "larson-mcallister")
+    ]
+    assert memory.from_memory["larson-mcallister"] == older.bytes_from_memory
 
 
 def test_fractions_are_of_the_ceiling(result: Lineage) -> None:

@@ -12,7 +12,7 @@ from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.page.recordings import DEVICES, Recordings, recordings
 from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.plan.plan import ComputePass, Plan
-from gpgpu_legacy.studies.lineage import story
+from gpgpu_legacy.studies.lineage import of_memory, story
 
 SIZE = 1024
 """The n for which all devices have times."""
@@ -51,7 +51,7 @@ def make_section() -> PageSection:
         size=SIZE,
         at=at,
         gflops=lambda time: 2e-9 * time.size**3 / time.seconds,
-        multiply_adds=lambda size: size**3,
+        memory=of_memory(),
         four_digits=_four_digits,
     )
     scripts = ("choices.js", "sections/lineage.js")

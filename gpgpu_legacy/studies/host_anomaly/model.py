@@ -1,7 +1,8 @@
 """Why Dobravec & Bulić's host is slow at n = 1024 and 1536: MulH's accesses on the host's caches.
 
 The loop of the paper's Listing 1 is followed access by access through the simulated processor. Its
-misses show the sizes with outliers, without using any time (simulation.py). Then they are turned
+misses show the sizes with outliers, without using any time (simulation.py), on condition that
+level 2 has 3 MB, which was chosen by these outliers. Then they are turned
 into times, and compared with the published ones. An iteration takes a base time, and a penalty for
 each miss:
 
