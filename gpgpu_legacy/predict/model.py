@@ -83,7 +83,7 @@ def predict(
     terms = [*_drawn(work, rates, memory)]
     if plan.dispatches:
         known = chip.hardware.coalescing
-        chosen = RULES.get(rule or (known.value if known else ""))
+        chosen = RULES[rule] if rule else RULES.get(known.value) if known else None
         terms += _dispatched(_dispatches_alone(plan), rates, memory, chosen)
     copy_bytes = work.copy_bytes
     if memory_bytes is not None:

@@ -190,7 +190,9 @@ class Prediction(Result, kw_only=True):
         heads, row = tuple(entries), tuple(entries.values())
         notes = tuple(self._remarks(chip.called))
         is_bound = self.against("") is Evidence.BOUND
-        bound = "a lower bound on the time" if is_bound else "the time by rates measured there"
+        bound = (
+            "a lower bound on the time" if is_bound else "an estimate from measured rates, no bound"
+        )
         return Grid("prediction", f"{what}: {bound}.", heads, (row,), notes)
 
     def _remarks(self, chip: str) -> Iterable[str]:

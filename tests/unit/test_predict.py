@@ -224,6 +224,13 @@ def test_predict_says_what_binds_and_what_does_not_load() -> None:
     assert all(term["facts"] for term in data["terms"] if term["seconds"] is not None)
 
 
+def test_measured_rates_set_no_bound() -> None:
+    words = ("predict", "larson-mcallister", "n=16", "--chip")
+    assert "a lower bound on the time" in run(*words, "geforce3")[1]
+    out = run(*words, "h200-gl-raster")[1]
+    assert "no bound" in out and "a lower bound" not in out
+
+
 def test_a_simulated_cache_says_what_memory_serves() -> None:
     """16 texels of a column lie 512 bytes apart, in 2 sets of one line each: none in B is found."""
     words = ("hall-carr-hart-multi", "n=64", "block=16", "--cache", "1K,direct,64B", "--json")
