@@ -7,10 +7,8 @@ families of plans.
 from __future__ import annotations
 
 from functools import cache
-from itertools import product
 from typing import Any
 
-from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.page.families import FAMILIES, family_of
 from gpgpu_legacy.page.scenes import INTERPRETER
@@ -58,9 +56,9 @@ def products_script() -> str:
         ("larson-mcallister", {"texture_format": UNORM8.name, "state": "texture-environment"}),
     ]
     choices += [
-        (name, {"block": block, "accumulate": mode})
+        (name, {"block": block})
         for name in ("hall-carr-hart-single", "hall-carr-hart-multi")
-        for block, mode in product(BLOCKS, Accumulate)
+        for block in BLOCKS
     ]
     products = {
         "methods": [_method(name, title) for name, title in METHODS.items()],
@@ -81,7 +79,6 @@ def _family(name: str, **given: Any) -> dict[str, Any]:
     return {
         "method": name,
         "block": given.get("block"),
-        "mode": given["accumulate"].value if "accumulate" in given else None,
         "format": plan.texture(plan.outputs[0].texture).format.name,
         "family": family_of(method, given),
     }

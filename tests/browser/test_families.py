@@ -32,7 +32,7 @@ def test_shapes_have_their_scenes(modules: Callable[..., Modules]) -> None:
     methods = set()
     for number, chosen in enumerate(page.run(CHOSEN)):
         method = find_product(chosen["method"])
-        more = {"block": chosen["block"], "accumulate": chosen["mode"]}
+        more = {"block": chosen["block"]}
         if method.name == "larson-mcallister":
             state = "program" if chosen["format"] == "r32f" else "texture-environment"
             more = {"texture_format": chosen["format"], "state": state}

@@ -78,22 +78,22 @@ def word(page: Page, name: str) -> str:
 
 
 PRODUCTS = [
-    ("hall-carr-hart-single", (1, 6, 8), 2, "blend"),
-    ("hall-carr-hart-multi", (7, 5, 6), 4, "ping-pong"),
+    ("hall-carr-hart-single", (1, 6, 8), 2),
+    ("hall-carr-hart-multi", (7, 5, 6), 4),
 ]
 
 
 @EACH_RENDERER
-@pytest.mark.parametrize(("method", "shape", "block", "mode"), PRODUCTS)
+@pytest.mark.parametrize(("method", "shape", "block"), PRODUCTS)
 def test_products_have_the_bits_of_numpy(
-    open_page: Opener, method: str, shape: tuple[int, int, int], block: int, mode: str
+    open_page: Opener, method: str, shape: tuple[int, int, int], block: int
 ) -> None:
     m, inner, n = shape
     random = np.random.default_rng(sum(shape))
     a = random.standard_normal((m, inner)).astype(np.float32)
     b = random.standard_normal((inner, n)).astype(np.float32)
-    page = open_page("figure-2", CALM, at=address(method, a, b, block=block, mode=mode))
-    assert_drawn(page, by_numpy(method, a, b, block=block, accumulate=mode))
+    page = open_page("figure-2", CALM, at=address(method, a, b, block=block))
+    assert_drawn(page, by_numpy(method, a, b, block=block))
     device = page.locator(".figure2-device").text_content()
     assert "your GPU" in device and "bit for bit" in device
 
@@ -227,7 +227,6 @@ def test_shapes_and_fillings(open_page: Opener) -> None:
 def test_a_moment_is_sent(open_page: Opener) -> None:
     page = more(open_page("figure-2", CALM))
     page.get_by_label("Method").select_option("hall-carr-hart-multi")
-    page.get_by_label("Sums from pass to pass").select_option("ping-pong")
     page.get_by_label("Block b").select_option("1")
     cell = page.get_by_label("B, row 4, column 4", exact=True)
     cell.fill("-0.1")

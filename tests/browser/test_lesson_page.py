@@ -115,13 +115,14 @@ def test_swizzles_join_the_channels_of_the_paper(open_page: Opener) -> None:
     expect(page.locator("#channels .told")).to_contain_text(
         "Yes. Channel r: the swizzles are .rrbb and .rgrg"
     )
-    picture = page.locator("svg.swizzles")
+    met = page.locator("#channels .screen-picture > .note")
     # Equation (9): X_rrbb Y_rgrg, then (10): X_ggaa Y_baba.
     for words in (
         "r: r with r; g: r with g; b: b with r; a: b with g",
         "r: g with b; g: g with a; b: a with b; a: a with a",
     ):
-        assert words in (picture.get_attribute("aria-label") or "")
+        expect(met).to_have_text(words)
+        assert page.locator("#channels .wires path").count() == 8
         page.get_by_role("group", name="Instruction").get_by_role("button", name="Forward").click()
     # A quadrant is in a channel: A[2, 0] lies in b of the texel (0, 0), in its lower left.
     places = page.locator(".fold").first.locator("span.channel-b").first

@@ -72,6 +72,21 @@ def test_it_is_played_faster_and_shaped_anew(page: Page) -> None:
     assert page.evaluate("went") == [1, 2, 3, 4]
 
 
+def test_iterations_are_stepped_and_played(page: Page) -> None:
+    """Of two passes each, between a first pass and a last one."""
+    page.evaluate("transport.shape(8, [3, 5, 7])")
+    back, forward = "An iteration back", "An iteration forward"
+    for name, at in ((forward, 3), (forward, 5), (forward, 7), (forward, 8), (back, 7), (back, 5)):
+        page.get_by_role("button", name=name).click()
+        assert page.evaluate("transport.at") == at
+    page.get_by_role("combobox", name="speed").select_option("by iterations")
+    page.evaluate("transport.to(0); went.length = 0; transport.play()")
+    page.wait_for_function("!transport.playing")
+    assert page.evaluate("went") == [3, 5, 7, 8]
+    page.evaluate("transport.shape(4)")
+    assert page.get_by_role("button", name=forward).count() == 0
+
+
 def test_a_place_in_the_address_is_taken_or_named(modules: Callable[..., Modules]) -> None:
     page, code = modules("player/transport.js"), "given.map((it) => transportPlace(it, 4, 'pass'))"
     assert page.run(code, [None, "0", "4"]) == [{"at": 0}, {"at": 0}, {"at": 4}]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.algorithms.matmul.product import Accumulate, Shape
+from gpgpu_legacy.algorithms.matmul.product import Shape
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.matmul import matmul
 from gpgpu_legacy.chips.check_plan import check_plan
@@ -190,11 +190,9 @@ def _limit(form: Any) -> Fraction:
 def texel_moment() -> str:
     """The address of a fragment of the first pass of a small multichannel product."""
     block, side = 2, len(DEMONSTRATION_A)
-    accumulate = Accumulate.COPY
-    first, *_ = _draws(find_product(MULTI).plan(n=side, block=block, accumulate=accumulate))
+    first, *_ = _draws(find_product(MULTI).plan(n=side, block=block))
     return (
-        f"#figure-2.method={MULTI}&figure-2.block={block}&figure-2.mode={accumulate.value}"
-        f"&figure-2.pass={first}&figure-2.texel=0_0"
+        f"#figure-2.method={MULTI}&figure-2.block={block}&figure-2.pass={first}&figure-2.texel=0_0"
     )
 
 
@@ -270,4 +268,4 @@ def make_section() -> PageSection:
         texel_moment=texel_moment(),
         loaded=loaded(),
     )
-    return PageSection("exercises", "Three exercises", html)
+    return PageSection("exercises", "Three exercises", html, short="Exercises")

@@ -20,11 +20,10 @@ _QUANTITIES = ("texels across", "lookups", "instructions", "bytes")
 
 def make_screen(name: str) -> PageSection:
     """The screen of that name."""
-    title, short, data_of, *scripts = SCREENS[name]
+    title, short, data_of = SCREENS[name]
     data = data_of()
     html = rendered(f"lesson/{name}.html.j2", **data)
-    own = (*LESSON_SCRIPTS, *scripts, f"lesson/{name}.js")
-    return PageSection(name, title, html, data, own, short)
+    return PageSection(name, title, html, data, (*LESSON_SCRIPTS, f"lesson/{name}.js"), short)
 
 
 def _costs(method: str, **given: Any) -> dict[str, int]:
@@ -71,12 +70,12 @@ def _channels() -> dict[str, Any]:
     }
 
 
-SCREENS: dict[str, tuple[str, str, Callable[[], dict[str, Any]], *tuple[str, ...]]] = {
+SCREENS: dict[str, tuple[str, str, Callable[[], dict[str, Any]]]] = {
     "stretch": ("1. A rectangle reads a column", "1 Stretch", dict),
     "multiply": ("2. Two textures, one product", "2 Multiply", dict),
     "add": ("3. The framebuffer adds", "3 Add", dict),
     "eight-bits": ("4. What 8 bits did", "4 Eight bits", dict),
     "programs": ("5. A program of b steps", "5 Programs", _programs),
-    "channels": ("6. Four channels at once", "6 Channels", _channels, "sections/swizzles.js"),
+    "channels": ("6. Four channels at once", "6 Channels", _channels),
 }
-"""By name: the title, the name in the list of sections, what makes the data, other scripts."""
+"""By name: the title, the name in the list of sections, and what makes the data."""

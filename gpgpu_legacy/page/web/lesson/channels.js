@@ -14,7 +14,9 @@ class Channels {
       words: (at, last) => `${at + 1} of ${last + 1}`,
     });
     this.lines = element("div", { class: "trace-scroll", tabindex: 0, role: "region", "aria-label": "The program" });
-    this.picture = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Channels that meet" });
+    this.meeting = element("div", { class: "meeting" });
+    this.wires = new Wires(this.meeting);
+    this.met = element("p", { class: "note", role: "status" });
     this.bars = new Bars();
     this.words = element("p", { class: "note" }, `Counted for ${data.size} × ${data.size} matrices at b = ${data.blocks.at(-1)}, beside the single-channel method.`);
     this.choices = CHANNELS.map((name, n) => [n, name]);
@@ -22,8 +24,9 @@ class Channels {
       asks: "", choices: this.choices, tell: (given) => this.#tell(given),
       shown: () => { this.folded = true; this.#fold(); this.#show(); },
     });
-    screenOf(root, [this.question.root, element("div", { class: "answers" }, this.toggle), this.bars.root, this.words], [
-      this.folding, this.transport.root, element("div", { class: "wired" }, this.lines, this.picture)]);
+    this.aside = element("div", {}, element("div", { class: "answers" }, this.toggle), this.bars.root, this.words);
+    screenOf(root, [this.question.root], [
+      this.folding, this.transport.root, element("div", { class: "wired" }, this.lines, this.meeting), this.met]);
     this.#compare();
     editedMatrices.follow(() => this.#open());
   }
@@ -36,23 +39,23 @@ class Channels {
   }
 
   #open() {
-    this.played = lessonProduct({ method: "hall-carr-hart-multi", block: 1, mode: "blend" });
+    this.played = lessonProduct({ method: "hall-carr-hart-multi", block: 1 });
     const { passes, draws, plan } = this.played;
     this.program = plan.programs[passes[draws[0]].program];
     this.first = this.program.instructions.findIndex(({ op }) => op === "MAD");
     this.at = this.first;
-    this.folding.replaceChildren(...["A", "B"].map((name) => this.#matrix(name)));
+    this.folding.replaceChildren(...["A", "B"].map((name) => this.#matrix(name)), this.aside);
     this.transport.shape(this.program.instructions.length - 1);
     const [x, y] = this.program.instructions[this.first].srcs.map(({ swizzle }) => swizzle);
     this.question.again(`In the first multiply-add, channel b of the product takes channel ${CHANNELS[x[2]]} of A. Which channel of B does it meet?`);
-    this.met = y[2];
+    this.partner = y[2];
     this.#fold();
     this.#show();
   }
 
   #tell(given) {
     const names = this.program.instructions[this.first].srcs.map(({ swizzle }) => swizzle.slice(0, 4).map((c) => CHANNELS[c]).join(""));
-    return [given === this.met, `Channel ${CHANNELS[this.met]}: the swizzles are .${names[0]} and .${names[1]}, and b is the third letter. ` +
+    return [given === this.partner, `Channel ${CHANNELS[this.partner]}: the swizzles are .${names[0]} and .${names[1]}, and b is the third letter. ` +
       "Row 2 of blocks times column 1 of blocks, as in any 2×2 product."];
   }
 
@@ -105,6 +108,40 @@ class Channels {
     }));
     const marked = this.lines.querySelector("[aria-current]");
     this.lines.scrollTop = marked.parentElement.offsetTop - this.lines.clientHeight / 3;
-    this.picture.replaceChildren(swizzlePicture(this.program, trace, at, played.layouts.C));
+    this.#meet(trace);
+  }
+
+  // The channels that meet in an instruction: its operands at both sides, and what it computes.
+  #meet(trace) {
+    const { at } = this;
+    const { op, srcs, mask = "" } = this.program.instructions[at];
+    const step = trace.steps[at];
+    const sign = coordinateRegisters(trace).has(destinationOf(step)) ? null : { MUL: "×", MAD: "×", ADD: "+" }[op];
+    if (!sign) {
+      this.meeting.replaceChildren();
+      this.met.textContent = "No colours meet in this instruction: it looks up, or prepares a register.";
+      return;
+    }
+    const written = [...mask].map((letter) => COMPONENT_LETTERS.indexOf(letter));
+    // The register behind an operand, before its swizzle.
+    const register = (of) => {
+      const name = srcs[of].text.replace(/^-|\.\w+$/g, "");
+      return trace.steps.slice(0, at).findLast((before) => destinationOf(before) === name)?.result ?? step.operands[of].value;
+    };
+    const cell = (channel, text) =>
+      element("span", { class: `channel-${CHANNELS[channel]}` }, element("b", {}, CHANNELS[channel]), element("span", {}, text));
+    const [left, right] = [0, 1].map((of) => register(of).map((value, channel) => cell(channel, traceNumber(value))));
+    const value = (of, channel) => traceNumber(step.operands[of].value[channel]);
+    const middle = written.map((channel) => cell(channel, `${op === "MAD" ? `${value(2, channel)} + ` : ""}` +
+      `${value(0, channel)} ${sign} ${value(1, channel)} = ${traceNumber(step.result[channel])}`));
+    const column = (title, cells) => element("div", {}, element("code", {}, title), ...cells);
+    const title = (of) => traceText(srcs[of].text, new Set());
+    this.meeting.replaceChildren(column(title(0), left), column(destinationOf(step), middle), column(title(1), right), this.wires.picture);
+    this.wires.draw(written.flatMap((channel, n) => [left, right].flatMap((cells, of) => {
+      const from = cells[srcs[of].swizzle[channel]];
+      return from ? [[from, middle[n], `channel-${CHANNELS[channel]}`]] : [];
+    })));
+    this.met.textContent = written.map((channel) =>
+      `${CHANNELS[channel]}: ${[0, 1].map((of) => CHANNELS[srcs[of].swizzle[channel]] ?? "a constant").join(" with ")}`).join("; ");
   }
 }

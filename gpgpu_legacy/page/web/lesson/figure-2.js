@@ -9,7 +9,6 @@ sections["figure-2"] = async (root, data, address) => {
 // What a family of plans is called where one is chosen, and what it is remembered by.
 const FIGURE2_OPTIONS = [
   ["block", "Block b", (value) => String(value)],
-  ["mode", "Sums from pass to pass", (value) => value],
   ["format", "Numbers", (value) => (value === "unorm8" ? "8 bits, from 0 to 1 (2001)" : "float32")],
 ];
 const FIGURE2_STEP_MS = 1400;
@@ -371,8 +370,6 @@ class Figure2 {
       return clamped.has(`${x},${y}`);
     });
     grids.framebuffer.frame("own", this.fragmentBox.open ? C.elements(texel.x, texel.y) : []);
-    this.titles.framebuffer.textContent =
-      played.family.mode === "ping-pong" ? `Framebuffer: ${framebuffer}` : "Framebuffer";
     this.partial.hidden = !partial;
     if (!partial) return;
     this.titles.partial.textContent = `${partial}, the sum before`;

@@ -22,7 +22,8 @@ class Multiply {
       framed("unit 1: a row of B ↓", this.grids.B), signOf("="), framed("the pass", this.grids.product));
     this.legend = element("div");
     screenOf(root, [this.question.root, this.words], [this.pictures, this.legend,
-      element("div", { class: "controls" }, this.transport.root, this.passes.root), this.table]);
+      element("div", { class: "controls" }, this.transport.root, this.passes.root),
+      element("p", { class: "note" }, "In 2001 there was no program: two texture environments and blending were set."), this.table]);
     editedMatrices.follow(() => this.#open());
     this.transport.playWhenSeen(this.pictures);
   }
@@ -46,9 +47,9 @@ class Multiply {
   }
 
   #choose(row, column) {
-    this.chosen = { row, column };
     if (!this.question.answered) this.question.take(null);
-    else this.#show();
+    this.chosen = { row, column };
+    this.#show();
   }
 
   get #factors() {
@@ -74,7 +75,6 @@ class Multiply {
       element("tr", {}, element("td", { "data-label": "the card of 2001" }, element("code", {}, state)),
         element("td", { "data-label": "a program that says the same" }, element("code", {}, code))));
     this.table.replaceChildren(
-      element("caption", {}, "In 2001 there was no program: two texture environments and blending were set. On the right, a program of 2002 that says the same."),
       element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "what the card of 2001 was set to"),
         element("th", { scope: "col" }, "a program that says the same"))),
       element("tbody", {}, ...this.lines));
@@ -85,12 +85,13 @@ class Multiply {
     const { A, B } = played.matrices;
     const { stripes, a, b, value } = this.#factors;
     this.passes.select.value = this.pass;
-    const white = played.white([...A.values, ...B.values, ...played.product]);
+    const white = played.white([...A.values, ...B.values, ...stripes.product]);
     const names = ["A", "B", "product"];
+    const asked = this.question.answered ? -1 : chosen.row * this.grids.product.columns + chosen.column;
     names.forEach((name, n) => {
       this.grids[name].paint(stripes[name], white);
       const shown = n === 2 ? at - 2 : at > n ? Infinity : 0;
-      this.grids[name].cells.forEach((cell, m) => cell.classList.toggle("undrawn", m >= shown));
+      this.grids[name].cells.forEach((cell, m) => cell.classList.toggle("undrawn", m >= shown || (n === 2 && m === asked)));
       const last = n === 2 && at > 2 ? { row: Math.floor((at - 3) / this.grids.product.columns), column: (at - 3) % this.grids.product.columns } : null;
       this.grids[name].frame("pass", last ? [last] : []);
       this.grids[name].frame("own", [chosen]);

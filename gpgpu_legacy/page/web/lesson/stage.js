@@ -129,22 +129,21 @@ class Wires {
     new ResizeObserver(() => this.draw()).observe(stage);
   }
 
-  // lines: [from, to, kind], from element to element.
+  // lines: [from, to, kind], from element to element: arcs from middle to middle; lines of a kind
+  // go from side to side.
   draw(lines = this.lines) {
     this.lines = lines;
     const { left, top } = this.stage.getBoundingClientRect();
-    const middle = (end) => {
-      const box = end.getBoundingClientRect();
-      return [box.left + box.width / 2 - left, box.top + box.height / 2 - top];
-    };
-    this.picture.replaceChildren(...lines.flatMap(([from, to, kind = ""]) => {
-      const [[x1, y1], [x2, y2]] = [middle(from), middle(to)];
-      const [across, up] = [(x2 - x1) / 4, Math.abs(x2 - x1) / 5];
+    this.picture.replaceChildren(...lines.flatMap(([from, to, kind]) => {
+      const [one, other] = [from, to].map((end) => end.getBoundingClientRect());
+      const ahead = one.left < other.left ? 1 : -1;
+      const x = (box, way) => box.left + box.width / 2 - left + (kind ? (way * box.width) / 2 : 0);
+      const y = (box) => box.top + box.height / 2 - top;
+      const [x1, y1, x2, y2] = [x(one, ahead), y(one), x(other, -ahead), y(other)];
+      const [across, up] = kind ? [(x2 - x1) / 2, 0] : [(x2 - x1) / 4, Math.abs(x2 - x1) / 5];
       return [
-        drawn("path", {
-          d: `M${x1} ${y1} C${x1 + across} ${y1 - up} ${x2 - across} ${y2 - up} ${x2} ${y2}`, class: kind,
-        }),
-        drawn("circle", { cx: x2, cy: y2, r: 4, class: kind }),
+        drawn("path", { d: `M${x1} ${y1} C${x1 + across} ${y1 - up} ${x2 - across} ${y2 - up} ${x2} ${y2}`, class: kind ?? "" }),
+        drawn("circle", { cx: x2, cy: y2, r: 4, class: kind ?? "" }),
       ];
     }));
   }

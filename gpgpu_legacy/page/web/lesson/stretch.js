@@ -61,7 +61,7 @@ class Stretch {
         top: { texts: numbersFrom(1, A.columns), name: "column" },
         right: { texts: numbersFrom(1, A.rows).reverse(), name: "row" },
       }),
-      framed("The rectangle", this.boxes.rectangle, { bottom: ticks(C.columns, "x"), left: ticks(C.rows, "y") }),
+      framed("The rectangle", this.boxes.rectangle, { bottom: ticks(C.columns, ""), left: ticks(C.rows, "") }),
       this.wires.picture);
     this.pictures.style.setProperty("--across", A.columns + C.columns);
     this.texture.paint(A.values, this.played.white(A.values));

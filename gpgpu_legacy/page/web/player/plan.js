@@ -37,6 +37,12 @@ class PlanOf {
     this.passes = first;
   }
 
+  // The numbers of passes after which iterations of several passes end.
+  get iterations() {
+    return this.steps.flatMap(({ first, count, body }) => body.length > 1 && count > 1
+      ? Array.from({ length: count }, (_, n) => first + (n + 1) * body.length) : []);
+  }
+
   // The texture of that name.
   texture(name) {
     const found = this.textures.find((texture) => texture.name === name);

@@ -24,7 +24,7 @@ class PlayedPlan {
     this.transport = new Transport({
       label: "Pass", step, go: (at) => { this.show(at); this.tell(); },
     });
-    this.transport.shape(this.plan.passes);
+    this.transport.shape(this.plan.passes, this.plan.iterations);
     this.pictures = Object.fromEntries(this.plan.textures.map(({ name }) => [name,
       new TexelPicture(name, views[name], (x, y) => {
         this.choose({ texture: name, x, y });

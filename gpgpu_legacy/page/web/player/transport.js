@@ -13,9 +13,11 @@ class Transport {
       element("button", { type: "button", title, "aria-label": title, click }, text);
     this.buttons = {
       first: button("|◀", "To the beginning", () => this.to(0)),
+      before: button("◀◀", "An iteration back", () => this.to(this.stop(-1))),
       back: button("◀", "Back", () => this.to(this.at - 1)),
       play: button("Play", "Play", () => this.toggle()),
       next: button("▶", "Forward", () => this.to(this.at + 1)),
+      after: button("▶▶", "An iteration forward", () => this.to(this.stop(1))),
       end: button("▶|", "To the end", () => this.to(this.last)),
     };
     this.slider = element("input", {
@@ -24,22 +26,31 @@ class Transport {
     });
     this.speed = element("select", { "aria-label": `${label}: speed` },
       ...TRANSPORT_SPEEDS.map((speed) =>
-        element("option", { value: speed, selected: speed === 1 }, `${speed}×`)));
+        element("option", { value: speed, selected: speed === 1 }, `${speed}×`)),
+      element("option", { value: "iteration" }, "by iterations"));
     this.said = element("span", { class: "transport-said", "aria-hidden": "true" });
-    const { first, back, play, next, end } = this.buttons;
     this.root = element("div", {
       class: "transport", role: "group", "aria-label": label, keydown: (event) => this.key(event),
-    }, element("span", { class: "transport-buttons" }, first, back, play, next, end),
+    }, element("span", { class: "transport-buttons" }, ...Object.values(this.buttons)),
     this.slider, this.said, this.speed);
     this.shape(0);
   }
 
-  // How many numbers there are beyond 0; it stops, and goes to none beyond the last.
-  shape(last) {
+  // How many numbers there are beyond 0; it stops, and goes to none beyond the last. stops: those at
+  // which iterations end, where iterations can be stepped.
+  shape(last, stops = []) {
     this.pause();
-    this.last = last;
+    Object.assign(this, { last, stops });
+    for (const name of ["before", "after"]) this.buttons[name].hidden = !stops.length;
+    this.speed.querySelector("[value=iteration]").hidden = !stops.length;
     this.slider.max = last;
     this.show(Math.min(this.at, last));
+  }
+
+  // Where the next iteration ends, or the one before.
+  stop(way) {
+    const { at, last, stops } = this;
+    return way > 0 ? stops.find((stop) => stop > at) ?? last : stops.findLast((stop) => stop < at) ?? 0;
   }
 
   // Shows a number, and calls nobody.
@@ -49,9 +60,9 @@ class Transport {
     const words = this.words(at, this.last);
     this.slider.setAttribute("aria-valuetext", `${this.label} ${words}`);
     this.said.textContent = words;
-    const { first, back, next, end, play } = this.buttons;
-    for (const button of [first, back]) button.setAttribute("aria-disabled", at === 0);
-    for (const button of [next, end]) button.setAttribute("aria-disabled", at === this.last);
+    const { first, before, back, next, after, end, play } = this.buttons;
+    for (const button of [first, before, back]) button.setAttribute("aria-disabled", at === 0);
+    for (const button of [next, after, end]) button.setAttribute("aria-disabled", at === this.last);
     play.setAttribute("aria-disabled", this.last === 0);
   }
 
@@ -108,11 +119,12 @@ class Transport {
 
   wait() {
     this.timer = setTimeout(() => {
-      if (!this.held) this.move(this.at + 1);
+      const byIterations = this.speed.value === "iteration";
+      if (!this.held) this.move(byIterations ? this.stop(1) : this.at + 1);
       if (!this.playing) return; // who was called has paused it
       if (this.at < this.last) this.wait();
       else this.pause();
-    }, this.step / Number(this.speed.value));
+    }, this.step / (Number(this.speed.value) || 1));
   }
 
   name(text) {
@@ -125,7 +137,8 @@ class Transport {
   key(event) {
     const { target, key } = event;
     if (event.ctrlKey || event.altKey || event.metaKey || target === this.speed) return;
-    const steps = { ArrowLeft: this.at - 1, ArrowRight: this.at + 1, Home: 0, End: this.last };
+    const steps = { ArrowLeft: this.at - 1, ArrowRight: this.at + 1, Home: 0, End: this.last,
+      PageUp: this.stop(-1), PageDown: this.stop(1) };
     if (key === " " && target === this.slider) this.toggle();
     else if (key in steps) this.to(steps[key]);
     else return; // a button takes Space itself

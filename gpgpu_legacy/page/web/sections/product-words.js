@@ -10,8 +10,8 @@ function momentInWords(played) {
   const number = played.draws.indexOf(played.last) + 1;
   const head = element("strong", {}, `Pass ${number} of ${played.draws.length}`);
   if (pass.kind === "copy") {
-    const copied = `the framebuffer is copied to the texture ${pass.target}`;
-    return [head, ` is drawn, and ${copied}, which the next pass reads.`];
+    const next = played.last === played.draws.at(-1) ? ". No pass is left to read it" : ", which the next pass reads";
+    return [head, ` is drawn, and the framebuffer is copied to the texture ${pass.target}${next}.`];
   }
   const { A, B } = played.lookedUp();
   const columns = `${columnsInWords(A)} of A`;
