@@ -42,7 +42,7 @@ STUDY = "study"
 """The group of the studies."""
 
 STUDIES = (
-    "lineage", "roofline", "cache-table", "tiles", "figure-2",
+    "lineage", "roofline", "cache-table", "tiles", "crossover", "infer-cache", "figure-2",
     "multichannel", "anomaly", "precision", "sdk-example", "mispredictions",
 )  # fmt: skip
 """All of them are in studies.py."""

@@ -15,9 +15,12 @@ from gpgpu_legacy.cli.words import (
     BLOCK,
     BUDGET_S,
     CACHE,
+    CHIP,
     EXECUTORS,
     IN_FLIGHT,
     LAYOUT,
+    PAPER_BLOCK,
+    PAPER_SIZE,
     QUICK_SIZE,
     RASTER,
     SIZE,
@@ -40,8 +43,10 @@ from gpgpu_legacy.studies.tile_size.formulas import CACHES, TILES
 if TYPE_CHECKING:
     from gpgpu_legacy.predict.mispredictions import Mispredictions
     from gpgpu_legacy.studies.cache_table.result import CacheTable
+    from gpgpu_legacy.studies.crossover import Crossover
     from gpgpu_legacy.studies.figure_2 import PassByPass
     from gpgpu_legacy.studies.host_anomaly.result import Anomaly
+    from gpgpu_legacy.studies.infer_cache import InferredCache
     from gpgpu_legacy.studies.lineage import Lineage, Lineages
     from gpgpu_legacy.studies.multichannel import Multichannel
     from gpgpu_legacy.studies.precision import Precision
@@ -186,6 +191,86 @@ def cache_table_command(table: TableOptions, report: Kept) -> CacheTable:
         return model.make_table(
             products, settings, budget, pool=pool, progress=step, save=report.save
         )
+
+
+@dataclass(frozen=True)
+class MapOptions:
+    """The chips, the product and the caches of a map."""
+
+    chip: Annotated[Several[str], CHIP] = (
+        "radeon-9700-pro", "geforce-fx-5800-ultra", "geforce-6800-ultra"
+    )  # fmt: skip
+    size: Annotated[int, SIZE] = PAPER_SIZE
+    block: Annotated[int, BLOCK] = PAPER_BLOCK
+    cache: Annotated[Several[str], CACHE] = tuple(f"{k}K,4way,64B" for k in (2, 4, 8, 16, 32))
+    raster: Annotated[str, RASTER] = "tiled:8x8"
+    layout: Annotated[str, LAYOUT] = "8x8"
+    in_flight: Annotated[Several[int], IN_FLIGHT] = defaults.IN_FLIGHT
+    dask: Dask = ""
+
+
+@answers("study crossover", plot="Draw the map.")
+def crossover_command(options: MapOptions, report: Kept) -> Crossover:
+    """Map where memory limits Hall, Carr & Hart's programs, and where lookups or arithmetic do.
+
+    The map is over the clocks of a lookup, the size of the texture cache, which is simulated, and
+    the fragments in flight; the paper's claims are points on it.
+    """
+    from gpgpu_legacy.chips.profile import find_profile
+    from gpgpu_legacy.studies.cache_table.model import settings
+    from gpgpu_legacy.studies.crossover import Crossover, crossover
+    from gpgpu_legacy.studies.sweep import workers
+
+    if found := report.read(Crossover):
+        return found
+    where = settings(options.cache, [options.raster], [options.layout], options.in_flight)
+    chips = [*dict.fromkeys(map(find_profile, options.chip))]
+    steps = 2 * (len(where) + 2 * len(options.in_flight))
+    with workers(options.dask) as pool, report.progress("simulating", steps) as step:
+        return crossover(chips, (options.size, options.block), where, pool, step)
+
+
+@dataclass(frozen=True)
+class InferenceOptions:
+    """The caches to weigh, and the rates to weigh them by."""
+
+    cache: Annotated[Several[str], CACHE] = tuple(
+        f"{size}K,4way,{line}B" for size in (2, 4, 8, 16, 32) for line in (32, 64, 128)
+    )
+    raster: Annotated[str, RASTER] = "tiled:8x8"
+    layout: Annotated[Several[str], LAYOUT] = ("linear", "4x4", "8x8")
+    in_flight: Annotated[Several[int], IN_FLIGHT] = (1, 16, 256)
+    noise: Annotated[float, "SIGMA", "Standard deviation of the logarithm of a rate."] = 0.1
+    data: Annotated[
+        Path | None, "TOML", "Rates in a file like published/curves/product_rates.toml."
+    ] = None
+    dask: Dask = ""
+
+
+@answers("study infer-cache", plot="Draw the probabilities by property.")
+def infer_cache_command(options: InferenceOptions, report: Kept) -> InferredCache:
+    """Infer which texture caches fit the rates of products that texts of 2003 to 2006 print.
+
+    Every size, line, layout and number in flight is simulated and weighed by its likelihood; each
+    text is held out in turn. A curve over b would tell more than the texts do: it says how much.
+    """
+    from gpgpu_legacy.studies.cache_table.model import settings
+    from gpgpu_legacy.studies.infer_cache import (
+        InferredCache,
+        infer,
+        products_of,
+        read_curves,
+    )
+    from gpgpu_legacy.studies.sweep import workers
+
+    if found := report.read(InferredCache):
+        return found
+    where = settings(options.cache, [options.raster], options.layout, options.in_flight)
+    curves = read_curves(options.data)
+    cases = (products_of(curve, where) for curve in curves)
+    steps = len({repr(case) for products in cases for one in products for case in one})
+    with workers(options.dask) as pool, report.progress("simulating", steps) as step:
+        return infer(curves, where, options.noise, pool, step)
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,8 @@ LEFT_OUT = {"--record", "--measure", "--help", "--machine", "--forget"}
 
 SLOW = {
     "report", "page", "calibrate", "doctor", "tune", "audit", "bench",
-    "study anomaly", "study cache-table", "study lineage", "study mispredictions",
+    "study anomaly", "study cache-table", "study crossover", "study infer-cache", "study lineage",
+    "study mispredictions",
     "study precision", "study roofline",
 }  # fmt: skip
 """Commands that take seconds whatever their options are; they only get words that do not fit."""

@@ -34,10 +34,12 @@ from gpgpu_legacy.papers.audit import record as audit
 from gpgpu_legacy.papers.recorded import read_times
 from gpgpu_legacy.predict.mispredictions import compared, log_of
 from gpgpu_legacy.predict.model import predict
-from gpgpu_legacy.present.grid import Grid, as_csv, as_text
+from gpgpu_legacy.present.grid import Grid, RecordedResult, as_csv, as_text
 from gpgpu_legacy.published.papers import papers, read_paper
 from gpgpu_legacy.serial import json_text, read_recorded, toml_text
 from gpgpu_legacy.studies.cache_table.result import CacheTable
+from gpgpu_legacy.studies.crossover import Crossover
+from gpgpu_legacy.studies.infer_cache import InferredCache, read_curves
 from gpgpu_legacy.studies.lineage import Lineage, LineageMemory
 from gpgpu_legacy.studies.roofline.model import _roofs
 
@@ -84,6 +86,18 @@ def _from_memory(path: Path) -> None:
 def _cache_table(path: Path) -> None:
     table = read_recorded(path, CacheTable)
     _shown(table.grids(whole=True), table.judged())
+
+
+def _study(kind: type[RecordedResult]) -> Callable[[Path], None]:
+    def use(path: Path) -> None:
+        table = read_recorded(path, kind)
+        _shown(table.grids(whole=True), table)
+
+    return use
+
+
+def _curves(path: Path) -> None:
+    read_curves(path)
 
 
 def _tuning(path: Path) -> None:
@@ -172,6 +186,9 @@ _USES = {
     "benchmarks/lineage*.json": _lineage,
     "benchmarks/from-memory.json": _from_memory,
     "benchmarks/cache-table*.json": _cache_table,
+    "benchmarks/crossover.json": _study(Crossover),
+    "benchmarks/infer-cache.json": _study(InferredCache),
+    "gpgpu_legacy/published/curves/*.toml": _curves,
     "gpgpu_legacy/papers/audit/verdicts.json": _verdicts,
     "gpgpu_legacy/chips/profiles/**/*.toml": _profile,
     "gpgpu_legacy/chips/hosts.toml": _hosts,

@@ -29,6 +29,8 @@ from gpgpu_legacy.present.plot import (
 from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.studies.cache_table.result import CacheTable
+from gpgpu_legacy.studies.crossover import Crossover
+from gpgpu_legacy.studies.infer_cache import InferredCache
 from gpgpu_legacy.studies.lineage import Lineage, Lineages
 
 Command = Callable[..., tuple[int, str, str]]
@@ -142,6 +144,17 @@ def test_the_cache_table_has_one_cache_in_colour_and_says_what_to_see(
         coloured = [line for line in lines if line.get_color() != grey]
         assert len(coloured) == len(axes.texts) > 0
         assert len(coloured) < len(lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("crossover", Crossover), ("infer-cache", InferredCache)]
+)
+def test_the_maps_of_caches(
+    name: str, kind: type[Crossover | InferredCache], tmp_path: Path, drawn_figures: list[Figure]
+) -> None:
+    read_recorded(BENCHMARKS / f"{name}.json", kind).plot(tmp_path / "map.png")
+    [figure] = drawn_figures
+    check_legible(figure)
 
 
 def test_the_plots_of_papers(tmp_path: Path, drawn_figures: list[Figure]) -> None:

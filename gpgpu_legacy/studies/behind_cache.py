@@ -1,0 +1,66 @@
+"""Products behind simulated caches: the cases that studies sweep over."""
+
+from __future__ import annotations
+
+from gpgpu_legacy.algorithms.parameters import Plain
+from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.cache.caches import Memory, parse_cache
+from gpgpu_legacy.chips.profile import Confidence, Fact, Profile
+from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.predict.model import CacheModel, predict
+from gpgpu_legacy.predict.prediction import TimeStage
+from gpgpu_legacy.serial import Line, with_fields
+from gpgpu_legacy.studies.cache_table.result import Setting
+
+NO_CACHE, PERFECT = "none", "perfect"
+"""Without a cache, memory serves every lookup; a perfect one takes each texel once per pass."""
+
+CLOCKS = (1, 2, 3, 4)
+"""Of a lookup: one as in Hall, Carr & Hart's text, whose lookups are instructions without a
+penalty, up to four, as is remembered of texels of four floats."""
+
+
+class Served(Setting):
+    """A product in a setting of cache, order and layout: the method, and its parameters."""
+
+    method: Line
+    parameters: dict[str, Plain]
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the product."""
+        return find_product(self.method).plan(**self.parameters)
+
+
+def memory_bytes(case: Served) -> int | None:
+    """The bytes to and from memory, by exact simulation; None for a perfect cache."""
+    if case.cache == PERFECT:
+        return None
+    if case.cache == NO_CACHE:
+        return count_plan(case.plan).bytes_requested
+    return CacheModel(Memory((parse_cache(case.cache),)), case.access).memory_bytes(case.plan)
+
+
+def unit_seconds(plan: Plan, chip: Profile, total: int | None) -> dict[str, float]:
+    """The seconds of each unit that draws, by `predict`; the slowest is the limit.
+
+    total: bytes of memory; None if each texel is taken once per pass. Raises InputError for a chip
+    that lacks a rate.
+    """
+    seconds = {}
+    for term in predict(plan, chip, memory_bytes=total).terms:
+        if term.stage is TimeStage.DRAW:
+            if term.seconds is None:
+                raise InputError(f"{chip.name} has no rate of {term.name}: {term.why}")
+            seconds[term.name.split()[0]] = term.seconds
+    return seconds
+
+
+def with_clocks(chip: Profile, clocks: int) -> Profile:
+    """The chip with lookups of that many clocks, whatever their texels."""
+    fact = Fact(clocks, "assumed", Confidence.HIGH)
+    assumed = {f"lookup_clocks_{bits}_bits": fact for bits in (32, 128)}
+    measured = dict.fromkeys(f"lookups_{bits}_bits_g_per_s" for bits in (32, 128))
+    return with_fields(chip, hardware=with_fields(chip.hardware, **assumed, **measured))

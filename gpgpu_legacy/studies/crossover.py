@@ -1,0 +1,287 @@
+"""Bandwidth or lookups: what limits Hall, Carr & Hart's programs, by cache and cost of a lookup.
+
+The time of a pass is that of its slowest unit (predict/model.py). Of these, only memory depends on
+the cache and the fragments in flight, and only the texture units on the clocks of a lookup. So one
+number says it all for a place on the map: the clocks at which lookups take as long as memory. With
+fewer clocks memory is the limit; with more, lookups are, or else arithmetic.
+
+The map has two edges: without a cache, memory serves every lookup, as the paper's Table 1 counts;
+a perfect cache takes each texel from memory once per pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from itertools import chain, product
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from gpgpu_legacy.chips.profile import Profile
+from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.present.grid import Entry, Grid, RecordedResult
+from gpgpu_legacy.present.plot import (
+    COLOURS,
+    GREY,
+    add_head,
+    check_count,
+    new_panels,
+    save_figure,
+    set_plain_numbers,
+    style_axes,
+)
+from gpgpu_legacy.published.claims import Claim
+from gpgpu_legacy.published.papers import find_paper
+from gpgpu_legacy.serial import (
+    Line,
+    Meta,
+    Several,
+    Size,
+    as_record,
+    provenance,
+    with_fields,
+)
+from gpgpu_legacy.studies.behind_cache import (
+    CLOCKS,
+    NO_CACHE,
+    PERFECT,
+    Served,
+    memory_bytes,
+    unit_seconds,
+    with_clocks,
+)
+from gpgpu_legacy.studies.cache_table.defaults import BLOCKED
+from gpgpu_legacy.studies.cache_table.result import Setting
+from gpgpu_legacy.studies.sweep import sweep
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class Place(Setting):
+    """A method on a chip, in a setting. seconds: of each unit, with lookups of one clock."""
+
+    chip: Line
+    method: Line
+    seconds: dict[str, Annotated[float, Meta(ge=1e-15, le=1e9)]]
+
+    def limit(self, clocks: float) -> str:
+        """The slowest unit, with lookups of that many clocks."""
+        times = self.seconds | {"lookups": clocks * self.seconds["lookups"]}
+        return max(times, key=times.__getitem__)
+
+    def clocks(self, unit: str) -> float:
+        """The clocks of a lookup with which lookups take as long as a unit."""
+        return self.seconds[unit] / self.seconds["lookups"]
+
+
+Panel = dict[str, list[Place]]
+"""The places of a chip and method by cache, by fragments in flight."""
+
+
+@frozen
+class PaperClaim:
+    """A claim of the paper by its id, and its place on the map.
+
+    limits: it is right where one of these is the limit. methods: of which it speaks.
+    """
+
+    id: str
+    limits: tuple[str, ...]
+    cache: str
+    clocks: int
+    methods: tuple[str, ...] = BLOCKED
+
+    def holds(self, panel: Panel) -> bool:
+        """Whether it is right at its place."""
+        return panel[self.cache][0].limit(self.clocks) in self.limits
+
+
+CLAIMS = (
+    # Table 1 counts every lookup as a transfer.
+    PaperClaim("section-5.1-internal-bottleneck", ("memory",), NO_CACHE, 1),
+    # All latencies are hidden, and "computation is the limiting factor".
+    PaperClaim("section-5.2-linear", ("arithmetic",), PERFECT, 1),
+    # "No performance penalty" for 4-wide data, which the chips that followed looked up in 4 clocks.
+    PaperClaim("section-5.2-4-wide", ("memory", "arithmetic"), PERFECT, 4, BLOCKED[1:]),
+)
+
+
+class Crossover(RecordedResult, kw_only=True):
+    """The map, for n×n matrices and b steps a pass."""
+
+    WHAT = "a map that `gpgpu-legacy study crossover --output` recorded"
+    HAS_LONG_LISTS = True
+
+    size: Size
+    block: Size
+    places: Several[Place]
+
+    def __post_init__(self) -> None:
+        """ValueError for places that are no map."""
+        panels = self.panels().values()
+        rows = [row for panel in panels for row in panel.values()]
+        if (
+            len({len(row) for row in rows}) != 1
+            or any({NO_CACHE, PERFECT} - panel.keys() for panel in panels)
+            or any({"memory", "lookups", "arithmetic"} - p.seconds.keys() for p in self.places)
+        ):
+            raise ValueError("its places are no map of chips, methods and caches")
+
+    @property
+    def where(self) -> str:
+        """The sizes and the order of accesses, in words."""
+        order = f"raster order {self.places[0].raster}, texture layout {self.places[0].layout}"
+        return f"at n = {self.size} and b = {self.block}, {order}"
+
+    def panels(self) -> dict[tuple[str, str], Panel]:
+        """The places by chip and method."""
+        panels: dict[tuple[str, str], Panel] = {}
+        for place in self.places:
+            panel = panels.setdefault((place.chip, place.method), {})
+            panel.setdefault(place.cache, []).append(place)
+        return panels
+
+    def claims(self) -> list[tuple[int, PaperClaim, Claim]]:
+        """The claims with their numbers, and as the paper has them."""
+        paper = find_paper("hall-carr-hart-2003")
+        return [(number, one, paper.claim(one.id)) for number, one in enumerate(CLAIMS, 1)]
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """The paper's claims on the map; whole: the map, too."""
+        return [*[self._map()] * whole, self._claims()]
+
+    def _map(self) -> Grid:
+        rows: Iterable[tuple[Entry, ...]] = (
+            (chip, method, cache, *(p.clocks("memory") for p in row), row[0].clocks("arithmetic"))
+            for (chip, method), panel in self.panels().items()
+            for cache, row in panel.items()
+        )
+        flights = dict.fromkeys(f"{place.in_flight} in flight" for place in self.places)
+        return Grid(
+            "crossover",
+            f"The clocks of a lookup with which lookups take as long as memory, {self.where}.",
+            ("chip", "method", "cache", *flights, "arithmetic"),
+            tuple(rows),
+            (
+                "With fewer clocks memory is the limit, with more lookups are, unless arithmetic "
+                "is slower than both: it takes as long as lookups of the clocks in the last "
+                "column.",
+            ),
+        )
+
+    def _claims(self) -> Grid:
+        rows: list[tuple[Entry, ...]] = []
+        for number, claim, _ in self.claims():
+            for (chip, method), panel in self.panels().items():
+                if method in claim.methods:
+                    here = panel[claim.cache][0].limit(claim.clocks)
+                    within = chain(*[*panel.values()][1:-1])
+                    limits = [place.limit(n) for place in within for n in CLOCKS]
+                    held = f"{sum(limit in claim.limits for limit in limits)} of {len(limits)}"
+                    where = (number, claim.cache, claim.clocks, chip, method)
+                    rows.append((*where, here, claim.holds(panel), held))
+        return Grid(
+            "claims",
+            f"The paper's claims on the map, {self.where}.",
+            ("", "cache", "clocks", "chip", "method", "limit", "holds", "on the map"),
+            tuple(rows),
+            (
+                *(f"{n}: “{claim.quote}” ({claim.where})" for n, _, claim in self.claims()),
+                "On the map: at how many of its places with a cache the claim holds, each with "
+                f"lookups of {CLOCKS[0]} to {CLOCKS[-1]} clocks.",
+            ),
+        )
+
+    def plot(self, path: Path) -> None:
+        """Draw the map: a panel for each chip and method."""
+        _draw(self, path)
+
+
+def crossover(
+    chips: Sequence[Profile],
+    parameters: tuple[int, int],
+    settings: Iterable[Setting],
+    pool: Executor | None = None,
+    progress: Callable[[str], object] = lambda _: None,
+) -> Crossover:
+    """The map of these chips and settings, and its edges. parameters: n and b.
+
+    Raises InputError for a chip that lacks a rate, and as simulation does.
+    """
+    size, block = parameters
+    given = {"n": size, "block": block, "accumulate": "ping-pong"}
+    where = [*settings]
+    edges = [[with_fields(one, cache=edge) for one in where] for edge in (NO_CACHE, PERFECT)]
+    cases = [
+        as_record(Served, setting, method=method, parameters=given)
+        for method in BLOCKED
+        for setting in dict.fromkeys((*edges[0], *where, *edges[1]))
+    ]
+    plans = {case.method: case.plan for case in cases}
+    known = [with_clocks(chip, 1) for chip in chips]
+    for chip, plan in product(known, plans.values()):
+        unit_seconds(plan, chip, None)
+    served = sweep(memory_bytes, cases, pool, lambda case, _: progress(str(case)))
+    places = tuple(
+        as_record(
+            Place, case, chip=chip.name, seconds=unit_seconds(plans[case.method], chip, total)
+        )
+        for chip in known
+        for case, total in zip(cases, served, strict=True)
+    )
+    return Crossover(**provenance(), size=size, block=block, places=places)
+
+
+# The picture --------------------------------------------------------------------------------------
+
+MOST_PANELS = 12
+_SMALL = 9.0  # points
+_BAND = "#e9edf5"
+_MARKS = {True: ("o", COLOURS[3]), False: ("s", COLOURS[7])}
+_ASIDE = 0.35  # of the step from cache to cache, left of which claims stand apart
+
+
+def _draw(table: Crossover, path: Path) -> None:
+    from gpgpu_legacy.present.labels import label_lines
+
+    panels = table.panels()
+    check_count(len(panels), MOST_PANELS, "chips and methods")
+    figure, places = new_panels(len(panels), len({method for _, method in panels}), 2.5)
+    for axes, ((chip, method), panel) in zip(places.flat, panels.items(), strict=False):
+        style_axes(axes)
+        axes.set_yscale("log")
+        axes.set_title(f"{chip}\n{method}", fontsize=_SMALL, loc="left")
+        _draw_panel(axes, panel, [one for one in table.claims() if method in one[1].methods])
+        label_lines(axes)
+    set_plain_numbers(places.flat[0])
+    figure.supylabel("clocks of a lookup", fontsize=10)
+    figure.supxlabel("texture cache", fontsize=10)
+    numbered = "; ".join(f"{number}, {claim.where}" for number, _, claim in table.claims())
+    add_head(
+        figure,
+        "Bandwidth or lookups?",
+        "On a line, memory takes as long as the lookups, with that many fragments in flight. Below "
+        "it memory is the limit, above it lookups are; below the dashed line arithmetic is slower "
+        f"than lookups. Blue: {CLOCKS[0]} to {CLOCKS[-1]} clocks.",
+        f"Claims: {numbered}. Green ones hold, red ones do not. Here {table.where}.",
+    )
+    save_figure(figure, path)
+
+
+def _draw_panel(axes: Axes, panel: Panel, claims: Iterable[tuple[int, PaperClaim, Claim]]) -> None:
+    axes.axhspan(CLOCKS[0], CLOCKS[-1], color=_BAND, linewidth=0)
+    arithmetic = panel[NO_CACHE][0].clocks("arithmetic")
+    axes.axhline(arithmetic, color=GREY, linewidth=1.0, linestyle="--")
+    caches = [cache.split(",")[0] for cache in panel]
+    for column, colour in zip(zip(*panel.values(), strict=True), COLOURS[1:], strict=False):
+        axes.plot(
+            caches, [place.clocks("memory") for place in column], "o-", color=colour,
+            linewidth=1.4, markersize=2.5, label=str(column[0].in_flight),
+        )  # fmt: skip
+    for number, claim, _ in claims:
+        mark, colour = _MARKS[claim.holds(panel)]
+        x = caches.index(claim.cache) - _ASIDE
+        axes.plot(x, claim.clocks, mark, color=colour, markersize=11, zorder=3)
+        axes.plot(x, claim.clocks, marker=f"${number}$", color="white", markersize=6, zorder=4)
+    axes.tick_params(labelsize=_SMALL)

@@ -1,0 +1,399 @@
+"""Infer the cache: which texture caches fit the rates of products that texts of 2003 to 2006 print.
+
+A cache has a size, lines and a texture layout, with a number of fragments in flight. Products are
+simulated in each, and with each cost of a lookup `predict` gives the greatest rate that a chip can
+then reach. All caches and costs are as likely beforehand.
+
+The noise: a chip reaches the same share of these rates at all points of a curve, any from
+LEAST_SHARE to 1, and each point is off by a factor that is log-normal, with a standard deviation of
+`noise`. A printed number is an interval, as long as its rounding or as the range that is printed;
+its likelihood is the probability to fall into it.
+
+The study also says what a curve over b would have told: the rates that each cache and cost would
+give at CURVE_BLOCKS are fitted in turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from importlib.resources import files
+from itertools import chain, product
+from math import erf, log2, sqrt
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.algorithms.parameters import Plain
+from gpgpu_legacy.chips.profile import Confidence, Name, Rate, find_profile
+from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.present.grid import Entry, Grid, RecordedResult
+from gpgpu_legacy.present.plot import (
+    COLOURS,
+    GREY,
+    add_head,
+    new_figure,
+    save_figure,
+    style_axes,
+)
+from gpgpu_legacy.serial import (
+    Line,
+    Meta,
+    OneLine,
+    Record,
+    Several,
+    Size,
+    as_record,
+    from_toml,
+    provenance,
+    read_toml,
+)
+from gpgpu_legacy.studies.behind_cache import (
+    CLOCKS,
+    Served,
+    memory_bytes,
+    unit_seconds,
+    with_clocks,
+)
+from gpgpu_legacy.studies.cache_table.result import Setting
+from gpgpu_legacy.studies.sweep import sweep
+
+F64 = NDArray[np.float64]
+
+MULTI = "hall-carr-hart-multi"
+LEAST_SHARE, SHARES = 0.5, 11
+CURVE_BLOCKS = (1, 2, 4, 8, 16, 32, 64, 128)
+CURVE_ROUNDING = 0.01  # of a rate, up and down, on a curve that a text might have printed
+_SMALL, _HEIGHT = 9.0, 7.5  # points, inches
+_NEVER = 1e-9  # the likelihood of what the model excludes
+
+
+class Point(Record):
+    """A printed rate. parameters: the candidates, of which the authors took the best."""
+
+    parameters: Annotated[tuple[dict[str, Plain], ...], Meta(min_length=1)]
+    least: Rate
+    most: Rate
+
+
+class Curve(Record, omit_defaults=True):
+    """Rates of products of n×n matrices on a chip. GB/s: of the bytes that programs request."""
+
+    chip: Name
+    method: Line
+    size: Size
+    quantity: Literal["GFLOPS", "GB/s"]
+    source: OneLine
+    confidence: Confidence
+    points: Annotated[tuple[Point, ...], Meta(min_length=1)]
+
+
+class Curves(Record, rename={"curves": "curve"}):
+    """A file of curves."""
+
+    curves: tuple[Curve, ...]
+
+
+def read_curves(path: Path | None = None) -> tuple[Curve, ...]:
+    """The curves of a file, or those of the texts."""
+    if path is not None:
+        return read_toml(path, Curves).curves
+    name = "curves/product_rates.toml"
+    text = files("gpgpu_legacy.published").joinpath(name).read_text("utf-8")
+    return from_toml(text, Curves, name).curves
+
+
+# Likelihoods --------------------------------------------------------------------------------------
+
+
+def log_likelihoods(rates: F64, least: F64, most: F64, noise: float) -> F64:
+    """Of the settings, by their greatest rates [settings, points] and the points' intervals."""
+    share = np.log(np.linspace(LEAST_SHARE, 1.0, SHARES))[:, None, None]
+    below, above = (
+        np.vectorize(erf)((np.log(end) - np.log(rates) - share) / (noise * sqrt(2.0)))
+        for end in (least, most)
+    )
+    chances = np.log(np.maximum((above - below) / 2, _NEVER)).sum(axis=-1)
+    return np.asarray(np.logaddexp.reduce(chances, axis=0) - np.log(SHARES))
+
+
+def posterior(log_likelihood: F64) -> F64:
+    """The probabilities of the settings."""
+    weights = np.exp(log_likelihood - log_likelihood.max())
+    return np.asarray(weights / weights.sum())
+
+
+def bits(probabilities: F64) -> float:
+    """The bits that they tell more than that all settings are as likely."""
+    known = probabilities[probabilities > 0]
+    return log2(len(probabilities)) + float((known * np.log2(known)).sum())
+
+
+def of_caches(probabilities: F64) -> F64:
+    """The probabilities of the caches, whatever the cost of a lookup."""
+    return np.asarray(probabilities.reshape(len(CLOCKS), -1).sum(axis=0))
+
+
+def bits_of_curves(rates: F64, noise: float) -> float:
+    """The bits of the cache that a curve would tell, on average over what may have given it."""
+    told = [
+        log_likelihoods(rates, curve * (1 - CURVE_ROUNDING), curve * (1 + CURVE_ROUNDING), noise)
+        for curve in rates * (1 + LEAST_SHARE) / 2
+    ]
+    return float(np.mean([bits(of_caches(posterior(one))) for one in told]))
+
+
+# The result ---------------------------------------------------------------------------------------
+
+
+class Weighed(Setting):
+    """A cache, the clocks of a lookup, and the logarithm of their likelihood by each curve."""
+
+    clocks: int
+    log_likelihoods: tuple[Annotated[float, Meta(ge=-1e6, le=0)], ...]
+
+
+class Fitted(Curve):
+    """A curve, and what it tells.
+
+    reachable: the least and the greatest rate, by cache and cost. told_bits: of those that name a
+    cache and a cost; cache_bits: of those that name a cache. held_out_bits: by which the other
+    curves make this one likelier; below 0 they mislead. curve_bits: of the cache, that a curve over
+    b would tell.
+    """
+
+    reachable: tuple[float, float]
+    told_bits: float
+    cache_bits: float
+    held_out_bits: float
+    curve_bits: float
+
+
+class InferredCache(RecordedResult, kw_only=True):
+    """The settings and the curves."""
+
+    WHAT = "caches that `gpgpu-legacy study infer-cache --output` recorded"
+    HAS_LONG_LISTS = True
+
+    noise: Rate
+    curves: Several[Fitted]
+    weighed: Several[Weighed]
+
+    def __post_init__(self) -> None:
+        """ValueError for likelihoods that are not of these curves, or of no caches."""
+        lengths = {len(one.log_likelihoods) for one in self.weighed}
+        if lengths != {len(self.curves)} or len(self.weighed) % len(CLOCKS):
+            raise ValueError("its likelihoods are not those of its curves and caches")
+
+    @property
+    def columns(self) -> dict[str, F64]:
+        """The probabilities of the settings by the texts of each chip, and by all."""
+        table = np.array([setting.log_likelihoods for setting in self.weighed]).T
+        by_chip = zip((curve.chip for curve in self.curves), table, strict=True)
+        return {chip: posterior(one) for chip, one in by_chip} | {"all": posterior(table.sum(0))}
+
+    def marginals(self) -> dict[tuple[str, str], list[float]]:
+        """For each property and value: its probability beforehand, by each chip, and by all."""
+        values: dict[tuple[str, str], list[bool]] = {}
+        for number, setting in enumerate(self.weighed):
+            size, _, line = f"{setting.cache},,".split(",")[:3]
+            for key in (
+                ("size", size),
+                ("line", line),
+                ("layout", setting.layout),
+                ("in flight", str(setting.in_flight)),
+                ("clocks", str(setting.clocks)),
+            ):
+                values.setdefault(key, [False] * len(self.weighed))[number] = True
+        columns = [np.full(len(self.weighed), 1 / len(self.weighed)), *self.columns.values()]
+        return {
+            key: [float(column[mask].sum()) for column in columns] for key, mask in values.items()
+        }
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """What each text tells, and the probabilities by property; whole: of every setting."""
+        rows: list[tuple[Entry, ...]] = [(*key, *row) for key, row in self.marginals().items()]
+        grids = [
+            self._told(),
+            Grid(
+                "caches",
+                "The probability of each property, beforehand and by the texts.",
+                ("property", "value", "before", *self.columns),
+                tuple(sorted(rows, key=lambda row: str(row[0]))),
+            ),
+        ]
+        if whole:
+            table = zip(*self.columns.values(), strict=True)
+            heads = ("cache", "layout", "in flight", "clocks", *self.columns)
+            rows = [
+                (one.cache, one.layout, one.in_flight, one.clocks, *map(float, row))
+                for one, row in zip(self.weighed, table, strict=True)
+            ]
+            grids.append(Grid("settings", "The probability of every setting.", heads, tuple(rows)))
+        return grids
+
+    def _told(self) -> Grid:
+        single = sum(len(curve.points) == 1 for curve in self.curves)
+        rows = tuple(
+            (
+                curve.chip,
+                "; ".join(f"{point.least:g}–{point.most:g}" for point in curve.points),
+                "–".join(f"{rate:.3g}" for rate in curve.reachable),
+                curve.quantity,
+                curve.told_bits,
+                curve.cache_bits,
+                curve.held_out_bits,
+                curve.curve_bits,
+            )
+            for curve in self.curves
+        )
+        return Grid(
+            "told",
+            f"What the texts tell: {log2(len(self.weighed)):.3g} bits would name one of "
+            f"{len(self.weighed) // len(CLOCKS)} caches and a cost of a lookup.",
+            ("chip", "printed", "reachable", "", "bits", "of cache", "held out", "by a curve"),
+            rows,
+            (
+                f"{single} of {len(rows)} texts print one number and no curve.",
+                "Reachable: with the worst and the best of the caches. Held out: the bits by which "
+                "the other texts make this one likelier. By a curve: bits of the cache that rates "
+                "over b would tell, at "
+                f"{', '.join(map(str, CURVE_BLOCKS))}, rounded to {CURVE_ROUNDING:.0%}.",
+                f"Noise: a chip reaches {LEAST_SHARE:.0%} to 100% of its rates, the same share at "
+                f"all points; each is off by a factor, log-normal with σ = {self.noise:g}.",
+                *(f"{one.chip}: {one.source} ({one.confidence.value})." for one in self.curves),
+            ),
+        )
+
+    def plot(self, path: Path) -> None:
+        """Draw the probabilities by property."""
+        _draw(self, path)
+
+
+def infer(
+    curves: Sequence[Curve],
+    settings: Sequence[Setting],
+    noise: float,
+    pool: Executor | None = None,
+    progress: Callable[[str], object] = lambda _: None,
+) -> InferredCache:
+    """Weigh the settings by the curves.
+
+    Raises InputError for a chip that lacks a rate, and for products that cannot be simulated.
+    """
+    wanted = [products_of(curve, settings) for curve in curves]
+    for curve, products in zip(curves, wanted, strict=True):
+        unit_seconds(products[0][0].plan, find_profile(curve.chip), None)
+    cases = {repr(case): case for products in wanted for case in chain(*products)}
+    found = sweep(memory_bytes, cases.values(), pool, lambda case, _: progress(str(case)))
+    served = dict(zip(cases, found, strict=True))
+    rates = [_rates(curve, one, served) for curve, one in zip(curves, wanted, strict=True)]
+    reached = [_at_points(curve, one) for curve, one in zip(curves, rates, strict=True)]
+    table = np.array(
+        [
+            log_likelihoods(
+                best,
+                np.array([point.least for point in curve.points]),
+                np.array([point.most for point in curve.points]),
+                noise,
+            )
+            for curve, best in zip(curves, reached, strict=True)
+        ]
+    )
+    fitted = []
+    for curve, one, best, own in zip(curves, rates, reached, table, strict=True):
+        chances, others = np.exp(own), posterior(table.sum(axis=0) - own)
+        fitted.append(
+            as_record(
+                Fitted,
+                curve,
+                reachable=(float(best.min()), float(best.max())),
+                told_bits=bits(posterior(own)),
+                cache_bits=bits(of_caches(posterior(own))),
+                held_out_bits=log2(float(others @ chances) / float(chances.mean())),
+                curve_bits=bits_of_curves(one[:, -len(CURVE_BLOCKS) :], noise),
+            )
+        )
+    return InferredCache(
+        **provenance(),
+        noise=noise,
+        curves=tuple(fitted),
+        weighed=tuple(
+            as_record(Weighed, setting, clocks=clocks, log_likelihoods=tuple(map(float, row)))
+            for (clocks, setting), row in zip(product(CLOCKS, settings), table.T, strict=True)
+        ),
+    )
+
+
+def products_of(curve: Curve, settings: Sequence[Setting]) -> list[list[Served]]:
+    """The products of a curve, then those of a curve over b, each in all settings."""
+    points: Iterable[tuple[str, dict[str, Plain]]] = (
+        (curve.method, one) for point in curve.points for one in point.parameters
+    )
+    blocks: Iterable[tuple[str, dict[str, Plain]]] = (
+        (MULTI, {"block": b, "accumulate": "ping-pong"}) for b in CURVE_BLOCKS
+    )
+    return [
+        [
+            as_record(Served, setting, method=method, parameters={"n": curve.size, **parameters})
+            for setting in settings
+        ]
+        for method, parameters in chain(points, blocks)
+    ]
+
+
+def _rates(curve: Curve, products: list[list[Served]], served: dict[str, int | None]) -> F64:
+    """The greatest rates, [settings × clocks, products]."""
+    chips, columns = [with_clocks(find_profile(curve.chip), n) for n in CLOCKS], []
+    for cases in products:
+        plan = cases[0].plan
+        work = 2 * curve.size**3 if curve.quantity == "GFLOPS" else count_plan(plan).bytes_requested
+        totals = [served[repr(case)] for case in cases]
+        seconds = (max(unit_seconds(plan, *one).values()) for one in product(chips, totals))
+        columns.append([1e-9 * work / one for one in seconds])
+    return np.array(columns).T
+
+
+def _at_points(curve: Curve, rates: F64) -> F64:
+    """The rates at the points, each at the best of its parameters, [settings, points]."""
+    ends = np.cumsum([len(point.parameters) for point in curve.points])
+    return np.array([part.max(axis=1) for part in np.split(rates, ends, axis=1)[:-1]]).T
+
+
+# The picture --------------------------------------------------------------------------------------
+
+
+def _draw(table: InferredCache, path: Path) -> None:
+    """A panel for each property; a line for each text, black for all."""
+    from gpgpu_legacy.present.labels import label_lines
+
+    marginals, names = table.marginals(), ("before", *table.columns)
+    properties = dict.fromkeys(name for name, _ in marginals)
+    figure = new_figure(height_inches=_HEIGHT)
+    panels = figure.subplots(-(-len(properties) // 2), 2, sharey=True)
+    for axes, name in zip(panels.flat, properties, strict=False):
+        style_axes(axes)
+        axes.set_title(name, fontsize=_SMALL, loc="left")
+        rows = {value: row for (one, value), row in marginals.items() if one == name}
+        columns = zip(names, zip(*rows.values(), strict=True), strict=True)
+        for (label, chances), colour in zip(columns, (GREY, *COLOURS[1:]), strict=False):
+            axes.plot([*rows], chances, "o-", color=colour, markersize=3, label=label)
+        axes.set_ylim(0.0, 1.0)
+        axes.tick_params(labelsize=_SMALL)
+        label_lines(axes)
+    figure.supylabel("probability", fontsize=10)
+    for axes in panels.flat[len(properties) :]:
+        axes.set_axis_off()
+    told, would = (
+        ", ".join(f"{getattr(curve, name):.2f}" for curve in table.curves)
+        for name in ("cache_bits", "curve_bits")
+    )
+    add_head(
+        figure,
+        "Which texture caches fit what was printed?",
+        f"{log2(len(table.weighed) / len(CLOCKS)):.3g} bits would name the cache. The texts tell "
+        f"{told} of them; a curve over b would have told {would}.",
+    )
+    save_figure(figure, path)
