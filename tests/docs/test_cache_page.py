@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import pytest
 from markdown_pages import ROOT
@@ -16,7 +15,7 @@ from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.papers.audit.record import recorded
 from gpgpu_legacy.papers.derive.inputs import Product
-from gpgpu_legacy.papers.derive.simulated import Cached
+from gpgpu_legacy.papers.derive.simulated import share_from_memory
 from gpgpu_legacy.predict.model import CacheModel, predict_plan
 from gpgpu_legacy.predict.prediction import Prediction
 from gpgpu_legacy.published.schema import PlanChange
@@ -180,14 +179,10 @@ def test_the_claim_of_the_audit_is_a_row_of_the_recorded_table() -> None:
 
 def test_blending_past_a_cache_of_two_ways() -> None:
     """The first 32 passes of Larson & McAllister's method: later ones do the same."""
-    where = Cached("32K,2way,128B", "tiled:8x8", "8x8", 64)
+    cache = "32K,2way,128B"
+    share = partial(share_from_memory, cache=cache, raster="tiled:8x8", layout="8x8", in_flight=64)
     few = Product(BEFORE, 1024, change=PlanChange(iterations=1024 - 32))
-    ours = where.share_from_memory(Product(BLOCKED[1], 1024, DEFAULT_BLOCK))
-    through, past = (
-        ours / replace(where, blending=blending).share_from_memory(few)
-        for blending in (True, False)
-    )
-    assert through == pytest.approx(
-        shares(1024)[*IN_TILES[:2], where.cache][BLOCKED[1], 64], rel=1e-3
-    )
+    ours = share(Product(BLOCKED[1], 1024, DEFAULT_BLOCK))
+    through, past = (ours / share(few, blending=blending) for blending in (True, False))
+    assert through == pytest.approx(shares(1024)[*IN_TILES[:2], cache][BLOCKED[1], 64], rel=1e-3)
     assert f"in 32K,2way,128B {through:.3g} becomes {past:.3g}" in words()

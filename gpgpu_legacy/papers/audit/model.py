@@ -106,14 +106,23 @@ def _derive(inputs: Inputs, claim: Claim, of: Claim | Alternative) -> Value:
             arguments = of.arguments if other == name else {}
             given = {key: arg for key, arg in of.over.items() if key != "derive"}
             value = value / derivations()[other](inputs, **{**arguments, **given})
-        result: Value = value if of.times == 1.0 else value * of.times
-        return result
+            value = value.simplify() if hasattr(value, "simplify") else value
+        if of.times != 1.0:
+            value = value * of.times
+        return _settled(value)
     except (LookupError, TypeError, ValueError, ArithmeticError, AssertionError) as error:
         raise InputError(
             f"{inputs.paper.id} {claim.id}: {name} cannot be computed "
             f"({type(error).__name__}: {error}); check the claim's arguments and the cells that "
             "they name"
         ) from error
+
+
+def _settled(value: Any) -> Value:
+    """A formula of sympy's as a number, if it is one and not a fraction, else as a text."""
+    if not hasattr(value, "free_symbols"):
+        return value  # type: ignore[no-any-return]
+    return float(value) if value.is_Float or value.is_Integer else str(value)
 
 
 def how_derived(claim: Claim) -> str:

@@ -10,95 +10,38 @@ from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.hosts import Host
-from gpgpu_legacy.chips.native import count_native, instruction_set
 from gpgpu_legacy.chips.processors import Capability, Processor
-from gpgpu_legacy.chips.profile import UNLIMITED, Profile
-from gpgpu_legacy.count.coalescing import CC1_1
+from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Value
-from gpgpu_legacy.papers.derive.times import transfer_time
 from gpgpu_legacy.predict.model import predict
-from gpgpu_legacy.predict.prediction import Prediction
 from gpgpu_legacy.predict.rates import Rates
-from gpgpu_legacy.published.tables import MeasuredCell
 from gpgpu_legacy.studies.largest_block import fit
 
 # Facts --------------------------------------------------------------------------------------------
 
 
-def chip_fact(inputs: Inputs, chip: str, fact: str) -> Value:
-    """A number in a chip's profile, such as `hardware.memory_mib`."""
-    return inputs.fact(chip, fact).value
+def fact(inputs: Inputs, chip: str, fact: str, most: bool = False) -> Value:
+    """A number in a profile, such as `hardware.memory_mib`, or of a processor or a capability.
+
+    most: the largest, where boards or drivers differ.
+    """
+    found = inputs.fact(chip, fact)
+    return found.most if most else found.value
 
 
-def fastest_readback(inputs: Inputs, chip: str) -> Value:
-    """The most MB/s that a chip's profile has for read-back."""
-    return 1e3 * inputs.fact(chip, "hardware.readback_gb_per_s").most
-
-
-def is_unlimited(inputs: Inputs, chip: str, fact: str) -> Value:
-    """Whether a limit in a chip's or an API's profile is unlimited."""
-    return inputs.fact(chip, fact).value == UNLIMITED
-
-
-def clock_ghz(profile: Profile) -> float:
-    """The clock of a chip's shader cores in GHz; of the whole chip if they have no other."""
-    clock = profile.hardware.shader_clock_mhz or profile.hardware.core_clock_mhz
-    assert clock is not None
-    return 1e-3 * clock.value
-
-
-def clock_against(profile: Profile, processor: Processor) -> Value:
-    """A chip's clock over a processor's."""
-    return clock_ghz(profile) / processor.clock_ghz.value
-
-
-def has_memory_of_its_own(inputs: Inputs, chip: str) -> Value:
-    """Whether a chip has memory of its own, and does not use the host's."""
-    return not inputs.fact(chip, "hardware.shared_memory").value
-
-
-def upload_over_readback(inputs: Inputs, chip: str) -> Value:
-    """A chip's rate of uploads, over its bus, over that of read-back."""
-    back = inputs.fact(chip, "hardware.readback_gb_per_s")
-    return inputs.fact(chip, "hardware.bus_gb_per_s").value / back.value
-
-
-def lookups_over_memory(inputs: Inputs, chip: str, bits: int, texels: int) -> Value:
+def rate_over_memory(profile: Profile, request_bytes: int, bits: int = 0) -> Value:
     """The most bytes that texture units look up in a second, over those that memory gives.
 
-    bits: of a texel. texels: that each lookup reads.
+    bits: of a texel; without, it is shared memory that serves requests.
     """
-    names = "texture_units", "core_clock_mhz", f"lookup_clocks_{bits}_bits", "memory_gb_per_s"
-    units, clock, clocks, memory = (inputs.fact(chip, f"hardware.{n}").value for n in names)
-    return texels * bits / 8 * units * clock * 1e-3 / clocks / memory
-
-
-def shared_against_memory(profile: Profile) -> Value:
-    """The rate of a chip's shared memory over that of its memory, each at its highest."""
     rates = Rates(profile.hardware)
-    requests, memory = rates.shared_memory().per_second, rates.memory().per_second
+    requests = (rates.lookups(bits) if bits else rates.shared_memory()).per_second
+    memory = rates.memory().per_second
     assert requests is not None and memory is not None
-    request_bytes = 4 * CC1_1.banks  # a word from each bank
     return requests * request_bytes / memory
 
 
 # Compute capabilities -----------------------------------------------------------------------------
-
-
-def capability_fact(capability: Capability, fact: str) -> Value:
-    """A number of one of NVIDIA's compute capabilities, such as `block_threads`."""
-    value: int = getattr(capability, fact).value
-    return value
-
-
-def cores_of_capabilities(inputs: Inputs, capabilities: Sequence[str]) -> Value:
-    """Cores of a multiprocessor, by compute capability."""
-    return tuple(float(inputs.capability(name).cores.value) for name in capabilities)
-
-
-def clocks_of_a_warp(capability: Capability) -> Value:
-    """Clocks in which the cores of a multiprocessor execute an instruction of a warp."""
-    return math.ceil(capability.warp_threads.value / capability.cores.value)
 
 
 def largest_square_block(capability: Capability, powers_of_two: bool = False) -> Value:
@@ -136,27 +79,9 @@ def largest_block(profile: Profile, method: str, size: int) -> Value:
     return min(largest.value or 0 for largest in fits if largest.coordinates_first is None)
 
 
-def keeps_the_limits(product: Product, profile: Profile) -> Value:
-    """Whether a plan's programs exceed no limit that is known of a chip or an API."""
-    return not exceeds_a_limit(product, profile)
-
-
 def exceeds_a_limit(product: Product, profile: Profile) -> bool:
     """Whether a plan's programs exceed a limit of a chip or an API."""
     return any(check_program(program, profile).exceeded for program in product.plan.programs())
-
-
-def native_arithmetic(product: Product, profile: Profile) -> Value:
-    """Arithmetic instructions of a method's program, as a chip executes them, at the fewest."""
-    known = profile.programs.instruction_set
-    assert known is not None
-    chosen = instruction_set(known.value)
-    return sum(count_native(program, chosen).fewest for program in product.plan.programs())
-
-
-def smallest_block_run(cells: Sequence[MeasuredCell]) -> Value:
-    """The smallest b of a column of the paper's own measurements."""
-    return min(cell.block or 0 for cell in cells)
 
 
 # A host -------------------------------------------------------------------------------------------
@@ -175,17 +100,6 @@ def least_host_time(product: Product, host: Host) -> Value:
 # Predictions --------------------------------------------------------------------------------------
 
 
-def _prediction(product: Product, chip: Profile, *, cached: bool) -> Prediction:
-    moved = product.counts.bytes_requested + product.counts.copy_bytes
-    return predict(product.plan, chip, memory_bytes=None if cached else moved)
-
-
-def _compute_s(product: Product, chip: Profile) -> float:
-    seconds = _prediction(product, chip, cached=True).compute_seconds
-    assert seconds is not None
-    return seconds
-
-
 def predicted_bottleneck(
     inputs: Inputs, product: Product, chip: str, cached: bool = True, lookup_clocks: int = 0
 ) -> Value:
@@ -197,26 +111,11 @@ def predicted_bottleneck(
     if lookup_clocks:
         facts = {(chip, "hardware.lookup_clocks_128_bits"): lookup_clocks}
         inputs = replace(inputs, facts={**inputs.facts, **facts})
-    binds = _prediction(product, inputs.profile(chip), cached=cached).binds
+    moved = product.counts.bytes_requested + product.counts.copy_bytes
+    profile = inputs.profile(chip)
+    binds = predict(product.plan, profile, memory_bytes=None if cached else moved).binds
     assert binds is not None
     return binds.removesuffix(" behind the cache")
-
-
-def predicted_gflops(product: Product, profile: Profile) -> Value:
-    """The most GFLOPS that a product reaches on a chip by `predict`."""
-    return 2e-9 * product.size**3 / _compute_s(product, profile)
-
-
-def transfer_share_predicted(
-    inputs: Inputs, product: Product, profile: Profile, rate: str
-) -> Value:
-    """The share of transfers in the total, in percent, with the least time of a chip.
-
-    The time is that of `predict`, so the share is the largest possible. rate: of transfers, as
-    printed.
-    """
-    transfer_s = 1e-3 * transfer_time(inputs, product, rate)
-    return 100.0 * transfer_s / (transfer_s + _compute_s(product, profile))
 
 
 # Processors beside graphics chips -----------------------------------------------------------------
@@ -228,11 +127,6 @@ def processor_peak(processor: Processor, precision: str = "single") -> float:
     """The peak GFLOPS of a processor in single or double precision."""
     per_clock: int = getattr(processor, f"flops_per_clock_{precision}").value
     return processor.clock_ghz.value * per_clock
-
-
-def share_of_processor_peak(inputs: Inputs, claim: str, processor: Processor) -> Value:
-    """A printed rate in percent of a processor's peak in single precision."""
-    return 100.0 * inputs.number(claim) / processor_peak(processor)
 
 
 def memory_over_arithmetic(processor: Processor, size: int, blocked: bool = True) -> Value:

@@ -67,33 +67,37 @@ def spelled_out(equation: str, lines: Sequence[str]) -> Value:
     return expected == list(lines)
 
 
-def instructions_against(equation: str, lines: Sequence[str]) -> Value:
-    """Instructions of a fragment program for these lines, over those of one for the equation."""
-    ours, theirs = (count_instructions(_program(text)).total for text in (lines, [equation]))
-    return ours / theirs
+def instructions(lines: Sequence[str]) -> Value:
+    """Instructions of a fragment program for these lines."""
+    return count_instructions(_program(lines)).total
 
 
-def more_native_instructions(profile: Profile, equation: str, with_moves: bool = False) -> Value:
-    """Instructions that an equation takes natively beyond one without swizzles, at the fewest.
+def native_instructions(profile: Profile, lines: Sequence[str], with_moves: bool = False) -> int:
+    """Native instructions of a chip or an API for these lines, at the fewest.
 
     with_moves: with a move for every piece of an operand that the chip cannot read at once.
     """
+    return _native(profile, _program(lines), with_moves)
+
+
+def more_native_instructions(profile: Profile, equation: str, with_moves: bool = False) -> Value:
+    """Instructions that an equation takes natively beyond one without swizzles, at the fewest."""
     texts = equation, re.sub(r"\.\S+", "", equation)
-    swizzled, plain = (_native(profile, [text], with_moves=with_moves) for text in texts)
+    swizzled, plain = (native_instructions(profile, [text], with_moves) for text in texts)
     return swizzled - plain
 
 
-def native_instructions_against(profile: Profile, equation: str, lines: Sequence[str]) -> Value:
-    """Native instructions of a chip for these lines, over those for one equation, both fewest."""
-    return _native(profile, lines) / _native(profile, [equation])
+def native_arithmetic(product: Product, profile: Profile) -> Value:
+    """Arithmetic instructions of a method's program, as a chip executes them, at the fewest."""
+    return sum(_native(profile, program) for program in product.plan.programs())
 
 
-def _native(profile: Profile, lines: Sequence[str], *, with_moves: bool = False) -> int:
-    programs = profile.programs
-    if programs.instruction_set is None:
-        assert programs.swizzles is not None and programs.swizzles.value
-        return count_instructions(_program(lines)).total
-    count = count_native(_program(lines), instruction_set(programs.instruction_set.value))
+def _native(profile: Profile, program: Program, with_moves: bool = False) -> int:
+    chosen = profile.programs.instruction_set
+    if chosen is None:
+        assert profile.programs.swizzles is not None and profile.programs.swizzles.value
+        return count_instructions(program).total
+    count = count_native(program, instruction_set(chosen.value))
     return count.most if with_moves else count.fewest
 
 
@@ -149,25 +153,29 @@ def least_register(equation: str) -> Value:
     return min(int(digits) for digits in re.findall(r"R(\d+)", equation))
 
 
-def required_of_b(product: Product) -> Value:
-    """The part of B that element (i, j) of the product depends on: row j or column j.
+# Threads that need the same elements --------------------------------------------------------------
 
-    The product is run with each element of B set to 1 in turn, the others 0, and A all ones.
+
+def _readers(product: Product, operand: str, place: Any) -> NDArray[np.bool_]:
+    """The elements of the product whose threads read an operand at this place.
+
+    What they read is not a number, and so are their sums.
     """
-    i, j, size = 0, 1, product.size
-    read = set()
-    a = np.ones((size, size), np.float32)
+    given = {name: np.ones((product.size, product.size), np.float32) for name in "AB"}
+    given[operand][place] = np.nan
     with reference().prepare(product.plan) as prepared:
-        for place in np.ndindex(size, size):
-            b = np.zeros_like(a)
-            b[place] = 1.0
-            if prepared.run({"A": a, "B": b}).outputs["C"][i, j]:
-                read.add(place)
-    parts = {
-        "row j": {(j, k) for k in range(size)},
-        "column j": {(k, j) for k in range(size)},
-    }
-    return next((name for name, places in parts.items() if places == read), None)
+        return np.isnan(prepared.run(given).outputs["C"])
+
+
+def _requiring(product: Product) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """The threads that read row i of A, and column j of B, for i, j = 0, 1."""
+    return _readers(product, "A", 0), _readers(product, "B", np.s_[:, 1])
+
+
+def required_of_b(product: Product) -> Value:
+    """The part of B that element (i, j) of the product depends on: row j or column j."""
+    parts = {"row j": (1, 0), "column j": (0, 1)}  # a place of each that is not of the other
+    return ", ".join(part for part, at in parts.items() if _readers(product, "B", at)[0, 1])
 
 
 def others_requiring_both(product: Product) -> Value:
@@ -183,20 +191,7 @@ def sharing_in_a_block(product: Product, size: int, block: int) -> Value:
     )
 
 
-def _requiring(product: Product) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """The elements of the product whose threads read row i of A, and column j of B.
-
-    What they read is not a number, and so are their sums. i, j = 0, 1.
-    """
-    ones = np.ones((product.size, product.size), np.float32)
-    row, column = ones.copy(), ones.copy()
-    row[0], column[:, 1] = np.nan, np.nan
-    with reference().prepare(product.plan) as prepared:
-        a, b = (
-            np.isnan(prepared.run(operands).outputs["C"])
-            for operands in ({"A": row, "B": ones}, {"A": ones, "B": column})
-        )
-    return a, b
+# Repairs ------------------------------------------------------------------------------------------
 
 
 def ways_to_repair(terms: Sequence[Sequence[str]]) -> Value:

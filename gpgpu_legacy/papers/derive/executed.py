@@ -147,15 +147,15 @@ def asymmetric_elements(inputs: Inputs, matrix: str) -> Value:
 # Recorded times -----------------------------------------------------------------------------------
 
 
-def recorded_over(chip: str, method: str, size: int, block: int, accumulate: str) -> Value:
-    """A recorded time with one way to accumulate, over that with copies of the framebuffer."""
+def recorded_time(chip: str, method: str, size: int, block: int, accumulate: str) -> Value:
+    """A recorded time in seconds, by how sums accumulate."""
     wanted = (chip, method, size, block)
-    times = {
-        case.accumulate or Accumulate.COPY: case.seconds
+    return next(
+        case.seconds
         for case in read_log().case
         if (case.chip, case.method, case.size, case.block) == wanted
-    }
-    return times[Accumulate(accumulate)] / times[Accumulate.COPY]
+        and (case.accumulate or Accumulate.COPY).value == accumulate
+    )
 
 
 def recorded_upload_over_readback(inputs: Inputs, path: str) -> Value:

@@ -164,12 +164,19 @@ class Inputs:
                 profile = with_fields(profile, **{section: facts})
         return profile
 
-    def fact(self, chip: str, name: str) -> Fact[float]:
-        """A fact of a chip's profile, such as `hardware.memory_mib`; LookupError without it."""
-        section, _, at = name.partition(".")
-        found: Fact[float] | None = getattr(getattr(self.profile(chip), section), at)
+    def fact(self, name: str, fact: str) -> Fact[float]:
+        """A fact of a profile, such as `hardware.memory_mib`, of a capability or of a processor.
+
+        LookupError without it.
+        """
+        section, _, at = fact.rpartition(".")
+        if section:
+            owner = getattr(self.profile(name), section)
+        else:
+            owner = (self.capability if name.startswith("compute-") else self.processor)(name)
+        found: Fact[float] | None = getattr(owner, at)
         if found is None:
-            raise LookupError(f"{chip} has no {name}")
+            raise LookupError(f"{name} has no {fact}")
         return found
 
     def host(self, machine: str) -> Host:
@@ -212,13 +219,6 @@ class Inputs:
             dynamic=dynamic,
             as_printed=as_printed,
         )
-
-    def peak_gflops(self, chip: str) -> float:
-        """The most GFLOPS of a chip: of its compute cores, else of its fragment processors."""
-        hardware = self.profile(chip).hardware
-        fact = hardware.compute_peak_gflops or hardware.fragment_peak_gflops
-        assert fact is not None
-        return fact.most
 
     # What the paper prints
 

@@ -64,11 +64,6 @@ def components_stored(product: Product) -> Value:
     return sum(isinstance(node, Component) for node in walk(*stored))
 
 
-def vectors_save_accesses(product: Product) -> Value:
-    """Whether a kernel makes fewer loads and stores than if each were of one element."""
-    return saving_by_vectors(product) > 1.0
-
-
 def saving_by_vectors(product: Product) -> float:
     """Loads and stores of a kernel if each were of one element, over those that it makes."""
     counts = product.counts
@@ -103,16 +98,6 @@ def least_transfer_time(product: Product, profile: Profile) -> Value:
     return 1e3 * seconds
 
 
-def quotient_of_least_times(
-    inputs: Inputs, profile: Profile, *, method: str, size: int, over_block: int, under_block: int,
-    over_dynamic: bool = False,
-) -> Value:  # fmt: skip
-    """The least time of a kernel over that with other blocks, or without dynamic shared arrays."""
-    over = inputs.product(method, size, over_block, dynamic=over_dynamic)
-    under = inputs.product(method, size, under_block)
-    return least_time(over, profile) / least_time(under, profile)
-
-
 def sizes_in_time(
     inputs: Inputs, product: Product, profile: Profile, cell: Rounded, claims: Sequence[str]
 ) -> Value:
@@ -128,16 +113,6 @@ def sizes_in_time(
     )
 
 
-def cores_needed(
-    inputs: Inputs, product: Product, profile: Profile, cell: Rounded, claim: str
-) -> Value:
-    """Cores at a chip's clock that could make the loads and stores of a size in a printed time."""
-    n, cores = inputs.paper.claim(claim).published, profile.hardware.cores
-    assert isinstance(n, int) and cores is not None
-    accesses = least_time(replace(product, size=n), profile, term="loads and stores")
-    return accesses * cores.most / cell.high
-
-
 # A listing as it is printed -----------------------------------------------------------------------
 
 
@@ -149,17 +124,3 @@ def least_time_with_reads(product: Product, profile: Profile, read: str, times: 
     """
     free = least_time(replace(product, change=ProgramChange(text=read)), profile)
     return free + times * (least_time(product, profile) - free)
-
-
-def time_by_another_size(
-    inputs: Inputs, product: Product, table: str, series: str, of: int
-) -> Value:
-    """A time by the printed one of another size, in proportion to the arithmetic. of: that size."""
-    theirs = replace(product, size=of)
-    printed = inputs.cell(table, series, of).value
-    return printed * product.counts.arithmetic / theirs.counts.arithmetic
-
-
-def rate_by_the_time(product: Product, cell: Rounded) -> Value:
-    """GFLOPS that a printed time implies, if everything that is dispatched is executed."""
-    return product.counts.arithmetic * 1e-6 / cell.value

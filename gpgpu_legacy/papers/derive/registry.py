@@ -21,8 +21,7 @@ from gpgpu_legacy.papers.derive.inputs import Inputs, Value
 Derivation = Callable[..., Value]
 
 MADE = (
-    "capability", "cell", "cells", "host", "peak_gflops", "processor", "product", "profile",
-    "speed_ups", "steps",
+    "capability", "cell", "cells", "host", "processor", "product", "profile", "speed_ups", "steps",
 )  # fmt: skip
 """The methods of Inputs that make values for the parameters of these names."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache as kept
 
 from gpgpu_legacy.cache.access import parse_access
@@ -12,8 +11,8 @@ from gpgpu_legacy.cache.paging import Paging
 from gpgpu_legacy.cache.run import cache_run, memory_bytes, operand_tallies
 from gpgpu_legacy.cache.simulate import Simulated
 from gpgpu_legacy.chips.hosts import Host
-from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Value
-from gpgpu_legacy.papers.derive.times import GIGA
+from gpgpu_legacy.papers.derive.inputs import Product, Value
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.studies.host_anomaly.simulation import HostMisses, simulate_host
 
 
@@ -23,62 +22,40 @@ def lines_per_set(size: int, sets: int, line_bytes: int) -> Value:
     return len(lines) / len({line % sets for line in lines})
 
 
-def pages_against(size: int, neighbour: int, page_bytes: int) -> float:
-    """Pages for each element of a column of an n×n matrix, over those at another size."""
-    ours, theirs = (len({i * 4 * n // page_bytes for i in range(n)}) / n for n in (size, neighbour))
-    return ours / theirs
-
-
-@dataclass(frozen=True, slots=True)
-class Cached:
-    """A cache that all textures of a plan share, and how they are accessed, as `Access` says.
-
-    blending: whether what blending reads of the framebuffer goes through that cache, too.
-    """
-
-    cache: str
-    raster: str = "scan"
-    layout: str = "linear"
-    in_flight: int = 1
-    blending: bool = True
-
-    def share_from_memory(self, product: Product) -> float:
-        """Bytes from memory for lookups in the operands, over the bytes that these request."""
-        tallies = operand_tallies(product.plan, _simulated(product, self))
-        requested = sum(tally.bytes_requested for tally in tallies)
-        return sum(tally.bytes_from_memory for tally in tallies) / requested
+def pages(size: int, page_bytes: int) -> float:
+    """Pages for each element of a column of an n×n matrix."""
+    return len({i * 4 * size // page_bytes for i in range(size)}) / size
 
 
 @kept
-def _simulated(product: Product, where: Cached) -> Simulated:
-    """A plan's accesses, simulated in such a cache."""
-    access = parse_access(where.layout, where.raster, in_flight=where.in_flight)
-    plan = product.plan if where.blending else product.unblended
-    return cache_run(plan, Memory((parse_cache(where.cache),)), access)
+def _simulated(plan: Plan, cache: str, raster: str, layout: str, in_flight: int) -> Simulated:
+    """A plan's accesses, in a cache that all its textures share."""
+    access = parse_access(layout, raster, in_flight=in_flight)
+    return cache_run(plan, Memory((parse_cache(cache),)), access)
 
 
-def share_from_memory_against(
-    inputs: Inputs, product: Product, *, than: str, cache: str, raster: str, layout: str = "linear",
-    in_flight: int = 1, blending: bool = True,
-) -> Value:  # fmt: skip
-    """Bytes from memory for each byte looked up in A and B, over the same of another method.
+def share_from_memory(
+    product: Product, *, cache: str, raster: str, layout: str = "linear", in_flight: int = 1,
+    blending: bool = True,
+) -> float:  # fmt: skip
+    """Bytes from memory for each byte looked up in A and B, simulated in a cache of all textures.
 
-    Simulated in a cache that all textures share, with as many fragments in flight. Below 1, the
-    first method is more coherent; fewer partial sums or fewer lookups do not lower it. blending:
+    Fewer partial sums or fewer lookups do not lower it. in_flight: as many fragments. blending:
     whether what blending reads of the framebuffer goes through that cache, too.
     """
-    where = Cached(cache, raster, layout, in_flight, blending)
-    theirs = inputs.product(than, product.size)
-    return where.share_from_memory(product) / where.share_from_memory(theirs)
+    plan = product.plan if blending else product.unblended
+    tallies = operand_tallies(plan, _simulated(plan, cache, raster, layout, in_flight))
+    of = [(tally.bytes_from_memory, tally.bytes_requested) for tally in tallies]
+    from_memory, requested = map(sum, zip(*of, strict=True))
+    return from_memory / requested
 
 
-def bandwidth_behind_cache(
-    inputs: Inputs, product: Product, *, time: str, cache: str, raster: str = "scan",
-    layout: str = "linear", in_flight: int = 1,
+def bytes_behind_cache(
+    product: Product, *, cache: str, raster: str = "scan", layout: str = "linear",
+    in_flight: int = 1,
 ) -> Value:  # fmt: skip
-    """GB/s (10⁹ bytes) between memory and a simulated cache in a time, copies included."""
-    moved = memory_bytes(_simulated(product, Cached(cache, raster, layout, in_flight)))
-    return moved / inputs.number(time) / GIGA["decimal"]
+    """Bytes between memory and a simulated cache, copies included."""
+    return memory_bytes(_simulated(product.plan, cache, raster, layout, in_flight))
 
 
 def host_misses(host: Host, size: int, of: str) -> Value:

@@ -9,7 +9,7 @@ from gpgpu_legacy.count.coalescing import RULES, CoalescingRule, transactions
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import PlanError, as_positive
 from gpgpu_legacy.measure.platform import this_platform
-from gpgpu_legacy.papers.derive.counts import QUANTITIES, recovered
+from gpgpu_legacy.papers.derive.counts import count, recovered
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.formulas.result import (
     NOTHING_TIMED,
@@ -71,12 +71,12 @@ def _row(table: PublishedTable, published: FormulaRow, size: int, block: int) ->
     product = Product(published.method, size, block)
 
     def cell(column: str, quantity: str) -> CheckedCell:
-        formula, counted = getattr(published, column), recovered(product.method, quantity, None)
+        formula, known = getattr(published, column), recovered(product.method, quantity, None)
         return CheckedCell(
-            value=QUANTITIES[quantity](product),
+            value=count(product, quantity),
             published=formula,
-            counted=None if counted is None else str(counted),
-            agrees=same_formula(counted, formula),
+            counted=None if known is None else str(known),
+            agrees=same_formula(known, formula),
         )
 
     counts = product.counts
@@ -86,7 +86,7 @@ def _row(table: PublishedTable, published: FormulaRow, size: int, block: int) ->
         **{column: cell(column, quantity) for column, quantity in table.quantities.items()},
         counts=counts,
         lookups_per_fragment=counts.lookup // counts.fragments,
-        program_length=QUANTITIES["program_length"](product),
+        program_length=count(product, "program_length"),
     )
 
 
