@@ -20,6 +20,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("reduction", {"n": 8, "operation": "max"}),
     ("reduction", {"n": 11, "operation": "sum"}),
     ("bitonic-sort", {"n": 128}),
+    ("conjugate-gradient", {"n": 9}),
+    ("fluid", {"n": 8, "steps": 2, "passes": 6}),
     ("life", {"width": 8, "height": 16, "generations": 4}),
 ]
 

@@ -158,6 +158,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "jacobi": {"n": 12, "passes": 9},
     "reduction": {"n": 11, "operation": "sum"},
     "bitonic-sort": {"n": 128},
+    "conjugate-gradient": {"n": 11},
+    "fluid": {"n": 9, "steps": 3, "passes": 5},
     "life": {"width": 13, "height": 7, "generations": 5},
 }
 
@@ -235,6 +237,7 @@ def plan_of(name: str, **fixed: Any) -> Callable[..., Plan]:
         ("jacobi", {"passes": 50}, {
             "passes": "50", "fragments": "50*n**2", "lookup": "250*n**2", "arithmetic": "250*n**2",
         }),
+        ("fluid", {"steps": 10, "passes": 20}, {"passes": "260", "lookup": "1230*n**2"}),
         ("life", {"generations": 100}, {
             "passes": "100", "fragments": "100*n**2", "lookup": "900*n**2",
         }),

@@ -51,7 +51,7 @@ def jacobi(
     """Steps of x' = (west + east + south + north + b) / 4, from x = 0; 0 around the grid."""
     p = PlanBuilder("jacobi")
     n, ring = as_positive("n", n), as_positive("n", n) + 2
-    b = p.input("b", n, n, sample=_patches)
+    b = p.input("b", n, n, sample=patches)
     x, y = (p.texture(name, ring, ring, initial=0.0) for name in "xy")
     around = {1: Texels(-1, 0), 2: Texels(1, 0), 3: Texels(0, -1), 4: Texels(0, 1)}
     with p.repeat(passes):
@@ -78,7 +78,7 @@ def _relaxed(b: NDArray[Any], passes: int) -> NDArray[Any]:
     return x[1:-1, 1:-1]
 
 
-def _patches(rng: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+def patches(rng: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     """A b that is 0 except in a few squares, where it is 1 or -1."""
     import numpy as np
 

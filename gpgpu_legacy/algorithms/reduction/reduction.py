@@ -27,6 +27,7 @@ from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.values import Texels
+from gpgpu_legacy.plan.textures import Texture
 
 GREATEST = float.fromhex("0x1.fffffep127")
 """The greatest number of float32."""
@@ -43,13 +44,27 @@ def reduction(
     """One value of an n×n matrix: its largest or smallest element, or its sum."""
     p = PlanBuilder("reduction")
     opcode, neutral = _OPERATIONS[operation]
-    steps = (as_positive("n", n) - 1).bit_length()
-    size = 2**steps
+    size = reduced_size(as_positive("n", n))
     x = p.texture("x", size, size, initial=None if size == n else neutral)
     y = p.texture("y", size, size)
     p.upload(p.operand("values", n, n), x, rect=(0, 0, n, n))
+    reduce(p, x, y, opcode)
+    p.output("value", x, rect=(0, 0, 1, 1), shape=())
+    p.reference = lambda values: getattr(values, operation)()
+    p.samples["values"] = _signed
+    return p
+
+
+def reduced_size(n: int) -> int:
+    """The side of a texture in which an n×n matrix is reduced: the next power of two."""
+    return 1 << (n - 1).bit_length()
+
+
+def reduce(p: PlanBuilder, x: Texture, y: Texture, opcode: str) -> None:
+    """Combine all texels of the square x in the one at (0, 0); y is alike."""
+    size = x.extent.width
     program = load_program("reduction/reduce.fp.j2", opcode=opcode)
-    with p.repeat(steps) as i:
+    with p.repeat(size.bit_length() - 1) as i:
         side = size // 2 >> i
         # The centre of fragment j is at j + 0.5; those of texels 2j and 2j + 1 at 2j + 0.5 and 1.5.
         four = [
@@ -57,10 +72,6 @@ def reduction(
         ]
         p.draw(program, {0: x}, into=y, rect=(0, 0, side, side), texcoords=dict(enumerate(four)))
         p.swap(x, y)
-    p.output("value", x, rect=(0, 0, 1, 1), shape=())
-    p.reference = lambda values: getattr(values, operation)()
-    p.samples["values"] = _signed
-    return p
 
 
 def _signed(rng: Any, shape: tuple[int, ...]) -> Any:

@@ -1,0 +1,148 @@
+"""Conjugate gradients for Poisson's equation, until the residual is small.
+
+Each iteration multiplies the matrix by a vector, takes two dot products, and adds multiples of
+vectors. For Poisson's equation on a grid, a row of the matrix is four times a texel less its four
+neighbours, so the matrix needs no texture. A dot product is a pass that multiplies elements, and a
+reduction that leaves one texel. The next pass of all fragments looks that texel up, because a
+program of 2003 has no other way to get a number that the chip has computed.
+
+Three vectors change in each iteration: the solution, the residual, and the direction in which the
+solution moves. A pass cannot read what it draws to, so each of them has two textures that take
+turns. They have changed places when the loop ends after an odd number of iterations, and copies put
+them back.
+
+The loop ends when the residual's norm is below the tolerance. The program that draws has to know
+that number, so it reads a texel back: that costs more than many passes, and Bolz et al. looked only
+now and then, as `every` does.
+
+In exact arithmetic an n×n grid needs at most n² iterations. Here it needs two or three times n.
+
+- J. Bolz, I. Farmer, E. Grinspun, P. Schröder: Sparse matrix solvers on the GPU: conjugate
+  gradients and multigrid. SIGGRAPH 2003.
+- J. Krüger, R. Westermann: Linear algebra operators for GPU implementation of numerical algorithms.
+  SIGGRAPH 2003.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.linear_algebra.jacobi import patches
+from gpgpu_legacy.algorithms.reduction.reduction import reduce, reduced_size
+from gpgpu_legacy.errors import as_positive
+from gpgpu_legacy.languages.shaders import load_program
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.values import Texels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from gpgpu_legacy.plan.textures import Texture
+
+SHADERS = "conjugate_gradient/"
+MOST_PER_SIDE = 8
+"""The iterations that are allowed for each row of the grid."""
+
+
+def conjugate_gradient(
+    n: Annotated[int, "rows and columns of the grid, without its boundary"] = 64,
+    tolerance: Annotated[float, "the norm of the residual at which it ends"] = 1e-3,
+    every: Annotated[int, "iterations between two looks at the residual"] = 1,
+) -> PlanBuilder:
+    """The x that solves -∇²x = b on a grid, 0 around it, from x = 0."""
+    p = PlanBuilder("conjugate-gradient")
+    n, ring, size = as_positive("n", n), as_positive("n", n) + 2, reduced_size(n)
+    b = p.input("b", n, n, sample=patches)
+    x, next_x = (p.texture(name, n, n, initial=0.0) for name in ("x", "next x"))
+    r, next_r, product = (p.texture(name, n, n) for name in ("r", "next r", "Ap"))
+    # The direction p has a ring of texels that are never drawn: the boundary, where it is 0.
+    d, next_d = (p.texture(name, ring, ring, initial=0.0) for name in ("p", "next p"))
+    sums, other_sums = (p.texture(name, size, size, initial=0.0) for name in ("sum", "other sum"))
+    rr, next_rr, dap = (p.texture(name, 1, 1) for name in ("r·r", "next r·r", "p·Ap"))
+    whole, inner, at_inner = Texels(x=0, y=0), (1, 1, n, n), Texels(1, 1)
+    laplacian, multiply, step = (
+        load_program(f"{SHADERS}{name}.fp") for name in ("laplacian", "multiply", "step")
+    )
+    around = (Texels(), Texels(-1, 0), Texels(1, 0), Texels(0, -1), Texels(0, 1))
+    from_ring = {k: Texels(t.dx + 1, t.dy + 1) for k, t in enumerate(around)}
+
+    def dot(into: Texture, one: Texture, other: Texture, place: Texels = whole) -> None:
+        """place: of the other vector's first texel."""
+        p.draw(
+            multiply,
+            {0: one, 1: other},
+            into=sums,
+            rect=(0, 0, n, n),
+            texcoords={0: whole, 1: place},
+        )
+        reduce(p, sums, other_sums, "ADD")
+        p.copy(sums, into, source_rect=(0, 0, 1, 1))
+
+    p.copy(b, r)
+    p.copy(b, d, target_rect=inner)
+    dot(rr, r, r)
+    with p.repeat(until=rr, below=tolerance**2, at_most=MOST_PER_SIDE * n, every=every):
+        p.draw(laplacian, {0: d}, into=product, texcoords=from_ring)
+        dot(dap, product, d, Texels(x=1, y=1))
+        quotient = {2: rr, 3: dap}
+        p.draw(
+            step,
+            {0: x, 1: d, **quotient},
+            into=next_x,
+            texcoords={1: at_inner},
+            local={0: 1.0},
+        )
+        p.draw(
+            step,
+            {0: r, 1: product, **quotient},
+            into=next_r,
+            texcoords={1: whole},
+            local={0: -1.0},
+        )
+        dot(next_rr, next_r, next_r)
+        p.draw(
+            step,
+            {0: next_r, 1: d, 2: next_rr, 3: rr},
+            into=next_d,
+            rect=inner,
+            texcoords={0: whole, 1: Texels()},
+            local={0: 1.0},
+        )
+        p.copy(next_rr, rr)
+        p.swap(x, next_x)
+        p.swap(r, next_r)
+        p.swap(d, next_d)
+    p.output("x", x)
+    p.reference = lambda b: solved(b, tolerance, every)[0]
+    return p
+
+
+def solved(b: NDArray[Any], tolerance: float, every: int = 1) -> tuple[NDArray[Any], int]:
+    """The same by NumPy, and the number of iterations."""
+    import numpy as np
+
+    x, r = np.zeros_like(b), b.copy()
+    d, rr, done = r.copy(), (r * r).sum(), 0
+    while done < MOST_PER_SIDE * len(b) and not (done % every == 0 and rr < tolerance**2):
+        padded = np.pad(d, 1)
+        product = (
+            4 * d - padded[1:-1, :-2] - padded[1:-1, 2:] - padded[:-2, 1:-1] - padded[2:, 1:-1]
+        )
+        along = rr / (d * product).sum()
+        x, r = x + along * d, r - along * product
+        rr, before = (r * r).sum(), rr
+        d, done = r + rr / before * d, done + 1
+    return x, done
+
+
+ALGORITHM = Algorithm(
+    name="conjugate-gradient",
+    year=2003,
+    field="linear algebra",
+    source="Krüger & Westermann 2003; Bolz et al. 2003",
+    summary="conjugate gradients for Poisson's equation on a grid, to a tolerance",
+    build=conjugate_gradient,
+    aliases=("cg",),
+    lacked="a condition on a computed number without reading it back",
+)

@@ -1,0 +1,167 @@
+"""Stam's stable fluids, as Harris wrote them for graphics hardware: smoke that rises in a box.
+
+A time step has four parts, each of them passes that draw a rectangle. *Advect*: every texel asks
+where its fluid came from, and takes the velocity, and the smoke, that were there. It asks backwards
+since a fragment cannot write to any other texel than its own; Stam's method is stable for the same
+reason. *Rise*: smoke pushes the fluid upwards, and a source adds smoke. *Pressure*: Jacobi's steps
+solve Poisson's equation, whose right side says where more flows in than out. *Project*: the slope
+of the pressure is taken from the velocity, and the fluid is incompressible again.
+
+Harris draws the box's walls as lines that negate the velocity beside them. Here a ring of texels
+around the grid stays 0, and the pressure beyond a wall is that beside it, as CLAMP_TO_EDGE has it.
+
+The place from which a texel is carried comes out of a lookup, so a chip that allows no dependent
+lookups cannot run this.
+
+- J. Stam: Stable fluids. SIGGRAPH 1999.
+- M. J. Harris: Fast fluid dynamics simulation on the GPU. GPU Gems, Chapter 38, 2004.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.errors import as_positive
+from gpgpu_legacy.languages.shaders import load_program
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.values import Texels
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+BUOYANCY = 0.06
+"""What a unit of smoke adds to the velocity, in texels a unit of time, in a unit of time."""
+
+FADES = 0.995
+"""What is left of the smoke after a time step."""
+
+
+def fluid(
+    n: Annotated[int, "rows and columns of the grid, without its walls"] = 64,
+    steps: Annotated[int, "time steps"] = 60,
+    passes: Annotated[int, "Jacobi's steps for the pressure, in each time step"] = 40,
+    time_step: Annotated[float, "of a step, in units of time"] = 1.0,
+) -> PlanBuilder:
+    """Smoke from a source, after some time steps of a fluid that is at rest at first."""
+    p = PlanBuilder("fluid")
+    n, ring, inner = as_positive("n", n), as_positive("n", n) + 2, (1, 1, n, n)
+    source = p.input("source", n, n, sample=_disc)
+    velocity, next_velocity = (
+        p.texture(name, ring, ring, format="rgba32f", initial=0.0)
+        for name in ("velocity", "next velocity")
+    )
+    smoke, next_smoke = (
+        p.texture(name, ring, ring, initial=0.0) for name in ("smoke", "next smoke")
+    )
+    converges = p.texture("convergence", n, n)
+    pressure, next_pressure = (p.texture(name, n, n) for name in ("pressure", "next pressure"))
+    at = {1: (-1, 0), 2: (1, 0), 3: (0, -1), 4: (0, 1)}
+    around = {k: Texels(*offset) for k, offset in at.items()}
+    of_ring = {k: Texels(x + 1, y + 1) for k, (x, y) in at.items()}  # seen from a grid without one
+    of_grid = {k: Texels(x - 1, y - 1) for k, (x, y) in at.items()}  # seen from the ring
+    advect, rise, emit, convergence, project = (
+        load_program(f"fluid/{name}.fp")
+        for name in ("advect", "rise", "emit", "convergence", "project")
+    )
+    with p.repeat(steps):
+        for field, target, left in (
+            (smoke, next_smoke, FADES),
+            (velocity, next_velocity, 1.0),
+        ):
+            carried = {0: velocity, 1: field}
+            p.draw(advect, carried, into=target, rect=inner, local={0: (time_step, left)})
+        p.swap(smoke, next_smoke)
+        p.swap(velocity, next_velocity)
+        p.draw(
+            emit,
+            {0: smoke, 1: source},
+            into=next_smoke,
+            rect=inner,
+            texcoords={0: Texels(x=0, y=0)},
+            local={0: time_step},
+        )
+        p.swap(smoke, next_smoke)
+        pushed = (0.0, BUOYANCY * time_step, 0.0, 0.0)
+        p.draw(rise, {0: velocity, 1: smoke}, into=next_velocity, rect=inner, local={0: pushed})
+        p.swap(velocity, next_velocity)
+        p.draw(convergence, {0: velocity}, into=converges, texcoords=of_ring)
+        p.clear(pressure)
+        with p.repeat(passes):
+            p.draw(
+                load_program("jacobi/jacobi.fp"),
+                {0: pressure, 1: converges},
+                into=next_pressure,
+                texcoords=around,
+            )
+            p.swap(pressure, next_pressure)
+        p.draw(
+            project,
+            {0: velocity, 1: pressure},
+            into=next_velocity,
+            rect=inner,
+            texcoords=of_grid,
+        )
+        p.swap(velocity, next_velocity)
+    p.output("smoke", smoke, rect=inner)
+    p.reference = lambda source: _flowed(source, steps, passes, time_step)
+    return p
+
+
+def _flowed(source: NDArray[Any], steps: int, passes: int, time_step: float) -> NDArray[Any]:
+    """The same by NumPy."""
+    import numpy as np
+
+    n = len(source)
+    place = np.stack(np.meshgrid(np.arange(1, n + 1), np.arange(1, n + 1)), -1).astype(float)
+    smoke, velocity = np.zeros((n, n, 1)), np.zeros((n, n, 2))
+
+    def carried(field: Any) -> Any:
+        padded = np.pad(field, ((1, 1), (1, 1), (0, 0)))
+        from_ = place - time_step * velocity
+        (x, y), (s, t) = np.moveaxis(np.floor(from_), -1, 0), np.moveaxis(from_ % 1, -1, 0)
+
+        def at(dx: int, dy: int) -> Any:
+            rows, columns = (np.clip(v, 0, n + 1).astype(int) for v in (y + dy, x + dx))
+            return padded[rows, columns]
+
+        s, t = s[..., None], t[..., None]
+        low, high = (at(0, dy) * (1 - s) + at(1, dy) * s for dy in (0, 1))
+        return low * (1 - t) + high * t
+
+    for _ in range(steps):
+        smoke, velocity = carried(smoke) * FADES, carried(velocity)
+        smoke = smoke + time_step * source[..., None]
+        velocity[..., 1] += BUOYANCY * time_step * smoke[..., 0]
+        u, v = np.moveaxis(np.pad(velocity, ((1, 1), (1, 1), (0, 0))), -1, 0)
+        b = (u[1:-1, :-2] - u[1:-1, 2:] + v[:-2, 1:-1] - v[2:, 1:-1]) / 2
+        x = np.zeros((n, n))
+        for _ in range(passes):
+            e = np.pad(x, 1, mode="edge")
+            x = (e[1:-1, :-2] + e[1:-1, 2:] + e[:-2, 1:-1] + e[2:, 1:-1] + b) / 4
+        e = np.pad(x, 1, mode="edge")
+        slope = e[1:-1, 2:] - e[1:-1, :-2], e[2:, 1:-1] - e[:-2, 1:-1]
+        velocity = velocity - np.stack(slope, -1) / 2
+    return smoke[..., 0]
+
+
+def _disc(_: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """A source near the floor, off the middle, which makes the plume lean."""
+    import numpy as np
+
+    rows, columns = shape
+    y, x = np.mgrid[:rows, :columns]
+    radius = max(1.0, columns / 12)
+    away = (x - 0.42 * columns) ** 2 + (y - 0.15 * rows) ** 2
+    return np.where(away < radius**2, 0.2, 0.0)
+
+
+ALGORITHM = Algorithm(
+    name="fluid",
+    year=2004,
+    field="simulation",
+    source="Stam 1999; Harris, GPU Gems, Chapter 38 (2004)",
+    summary="smoke that rises in a box: stable fluids, some fifty passes a time step",
+    build=fluid,
+    lacked="filters for float textures: the program mixes four texels itself",
+)
