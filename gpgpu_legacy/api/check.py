@@ -38,17 +38,22 @@ def check(p: PlanBuilder, chip: str) -> Verdict:
 class Taken(Record):
     """A program's use of each resource that chips limit, by the resource's name.
 
-    nodes: why each node of its texture dependency chain begins, after the first.
+    renamed_indirections: of a driver that renames temporaries. nodes: why each node of its texture
+    dependency chain begins, after the first.
     """
 
     resources: dict[str, int]
+    renamed_indirections: int
     nodes: tuple[str, ...]
 
     def grid(self, program: str) -> Grid:
         """Its resources. program: its name."""
         rows = tuple((one.value, n) for one in Resource if (n := self.resources.get(_key(one))))
         caption = f"The resources that {program} uses"
-        return Grid("resources", caption, ("resource", "number"), rows, self.nodes)
+        fewer = f"{self.renamed_indirections} indirections if a driver renames temporaries."
+        is_range = self.renamed_indirections <= len(self.nodes)
+        notes = (*self.nodes, *[f"The chip may need only {fewer}"] * is_range)
+        return Grid("resources", caption, ("resource", "number"), rows, notes)
 
 
 def taken_by(program: Program) -> Taken:
@@ -56,6 +61,7 @@ def taken_by(program: Program) -> Taken:
     taken = resources(program)
     return Taken(
         resources={_key(usage.resource): usage.count for usage in taken.usages},
+        renamed_indirections=taken.renamed_indirections,
         nodes=tuple(f"Node {node.number}: {node.why}." for node in taken.nodes[1:]),
     )
 

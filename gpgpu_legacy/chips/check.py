@@ -155,25 +155,33 @@ _COUNTED_NATIVELY = {Resource.ALU_INSTRUCTIONS, Resource.INSTRUCTIONS}
 
 
 def _limit(usage: Usage, taken: Resources, chip: Profile) -> Row:
-    sides = _sides(usage, chip)
-    exceeded = (one.allowed for one in sides if one and one.outcome is Outcome.EXCEEDED)
+    ranges = usage.resource is Resource.INDIRECTIONS
+    fewest = taken.renamed_indirections if ranges else usage.count
+    sides = _sides(usage, fewest, chip)
+    over = (Outcome.EXCEEDED, Outcome.UNKNOWN) if ranges else (Outcome.EXCEEDED,)
+    exceeded = (one.allowed for one in sides if one and one.outcome in over)
     tightest = min((n for n in exceeded if isinstance(n, int | float)), default=None)
     where = "" if tightest is None else _place(usage, usage.first_beyond(tightest))
     advice = ""
-    if tightest is not None and usage.resource is Resource.INDIRECTIONS:
+    if tightest is not None and ranges:
         advice = _hoisting(taken, tightest)
-    resource = usage.resource.value
-    return make_row(resource, usage.count, sides, where=where, advice=advice)
+    found = usage.count if fewest == usage.count else f"{fewest}–{usage.count}"
+    return make_row(usage.resource.value, found, sides, where=where, advice=advice)
 
 
-def _sides(usage: Usage, chip: Profile) -> Sides:
+def _sides(usage: Usage, fewest: int, chip: Profile) -> Sides:
+    """The count against the driver's limit, and what the chip itself may take fewer of."""
     name = usage.resource.name.lower()  # named like the fields of Limits
     has_programs = chip.programs.arb_fragment_program
     advertised: Fact[Number] | None = getattr(chip.advertised, name)
     native: Fact[Number] | None = getattr(chip.native, name)
     if usage.resource in _ONE_LIMIT:
         advertised = native = advertised or native
-    sides: Sides = number_side(usage.count, advertised), number_side(usage.count, native)
+    is_api = chip.kind is ProfileKind.API and not (has_programs and has_programs.value)
+    sides: Sides = (
+        number_side(fewest if is_api else usage.count, advertised, most=usage.count),
+        number_side(fewest, native, most=usage.count),
+    )
     if has_programs is not None and has_programs.value and advertised is None:
         least = number_side(usage.count, getattr(_minima(), name), at_least=True)
         sides = least, least if usage.resource in _ONE_LIMIT else sides[1]
@@ -271,9 +279,13 @@ def _place(usage: Usage, use: Use | None) -> str:
 
 def _hoisting(taken: Resources, allowed: float) -> str:
     """Advice about too many indirections."""
-    least = taken.least_indirections
+    least, renamed = taken.least_indirections, taken.renamed_indirections
     if least >= len(taken.nodes):
         return "each depends on lookups of the node before; no order of instructions needs fewer"
     first = next(node for node in taken.nodes if node.avoidable)
     enough = "" if least <= allowed else f", still more than {allowed:g}"
-    return f"{first.advice}, and so on; at least {least} would remain{enough}"
+    advice = f"{first.advice}, and so on; at least {least} would remain{enough}"
+    if renamed == len(taken.nodes):
+        return advice
+    ours = f"{len(taken.nodes)} as the API counts, {renamed} if the driver renames temporaries"
+    return f"{ours}{', and only then may it load' * (renamed <= allowed)}; {advice}"

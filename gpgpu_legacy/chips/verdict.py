@@ -205,7 +205,8 @@ class Verdict(Result, kw_only=True):
             *source_notes(tags),
         )
         grids = [Grid("verdict", self._caption(chip), heads, rows, notes)]
-        if whole and any(row.limit == Resource.INDIRECTIONS.value for row in self.exceeded):
+        over = (row.limit for row in self.limits if row.outcome is not Outcome.WITHIN)
+        if whole and Resource.INDIRECTIONS.value in over:
             grids.append(_nodes_grid(self.nodes))
         if whole and self.expanded:
             grids.append(_expanded_grid(self.expanded, several=several))

@@ -164,12 +164,14 @@ class Resources:
     """The resources that a program uses.
 
     nodes: the texture dependency chain; as many nodes as texture indirections.
+    renamed_indirections: those of a driver that renames temporaries, in the order of the text.
     least_indirections: the texture indirections left if coordinates are computed as early as
     possible and temporaries are not reused.
     """
 
     usages: tuple[Usage, ...]
     nodes: tuple[Node, ...]
+    renamed_indirections: int
     least_indirections: int
 
     def usage(self, resource: Resource) -> Usage:
@@ -195,7 +197,7 @@ _FOG = {
 def resources(program: Program) -> Resources:
     """Count the resources that a program uses."""
     if program.state:
-        return Resources(tuple(_environments(program)), (), 1)
+        return Resources(tuple(_environments(program)), (), 1, 1)
     instructions, temporaries, attributes, parameters = _FOG[program.fog]
     counted = program.instructions
     lookups = [i for i in counted if not _is_arithmetic(i)]
@@ -261,7 +263,7 @@ def resources(program: Program) -> Resources:
         ),
     }
     usages = tuple(Usage(resource, tuple(of), fog) for resource, (of, fog) in uses.items())
-    return Resources(usages, nodes, max(least.values(), default=1))
+    return Resources(usages, nodes, _renamed_nodes(program), max(least.values(), default=1))
 
 
 def _environments(program: Program) -> Iterator[Usage]:
@@ -396,6 +398,21 @@ def _read_temporaries(instruction: Instruction) -> tuple[str, ...]:
 def _written_temporary(instruction: Instruction) -> str:
     register = instruction.dst.register if instruction.dst else None
     return register.name if isinstance(register, Temporary) else ""
+
+
+def _renamed_nodes(program: Program) -> int:
+    """The nodes by true dependences, as issue (24) allows of native counts, in the order of the
+    text: only a lookup that reads what its node has written opens another.
+    """
+    number, written = 1, set[tuple[str, int]]()
+    for instruction in program.instructions:
+        read = frozenset().union(*parts_read(instruction).values())
+        if read & written and not _is_arithmetic(instruction):
+            number, written = number + 1, set()
+        if instruction.dst is not None:
+            name = _written_temporary(instruction)
+            written |= {(name, c) for c in instruction.dst.components}
+    return number
 
 
 def _least_nodes(program: Program) -> dict[int, int]:

@@ -75,6 +75,40 @@ def test_multichannel_at_32_does_not_load_on_the_radeon_9700() -> None:
     assert len(verdict.nodes) == 33
 
 
+TONE_MAP = """!!ARBfp1.0
+TEMP c, k, l;
+TEX c, fragment.texcoord[0], texture[0], 2D;
+DP3 l, c, { 0.3, 0.59, 0.11 };
+TEX k, l, texture[1], 2D;
+MUL c, c, k;
+TEX k, fragment.texcoord[0], texture[2], 2D;
+ADD c, c, k;
+TEX k, c, texture[1], 2D;
+MUL c, c, k;
+TEX k, fragment.texcoord[1], texture[2], 2D;
+MAD result.color, c, k, l;
+END
+"""
+
+
+@pytest.mark.parametrize(
+    ("chip", "outcome"),
+    [
+        ("radeon-9700", (Outcome.WITHIN, Outcome.UNKNOWN)),  # 3 ≤ 4 < 5
+        ("nv30", (Outcome.WITHIN, Outcome.WITHIN)),
+        ("ps-2-0", (Outcome.UNKNOWN, None)),  # rewritten, its registers are others
+        ("ps-1-4", (Outcome.EXCEEDED, None)),  # 3 > 2
+    ],
+)
+def test_a_register_used_again_opens_nodes_that_a_driver_may_avoid(
+    chip: str, outcome: tuple[Outcome, Outcome | None]
+) -> None:
+    """Lines 7 and 11 open nodes since k is in use; only l and c are true dependences."""
+    verdict = check_program(assemble(TONE_MAP), find_profile(chip))
+    assert row(verdict, "texture indirections").found == "3–5"
+    assert outcomes(verdict, "texture indirections") == outcome
+
+
 def test_it_does_load_with_3_steps() -> None:
     verdict = verdict_of(MULTI, "radeon-9700", block=3)
     assert verdict.answer is Answer.LOADS

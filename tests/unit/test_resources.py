@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given
@@ -107,6 +107,19 @@ def test_a_lookup_waits_for_what_its_coordinate_is_made_of_alone() -> None:
     assert actual.least_indirections == 2
 
 
+def test_renaming_follows_components() -> None:
+    """Written a component at a time: the coordinate's x and y are no result of the node's MOV."""
+    actual = taken(
+        "TEMP a;",
+        "MOV a.w, fragment.color;",
+        "TEX a.xyz, fragment.texcoord[0], texture[0], 2D;",  # MOV uses a
+        "MOV a.z, fragment.color;",
+        "TEX a, a, texture[0], 2D;",  # reads x and y of the lookup before
+        "MOV result.color, a;",
+    )
+    assert (actual.renamed_indirections, actual.count(Resource.INDIRECTIONS)) == (2, 3)
+
+
 @dataclass(frozen=True)
 class Step:
     """An instruction of the pseudocode: a texture instruction or not, its registers by number.
@@ -153,6 +166,19 @@ def by_the_pseudocode(steps: list[Step]) -> int:
     return indirections
 
 
+def renamed(steps: list[Step]) -> list[Step]:
+    """Every result in a temporary of its own, and its readers after it."""
+    latest = {register: register for register in range(-1, 4)}
+    steps_ = []
+    for number, step in enumerate(steps, 4):
+        inputs = tuple(latest[register] for register in step.inputs)
+        writes = step.output is not None and step.output >= 0
+        if writes:
+            latest[step.output] = number  # type: ignore[index]
+        steps_.append(replace(step, inputs=inputs, output=number if writes else step.output))
+    return steps_
+
+
 REGISTERS = st.integers(-1, 3)
 STEPS = st.one_of(
     st.builds(Step, st.just(True), st.tuples(REGISTERS), st.one_of(st.none(), REGISTERS)),
@@ -166,7 +192,8 @@ STEPS = st.one_of(
 def test_indirections_are_those_of_the_pseudocode(steps: list[Step]) -> None:
     actual = taken("TEMP t0, t1, t2, t3;", *(step.text for step in steps))
     assert actual.count(Resource.INDIRECTIONS) == by_the_pseudocode(steps)
-    assert 1 <= actual.least_indirections <= len(actual.nodes)
+    assert actual.renamed_indirections == by_the_pseudocode(renamed(steps))
+    assert 1 <= actual.least_indirections <= actual.renamed_indirections <= len(actual.nodes)
     assert all(1 <= node.least <= node.number for node in actual.nodes)
 
 
