@@ -49,6 +49,7 @@ figures: $(READY)
 	    $(BIN)/gpgpu-legacy study $$name --from benchmarks/$$name.json --plot figures/$$name.png || exit 1; \
 	done
 	$(BIN)/gpgpu-legacy study anomaly --plot figures/anomaly.png
+	$(BIN)/gpgpu-legacy study packing --plot figures/packing.png
 	$(BIN)/gpgpu-legacy study lineage --beside benchmarks/lineage-cpu-llvmpipe.json benchmarks/lineage-h100.json \
 	    --plot figures/lineage.png
 	$(BIN)/gpgpu-legacy study lineage --beside benchmarks/lineage-cpu-lowered.json benchmarks/lineage-h100-lowered.json \

@@ -36,7 +36,7 @@ from gpgpu_legacy.cli.words import (
     split,
     warn_if_busy,
 )
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.studies.cache_table import defaults
 from gpgpu_legacy.studies.tile_size.formulas import CACHES, TILES
 
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.studies.infer_cache import InferredCache
     from gpgpu_legacy.studies.lineage import Lineage, Lineages
     from gpgpu_legacy.studies.multichannel import Multichannel
+    from gpgpu_legacy.studies.packing.result import PackingTable
     from gpgpu_legacy.studies.precision import Precision
     from gpgpu_legacy.studies.roofline.model import Roofline
     from gpgpu_legacy.studies.sdk_example import Example
@@ -137,6 +138,30 @@ def roofline_command(size: Size, roof: RoofOptions, report: Report) -> Roofline:
         chips += profiles
         reached += model.measured(bench, "measured here")
     return model.roofline(chips, size.n, reached)
+
+
+@answers("study packing", plot="Draw slots by packing.")
+def packing_command(
+    report: Report,
+    chip: Annotated[
+        Several[str],
+        "NAME",
+        "Chips or APIs; see `gpgpu-legacy chips` (default: R300, ps_2_0 and NV30).",
+        chip_names,
+    ] = (),
+    size: Annotated[int, SIZE] = PAPER_SIZE,
+) -> PackingTable:
+    """Find the packing of matrices that takes the fewest instructions on chips of 2003.
+
+    Real programs are built from what the search finds, counted, checked against the chip's limits,
+    and timed as `predict` does.
+    """
+    from gpgpu_legacy.chips.profile import find_profile
+    from gpgpu_legacy.studies.packing import result, search
+
+    chips = [find_profile(name) for name in dict.fromkeys(chip or result.CHIPS)]
+    with report.progress("searching", len(chips) * len(search.PACKINGS)) as step:
+        return result.packing_table(chips, as_positive("size", size), step)
 
 
 @answers("study mispredictions")

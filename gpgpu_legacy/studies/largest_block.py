@@ -195,8 +195,8 @@ class _Trial:
             )
 
         blocks = self.candidates()
-        alone = _last(blocks, lambda g: enough_temporaries(g, g))
-        several = _last(blocks, lambda g: enough_temporaries(g + 1, g))
+        alone = last_that_holds(blocks, lambda g: enough_temporaries(g, g))
+        several = last_that_holds(blocks, lambda g: enough_temporaries(g + 1, g))
         if alone is None:
             return None
         if several is None:
@@ -221,7 +221,7 @@ class _Trial:
 
         value = None
         if not over(blocks[0]):  # it needs no padding: if it does not fit, nothing does
-            value = _last(blocks, lambda n: not over(n, whole=not self.has_block))
+            value = last_that_holds(blocks, lambda n: not over(n, whole=not self.has_block))
             if value is not None and over(value):
                 value = next(n for n in reversed(blocks) if n < value and not over(n))
         beyond = next((n for n in blocks if value is None or n > value), None)
@@ -238,7 +238,9 @@ class _Trial:
             value=value,
             coordinates_first=group(value),
             answer=getattr(verdict, side),
-            certain=value if loads(value) else _last(blocks[: blocks.index(value)], loads),
+            certain=value
+            if loads(value)
+            else last_that_holds(blocks[: blocks.index(value)], loads),
             why_no_more=why,
             command="" if verdict.exceeded else self._command(value, group(value)),
             unknown=tuple(row.limit for row in verdict.unknown),
@@ -283,7 +285,7 @@ def _verdict(algorithm: Algorithm, chip: str, parameters: tuple[tuple[str, Any],
     return check_plan(algorithm.plan(**dict(parameters)), find_profile(chip))
 
 
-def _last(candidates: Sequence[int], holds: Callable[[int], bool]) -> int | None:
+def last_that_holds(candidates: Sequence[int], holds: Callable[[int], bool]) -> int | None:
     """The last of ascending candidates for which a property holds that, once lost, stays lost.
 
     Doubling first, then halving, so that large candidates are tried only if small ones hold.

@@ -38,6 +38,7 @@ COMMANDS = (
     "study precision packed-2x2 n=4",
     "study tiles --size 16 --tile 4 --cache 1K,fully,64B",
     "study mispredictions",
+    "study packing --chip radeon-9700-pro --size 16",
     "tables n=4 --no-measure",
     "tables opengl-compute --no-measure",
     "audit mali-sdk-sgemm",

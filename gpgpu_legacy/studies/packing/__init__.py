@@ -1,0 +1,1 @@
+"""Which packing did the hardware of 2003 want? The fewest instructions, found by search."""

@@ -1,0 +1,207 @@
+"""The packings on several chips: slots and lookups of a step, the block that loads, the time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.chips.check import check_program
+from gpgpu_legacy.chips.native import NativeCount, count_native, instruction_set
+from gpgpu_legacy.chips.profile import Profile, ProfileKind, find_profile
+from gpgpu_legacy.chips.verdict import Answer
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.predict.model import predict
+from gpgpu_legacy.present.grid import Grid, Result
+from gpgpu_legacy.present.plot import (
+    COLOURS,
+    INK,
+    TEXT_POINTS,
+    add_head,
+    new_figure,
+    save_figure,
+    style_axes,
+)
+from gpgpu_legacy.serial import Record
+from gpgpu_legacy.studies.largest_block import fit, last_that_holds
+from gpgpu_legacy.studies.packing.plan import plan_of
+from gpgpu_legacy.studies.packing.search import (
+    LEAST,
+    PACKINGS,
+    Found,
+    search,
+    swizzles_of,
+)
+
+CHIPS = ("radeon-9700-pro", "ps-2-0", "geforce-fx-5800-ultra")
+LISTING = "hall-carr-hart-multi"
+_PANEL_HEIGHT = 2.3  # inches
+STEP = 2
+"""The elements of the inner dimension in a step of the listing: 8 multiply-adds."""
+
+
+class PackingRow(Record):
+    """A program on a chip. Its numbers are of a step, which is 8 multiply-adds.
+
+    texels: rows and columns of those of A, B and C. channels: of A and B, the row and column that
+    each holds. products: slots of multiply-adds. why: they are so few. slots: of all arithmetic.
+    block: the largest that loads, with which all of this is counted. seconds: of drawing, with the
+    block up to it that looks up least; None for an API.
+    """
+
+    chip: str
+    texels: str
+    channels: str
+    products: float
+    why: str
+    slots: float
+    lookups: float
+    block: int
+    seconds: float | None
+
+
+class PackingTable(Result):
+    """Every packing on every chip, in products of n×n matrices. size: n."""
+
+    size: int
+    rows: tuple[PackingRow, ...]
+
+    @property
+    def chips(self) -> dict[str, list[PackingRow]]:
+        """The rows by the title of their chip."""
+        groups = groupby(self.rows, lambda row: find_profile(row.chip).title)
+        return {title: list(rows) for title, rows in groups}
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """A table for each chip."""
+        heads = (
+            "texels of A · B → C", "channels of A · B", "multiply-adds", "the fewest", "all slots",
+            "lookups", "b", "ms",
+        )  # fmt: skip
+        return [
+            Grid(
+                "packing",
+                f"{title}: slots and lookups of a step; the largest b that loads; drawing at n = "
+                f"{self.size}, at least.",
+                heads,
+                tuple(
+                    (*[getattr(row, name) for name in row.__struct_fields__[1:-1]],
+                     row.seconds and 1e3 * row.seconds)
+                    for row in rows
+                ),
+            )
+            for title, rows in self.chips.items()
+        ]  # fmt: skip
+
+    def plot(self, path: Path) -> None:
+        """Draw slots by packing."""
+        figure = new_figure(height_inches=_PANEL_HEIGHT * len(self.chips))
+        panels = figure.subplots(len(self.chips), sharex=True, squeeze=False)[:, 0]
+        for axes, (title, rows) in zip(panels, self.chips.items(), strict=True):
+            style_axes(axes)
+            places = range(len(rows))
+            axes.barh(places, [row.slots for row in rows], color=COLOURS[1], alpha=0.3)
+            axes.barh(places, [row.products for row in rows], color=COLOURS[1])
+            axes.set_yticks(places, [f"{row.texels}   b = {row.block}" for row in rows])
+            axes.axvline(LEAST / STEP, color=INK, linewidth=0.9)
+            axes.invert_yaxis()
+            axes.set_title(title, loc="left", fontsize=TEXT_POINTS, color=INK)
+        figure.supxlabel("slots of a step: 8 multiply-adds", fontsize=TEXT_POINTS, color=INK)
+        add_head(
+            figure,
+            "Which packing did the hardware of 2003 want?",
+            "Dark: the multiply-adds; light: coordinates, sums and the result. At the line, every "
+            "slot does four multiply-adds: no packing takes fewer. b: the largest that loads.",
+        )
+        save_figure(figure, path)
+
+
+def packing_table(
+    chips: Sequence[Profile], n: int, progress: Callable[[str], object] = lambda _: None
+) -> PackingTable:
+    """Search every packing on every chip.
+
+    progress: called after each. Raises InputError for a chip whose profile lacks a number.
+    """
+    rows = []
+    for chip, swizzles in [(chip, swizzles_of(chip)) for chip in chips]:
+        rows.append(_listing(chip, n))
+        for packings in PACKINGS:
+            rows.append(_row(search(packings, swizzles), chip, n))
+            progress(chip.name)
+    return PackingTable(size=n, rows=tuple(rows))
+
+
+def _listing(chip: Profile, n: int) -> PackingRow:
+    """The listing as printed, with its coordinates computed first if more of it loads then."""
+    method = find_product(LISTING)
+    largest = fit(method, chip, {"n": n}).largest
+    limits = largest[-1].limits
+    best = max((one for one in largest if one.limits == limits), key=lambda one: one.value or 0)
+    if best.value is None:
+        raise InputError(f"{LISTING} does not load on {chip.name}; choose another chip")
+
+    def plan(inner: int) -> Plan:
+        first = best.coordinates_first and min(best.coordinates_first, inner // STEP)
+        return method.plan(n=n, block=inner // STEP, coordinates_first=first)
+
+    names = "2×2 · 2×2 → 2×2, listing (11)", "00 01 10 11 · 00 01 10 11"
+    return _counted((*names, "as printed"), plan, range(STEP, STEP * best.value + 1, STEP), chip, n)
+
+
+def _row(found: Found, chip: Profile, n: int) -> PackingRow:
+    """What a search has found, with the largest block that loads."""
+
+    def plan(inner: int) -> Plan:
+        return plan_of(found, chip, inner, n)
+
+    def loads(inner: int) -> bool:
+        return check_program(plan(inner).programs()[0], chip).answer is not Answer.DOES_NOT_LOAD
+
+    tried = range(found.packings.step, n + 1, found.packings.step)
+    largest = last_that_holds(tried, loads)
+    if largest is None:
+        raise InputError(f"no packing loads on {chip.name}; choose another chip")
+    shapes = (found.packings.a, found.packings.b, found.packings.c)
+    a, b, c = (f"{rows}×{columns}" for rows, columns in shapes)
+    channels = (" ".join(f"{row}{column}" for row, column in order) for order in found.orders)
+    permuted = any(list(order) != sorted(order) for order in found.orders)
+    names = f"{a} · {b} → {c}{', permuted' * permuted}", " · ".join(channels)
+    why = "4 in a slot" if found.slots == LEAST else "by search"
+    return _counted((*names, why), plan, tried[: tried.index(largest) + 1], chip, n)
+
+
+def _counted(
+    names: tuple[str, str, str], plan: Callable[[int], Plan], inner: range, chip: Profile, n: int
+) -> PackingRow:
+    """The numbers of plans that load. inner: the elements of the inner dimension in a pass."""
+    [program], steps = plan(inner[-1]).programs(), inner[-1] / STEP
+    each, seconds = (len(program.lookup_units) - 1) / inner[-1], None
+    if chip.kind is ProfileKind.CHIP:
+        least = min(inner, key=lambda k: -(-n // k) * (each * k + 1))
+        seconds = predict(plan(least), chip).compute_seconds
+    texels, channels, why = names
+    return PackingRow(
+        chip=chip.name,
+        texels=texels,
+        channels=channels,
+        products=_slots(program, chip, "MAD") / steps,
+        why=why,
+        slots=_slots(program, chip) / steps,
+        lookups=len(program.lookup_units) / steps,
+        block=int(steps),
+        seconds=seconds,
+    )
+
+
+def _slots(program: Program, chip: Profile, mnemonic: str = "") -> int:
+    """The fewest arithmetic instructions of a program on a chip, of all or of one kind."""
+    chosen, known = [i for i in program.instructions if mnemonic in i.mnemonic], chip.programs
+    if known.instruction_set is None:
+        return sum(OPCODES[i.mnemonic].cost is CostClass.ARITHMETIC for i in chosen)
+    uses = count_native(program, instruction_set(known.instruction_set.value)).uses
+    return NativeCount(tuple(use for use in uses if use.instruction in chosen), 0).fewest

@@ -1,0 +1,222 @@
+"""The fewest multiply-adds of looked-up texels that multiply four columns of A by four rows of B.
+
+A texel of C takes 16 multiply-adds for them, in any packing, and its fragment looks up four texels
+at least: as many rows and columns as it has, of four elements each. No instruction of these chips
+does more than four multiply-adds, so none needs fewer than four slots: a search that finds four has
+proved them minimal. Where it finds more, it has tried every set of multiply-adds, each of a texel
+of A and one of B with swizzles that the chip reads natively, in every order of channels that the
+packing allows. Moves between registers are not tried. A scalar part shares an instruction with any
+vector part, as in chips/native.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import permutations, product
+from typing import NamedTuple
+
+from gpgpu_legacy.chips.native import instruction_set
+from gpgpu_legacy.chips.profile import Profile
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.frozen import frozen
+
+DEPTH = CHANNELS = 4
+MULTIPLY_ADDS = 16
+LEAST = MULTIPLY_ADDS // CHANNELS
+"""The slots that MULTIPLY_ADDS take at least."""
+
+Pair = tuple[int, int]
+
+Cells = tuple[Pair, ...]
+"""Row and column of what each channel of a texel holds."""
+
+Swizzle = tuple[int, ...]
+
+
+@frozen
+class Packings:
+    """The rows and columns that a texel of A, of B and of C holds.
+
+    permuted: the order of the channels of A and B is free; if not, it is reading order.
+    """
+
+    a: Pair
+    b: Pair
+    c: Pair
+    permuted: bool = True
+
+    @property
+    def step(self) -> int:
+        """The elements of the inner dimension by which lookups advance together."""
+        return max(self.a[1], self.b[0])
+
+    @property
+    def texels(self) -> list[tuple[int, int, int, int]]:
+        """The texels of DEPTH elements of the inner dimension, in the order of lookups.
+
+        The first element, the texture unit (0 for A), and the first row and column.
+        """
+        rows, columns = self.c
+        of_a = product([0], range(0, rows, self.a[0]), range(0, DEPTH, self.a[1]))
+        of_b = product([1], range(0, DEPTH, self.b[0]), range(0, columns, self.b[1]))
+        return sorted((y if unit else x, unit, y, x) for unit, y, x in (*of_a, *of_b))
+
+    def orders(self) -> Iterator[tuple[Cells, ...]]:
+        """The orders of the channels of A and B to try, reading order first."""
+        ways = (list(permutations(cells(shape))) for shape in (self.a, self.b))
+        yield from product(*(way if self.permuted else way[:1] for way in ways))
+
+
+def cells(shape: Pair) -> Cells:
+    """The cells of a texel in reading order."""
+    return tuple(product(range(shape[0]), range(shape[1])))
+
+
+SQUARE, ROW, COLUMN = (2, 2), (1, 4), (4, 1)
+PACKINGS = (
+    Packings(SQUARE, SQUARE, SQUARE, permuted=False),
+    Packings(SQUARE, SQUARE, SQUARE),
+    Packings(ROW, COLUMN, SQUARE),
+    Packings(ROW, COLUMN, ROW),
+    Packings(ROW, COLUMN, COLUMN),
+    Packings(ROW, ROW, ROW),
+    Packings(COLUMN, COLUMN, COLUMN),
+)
+
+
+def swizzles_of(chip: Profile) -> tuple[Swizzle, ...]:
+    """What an instruction reads of an operand; InputError if a chip's profile does not say.
+
+    If swizzles have three components, a scalar part computes the fourth, from any.
+    """
+    known, free = chip.programs.instruction_set, chip.programs.swizzles
+    if known:
+        listed = instruction_set(known.value).swizzles
+        return tuple(tuple(map("xyzw".index, one)) for one in listed if one.isalpha())
+    if not (free and free.value):
+        raise InputError(f"{chip.name} has no known swizzles of arithmetic; choose another chip")
+    return tuple(product(range(CHANNELS), repeat=CHANNELS))
+
+
+class MultiplyAdd(NamedTuple):
+    """One instruction. texels: of A and of B, by number. register: of the sums.
+
+    reads: the channels of A and of B, by the channel that it writes.
+    """
+
+    texels: Pair
+    register: int
+    reads: dict[int, Pair]
+
+
+@frozen
+class Found:
+    """The fewest slots of MULTIPLY_ADDS, and their instructions.
+
+    orders: of the channels of A and B. sums: the element of C that each channel of each register
+    adds up.
+    """
+
+    packings: Packings
+    slots: int
+    orders: tuple[Cells, ...]
+    multiply_adds: list[MultiplyAdd]
+    sums: list[dict[int, Pair]]
+
+
+@cache
+def search(packings: Packings, swizzles: tuple[Swizzle, ...]) -> Found:
+    """The fewest slots over all orders of channels, swizzles and masks."""
+    found, slots, width = None, MULTIPLY_ADDS + 1, len(swizzles[0])
+    scalar = tuple((channel,) for channel in range(CHANNELS))
+    for orders in packings.orders():
+        parts = [_parts(packings, orders, swizzles, 0)]
+        parts += [_parts(packings, orders, scalar, width)] * (width < CHANNELS)
+        while slots > LEAST and (cover := _cover(parts, width, slots - 1)) is not None:
+            slots -= 1
+            found = Found(packings, slots, orders, *_instructions(cover, width))
+        if slots == LEAST:
+            break
+    assert found is not None  # a product in each slot is always possible
+    return found
+
+
+Product = tuple[int, int, int]
+"""The row of A, the column of B, and the element between them."""
+
+Part = dict[int, tuple[Product, tuple[int, int], Pair]]
+"""What a part of an instruction computes, by the channel that it writes.
+
+Beside the product are the numbers of the texels of A and of B, and the channels of them.
+"""
+
+Parts = dict[frozenset[Product], Part]
+
+
+def _parts(
+    packings: Packings, orders: tuple[Cells, ...], swizzles: tuple[Swizzle, ...], first: int
+) -> Parts:
+    """The parts of instructions that write channels from `first` on, by their products."""
+    found: Parts = {}
+    texels = [
+        (unit, [(y + row, x + column) for row, column in orders[unit]])
+        for _, unit, y, x in packings.texels
+    ]
+    for (a, (unit, of_a)), (b, (other, of_b)) in product(enumerate(texels), repeat=2):
+        table = {
+            (p, q): ((i, j, k), (a, b), (p, q))
+            for (p, (i, k)), (q, (row, j)) in product(enumerate(of_a), enumerate(of_b))
+            if row == k and unit < other
+        }
+        for s, t in product(swizzles, repeat=2) if table else ():
+            reads = enumerate(zip(s, t, strict=True), first)
+            part = {c: table[read] for c, read in reads if read in table}
+            found.setdefault(frozenset(one for one, *_ in part.values()), part)
+    return found
+
+
+Cover = tuple[tuple[Part, frozenset[Product]], ...]
+"""Parts of instructions, and which of their products are wanted."""
+
+
+def _cover(parts: list[Parts], width: int, slots: int) -> Cover | None:
+    """Parts that compute every product once, in that many slots; None if there are none."""
+
+    @cache
+    def cover(left: frozenset[Product], *free: int) -> Cover | None:
+        if not left:
+            return ()
+        if len(left) <= free[0] * width + sum(free[1:]):
+            for kind, known in enumerate(parts):
+                fewer = [n - (kind == other) for other, n in enumerate(free)]
+                for one in known if free[kind] else ():
+                    if min(left) in one and (rest := cover(left - one, *fewer)) is not None:
+                        return ((known[one], left & one), *rest)
+        return None
+
+    return cover(frozenset().union(*parts[0]), *[slots] * len(parts))
+
+
+def _instructions(cover: Cover, width: int) -> tuple[list[MultiplyAdd], list[dict[int, Pair]]]:
+    """Instructions and their sums: a scalar part joins a vector part of its texels and register.
+
+    A part adds to the first register whose channels are free or have the same sums.
+    """
+    made, sums = list[MultiplyAdd](), list[dict[int, Pair]]()
+    for part, wanted in sorted(cover, key=lambda one: min(one[0])):
+        left, reads, adds = set(wanted), dict[int, Pair](), dict[int, Pair]()
+        for c, (one, texels, read) in part.items():  # noqa: B007
+            if one in left:
+                left.remove(one)
+                reads[c], adds[c] = read, one[:2]
+        has_room = [all(known.get(c, x) == x for c, x in adds.items()) for known in sums]
+        register = [*has_room, True].index(True)
+        sums += [{}] * (register == len(sums))
+        sums[register] = sums[register] | adds
+        alike = (x.reads for x in made if x[:2] == (texels, register) and width not in x.reads)
+        if known := min(reads) == width and next(alike, None):
+            known.update(reads)
+        else:
+            made.append(MultiplyAdd(texels, register, reads))
+    return made, sums
