@@ -262,7 +262,6 @@ class InferenceOptions:
     cache: Annotated[Several[str], CACHE] = tuple(
         f"{size}K,4way,{line}B" for size in (2, 4, 8, 16, 32) for line in (32, 64, 128)
     )
-    raster: Annotated[str, RASTER] = "tiled:8x8"
     layout: Annotated[Several[str], LAYOUT] = ("linear", "4x4", "8x8")
     in_flight: Annotated[Several[int], IN_FLIGHT] = (1, 16, 256)
     noise: Annotated[float, "SIGMA", "Standard deviation of the logarithm of a rate."] = 0.1
@@ -290,7 +289,7 @@ def infer_cache_command(options: InferenceOptions, report: Kept) -> InferredCach
 
     if found := report.read(InferredCache):
         return found
-    where = settings(options.cache, [options.raster], options.layout, options.in_flight)
+    where = settings(options.cache, ["tiled:8x8"], options.layout, options.in_flight)
     curves = read_curves(options.data)
     cases = (products_of(curve, where) for curve in curves)
     steps = len({repr(case) for products in cases for one in products for case in one})

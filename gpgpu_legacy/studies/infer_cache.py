@@ -196,21 +196,20 @@ class InferredCache(RecordedResult, kw_only=True):
 
     def marginals(self) -> dict[tuple[str, str], list[float]]:
         """For each property and value: its probability beforehand, by each chip, and by all."""
-        values: dict[tuple[str, str], list[bool]] = {}
-        for number, setting in enumerate(self.weighed):
-            size, _, line = f"{setting.cache},,".split(",")[:3]
+        before = np.full(len(self.weighed), 1 / len(self.weighed))
+        table = np.array([before, *self.columns.values()]).T
+        totals: dict[tuple[str, str], F64] = {}
+        for one, chances in zip(self.weighed, table, strict=True):
+            size, _, line = f"{one.cache},,".split(",")[:3]
             for key in (
                 ("size", size),
                 ("line", line),
-                ("layout", setting.layout),
-                ("in flight", str(setting.in_flight)),
-                ("clocks", str(setting.clocks)),
+                ("layout", one.layout),
+                ("in flight", str(one.in_flight)),
+                ("clocks", str(one.clocks)),
             ):
-                values.setdefault(key, [False] * len(self.weighed))[number] = True
-        columns = [np.full(len(self.weighed), 1 / len(self.weighed)), *self.columns.values()]
-        return {
-            key: [float(column[mask].sum()) for column in columns] for key, mask in values.items()
-        }
+                totals[key] = totals.get(key, 0.0) + chances
+        return {key: chances.tolist() for key, chances in totals.items()}
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """What each text tells, and the probabilities by property; whole: of every setting."""
