@@ -19,6 +19,7 @@ from gpgpu_legacy.chips.check_plan import check_on_each
 from gpgpu_legacy.chips.profile import Profile, ProfileKind, all_sources, profiles
 from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Side, Verdict
 from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.page.names import people
 from gpgpu_legacy.papers.formulas.model import methods_of_tables
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
@@ -218,7 +219,7 @@ def _case(case: LoadedCase, chips: Sequence[Profile], numbers: _Numbers) -> Case
     return CaseData(
         name=case.name,
         method=case.method.name,
-        title=f"{case.method.name} ({case.method.year}){first}",
+        title=f"{people()[case.method.name]}{first}",
         blocks=blocks,
         found=_found(by_block, numbers),
         chips=on_chips,

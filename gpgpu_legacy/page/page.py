@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpgpu_legacy.page.definitions import DEFINITIONS, definitions_script
+from gpgpu_legacy.page.names import NAMES, names_script
 from gpgpu_legacy.page.products import PRODUCTS, products_script
 from gpgpu_legacy.page.section import PageSection, embedded_json, rendered, web_text
 from gpgpu_legacy.page.sections import LEARN
@@ -14,7 +15,11 @@ from gpgpu_legacy.sources import package_version
 
 TITLE = "Multiplying by drawing"
 _FIRST, _LAST = "base.js", "start.js"
-_MADE = {DEFINITIONS: definitions_script, PRODUCTS: products_script}
+_MADE: dict[str, Callable[[], str]] = {
+    NAMES: names_script,
+    DEFINITIONS: definitions_script,
+    PRODUCTS: products_script,
+}
 
 
 def introduction() -> str:
@@ -60,7 +65,7 @@ def joined_scripts(sections: Sequence[PageSection]) -> str:
 
     A browser that opens a file from disk imports no other file, so there are no imports.
     """
-    named = dict.fromkeys((_FIRST, *(name for s in sections for name in s.scripts), _LAST))
+    named = dict.fromkeys((_FIRST, NAMES, *(name for s in sections for name in s.scripts), _LAST))
     return "\n".join(map(script_text, named))
 
 

@@ -40,12 +40,8 @@ LESSON_SCRIPTS = (*PRODUCT_SCRIPTS, "player/transport.js", "lesson/stage.js")
 BLOCKS = (1, 2, 4)
 """The blocks b that the page offers."""
 
-METHODS = {
-    "larson-mcallister": "Larsen & McAllister",
-    "hall-carr-hart-single": "Single-channel",
-    "hall-carr-hart-multi": "Multichannel",
-}
-"""The methods on the page, with their titles."""
+METHODS = ("larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi")
+"""The methods on the page."""
 
 
 @cache
@@ -61,16 +57,11 @@ def products_script() -> str:
         for block in BLOCKS
     ]
     products = {
-        "methods": [_method(name, title) for name, title in METHODS.items()],
+        "methods": METHODS,
         "families": [_family(name, **given) for name, given in choices],
         "matrices": {"A": DEMONSTRATION_A, "B": DEMONSTRATION_B},
     }
     return f"// Made from the methods' own plans.\nconst PRODUCTS = {embedded_json(products)};\n"
-
-
-def _method(name: str, title: str) -> dict[str, Any]:
-    method = find_product(name)
-    return {"name": name, "title": title, "year": method.year, "summary": method.summary}
 
 
 def _family(name: str, **given: Any) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpgpu_legacy.files import Write
 from gpgpu_legacy.page.glossary import term
+from gpgpu_legacy.page.names import people
 from gpgpu_legacy.serial import json_compact
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def web_text(name: str) -> str:
 
 def rendered(name: str, **values: Any) -> str:
     """The HTML of a template in web/, such as `sections/tables.html.j2`; the values are escaped."""
-    return _environment().from_string(web_text(name)).render(values, term=term)
+    return _environment().from_string(web_text(name)).render(values, term=term, people=people())
 
 
 def embedded_json(value: object) -> str:

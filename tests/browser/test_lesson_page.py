@@ -115,7 +115,7 @@ def test_swizzles_join_the_channels_of_the_paper(open_page: Opener) -> None:
     expect(page.locator("#channels .told")).to_contain_text(
         "Yes. Channel r: the swizzles are .rrbb and .rgrg"
     )
-    met = page.locator("#channels .screen-picture > .note")
+    met = page.locator("#channels .wired .note")
     # Equation (9): X_rrbb Y_rgrg, then (10): X_ggaa Y_baba.
     for words in (
         "r: r with r; g: r with g; b: b with r; a: b with g",

@@ -34,7 +34,7 @@ def test_a_program_without_a_block_has_no_slider(open_page: Opener) -> None:
     page = open_page("loaded", PHONE, at=f"{R300}3")
     page.get_by_label("Program").select_option("larson-mcallister")
     assert page.get_by_role("slider").is_disabled()
-    assert "larson-mcallister on ATI Radeon 9700 Pro" in verdict(page)
+    assert "Larsen & McAllister, 2001 on ATI Radeon 9700 Pro" in verdict(page)
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE.width
 
 

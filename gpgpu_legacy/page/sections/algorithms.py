@@ -86,7 +86,6 @@ def make_section() -> PageSection:
         "algorithms": [
             {
                 "name": a.name,
-                "year": a.year,
                 "source": a.source,
                 "summary": a.summary,
                 "lacked": a.lacked,

@@ -20,7 +20,7 @@ from gpgpu_legacy.predict.model import predict_plan
 from gpgpu_legacy.serial import plain, with_fields
 
 SIZES = (128, 256, 512, 1024)
-_TIMED = tuple(METHODS)[::-1]
+_TIMED = METHODS[::-1]
 _OLDEST, _NEWEST = "larson-mcallister", "hall-carr-hart-multi"
 
 _CHIPS: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -55,10 +55,9 @@ class Rate:
 def make_section() -> PageSection:
     """The products that the page times, and rates of other chips as a table."""
     rates = [*_bounds(), *_recorded()]
-    html = rendered("sections/your-gpu.html.j2", sizes=SIZES, rates=rates, titles=METHODS)
+    html = rendered("sections/your-gpu.html.j2", sizes=SIZES, rates=rates)
     data = {
         "products": [_product(find_product(name), size) for size in SIZES for name in _TIMED],
-        "titles": METHODS,
         "rates": plain(rates),
         "then": THEN,
     }

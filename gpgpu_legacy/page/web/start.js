@@ -1,8 +1,9 @@
 // Starts each section on its element. One that fails says so in place, and the others go on.
 
-const given = JSON.parse(document.getElementById("data").textContent);
 const address = new Address();
 address.arrive(false);
+await new Promise((done) => requestAnimationFrame(() => setTimeout(done))); // the page is painted
+const given = JSON.parse(document.getElementById("data").textContent);
 for (const [id, data] of Object.entries(given)) {
   const root = document.getElementById(id);
   try {

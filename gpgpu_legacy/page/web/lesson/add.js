@@ -20,7 +20,7 @@ class Add {
     this.legend = element("div");
     this.operands = element("div", { class: "stripes" });
     screenOf(root, [this.question.root, this.terms], [this.operands, this.transport.root, this.strip, this.legend]);
-    editedMatrices.follow(() => this.#open());
+    editedMatrices.follow(root, () => this.#open());
     this.transport.playWhenSeen(this.strip);
   }
 

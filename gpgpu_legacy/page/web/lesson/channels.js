@@ -26,9 +26,9 @@ class Channels {
     });
     this.aside = element("div", {}, element("div", { class: "answers" }, this.toggle), this.bars.root, this.words);
     screenOf(root, [this.question.root], [
-      this.folding, this.transport.root, element("div", { class: "wired" }, this.lines, this.meeting), this.met]);
+      this.folding, this.transport.root, element("div", { class: "wired" }, this.lines, element("div", {}, this.meeting, this.met))]);
     this.#compare();
-    editedMatrices.follow(() => this.#open());
+    editedMatrices.follow(root, () => this.#open());
   }
 
   #compare() {

@@ -28,7 +28,7 @@ class EightBits {
       framed("8 bits − float, in 1/255", this.error));
     this.legend = element("div");
     screenOf(root, [this.question.root, this.words], [this.pictures, this.transport.root, this.chart, this.legend]);
-    editedMatrices.follow(() => this.#open());
+    editedMatrices.follow(root, () => this.#open());
   }
 
   #open() {

@@ -30,7 +30,7 @@ class Figure2 {
       shown = this.#fromAddress();
     });
     await shown;
-    editedMatrices.addEventListener("change", () => this.#changed());
+    editedMatrices.follow(this.root, () => this.#changed());
   }
 
   // Controls -------------------------------------------------------------------------------------
@@ -40,7 +40,7 @@ class Figure2 {
       this.#chooseFamily({ ...this.state.family, [option]: value }, option);
     this.method = labelledSelect(
       "Method",
-      PRODUCTS.methods.map(({ name, title, year }) => [name, `${title}, ${year}`]),
+      PRODUCTS.methods.map((name) => [name, peopleName(name)]),
       chooseFamily("method"),
     );
     this.options = Object.fromEntries(FIGURE2_OPTIONS.map(([option, label]) =>
@@ -238,7 +238,7 @@ class Figure2 {
     const word = (name) => this.address.get(`figure-2.${name}`);
     const pass = word("pass");
     const faults = [];
-    const wish = { method: PRODUCTS.methods[0].name };
+    const wish = { method: PRODUCTS.methods[0] };
     for (const name of ["method", ...FIGURE2_OPTIONS.map(([option]) => option)]) {
       const value = word(name);
       if (value === null) continue;

@@ -24,7 +24,7 @@ class Multiply {
     screenOf(root, [this.question.root, this.words], [this.pictures, this.legend,
       element("div", { class: "controls" }, this.transport.root, this.passes.root),
       element("p", { class: "note" }, "In 2001 there was no program: two texture environments and blending were set."), this.table]);
-    editedMatrices.follow(() => this.#open());
+    editedMatrices.follow(root, () => this.#open());
     this.transport.playWhenSeen(this.pictures);
   }
 

@@ -175,13 +175,21 @@ function fly(cells, target) {
   ).finished.finally(() => ghost.remove());
 }
 
-// A product that the lesson plays on the machine in the page, which traces every fragment.
-function lessonProduct(wanted, matrices = editedMatrices) {
+const lessonProducts = new Map(); // the last of each family
+
+// A product that the lesson plays on the machine in the page, which traces every fragment; screens
+// share it, and each goes to its own state before it reads one.
+function lessonProduct(wanted) {
+  const { A, B } = editedMatrices;
+  const key = JSON.stringify(wanted);
+  const known = lessonProducts.get(key);
+  if (known?.matrices.A === A && known.matrices.B === B) return known;
   const family = PRODUCTS.families.find((each) =>
     Object.entries(wanted).every(([name, value]) => each[name] === value));
-  const { A, B } = matrices;
   const scene = familyScene(family.family, A.rows, A.columns, B.columns);
-  return new PlayedProduct(scene, family, new Player(scene, { A, B }), { A, B });
+  const played = new PlayedProduct(scene, family, new Player(scene, { A, B }), { A, B });
+  lessonProducts.set(key, played);
+  return played;
 }
 
 // What the two texture units and the multiplication give in each fragment of a draw, row by row.

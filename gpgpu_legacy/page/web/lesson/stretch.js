@@ -43,7 +43,7 @@ class Stretch {
     screenOf(root, [this.question.root, this.words, element("div", { class: "answers" },
       button("Draw fragment by fragment", () => this.#sweep()),
       button("Corners as they were", () => this.#reset()))], [this.pictures]);
-    editedMatrices.follow(() => this.#open());
+    editedMatrices.follow(root, () => this.#open());
   }
 
   #open() {

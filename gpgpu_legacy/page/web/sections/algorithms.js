@@ -4,7 +4,7 @@ class AlgorithmsView {
   constructor(root, data, address) {
     Object.assign(this, { address, algorithms: data.algorithms, shown: null, asked: 0 });
     this.select = element("select", { change: () => this.choose(this.select.value) },
-      ...this.algorithms.map(({ name, year }) => element("option", { value: name }, `${peoples(name)}, ${year}`)));
+      ...this.algorithms.map(({ name }) => element("option", { value: name }, peopleName(name))));
     this.about = element("p");
     this.stage = element("div");
     this.choices = element("div", { class: "choices" }, element("label", {}, "Algorithm ", this.select));
@@ -49,16 +49,15 @@ class AlgorithmsView {
         element("span", { class: "soft" }, `${algorithm.source}. What was lacking: ${algorithm.lacked}.`));
       this.stage.replaceChildren(played.root);
       const film = new Film(played, algorithm.frames);
-      this.film.replaceChildren(film.screen, film.legend, played.transport.root, played.moment, film.strip);
+      this.film.replaceChildren(
+        element("div", { class: "film" }, element("div", {}, film.screen, film.legend), film.strip),
+        played.transport.root, played.moment);
       if (pass === null) played.transport.playWhenSeen(film.screen);
     }
     const wrong = this.played.follow(pass, texel);
     say(this.choices, [fault, wrong].filter(Boolean).join(" "));
   }
 }
-
-// A name for people: "bitonic-sort" is "Bitonic sort".
-const peoples = (name) => name[0].toUpperCase() + name.slice(1).replaceAll("-", " ");
 
 sections.algorithms = async (root, data, address) => {
   const view = new AlgorithmsView(root, data, address);

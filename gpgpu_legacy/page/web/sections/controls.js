@@ -58,9 +58,22 @@ const editedMatrices = new (class extends EventTarget {
     this.dispatchEvent(new Event("change"));
   }
 
-  // Begins with the matrices now, and again whenever they change.
-  follow(reader) {
-    this.addEventListener("change", reader);
+  // Begins with the matrices now, and again when they have changed and an element is in sight.
+  follow(root, reader) {
+    let [stale, seen] = [false, false];
+    const look = () => {
+      if (!stale || !seen) return;
+      stale = false;
+      reader();
+    };
+    this.addEventListener("change", () => {
+      stale = true;
+      look();
+    });
+    new IntersectionObserver(([entry]) => {
+      seen = entry.isIntersecting;
+      look();
+    }).observe(root);
     reader();
   }
 })();

@@ -161,7 +161,7 @@ function loadedVerdict(data, { case: one, chip, at }, rows) {
   const b = one.blocks[at] === null ? "" : ` with b = ${one.blocks[at]}`;
   const answer = (letters) => data.answers[letters[at]];
   const reasons = over.length ? `: ${over.map(loadedExcess).join(", ")}` : "";
-  const lines = [element("p", {}, `${one.method}${b} on ${title}: `,
+  const lines = [element("p", {}, `${peopleName(one.method)}${b} on ${title}: `,
     element("strong", { class: `loaded-${on.answers[at]}` }, answer(on.answers)), `${reasons}.`)];
   const both = rows.some((row) => row.advertised && row.native);
   if (both && on.advertised[at] !== on.native[at]) {

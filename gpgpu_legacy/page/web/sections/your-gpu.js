@@ -98,7 +98,7 @@ class YourGpu {
   // Times and checks a product; what this GPU lacks for it is said in its row.
   async product(gpu, product) {
     const { size, method, scene } = product;
-    this.tell(`n = ${size}: ${this.data.titles[method]} on ${gpu.words} …`);
+    this.tell(`n = ${size}: ${peopleName(method)} on ${gpu.words} …`);
     await new Promise((resolve) => setTimeout(resolve, 30)); // so that it is seen
     let run = null;
     try {
@@ -125,7 +125,7 @@ class YourGpu {
   // A row of the table. timed: how many runs, and their median in milliseconds; or null.
   row({ size, method, block }, timed, checked) {
     const gflops = timed && (2e-6 * size ** 3) / timed.median;
-    const title = this.data.titles[method];
+    const title = peopleName(method);
     if (timed) this.here(gflops);
     const number = { class: "number" };
     this.rows.append(element("tr", {},
