@@ -153,14 +153,16 @@ class Pipeline(PlanBuilder):
 
         return check(self, chip)
 
-    def predict(self, chip: str, cache: CacheModel | None = None) -> Prediction:
+    def predict(
+        self, chip: str, cache: CacheModel | None = None, *, pass_us: float | None = None
+    ) -> Prediction:
         """The least time that it can take on a chip, and its bottleneck; `this` is this machine.
 
-        cache: a simulated one in front of the chip's memory.
+        cache: a simulated one in front of the chip's memory. pass_us: the fixed cost of a pass.
         """
         from gpgpu_legacy.predict.model import predict_plan
 
-        return predict_plan(self, chip, cache)
+        return predict_plan(self, chip, cache, pass_us)
 
     def cache(self, cache: str = "8K,4way,64B", **how: Unpack[CacheKeywords]) -> CacheRun:
         """Its lookups and writes through a simulated cache: size, ways, line and policy.

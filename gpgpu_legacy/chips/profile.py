@@ -306,6 +306,9 @@ class Profile(Record):
 MEASURED = "measured"
 """The tag of calibrated numbers."""
 
+GIVEN = "given"
+"""The tag of numbers that a user gives."""
+
 _FOLDER = files("gpgpu_legacy.chips").joinpath("profiles")
 _RECORDED = _FOLDER.joinpath("recorded")
 _SOURCES = "sources.toml"
@@ -318,8 +321,9 @@ def sources() -> dict[str, str]:
 
 
 def all_sources() -> dict[str, str]:
-    """The sources by tag, and the tag of calibrated numbers, which no chip of the package has."""
-    return {**sources(), MEASURED: "measured by `gpgpu-legacy calibrate`"}
+    """The sources by tag, and those of numbers that no chip of the package has."""
+    calibrated = "measured by `gpgpu-legacy calibrate`"
+    return {**sources(), MEASURED: calibrated, GIVEN: "given with the question"}
 
 
 def read_profile(text: str, file: str) -> Profile:

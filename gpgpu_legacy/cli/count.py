@@ -130,6 +130,9 @@ def predict_command(
         chip_names,
     ],
     through: CacheOptions,
+    pass_us: Annotated[
+        float | None, "N", "The fixed cost of a pass in microseconds, if the chip's is not known."
+    ] = None,
 ) -> Prediction:
     """Predict the least time that a plan can take on a chip, and its bottleneck.
 
@@ -139,7 +142,7 @@ def predict_command(
     """
     from gpgpu_legacy.predict.model import predict_plan
 
-    return predict_plan(job.pipeline(), chip, through.model())
+    return predict_plan(job.pipeline(), chip, through.model(), pass_us)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,16 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.chips.check_plan import check_plan
-from gpgpu_legacy.chips.profile import Profile, calibrated, calibrated_name, find_profile
+from gpgpu_legacy.chips.profile import (
+    GIVEN,
+    LARGEST_FACT,
+    Confidence,
+    Fact,
+    Profile,
+    calibrated,
+    calibrated_name,
+    find_profile,
+)
 from gpgpu_legacy.count.coalescing import RULES, CoalescingRule, transactions
 from gpgpu_legacy.count.traffic import count_plan, work_of_pass
 from gpgpu_legacy.errors import InputError, PlanError
@@ -235,11 +244,14 @@ class CacheModel:
         return memory_bytes(cache_run(plan, self.memory, self.access))
 
 
-def predict_plan(p: PlanBuilder, chip: str, cache: CacheModel | None = None) -> Prediction:
+def predict_plan(
+    p: PlanBuilder, chip: str, cache: CacheModel | None = None, pass_us: float | None = None
+) -> Prediction:
     """Predict a plan on the chip of that name, or on `this` machine.
 
-    Raises InputError for a plan without passes, for an unknown chip and for this machine if it is
-    not calibrated; also as `predict` and, with a cache, `cache_run` do.
+    pass_us: the fixed cost of a pass, in place of the profile's. Raises InputError for a plan
+    without passes, for an unknown chip, for a cost that is not above 0 and for this machine if it
+    is not calibrated; also as `predict` and, with a cache, `cache_run` do.
     """
     plan = p.plan()
     if not plan.steps:
@@ -247,6 +259,11 @@ def predict_plan(p: PlanBuilder, chip: str, cache: CacheModel | None = None) -> 
             f"{plan.name} has no passes, so there is no time to predict; give a size of at least 1"
         )
     profile = find_chip(chip, plan)
+    if pass_us is not None:
+        if not 1 / LARGEST_FACT <= pass_us <= LARGEST_FACT:
+            raise InputError(f"pass_us is {pass_us:g}; give the microseconds of a pass, as in 5")
+        given = Fact(pass_us, GIVEN, Confidence.HIGH)
+        profile = with_fields(profile, hardware=with_fields(profile.hardware, pass_us=given))
     served = None if cache is None else cache.memory_bytes(plan)
     prediction = predict(plan, profile, memory_bytes=served)
     seconds = prediction.compute_seconds

@@ -146,7 +146,9 @@ class Prediction(Result, kw_only=True):
     def __repr__(self) -> str:
         time = "unknown" if self.seconds is None else f"at least {1e3 * self.seconds:.4g} ms"
         binds = f", bound by {self.binds}" if self.binds else ""
-        return f"<Prediction {self.plan} on {self.chip}: {time}{binds}>"
+        free = self._free_passes
+        passes = "" if free is None else f", {int(free.count)} × the cost of a pass left out"
+        return f"<Prediction {self.plan} on {self.chip}: {time}{passes}{binds}>"
 
     @property
     def bottleneck(self) -> Term | None:
@@ -176,6 +178,7 @@ class Prediction(Result, kw_only=True):
         total, compute = self.seconds, self.compute_seconds
         entries: dict[str, Entry] = {
             "compute, ms": _milliseconds(compute),
+            "passes alone, ms": _milliseconds(self.stage_seconds(TimeStage.PASS)),
             **({} if self.gflops is None else {"GFLOPS": self.gflops}),
             "upload, ms": _milliseconds(self.stage_seconds(TimeStage.UPLOAD)),
             "read-back, ms": _milliseconds(self.stage_seconds(TimeStage.READBACK)),
@@ -193,7 +196,16 @@ class Prediction(Result, kw_only=True):
         bound = (
             "a lower bound on the time" if is_bound else "an estimate from measured rates, no bound"
         )
+        if (passes := self._free_passes) is not None:
+            number = int(passes.count)
+            bound += f", without the fixed cost of {number} pass{'es' * (number > 1)}"
         return Grid("prediction", f"{what}: {bound}.", heads, (row,), notes)
+
+    @property
+    def _free_passes(self) -> Term | None:
+        """The passes, if their fixed cost is not known."""
+        unknown = (t for t in self.terms if t.stage is TimeStage.PASS and t.seconds is None)
+        return next(unknown, None)
 
     def _remarks(self, chip: str) -> Iterable[str]:
         if (term := self.bottleneck) is not None:
@@ -201,7 +213,14 @@ class Prediction(Result, kw_only=True):
                 f"The bottleneck is {term.name} ({term.stage.value}): {plain(int(term.count))} "
                 f"{term.unit} at {term.per_second:.4g} per second; {term.origin}."
             )
-        unknown = {term.name: term.why for term in self.terms if term.seconds is None}
+        free = self._free_passes
+        if free is not None:
+            yield (
+                f"The fixed cost of a pass is not known, and not in the total: each microsecond "
+                f"of it adds {free.count / 1000:.4g} ms. Give it with --pass-us, or as pass_us=."
+            )
+        terms = (term for term in self.terms if term.seconds is None and term is not free)
+        unknown = {term.name: term.why for term in terms}
         if unknown:
             names = ", ".join(f"{name} ({why})" for name, why in unknown.items())
             yield f"Not known, and not in the total: {names}."

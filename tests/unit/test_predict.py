@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from math import inf, nan
 
 import pytest
 from click.testing import CliRunner
 from drawing import show, texture
 
+from gpgpu_legacy import find
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.cli import app
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.plan.plan import BufferBinding, ComputePass
 from gpgpu_legacy.plan.textures import R32F, TextureKind
@@ -211,7 +214,8 @@ def test_predict_says_what_binds_and_what_does_not_load() -> None:
     code, out = run(*words)
     assert code == 0
     assert "The bottleneck is lookups (drawing): 4\u202f259\u202f840 lookups" in out
-    assert "does not load" in out and "passes (the profile has no pass_us)" in out
+    assert "does not load" in out and "without the fixed cost of 8 passes." in out
+    assert "each microsecond of it adds 0.008 ms" in out
     assert "texture units 8 (W, high)" in out and "arithmetic width" not in out
     _, whole = run(*words, "--all")
     assert "arithmetic width" in whole and "draw multi.fp" in whole
@@ -222,6 +226,21 @@ def test_predict_says_what_binds_and_what_does_not_load() -> None:
     assert [t["name"] for t in data["terms"] if t["binds"]] == ["lookups"]
     assert [term["name"] for term in data["terms"] if term["seconds"] is None] == ["passes"]
     assert all(term["facts"] for term in data["terms"] if term["seconds"] is not None)
+
+
+def test_the_fixed_cost_of_a_pass_may_be_given() -> None:
+    """4 draws and 4 copies of 5 µs are 40 µs, above whatever a profile says of its own."""
+    given = find("hall-carr-hart-multi", n=256, block=32)
+    for chip in ("radeon-9800-xt", "h200-gl-raster"):
+        one, five = (given.predict(chip, pass_us=cost) for cost in (1, 5))
+        assert one.compute_seconds and five.compute_seconds
+        assert five.compute_seconds - one.compute_seconds == pytest.approx(32e-6)
+        assert five.stage_seconds(TimeStage.PASS) == pytest.approx(40e-6)
+    words = ("predict", "hall-carr-hart-multi", "n=256", "--chip", "radeon-9800-xt", "--pass-us")
+    assert "without" not in run(*words, "5")[1]
+    for wrong in (0, -1, nan, inf):
+        with pytest.raises(InputError, match="give the microseconds"):
+            given.predict("h200-gl-raster", pass_us=wrong)
 
 
 def test_measured_rates_set_no_bound() -> None:
