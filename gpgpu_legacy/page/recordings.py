@@ -20,6 +20,8 @@ class RecordedDevice:
 
 
 DEVICES = (
+    RecordedDevice("h100-drawn", "H100, drawn", ("lineage-h100.json", "bench-h100-drawn.json")),
+    RecordedDevice("llvmpipe", "two cores, drawn by llvmpipe", ("lineage-cpu-llvmpipe.json",)),
     RecordedDevice(
         "h100",
         "H100, lowered to kernels",
@@ -28,14 +30,12 @@ DEVICES = (
             "bench-h100-small.json",
         ),
     ),
-    RecordedDevice("h100-drawn", "H100, drawn", ("lineage-h100.json", "bench-h100-drawn.json")),
     RecordedDevice("cpu16", "16 cores, as native code", ("bench-cpu16.json",)),
     RecordedDevice(
         "cpu", "two cores, as native code", ("lineage-cpu-lowered.json", "bench-cpu.json")
     ),
-    RecordedDevice("llvmpipe", "two cores, drawn by llvmpipe", ("lineage-cpu-llvmpipe.json",)),
 )  # fmt: skip
-
+"""What drew stands first."""
 
 TITLES = {device.id: device.title for device in DEVICES}
 

@@ -1,12 +1,12 @@
-"""The section about the lineage in a browser: its lists, its chart, its table and its address."""
+"""The section about the lineage in a browser: its chart, its lists and its address."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from browser_pages import Opener
+from browser_pages import PHONE, WIDE, Opener, View
 
 from gpgpu_legacy.sources import recorded_file
 
@@ -22,23 +22,12 @@ def seconds(file: str, method: str) -> float:
     return float(found)
 
 
-def time_on(bench: dict[str, Any]) -> str:
-    """The device of a benchmark's own results."""
-    [device] = {result["device"] for result in bench["results"] if not result["is_peer"]}
-    return str(device)
-
-
-def choose(page: Page, label: str, value: str | int) -> None:
-    page.get_by_label(label, exact=True).select_option(str(value))
+def choose(page: Page, label: str, value: str) -> None:
+    page.get_by_label(label, exact=True).select_option(value)
 
 
 def sentence(page: Page) -> str:
     return ungrouped(page.locator(".lineage-sentence").inner_text())
-
-
-def cell(page: Page, method: str, device: str) -> str:
-    row = page.locator(".lineage-table tbody tr", has_text=method)
-    return ungrouped(row.locator(f'[data-label="{device}"]').inner_text())
 
 
 def ungrouped(text: str) -> str:
@@ -46,86 +35,83 @@ def ungrouped(text: str) -> str:
     return text.replace("\N{NARROW NO-BREAK SPACE}", "")
 
 
-def test_ratios_are_to_the_origin_on_the_same_device(open_page: Opener) -> None:
+def test_bytes_from_memory_come_first(open_page: Opener) -> None:
     page = open_page("lineage")
-    choose(page, "shown as", "ratio")
-    for file, device in (
-        ("lineage-h100.json", "H100, drawn"),
-        ("lineage-cpu-llvmpipe.json", "two cores, drawn by llvmpipe"),
-    ):
-        ratio = seconds(file, OLD) / seconds(file, NEW)
-        assert float(cell(page, NEW, device)) == pytest.approx(ratio, rel=5e-3)
-        assert cell(page, OLD, device) == "1"
-    assert "the same device at the same n" in page.locator(".lineage-table caption").inner_text()
-    choose(page, "origin of ratios", NEW)
-    assert cell(page, NEW, "H100, drawn") == "1"
+    recorded = json.loads(recorded_file("from-memory.json").read_text("utf-8"))
+    bytes_of = recorded["from_memory"]
+    choose(page, "method", "opengl-compute-tiled")
+    per_byte = recorded["size"] ** 3 / bytes_of["opengl-compute-tiled"]
+    times = bytes_of[OLD] / bytes_of["opengl-compute-tiled"]
+    assert f": {per_byte:.3g} multiply-adds per byte from memory, {times:.3g} t" in sentence(page)
 
 
-def test_devices_and_sizes_are_chosen(open_page: Opener) -> None:
+@pytest.mark.parametrize(
+    ("device", "file"), [("h100-drawn", "lineage-h100.json"), ("cpu", "lineage-cpu-lowered.json")]
+)
+def test_times_are_chosen_with_their_device_and_size(
+    open_page: Opener, device: str, file: str
+) -> None:
     page = open_page("lineage")
-    choose(page, "method", OLD)
-    choose(page, "device in colour", "cpu")
-    choose(page, "size n", 4096)
-    bench = json.loads(recorded_file("bench-cpu.json").read_text("utf-8"))
-    [time] = [
-        r["seconds"] for r in bench["results"] if (r["plan"], r["parameters"]["n"]) == (OLD, 4096)
-    ]
-    assert f"At n = 4096 on two cores, as native code, {OLD} takes {1e3 * time:.3g} ms" in sentence(
-        page
-    )
-    assert f"{time_on(bench)} (benchmarks/bench-cpu.json)" in page.locator("#lineage").inner_text()
-    assert f"lineage.method={OLD}" in page.url and "lineage.n=4096" in page.url
+    choose(page, "shown", f"{device}/1024")
     choose(page, "method", NEW)
-    assert (
-        f"{NEW} was not recorded on two cores, as native code at n = 4096; n = 1024 was."
-        == sentence(page)
-    )
-    choose(page, "device in colour", "cpu16")
-    assert sentence(page).endswith("nor at any other size.")
+    time = seconds(file, NEW)
+    assert f"{1e3 * time:.3g} ms" in sentence(page)
+    assert f"{seconds(file, OLD) / time:.3g} times those of Larsen" in sentence(page)
+    assert f"benchmarks/{file}" in page.locator("#lineage").inner_text()
+    assert f"lineage.shown={device}%2F1024" in page.url and f"lineage.method={NEW}" in page.url
+
+
+def test_every_choice_has_dots_and_printed_times_are_rings(open_page: Opener) -> None:
+    page = open_page("lineage")
+    values = page.locator("#lineage-shown option").evaluate_all("all => all.map((o) => o.value)")
+    for value in values:
+        choose(page, "shown", value)
+        dots = page.locator("#lineage circle:not(.printed)").count()
+        assert dots >= 3 and page.locator("#lineage .chart .lineage-dot").count() >= dots
+    choose(page, "shown", "h100/1024")
+    # MulH of Dobravec & Bulic's Section 3.2, the sample's run, and Table 1's CPU and GPU.
+    assert page.locator("#lineage circle.printed").count() == 4
+    choose(page, "shown", "cpu16/1024")
+    assert "was not recorded there" in sentence(page) or "ms" in sentence(page)
+    choose(page, "method", NEW)
+    assert "Packed 2×2, 2018 was not recorded there" in sentence(page)
 
 
 def test_a_moment_and_nonsense_in_the_address(open_page: Opener) -> None:
-    page = open_page(
-        "lineage",
-        at="lineage.method=mali-sgemm&lineage.device=h100-drawn&lineage.n=7",
-    )
-    assert sentence(page).startswith("At n = 1024 on H100, drawn, mali-sgemm takes ")
+    page = open_page("lineage", at="lineage.method=mali-sgemm&lineage.shown=h100/7")
+    assert sentence(page).startswith("Mali SGEMM, 2012: ")
     said = page.locator("#lineage .said").inner_text()
-    assert "lineage.n=7, which is none of 128, 256, 512, 1024" in said
+    assert "lineage.shown=h100/7, which is none of memory, h100-drawn/" in said
 
 
-def test_a_row_of_the_chart_unfolds_its_method(open_page: Opener) -> None:
+def test_a_dot_unfolds_its_method(open_page: Opener) -> None:
     page = open_page("lineage")
-    page.locator("#lineage .lineage-row").nth(2).click()
-    method = page.locator("#lineage-hall-carr-hart-multi")
+    page.locator("#lineage .lineage-dot", has_text="Single-channel").click()
+    method = page.locator("#lineage-hall-carr-hart-single")
     assert method.get_attribute("open") is not None
     page.get_by_label("method", exact=True).focus()
     page.keyboard.press("ArrowUp")
     assert method.get_attribute("open") is None
-    assert page.locator("#lineage-hall-carr-hart-single").get_attribute("open") is not None
+    assert page.locator(f"#lineage-{OLD}").get_attribute("open") is not None
 
 
-@pytest.mark.parametrize("unit", ["gflops", "ms", "ratio"])
-def test_labels_are_whole_and_no_line_goes_through_them(open_page: Opener, unit: str) -> None:
-    page = open_page("lineage", at=f"lineage.unit={unit}")
-    cut = page.evaluate(
-        """() => {
-            const { left, right } = document.querySelector("#lineage .chart")
-                .getBoundingClientRect();
-            return [...document.querySelectorAll("#lineage .chart text")].filter((text) => {
-                const box = text.getBoundingClientRect();
-                return box.left < left || box.right > right;
-            }).map((text) => text.textContent);
-        }"""
-    )
-    assert cut == []
-    touching = page.evaluate(
+@pytest.mark.parametrize("view", [WIDE, PHONE], ids=["wide", "phone"])
+@pytest.mark.parametrize("shown", ["memory", "h100-drawn/1024", "cpu/1024", "h100/512"])
+def test_labels_are_whole_and_touch_nothing(open_page: Opener, view: View, shown: str) -> None:
+    page = open_page("lineage", view, at=f"lineage.shown={shown}")
+    page.locator("#lineage .lineage-dot").first.wait_for()
+    wrong = page.evaluate(
         """() => {
             const boxes = (all) => [...document.querySelectorAll(`#lineage .chart ${all}`)].map(
-                (one) => one.getBoundingClientRect());
-            const lines = [...boxes("path"), ...boxes("circle")];
-            return boxes("text").filter((t) => lines.some((l) => l.left < t.right
-                && l.right > t.left && l.top < t.bottom - 3 && l.bottom > t.top + 3)).length;
+                (one) => [one, one.getBoundingClientRect()]);
+            const touch = (a, b) => a.left < b.right - 1 && b.left < a.right - 1
+                && a.top < b.bottom - 3 && b.top < a.bottom - 3;
+            const chart = document.querySelector("#lineage .chart").getBoundingClientRect();
+            const texts = boxes("text");
+            const others = [...texts, ...boxes("path:not(.leader)"), ...boxes("circle")];
+            return texts.filter(([text, box]) => box.left < chart.left || box.right > chart.right
+                || others.some(([other, there]) => other !== text && touch(box, there)))
+                .map(([text]) => text.textContent);
         }"""
     )
-    assert page.locator("#lineage .chart path").count() > 1 and touching == 0
+    assert wrong == []

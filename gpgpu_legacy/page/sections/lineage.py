@@ -11,11 +11,17 @@ from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.page.recordings import DEVICES, Recordings, recordings
 from gpgpu_legacy.page.section import PageSection, rendered
+from gpgpu_legacy.papers.measured.model import MS_PER_S
 from gpgpu_legacy.plan.plan import ComputePass, Plan
+from gpgpu_legacy.published.papers import papers
+from gpgpu_legacy.published.schema import Quantity
 from gpgpu_legacy.studies.lineage import of_memory, story
 
 SIZE = 1024
 """The n for which all devices have times."""
+
+FIRST = "hall-carr-hart-multi"
+"""The method that is chosen first."""
 
 _SMALL, _SMALL_BLOCK = 8, 2
 """n and b of the programs that are shown: at n = 1024 they would have hundreds of lines."""
@@ -54,7 +60,7 @@ def make_section() -> PageSection:
         memory=of_memory(),
         four_digits=_four_digits,
     )
-    scripts = ("choices.js", "sections/lineage.js")
+    scripts = ("choices.js", "chart.js", "sections/lineage.js")
     return PageSection("lineage", "The lineage 2001–2018", html, _data(steps, recorded), scripts)
 
 
@@ -102,13 +108,33 @@ def _small_plan(method: Algorithm) -> Plan:
     return method.plan(n=_SMALL, **block)
 
 
+def _printed() -> list[dict[str, Any]]:
+    """The times that papers print of a method, one by size and table."""
+    return [
+        {
+            "method": one.method,
+            "n": cell.size,
+            "seconds": cell.value / MS_PER_S,
+            "paper": paper.short,
+        }
+        for paper in papers()
+        for table in paper.measured
+        for one in table.series
+        if one.method is not None and one.quantity is Quantity.TIME
+        for cell in {cell.size: cell for cell in one.cells}.values()
+    ]
+
+
 def _data(steps: list[LineageStep], recorded: Recordings) -> dict[str, Any]:
+    memory, methods = of_memory(), [step.method for step in steps]
     return {
-        "size": SIZE,
-        "sizes": sorted({time.size for time in recorded.times}),
-        "methods": [{"name": step.method.name, "year": step.method.year} for step in steps],
+        "first": FIRST,
+        "methods": [{"name": m.name, "year": m.year} for m in methods],
+        "memory": f"Counted {memory}",
+        "perByte": {m.name: memory.per_byte(m.name) for m in methods},
         "devices": [{"id": device.id, "title": device.title} for device in DEVICES],
         "times": recorded.times,
+        "printed": _printed(),
         "peers": [
             {"device": device, "n": size, "gflops": rates}
             for (device, size), rates in recorded.peers.items()
