@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
 from gpgpu_legacy.files import Write
@@ -14,11 +12,6 @@ from gpgpu_legacy.files import Write
 def png_of(image: Image.Image) -> Write:
     """A function that writes an image into a file as a PNG."""
     return lambda to: image.save(to, "PNG", optimize=True)
-
-
-def grey_png_of(levels: NDArray[np.uint8]) -> Write:
-    """A function that writes levels of grey into a file as a PNG, the first row at the top."""
-    return png_of(Image.fromarray(levels))
 
 
 def animation_of(

@@ -38,6 +38,26 @@ function say(root, sentence, kind = "said") {
   line.textContent = sentence;
 }
 
+// Makes one stop of Tab of many elements: arrow keys go on to the next, up and down by rows of
+// `across`. Returns what is to be called when other elements are seen.
+function rove(root, selector, across = 1) {
+  const seen = () => [...root.querySelectorAll(selector)].filter((one) => one.checkVisibility());
+  const enter = (item) => {
+    for (const one of root.querySelectorAll(selector)) one.tabIndex = one === item ? 0 : -1;
+  };
+  root.addEventListener("focusin", ({ target }) => target.matches(selector) && enter(target));
+  root.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: across, ArrowUp: -across }[event.key];
+    if (!step || !event.target.matches(selector)) return;
+    event.preventDefault();
+    const all = seen();
+    all[all.indexOf(event.target) + step]?.focus();
+  });
+  const again = () => enter(seen().find(({ tabIndex }) => tabIndex === 0) ?? seen()[0]);
+  again();
+  return again;
+}
+
 // Shows an element, and of the parts of the page the one that it is in, or the first.
 function showElement(id, scroll = true) {
   const target = document.getElementById(id);

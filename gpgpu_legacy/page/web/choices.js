@@ -1,13 +1,13 @@
 // Lists to choose from, whose state is in the address, as in #cache.b=32.
 class Choices {
-  // lists: by name, {label, values: [[value, text], …], first}. changed: called once the address
-  // has been read, and after every change.
+  // lists: by name, {label, values: [[value, text], …], first}; without a label it is not shown.
+  // changed: called once the address has been read, and after every change.
   constructor(id, lists, address, changed) {
     Object.assign(this, { id, lists, address, changed });
     this.chosen = {};
     this.selects = {};
     this.element = element("div", { class: "choices" });
-    for (const [name, { label, values }] of Object.entries(lists)) {
+    for (const [name, { label, values }] of Object.entries(lists).filter(([, list]) => list.label)) {
       const options = values.map(([value, text]) => element("option", { value }, text));
       const change = () => this.choose({ [name]: this.selects[name].value });
       const own = `${id}-${name}`;
@@ -48,7 +48,7 @@ class Choices {
       const known = values.map(([value]) => String(value));
       const taken = wanted === null || known.includes(wanted);
       this.chosen[name] = taken && wanted !== null ? wanted : String(first);
-      this.selects[name].value = this.chosen[name];
+      if (name in this.selects) this.selects[name].value = this.chosen[name];
       if (taken) continue;
       const quoted = wanted.length > 40 ? `${wanted.slice(0, 40)}…` : wanted;
       complaints.push(
