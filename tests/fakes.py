@@ -35,14 +35,19 @@ class FakePrepared(Prepared):
     def closed(self) -> bool:
         return self._closed
 
-    def _run(self, operands: Mapping[str, F32], observer: Observer | None) -> Result:
+    def _run(
+        self, operands: Mapping[str, F32], observer: Observer | None, resume: bool, times: int
+    ) -> Result:
         self.fake.observed += observer is not None
         return self.fake.result(self.plan, operands, self.machine)
 
-    def _upload(self, operands: Mapping[str, F32]) -> None:
+    def _upload(self, operands: Mapping[str, F32], *, resume: bool) -> None:
         raise AssertionError
 
-    def _compute(self, observer: Observer | None) -> None:
+    def _run_part(self, part: Plan, observer: Observer | None, number: int) -> int:
+        raise AssertionError
+
+    def _texel(self, name: str) -> float:
         raise AssertionError
 
     def _read_back(self) -> dict[str, F32]:

@@ -54,7 +54,7 @@ def force(monkeypatch: pytest.MonkeyPatch) -> Force:
 
 def stages(prepared: object) -> list[Stage]:
     """The shapes in which the Repeats of a prepared plan run."""
-    runs = [run for step in prepared._steps for run in step.runs]  # type: ignore[attr-defined]
+    runs = [run for steps in prepared._steps.values() for step in steps for run in step.runs]  # type: ignore[attr-defined]
     owners = [getattr(run, "__self__", None) for run in runs]
     return [owner.stage for owner in owners if isinstance(owner, RepeatRun)]
 
