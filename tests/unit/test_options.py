@@ -79,6 +79,9 @@ def test_options_have_help_a_name_for_their_value_and_one_default() -> None:
         "--repeat": {1, ROUNDS},  # a run is one; a measurement has rounds
         "--budget": {BUDGET_S, 600.0},  # the cache table simulates for minutes to hours
         "--size": {256, 1024},  # the tiles take a quick size
+        "--block": {32, 4},  # the crossover is of a block that loads on all of its chips,
+        "--layout": {"linear", "8x8"},  # and of tiles as those chips have them
+        "--raster": {"scan", "tiled:8x8"},
     }
 
 

@@ -166,12 +166,3 @@ LIMITS = Grid(
 def test_a_table_takes_the_first_form_that_fits(width: int, expected: list[str]) -> None:
     lines = [line.rstrip() for line in printed(LIMITS, width).splitlines()]
     assert [line for line in expected if not any(x.startswith(line) for x in lines)] == []
-
-
-def test_a_character_that_the_encoding_lacks_keeps_its_column_straight() -> None:
-    grid = Grid("g", "α × β", ("n³", "b"), (("1 → 2", "≤ 5"), ("1", "6")))
-    text = printed(grid, 80, "ascii")
-    assert "alpha x beta" in text
-    lines = [line for line in text.splitlines() if line.startswith(("|", "+"))]
-    assert len(lines) >= 4 and len({len(line) for line in lines}) == 1
-    assert "1 -> 2" in text and "<= 5" in text and "n^3" in text
