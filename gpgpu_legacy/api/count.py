@@ -105,7 +105,8 @@ class Count(Result):
             for name, form in self.formulas.items()
             if form.formula != "0"
         )
-        caption = f"{self.plan}: formulas in {' and '.join(self.over)}"
+        fixed = {n: value for n, value in self.parameters.items() if n not in self.over}
+        caption = f"{titled(self.plan, fixed)}: formulas in {' and '.join(self.over)}"
         notes = ("Formulas are exact: solved for at some sizes, and checked at others.",)
         return Grid("formulas", caption, ("count", "formula", "for"), rows, notes)
 

@@ -8,9 +8,10 @@ formula gives all its values, including the values at held-out sizes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import count, islice, product, takewhile
+from math import ceil
 
 from gpgpu_legacy.count.closed_form import Point, Power, fit_grid, formula_text, value_at
 from gpgpu_legacy.count.traffic import ADDITIVE, Counts, count_plan
@@ -33,8 +34,8 @@ class ClosedForm(Record):
     """The formula of a count.
 
     formula: in sympy's syntax; None if none was found. holds_for: the sizes, in words, empty
-    without a formula. solved_at, checked_at: the sizes of the parameters at which the formula was
-    solved for, and the other sizes at which it was checked.
+    without a formula; all that were counted among them agree. solved_at, checked_at: the sizes of
+    the parameters at which the formula was solved for, and the other sizes at which it was checked.
     """
 
     formula: str | None = None
@@ -151,6 +152,13 @@ class _Samples:
         """The points of the grid."""
         return tuple(product(*self.axes))
 
+    @property
+    def near(self) -> Iterator[Point]:
+        """Points of its kind with a smaller first size, at which a formula may not hold."""
+        first, *others = self.axes
+        smaller = others[0] if others else range(1, first[0])
+        return filter(self.kind.has, product(smaller, *others))
+
 
 def _samples(counted: _Counted, at: Point | None) -> Iterator[_Samples]:
     """The samples that the family accepts completely, the most general ones first."""
@@ -214,9 +222,27 @@ def _closed_form(counted: _Counted, name: str, samples: _Samples) -> ClosedForm 
         return None
     if any(value_at(solution, point) != count_at(point) for point in samples.held_out):
         return None
+    near = [*filter(counted.takes, samples.near)]
+    wrong = [point for point in near if value_at(solution, point) != count_at(point)]
+    known = {*near, *samples.points, *samples.held_out}.difference(wrong)
     return ClosedForm(
         formula=formula_text(solution, counted.names),
-        holds_for=samples.kind.words(counted.names),
+        holds_for=samples.kind.words(counted.names) + _least(counted.names, wrong, known),
         solved_at=samples.points,
         checked_at=samples.held_out,
     )
+
+
+def _least(names: Sequence[str], wrong: Sequence[Point], known: Iterable[Point]) -> str:
+    """The least first size, in words: next to the others, above those at which a formula fails."""
+
+    def ratio(point: Point) -> float:
+        return point[0] / max(point[1:], default=1)
+
+    if not wrong:
+        return ""
+    first, *others = names
+    beyond = max(map(ratio, wrong))
+    least = ceil(min(r for r in map(ratio, known) if r > beyond))
+    times = f"{least}·" if least > 1 else ""
+    return f", {first} at least {' and '.join(times + other for other in others) or least}"

@@ -185,7 +185,17 @@ def test_padding_at_small_sizes_is_no_formula_for_all() -> None:
     assert (found.formula, found.holds_for) == ("n/32", "n a multiple of 32")
     assert (96,) in found.checked_at
     both = formulas(plan_of, ("n", "b"))["passes"]
-    assert (both.formula, both.holds_for) == ("n/b", "powers of 2 as n and b")
+    assert (both.formula, both.holds_for) == ("n/b", "powers of 2 as n and b, n at least b")
+
+
+def test_small_sizes_at_which_a_formula_fails_are_left_out() -> None:
+    found = formulas(lambda n: filling(4, max(n, 4)))
+    assert (found["passes"].formula, found["passes"].holds_for) == ("n", "any n, n at least 4")
+    assert found["clear_bytes"].holds_for == "any n"
+    of_two = formulas(lambda n, b: filling(4, max(n // b, 2)), ("n", "b"))["passes"]
+    assert (of_two.formula, of_two.holds_for) == (
+        "n/b", "powers of 2 as n and b, n at least 2·b",
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("passes", [lambda n: n % 5 + 1, lambda n: n**4 + (n > 400)])

@@ -93,6 +93,7 @@ def test_formulas_are_recovered_in_what_the_algorithm_has(
     assert (data["plan"], data["parameters"]["passes"]) == ("jacobi", 3)
     code, out, _ = run("count", "jacobi", "--over", "n", "passes")
     assert code == 0 and "5n²·passes" in out
+    assert "jacobi: passes = 50: formulas in n\n" in run("count", "jacobi", "--over", "n")[1]
     assert run_json("count", "larson-mcallister", "n=8")["operations"] == 2 * 8**3
 
 
