@@ -1,4 +1,4 @@
-"""The audit in a browser: the bar, the search and links to claims."""
+"""The audit in a browser: the dots, their verdicts and papers, the search and links to claims."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def shown(page: Page) -> list[str]:
     return names
 
 
-def test_the_bar_filters_and_the_address_keeps_it(open_page: Opener) -> None:
+def test_a_verdict_filters_and_the_address_keeps_it(open_page: Opener) -> None:
     counts = Counter(one.entry.verdict.value for one in claims())
     page = open_page("audit")
     assert len(shown(page)) == counts["differs"]
     page.get_by_role("button", name="unchecked").click()
     assert len(shown(page)) == counts["unchecked"]
     assert "audit.verdict=unchecked" in page.url
-    page.get_by_role("button", name="all", exact=False).last.click()
+    page.get_by_role("button", name="356 claims").click()
     assert len(shown(page)) == counts.total()
 
 
@@ -38,10 +38,34 @@ def test_words_and_a_paper_filter_too(open_page: Opener) -> None:
     page.get_by_label("Words").fill("swizzl")
     with_word = shown(page)
     assert 0 < len(with_word) < len(claims())
-    page.get_by_label("Paper").select_option("opengl-compute")
-    assert {name.split("/")[0] for name in shown(page)} <= {"opengl-compute"}
+    paper = page.get_by_role("button", name="Mali OpenCL SDK")
+    paper.click()
+    assert {name.split("/")[0] for name in shown(page)} <= {"mali-sdk-sgemm"}
+    paper.click()
+    assert shown(page) == with_word
     page.get_by_label("Words").fill("no claim has these words")
     assert shown(page) == [] and "0 of" in page.locator("output").inner_text()
+
+
+def test_a_dot_is_a_finding_and_shows_its_claims(open_page: Opener) -> None:
+    page = open_page("audit", PHONE)
+    dots = page.locator(".audit-dots td a")
+    causes = Counter((one.paper.id, one.entry.cause) for one in claims())
+    assert dots.count() == len(causes)
+    (paper, cause), count = causes.most_common(1)[0]
+    dot = page.get_by_label(cause, exact=False).first
+    assert f"{count} claims" in str(dot.get_attribute("aria-label"))
+    dot.click()
+    page.wait_for_function(
+        f"document.querySelector('#audit output').innerText.startsWith('{count}')"
+    )
+    assert {name.split("/")[0] for name in shown(page)} == {paper}
+    assert page.locator(".audit-dots td a:not(.off)").count() == 1
+    assert cause in page.locator(".audit-said").inner_text()
+    dots.first.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".audit-dots a[tabindex='0']").count() == 1
+    assert dots.nth(1).evaluate("(dot) => dot === document.activeElement")
 
 
 def test_a_link_shows_its_claim_whatever_is_filtered(open_page: Opener) -> None:

@@ -31,15 +31,16 @@ def test_the_page_has_the_verdicts_of_the_audit(html: str) -> None:
         assert shown[f"{OPENGL}/{finding.claim.id}"] == finding.verdict.value
 
 
-def test_the_bar_counts_findings_and_their_claims_and_what_differs_stands_first(html: str) -> None:
-    bar = re.findall(r"<strong>(\d+)</strong> ([a-z-]+) <span.*?audit-claims.>(\d+)<", html)
+def test_dots_are_findings_counted_by_verdict_and_what_differs_stands_first(html: str) -> None:
+    heads = re.findall(r"<strong>(\d+)</strong> ([a-z-]+) <span class=.soft.>\((\d+)<span", html)
     verdicts = re.findall(r'data-verdict="([^"]+)"', html)
-    claims = {name: int(count) for _, name, count in bar}
+    claims = {name: int(count) for _, name, count in heads}
     assert claims == Counter(verdicts) and next(iter(claims)) == "differs"
     assert verdicts[: claims["differs"]] == ["differs"] * claims["differs"]
-    findings = {*re.findall(r'data-finding="([^"]+)" data-of="([^"]+)"', html)}
-    assert {name: int(count) for count, name, _ in bar} == Counter(name for name, _ in findings)
-    assert len(findings) == len({of for _, of in findings})  # each cause has one verdict
+    dots = re.findall(r'data-of="([^"]+)" aria-label="[^"]*\(([a-z-]+), (\d+) claims?\)"', html)
+    assert {name: int(count) for count, name, _ in heads} == Counter(name for _, name, _ in dots)
+    assert len(dots) == len({of for of, _, _ in dots})  # each cause has one verdict
+    assert sum(int(count) for _, _, count in dots) == len(verdicts)
 
 
 def test_a_claim_says_what_was_said_and_what_is_found(html: str) -> None:

@@ -26,22 +26,29 @@ _MEANINGS = {
 
 
 def make_section() -> PageSection:
-    """The bar of verdicts and all claims. Its script only filters them."""
+    """A dot for each finding, by paper and verdict, and all claims, which its script filters."""
     verdicts = recorded()
     found = [one for paper in papers() for one in judged(paper, verdicts).values()]
     sharing = Counter(map(_cause, found))
     findings = by_cause((_cause(one), one.entry.verdict) for one in found)
     counts = [Counter(findings.values()), Counter(one.entry.verdict for one in found)]
     order = [*AuditVerdict]
+    dots = sorted({(one.paper.id, one.entry.cause, _cause(one)) for one in found})
     ordered = sorted(found, key=lambda one: order.index(one.entry.verdict))
     html = rendered(
         "sections/audit.html.j2",
-        claims=[
-            _shown(one, sharing[_cause(one)]) | {"finding": findings[_cause(one)].value}
-            for one in ordered
-        ],
-        bar=[(v.value, *(of[v] for of in counts), _MEANINGS[v]) for v in order],
-        papers=[(paper.id, paper.short) for paper in papers()],
+        claims=[_shown(one, sharing[_cause(one)]) for one in ordered],
+        verdicts=[(v.value, *(of[v] for of in counts), _MEANINGS[v]) for v in order],
+        papers=papers(),
+        dots={
+            (paper.id, verdict.value): [
+                (cause, sharing[of])
+                for id_, cause, of in dots
+                if id_ == paper.id and findings[of] is verdict
+            ]
+            for paper in papers()
+            for verdict in order
+        },
         findings=len(findings),
         recorded=(verdicts.date or "")[:10] or "an unknown day",
     )

@@ -1,63 +1,67 @@
-// The audit: the bar of verdicts, a search and a choice of papers filter the claims.
+// The audit: a dot for each finding; verdicts, papers, a search and the dots choose the claims.
 
 sections["audit"] = (root, data, address) => {
   const claims = [...root.querySelectorAll("[data-claim]")];
   const texts = new Map(claims.map((claim) => [claim, auditPlain(claim)]));
-  const form = root.querySelector("form");
+  const [form, table] = ["form", ".audit-dots"].map((name) => root.querySelector(name));
+  const dots = [...table.querySelectorAll("a")];
+  const said = element("p", { class: "audit-said note", "aria-live": "polite" }, "Each dot is a finding. Point at one.");
+  table.after(said);
   let revealed = null;
-  const buttons = auditButtons(root, data.verdicts, (verdict) => {
-    address.set({ "audit.verdict": verdict, "audit.claim": null });
-    show();
+  const buttons = [...root.querySelectorAll("[data-choose]")].map((place) => {
+    const [word, value] = place.dataset.choose.split("=");
+    const button = element("button", { type: "button", title: place.title, click: () => {
+      const again = word === "paper" && button.ariaPressed === "true";
+      choose({ [word]: again ? null : value });
+    } }, ...place.childNodes);
+    place.append(button);
+    return { word, value, button };
   });
-  for (const claim of claims) auditLinks(claim, address, show);
+  for (const claim of claims) auditLinks(claim, choose);
+  for (const event of ["pointerover", "focusin"]) {
+    table.addEventListener(event, ({ target }) => {
+      if (target.dataset.of) said.textContent = target.ariaLabel;
+    });
+  }
   form.hidden = false;
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("input", () => {
-    const value = (name) => form.elements[name].value || null;
-    address.set({
-      "audit.words": value("words"), "audit.paper": value("paper"), "audit.claim": null,
-    });
+  form.addEventListener("input", () => choose({ words: form.elements.words.value || null }));
+  const goes = [rove(table, ".audit-dots a"), rove(root.querySelector(".audit-list"), "[data-claim] > summary")];
+
+  // Gives the words of the address values; a claim that was linked is one of many again.
+  function choose(values) {
+    const all = Object.entries({ claim: null, ...values });
+    address.set(Object.fromEntries(all.map(([word, value]) => [`audit.${word}`, value])));
     show();
-  });
+  }
 
   function show() {
     const wrong = [];
-    const asked = address.get("audit.verdict") ?? data.verdicts[0];
-    const known = data.verdicts.includes(asked) || asked === "all";
-    if (!known) wrong.push(`There is no verdict “${asked}”; all are shown.`);
-    const verdict = known ? asked : "all";
+    const asked = (word, usual) => {
+      const value = address.get(`audit.${word}`);
+      if (value === null || buttons.some((one) => one.word === word && one.value === value)) return value ?? usual;
+      wrong.push(`There is no ${word} “${value}”; all are shown.`);
+      return "all";
+    };
+    const chosen = { verdict: asked("verdict", data.verdicts[0]), paper: asked("paper", "all") };
     const words = address.get("audit.words") ?? "";
-    let paper = address.get("audit.paper") ?? "";
-    if (![...form.elements.paper.options].some((option) => option.value === paper)) {
-      wrong.push(`There is no paper “${paper}”; all are shown.`);
-      paper = "";
-    }
     const name = address.get("audit.claim");
     const linked = claims.find((claim) => claim.dataset.claim === name);
     if (name && !linked) wrong.push(`There is no claim “${name}”; these are shown instead.`);
     if (form.elements.words.value !== words) form.elements.words.value = words;
-    form.elements.paper.value = paper;
     const wanted = auditWords(words);
-    const matching = claims.filter(
-      (claim) => (!paper || claim.dataset.paper === paper)
-        && wanted.every((word) => texts.get(claim).includes(word)),
-    );
-    const shown = new Set(
-      matching.filter((claim) => verdict === "all" || claim.dataset.verdict === verdict),
-    );
-    if (linked) shown.add(linked);
+    const shown = new Set(claims.filter((claim) => claim === linked
+      || (["verdict", "paper"].every((kind) => ["all", claim.dataset[kind]].includes(chosen[kind]))
+        && wanted.every((word) => texts.get(claim).includes(word)))));
     for (const claim of claims) claim.hidden = !shown.has(claim);
-    for (const [value, button] of buttons) {
-      const of = (kind) => matching.filter((one) => value === "all" || one.dataset[kind] === value);
-      const findings = new Set(of("finding").map((claim) => claim.dataset.of)).size;
-      button.setAttribute("aria-pressed", value === verdict);
-      button.querySelector("strong").textContent = findings;
-      button.querySelector(".audit-claims").textContent = of("verdict").length;
-      if (value !== "all") button.parentElement.style.flexGrow = findings;
-    }
+    const found = new Set([...shown].map((claim) => claim.dataset.of));
+    for (const dot of dots) dot.classList.toggle("off", !found.has(dot.dataset.of));
+    for (const { word, value, button } of buttons) button.ariaPressed = chosen[word] === value;
+    const meaning = buttons.find(({ value }) => value === chosen.verdict).button.title;
     form.querySelector("output").textContent = `${shown.size} of ${claims.length} claims`
-      + (verdict === "all" ? "" : `, ${verdict}: ${buttons.get(verdict).title}`);
+      + (meaning && `, ${chosen.verdict}: ${meaning}`);
     say(form, wrong.join(" "));
+    for (const go of goes) go();
     if (linked && linked !== revealed) auditReveal(linked);
     revealed = linked;
   }
@@ -65,41 +69,15 @@ sections["audit"] = (root, data, address) => {
   address.follow(show);
 };
 
-// The parts of the bar as buttons, by their verdicts, and one for all of them.
-function auditButtons(root, verdicts, choose) {
-  const bar = root.querySelector(".audit-bar");
-  const buttons = new Map();
-  const places = [...bar.children];
-  const every = element("li", {}, element("strong", {}), " all ",
-    element("span", { class: "soft" }, "(", element("span", { class: "audit-claims" }), " claims)"));
-  bar.append(every);
-  for (const [index, value] of [...verdicts, "all"].entries()) {
-    const place = places[index] ?? every;
-    const button = element("button", { type: "button", click: () => choose(value) });
-    button.title = place.querySelector(".audit-meaning")?.textContent ?? "";
-    place.querySelector(".audit-meaning")?.remove();
-    button.append(...place.childNodes);
-    place.append(button);
-    buttons.set(value, button);
-  }
-  return buttons;
-}
-
 // What leads from a claim elsewhere: to a page that opens with it, to those of the same cause.
-function auditLinks(claim, address, show) {
+function auditLinks(claim, choose) {
   const name = claim.dataset.claim;
   const here = element("a", { href: `#audit.claim=${encodeURIComponent(name)}` },
     "a link to this claim");
   claim.querySelector("dl").append(element("dt", {}, "send"), element("dd", {}, here));
   const shared = claim.querySelector("[data-cause]");
-  if (!shared) return;
-  const button = element("button", { type: "button" }, "show them");
-  button.addEventListener("click", () => {
-    address.set({ "audit.words": `“${shared.dataset.cause}”`, "audit.verdict": null,
-      "audit.paper": null, "audit.claim": null });
-    show();
-  });
-  shared.append(" ", button);
+  shared?.append(" ", element("button", { type: "button",
+    click: () => choose({ words: `“${shared.dataset.cause}”`, verdict: "all", paper: null }) }, "show them"));
 }
 
 // Opens a claim, at the top of the list.
