@@ -1,7 +1,6 @@
-"""The matrix products of 2001 and 2003 as played on the page, for all small shapes.
+"""The matrix products of 2001 and 2003 as the lesson plays them: of 4×4 matrices.
 
-They are a script, since several sections use them: `PRODUCTS` has the methods by name, with their
-families of plans.
+They are a script, since several sections use them: `PRODUCTS` has their scenes, and two matrices.
 """
 
 from __future__ import annotations
@@ -10,8 +9,7 @@ from functools import cache
 from typing import Any
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.page.families import FAMILIES, family_of
-from gpgpu_legacy.page.scenes import INTERPRETER
+from gpgpu_legacy.page.scenes import INTERPRETER, scene_of
 from gpgpu_legacy.page.section import embedded_json
 from gpgpu_legacy.plan.textures import R32F, UNORM8
 from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, DEMONSTRATION_B
@@ -24,7 +22,6 @@ PRODUCT_SCRIPTS = (
     "player/webgl.js",
     "player/player.js",
     "player/transport.js",
-    FAMILIES,
     PRODUCTS,
     "sections/numbers.js",
     "sections/controls.js",
@@ -38,7 +35,7 @@ LESSON_SCRIPTS = (*PRODUCT_SCRIPTS, "player/transport.js", "lesson/stage.js")
 """The scripts that the screens of the lesson share."""
 
 BLOCKS = (1, 2, 4)
-"""The blocks b that the page offers."""
+"""The blocks b that the page offers; the last is longer than the sum of the multichannel method."""
 
 METHODS = ("larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi")
 """The methods on the page."""
@@ -51,25 +48,21 @@ def products_script() -> str:
         ("larson-mcallister", {"texture_format": R32F.name, "state": "program"}),
         ("larson-mcallister", {"texture_format": UNORM8.name, "state": "texture-environment"}),
     ]
-    choices += [
-        (name, {"block": block})
-        for name in ("hall-carr-hart-single", "hall-carr-hart-multi")
-        for block in BLOCKS
-    ]
+    choices += [("hall-carr-hart-single", {"block": block}) for block in BLOCKS]
+    choices += [("hall-carr-hart-multi", {"block": block}) for block in BLOCKS[:-1]]
     products = {
         "methods": METHODS,
-        "families": [_family(name, **given) for name, given in choices],
+        "plans": [_played(name, **given) for name, given in choices],
         "matrices": {"A": DEMONSTRATION_A, "B": DEMONSTRATION_B},
     }
     return f"// Made from the methods' own plans.\nconst PRODUCTS = {embedded_json(products)};\n"
 
 
-def _family(name: str, **given: Any) -> dict[str, Any]:
-    method = find_product(name)
-    plan = method.plan(n=1, **given)
+def _played(name: str, **given: Any) -> dict[str, Any]:
+    plan = find_product(name).plan(n=len(DEMONSTRATION_A), **given)
     return {
         "method": name,
         "block": given.get("block"),
         "format": plan.texture(plan.outputs[0].texture).format.name,
-        "family": family_of(method, given),
+        "scene": scene_of(plan),
     }

@@ -38,30 +38,28 @@ def framebuffer(stored: int, passes: int) -> list[int]:
 
 def test_the_sum_in_8_bits() -> None:
     sums = saturation()
-    assert sums.stored == level(sums.element) == 128
-    assert list(sums.after) == framebuffer(sums.stored, sums.shape.l)
-    assert sums.first_white == 4 and sums.after[2] == 3 * sums.step < WHITE
-    assert sums.exact == Fraction(3, 2)
+    assert sums.stored == level(sums.element) == 159
+    assert list(sums.after) == framebuffer(sums.stored, sums.side)
+    assert sums.first_white == 3 and sums.after[1] == 2 * sums.step < WHITE
+    assert sums.exact == Fraction(25, 16)
 
 
 def test_the_largest_elements_that_do_not_saturate() -> None:
     sums = saturation()
-    below = [v for v in range(WHITE + 1) if framebuffer(v, sums.shape.l)[-1] < WHITE]
+    below = [v for v in range(WHITE + 1) if framebuffer(v, sums.side)[-1] < WHITE]
     assert sums.largest == below[-1]
 
 
 def test_the_moment_of_a_draw_is_a_pass_of_the_plan() -> None:
     sums = saturation()
-    plan = find_product("larson-mcallister").plan(
-        m=sums.shape.m, l=sums.shape.l, n=sums.shape.n, texture_format="unorm8"
-    )
+    plan = find_product("larson-mcallister").plan(n=sums.side, texture_format="unorm8")
     passes = expand(plan).steps
     for drawn, number in enumerate(sums.passes, 1):
         assert isinstance(passes[number - 1], FragmentPass)
         assert sums.moment(drawn).endswith(f"&figure-2.pass={number}")
     assert len(sums.passes) == sum(isinstance(pass_, FragmentPass) for pass_ in passes)
     rows = sums.moment(1).split("figure-2.A=")[1].split("&")[0].split("~")
-    assert [row.split("_") for row in rows] == [["0.5"] * 6] * 4
+    assert [row.split("_") for row in rows] == [["0.625"] * 4] * 4
 
 
 @pytest.mark.parametrize(("method", "channels", "per_step"), [(SINGLE, 1, 1), (MULTI, 4, 8)])

@@ -22,13 +22,14 @@ class Small:
     """An algorithm at a size that fits the screen.
 
     inputs: makes them; None takes the recipe's samples. step_ms: of a pass. frames: of the film, as
-    numbers of passes; None takes some at equal distances.
+    numbers of passes; None takes some at equal distances. shows: the textures in it; by default all.
     """
 
     settings: Mapping[str, Any] = field(default_factory=lambda: {"n": 8})
     inputs: Callable[[], dict[str, F32]] | None = None
     step_ms: int = 600
     frames: Sequence[int] | None = None
+    shows: Sequence[str] = ()
 
 
 _GRID, _GENERATIONS = 32, 120
@@ -62,6 +63,7 @@ SMALL = {
     "life": Small(
         {"width": _GRID, "height": _GRID, "generations": _GENERATIONS}, _pentomino, step_ms=150
     ),
+    "fluid": Small({"n": 48, "steps": 36, "passes": 8}, step_ms=25, shows=("smoke", "next smoke")),
     "jacobi": Small({"n": _RELAXED, "passes": _RELAXATIONS}, _two_charges, step_ms=150),
     "reduction": Small({"n": 16}, step_ms=1200),
 }
@@ -91,6 +93,7 @@ def make_section() -> PageSection:
                 "lacked": a.lacked,
                 "step": small[a.name].step_ms,
                 "frames": small[a.name].frames,
+                "shows": small[a.name].shows,
                 "played": played_plan(built[a.name], (small[a.name].inputs or dict)()),
             }
             for a in played

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.algorithms.matmul.product import Shape
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.matmul import matmul
 from gpgpu_legacy.chips.check_plan import check_plan
@@ -39,13 +38,13 @@ WHITE = 255
 class Saturation:
     """A product whose operands have one equal element throughout, in 8 bits.
 
-    shape: of the product. element: of A and B. stored: its level. after: the level of the
+    side: of the matrices. element: of A and B. stored: its level. after: the level of the
     framebuffer after each pass. passes: the number of each such pass among all of the plan, from 1.
     exact: the elements of the product. largest: the highest level of an element with which nothing
     saturates.
     """
 
-    shape: Shape
+    side: int
     element: Fraction
     stored: int
     after: tuple[int, ...]
@@ -65,30 +64,27 @@ class Saturation:
 
     def moment(self, drawn: int) -> str:
         """The address of the figure after that many draws."""
-        row = "_".join([str(float(self.element))] * self.shape.l)
-        column = "_".join([str(float(self.element))] * self.shape.n)
-        a, b = "~".join([row] * self.shape.m), "~".join([column] * self.shape.l)
+        equal = "~".join(["_".join([str(float(self.element))] * self.side)] * self.side)
         return (
-            f"#figure-2.method={OLDEST}&figure-2.format={UNORM8.name}&figure-2.A={a}&figure-2.B={b}"
+            f"#figure-2.format={UNORM8.name}&figure-2.A={equal}&figure-2.B={equal}"
             f"&figure-2.pass={self.passes[drawn - 1]}"
         )
 
 
 def saturation() -> Saturation:
-    """Products of halves, summed in the framebuffer of 2001."""
-    shape, element = Shape(m=4, l=6, n=4), Fraction(1, 2)
-    a = np.full((shape.m, shape.l), float(element), np.float32)
-    b = np.full((shape.l, shape.n), float(element), np.float32)
-    p = find_product(OLDEST).builder(m=4, l=6, n=4, texture_format=UNORM8.name)
-    frames = demonstrate(reference(), p, {"A": a, "B": b}).frames
+    """Products of equal numbers, summed in the framebuffer of 2001."""
+    side, element = len(DEMONSTRATION_A), Fraction(5, 8)
+    equal = np.full((side, side), float(element), np.float32)
+    p = find_product(OLDEST).builder(n=side, texture_format=UNORM8.name)
+    frames = demonstrate(reference(), p, {"A": equal, "B": equal}).frames
     return Saturation(
-        shape=shape,
+        side=side,
         element=element,
         stored=_level(frames[0].column[0, 0]),
         after=tuple(_level(frame.framebuffer[0, 0]) for frame in frames),
         passes=tuple(_draws(p.plan())),
-        exact=shape.l * element**2,
-        largest=_largest_level(shape.l),
+        exact=side * element**2,
+        largest=_largest_level(side),
     )
 
 

@@ -12,7 +12,7 @@ from gpgpu_legacy.studies.figure_2 import demonstrate
 def make_section() -> PageSection:
     """Figure 2: a picture of a run, and the run itself, pass by pass."""
     executor = reference()
-    image = demonstrate(executor).picture()
+    image = demonstrate(executor).picture().quantize(64)
     html = rendered(
         "lesson/figure-2.html.j2",
         picture=data_url(png_of(image), "image/png"),

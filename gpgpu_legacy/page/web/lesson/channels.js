@@ -63,9 +63,8 @@ class Channels {
   #matrix(name) {
     const layout = this.played.layouts[name];
     const matrix = this.played.matrices[name];
-    const { values } = Matrices.resized(matrix, layout.rows, layout.columns);
     const white = this.played.white(matrix.values);
-    const cells = Array.from(values, (value, n) => {
+    const cells = Array.from(matrix.values, (value, n) => {
       const [row, column] = [Math.floor(n / layout.columns), n % layout.columns];
       const { x, y, channel } = layout.texel(row, column);
       const { background, color } = texelColours(value, white);

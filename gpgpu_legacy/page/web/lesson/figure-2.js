@@ -6,13 +6,12 @@ sections["figure-2"] = async (root, data, address) => {
   await figure.start();
 };
 
-// What a family of plans is called where one is chosen, and what it is remembered by.
+// What a plan is called where one is chosen, and what it is remembered by.
 const FIGURE2_OPTIONS = [
   ["block", "Block b", (value) => String(value)],
   ["format", "Numbers", (value) => (value === "unorm8" ? "8 bits, from 0 to 1 (2001)" : "float32")],
 ];
 const FIGURE2_STEP_MS = 1400;
-const FIGURE2_SIZES = [["m", "Rows"], ["l", "Inner"], ["n", "Columns"]];
 
 class Figure2 {
   constructor(address) {
@@ -36,22 +35,15 @@ class Figure2 {
   // Controls -------------------------------------------------------------------------------------
 
   #build() {
-    const chooseFamily = (option) => (value) =>
-      this.#chooseFamily({ ...this.state.family, [option]: value }, option);
+    const choosePlan = (option) => (value) =>
+      this.#choosePlan({ ...this.state.given, [option]: value }, option);
     this.method = labelledSelect(
       "Method",
       PRODUCTS.methods.map((name) => [name, peopleName(name)]),
-      chooseFamily("method"),
+      choosePlan("method"),
     );
     this.options = Object.fromEntries(FIGURE2_OPTIONS.map(([option, label]) =>
-      [option, labelledSelect(label, [], chooseFamily(option))]));
-    this.sizes = Object.fromEntries(FIGURE2_SIZES.map(([size, label]) => {
-      const input = element("input", {
-        type: "number", min: 1, max: Matrices.LARGEST, step: 1,
-        change: () => this.#chooseSize(size, input.value),
-      });
-      return [size, { input, root: element("label", { class: "control" }, `${label} `, input) }];
-    }));
+      [option, labelledSelect(label, [], choosePlan(option))]));
     this.transport = new Transport({
       label: "Step", step: FIGURE2_STEP_MS, go: (pass) => this.#go(pass),
       words: (at) => this.#count(at),
@@ -99,12 +91,10 @@ class Figure2 {
         "shows it. The matrices are ours, not the paper’s: type into A and B."),
       this.fragmentBox,
       element("details", {},
-        element("summary", {}, "More: other methods and sizes, 8 bits, other matrices, a link to this moment"),
+        element("summary", {}, "More: other methods, 8 bits, other matrices, a link to this moment"),
         element("div", { class: "controls" },
           this.method.root,
-          ...Object.values(this.options).map(({ root }) => root),
-          ...Object.values(this.sizes).map(({ root }) => root)),
-        element("div", { class: "controls" }, ...["A", "B"].map((name) => this.#tools(name)),
+          ...Object.values(this.options).map(({ root }) => root), ...["A", "B"].map((name) => this.#tools(name)),
           this.#button("Figure 2’s matrices", () => editedMatrices.take(figure2Matrices())),
           this.#button("Copy a link to this moment", () => this.#copyLink())),
         this.outcome, this.device),
@@ -116,38 +106,16 @@ class Figure2 {
   }
 
   #tools(name) {
-    const filled = (make) => () => {
-      const { rows, columns } = editedMatrices[name];
-      editedMatrices.take({ [name]: make(rows, columns) });
-    };
-    return element("span", { class: "figure2-tools", role: "group", "aria-label": `Fill ${name}` }, `${name}: `,
-      this.#button("random", filled((rows, columns) => this.#random(rows, columns))),
-      this.#button("identity", filled(Matrices.identity)));
-  }
-
-  // Random integers; where the numbers end at 1, random eighths.
-  #random(rows, columns) {
-    const eighths = this.played.ends;
-    return Matrices.made(rows, columns, () =>
-      eighths ? Math.floor(9 * Math.random()) / 8 : Math.floor(19 * Math.random()) - 9);
+    const fill = (text, make) => this.#button(text, () => editedMatrices.take({ [name]: make() }));
+    // Random integers; where the numbers end at 1, random eighths.
+    const random = () => Matrices.made(() =>
+      this.played.ends ? Math.floor(9 * Math.random()) / 8 : Math.floor(19 * Math.random()) - 9);
+    return element("span", { role: "group", "aria-label": `Fill ${name}` }, `${name}: `,
+      fill("random", random), fill("identity", Matrices.identity));
   }
 
   #say(sentence) {
     say(this.root, sentence);
-  }
-
-  #chooseSize(size, text) {
-    const { A, B } = editedMatrices;
-    const before = { m: A.rows, l: A.columns, n: B.columns };
-    const number = Number(text);
-    if (!Number.isInteger(number) || number < 1 || number > Matrices.LARGEST) {
-      this.sizes[size].input.value = before[size];
-      this.#say(`Matrices here have 1 to ${Matrices.LARGEST} rows and columns, so ${before[size]} stays.`);
-      return;
-    }
-    this.#say("");
-    const { m, l, n } = { ...before, [size]: number };
-    editedMatrices.take({ A: Matrices.resized(A, m, l), B: Matrices.resized(B, l, n) });
   }
 
   async #copyLink() {
@@ -162,30 +130,28 @@ class Figure2 {
 
   // State ----------------------------------------------------------------------------------------
 
-  // The family nearest to a wish: of its method, with as many of its options as there are, the one
+  // The plan nearest to a wish: of its method, with as many of its options as there are, the one
   // that was chosen last before the others.
   #nearest(wish, last = null) {
-    const score = (family) => FIGURE2_OPTIONS.reduce((sum, [option]) =>
-      sum + (String(family[option]) === String(wish[option]) ? (option === last ? 10 : 1) : 0), 0);
-    const candidates = PRODUCTS.families.filter(({ method }) => method === wish.method);
-    return candidates.reduce((best, family) => (score(family) > score(best) ? family : best));
+    const score = (given) => FIGURE2_OPTIONS.reduce((sum, [option]) =>
+      sum + (String(given[option]) === String(wish[option]) ? (option === last ? 10 : 1) : 0), 0);
+    const candidates = PRODUCTS.plans.filter(({ method }) => method === wish.method);
+    return candidates.reduce((best, given) => (score(given) > score(best) ? given : best));
   }
 
   get #last() {
     return this.state.pass === this.played.passes.length ? Infinity : this.state.pass;
   }
 
-  async #chooseFamily(wish, last) {
-    this.state.family = this.#nearest(wish, last);
+  async #choosePlan(wish, last) {
+    this.state.given = this.#nearest(wish, last);
     await this.#open(this.#last);
   }
 
-  async #changed() {
+  #changed() {
     const { A, B } = editedMatrices;
     const { matrices } = this.played;
     if (matrices.A === A && matrices.B === B) return;
-    const alike = (one, other) => one.rows === other.rows && one.columns === other.columns;
-    if (!alike(matrices.A, A) || !alike(matrices.B, B)) return this.#open(this.#last);
     this.played.setMatrices({ A, B });
     this.#show();
   }
@@ -201,7 +167,7 @@ class Figure2 {
   #stretch() {
     const looked = this.played.lookedUp();
     const cells = (name) => [...new Set(looked[name].map(({ row, column }) => this.grids[name].cell(row, column)))];
-    const targets = this.state.family.block ? [] : [["A", "column"], ["B", "row"]];
+    const targets = this.state.given.block ? [] : [["A", "column"], ["B", "row"]];
     for (const [name, target] of targets) fly(cells(name), this.grids[target].root);
     for (const name of ["column", "row", "adds"]) arrive(this.grids[name].root, name === "adds" ? 1.2 : 0.9);
   }
@@ -213,11 +179,11 @@ class Figure2 {
     this.#show();
   }
 
-  // Opens the product of the family and shape that the state names, at a pass.
+  // Opens the product that the state names, at a pass.
   async #open(pass) {
     const opened = ++this.opened;
     const { A, B } = editedMatrices;
-    const played = await PlayedProduct.open(this.state.family, { A, B });
+    const played = await PlayedProduct.open(this.state.given, { A, B });
     if (opened !== this.opened) {
       played.release();
       return;
@@ -242,7 +208,7 @@ class Figure2 {
     for (const name of ["method", ...FIGURE2_OPTIONS.map(([option]) => option)]) {
       const value = word(name);
       if (value === null) continue;
-      if (PRODUCTS.families.some((family) => String(family[name]) === value)) wish[name] = value;
+      if (PRODUCTS.plans.some((given) => String(given[name]) === value)) wish[name] = value;
       else faults.push(`${quoted(value)} is no ${name} here`);
     }
     const matrices = figure2Matrices();
@@ -252,14 +218,10 @@ class Figure2 {
       if (fault) faults.push(`${name} cannot be read (${fault})`);
       else matrices[name] = matrix;
     }
-    if (matrices.A.columns !== matrices.B.rows) {
-      faults.push(`A has ${matrices.A.columns} columns and B has ${matrices.B.rows} rows`);
-      Object.assign(matrices, figure2Matrices());
-    }
     const texel = /^(\d+)_(\d+)$/.exec(word("texel") ?? "0_0");
     if (!texel) faults.push(`${quoted(word("texel"))} is no texel`);
     const [x, y] = texel ? [Number(texel[1]), Number(texel[2])] : [0, 0];
-    this.state = { family: this.#nearest(wish), pass: 0, texel: { x, y } };
+    this.state = { given: this.#nearest(wish), pass: 0, texel: { x, y } };
     editedMatrices.take(matrices);
     if (word("texel")) this.fragmentBox.open = true;
     // Unless the address asks for a moment, it plays once it is seen, or shows the end.
@@ -279,10 +241,10 @@ class Figure2 {
   }
 
   #words() {
-    const { family, pass, texel } = this.state;
-    const options = FIGURE2_OPTIONS.map(([option]) => [`figure-2.${option}`, family[option] ?? null]);
+    const { given, pass, texel } = this.state;
+    const options = FIGURE2_OPTIONS.map(([option]) => [`figure-2.${option}`, given[option] ?? null]);
     return {
-      "figure-2.method": family.method,
+      "figure-2.method": given.method,
       ...Object.fromEntries(options),
       "figure-2.A": Matrices.text(editedMatrices.A),
       "figure-2.B": Matrices.text(editedMatrices.B),
@@ -298,32 +260,25 @@ class Figure2 {
     return `pass ${draws.filter((draw) => draw < at).length} of ${draws.length}`;
   }
 
-  // The controls, as the family, the shape and the plan want them.
+  // The controls, as the plan wants them.
   #showControls() {
-    const { played, state: { family } } = this;
-    const { A, B } = played.matrices;
-    this.method.select.value = family.method;
+    const { played, state: { given } } = this;
+    this.method.select.value = given.method;
     for (const [option, , text] of FIGURE2_OPTIONS) {
       const { select, root } = this.options[option];
-      const alike = PRODUCTS.families.filter(({ method }) => method === family.method);
+      const alike = PRODUCTS.plans.filter(({ method }) => method === given.method);
       const values = [...new Set(alike.map((each) => each[option]))];
       root.hidden = values.length === 1;
       select.replaceChildren(...values.map((value) => element("option", { value }, text(value))));
-      select.value = String(family[option]);
+      select.value = String(given[option]);
     }
-    const sizes = { m: A.rows, l: A.columns, n: B.columns };
-    for (const [size, { input }] of Object.entries(this.sizes)) input.value = sizes[size];
     for (const name of ["A", "B", "framebuffer", "column", "row", "adds", "partial"]) {
       const layout = played.layouts[name] ?? played.layouts.C;
-      const held = played.layouts[name] ? played.matrices[name] : { rows: A.rows, columns: B.columns };
-      this.grids[name].shape(layout.rows, layout.columns, held);
+      this.grids[name].shape(Matrices.SIDE, Matrices.SIDE);
       if (name !== "column" && name !== "row") this.grids[name].quadrants(layout);
     }
-    for (const part of this.stretched) part.hidden = Boolean(family.block);
-    const { A: left, C } = played.layouts;
-    this.stage.style.setProperty("--across", left.columns + C.columns);
-    this.stage.style.setProperty("--panel", C.columns);
-    this.stage.style.setProperty("--panels", family.block ? 2 : 3);
+    for (const part of this.stretched) part.hidden = Boolean(given.block);
+    this.stage.style.setProperty("--panels", given.block ? 2 : 3);
     this.transport.shape(played.passes.length);
   }
 
@@ -338,7 +293,7 @@ class Figure2 {
     }
     const white = played.white(played.product);
     this.#showFramebuffer(white);
-    if (!played.family.block) {
+    if (!played.given.block) {
       const stripes = stripesOf(played, played.last ?? played.draws[0]);
       grids.column.paint(stripes.A, operandWhite);
       grids.row.paint(stripes.B, operandWhite);

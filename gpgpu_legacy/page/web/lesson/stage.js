@@ -184,10 +184,9 @@ function lessonProduct(wanted) {
   const key = JSON.stringify(wanted);
   const known = lessonProducts.get(key);
   if (known?.matrices.A === A && known.matrices.B === B) return known;
-  const family = PRODUCTS.families.find((each) =>
+  const given = PRODUCTS.plans.find((each) =>
     Object.entries(wanted).every(([name, value]) => each[name] === value));
-  const scene = familyScene(family.family, A.rows, A.columns, B.columns);
-  const played = new PlayedProduct(scene, family, new Player(scene, { A, B }), { A, B });
+  const played = new PlayedProduct(given, new Player(given.scene, { A, B }), { A, B });
   lessonProducts.set(key, played);
   return played;
 }

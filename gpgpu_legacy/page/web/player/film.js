@@ -6,23 +6,28 @@ const FILM_ARCS = 20;
 
 class Film {
   // played: a PlayedPlan, whose transport it takes. frames: the numbers of passes in the strip.
-  constructor(played, frames) {
-    Object.assign(this, { played, plan: played.plan });
+  // shows: the textures that it shows; none for all.
+  constructor(played, { frames, shows }) {
+    Object.assign(this, { played, plan: played.plan, shows });
     this.frames = frames ?? Array.from({ length: FILM_FRAMES }, (_, n) =>
       Math.round((this.plan.passes * n) / (FILM_FRAMES - 1)));
     this.picture = element("canvas", { class: "film-picture", role: "img" });
     this.arcs = drawn("svg", { class: "film-arcs", "aria-hidden": "true" });
     this.strip = element("div", { class: "film-strip", role: "group", "aria-label": "Pictures of the run" });
     this.screen = element("div", { class: "film-screen" }, this.picture, this.arcs);
-    this.legend = Object.values(played.pictures)[0].legend();
+    this.legend = played.pictures[this.#name(this.plan.passes)].legend();
     this.thumbnails = this.#thumbnails();
     this.strip.append(...this.thumbnails);
     played.onshow = (at) => this.show(at);
   }
 
-  // The texture that shows the state after so many passes: the one that the last of them wrote.
+  // The texture that shows the state after so many passes: of those shown, the one written last.
   #name(at) {
-    return at ? this.plan.pass(at - 1).targets[0] : this.plan.pass(0).bindings?.[0]?.texture ?? this.plan.textures[0].name;
+    for (let k = at - 1; k >= 0; k -= 1) {
+      const [name] = this.plan.pass(k).targets;
+      if (!this.shows.length || this.shows.includes(name)) return name;
+    }
+    return this.shows[0] ?? this.plan.pass(0).bindings?.[0]?.texture ?? this.plan.textures[0].name;
   }
 
   #paint(canvas, at) {

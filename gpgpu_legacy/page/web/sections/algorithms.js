@@ -48,7 +48,7 @@ class AlgorithmsView {
         `${algorithm.summary[0].toUpperCase()}${algorithm.summary.slice(1)}. `,
         element("span", { class: "soft" }, `${algorithm.source}. What was lacking: ${algorithm.lacked}.`));
       this.stage.replaceChildren(played.root);
-      const film = new Film(played, algorithm.frames);
+      const film = new Film(played, algorithm);
       this.film.replaceChildren(
         element("div", { class: "film" }, element("div", {}, film.screen, film.legend), film.strip),
         played.transport.root, played.moment);

@@ -107,25 +107,19 @@ function operandGrid(name, say) {
     const { matrix, fault } = Matrices.read(text);
     say(fault ? `That was not pasted into ${name}: ${fault}. ${name} is as it was.` : "");
     if (fault) return;
-    const { A, B } = editedMatrices;
-    editedMatrices.take(
-      name === "A"
-        ? { A: matrix, B: Matrices.resized(B, matrix.columns, B.columns) }
-        : { A: Matrices.resized(A, A.rows, matrix.rows), B: matrix },
-    );
+    editedMatrices.take({ [name]: matrix });
   };
   return new ElementGrid(name, { type, paste });
 }
 
-// Shows matrices in their grids. layouts: of the played product, which may pad them.
+// Shows A and B in their grids.
 function paintOperands(grids, played) {
   const { A, B } = played.matrices;
   const white = played.white([...A.values, ...B.values]);
   for (const name of ["A", "B"]) {
-    const [grid, matrix, { rows, columns }] = [grids[name], played.matrices[name], played.layouts[name]];
-    grid.shape(rows, columns, matrix);
-    const { values } = Matrices.resized(matrix, rows, columns);
-    grid.paint(values, white, (row, column) => {
+    const { rows, columns, values } = played.matrices[name];
+    grids[name].shape(rows, columns);
+    grids[name].paint(values, white, (row, column) => {
       const value = values[row * columns + column];
       return played.ends && (value > 1 || value < 0);
     });

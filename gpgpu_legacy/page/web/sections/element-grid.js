@@ -23,7 +23,7 @@ class TexelLayout {
     return { x: column - c, y: row - r, channel };
   }
 
-  // The elements of a texture's numbers, row by row, padding included.
+  // The elements of a texture's numbers, row by row.
   values(texture) {
     return Float32Array.from({ length: this.rows * this.columns }, (_, at) => {
       const { x, y, channel } = this.texel(Math.floor(at / this.columns), at % this.columns);
@@ -63,13 +63,12 @@ class ElementGrid {
     });
   }
 
-  // Makes the cells. held: the rows and columns that the matrix has; others are padding.
-  shape(rows, columns, held = { rows, columns }) {
-    const key = [rows, columns, held.rows, held.columns].join();
-    if (key === this.key) return;
+  // Makes the cells.
+  shape(rows, columns) {
+    if (this.rows === rows && this.columns === columns) return;
     const focused = this.cells.findIndex((cell) => cell === document.activeElement);
     const place = focused < 0 ? null : [Math.floor(focused / this.columns), focused % this.columns];
-    Object.assign(this, { key, rows, columns, held, cells: [] });
+    Object.assign(this, { rows, columns, cells: [] });
     this.root.style.gridTemplate = `repeat(${rows}, var(--cell)) / repeat(${columns}, var(--cell))`;
     const lines = Array.from({ length: rows }, (_, row) => {
       const cells = Array.from({ length: columns }, (_, column) => this.#cell(row, column));
@@ -79,7 +78,7 @@ class ElementGrid {
     });
     this.root.replaceChildren(...lines.flat());
     this.#tabStop(0, 0);
-    if (place && place[0] < held.rows && place[1] < held.columns) this.focus(...place);
+    if (place && place[0] < rows && place[1] < columns) this.focus(...place);
   }
 
   #line(row) {
@@ -89,8 +88,6 @@ class ElementGrid {
   #cell(row, column) {
     const place = `row ${row + 1}, column ${column + 1}`;
     const style = `grid-area: ${this.#line(row)} / ${column + 1}`;
-    const inside = row < this.held.rows && column < this.held.columns;
-    if (!inside) return element("span", { class: "element padding", style, title: "padding" });
     const { choose, type, paste } = this.actions;
     if (type) {
       const cell = element("input", {
@@ -140,7 +137,7 @@ class ElementGrid {
     return element("span", { class: "element", style });
   }
 
-  // Shows numbers, row by row, padding included. white: the number that is white.
+  // Shows numbers, row by row. white: the number that is white.
   // clipped(row, column): whether a number is not what was meant, since its format ends there.
   paint(values, white, clipped = () => false) {
     this.cells.forEach((cell, at) => {
@@ -227,8 +224,8 @@ class ElementGrid {
     if (!by || (this.actions.type && by[1] && !atTheEdge(event.target, by[1]))) return;
     event.preventDefault();
     const next = [row + by[0], column + by[1]];
-    if (next[0] < 0 || next[1] < 0 || next[0] >= this.held.rows) return;
-    if (next[1] < this.held.columns) this.focus(...next);
+    if (next[0] < 0 || next[1] < 0 || next[0] >= this.rows) return;
+    if (next[1] < this.columns) this.focus(...next);
   }
 }
 

@@ -53,60 +53,42 @@ function readNumber(typed) {
   return { value };
 }
 
-// Matrices as the player takes them: {rows, columns, values}, row by row.
+// Matrices of the lesson, as the player takes them: {rows, columns, values}, row by row.
 class Matrices {
-  static LARGEST = 8;
+  static SIDE = 4;
 
-  static made(rows, columns, value) {
-    const values = Float32Array.from({ length: rows * columns }, (_, at) =>
-      value(Math.floor(at / columns), at % columns),
+  static made(value) {
+    const { SIDE } = Matrices;
+    const values = Float32Array.from({ length: SIDE * SIDE }, (_, at) =>
+      value(Math.floor(at / SIDE), at % SIDE),
     );
-    return { rows, columns, values };
+    return { rows: SIDE, columns: SIDE, values };
   }
 
   static of(rows) {
-    return Matrices.made(rows.length, rows[0].length, (row, column) => rows[row][column]);
+    return Matrices.made((row, column) => rows[row][column]);
   }
 
-  static identity(rows, columns) {
-    return Matrices.made(rows, columns, (row, column) => (row === column ? 1 : 0));
-  }
-
-  // The same numbers with more rows and columns, filled with 0, or with fewer.
-  static resized(matrix, rows, columns) {
-    return Matrices.made(rows, columns, (row, column) =>
-      row < matrix.rows && column < matrix.columns
-        ? matrix.values[row * matrix.columns + column]
-        : 0,
-    );
+  static identity() {
+    return Matrices.made((row, column) => (row === column ? 1 : 0));
   }
 
   // For the address: columns are parted by _ and rows by ~.
-  static text({ rows, columns, values }) {
-    return Array.from({ length: rows }, (_, row) =>
-      Array.from(values.subarray(row * columns, (row + 1) * columns), float32Text).join("_"),
+  static text({ values }) {
+    const { SIDE } = Matrices;
+    return Array.from({ length: SIDE }, (_, row) =>
+      Array.from(values.subarray(row * SIDE, (row + 1) * SIDE), float32Text).join("_"),
     ).join("~");
   }
 
   // The matrix of such a text, or of a pasted table, as {matrix}, or as {fault}.
   static read(text) {
+    const { SIDE } = Matrices;
     const lines = text.trim().split(/[~\n\r]+/);
-    const table = lines.map((line) =>
-      line
-        .trim()
-        .split(/[_\s,;]+/)
-        .filter(Boolean),
-    );
-    const columns = table[0].length;
-    if (!columns) return { fault: "there are no numbers in it" };
-    if (table.length > Matrices.LARGEST || columns > Matrices.LARGEST) {
-      return {
-        fault:
-          `it has ${table.length} rows and ${columns} columns; a matrix here has at most ` +
-          `${Matrices.LARGEST} of each`,
-      };
+    const table = lines.map((line) => line.split(/[_\s,;]+/).filter(Boolean));
+    if (table.length !== SIDE || table.some((row) => row.length !== SIDE)) {
+      return { fault: `${quoted(text)} is not ${SIDE} rows of ${SIDE} numbers` };
     }
-    if (table.some((row) => row.length !== columns)) return { fault: "its rows differ in length" };
     const numbers = table.map((row) => row.map(readNumber));
     const bad = numbers.flat().find((number) => number.fault);
     return bad
@@ -116,12 +98,11 @@ class Matrices {
 
   // The product in double precision, row by row.
   static product(a, b) {
-    return Float64Array.from({ length: a.rows * b.columns }, (_, at) => {
-      const [row, column] = [Math.floor(at / b.columns), at % b.columns];
+    const { SIDE } = Matrices;
+    return Float64Array.from({ length: SIDE * SIDE }, (_, at) => {
+      const [row, column] = [Math.floor(at / SIDE), at % SIDE];
       let sum = 0;
-      for (let k = 0; k < a.columns; k++) {
-        sum += a.values[row * a.columns + k] * b.values[k * b.columns + column];
-      }
+      for (let k = 0; k < SIDE; k++) sum += a.values[row * SIDE + k] * b.values[k * SIDE + column];
       return sum;
     });
   }

@@ -1,15 +1,13 @@
 // A matrix product that is played: its passes, its textures, and the fragments of each pass.
 
 class PlayedProduct {
-  // family: one of PRODUCTS.families. matrices: A and B, of any shape that families have.
-  static async open(family, matrices) {
-    const { A, B } = matrices;
-    const scene = familyScene(family.family, A.rows, A.columns, B.columns);
-    return new PlayedProduct(scene, family, await Player.open(scene, matrices), matrices);
+  // given: one of PRODUCTS.plans. matrices: A and B.
+  static async open(given, matrices) {
+    return new PlayedProduct(given, await Player.open(given.scene, matrices), matrices);
   }
 
-  constructor(scene, family, player, matrices) {
-    Object.assign(this, { family, player, plan: player.plan });
+  constructor(given, player, matrices) {
+    Object.assign(this, { given, player, plan: player.plan });
     const { inputs, outputs, passes } = this.plan;
     // Where the elements of A, B and C lie in textures.
     this.layouts = Object.fromEntries(
@@ -83,7 +81,7 @@ class PlayedProduct {
     return { framebuffer: targets[0], partial: partial ?? null };
   }
 
-  // The elements that a texture of the product's layout holds, row by row, padding included.
+  // The elements that a texture of the product's layout holds, row by row.
   elements(texture) {
     return this.layouts.C.values(this.player.texture(texture));
   }

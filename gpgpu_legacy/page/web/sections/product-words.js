@@ -21,7 +21,7 @@ function momentInWords(played) {
     pass.blend === "add"
       ? "The framebuffer adds the result to what it holds."
       : "It then adds the sum of the passes before, which it looks up in the other texture.";
-  const does = played.family.block
+  const does = played.given.block
     ? `Each multiplies ${columns}, in its own rows, by ${rows}, in its own columns.`
     : `It replicates ${columns} across the rectangle and ${rows} down it, and multiplies the two.`;
   return [head, drawn, `${does} ${adds}`];
