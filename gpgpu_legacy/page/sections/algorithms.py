@@ -22,7 +22,7 @@ class Small:
     """An algorithm at a size that fits the screen.
 
     inputs: makes them; None takes the recipe's samples. step_ms: of a pass. frames: of the film, as
-    numbers of passes; None takes some at equal distances. shows: the textures in it; by default all.
+    numbers of passes; None takes some at equal distances. shows: its textures, by default all.
     """
 
     settings: Mapping[str, Any] = field(default_factory=lambda: {"n": 8})

@@ -15,7 +15,9 @@ class Film {
     this.arcs = drawn("svg", { class: "film-arcs", "aria-hidden": "true" });
     this.strip = element("div", { class: "film-strip", role: "group", "aria-label": "Pictures of the run" });
     this.screen = element("div", { class: "film-screen" }, this.picture, this.arcs);
-    this.legend = played.pictures[this.#name(this.plan.passes)].legend();
+    const last = played.pictures[this.#name(this.plan.passes)];
+    this.colours = last.colours; // of all its pictures: what it shows is one quantity
+    this.legend = last.legend();
     this.thumbnails = this.#thumbnails();
     this.strip.append(...this.thumbnails);
     played.onshow = (at) => this.show(at);
@@ -33,12 +35,11 @@ class Film {
   #paint(canvas, at) {
     const name = this.#name(at);
     const { width, data } = this.played.player.texture(name);
-    const { colours } = this.played.pictures[name];
     const image = new ImageData(width, data.length / 4 / width);
     for (let n = 0; n < data.length; n += 4) {
       // Row 0 is at the bottom, as in a window of OpenGL.
       const row = image.height - 1 - Math.floor(n / 4 / width);
-      image.data.set([...colours.of(data[n]), 255], 4 * (row * width + ((n / 4) % width)));
+      image.data.set([...this.colours.of(data[n]), 255], 4 * (row * width + ((n / 4) % width)));
     }
     Object.assign(canvas, { width, height: image.height });
     canvas.getContext("2d").putImageData(image, 0, 0);
@@ -55,9 +56,9 @@ class Film {
     });
   }
 
-  // From some fragments to the texels that they looked up away from their own places.
+  // From some fragments to the texel that each looked up away from its own place, if it was one.
   #links(pass) {
-    if (!pass || pass.kind !== "draw") return [];
+    if (pass?.kind !== "draw" || pass.targets[0] !== this.#name(pass.number + 1)) return [];
     const { interpreter } = this.played.player;
     if (interpreter.at !== pass.number + 1) return [];
     interpreter.seek(pass.number);
@@ -67,9 +68,9 @@ class Film {
     for (let n = 0; n < width * height; n += every) {
       const [x, y] = [n % width, Math.floor(n / width)];
       const { steps } = interpreter.fragment(pass, interpreter.state, x, y);
-      for (const { lookup } of steps) {
-        if (lookup && (lookup.x !== left + x || lookup.y !== bottom + y)) links.push([left + x, bottom + y, lookup.x, lookup.y]);
-      }
+      const away = steps.flatMap(({ lookup }) =>
+        lookup && (lookup.x !== left + x || lookup.y !== bottom + y) ? [lookup] : []);
+      if (away.length === 1) links.push([left + x, bottom + y, away[0].x, away[0].y]);
     }
     interpreter.seek(pass.number + 1);
     return links;
