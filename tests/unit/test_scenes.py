@@ -15,7 +15,6 @@ from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.lower.emit.javascript import opcode_functions
-from gpgpu_legacy.page.families import LARGEST, family_of
 from gpgpu_legacy.page.scenes import decoded_program, scene_of
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.numbers import Affine
@@ -92,13 +91,3 @@ def test_every_opcode_has_a_function_that_rounds_each_operation() -> None:
     assert "(a, b, c) => f(f(a * b) + c)" in lines["MAD"]
     assert "(a) => f(1 / f(Math.sqrt(Math.abs(a))))" in lines["RSQ"]
     assert "(a, b) => a > b ? b : a" in lines["MIN"]
-
-
-def test_a_family_keeps_what_sizes_change_and_no_more() -> None:
-    family = family_of(find_product("larson-mcallister"), {})
-    (template,) = family["templates"]
-    columns = {(c["sizes"], tuple(c["values"])) for c in family["columns"]}
-    sizes = tuple(range(1, LARGEST + 1))
-    assert {(size, sizes) for size in "mln"} <= columns
-    (matrix, _) = template["plan"]["operands"]
-    assert matrix["name"] == "A" and matrix["rows"].keys() == {"$"}
