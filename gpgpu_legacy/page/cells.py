@@ -75,7 +75,7 @@ class Number:
 class CellLine:
     """A published cell: its row and column, and its counterparts in the other columns.
 
-    claim: of the audit.
+    claim: of the audit. value: of a formula, at SIZE and BLOCK.
     """
 
     row: str
@@ -85,6 +85,7 @@ class CellLine:
     derived: Number | None = None
     counted: Number | None = None
     measured: Number | None = None
+    value: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,7 @@ class _Maker:
             derived=_recovered(cell, row),
             counted=_counted(cell, row, column, table),
             measured=_rates(times, row, table),
+            value=here,
         )
 
     def of_measurements(self, table: MeasuredTable) -> Cells:

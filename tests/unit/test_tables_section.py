@@ -9,7 +9,7 @@ import pytest
 
 from gpgpu_legacy.page.cells import BLOCK, SIZE, CellLine, Cells, tables_of
 from gpgpu_legacy.page.recordings import recordings
-from gpgpu_legacy.page.sections.tables import make_section
+from gpgpu_legacy.page.sections.tables import bars_of, make_section
 from gpgpu_legacy.papers.audit.record import recorded
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.published.papers import find_paper, papers
@@ -79,6 +79,15 @@ def test_the_printed_matrices_are_there() -> None:
     one = line(result.lines, "row 3", "column 2")
     assert one.published.text == "-0.681301" and one.derived
     assert float(one.derived.text) == pytest.approx(-0.681301, abs=1e-5)
+
+
+def test_bars_are_parts_of_the_largest_formula() -> None:
+    bars = bars_of(tables(HALL)[0])
+    assert list(bars) == ["passes", "fragments / pass", "bytes / fragment", "total bytes"]
+    shares = [share for _, share in bars["total bytes"]]
+    assert shares == pytest.approx([1, (B + 1) / B / 2, (B + 1) / B / 4])
+    assert [share for _, share in bars["passes"]] == pytest.approx([1, 1 / B, 1 / (2 * B)])
+    assert not bars_of(tables(OPENGL)[0])
 
 
 def test_every_cell_of_every_table_is_on_the_page() -> None:

@@ -9,6 +9,7 @@ from gpgpu_legacy.page.recordings import Time
 from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.papers.audit.record import recorded
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
+from gpgpu_legacy.present.grid import plain
 from gpgpu_legacy.published.papers import papers
 
 _COLUMNS = ("derived", "counted", "measured")
@@ -28,6 +29,8 @@ def make_section(here: Sequence[Time] = ()) -> PageSection:
         "sections/tables.html.j2",
         papers=[(paper, tables_of(paper, verdicts, here)) for paper in papers()],
         columns=columns_of,
+        bars=bars_of,
+        plain=plain,
         differing=lambda table: sum(
             line.claim.entry.verdict is AuditVerdict.DIFFERS for line in table.lines
         ),
@@ -43,3 +46,13 @@ def columns_of(table: Cells) -> list[str]:
         return getattr(line, column) is not None
 
     return ["published", *(c for c in _COLUMNS if any(has(line, c) for line in table.lines))]
+
+
+def bars_of(table: Cells) -> dict[str, list[tuple[CellLine, float]]]:
+    """By column, the lines of formulas, each with its part of the largest."""
+    lines = [(line, line.value) for line in table.lines if line.value is not None]
+    return {
+        column: [(line, value / most) for line, value in lines if line.column == column]
+        for column in dict.fromkeys(line.column for line, _ in lines)
+        if (most := max(value for line, value in lines if line.column == column))
+    }

@@ -4,7 +4,6 @@ sections["loaded"] = (root, data, address) => {
   const live = root.querySelector(".loaded-live");
   const every = root.querySelector(".loaded-all");
   every.open = false;
-  addEventListener("beforeprint", () => { every.open = true; });
   const state = { case: null, chip: 0, at: 0 };
   const program = element("select", { name: "program", change: () => {
     const block = state.case.blocks[state.at];

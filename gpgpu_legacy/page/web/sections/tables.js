@@ -20,10 +20,6 @@ sections["tables"] = (root, data, address) => {
     link.append(...verdict.childNodes);
     verdict.append(link);
   }
-  addEventListener("beforeprint", () => {
-    for (const table of root.querySelectorAll(".tables-table")) table.open = true;
-  });
-
   function show() {
     const asked = address.get("tables.differs");
     const wrong = asked !== null && asked !== "yes";
