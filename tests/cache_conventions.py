@@ -142,7 +142,7 @@ class Looking(_Fragment):
         )
         super().__init__(each.program, scene, *place)
         self.units, self.samplers = textures, samplers
-        self.found: list[tuple[str, Place]] = []
+        self.found: list[tuple[str, Place] | None] = []
 
     def execute(self, instruction: Instruction) -> None:
         if instruction.mnemonic == "KIL":
@@ -155,14 +155,17 @@ class Looking(_Fragment):
         texture = self.units[instruction.texture.unit]
         sampler, extent = self.samplers[instruction.texture.unit], texture.extent
         normalised = texture.kind is not TextureKind.RECT
-        [(x, _)] = taps(s, extent.width, F(extent.width if normalised else 1),
-                        sampler.wrap_s, sampler.filter)  # fmt: skip
-        [(y, _)] = taps(t, extent.height, F(extent.height if normalised else 1),
-                        sampler.wrap_t, sampler.filter)  # fmt: skip
-        assert x is not None
-        assert y is not None
-        y = 0 if texture.kind is TextureKind.T1D else y
-        self.found.append((texture.name, (x, y)))
+        across = taps(s, extent.width, F(extent.width if normalised else 1),
+                      sampler.wrap_s, sampler.filter)  # fmt: skip
+        up = taps(t, extent.height, F(extent.height if normalised else 1),
+                  sampler.wrap_t, sampler.filter)  # fmt: skip
+        if texture.kind is TextureKind.T1D:
+            up = [(0, F(1))]
+        self.found += [
+            None if x is None or y is None else (texture.name, (x, y))
+            for y, _ in up
+            for x, _ in across
+        ]
         assert instruction.dst is not None
         destination = self.destination(instruction.dst)
         for c in instruction.dst.components:
@@ -188,8 +191,8 @@ class Addresses:
         return self.number[name], writes, self.base[name] + texels * each.format.texel_bytes
 
 
-Lookups = dict[Place, list[tuple[str, Place]]]
-"""The textures and texels that each fragment of a pass looks up."""
+Lookups = dict[Place, list[tuple[str, Place] | None]]
+"""The textures and texels that each fragment of a pass looks up; None of the border."""
 
 
 @lru_cache(maxsize=16)
@@ -212,8 +215,8 @@ def lookups_of_pass(each: Pass, textures: dict[str, Texture]) -> Lookups:
 
 def of_fragment(
     each: FragmentPass, looked_up: Lookups, space: Addresses, place: Place
-) -> list[Access]:
-    found = [space.access(name, texel, writes=False) for name, texel in looked_up[place]]
+) -> list[Access | None]:
+    found = [one and space.access(*one, writes=False) for one in looked_up[place]]
     own = (each.rect.x + place[0], each.rect.y + place[1])
     for target in each.targets:
         if each.blend is Blend.ADD:
@@ -247,7 +250,7 @@ def of_pass(
         places = [place for group in together[:in_flight] for place in group]
         del together[:in_flight]
         fragments = [of_fragment(each, looked_up, space, place) for place in places]
-        found += [access for turn in zip(*fragments, strict=True) for access in turn]
+        found += [access for turn in zip(*fragments, strict=True) for access in turn if access]
     return found
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.raster import Positions
+from gpgpu_legacy.cache.texel_accesses import Edges
 from gpgpu_legacy.cache.trace import NO_ACCESS
 from gpgpu_legacy.lower.analysis.affine import Linear
 from gpgpu_legacy.lower.numba_code import native
@@ -34,14 +35,17 @@ class Axis(NamedTuple):
     """The columns, or the rows, that slots access; every array has one entry per slot.
 
     forms: int64 [4, slots], the constant and the coefficients of x, y and the iteration. The texel
-    is this form over `denominators`, rounded down, and clamped to `sizes` or, if it `repeats`,
-    modulo `sizes`. starts: where the texture's offsets begin in the address space's table.
+    is this form over `denominators`, rounded down, and brought into `sizes` by the Edges that
+    `repeats`, `borders` and `taps` are the fields of. starts: where the texture's offsets begin in
+    the address space's table.
     """
 
     forms: I64
     denominators: I64
     sizes: I64
     repeats: Mask
+    borders: Mask
+    taps: I64
     starts: I64
 
     def in_quads(self) -> Axis:
@@ -64,10 +68,12 @@ class Axis(NamedTuple):
         low = (constant + sum(np.minimum(end, 0) for end in ends)) // self.denominators
         high = (constant + sum(np.maximum(end, 0) for end in ends)) // self.denominators
         texels, rest = np.divmod(iteration * step, self.denominators)
-        leaves = (np.minimum(texels, 0) + low < 0) | (np.maximum(texels, 0) + high >= self.sizes)
+        leaves = (np.minimum(texels, 0) + low < 0) | (
+            np.maximum(texels, 0) + high + self.taps >= self.sizes
+        )
         if (rest != 0).any() or ((texels != 0) & (leaves | self.repeats)).any():
             return None
-        first, last = (self.starts + low).tolist(), (self.starts + high).tolist()
+        first, last = ((self.starts + self.taps + end).tolist() for end in (low, high))
         distances = [
             _distance(table, *where) if where[2] else 0
             for where in zip(first, last, texels.tolist(), strict=True)
@@ -83,9 +89,10 @@ def _distance(table: I64, first: int, last: int, texels: int) -> int | None:
     return int(apart[0]) if (apart == apart[0]).all() else None
 
 
-def make_axis(slots: Sequence[tuple[Linear, int, bool, int]]) -> Axis:
-    """An axis from each slot's form, size, whether it repeats, and start."""
-    forms, sizes, repeats, starts = zip(*slots, strict=True)
+def make_axis(slots: Sequence[tuple[Linear, int, Edges, int]]) -> Axis:
+    """An axis from each slot's form, size, edges and start."""
+    forms, sizes, edges, starts = zip(*slots, strict=True)
+    repeats, borders, taps = zip(*edges, strict=True)
     coefficients = [(form.constant, form.x, form.y, form.iteration) for form in forms]
     common = [lcm(*(coefficient.denominator for coefficient in form)) for form in coefficients]
     whole = [
@@ -97,6 +104,8 @@ def make_axis(slots: Sequence[tuple[Linear, int, bool, int]]) -> Axis:
         np.array(common, np.int64),
         np.array(sizes, np.int64),
         np.array(repeats, np.bool_),
+        np.array(borders, np.bool_),
+        np.array(taps, np.int64),
         np.array(starts, np.int64),
     )
 
@@ -112,20 +121,27 @@ def add_offsets(  # noqa: PLR0917 - numba takes them by position
 
     places: x and y of each place.
     """
-    (xs, ys), (forms, denominators, sizes, repeats, starts) = places, axis
+    (xs, ys), (forms, denominators, sizes, repeats, borders, taps, starts) = places, axis
     for slot in range(these.size):
         if not these[slot]:
             continue
         constant, x, y = forms[0, slot] + iteration * forms[3, slot], forms[1, slot], forms[2, slot]
         below, size, repeat = denominators[slot], sizes[slot], repeats[slot]
+        border, tap = borders[slot], taps[slot]
+        lowest = -1 if border else 0
         entries = table[starts[slot] : starts[slot] + size]
         for place in range(xs.size):
             texel = constant + x * xs[place] + y * ys[place]
             if below != 1:
                 texel //= below
             if repeat:
-                texel %= size
-            texel = min(max(texel, 0), size - 1)
+                texel = (texel + tap) % size
+            else:
+                texel = min(max(texel, lowest), size - 1) + tap
+                if border and not 0 <= texel < size:
+                    addresses[slot, place] += OUTSIDE
+                    continue
+                texel = min(texel, size - 1)
             addresses[slot, place] += entries[np.uint64(texel)]
 
 

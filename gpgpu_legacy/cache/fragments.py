@@ -1,13 +1,14 @@
 """The accesses of a plan that draws: each pass's lookups and writes, fragment by fragment.
 
 Fragments come one after another in raster order; a fragment's lookups come in program order, then
-its write. With quads the four fragments of a quad make each access in turn, in the order (0, 0),
-(1, 0), (0, 1), (1, 1); those outside the rectangle make none. A blended write is a read, then a
-write. Several targets are written in turn. A fragment that KIL may discard counts as if
-it lived. With several fragments (or quads) in flight all of a batch make their first access, then
-their second, and so on; a pass begins when the one before it is done. A copy runs no program: it
-reads, then writes each texel, one by one in row order, whatever the raster order and the number in
-flight. Clears, uploads and initial values make no accesses.
+its write. A linear lookup is an access to each texel that it filters, two or four, s fastest;
+texels of the border are none. With quads the four fragments of a quad make each access in turn, in
+the order (0, 0), (1, 0), (0, 1), (1, 1); those outside the rectangle make none. A blended write is
+a read, then a write. Several targets are written in turn. A fragment that KIL may discard counts as
+if it lived. With several fragments (or quads) in flight all of a batch make their first access,
+then their second, and so on; a pass begins when the one before it is done. A copy runs no program:
+it reads, then writes each texel, one by one in row order, whatever the raster order and the number
+in flight. Clears, uploads and initial values make no accesses.
 
 Nothing is executed: texel_accesses.py finds the texels that each fragment accesses, and
 address_tables.py makes a table for each axis of the rectangle, so that every address of a pass is a
@@ -275,8 +276,8 @@ def _pass(plan: Plan, pass_: Pass, count: int, space: AddressSpace, access: Acce
     slots = [(n, touch, touch.texture.extent) for n, touch in zip(numbers, touches, strict=True)]
     kinds = [2 * n + touch.writes for n, touch, _ in slots]
     axes = (
-        make_axis([(t.s, size.width, t.repeats[0], space.columns[n]) for n, t, size in slots]),
-        make_axis([(t.t, size.rows, t.repeats[1], space.rows[n]) for n, t, size in slots]),
+        make_axis([(t.s, size.width, t.edges[0], space.columns[n]) for n, t, size in slots]),
+        make_axis([(t.t, size.rows, t.edges[1], space.rows[n]) for n, t, size in slots]),
     )
     assert isinstance(pass_, CopyPass | FragmentPass)
     rect = constant_rect(pass_.target_rect if isinstance(pass_, CopyPass) else pass_.rect)

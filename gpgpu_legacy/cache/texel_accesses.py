@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,19 +88,31 @@ def place_texture(texture: Texture, layout: Layout) -> Placement:
 # What a pass accesses ----------------------------------------------------------------------------
 
 
+class Edges(NamedTuple):
+    """From a floor along an axis to a texel (GL 1.5, sections 3.8.7 and 3.8.8).
+
+    The floor is clamped to the texture's texels, or its `border` before them; then `tap` is added.
+    A texel of the border is no access; any other beyond the edge is the one at the edge. If the
+    texture repeats, the sum wraps around instead.
+    """
+
+    repeats: bool = False
+    border: bool = False
+    tap: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class TexelAccess:
-    """One access of every fragment of a pass: to texel (⌊s⌋, ⌊t⌋) of a texture.
+    """One access of every fragment of a pass: to texel (⌊s⌋, ⌊t⌋) of a texture, within its edges.
 
-    s, t: at the fragment's centre, as forms of the fragment's position counted from 0. repeats:
-    whether s, and t, wrap around; else they are clamped to the texture's edge.
+    s, t: at the fragment's centre, as forms of the fragment's position counted from 0.
     """
 
     texture: Texture
     s: Linear
     t: Linear
     writes: bool
-    repeats: tuple[bool, bool] = (False, False)
+    edges: tuple[Edges, Edges] = (Edges(), Edges())
 
 
 def texel_accesses(plan: Plan, pass_: Pass, count: int) -> list[TexelAccess]:
@@ -133,7 +147,10 @@ def _own(texture: Texture, rect: Rect, *, writes: bool) -> TexelAccess:
 
 
 def _lookups(plan: Plan, pass_: FragmentPass, count: int) -> Iterator[TexelAccess]:
-    """A program's lookups; InputError for a texel that is not known without executing it."""
+    """A program's lookups; InputError for a texel that is not known without executing it.
+
+    A linear lookup reads each texel of GL's equations (3.24) and (3.25), weight 0 or not.
+    """
     bound = {binding.unit: binding for binding in pass_.bindings}
     lookups = [(i, bound[i.texture.unit]) for i in pass_.program.instructions if i.texture]
     forms = lookup_coordinates(pass_, count)
@@ -141,10 +158,10 @@ def _lookups(plan: Plan, pass_: FragmentPass, count: int) -> Iterator[TexelAcces
         texture, sampler = plan.texture(binding.texture), binding.sampler
         where = f"{pass_.program.name or 'a program'}:{instruction.span.line}"
         what = f"{where}: {instruction.mnemonic} from {texture.name}"
-        if sampler.filter is not Filter.NEAREST or texture.kind in _LAYERED:
-            how = f"{sampler.filter.value} lookup in a {texture.kind.value} texture"
+        if texture.kind in _LAYERED:
             raise InputError(
-                f"{what} is a {how}; a trace can follow nearest lookups in RECT, 1D and 2D textures"
+                f"{what} is a lookup in a {texture.kind.value} texture; a trace can follow those "
+                "in RECT, 1D and 2D textures"
             )
         s, t = _in_texels(texture, coordinates)
         if not (isinstance(s, Linear) and isinstance(t, Linear)):
@@ -152,8 +169,20 @@ def _lookups(plan: Plan, pass_: FragmentPass, count: int) -> Iterator[TexelAcces
                 f"{what} is at coordinates that are not exactly affine in the fragment's position "
                 "(made from texels, state or rounded numbers); a trace can follow those that are"
             )
-        wraps = (sampler.wrap_s is Wrap.REPEAT, sampler.wrap_t is Wrap.REPEAT)
-        yield TexelAccess(texture, _from_first_fragment(s), _from_first_fragment(t), False, wraps)
+        linear = sampler.filter is Filter.LINEAR
+        axes = [(s, sampler.wrap_s, linear)]
+        axes.append((t, sampler.wrap_t, linear and coordinate_count(texture.kind) > 1))
+        (s, across), (t, up) = (_taps(*axis) for axis in axes)
+        for above, beside in product(up, across):
+            yield TexelAccess(texture, s, t, False, (beside, above))
+
+
+def _taps(form: Linear, wrap: Wrap, linear: bool) -> tuple[Linear, list[Edges]]:
+    """The form of the first texel that a lookup reads along an axis, and its taps."""
+    shift = (form.x + form.y - linear) / 2  # to the first fragment, and from centres to edges
+    border = linear and wrap is Wrap.CLAMP
+    taps = [Edges(wrap is Wrap.REPEAT, border, tap) for tap in range(1 + linear)]
+    return replace(form, constant=form.constant + shift), taps
 
 
 _LAYERED = (TextureKind.T3D, TextureKind.CUBE)
@@ -168,8 +197,3 @@ def _in_texels(texture: Texture, coordinates: tuple[Value, Value]) -> tuple[Valu
         return s, t
     width, height = Linear(Fraction(texture.extent.width)), Linear(Fraction(texture.extent.height))
     return s * width, t * height
-
-
-def _from_first_fragment(form: Linear) -> Linear:
-    """A form of the fragment's centre as a form of its position counted from 0."""
-    return replace(form, constant=form.constant + (form.x + form.y) / 2)

@@ -84,9 +84,9 @@ class Chunk:
 class PassTrace:
     """The accesses of one pass, in one iteration.
 
-    accesses: their number, in all chunks. chunks: makes the chunks, again at
-    each call; each but the last holds whole batches. drawn: width and height of the rectangle of
-    fragments that it draws, in raster order; None if it draws none.
+    accesses: their number, in all chunks; those that a border replaces are counted. chunks: makes
+    the chunks, again at each call; each but the last holds whole batches. drawn: width and height
+    of the rectangle of fragments that it draws, in raster order; None if it draws none.
     """
 
     accesses: int

@@ -222,6 +222,57 @@ def test_normalised_coordinates(kind: TextureKind, wrap: Wrap) -> None:
     assert_as_plain_python(one_pass(each, read=read), "4x4", "scan", quads=False, line_bytes=16)
 
 
+LINEAR_PLACES = {
+    "on centres": plane((0.5, 1.0, 0.0), (0.5, 0.0, 1.0)),
+    "between texels": plane((0.25, 1.0, 0.0), (0.75, 0.0, 0.5)),
+    "beyond all edges": plane((-3.25, 3.5, 0.0), (-1.5, 0.0, 3.25)),
+    "turned": plane((-1.0, 1.5, 0.75), (2.0, -1.25, 1.0)),
+}
+
+
+@pytest.mark.parametrize("raster", ["scan", "tiled:4x2"])
+@pytest.mark.parametrize(("quads", "in_flight"), [(False, 1), (True, 3)])
+@pytest.mark.parametrize(
+    ("kind", "wrap"),
+    [
+        (kind, wrap)
+        for kind in (TextureKind.RECT, TextureKind.T2D, TextureKind.T1D)
+        for wrap in Wrap
+        if kind is not TextureKind.RECT or wrap is not Wrap.REPEAT
+    ],
+)
+@pytest.mark.parametrize("places", LINEAR_PLACES)
+def test_a_filtered_lookup_touches_the_texels_that_it_blends(  # noqa: PLR0917
+    places: str, kind: TextureKind, wrap: Wrap, quads: bool, in_flight: int, raster: str
+) -> None:
+    scale = np.array([1.0, 1.0] if kind is TextureKind.RECT else [0.125, 0.25])
+    read = Texture("G", kind, Extent(8, 1 if kind is TextureKind.T1D else 4), R16F)
+    text = program(
+        f"TEX R0, fragment.texcoord[0], texture[0], {kind.value};", "MOV result.color, R0;"
+    )
+    placed = Texcoords(
+        0,
+        tuple((s * scale[0], t * scale[1], 0.0, 1.0) for s, t, *_ in LINEAR_PLACES[places].corners),
+    )
+    sampler = Sampler(Filter.LINEAR, wrap_s=wrap, wrap_t=wrap)
+    plan = one_pass(draw(text, placed, sampler=sampler), read=read)
+    [made] = pass_traces(trace(plan, "4x4", raster, line_bytes=4, quads=quads, in_flight=in_flight))
+    [expected] = accesses_of(plan, "4x4", raster, quads=quads, in_flight=in_flight)
+    assert written_out(made) == in_lines(expected, 4)
+    if wrap is not Wrap.CLAMP:
+        assert made.accesses == len(expected) == 8 * (3 if kind is TextureKind.T1D else 5)
+
+
+def test_a_bilinear_reduction_by_hand() -> None:
+    """Half of each side: a fragment in the middle of 2×2 texels, a line each of 8 bytes."""
+    places = Texcoords(0, corners((0.0, 0.0, 0.0, 1.0), (2.0, 0, 0, 0), (0, 2.0, 0, 0), 2, 1))
+    each = draw(places=places, size=(2, 1), sampler=Sampler(Filter.LINEAR))
+    plan = one_pass(each, read=texture("G", 4, 2, R32F), size=(2, 1))
+    [made] = pass_traces(trace(plan, line_bytes=8))
+    lines = [line for number, writes, line in written_out(made) if not writes]
+    assert lines == [0, 0, 2, 2, 1, 1, 3, 3]
+
+
 # What cannot be traced ---------------------------------------------------------------------------
 
 
@@ -241,22 +292,19 @@ def test_a_dependent_lookup_is_refused(lines: tuple[str, ...], complaint: str) -
 
 
 @pytest.mark.parametrize(
-    ("kind", "depth", "how", "complaint"),
+    ("kind", "depth", "complaint"),
     [
-        (TextureKind.RECT, 1, Filter.LINEAR, "is a linear lookup in a RECT texture"),
-        (TextureKind.T3D, 2, Filter.NEAREST, "is a nearest lookup in a 3D texture"),
-        (TextureKind.CUBE, 6, Filter.NEAREST, "is a nearest lookup in a CUBE texture"),
+        (TextureKind.T3D, 2, "is a lookup in a 3D texture"),
+        (TextureKind.CUBE, 6, "is a lookup in a CUBE texture"),
     ],
 )
-def test_other_lookups_are_refused(
-    kind: TextureKind, depth: int, how: Filter, complaint: str
-) -> None:
+def test_other_lookups_are_refused(kind: TextureKind, depth: int, complaint: str) -> None:
     text = program(
         f"TEX R0, fragment.texcoord[0], texture[0], {kind.value};", "MOV result.color, R0;"
     )
     read = Texture("G", kind, Extent(4, 4, depth), R32F)
     with pytest.raises(InputError, match=complaint):
-        trace(one_pass(draw(text, sampler=Sampler(how)), read=read))
+        trace(one_pass(draw(text), read=read))
 
 
 @pytest.mark.parametrize("line_bytes", [0, -64, 48, 2])
@@ -392,16 +440,26 @@ def test_shifts_are_real(
             assert step.shifts(iteration) == real_shifts(made, number, iteration)
 
 
-def test_what_is_clamped_is_no_shift() -> None:
-    """Three texels to the right each iteration, in a texture of eight."""
+@pytest.mark.parametrize(
+    ("sampler", "width", "once"),
+    [
+        (Sampler(), 7, True),  # texels 3 to 6 in iteration 1
+        (Sampler(Filter.LINEAR), 8, True),  # and one more to the right
+        (Sampler(Filter.LINEAR), 7, False),
+        (Sampler(Filter.LINEAR, Wrap.CLAMP), 7, False),
+    ],
+)
+def test_what_is_clamped_is_no_shift(sampler: Sampler, width: int, once: bool) -> None:
+    """Three texels to the right each iteration, in a texture of seven or eight."""
     moving = tuple(
         (Affine(float(x), 3.0), y, 0.0, 1.0)
         for x, y in ((0.0, 0.0), (4.0, 0.0), (4.0, 2.0), (0.0, 2.0))
     )
-    each = draw(places=Texcoords(0, moving))  # type: ignore[arg-type]
-    plan = one_pass(Repeat(3, (each,)), read=texture("G", 8, 2, R32F))
+    each = draw(places=Texcoords(0, moving), sampler=sampler)  # type: ignore[arg-type]
+    plan = one_pass(Repeat(3, (each,)), read=texture("G", width, 2, R32F))
     [step] = trace(plan).steps
-    assert [step.shifts(i) for i in range(3)] == [{0: 0, 1: 0}, {0: 12, 1: 0}, None]
+    shifted = {0: 12, 1: 0} if once else None
+    assert [step.shifts(i) for i in range(3)] == [{0: 0, 1: 0}, shifted, None]
 
 
 def test_large_products_are_prepared_quickly_and_lazily() -> None:
