@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 
 from numpy.typing import ArrayLike
 
@@ -74,11 +75,10 @@ class _Watcher:
     def __init__(self, plan: Plan, options: FigureOptions) -> None:
         names = chosen_textures(plan, options.textures)
         self._plan, self._names, self._places = plan, names, places(plan)
-        writing, largest, targets = 0, 0, 0
+        largest, targets = 0, 0
         read: set[str] = set()
-        for count, pass_ in plan.weighted_passes():
+        for _, pass_ in plan.weighted_passes():
             written = [plan.texture(name) for name in written_by(pass_) if name in names]
-            writing += count * bool(written)
             texels = (t.extent.width * t.extent.rows * t.format.channels for t in written)
             largest = max(largest, 4 * sum(texels))  # as float32
             targets = max(targets, len(written))
@@ -92,30 +92,43 @@ class _Watcher:
         self.inputs = tuple(texture for texture in plan.textures if texture.name in filled)
         on_sheet = max((options.panels - len(self.inputs)) // targets, LEAST_PASSES)
         most = MOST_BYTES // largest
-        self._sheet, self._film = (
-            frozenset(chosen(writing, min(count, most))) for count in (on_sheet, options.frames)
+        numbers = _shown(plan, names, options.after)
+        self.on_sheet, self._film = (
+            {numbers[n] for n in chosen(len(numbers), min(count, most))}
+            for count in (on_sheet, options.frames)
         )
-        self._seen = 0
-        self.on_sheet: set[int] = set()
         self.panels: list[Panel] = []
 
     def __call__(self, number: int, pass_: Pass, read: Callable[[str], F32]) -> None:
         """Keep the output of a pass; see Observer."""
         place, _ = next(self._places)
-        names = [name for name in written_by(pass_) if name in self._names]
-        if not names:
+        if place.number not in self.on_sheet | self._film:
             return
-        ordinal, self._seen = self._seen, self._seen + 1
-        if ordinal not in self._sheet | self._film:
-            return
-        if ordinal in self._sheet:
-            self.on_sheet.add(place.number)
-        for name in names:
+        for name in filter(self._names.__contains__, written_by(pass_)):
             texture, rect = self._plan.texture(name), rect_of(pass_)
-            what = name_of_pass(pass_) or kind_of_pass(pass_)
+            what = _what(pass_)
             if rect == Rect(0, 0, texture.extent.width, texture.extent.rows):
                 rect = None
             self.panels.append(Panel(place, what, texture, rect, read(name)))
+
+
+def _what(pass_: Pass) -> str:
+    return name_of_pass(pass_) or kind_of_pass(pass_)
+
+
+def _shown(plan: Plan, names: Collection[str], after: str) -> list[int]:
+    """The numbers of the passes that write one of the textures and may be shown."""
+    passes = [(p, _what(pass_)) for p, pass_ in places(plan) if {*names} & {*written_by(pass_)}]
+    called = {what for _, what in passes}
+    is_any = after in ("pass", "iteration")
+    wanted = (called - {"clear"} or called) if is_any else {after}
+    found = [place for place, what in passes if {what, PurePath(what).stem} & wanted]
+    if not found:
+        known = ", ".join(("pass", "iteration", *sorted(called)))
+        raise InputError(f"no pass of plan {plan.name} is called {after!r}; choose from {known}")
+    if after == "iteration":
+        return [*{place.first: place.number for place in found}.values()]
+    return [place.number for place in found]
 
 
 def _cropped(panels: Sequence[Panel]) -> Iterator[Panel]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,12 +36,12 @@ def _pictures(figure: Figure, options: AnimationOptions) -> Iterator[RGB]:
     scales = [scale for _, scale in figure.scales(panels)]
     bars = [s if figure.channels(p.texture) else None for p, s in zip(panels, scales, strict=True)]
     has_bar = any(map(needs_bar, bars))
-    largest = max(max(panel.size) for panel in panels)
-    side = options.scale or -(-_LEAST_SIDE // largest)
+    sizes = [_size(panel) for panel in panels]
+    side = options.scale or -(-_LEAST_SIDE // max(map(max, sizes)))
     layouts = [max(len(figure.channels(panel.texture)), 1) for panel in panels]
     columns, rows = min(max(layouts), 2), -(-max(layouts) // 2)
     width, height = (
-        side * max(panel.size[axis] for panel in panels) * count + (count - 1) * _GAP
+        side * max(size[axis] for size in sizes) * count + (count - 1) * _GAP
         for axis, count in enumerate((columns, rows))
     )
     check_size(width, height, len(panels))
@@ -60,10 +60,10 @@ def _picture(
     Several channels are beside and below one another: r and g above b and a.
     """
     channels = figure.channels(panel.texture)
-    pictures = [scale.colours(panel.texels[::-1, :, c]) for c in channels]
-    pictures = pictures or [texel_picture(panel.texels)]
+    thin = panel.texels.repeat(panel.stretch[1], axis=0).repeat(panel.stretch[0], axis=1)
+    pictures = [scale.colours(thin[::-1, :, c]) for c in channels] or [texel_picture(thin)]
     columns, rows = min(len(pictures), 2), -(-len(pictures) // 2)
-    (height, width), (across, up) = size, panel.size
+    (height, width), (across, up) = size, _size(panel)
     side = min(
         (width - (columns - 1) * _GAP) // (columns * across),
         (height - (rows - 1) * _GAP) // (rows * up),
@@ -76,24 +76,30 @@ def _picture(
         x, y = left + column * (across * side + _GAP), top + row * (up * side + _GAP)
         part = enlarged(texels, side)
         if marked and panel.rect is not None and side >= _LEAST_MARKED:
-            _mark(part, panel.rect, side)
+            _mark(part, panel.rect, [side * times for times in panel.stretch])
         picture[y : y + up * side, x : x + across * side] = part
     return picture
 
 
-def _mark(picture: RGB, rect: Rect, side: int) -> None:
+def _size(panel: Panel) -> tuple[int, int]:
+    """Columns and rows of a panel, with the repeated ones of a very long texture."""
+    (across, up), (wide, high) = panel.size, panel.stretch
+    return across * wide, up * high
+
+
+def _mark(picture: RGB, rect: Rect, texel: Sequence[int]) -> None:
     """A line along the inner edge of a rectangle of texels; row 0 is at the bottom."""
-    height = picture.shape[0]
-    left, right = rect.x * side, (rect.x + rect.width) * side
-    top, bottom = height - (rect.y + rect.height) * side, height - rect.y * side
+    (wide, high), height = texel, picture.shape[0]
+    left, right = rect.x * wide, (rect.x + rect.width) * wide
+    top, bottom = height - (rect.y + rect.height) * high, height - rect.y * high
     picture[top : top + 1, left:right] = picture[bottom - 1 : bottom, left:right] = _MARK
     picture[top:bottom, left : left + 1] = picture[top:bottom, right - 1 : right] = _MARK
 
 
-def _lines(figure: Figure, panel: Panel) -> tuple[str, str]:
-    place = panel.place
+def _lines(figure: Figure, panel: Panel) -> tuple[str, str, str]:
+    place, plan = panel.place, f"{figure.plan}, row 0 at the bottom"
     if place is None:
-        return f"input {panel.what}", figure.plan
+        return f"input {panel.what}", panel.texture.name, plan
     iteration = f", iteration {place.iteration} of {place.iterations}" if place.is_mixed else ""
     what = f"{panel.what} → {panel.texture.name}{iteration}"
-    return f"pass {place.number} of {figure.passes}", what
+    return f"pass {place.number} of {figure.passes}", what, plan

@@ -18,6 +18,9 @@ from gpgpu_legacy.plan.textures import Extent, Format, Numeric, Rect, Texture
 from gpgpu_legacy.present.colours import ColourScale, scale_for
 from gpgpu_legacy.runtime.observed import PassPlace
 
+LONGEST = 8
+"""The most times that a picture is longer than wide; texels of longer textures are stretched."""
+
 
 @dataclass(frozen=True, eq=False)
 class Panel:
@@ -39,6 +42,12 @@ class Panel:
         """Columns and rows of the texels."""
         rows, columns, _ = self.texels.shape
         return columns, rows
+
+    @property
+    def stretch(self) -> tuple[int, int]:
+        """How many times wider and higher its texels are drawn, so that no texture is a line."""
+        columns, rows = self.size
+        return max(rows // (LONGEST * columns), 1), max(columns // (LONGEST * rows), 1)
 
     @property
     def number(self) -> int:

@@ -31,11 +31,18 @@ class TexelsShown(Enum):
 class FigureOptions:
     """The subject of a figure; of many passes it shows the first, the last and some between.
 
-    Ping-pong textures share a value scale.
+    Ping-pong textures share a value scale. Clears are shown if they are asked for, and where
+    nothing else is drawn.
     """
 
     panels: Annotated[int, "N", "The most pictures on the sheet, inputs among them."] = 12
     frames: Annotated[int, "N", "The most passes in the animation."] = 240
+    after: Annotated[
+        str,
+        "WHEN",
+        "Show textures after each `pass`, after the last one of each `iteration`, or after each "
+        "pass of a program, by its file's name, or `copy` or `clear`.",
+    ] = "pass"
     textures: Annotated[
         tuple[str, ...], "--texture", "NAME", "Show the passes to these textures (default: all)."
     ] = ()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpgpu_legacy.figures.figure import LONGEST
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.present.animation import texel_picture
@@ -43,7 +44,7 @@ _POINTS = 72  # in an inch
 _LETTER_WIDTH = 0.55  # of its size, on average
 _LARGEST_NUMBER, _SMALLEST_NUMBER = 7.5, 5.0
 
-_WIDEST, _TALLEST = 8.0, 1.5  # of pictures: width over height, height over width
+_TALLEST = 1.5  # of pictures: height over width
 _SHEET_ASPECT = 1.5  # width over height of the whole, about that of a screen
 _MOST_COLUMNS = 8
 _MOST_NUMBERED = 8  # rows or columns of texels whose values are printed
@@ -237,8 +238,8 @@ def _shape(size: tuple[int, int]) -> tuple[float, float]:
     """Width and height, in boxes, of a picture of that size. A very long one is stretched."""
     aspect = size[0] / size[1]
     if aspect * _TALLEST < 1:
-        return max(aspect * _TALLEST, 1 / _WIDEST), _TALLEST
-    return 1.0, 1 / min(aspect, _WIDEST)
+        return max(aspect * _TALLEST, 1 / LONGEST), _TALLEST
+    return 1.0, 1 / min(aspect, LONGEST)
 
 
 def _cell(box: _Box, number: int, columns: int, rows: int, letter: float) -> _Box:

@@ -119,7 +119,7 @@ class PlanBuilder(StorageBuilder):
         builder = cls(plan.name)
         builder._validator = validate(plan)
         builder._inputs, builder._outputs = list(plan.inputs), list(plan.outputs)
-        builder._items = list(plan.steps)
+        builder._items, builder._alternating = list(plan.steps), dict.fromkeys(plan.alternating)
         return builder
 
     # Passes -------------------------------------------------------------------------------------
@@ -279,6 +279,7 @@ class PlanBuilder(StorageBuilder):
                 "swapped; make them alike, or copy"
             )
         self._append(Swap(first.name, second.name))
+        self._alternating[min(first.name, second.name), max(first.name, second.name)] = None
         defined = self._validator.defined
         if (first.name in defined) != (second.name in defined):
             defined ^= {first.name, second.name}
@@ -306,6 +307,7 @@ class PlanBuilder(StorageBuilder):
             tuple(self._inputs),
             steps,
             tuple(_placed(output, places) for output in self._outputs),
+            tuple(self._alternating),
         )
         if not self._is_validated:
             validate(plan)

@@ -59,6 +59,7 @@ class StorageBuilder:
         self.family: tuple[Any, Mapping[str, Any]] | None = None
         self._inputs: list[Transfer] = []
         self._outputs: list[Transfer] = []
+        self._alternating: dict[tuple[str, str], None] = {}
         self._validator = Validator(self.name)
 
     @property

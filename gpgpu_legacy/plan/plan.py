@@ -330,9 +330,10 @@ class Plan:
     """An algorithm at one size: operands, textures, steps in the order in which they run, results.
 
     inputs are transferred before the first step, outputs after the last one. Elements of a result
-    that no output covers are 0. A file also has `programs`, the text of each fragment program by
-    name, in ARB_fragment_program 1.0, and `kernels`, the text of each compute kernel by name, in
-    the subset of GLSL 4.3.
+    that no output covers are 0. alternating: pairs of textures that hold one quantity in turns, as
+    swapped ones do; no executor reads it. A file also has `programs`, the text of each fragment
+    program by name, in ARB_fragment_program 1.0, and `kernels`, the text of each compute kernel by
+    name, in the subset of GLSL 4.3.
     """
 
     name: str
@@ -342,6 +343,7 @@ class Plan:
     inputs: tuple[Transfer, ...] = ()
     steps: tuple[Step, ...] = ()
     outputs: tuple[Transfer, ...] = ()
+    alternating: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
         matrices = [

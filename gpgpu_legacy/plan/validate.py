@@ -76,6 +76,9 @@ def validate(plan: Plan) -> Validator:
     for output in checks.each("outputs", plan.outputs):
         checks.read_back(output)
         checks.read(output.texture, "read back")
+    for pair in checks.each("alternating", plan.alternating):
+        for name in pair:
+            checks.texture(name)
     return checks
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain, repeat
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from gpgpu_legacy.plan.plan import (
     Pass,
     Plan,
     Repeat,
+    Step,
     kind_of_pass,
     name_of_pass,
     read_by,
@@ -28,57 +30,74 @@ from gpgpu_legacy.plan.textures import Rect, Texture, constant_rect
 class PassPlace:
     """The position of a pass among those that run.
 
-    number: from 1. iteration: of its Repeat in the plan, from 0, of `iterations`; None for a pass
-    outside of Repeats. is_mixed: whether its Repeat has passes of several programs or kinds.
+    number: from 1. iteration: of its loop, from 0, of `iterations`; None for a pass outside of
+    loops. first: the number of the first pass of its iteration. is_mixed: whether iterations have
+    several passes.
     """
 
     number: int
+    first: int
     iteration: int | None = None
     iterations: int | None = None
     is_mixed: bool = False
 
 
 def places(plan: Plan) -> Iterator[tuple[PassPlace, Pass]]:
-    """Each pass that runs, in order: its position, and the pass as the plan writes it."""
-    number = 0
-    for step in plan.steps_at_most:
+    """Each pass that runs, in order: its position, and the pass as the plan writes it.
+
+    The body of a Repeat may hold several iterations of a loop, between which textures were swapped;
+    then the iterations left over come after it.
+    """
+    number, steps, quantity = 0, [*plan.steps_at_most], _quantities(plan)
+
+    def alike(step: Step) -> object:
+        if not isinstance(step, Pass):
+            return None
+        texts = kind_of_pass(step), name_of_pass(step)
+        return texts, *([quantity[t] for t in names(step)] for names in (written_by, read_by))
+
+    while steps:
+        step = steps.pop(0)
         if not isinstance(step, Repeat):
             number += 1
-            yield PassPlace(number), step
+            yield PassPlace(number, number), step
             continue
-        is_mixed = len({(kind_of_pass(pass_), name_of_pass(pass_)) for pass_ in step.body}) > 1
-        for iteration in range(step.count):
-            for pass_ in step.body:
-                number += 1
-                yield PassPlace(number, iteration, step.count, is_mixed), pass_
+        body = [*map(alike, step.body)]
+        length = next(n for n in range(1, len(body) + 1) if body[n:] + body[:n] == body)
+        left = 0
+        while left < len(body) - length and [*map(alike, steps[left:][:length])] == body[:length]:
+            left += length
+        rest = (s for s in steps[:left] if isinstance(s, Pass))
+        passes = chain(chain.from_iterable(repeat(step.body, step.count)), rest)
+        iterations = (len(body) * step.count + left) // length
+        for place, pass_ in enumerate(passes):
+            iteration, nth = divmod(place, length)
+            number += 1
+            yield PassPlace(number, number - nth, iteration, iterations, length > 1), pass_
+        del steps[:left]
+
+
+def _quantities(plan: Plan) -> dict[str, str]:
+    """For each texture, the first of those that hold the same quantity."""
+    group = {texture.name: texture.name for texture in plan.textures}
+    drawn, passes = drawn_textures(plan), plan.weighted_passes()
+    copies = ((p.source, p.target) for _, p in passes if isinstance(p, CopyPass))
+    for pair in dict.fromkeys((*plan.alternating, *(c for c in copies if c[0] in drawn))):
+        first, second = sorted((group[name] for name in pair), key=list(group).index)
+        group = {name: first if of == second else of for name, of in group.items()}
+    return group
 
 
 def exchanged(plan: Plan) -> Mapping[str, tuple[str, ...]]:
     """For each drawn texture, the textures that hold the same quantity, such as ping-pong pairs.
 
-    Textures hold the same quantity if a program writes them as the same result, or one is copied to
-    the other. Each texture of a plan is in one such group, in the plan's order.
+    Textures hold the same quantity if they were swapped, or one was drawn and copied to the other.
+    Each texture of a plan is in one such group, in the plan's order.
     """
-    drawn = drawn_textures(plan)
-    group = {name: name for name in drawn}
-
-    def root(name: str) -> str:
-        while group[name] != name:
-            name = group[name]
-        return name
-
-    first: dict[tuple[object, ...], str] = {}
-    for _, pass_ in plan.weighted_passes():
-        match pass_:
-            case FragmentPass():
-                for number, name in enumerate(pass_.targets):
-                    group[root(name)] = root(first.setdefault((pass_.program, number), name))
-            case CopyPass() if pass_.source in drawn:
-                group[root(pass_.target)] = root(pass_.source)
-    members = {name: root(name) for name in drawn}
+    drawn, quantity = drawn_textures(plan), _quantities(plan)
     names = [texture.name for texture in plan.textures if texture.name in drawn]
     return {
-        name: tuple(other for other in names if members[other] == members[name]) for name in names
+        name: tuple(other for other in names if quantity[other] == quantity[name]) for name in names
     }
 
 

@@ -30,15 +30,13 @@ from gpgpu_legacy.present.colours import ScaleKind
 
 F32 = NDArray[np.float32]
 
-SHIFT = assemble(
-    """!!ARBfp1.0
+SHIFT_TEXT = """!!ARBfp1.0
 TEMP r;
 ADD r, fragment.position, {-1, 0, 0, 0};
 TEX result.color, r, texture[0], RECT;
 END
-""",
-    "shaders/shift.fp",
-)
+"""
+SHIFT = assemble(SHIFT_TEXT, "shaders/shift.fp")
 """Every texel moves to the right; the first column keeps its own."""
 
 
@@ -220,6 +218,47 @@ END"""
     ]
     only = figure_of(p, {"a": [[1, 2]]}, FigureOptions(textures=("x",)))
     assert {name for name, _, _ in ends(only)[1:]} == {"value of a texel"}
+
+
+def flow(steps: int) -> Pipeline:
+    """Like a fluid: one program moves smoke and a wind, the smoke is halved, and c is cleared."""
+    halve = SHIFT_TEXT.replace("{-1, 0, 0, 0}", "0").replace("TEX result.color", "TEX r")
+    halve = halve.replace("END", "MUL result.color, r, 0.5;\nEND")
+    p = Pipeline("flow")
+    smoke, wind = p.input("smoke", 1, 4), p.input("wind", 1, 4)
+    next_smoke, next_wind, c = (p.texture(name, 4, 1) for name in ("s", "w", "c"))
+    with p.repeat(steps):
+        p.draw(SHIFT, {0: smoke}, into=next_smoke)
+        p.draw(SHIFT, {0: wind}, into=next_wind)
+        p.swap(smoke, next_smoke)
+        p.swap(wind, next_wind)
+        p.draw(assemble(halve, "halve.fp"), {0: smoke}, into=next_smoke)
+        p.swap(smoke, next_smoke)
+        p.clear(c)
+    p.output("out", smoke)
+    return p
+
+
+FLOW = {"smoke": [[1, 2, 4, 8]], "wind": [[-1, 0, 0, 1]]}
+
+
+def test_what_is_swapped_is_one_quantity_and_what_one_program_writes_is_not() -> None:
+    figure = figure_of(flow(3), FLOW)
+    assert set(figure.turns.values()) == {("smoke", "s"), ("wind", "w"), ("c",)}
+    assert {name for name, _, _ in ends(figure)} == {"smoke, s", "wind, w"}
+
+
+def test_passes_are_chosen_by_iteration_and_by_name_and_clears_are_left_out() -> None:
+    def shown(after: str) -> list[tuple[int, str]]:
+        panels = figure_of(flow(3), FLOW, FigureOptions(after=after)).panels
+        return [(panel.number, panel.what) for panel in panels]
+
+    assert [number for number, _ in shown("pass")] == [1, 2, 3, 5, 6, 7, 9, 10, 11]
+    halved = [(3, "halve.fp"), (7, "halve.fp"), (11, "halve.fp")]
+    assert shown("iteration") == shown("halve") == shown("halve.fp") == halved
+    assert shown("clear") == [(4, "clear"), (8, "clear"), (12, "clear")]
+    with pytest.raises(InputError, match=r"from pass, iteration, clear, halve\.fp, shift\.fp"):
+        shown("blur")
 
 
 def test_cells_have_two_colours_and_given_limits_are_kept() -> None:

@@ -72,6 +72,8 @@ def test_a_relaxation_by_hand() -> None:
     found = trace(jacobi(3), 1, 0, {"b": B})
     assert values(found) == [(1, "y", 1.0), (2, "x", 2.25), (3, "y", (1.25 + 4.5 + 2) / 2)]
     assert found.textures == ("y", "x")
+    iterations = [(visit.iteration, visit.iterations) for visit in found.visits]
+    assert iterations == [(0, 3), (1, 3), (2, 3)]  # a Repeat of two and a pass, after swaps
     assert found.size == (4, 1)
     assert (found.passes, found.writing, found.unchanged) == (3, 3, 0)
     second = found.visits[1]
