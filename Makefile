@@ -9,7 +9,7 @@ DOCS_READY := $(VENV)/.docs-ready
 RECORDED := $(basename $(notdir $(wildcard benchmarks/bench-*.json benchmarks/jacobi-*.json)))
 CHARTS := $(filter bench-h100 bench-cpu16 bench-cpu bench-cpu-avx2 jacobi-%,$(RECORDED))
 
-.PHONY: report test test-all hostile differential docs figures clean
+.PHONY: report test test-all hostile differential docs site figures clean
 
 report: $(READY)
 	$(BIN)/gpgpu-legacy report --output report
@@ -40,7 +40,19 @@ docs: $(DOCS_READY)
 	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
 	@echo "the documentation is in docs/_build/html/index.html"
 
+# One folder for any static host: the documentation with the gallery, the page, and some algorithms to play.
+SITE := docs/_build/site
+site: $(DOCS_READY)
+	rm -rf $(SITE)
+	$(BIN)/python -m sphinx -W --keep-going -n -q -t site -b html -d docs/_build/doctrees docs $(SITE)
+	$(BIN)/gpgpu-legacy page -o $(SITE)/page.html
+	mkdir $(SITE)/play
+	cd $(SITE)/play && for what in life "fluid n=32 steps=20" "jacobi n=32 passes=200" "conjugate-gradient n=32" \
+	    "reduction n=32" "bitonic-sort n=256"; do $(CURDIR)/$(BIN)/gpgpu-legacy page $$what || exit 1; done
+	@echo "the site is in $(SITE)/index.html"
+
 figures: $(READY)
+	$(BIN)/python -m pytest -q -n 0 --update-golden tests/docs/test_pages.py -k gallery
 	$(BIN)/gpgpu-legacy study figure-2 --executor numpy --plot figures/figure-2.png
 	$(BIN)/gpgpu-legacy study figure-2 --executor numpy --plot figures/figure-2.gif
 	$(BIN)/gpgpu-legacy study multichannel --executor numpy --plot figures/multichannel.png

@@ -17,7 +17,13 @@ author = "The gpgpu_legacy authors"
 version = release = version_of("gpgpu-legacy")
 language = "en"
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton", "sphinx_design"]
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.githubpages",  # or its server leaves out _static
+    "sphinx_copybutton",
+    "sphinx_design",
+]
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
 myst_heading_anchors = 4
 nb_execution_mode = "off"  # tests/docs/test_executed_notebooks.py executes them and compares

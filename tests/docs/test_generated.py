@@ -89,3 +89,9 @@ def test_every_algorithm_of_the_package_has_a_section() -> None:
     headings = re.findall(r"^## (.+)$", GENERATED["algorithms"](), flags=re.MULTILINE)
     assert headings == [one.name for one in shipped_algorithms()]
     assert {"bitonic-sort", "hall-carr-hart-multi"} < set(headings)
+
+
+def test_the_gallery_shows_every_algorithm_of_the_package() -> None:
+    text = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^### (\S+) \((\d+)\)\n\n!\[.+\]\(\S+\)$", text, flags=re.MULTILINE)
+    assert sorted(shown) == sorted((one.name, str(one.year)) for one in shipped_algorithms())
