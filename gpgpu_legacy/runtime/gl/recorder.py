@@ -336,7 +336,10 @@ class Recorder:
         odd = len(ranges) % 2
         steps: list[RecordedSteps] = []
         if odd or any(map(any, content.keeps)):
-            copies = tuple(self._copy(self._buffers[name], twins[name]) for name in live)
+            copies = tuple(
+                self._storage.copy_all(name, (self._buffers[name], twin), self.uniforms)
+                for name, twin in twins.items()
+            )
             last = (dispatch(ranges[:1], back=True),) if odd else ()
             steps.append(RecordedSteps(1, (), (*copies, *last)))
         if len(ranges) > 1:
@@ -344,15 +347,6 @@ class Recorder:
             back = dispatch(ranges[odd + 1 :: 2], back=True)
             steps.append(RecordedSteps(len(ranges) // 2, (), (there, back)))
         return steps
-
-    def _copy(self, source: GlBuffer, target: GlBuffer) -> Call:
-        gl = self._context.handle
-
-        def call(_: int) -> None:
-            gl.memory_barrier()
-            gl.copy_buffer(target, source)
-
-        return call
 
 
 def _ranges(count: int, together: int) -> NDArray[np.int32]:

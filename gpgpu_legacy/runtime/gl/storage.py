@@ -34,6 +34,7 @@ from gpgpu_legacy.runtime.prepared import F32
 
 _SIDE = 16  # of the work groups of the shader
 _FLOAT_BYTES = 4
+_FEW_BYTES = 1 << 10
 _TEXELS = {1: (GL.R32F, GL.RED), 4: (GL.RGBA32F, GL.RGBA)}
 
 _COPY = f"""#version 430 core
@@ -114,7 +115,9 @@ class TextureBuffers:
         """Fill an array of such texels, which is contiguous, from a rectangle."""
         texture = self.textures[name]
         if rect == full_rect(texture) and stored.dtype == np.float32:
-            self._staging.fetch(stored.view(np.float32), self.buffers[name])
+            is_few = stored.nbytes <= _FEW_BYTES  # for which staging takes longer than copying
+            staging = DriverStaging(self.context) if is_few else self._staging
+            staging.fetch(stored.view(np.float32), self.buffers[name])
         else:
             stored[...] = encode(self._texels(name)[slices(rect)], texture.format)
 
@@ -161,12 +164,34 @@ class TextureBuffers:
         return call
 
     def copy(self, pass_: CopyPass, uniforms: UniformTable) -> Callable[[int], object]:
-        """A recorded copy; whole rows of both textures are copied at once."""
+        """A recorded copy."""
         there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
-        source, target = self.buffers[pass_.source], self.buffers[pass_.target]
-        channels = self.textures[pass_.source].format.channels
+        buffers = self.buffers[pass_.source], self.buffers[pass_.target]
         widths = tuple(self.textures[n].extent.width for n in (pass_.source, pass_.target))
-        if widths == (there.width, there.width):
+        channels = self.textures[pass_.source].format.channels
+        return self._copy(buffers, (there, here), widths, channels, uniforms)
+
+    def copy_all(
+        self, name: str, buffers: tuple[GlBuffer, GlBuffer], uniforms: UniformTable
+    ) -> Callable[[int], object]:
+        """A recorded copy from one buffer to another, of as many texels as that texture has."""
+        texture = self.textures[name]
+        rect = full_rect(texture)
+        return self._copy(
+            buffers, (rect, rect), (rect.width,) * 2, texture.format.channels, uniforms
+        )
+
+    def _copy(
+        self,
+        buffers: tuple[GlBuffer, GlBuffer],
+        rects: tuple[Rect, Rect],
+        widths: tuple[int, ...],
+        channels: int,
+        uniforms: UniformTable,
+    ) -> Callable[[int], object]:
+        """Without a GPU, whole rows of both are copied at once; a GPU's shaders are much faster."""
+        (source, target), (there, here) = buffers, rects
+        if widths == (there.width, there.width) and not self.context.is_hardware:
             row = channels * _FLOAT_BYTES * there.width
             barrier, copy = self._handle.memory_barrier, self._handle.copy_buffer
             sizes = (row * there.height, row * there.y, row * here.y)
