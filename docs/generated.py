@@ -1,7 +1,7 @@
 """The parts of the reference that the package itself knows, as Markdown.
 
-A page asks for one by a line `<!-- generated: NAME -->`. Nothing here needs Sphinx, so the tests
-read the same text as the build.
+A page has one between `<!-- generated: NAME -->` and `<!-- /generated -->`, so that it reads the
+same as text. A test compares them, and `pytest --update-golden` writes them anew.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from enum import Enum
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from types import NoneType, UnionType
+from textwrap import dedent, indent
+from types import GetSetDescriptorType, MemberDescriptorType, NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -36,15 +37,17 @@ from gpgpu_legacy.present.grid import as_markdown
 if TYPE_CHECKING:
     from gpgpu_legacy.isa.opcodes import Opcode
 
-MARK = re.compile(r"^<!-- generated: ([\w-]+) -->$", flags=re.MULTILINE)
-
+END = "<!-- /generated -->"
+PART = re.compile(rf"^<!-- generated: ([\w-]+) -->\n.*?^{END}$", flags=re.MULTILINE | re.DOTALL)
 
 PACKAGE = Path(gpgpu_legacy.__file__).parent
 
 
 def with_generated(text: str) -> str:
-    """The text of a page with each mark replaced by what it asks for; KeyError for unknown ones."""
-    return MARK.sub(lambda mark: GENERATED[mark[1]](), text)
+    """The text of a page with its generated parts as they are now; KeyError for unknown ones."""
+    return PART.sub(
+        lambda part: f"{part[0].splitlines()[0]}\n\n{GENERATED[part[1]]().strip()}\n\n{END}", text
+    )
 
 
 def anchor(heading: str) -> str:
@@ -91,9 +94,13 @@ def as_markdown_text(text: str) -> str:
     plain = text.split("`")
     plain[::2] = [re.sub(r"(?<![\w-])--[a-z][\w-]*", r"`\g<0>`", piece) for piece in plain[::2]]
     pieces = "`".join(plain).split("`")
-    pieces[::2] = [re.sub(r"([\\*_<>|\[\]])", r"\\\1", piece) for piece in pieces[::2]]
+    pieces[::2] = [_MARKUP.sub(r"\\\g<0>", piece) for piece in pieces[::2]]
     pieces[1::2] = [piece.replace("|", r"\|") for piece in pieces[1::2]]
     return "`".join(pieces)
+
+
+_MARKUP = re.compile(r"[\\*<|]|(?<!\w)_|_(?!\w)|\](?=[(\[{:])|^>", flags=re.MULTILINE)
+"""What would be markup: no underscore in a word, and no bracket that begins no link."""
 
 
 def _code(text: str) -> str:
@@ -463,7 +470,6 @@ def chips() -> str:
 
     every = catalogue.chips(profiles())
     table = as_markdown(every.grids()).partition("\n\n")[2]
-    table = re.sub(r"\b\d{4}-\d\d(-\d\d)?\b", r"[\g<0>]{.unbroken}", table)
     names = r"^\| ([\w.-]+) \|"
     table = re.sub(names, lambda m: f"| [{m[1]}](#{anchor(m[1])}) |", table, flags=re.MULTILINE)
     parts = [table.replace("[name](#name)", "name").replace("[---](#---)", "---")]
@@ -531,18 +537,93 @@ def api() -> str:
     parts: list[str] = []
     for heading, names in by_heading.items():
         if names:
-            parts.append(f"## {heading}\n\n```{{eval-rst}}")
-            parts += [_directive(name, getattr(gpgpu_legacy, name)) for name in names]
-            parts.append("```\n")
+            parts.append(f"## {heading}\n")
+            for name in names:
+                parts += _entry(name, getattr(gpgpu_legacy, name))
     return "\n".join(parts)
 
 
-def _directive(name: str, thing: object) -> str:
-    if isinstance(thing, type) and issubclass(thing, Exception):
-        return f".. autoexception:: gpgpu_legacy.{name}\n   :members:\n"
-    if isinstance(thing, type):
-        return f".. autoclass:: gpgpu_legacy.{name}\n   :members:\n   :undoc-members:\n"
-    return f".. autofunction:: gpgpu_legacy.{name}\n"
+def _entry(name: str, thing: Any) -> Iterator[str]:
+    """What a name is: its signature and its docstring; of a class, those of its own members."""
+    yield f"### {name}\n"
+    yield f"```text\n{_signature(name, thing)}\n```\n"
+    yield f"{_doc_of(thing)}\n"
+    if not isinstance(thing, type):
+        return
+    for own, member in vars(thing).items():
+        if own.startswith("_") or isinstance(member, FIELDS):
+            continue
+        if issubclass(thing, Enum):
+            yield f"- `{own}`: `{member.value}`"
+        elif isinstance(member, property):
+            yield _item(f"{own}{_returned(member.fget)}", member)
+        elif callable(plain := getattr(member, "__func__", member)):
+            yield _item(_signature(own, plain, most=1000), plain)
+    yield ""
+
+
+FIELDS = MemberDescriptorType, GetSetDescriptorType
+"""What a class has for each field, which its signature and its docstring have."""
+
+
+def _item(signature: str, member: Any) -> str:
+    return f"- {_code(signature)}: {indent(_doc_of(member), '  ').strip()}"
+
+
+def _doc_of(thing: Any) -> str:
+    """A docstring; its indented and executed paragraphs are code."""
+    paragraphs = inspect.cleandoc(thing.__doc__ or "").split("\n\n")
+    return "\n\n".join(
+        f"```text\n{dedent(one)}\n```" if one.startswith((">>>", "    ")) else as_markdown_text(one)
+        for one in paragraphs
+    )
+
+
+def _signature(name: str, thing: Any, most: int = 100) -> str:
+    """A call as its source writes it, in lines if it is longer than most characters."""
+    if isinstance(thing, type) and issubclass(thing, Exception | Enum):
+        return f"{name}({thing.__base__.__name__})"
+    given = inspect.signature(thing).parameters.values()
+    shown, star = [], False
+    for one in given:
+        if one.name in {"self", "cls"}:
+            continue
+        if one.kind is one.KEYWORD_ONLY and not star:
+            shown, star = [*shown, "*"], True
+        star = star or one.kind is one.VAR_POSITIONAL
+        if isinstance(thing, type) and "Annotated" in str(one.annotation):
+            one = one.replace(annotation=get_type_hints(thing)[one.name])  # noqa: PLW2901
+        if type(one.default).__module__.startswith("gpgpu_legacy"):
+            one = one.replace(default=Shortly(one.default))  # noqa: PLW2901
+        shown.append(_unquoted(str(one)))
+    returned = "" if isinstance(thing, type) else _returned(thing, " -> ")
+    line = f"{name}({', '.join(shown)}){returned}"
+    if len(line) <= most:
+        return line
+    lines = "".join(f"    {one},\n" for one in shown)
+    return f"{name}(\n{lines}){returned}"
+
+
+class Shortly:
+    """A default value of a class of the package, without its fields."""
+
+    def __init__(self, value: object) -> None:
+        self.text = str(value) if isinstance(value, Enum) else f"{type(value).__name__}(…)"
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _returned(function: Any, before: str = ": ") -> str:
+    found = inspect.signature(function).return_annotation
+    return "" if found is inspect.Signature.empty else before + _unquoted(found)
+
+
+def _unquoted(text: Any) -> str:
+    """An annotation without the quotes of a text, and types without the modules they are from."""
+    words = text if isinstance(text, str) else inspect.formatannotation(text)
+    words = re.sub(r"Optional\[([^\[\]]+)\]", r"\1 | None", words)
+    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=[A-Za-z])", "", re.sub(r"(: )'([^']*)'", r"\1\2", words))
 
 
 GENERATED: dict[str, Callable[[], str]] = {

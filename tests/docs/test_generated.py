@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from markdown_pages import ROOT, generated, pages
@@ -34,6 +35,20 @@ def test_the_limits_of_the_security_page_are_those_of_the_code(update_golden: bo
     assert text == wanted or update_golden, "see pytest --update-golden"
 
 
+REFERENCE = [page for page in pages() if generated.PART.search(page.read_text(encoding="utf-8"))]
+
+
+@pytest.mark.parametrize("page", REFERENCE, ids=lambda page: page.name)
+def test_the_generated_parts_of_a_page_are_those_of_the_code(
+    page: Path, update_golden: bool
+) -> None:
+    text = page.read_text(encoding="utf-8")
+    wanted = generated.with_generated(text)
+    if update_golden:
+        page.write_text(wanted, encoding="utf-8")
+    assert text == wanted or update_golden, "see pytest --update-golden"
+
+
 def test_limits_are_found_and_explained() -> None:
     text = generated.limits()
     assert "| `plan.limits.MOST_FILE_BYTES` | 2^24 | Bytes of the file." in text
@@ -60,8 +75,13 @@ def test_every_instruction_of_the_specification_has_a_row() -> None:
 
 
 def test_every_public_name_is_in_the_reference() -> None:
-    found = re.findall(r"^\.\. auto\w+:: gpgpu_legacy\.(\w+)$", GENERATED["api"](), re.MULTILINE)
-    assert sorted(found) == sorted(gpgpu_legacy.__all__)
+    text = GENERATED["api"]()
+    found = re.findall(r"^### (\w+)\n\n```text\n(\w+)", text, re.MULTILINE)
+    assert sorted(found) == [(name, name) for name in sorted(gpgpu_legacy.__all__)]
+    assert (
+        "\n- `run(inputs: Mapping[str, ArrayLike] \\| None = None, **more: Any) -> Run`: " in text
+    )
+    assert not re.search(r"0x[0-9a-f]{6}|Annotated\[\w+, [^\"]", text)
 
 
 def tables(text: str) -> Iterator[list[str]]:
@@ -80,7 +100,7 @@ def test_every_generated_part_is_asked_for_and_every_mark_is_known() -> None:
     marks = {
         mark
         for page in pages()
-        for mark in generated.MARK.findall(page.read_text(encoding="utf-8"))
+        for mark in generated.PART.findall(page.read_text(encoding="utf-8"))
     }
     assert marks == set(GENERATED)
 
