@@ -75,7 +75,7 @@ def test_it_is_played_faster_and_shaped_anew(page: Page) -> None:
 def test_iterations_are_stepped_and_played(page: Page) -> None:
     """Of two passes each, between a first pass and a last one."""
     page.evaluate("transport.shape(8, [3, 5, 7])")
-    back, forward = "An iteration back", "An iteration forward"
+    back, forward = "The iteration before", "The iteration after"
     for name, at in ((forward, 3), (forward, 5), (forward, 7), (forward, 8), (back, 7), (back, 5)):
         page.get_by_role("button", name=name).click()
         assert page.evaluate("transport.at") == at

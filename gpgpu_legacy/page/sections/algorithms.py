@@ -63,7 +63,7 @@ SMALL = {
     "life": Small(
         {"width": _GRID, "height": _GRID, "generations": _GENERATIONS}, _pentomino, step_ms=150
     ),
-    "fluid": Small({"n": 48, "steps": 36, "passes": 8}, step_ms=25, shows=("smoke", "next smoke")),
+    "fluid": Small({"n": 32, "steps": 24, "passes": 6}, step_ms=40, shows=("smoke", "next smoke")),
     "jacobi": Small({"n": _RELAXED, "passes": _RELAXATIONS}, _two_charges, step_ms=150),
     "reduction": Small({"n": 16}, step_ms=1200),
 }

@@ -5,6 +5,7 @@ sections.add = (root) => new Add(root);
 class Add {
   constructor(root) {
     this.chosen = { row: 0, column: 0 };
+    this.at = 0;
     const tell = (sentence) => say(this.question.root, sentence);
     this.grids = { A: operandGrid("A", tell), B: operandGrid("B", tell) };
     this.sum = new ElementGrid("The sum", { choose: (row, column) => { this.chosen = { row, column }; this.question.again(); this.#show(); } });
@@ -12,43 +13,27 @@ class Add {
       label: "Pass", step: 1200, go: (at) => { this.at = at; this.#show(); },
       words: (at, last) => `pass ${at} of ${last}`,
     });
-    this.question = new Question({ asks: "", tell: (given) => this.#tell(given), shown: () => { this.transport.to(this.transport.last); this.#show(); } });
-    this.choices = element("div", { class: "answers" });
-    this.question.controls.prepend(this.choices);
+    this.question = new Question({
+      asks: "", choices: numbersFrom(1, SIDE).map((text, n) => [n + 1, `pass ${text}`]), tell: (given) => this.#tell(given), shown: () => { this.transport.to(this.transport.last); this.#show(); } });
     this.terms = element("ol", { class: "terms" });
-    this.strip = element("div", { class: "stripes strip" });
+    this.panels = Array.from({ length: SIDE }, (_, n) => {
+      const grid = new ElementGrid(`Outer product ${n + 1}`);
+      return { grid, root: framed(`column ${n + 1} × row ${n + 1}`, grid) };
+    });
+    this.strip = element("div", { class: "stripes strip" },
+      ...this.panels.flatMap(({ root: panel }, n) => (n ? [signOf("+"), panel] : [panel])));
+    const operands = element("div", { class: "stripes" }, framed("A", this.grids.A, BOOK_EDGES), signOf("×"),
+      framed("B", this.grids.B, BOOK_EDGES), signOf("="), framed("the framebuffer", this.sum, BOOK_EDGES));
     this.legend = element("div");
-    this.operands = element("div", { class: "stripes" });
-    screenOf(root, [this.question.root, this.terms], [this.operands, this.transport.root, this.strip, this.legend]);
+    screenOf(root, [this.question.root, this.terms], [operands, this.transport.root, this.strip, this.legend]);
     editedMatrices.follow(root, () => this.#open());
     this.transport.playWhenSeen(this.strip);
   }
 
   #open() {
     this.played = lessonProduct({ method: "larson-mcallister", format: "r32f" });
-    const { played } = this;
-    const { A, B } = played.matrices;
-    const { rows, columns } = played.layouts.C;
-    this.panels = played.draws.map((_, n) => {
-      const grid = productGrid(`Outer product ${n + 1}`, played);
-      return { grid, root: framed(`column ${n + 1} × row ${n + 1}`, grid) };
-    });
-    this.sum.shape(rows, columns);
-    paintOperands(this.grids, played);
-    this.operands.replaceChildren(framed("A", this.grids.A, bookEdges(A.rows, A.columns)), signOf("×"),
-      framed("B", this.grids.B, bookEdges(B.rows, B.columns)), signOf("="),
-      framed("the framebuffer", this.sum, bookEdges(rows, columns)));
-    this.operands.style.setProperty("--panel", Math.max(A.columns, columns));
-    this.strip.replaceChildren(...this.panels.flatMap(({ root }, n) => (n ? [signOf("+"), root] : [root])));
-    this.strip.style.setProperty("--panel", columns);
-    this.chosen = { row: Math.min(this.chosen.row, rows - 1), column: Math.min(this.chosen.column, columns - 1) };
-    this.choices.replaceChildren(...played.draws.map((_, n) =>
-      element("button", { type: "button", click: () => this.question.take(n + 1) }, `pass ${n + 1}`)));
     this.question.again();
-    const before = this.at ?? 0;
-    this.transport.shape(played.draws.length);
-    this.at = Math.min(before, played.draws.length);
-    this.transport.show(this.at);
+    this.transport.shape(SIDE);
     this.#show();
   }
 

@@ -65,7 +65,7 @@ class Channels {
     const matrix = this.played.matrices[name];
     const white = this.played.white(matrix.values);
     const cells = Array.from(matrix.values, (value, n) => {
-      const [row, column] = [Math.floor(n / layout.columns), n % layout.columns];
+      const [row, column] = [Math.floor(n / SIDE), n % SIDE];
       const { x, y, channel } = layout.texel(row, column);
       const { background, color } = texelColours(value, white);
       const cell = element("span", { class: `channel-${CHANNELS[channel]}`, style: `background:${background}` },
@@ -79,8 +79,6 @@ class Channels {
     }));
     const fold = element("div", { class: "fold", role: "img",
       "aria-label": `${name}: its quadrants, in the channels r, g, b and a of ${layout.width} × ${layout.height} texels` }, ...cells, ...texels);
-    fold.style.setProperty("--across", layout.columns);
-    fold.style.setProperty("--down", layout.rows);
     return element("figure", { class: "framed" }, element("figcaption", {}, name), fold);
   }
 

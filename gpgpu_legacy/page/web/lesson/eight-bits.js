@@ -34,9 +34,6 @@ class EightBits {
   #open() {
     this.float = lessonProduct({ method: "larson-mcallister", format: "r32f" });
     this.bits = lessonProduct({ method: "larson-mcallister", format: "unorm8" });
-    const { rows, columns } = this.float.layouts.C;
-    for (const grid of [...Object.values(this.grids), this.error]) grid.shape(rows, columns);
-    this.pictures.style.setProperty("--panel", columns);
     this.first = this.#firstClipped();
     this.chosen = { row: 0, column: 0 };
     this.question.again();

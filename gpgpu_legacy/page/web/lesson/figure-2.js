@@ -274,11 +274,9 @@ class Figure2 {
     }
     for (const name of ["A", "B", "framebuffer", "column", "row", "adds", "partial"]) {
       const layout = played.layouts[name] ?? played.layouts.C;
-      this.grids[name].shape(Matrices.SIDE, Matrices.SIDE);
       if (name !== "column" && name !== "row") this.grids[name].quadrants(layout);
     }
     for (const part of this.stretched) part.hidden = Boolean(given.block);
-    this.stage.style.setProperty("--panels", given.block ? 2 : 3);
     this.transport.shape(played.passes.length);
   }
 

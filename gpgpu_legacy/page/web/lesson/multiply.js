@@ -16,7 +16,7 @@ class Multiply {
     this.question = new Question({ asks: "", typed: true, tell: (given) => this.#tell(given), shown: () => this.#show() });
     this.words = element("p", { class: "says", role: "status" });
     this.table = element("table", { class: "state" });
-    this.passes = labelledSelect("Pass", [], (pass) => { this.pass = Number(pass); this.#show(); });
+    this.passes = labelledSelect("Pass", numbersFrom(1, SIDE).map((text, n) => [n, text]), (pass) => { this.pass = Number(pass); this.#show(); });
     this.pictures = element("div", { class: "stripes" },
       framed("unit 0: a column of A →", this.grids.A), signOf("×"),
       framed("unit 1: a row of B ↓", this.grids.B), signOf("="), framed("the pass", this.grids.product));
@@ -31,14 +31,8 @@ class Multiply {
   #open() {
     this.played = lessonProduct({ method: "larson-mcallister", format: "r32f" });
     this.state = lessonProduct({ method: "larson-mcallister", format: "unorm8" });
-    const { rows, columns } = this.played.layouts.C;
-    for (const grid of Object.values(this.grids)) grid.shape(rows, columns);
-    this.pictures.style.setProperty("--panel", columns);
-    const { draws } = this.played;
-    this.pass = Math.min(this.pass, draws.length - 1);
-    this.passes.select.replaceChildren(...draws.map((_, n) => element("option", { value: n }, n + 1)));
-    this.chosen = { row: Math.min(1, rows - 1), column: Math.min(2, columns - 1) };
-    this.transport.shape(2 + rows * columns);
+    this.chosen = { row: 1, column: 2 };
+    this.transport.shape(2 + SIDE * SIDE);
     this.at = 2;
     this.transport.show(2);
     this.question.again(`What will the marked pixel of the pass be? (row ${this.chosen.row + 1}, column ${this.chosen.column + 1})`);
@@ -54,7 +48,7 @@ class Multiply {
 
   get #factors() {
     const stripes = stripesOf(this.played, this.played.draws[this.pass]);
-    const n = this.chosen.row * this.played.layouts.C.columns + this.chosen.column;
+    const n = this.chosen.row * SIDE + this.chosen.column;
     return { stripes, n, a: stripes.A[n], b: stripes.B[n], value: stripes.product[n] };
   }
 
@@ -87,12 +81,12 @@ class Multiply {
     this.passes.select.value = this.pass;
     const white = played.white([...A.values, ...B.values, ...stripes.product]);
     const names = ["A", "B", "product"];
-    const asked = this.question.answered ? -1 : chosen.row * this.grids.product.columns + chosen.column;
+    const asked = this.question.answered ? -1 : chosen.row * SIDE + chosen.column;
     names.forEach((name, n) => {
       this.grids[name].paint(stripes[name], white);
       const shown = n === 2 ? at - 2 : at > n ? Infinity : 0;
       this.grids[name].cells.forEach((cell, m) => cell.classList.toggle("undrawn", m >= shown || (n === 2 && m === asked)));
-      const last = n === 2 && at > 2 ? { row: Math.floor((at - 3) / this.grids.product.columns), column: (at - 3) % this.grids.product.columns } : null;
+      const last = n === 2 && at > 2 ? { row: Math.floor((at - 3) / SIDE), column: (at - 3) % SIDE } : null;
       this.grids[name].frame("pass", last ? [last] : []);
       this.grids[name].frame("own", [chosen]);
     });

@@ -70,8 +70,7 @@ function framed(title, grid, edges = {}) {
 const numbersFrom = (first, count) => Array.from({ length: count }, (_, n) => String(first + n));
 
 // The numbers of rows and columns, as books have them.
-const bookEdges = (rows, columns) =>
-  ({ top: { texts: numbersFrom(1, columns) }, left: { texts: numbersFrom(1, rows) } });
+const BOOK_EDGES = { top: { texts: numbersFrom(1, SIDE) }, left: { texts: numbersFrom(1, SIDE) } };
 
 // A screen: its sentences and questions at one side, its pictures at the other.
 function screenOf(root, texts, pictures) {
@@ -193,10 +192,9 @@ function lessonProduct(wanted) {
 
 // What the two texture units and the multiplication give in each fragment of a draw, row by row.
 function stripesOf(played, k) {
-  const { C } = played.layouts;
   const stripes = { A: [], B: [], product: [] };
   for (const { x, y, trace } of played.traces(k)) {
-    const at = y * C.columns + x;
+    const at = y * SIDE + x;
     for (const name of ["A", "B"]) {
       const step = trace.steps.find(({ lookup }) => lookup?.texture === played.inputs[name]);
       stripes[name][at] = step.result[0];
@@ -204,14 +202,6 @@ function stripesOf(played, k) {
     stripes.product[at] = drawnStep(trace).result[0];
   }
   return stripes;
-}
-
-// A grid of the shape of the product.
-function productGrid(label, played, actions = {}) {
-  const { rows, columns } = played.layouts.C;
-  const grid = new ElementGrid(label, actions);
-  grid.shape(rows, columns);
-  return grid;
 }
 
 // An element that appears after a part of a step.

@@ -6,8 +6,7 @@ sections.stretch = (root) => new Stretch(root);
 
 class Stretch {
   constructor(root) {
-    this.fragment = { x: 2, y: 1 };
-    this.asked = { ...this.fragment };
+    this.asked = { x: 2, y: 1 };
     this.texture = new ElementGrid("The texture of A", { choose: (row, column) => this.#answer(row, column) }, true);
     this.rectangle = new ElementGrid("The rectangle", {
       choose: (row, column) => this.#choose(column, row),
@@ -17,7 +16,7 @@ class Stretch {
       if (x >= 0 && this.question.answered) this.#choose(x, y);
     });
     this.path = drawn("polygon", { class: "corners-path" });
-    this.outline = drawn("svg", { class: "corners-outline", preserveAspectRatio: "none", "aria-hidden": "true" }, this.path);
+    this.outline = drawn("svg", { class: "corners-outline", preserveAspectRatio: "none", viewBox: `0 0 ${SIDE} ${SIDE}`, "aria-hidden": "true" }, this.path);
     this.handles = STRETCH_CORNERS.map((name, n) => element("button", {
       type: "button", class: `corner corner-${n}`, "data-corner": n,
       pointerdown: (event) => this.#drag(event, [n]),
@@ -35,9 +34,16 @@ class Stretch {
       tell: (given) => this.#tell(given),
       shown: () => this.#show(),
     });
-    this.boxes = { texture: element("div", { class: "edged-in" }, this.texture.root, this.outline, this.all, ...this.handles),
+    const boxes = { texture: element("div", { class: "edged-in" }, this.texture.root, this.outline, this.all, ...this.handles),
       rectangle: element("div", { class: "edged-in" }, this.rectangle.root, ...this.labels) };
     this.pictures = element("div", { class: "pair" });
+    const ticks = (name) => ({ texts: numbersFrom(0, SIDE + 1), ticks: true, name });
+    this.pictures.append(
+      framed("A in its texture", boxes.texture, {
+        bottom: ticks("s"), left: ticks("t"), top: { texts: numbersFrom(1, SIDE), name: "column" },
+        right: { texts: numbersFrom(1, SIDE).reverse(), name: "row" },
+      }),
+      framed("The rectangle", boxes.rectangle, { bottom: ticks(""), left: ticks("") }));
     this.wires = new Wires(this.pictures);
     const button = (text, click) => element("button", { type: "button", click }, text);
     screenOf(root, [this.question.root, this.words, element("div", { class: "answers" },
@@ -49,23 +55,7 @@ class Stretch {
   #open() {
     this.played = lessonProduct({ method: "larson-mcallister", format: "r32f" });
     const { A } = this.played.matrices;
-    const { C } = this.played.layouts;
-    Object.assign(this, { width: A.columns, height: A.rows });
-    this.texture.shape(A.rows, A.columns);
-    this.rectangle.shape(C.rows, C.columns);
-    this.outline.setAttribute("viewBox", `0 0 ${A.columns} ${A.rows}`);
-    const ticks = (count, name) => ({ texts: numbersFrom(0, count + 1), ticks: true, name });
-    this.pictures.replaceChildren(
-      framed("A in its texture", this.boxes.texture, {
-        bottom: ticks(A.columns, "s"), left: ticks(A.rows, "t"),
-        top: { texts: numbersFrom(1, A.columns), name: "column" },
-        right: { texts: numbersFrom(1, A.rows).reverse(), name: "row" },
-      }),
-      framed("The rectangle", this.boxes.rectangle, { bottom: ticks(C.columns, ""), left: ticks(C.rows, "") }),
-      this.wires.picture);
-    this.pictures.style.setProperty("--across", A.columns + C.columns);
     this.texture.paint(A.values, this.played.white(A.values));
-    this.asked = { x: Math.min(2, C.columns - 1), y: Math.min(1, C.rows - 1) };
     this.fragment = this.asked;
     this.question.again();
     this.#reset();
@@ -89,9 +79,8 @@ class Stretch {
     };
     const { interpreter } = played.player;
     interpreter.seek(played.draws[0]);
-    const { columns, rows } = played.layouts.C;
-    return Array.from({ length: rows * columns }, (_, n) => {
-      const trace = interpreter.traced(moved, interpreter.state, n % columns, Math.floor(n / columns));
+    return Array.from({ length: SIDE * SIDE }, (_, n) => {
+      const trace = interpreter.fragment(moved, interpreter.state, n % SIDE, Math.floor(n / SIDE));
       const step = trace.steps.find(({ lookup }) => lookup?.texture === played.inputs.A);
       return { ...step.lookup, value: step.result[0], s: step.operands[0].value[0], t: step.operands[0].value[1] };
     });
@@ -108,7 +97,7 @@ class Stretch {
 
   #tell(given) {
     this.fragment = this.asked;
-    const { x, y, s, t, value } = this.#lookups()[this.asked.y * this.played.layouts.C.columns + this.asked.x];
+    const { x, y, s, t, value } = this.#lookups()[this.asked.y * SIDE + this.asked.x];
     const right = given?.x === x && given?.y === y;
     const yours = given && !right ? `You chose row ${given.y + 1}, column ${given.x + 1}. ` : "";
     return [right, `${yours}Its texture coordinate is (${cellText(s)}, ${cellText(t)}), in the middle of texel (${x}, ${y}): ` +
@@ -134,14 +123,14 @@ class Stretch {
   }
 
   #place({ clientX, clientY }, box) {
-    return [((clientX - box.left) / box.width) * this.width, ((box.bottom - clientY) / box.height) * this.height];
+    return [((clientX - box.left) / box.width) * SIDE, ((box.bottom - clientY) / box.height) * SIDE];
   }
 
   // Moves corners by a way, to the nearest quarter and not out of the texture.
   #move(which, begun, ds, dt) {
-    const to = (value, most) => Math.min(Math.max(Math.round(value * 4) / 4, 0), most);
+    const to = (value) => Math.min(Math.max(Math.round(value * 4) / 4, 0), SIDE);
     for (const n of which) {
-      this.corners[n] = [to(begun[n][0] + ds, this.width), to(begun[n][1] + dt, this.height)];
+      this.corners[n] = [to(begun[n][0] + ds), to(begun[n][1] + dt)];
     }
     this.#show();
   }
@@ -155,11 +144,10 @@ class Stretch {
 
   // Draws the fragments one after the other, from the bottom row up.
   async #sweep() {
-    const { rows, columns } = this.played.layouts.C;
     this.question.answered ||= (this.question.take(null), true);
     const turn = (this.turn = Symbol("sweep"));
-    for (let n = 0; n < rows * columns; n += 1) {
-      this.fragment = { x: n % columns, y: Math.floor(n / columns) };
+    for (let n = 0; n < SIDE * SIDE; n += 1) {
+      this.fragment = { x: n % SIDE, y: Math.floor(n / SIDE) };
       this.#show(n + 1);
       await new Promise((done) => setTimeout(done, calm() ? 0 : 160));
       if (this.turn !== turn || !this.pictures.isConnected) return;
@@ -171,15 +159,14 @@ class Stretch {
     if (filled === Infinity) this.turn = null;
     const { played, corners, fragment } = this;
     const { A } = played.matrices;
-    const { C } = played.layouts;
     const lookups = this.#lookups();
     const known = this.question.answered;
     this.rectangle.paint(Float32Array.from(lookups, ({ value }) => value), played.white(A.values));
     this.rectangle.cells.forEach((cell, n) => cell.classList.toggle("undrawn", !known || n >= filled));
-    const own = lookups[fragment.y * C.columns + fragment.x];
+    const own = lookups[fragment.y * SIDE + fragment.x];
     this.rectangle.frame("pass", [{ row: fragment.y, column: fragment.x }]);
     this.texture.frame("pass", known ? [{ row: own.y, column: own.x }] : []);
-    const at = ([s, t]) => `left:${(100 * s) / this.width}%;bottom:${(100 * t) / this.height}%`;
+    const at = ([s, t]) => `left:${(100 * s) / SIDE}%;bottom:${(100 * t) / SIDE}%`;
     corners.forEach((corner, n) => {
       this.handles[n].style.cssText = at(corner);
       const text = `(${corner.map(cellText).join(", ")})`;
@@ -188,7 +175,7 @@ class Stretch {
     });
     const middle = [0, 1].map((c) => corners.reduce((sum, corner) => sum + corner[c], 0) / 4);
     this.all.style.cssText = at(middle);
-    this.path.setAttribute("points", corners.map(([s, t]) => `${s},${this.height - t}`).join(" "));
+    this.path.setAttribute("points", corners.map(([s, t]) => `${s},${SIDE - t}`).join(" "));
     this.words.textContent = known
       ? `Fragment (${fragment.x}, ${fragment.y}) reads at (${cellText(own.s)}, ${cellText(own.t)}): texel (${own.x}, ${own.y}), ` +
         `A in row ${own.y + 1}, column ${own.x + 1} = ${cellText(own.value)}.`

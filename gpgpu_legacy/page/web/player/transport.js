@@ -13,11 +13,11 @@ class Transport {
       element("button", { type: "button", title, "aria-label": title, click }, text);
     this.buttons = {
       first: button("|◀", "To the beginning", () => this.to(0)),
-      before: button("◀◀", "An iteration back", () => this.to(this.stop(-1))),
+      before: button("◀◀", "The iteration before", () => this.to(this.stop(-1))),
       back: button("◀", "Back", () => this.to(this.at - 1)),
       play: button("Play", "Play", () => this.toggle()),
       next: button("▶", "Forward", () => this.to(this.at + 1)),
-      after: button("▶▶", "An iteration forward", () => this.to(this.stop(1))),
+      after: button("▶▶", "The iteration after", () => this.to(this.stop(1))),
       end: button("▶|", "To the end", () => this.to(this.last)),
     };
     this.slider = element("input", {

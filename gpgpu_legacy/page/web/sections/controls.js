@@ -117,10 +117,9 @@ function paintOperands(grids, played) {
   const { A, B } = played.matrices;
   const white = played.white([...A.values, ...B.values]);
   for (const name of ["A", "B"]) {
-    const { rows, columns, values } = played.matrices[name];
-    grids[name].shape(rows, columns);
+    const { values } = played.matrices[name];
     grids[name].paint(values, white, (row, column) => {
-      const value = values[row * columns + column];
+      const value = values[row * SIDE + column];
       return played.ends && (value > 1 || value < 0);
     });
   }

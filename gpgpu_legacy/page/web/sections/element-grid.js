@@ -26,7 +26,7 @@ class TexelLayout {
   // The elements of a texture's numbers, row by row.
   values(texture) {
     return Float32Array.from({ length: this.rows * this.columns }, (_, at) => {
-      const { x, y, channel } = this.texel(Math.floor(at / this.columns), at % this.columns);
+      const { x, y, channel } = this.texel(Math.floor(at / SIDE), at % SIDE);
       return texture.data[4 * (y * this.width + x) + channel];
     });
   }
@@ -46,7 +46,7 @@ function texelColours(value, white) {
   return { background: `rgb(${rgb})`, color: light > 0.179 ? "#000000" : "#ffffff" };
 }
 
-// The picture of a matrix. Its cells are walked with the arrow keys; one of them is in the order
+// The picture of a 4×4 matrix. Its cells are walked with the arrow keys; one of them is in the order
 // of the Tab key.
 // label: names it. actions: {choose(row, column)}, called on a click or Enter, or
 // {type(row, column, text, done), paste(text)} for one that can be edited; none for one
@@ -54,35 +54,20 @@ function texelColours(value, white) {
 class ElementGrid {
   constructor(label, actions = {}, up = false) {
     Object.assign(this, { label, actions, up });
-    this.cells = [];
+    const cells = Array.from({ length: SIDE * SIDE }, (_, at) => this.#cell(Math.floor(at / SIDE), at % SIDE));
+    this.cells = cells;
+    const lines = Array.from({ length: SIDE }, (_, row) => cells.slice(row * SIDE, (row + 1) * SIDE));
     this.root = element("div", {
       class: "elements",
       role: actions.choose ? "grid" : "group",
       "aria-label": label,
       keydown: (event) => this.#walk(event),
-    });
-  }
-
-  // Makes the cells.
-  shape(rows, columns) {
-    if (this.rows === rows && this.columns === columns) return;
-    const focused = this.cells.findIndex((cell) => cell === document.activeElement);
-    const place = focused < 0 ? null : [Math.floor(focused / this.columns), focused % this.columns];
-    Object.assign(this, { rows, columns, cells: [] });
-    this.root.style.gridTemplate = `repeat(${rows}, var(--cell)) / repeat(${columns}, var(--cell))`;
-    const lines = Array.from({ length: rows }, (_, row) => {
-      const cells = Array.from({ length: columns }, (_, column) => this.#cell(row, column));
-      this.cells.push(...cells);
-      if (!this.actions.choose) return cells;
-      return [element("div", { role: "row", class: "elements-row" }, ...cells)];
-    });
-    this.root.replaceChildren(...lines.flat());
+    }, ...(actions.choose ? lines.map((line) => element("div", { role: "row", class: "elements-row" }, ...line)) : cells));
     this.#tabStop(0, 0);
-    if (place && place[0] < rows && place[1] < columns) this.focus(...place);
   }
 
   #line(row) {
-    return this.up ? this.rows - row : row + 1;
+    return this.up ? SIDE - row : row + 1;
   }
 
   #cell(row, column) {
@@ -142,7 +127,7 @@ class ElementGrid {
   paint(values, white, clipped = () => false) {
     this.cells.forEach((cell, at) => {
       const value = values[at];
-      const [row, column] = [Math.floor(at / this.columns), at % this.columns];
+      const [row, column] = [Math.floor(at / SIDE), at % SIDE];
       Object.assign(cell.style, texelColours(value, white));
       const end = clipped(row, column);
       cell.classList.toggle("clipped", end);
@@ -201,7 +186,7 @@ class ElementGrid {
   }
 
   cell(row, column) {
-    return this.cells[row * this.columns + column];
+    return this.cells[row * SIDE + column];
   }
 
   focus(row, column) {
@@ -224,8 +209,8 @@ class ElementGrid {
     if (!by || (this.actions.type && by[1] && !atTheEdge(event.target, by[1]))) return;
     event.preventDefault();
     const next = [row + by[0], column + by[1]];
-    if (next[0] < 0 || next[1] < 0 || next[0] >= this.rows) return;
-    if (next[1] < this.columns) this.focus(...next);
+    if (next[0] < 0 || next[1] < 0 || next[0] >= SIDE) return;
+    if (next[1] < SIDE) this.focus(...next);
   }
 }
 

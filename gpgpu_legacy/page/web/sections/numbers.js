@@ -53,12 +53,11 @@ function readNumber(typed) {
   return { value };
 }
 
+const SIDE = 4; // rows and columns of the lesson's matrices
+
 // Matrices of the lesson, as the player takes them: {rows, columns, values}, row by row.
 class Matrices {
-  static SIDE = 4;
-
   static made(value) {
-    const { SIDE } = Matrices;
     const values = Float32Array.from({ length: SIDE * SIDE }, (_, at) =>
       value(Math.floor(at / SIDE), at % SIDE),
     );
@@ -75,7 +74,6 @@ class Matrices {
 
   // For the address: columns are parted by _ and rows by ~.
   static text({ values }) {
-    const { SIDE } = Matrices;
     return Array.from({ length: SIDE }, (_, row) =>
       Array.from(values.subarray(row * SIDE, (row + 1) * SIDE), float32Text).join("_"),
     ).join("~");
@@ -83,7 +81,6 @@ class Matrices {
 
   // The matrix of such a text, or of a pasted table, as {matrix}, or as {fault}.
   static read(text) {
-    const { SIDE } = Matrices;
     const lines = text.trim().split(/[~\n\r]+/);
     const table = lines.map((line) => line.split(/[_\s,;]+/).filter(Boolean));
     if (table.length !== SIDE || table.some((row) => row.length !== SIDE)) {
@@ -98,7 +95,6 @@ class Matrices {
 
   // The product in double precision, row by row.
   static product(a, b) {
-    const { SIDE } = Matrices;
     return Float64Array.from({ length: SIDE * SIDE }, (_, at) => {
       const [row, column] = [Math.floor(at / SIDE), at % SIDE];
       let sum = 0;

@@ -57,10 +57,7 @@ function outcomeInWords(played) {
 
 // A fragment of the last pass: what it computes, its instructions, and the true product beside it.
 function fragmentInWords(played, texel) {
-  const { A, B } = played.matrices;
-  const places = played.layouts.C.elements(texel.x, texel.y).filter(
-    ({ row, column }) => row < A.rows && column < B.columns,
-  );
+  const places = played.layouts.C.elements(texel.x, texel.y);
   const several = `: ${places.length} elements, in the channels of one texel`;
   const computes =
     `It computes ${rowsInWords(places)}, ${columnsInWords(places)} of the product` +
@@ -69,11 +66,7 @@ function fragmentInWords(played, texel) {
     element("h3", {}, `The fragment at (${texel.x}, ${texel.y})`),
     element("p", {}, computes),
     ...tracedInWords(played, texel),
-    element(
-      "ul",
-      { class: "figure2-products" },
-      ...places.map((place) => element("li", {}, ...besideTheProduct(played, place))),
-    ),
+    ...places.map((place) => element("p", {}, besideTheProduct(played, place))),
   ];
 }
 
@@ -91,14 +84,9 @@ function tracedInWords(played, texel) {
   ];
 }
 
-// An element as the last pass left it, beside the true product.
+// An element of the true product, beside what the framebuffer holds.
 function besideTheProduct(played, { row, column }) {
-  const { values, columns } = played.player.results().C;
-  const at = row * columns + column;
-  const truth = played.product[at];
-  const start = `C[${row + 1}, ${column + 1}]: the true product is ${traceNumber(truth)}`;
-  if (played.at < played.passes.length) return [`${start}.`];
-  const off = values[at] - truth;
-  const how = off === 0 ? ", the same number." : `, off by ${traceNumber(Math.fround(off))}.`;
-  return [`${start}; the last pass leaves `, element("strong", {}, traceNumber(values[at])), how];
+  const at = row * SIDE + column;
+  const held = played.elements(played.textures.framebuffer)[at];
+  return `C[${row + 1}, ${column + 1}]: the true product is ${traceNumber(played.product[at])}, and the framebuffer holds ${traceNumber(held)}.`;
 }
