@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from math import isqrt
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from browser_pages import EACH_RENDERER, PHONE, Modules, Opener, section_of, turn
+from browser_pages import EACH_RENDERER, PHONE, Modules, Opener, View, section_of, turn
 from playwright.sync_api import expect
 
 from gpgpu_legacy import Pipeline, find
@@ -215,14 +216,16 @@ def names() -> list[str]:
 
 
 def test_every_algorithm_plays_to_its_end(open_page: Opener) -> None:
-    page = open_page("algorithms")
+    page = open_page("algorithms", View(calm=True))
     select = page.get_by_role("combobox", name="Algorithm", exact=True)
     for name in names():
         select.select_option(name)
         page.wait_for_function(f"location.hash.startsWith('#algorithms.name={name}')")
         to_the_end(page)
         note = page.locator(".plan > .note").text_content() or ""
-        assert "differ" not in note and "bit for bit" in note, name
+        # GPUs may take what is below 2⁻¹²⁶ for 0; thin smoke has sums of such numbers.
+        off = re.search(r"differ .* by (\S+) at most", note.replace("−", "-"))
+        assert "bit for bit" in note if off is None else float(off[1]) < 2**-120, name
     assert {"life", "jacobi", "reduction", "bitonic-sort", "packed-2x2"} <= {*names()}
     kernels = page.locator("#algorithms .algorithms-still > .note").text_content() or ""
-    assert "mali-sgemm" in kernels and "life" not in kernels
+    assert "Mali SGEMM" in kernels and "Life" not in kernels

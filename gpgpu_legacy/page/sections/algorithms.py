@@ -10,7 +10,7 @@ import numpy as np
 
 from gpgpu_legacy.algorithms.registry import shipped_algorithms
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.page.played import PLAYED, played_plan
+from gpgpu_legacy.page.played import PLAYED, asks, played_plan
 from gpgpu_legacy.page.section import PageSection, rendered
 
 SHOWN_ELSEWHERE = ("larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi")
@@ -81,7 +81,7 @@ def make_section() -> PageSection:
     small = {a.name: SMALL.get(a.name, Small()) for a in algorithms}
     built = {a.name: a.builder(**small[a.name].settings) for a in algorithms}
     plans = {name: p.plan() for name, p in built.items()}
-    played = [a for a in algorithms if not plans[a.name].dispatches]
+    played = [a for a in algorithms if not plans[a.name].dispatches and not asks(plans[a.name])]
     kernels = [a for a in algorithms if plans[a.name].dispatches]
     html = rendered("sections/algorithms.html.j2", played=played, plans=plans, kernels=kernels)
     data = {
