@@ -27,6 +27,7 @@ SECTIONS: dict[str, dict[str, str]] = {
     "Programs": dict.fromkeys(("exec", "translate", "disassemble"), "programs"),
     "Papers": dict.fromkeys(("tables", "audit", "report"), "papers"),
     "More": {
+        "examples": "lists",
         "algorithms": "lists",
         "chips": "lists",
         "fit": "lists",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.cli.completion import algorithm_names, chip_names
@@ -78,3 +80,23 @@ def doctor() -> Diagnosis:
     from gpgpu_legacy.api.doctor import diagnose
 
     return diagnose()
+
+
+@answers("examples", writes=True)
+def examples_command(
+    folder: Annotated[Path, Argument("FOLDER", "Where to copy them to; it may be new.")],
+) -> Iterator[Path]:
+    """Copy example programs and pipelines to a folder, and print the commands that run them.
+
+    README.txt there has the commands, too. Nothing is overwritten.
+    """
+    from gpgpu_legacy.files import read_text, text_writer, write_folder
+    from gpgpu_legacy.sources import shader_folder
+
+    listed = sorted((shader_folder() / "examples").iterdir())
+    texts = {file.name: read_text(file) for file in listed if file.is_file()}
+    if taken := next((name for name in texts if (folder / name).exists()), None):
+        raise InputError(f"{folder / taken} is there already; give another folder")
+    write_folder(folder, {name: text_writer(text) for name, text in texts.items()})
+    yield from (folder / name for name in texts)
+    print(f"\n{texts['README.txt']}", end="")
