@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import fields, replace
 from typing import Any
 
@@ -345,6 +346,19 @@ def as_it_runs(plan: Plan, given: dict[str, F32], executor: str, machine: Machin
         return plan
     _, result = execute(plan, given, executor, machine)
     return settled(plan, [one.iterations for one in result.untils])
+
+
+def as_it_ran(
+    p: PlanBuilder, inputs: Mapping[str, ArrayLike] | None = None, seed: int = 0
+) -> PlanBuilder:
+    """The pipeline with the iterations that its loops with a condition run on these inputs."""
+    if not p.has_loops or p.iterations is not None:
+        return p
+    plan = p.plan()
+    _, result = execute(plan, operands_of(p, plan, inputs, seed))
+    ran = copy(p)
+    ran.iterations = tuple(one.iterations for one in result.untils)
+    return ran
 
 
 def _rate(count: int | None, seconds: float) -> float | None:

@@ -8,6 +8,7 @@ from html import escape
 
 from numpy.typing import ArrayLike
 
+from gpgpu_legacy.api.run import as_it_ran
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.page.page import page_text
 from gpgpu_legacy.page.played import PLAYED, played_plan
@@ -24,6 +25,7 @@ def plan_page(p: PlanBuilder, inputs: Mapping[str, ArrayLike] | None = None, see
     operands, for a plan with kernels, which browsers do not run, and for a plan too large for a
     page.
     """
+    p = as_it_ran(p, inputs, seed)
     plan, data = p.plan(), played_plan(p, inputs, seed)
     html = rendered("sections/plan.html.j2", plan=plan, counts=count_plan(plan))
     section = PageSection("plan", "Its passes", html, data, (*PLAYED, "sections/plan.js"))
