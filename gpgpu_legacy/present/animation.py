@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import InputError, as_positive
-from gpgpu_legacy.files import check_writable, write_whole
+from gpgpu_legacy.files import Write, check_writable, write_whole
 from gpgpu_legacy.present.colours import RGB
 
 if TYPE_CHECKING:
@@ -103,18 +103,24 @@ def enlarged(picture: RGB, scale: int) -> RGB:
 
 
 def _write(path: Path, frame_ms: int, last_ms: int, pictures: Iterable[RGB]) -> None:
+    kept, kind = _kept(pictures), "GIF" if path.suffix.lower() == ".gif" else "PNG"
+    write_whole(path, film_of(kept, [frame_ms] * (len(kept) - 1) + [last_ms], kind))
+
+
+def film_of(pictures: Sequence[RGB], durations_ms: Sequence[int], kind: str = "GIF") -> Write:
+    """A function that writes pictures of one size into a file, in a palette that they share.
+
+    durations_ms: how long each picture is shown. kind: GIF, or PNG for an APNG.
+    """
     from gpgpu_legacy.present.pictures import animation_of
 
-    kept, is_gif = _kept(pictures), path.suffix.lower() == ".gif"
-    durations_ms = [frame_ms] * (len(kept) - 1) + [last_ms]
-    palette = _common_palette(kept)
+    palette = _common_palette(pictures)
     if palette is not None:
-        images = [_indexed(picture, palette) for picture in kept]
+        images = [_indexed(picture, palette) for picture in pictures]
     else:
-        images = [_image(picture) for picture in kept]
-    if palette is None and is_gif:
-        images = _with_nearest_colours(images)
-    write_whole(path, animation_of(images, durations_ms, "GIF" if is_gif else "PNG"))
+        images = [*map(_image, pictures)]
+        images = _with_nearest_colours(images) if kind == "GIF" else images
+    return animation_of(images, durations_ms, kind)
 
 
 def _kept(pictures: Iterable[RGB]) -> list[RGB]:

@@ -32,10 +32,10 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass
 from gpgpu_legacy.plan.textures import UNORM8
+from gpgpu_legacy.present.animation import film_of
 from gpgpu_legacy.present.colours import Colour
 from gpgpu_legacy.present.grid import Grid
-from gpgpu_legacy.present.pictures import animation_of
-from gpgpu_legacy.present.pixel_text import Font, draw_line
+from gpgpu_legacy.present.pixel_text import Align, Font, draw_line
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.serial import Record, fields_of
 from gpgpu_legacy.studies.pages import (
@@ -91,11 +91,13 @@ class Frame(Record):
 class PassByPass(Pictured):
     """A Larson-McAllister product, pass by pass.
 
-    a, b: m×l and l×n float32. frames: one for each pass.
+    a, b: m×l and l×n float32. frames: one for each pass. corners: of each pass's rectangle, the
+    texture coordinates s and t for A, then for B: counterclockwise, from that of texel (0, 0).
     """
 
     parameters: Mapping[str, Plain]
     frames: tuple[Frame, ...]
+    corners: F32
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """The passes: the column and the row that each takes, and the framebuffer after it."""
@@ -116,10 +118,15 @@ class PassByPass(Pictured):
         return _Page(self).drawn()
 
     def animation(self) -> Write:
-        """Each pass for a second, with its column and row marked; the last for three."""
-        drawing, count = _Page(self), len(self.frames)
-        images = [_indexed(drawing.drawn(number)) for number in range(count)]
-        return animation_of(images, [1000] * (count - 1) + [3000])
+        """Each pass panel by panel, with its column and row marked; the last sum stays.
+
+        Every other grey is left out, so that all pictures fit one palette.
+        """
+        drawing, passes = _Page(self), range(len(self.frames))
+        panels = range(1, len(_PANELS) + 1)
+        even = np.uint8(254)
+        drawn = [np.asarray(drawing.drawn(i, k), np.uint8) & even for i in passes for k in panels]
+        return film_of(drawn, [*(_PANELS_MS * len(passes))[:-1], 3000])
 
 
 def _text(values: F32) -> str:
@@ -168,7 +175,14 @@ def demonstrate(
         )
         for pass_, framebuffer in zip(drawn, sums, strict=True)
     )
-    return PassByPass(parameters=p.parameters, a=operands["A"], b=operands["B"], frames=frames)
+    corners = np.array([[t.corners for t in pass_.texcoords] for pass_ in drawn], np.float32)
+    return PassByPass(
+        parameters=p.parameters,
+        a=operands["A"],
+        b=operands["B"],
+        frames=frames,
+        corners=corners[..., :2],
+    )
 
 
 def _lookup(unit: int) -> Program:
@@ -181,11 +195,9 @@ def _lookup(unit: int) -> Program:
 
 Values = NDArray[np.floating]
 
-# Only the accents have a hue. They stand out against every grey level, and are never blended with
-# a grey: the palette of the animation relies on that.
+# Only the accents have a hue. They stand out against every grey level.
 _GRID: Colour = (92, 118, 152)
 _NAN: Colour = (204, 52, 64)
-_ACCENTS = (_GRID, MARK, _NAN)
 _ON_LIGHT: Colour = (0, 0, 0)
 _ON_DARK: Colour = (255, 255, 255)
 _MIDDLE_LEVEL = 117  # on lighter greys, black has more contrast (WCAG 2.1) than white
@@ -202,15 +214,18 @@ _CELL_PADDING = 3
 _SMALLEST_WITH_LINES = 8
 _LEGEND_PITCH = 2 * Font.BODY.line_height + _LEGEND_CELL + 3 * SPACE
 _NAME_HEIGHT = Font.BODY_BOLD.line_height + SPACE // 2
+_CORNER_HEIGHT = Font.SMALL.line_height + 3
 
 _HEADS = (
-    ("column i of A,", "replicated"),
-    ("row i of B,", "replicated"),
-    ("their", "product"),
-    ("framebuffer", "after the pass"),
+    ("column i of A,", "stretched across"),
+    ("row i of B,", "stretched down"),
+    ("their product:", "this pass"),
+    ("framebuffer:", "the sum so far"),
 )
 _PANELS = ("A", "B", "product", "framebuffer")
 """The names of a line's panels in the legend, with those of A and B."""
+_PANELS_MS = (800, 800, 800, 1400)
+"""How long an animation waits after it has drawn each."""
 
 
 class _Page:
@@ -234,30 +249,32 @@ class _Page:
         )
         thumbnails = _span(rows, self.small_cell)
         self.label_height = 2 * Font.BODY.line_height + SPACE // 2 + thumbnails
-        self.line_height = max(_span(m, self.cell), self.label_height)
+        self.rectangle = _span(n, self.cell), _span(m, self.cell)
+        self.line_height = max(self.rectangle[1] + 2 * _CORNER_HEIGHT, self.label_height)
         self.legend_height = len(self.scales) * _LEGEND_PITCH - SPACE
         self.operands_height = max(_span(rows, self.cell), self.legend_height)
 
-    def drawn(self, marked: int | None = None) -> Image.Image:
+    def drawn(self, marked: int | None = None, panels: int = len(_PANELS)) -> Image.Image:
         """Title, operands, passes, caption.
 
         marked: the only pass to show, with its column of A and row of B framed; if None, each pass
-        has a small picture of both beside it.
+        has a small picture of both beside it. panels: how many of a pass are drawn already.
         """
         shown = range(len(self.shown.frames)) if marked is None else [marked]
         pitch = self.line_height + 2 * SPACE
 
         def draw_operands(draw: ImageDraw, y: int) -> None:
             middle = (2 * (y + _NAME_HEIGHT) + self.operands_height) // 2
-            for (name, values), centre in zip(self.operands.items(), self.centres, strict=False):
-                upper = self.draw_panel(draw, centre, middle, name, values, framed=marked)
+            for place, (name, values) in enumerate(self.operands.items()):
+                centre, framed = self.centres[place], marked if place < panels else None
+                upper = self.draw_panel(draw, centre, middle, name, values, framed=framed)
                 draw_centred(draw, centre, upper - _NAME_HEIGHT, name, Font.BODY_BOLD)
             self.draw_legend(draw, middle)
 
         def draw_passes(draw: ImageDraw, y: int) -> None:
             for place, number in enumerate(shown):
                 middle = y + place * pitch + self.line_height // 2
-                self.draw_pass(draw, middle, number, thumbnails=marked is None)
+                self.draw_pass(draw, middle, number, panels, thumbnails=marked is None)
 
         count = len(self.shown.frames)
         return page(
@@ -270,9 +287,12 @@ class _Page:
             caption=self.caption(thumbnails=marked is None),
         )
 
-    def draw_pass(self, draw: ImageDraw, middle: int, number: int, *, thumbnails: bool) -> None:
+    def draw_pass(
+        self, draw: ImageDraw, middle: int, number: int, panels: int, *, thumbnails: bool
+    ) -> None:
         """One line of panels, centred on the y `middle`, with its label.
 
+        panels: how many are drawn; without the last, the framebuffer is as before the pass.
         thumbnails: with A and B, the pass's column and row framed.
         """
         top = middle - (self.label_height // 2 if thumbnails else Font.BODY.line_height)
@@ -286,10 +306,26 @@ class _Page:
                 at = (x + width // 2, y + height // 2)
                 self.draw_panel(draw, *at, name, values, cell=self.small_cell, framed=number)
                 x += width + SPACE
-        arrays = fields_of(self.shown.frames[number]).values()
-        for centre, name, values in zip(self.centres, _PANELS, arrays, strict=True):
+        *made, after = fields_of(self.shown.frames[number]).values()
+        before = self.shown.frames[number - 1].framebuffer if number else np.zeros_like(after)
+        for centre, name, values in zip(self.centres, _PANELS, made[:panels], strict=False):
             self.draw_panel(draw, centre, middle, name, values)
-        draw_operators(draw, self.centres, middle, "×=→")
+        framebuffer = after if panels > len(made) else before
+        self.draw_panel(draw, self.centres[-1], middle, _PANELS[-1], framebuffer)
+        draw_operators(draw, self.centres[:panels], middle, "×=→"[: panels - 1])
+        for centre, corners in zip(self.centres, self.shown.corners[number][:panels], strict=False):
+            self.draw_corners(draw, centre, middle, corners)
+
+    def draw_corners(self, draw: ImageDraw, centre: int, middle: int, corners: F32) -> None:
+        """The texture coordinates at the corners of a rectangle: those of row 0 above it."""
+        width, height = self.rectangle
+        upper = middle - height // 2
+        heights = upper - _CORNER_HEIGHT, upper + height + 1
+        for (s, t), right, below in zip(corners, (0, 1, 1, 0), (0, 0, 1, 1), strict=True):
+            text = f"({s:g}, {t:g})"
+            away = max(width // 2, Font.SMALL.width(text) + SPACE // 2)
+            x, align = (centre + away, Align.RIGHT) if right else (centre - away, Align.LEFT)
+            draw_line(draw, x, heights[below], text, Font.SMALL, align=align, fill=SOFT_INK)
 
     def draw_legend(self, draw: ImageDraw, middle: int) -> None:
         """The grey levels of each scale, beside the operands."""
@@ -351,13 +387,14 @@ class _Page:
         """The contents of the figure. thumbnails: whether A and B are beside the passes."""
         white = self.scale["framebuffer"].white
         is_fixed = self.shown.parameters["texture_format"] == UNORM8.name
-        program = "a program, in 2001 the state of two texture environments,"
+        program = "A program, in 2001 the state of two texture environments,"
         is_program = self.shown.parameters["state"] == "program"
-        modulates = program if is_program else "the state of two texture environments"
+        modulates = program if is_program else "The state of two texture environments"
         sentences = {
-            "Pass i draws one rectangle as large as the product: texture coordinates replicate "
-            f"column i of A and row i of B, {modulates} multiplies the two, and the framebuffer "
-            "adds what is drawn to what it holds.": True,
+            "Pass i draws one rectangle as large as the product. The texture coordinates at its "
+            "corners stretch column i of A across it and row i of B down it. "
+            f"{modulates} multiplies the two, and the framebuffer adds what is drawn to what it "
+            "holds.": True,
             "Below a pass's number are A and B, with that column and that row framed.": thumbnails,
             "In the paper's picture, results greater than one appear uniformly white; here the "
             f"greys of products and framebuffers end at {white:.3g}, so that they differ.": (
@@ -375,29 +412,9 @@ def _span(count: int, cell: int) -> int:
     return count * cell + 1
 
 
-def _indexed(image: Image.Image) -> Image.Image:
-    """The image with a palette of greys and accents, the same in every frame of an animation.
-
-    A palette made from each image would shift the greys from frame to frame, and white with them.
-    """
-    greys = 256 - len(_ACCENTS)
-    pixels = np.asarray(image)
-    indices = np.rint(pixels[..., 0] * ((greys - 1) / 255)).astype(np.uint8)
-    palette = [round(level * 255 / (greys - 1)) for level in range(greys) for _ in range(3)]
-    for number, accent in enumerate(_ACCENTS):
-        indices[(pixels == accent).all(axis=-1)] = greys + number
-        palette += accent
-    indexed = Image.fromarray(indices)
-    indexed.putpalette(palette)
-    return indexed
-
-
 # Scales -----------------------------------------------------------------------------------------
 
 _LEAST_FILLED = 0.25
-_SMALL = 5
-_MANY_DECIMALS, _FEW_DECIMALS = 3, 2
-_SMALLEST_PLAIN, _LARGEST_PLAIN = 0.1, 1e4
 
 
 @dataclass(frozen=True, eq=False)
@@ -405,14 +422,12 @@ class Scale:
     """Greys and texts for some panels.
 
     names: of the panels. values: all that they show. black, white: the values at the ends.
-    decimals: of a value in a cell; None if a power of ten tells more.
     """
 
     names: tuple[str, ...]
     values: Values
     black: float
     white: float
-    decimals: int | None
 
     def level(self, value: float) -> int | None:
         """The grey, from 0 to 255; None for NaN, which has none."""
@@ -423,9 +438,7 @@ class Scale:
 
     def text(self, value: float) -> str:
         """A value as it is written in its cell."""
-        if not np.isfinite(value):
-            return f"{value:g}"
-        return f"{value:.1e}" if self.decimals is None else f"{value:.{self.decimals}f}"
+        return f"{value:.3g}"
 
     @property
     def texts(self) -> list[str]:
@@ -437,17 +450,13 @@ def scales_of(shown: PassByPass) -> tuple[Scale, ...]:
     """The scales of a demonstration: panels that can share one do."""
     columns, rows, *results = zip(*(fields_of(f).values() for f in shown.frames), strict=True)
     groups = {("A",): (shown.a, *columns), ("B",): (shown.b, *rows), _PANELS[2:]: sum(results, ())}
-    most = _FEW_DECIMALS if max(*shown.a.shape, *shown.b.shape) > _SMALL else _MANY_DECIMALS
     shared: dict[tuple[float, float], tuple[tuple[str, ...], Values]] = {}
     for names, panels in groups.items():
         values = np.concatenate([panel.ravel() for panel in panels])
         ends = _ends(values)
         before, others = shared.get(ends, ((), values[:0]))
         shared[ends] = (*before, *names), np.concatenate([others, values])
-    return tuple(
-        Scale(names, values, *ends, _decimals(values, most))
-        for ends, (names, values) in shared.items()
-    )
+    return tuple(Scale(names, values, *ends) for ends, (names, values) in shared.items())
 
 
 def _finite(values: Values) -> NDArray[np.float64]:
@@ -460,15 +469,3 @@ def _ends(values: Values) -> tuple[float, float]:
     span = max(high, -low)
     white = 1.0 if span == 0 or (_LEAST_FILLED <= high <= 1) else float(high)
     return float(low), white
-
-
-def _decimals(values: Values, most: int) -> int | None:
-    """As few decimals as show all values exactly, but not more than that.
-
-    None if the largest values are so large or small that a power of ten tells more.
-    """
-    finite = _finite(values)
-    if not _SMALLEST_PLAIN <= np.abs(finite).max(initial=_SMALLEST_PLAIN) < _LARGEST_PLAIN:
-        return None
-    exact = (n for n in range(most) if np.array_equal(np.round(finite, n), finite))
-    return next(exact, most)

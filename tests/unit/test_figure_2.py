@@ -90,13 +90,25 @@ def test_the_command_takes_the_matrices_of_files(run, tmp_path):
     assert picture.read_bytes() == expected.read_bytes()
 
 
+def test_the_corners_stretch_a_column_across_and_a_row_down():
+    """Interpolated at the middle of each fragment, they name the texel whose value is there."""
+    a, b = operands(3, 2, 5)
+    found = shown(a, b)
+    across, down = (np.arange(5) + 0.5) / 5, (np.arange(3)[:, None] + 0.5) / 3
+    weights = [(1 - across) * (1 - down), across * (1 - down), across * down, (1 - across) * down]
+    for frame, units in zip(found.frames, found.corners, strict=True):
+        for corners, operand, panel in zip(units, (a, b), (frame.column, frame.row), strict=True):
+            s, t = np.einsum("kij,kc->cij", weights, corners).astype(int)
+            assert np.array_equal(operand[t, s], panel)
+
+
 # The drawing ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("a", "b", "names", "ends", "texts"),
     [
-        ([[0.5]], [[0.5]], [("A", "B", "product", "framebuffer")], [(0, 1)], [{"0.50", "0.25"}]),
+        ([[0.5]], [[0.5]], [("A", "B", "product", "framebuffer")], [(0, 1)], [{"0.5", "0.25"}]),
         (
             [[-2]],
             [[0.125]],
@@ -114,16 +126,16 @@ def test_scales_are_shared_where_they_can_be(a, b, names, ends, texts):
 
 
 @pytest.mark.parametrize("size", [(1, 1, 1), (3, 2, 5)])
-def test_the_animation_has_a_frame_for_each_pass(size, tmp_path):
+def test_the_animation_draws_each_pass_panel_by_panel(size, tmp_path):
     shown(*operands(*size)).plot(tmp_path / "figure.gif")
     with Image.open(tmp_path / "figure.gif") as animation:
-        assert animation.n_frames == size[1]
+        assert animation.n_frames == 4 * size[1]
         frames, durations_ms = [], []
         for number in range(animation.n_frames):
             animation.seek(number)
             durations_ms.append(animation.info["duration"])
             frames.append(np.asarray(animation.convert("RGB")).astype(int))
-    assert durations_ms == [1000] * (size[1] - 1) + [3000]
+    assert durations_ms == [*([800, 800, 800, 1400] * size[1])[:-1], 3000]
     assert all((f != g).any() for f, g in pairwise(frames))
     assert all((f[0, 0] == f[-1, -1]).all() for f in frames)
 
