@@ -30,7 +30,7 @@ class Reader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.attributes += [(tag, name, value) for name, value in attrs]
-        if tag not in {"meta", "link", "img", "br", "source", "input"}:
+        if tag not in {"meta", "link", "img", "br", "wbr", "source", "input"}:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
