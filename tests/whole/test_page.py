@@ -72,7 +72,7 @@ def test_the_page_is_whole_and_what_it_points_to_is_there(report: Path) -> None:
     assert [place for place in local if not (report.parent / place).is_file()] == []
     # A link is to an element, or to a moment of a section, as in #audit.claim=….
     anchors = {place[1:].partition(".")[0] for place in places if place.startswith("#")}
-    assert anchors <= {*reader.all("id", "h2", "h3", "section")}
+    assert anchors <= {*reader.all("id", "h2", "h3", "section", "div")}
 
 
 def test_the_page_has_what_was_measured_here(
