@@ -31,7 +31,7 @@
   // Keys: a control is in the order of Tab, or in a group of which one is.
   for (const control of document.querySelectorAll("main :is(button, select, input, summary, canvas)")) {
     if (!visible(control) || control.disabled || control.tabIndex >= 0) continue;
-    const group = control.closest("[role=grid], [role=group], [role=radiogroup], [role=tablist]");
+    const group = control.closest("[role=grid], [role=group], [role=region], [role=radiogroup], [role=tablist]");
     const near = group && [...group.querySelectorAll("*")].some((other) => other.tabIndex >= 0);
     if (control.tagName !== "CANVAS" && !near) wrong.push(`no key comes to: ${words(control)}`);
   }
