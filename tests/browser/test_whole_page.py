@@ -17,6 +17,8 @@ from gpgpu_legacy.page.sections import SECTIONS
 HERE = Path(__file__).parent
 OVERFLOW = "document.documentElement.scrollWidth - innerWidth"
 MOST_BYTES = 2_200_000
+MOST_STOPS = 150
+STOP = ":not([tabindex='-1'])"
 STILL = (".figure2-still img", ".lesson-still", "#cache tbody td", "#loaded tbody td",
          "[data-claim]", "[data-claim-of]", "#your-gpu td", "#algorithms td")  # fmt: skip
 """What stands without scripts."""
@@ -68,16 +70,17 @@ def test_tab_comes_to_each_control_and_one_sees_where_it_is(open_page: Opener) -
         reached.append(here)
     assert [control for control in reached if not control[2]] == []
     tags = [tag for tag, _, _ in reached]
-    transport = page.locator(".transport button, .transport input, .transport select").count()
     assert tags.count("CANVAS") == page.locator("canvas[tabindex]").count() > 1
-    assert tags.count("BUTTON") == page.locator("main button:visible").count() >= 5
-    assert tags.count("INPUT") + tags.count("SELECT") + 7 > transport
+    assert tags.count("BUTTON") == page.locator(f"main button{STOP}:visible").count() >= 5
+    fields = page.locator("main :is(input, select):visible").count()
+    assert tags.count("INPUT") + tags.count("SELECT") == fields >= 3
     assert len(reached) == len({tuple(map(str, control)) for control in reached})
 
 
 def test_nonsense_in_every_word_of_the_address(open_page: Opener, whole: Path) -> None:
     names = "|".join(SECTIONS)
-    words = {*re.findall(rf'"((?:{names})\.(?!fp)[\w-]+)"', whole.read_text("utf-8"))}
+    scripts = whole.read_text("utf-8").rpartition('<script type="module">')[2]
+    words = {*re.findall(rf'"((?:{names})\.[\w-]+)"', scripts)}
     assert len(words) > 5
     page = open_page.open(whole, PHONE, at="&".join(f"{w}=%3Cb%3E-{w}-" for w in words))
     said = " ".join(page.locator(".said").all_text_contents())
@@ -133,10 +136,35 @@ def test_each_section_is_seen(open_page: Opener, whole: Path, tmp_path: Path, da
             assert 0.01 < np.mean(np.abs(pixels - ground) > 60) < 0.6, name
 
 
-def test_what_is_printed_has_no_controls(open_page: Opener, whole: Path) -> None:
-    page = open_page.open(whole)
-    still = page.locator(".figure2-still img")
-    assert not still.is_visible()
+@pytest.mark.parametrize("part", ["learn", "evidence"])
+def test_tab_stops_are_few_and_a_link_skips_to_the_first_section(
+    open_page: Opener, whole: Path, part: str
+) -> None:
+    page = open_page.open(whole, at=part)
+    controls = ("a[href]", "button:enabled", "select", "input:enabled", "summary", "[tabindex]")
+    stops = page.locator(", ".join(f"{one}{STOP}:visible" for one in controls))
+    assert stops.count() < MOST_STOPS
+    first = page.locator(f"#{part} > section").first.get_attribute("id")
+    skip = page.locator(f".skip[href='#{first}']")
+    skip.focus()
+    assert skip.evaluate("(skip) => skip.getBoundingClientRect().left") >= 0
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    inside = "(part) => document.activeElement.closest(`#${part} > section:first-of-type`) !== null"
+    assert page.evaluate(inside, part)
+
+
+@pytest.mark.parametrize("part", ["learn", "evidence"])
+def test_a_handout_has_four_to_six_pages_and_no_controls(
+    open_page: Opener, whole: Path, part: str
+) -> None:
+    page = open_page.open(whole, View(dark=True), at=part)
+    pages = len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
+    assert 4 <= pages <= 6
     page.emulate_media(media="print")
-    assert page.locator("nav:visible, main :is(button, select):visible").count() == 0
-    assert still.is_visible()
+    controls = page.locator("nav:visible, main :is(button:not(.element), select):visible")
+    heads = page.locator(".audit-dots th button:visible")  # which are headings there
+    assert controls.count() == heads.count()
+    assert page.locator(".figure2, .audit-dots").locator("visible=true").count() == 1
+    ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ground == "rgb(255, 255, 255)"

@@ -53,7 +53,8 @@ function rove(root, selector, across = 1) {
     const all = seen();
     all[all.indexOf(event.target) + step]?.focus();
   });
-  const again = () => enter(seen().find(({ tabIndex }) => tabIndex === 0) ?? seen()[0]);
+  const again = () => enter(
+    seen().find(({ tabIndex }) => tabIndex === 0) ?? seen()[0] ?? root.querySelector(selector));
   again();
   return again;
 }

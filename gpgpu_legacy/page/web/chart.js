@@ -6,10 +6,12 @@ class Chart {
     this.root = element("div", { class: "chart-place" });
     this.draw = draw;
     new ResizeObserver(() => this.root.clientWidth !== this.width && this.redraw()).observe(this.root);
+    addEventListener("beforeprint", () => this.redraw(Math.min(this.width, CHART_PAPER)));
+    addEventListener("afterprint", () => this.redraw());
   }
 
-  redraw() {
-    this.width = this.root.clientWidth;
+  redraw(width = this.root.clientWidth) {
+    this.width = width;
     if (!this.width || !this.draw) return;
     const svg = drawn("svg", { class: "chart", role: "img" });
     this.root.replaceChildren(svg);
@@ -18,6 +20,7 @@ class Chart {
   }
 }
 
+const CHART_PAPER = 700; // pixels that a printed page has, about
 const CHART_PEN = document.createElement("canvas").getContext("2d");
 
 // The width of a text in a chart.

@@ -11,7 +11,7 @@ class Programs {
       input: () => { this.at = Number(this.slider.value); this.#show(); },
     });
     this.named = element("output");
-    this.text = element("pre", { class: "listing", tabindex: 0, role: "region", "aria-label": "The program" });
+    this.text = element("pre", { class: "listing", tabindex: 0, role: "region", "aria-label": "The program of b steps" });
     this.length = element("p", { class: "says" });
     const four = single.findIndex(({ block }) => block === 4);
     this.question = new Question({

@@ -20,6 +20,7 @@ class Film {
     this.legend = last.legend();
     this.thumbnails = this.#thumbnails();
     this.strip.append(...this.thumbnails);
+    rove(this.strip, "button");
     played.onshow = (at) => this.show(at);
   }
 

@@ -29,6 +29,7 @@ sections["loaded"] = (root, data, address) => {
     element("label", { class: "loaded-slider" }, "Block ", slider, " ", block));
   live.append(controls, element("div", { class: "loaded-body" }, loadedYears(data.chips, chips),
     element("div", {}, verdict, bars, rest)));
+  rove(live.querySelector(".loaded-chips"), "button");
 
   function keep() {
     address.set({
@@ -120,7 +121,7 @@ function loadedYears(chips, buttons) {
   });
   return element("div", { class: "loaded-chips", role: "group", "aria-label": "Chips and APIs" },
     ...[...groups].map(([year, those]) => element("div",
-      { class: "loaded-year", role: "group", "aria-label": year },
+      { class: "loaded-year" },
       element("b", {}, year), element("div", {}, ...those))));
 }
 
