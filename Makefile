@@ -48,6 +48,7 @@ site: $(DOCS_READY)
 	$(BIN)/gpgpu-legacy page -o $(SITE)/page.html
 	mkdir $(SITE)/play
 	cd $(SITE)/play && for what in life "fluid n=32 steps=20" "jacobi n=32 passes=200" \
+	    "conjugate-gradient n=12" \
 	    "reduction n=32" "bitonic-sort n=256"; do $(CURDIR)/$(BIN)/gpgpu-legacy page $$what || exit 1; done
 	@echo "the site is in $(SITE)/index.html"
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.figure import figure
+from gpgpu_legacy.api.run import as_it_ran
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.figures.figure import Figure
@@ -17,7 +18,7 @@ from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.page.scenes import PLAYER, scene_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import operands_of
-from gpgpu_legacy.plan.plan import Plan, Until
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Texture
 from gpgpu_legacy.present.colours import FAR, NOT_FINITE, ColourScale, ScaleKind
 from gpgpu_legacy.present.grid import plain
@@ -50,6 +51,7 @@ def played_plan(
     colour scale, the same as in `figure`. Raises InputError for a plan with kernels, for one that
     is too large, and for wrong operands.
     """
+    p = as_it_ran(p, inputs, seed)
     plan = p.plan()
     _check(plan)
     given = operands_of(p, plan, inputs, seed)
@@ -66,17 +68,7 @@ def played_plan(
     }
 
 
-def asks(plan: Plan) -> bool:
-    """Whether a loop of a plan ends by a condition, which a page cannot know beforehand."""
-    return any(isinstance(step, Until) for step in plan.steps)
-
-
 def _check(plan: Plan) -> None:
-    if asks(plan):
-        raise InputError(
-            f"{plan.name} has a loop that ends by a condition, and a page plays plans whose passes "
-            "are known beforehand"
-        )
     if plan.dispatches:
         raise InputError(
             f"{plan.name} dispatches kernels, which browsers do not run; a page plays plans of "

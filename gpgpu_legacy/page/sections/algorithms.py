@@ -10,7 +10,7 @@ import numpy as np
 
 from gpgpu_legacy.algorithms.registry import shipped_algorithms
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.page.played import PLAYED, asks, played_plan
+from gpgpu_legacy.page.played import PLAYED, played_plan
 from gpgpu_legacy.page.section import PageSection, rendered
 
 SHOWN_ELSEWHERE = ("larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi")
@@ -65,6 +65,7 @@ SMALL = {
     ),
     "fluid": Small({"n": 32, "steps": 24, "passes": 6}, step_ms=40, shows=("smoke", "next smoke")),
     "jacobi": Small({"n": _RELAXED, "passes": _RELAXATIONS}, _two_charges, step_ms=150),
+    "conjugate-gradient": Small({"n": 8}, step_ms=150),
     "reduction": Small({"n": 16}, step_ms=1200),
 }
 """The most beautiful first; all others are products, and multiply 8×8 matrices."""
@@ -81,7 +82,7 @@ def make_section() -> PageSection:
     small = {a.name: SMALL.get(a.name, Small()) for a in algorithms}
     built = {a.name: a.builder(**small[a.name].settings) for a in algorithms}
     plans = {name: p.plan() for name, p in built.items()}
-    played = [a for a in algorithms if not plans[a.name].dispatches and not asks(plans[a.name])]
+    played = [a for a in algorithms if not plans[a.name].dispatches]
     kernels = [a for a in algorithms if plans[a.name].dispatches]
     html = rendered("sections/algorithms.html.j2", played=played, plans=plans, kernels=kernels)
     data = {
