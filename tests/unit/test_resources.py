@@ -108,14 +108,14 @@ def test_a_lookup_waits_for_what_its_coordinate_is_made_of_alone() -> None:
 
 
 def test_renaming_follows_components() -> None:
-    """Written a component at a time: the coordinate's x and y are no result of the node's MOV."""
+    """The third lookup reads a.xy, which the first one wrote; its own node writes a.w alone."""
     actual = taken(
-        "TEMP a;",
+        "TEMP a, b, c;",
+        "TEX a, fragment.texcoord[0], texture[0], 2D;",
+        "TEX b, a, texture[0], 2D;",
         "MOV a.w, fragment.color;",
-        "TEX a.xyz, fragment.texcoord[0], texture[0], 2D;",  # MOV uses a
-        "MOV a.z, fragment.color;",
-        "TEX a, a, texture[0], 2D;",  # reads x and y of the lookup before
-        "MOV result.color, a;",
+        "TEX c, a, texture[0], 2D;",
+        "MAD result.color, a, b, c;",
     )
     assert (actual.renamed_indirections, actual.count(Resource.INDIRECTIONS)) == (2, 3)
 
