@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from gpgpu_legacy.algorithms.parameters import (
@@ -56,8 +57,16 @@ class Algorithm:
     @property
     def explanation(self) -> str:
         """How it works, in paragraphs: the docstring of the module that builds it."""
-        module = sys.modules.get(getattr(self.build, "__module__", ""))
-        return "" if module is None else inspect.getdoc(module) or ""
+        return inspect.getdoc(self._module) or ""
+
+    @property
+    def recipe(self) -> str:
+        """The text of that module; empty for a plan.json."""
+        return inspect.getsource(self._module) if self._module and (self.file or self.year) else ""
+
+    @property
+    def _module(self) -> ModuleType | None:
+        return sys.modules.get(getattr(self.build, "__module__", ""))
 
     @cached_property
     def parameters(self) -> dict[str, AlgorithmParameter]:

@@ -8,8 +8,10 @@ from html import escape
 
 from numpy.typing import ArrayLike
 
+from gpgpu_legacy.algorithms.parameters import titled
 from gpgpu_legacy.api.run import as_it_ran
 from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.page.names import people
 from gpgpu_legacy.page.page import page_text
 from gpgpu_legacy.page.played import PLAYED, played_plan
 from gpgpu_legacy.page.section import PageSection, rendered
@@ -27,9 +29,15 @@ def plan_page(p: PlanBuilder, inputs: Mapping[str, ArrayLike] | None = None, see
     """
     p = as_it_ran(p, inputs, seed)
     plan, data = p.plan(), played_plan(p, inputs, seed)
+    algorithm = p.family and p.family[0]
     html = rendered("sections/plan.html.j2", plan=plan, counts=count_plan(plan))
-    section = PageSection("plan", "Its passes", html, data, (*PLAYED, "sections/plan.js"))
-    return page_text(plan.name, "", [section])
+    sections = [PageSection("plan", "Its passes", html, data, (*PLAYED, "sections/plan.js"))]
+    if algorithm and algorithm.recipe:
+        text = rendered("sections/recipe.html.j2", text=algorithm.recipe)
+        sections.append(PageSection("recipe", "Its recipe", text))
+    settings = titled("", p.parameters)
+    about = rendered("sections/about-plan.html.j2", plan=plan, of=algorithm, settings=settings)
+    return page_text(people().get(p.name, plan.name), about, sections)
 
 
 # In a notebook ------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Texture
 from gpgpu_legacy.present.colours import FAR, NOT_FINITE, ColourScale, ScaleKind
 from gpgpu_legacy.present.grid import plain
+from gpgpu_legacy.runtime.observed import places
 
 PLAYED = (
     *PLAYER,
@@ -45,10 +46,11 @@ MOST_WORK = 2**26
 def played_plan(
     p: PlanBuilder, inputs: Mapping[str, ArrayLike] | None = None, seed: int = 0
 ) -> dict[str, Any]:
-    """The page's data to play a plan: `scene`, `operands` and `views`, as JSON.
+    """The page's data to play a plan: `scene`, `operands`, `views` and `stops`, as JSON.
 
-    inputs, seed: as for `run`. The page gets each operand's float32 as base64, and each texture's
-    colour scale, the same as in `figure`. Raises InputError for a plan with kernels, for one that
+    inputs, seed: as for `run`. The page gets each operand's float32 as base64, each texture's
+    colour scale, the same as in `figure`, and the numbers of the passes after which iterations of
+    several passes end. Raises InputError for a plan with kernels, for one that
     is too large, and for wrong operands.
     """
     p = as_it_ran(p, inputs, seed)
@@ -61,8 +63,10 @@ def played_plan(
         panel.texture.name: scale
         for panel, (_, scale) in zip(panels, shown.scales(panels), strict=True)
     }
+    stops = {place.first: place.number for place, _ in places(plan) if place.is_mixed}
     return {
         "scene": scene_of(plan),
+        "stops": [*stops.values()],
         "operands": {name: _operand(values) for name, values in given.items()},
         "views": {t.name: _view(shown, t, scales.get(t.name)) for t in plan.textures},
     }

@@ -6,9 +6,12 @@ The grammar of the pictures, which the page, figures, animations, notebooks and 
 
 - A matrix is drawn as in a book: row 1 on top, indices from 1, names A, B and C. A texture or a
   framebuffer is drawn as OpenGL draws a window: y up, x to the right, coordinates from 0, centres
-  of texels at a half. Row 1 of a matrix lies at y = 0. The page shows once how a matrix lies in its
-  texture, with both numberings at the edges; from there on, a texture that holds a matrix is drawn
-  as that matrix. Fields (fluids, heat, life) are textures.
+  of texels at a half. Row 1 of a matrix lies at y = 0. The lesson shows once how a matrix lies in
+  its texture, with both numberings at the edges; from there on, it draws a texture that holds a
+  matrix as that matrix. Figures, animations and pages of plans show textures, fields (fluids, heat,
+  life) among them, and say that row 0 is at the bottom.
+- Several channels are pictures beside and below one another, r and g above b and a. The texels of a
+  texture more than 8 times as long as wide are stretched.
 - A number of a matrix is grey: 0 is black, the largest is white, below 0 is blue. Magnitudes in
   textures have one sequential scale and signed fields one diverging scale (`colours.py`), whose
   lightness says how far from 0 a number is. A scale belongs to a quantity: A and B and their

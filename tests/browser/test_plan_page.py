@@ -18,7 +18,7 @@ from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page.one_plan import plan_page
 from gpgpu_legacy.page.played import MOST_NUMBERS
-from gpgpu_legacy.plan.expand import expand
+from gpgpu_legacy.plan.expand import expand, settled
 from gpgpu_legacy.plan.plan import Plan
 
 if TYPE_CHECKING:
@@ -46,14 +46,15 @@ def to_the_end(page: Page) -> None:
 
 
 def texels(page: Page, texture: str, width: int, height: int) -> list[float]:
-    """The r of each texel, as the page says it of the one that is chosen; row 0 first."""
+    """The r of each texel, as the page says it of the one that is chosen; row 0 is the lowest."""
     canvas = page.get_by_label(f"{texture}: ", exact=False).first
     values = []
     for y in range(height):
         for x in range(width):
             box = canvas.bounding_box()
             assert box
-            place = {"x": (x + 0.5) * box["width"] / width, "y": (y + 0.5) * box["height"] / height}
+            across, down = (x + 0.5) / width, (height - y - 0.5) / height
+            place = {"x": across * box["width"], "y": down * box["height"]}
             canvas.click(position=place)
             said = page.locator(".texels-said", has_text="texel").inner_text()
             where, value = said.split(": ")
@@ -140,8 +141,8 @@ def test_nonsense_in_the_address_is_said_in_place(open_page: Opener) -> None:
 def test_the_keys_choose_a_texel(open_page: Opener) -> None:
     page = open_page.html(sort_page(), PHONE)
     canvas = page.get_by_label("values: ", exact=False).first
-    for key, place in (("Enter", "0, 0"), ("ArrowRight", "1, 0"), ("ArrowDown", "1, 1"),
-                       ("ArrowUp", "1, 0"), ("ArrowUp", "1, 0")):  # fmt: skip
+    for key, place in (("Enter", "0, 0"), ("ArrowRight", "1, 0"), ("ArrowUp", "1, 1"),
+                       ("ArrowDown", "1, 0"), ("ArrowDown", "1, 0")):  # fmt: skip
         canvas.press(key)
         said = page.locator(".texels-said", has_text="texel").inner_text()
         assert said.startswith(f"texel ({place})")
@@ -178,6 +179,80 @@ def test_a_program_of_several_targets_and_a_picture(open_page: Opener) -> None:
     page = open_page.html(plan_page(p, {"a": values}), at="plan.pass=1&plan.texel=two:4,2")
     assert "of one, two" in page.locator(".plan-moment").inner_text()
     assert page.locator(".plan-fragment h3").inner_text().endswith("(4, 2) of two")
+
+
+SCALED = """!!ARBfp1.0
+PARAM by = {0.5, 0.5, 0.5, 0.5};
+TEMP t;
+TEX t, fragment.texcoord[0], texture[0], RECT;
+MUL t, t, by;
+ADD result.color, t, {1, 1, 1, 1};
+END
+"""
+
+
+def test_constants_are_edited_and_the_passes_run_again(open_page: Opener) -> None:
+    """(x · 0.5 + 1) twice is x / 4 + 1.5; with 2 and then −3, 4x + 3 and 4x − 9."""
+    p = Pipeline("scaled")
+    x, y = p.input("x", 1, 3), p.texture("y", 3, 1)
+    with p.repeat(2):
+        p.draw(SCALED, {0: x}, into=y)
+        p.swap(x, y)
+    p.output("out", x)
+    page = open_page.html(plan_page(p, {"x": [[1, 2, 3]]}), at="plan.pass=2")
+    assert texels(page, "x", 3, 1) == [1.75, 2, 2.25]
+    by, plus = page.get_by_role("textbox", name="Constant in line").all()
+    by.fill("2, oops")
+    by.press("Enter")
+    expect(page.locator(".plan-program .said")).to_contain_text("“2, oops” is no constant")
+    assert texels(page, "x", 3, 1) == [1.75, 2, 2.25]
+    by.fill("{2, 2, 2, 2}")
+    by.press("Enter")
+    assert texels(page, "x", 3, 1) == [7, 11, 15]
+    plus.fill("-3")
+    plus.press("Enter")
+    assert texels(page, "x", 3, 1) == [-5, -1, 3]
+    assert "since a constant" in page.locator(".plan > .note").inner_text()
+    assert "{-3, -3, -3, -3}" in page.locator(".plan-trace").inner_text()
+
+
+def test_channels_are_beside_and_below_one_another(open_page: Opener) -> None:
+    """Each in a half of the picture, row 0 lowest; a click on any of them chooses the texel."""
+    p = Pipeline("channels")
+    image = p.input("image", 2, 2, packing="image", format="rgba32f")
+    out = p.texture("out", 2, 2, format="rgba32f")
+    p.copy(image, out)
+    p.output("copied", out, packing="image")
+    values = np.arange(16, dtype=np.float32).reshape(2, 2, 4)
+    page = open_page.html(plan_page(p, {"image": values}))
+    canvas = page.get_by_label("image: ", exact=False).first
+    box = canvas.bounding_box()
+    assert box
+    for across, down, said in (
+        (0.1, 0.4, "(0, 0): 0, 1, 2, 3"),
+        (0.9, 0.7, "(1, 1): 12, 13, 14, 15"),
+    ):
+        canvas.click(position={"x": across * box["width"], "y": down * box["height"]})
+        assert said in page.locator(".texels-said", has_text="texel").inner_text()
+
+
+def test_the_page_says_what_it_plays_and_shows_the_recipe(open_page: Opener) -> None:
+    page = open_page.html(sort_page(), at="plan.pass=3")
+    about = page.locator("header").inner_text()
+    for words in ("Bitonic sort, ", "Batcher's bitonic network", "n = 16"):
+        assert words in about
+    assert "ALGORITHM = Algorithm(" in page.locator(".recipe").inner_text()
+    page.get_by_role("button", name="Copy a link to this moment").click()
+    expect(page.locator("#plan .said").first).to_contain_text("link")
+
+
+def test_a_loop_with_a_condition_has_the_passes_that_it_took(open_page: Opener) -> None:
+    p = find("conjugate-gradient", n=4)
+    page = open_page.html(plan_page(p))
+    to_the_end(page)
+    passes = settled(p.plan(), [p.run(executor="numpy").iterations]).pass_count
+    assert page.locator(".transport-said").inner_text() == f"{passes} of {passes}"
+    assert f"{passes} passes over" in page.locator("header").inner_text()
 
 
 def test_the_largest_page_is_below_3_mb() -> None:

@@ -18,6 +18,7 @@ class Film {
     const last = played.pictures[this.#name(this.plan.passes)];
     this.colours = last.colours; // of all its pictures: what it shows is one quantity
     this.legend = last.legend();
+    this.legend.append("; row 0 at the bottom");
     this.thumbnails = this.#thumbnails();
     this.strip.append(...this.thumbnails);
     rove(this.strip, "button");

@@ -37,12 +37,6 @@ class PlanOf {
     this.passes = first;
   }
 
-  // The numbers of passes after which iterations of several passes end.
-  get iterations() {
-    return this.steps.flatMap(({ first, count, body }) => body.length > 1 && count > 1
-      ? Array.from({ length: count }, (_, n) => first + (n + 1) * body.length) : []);
-  }
-
   // The texture of that name.
   texture(name) {
     const found = this.textures.find((texture) => texture.name === name);
@@ -106,6 +100,21 @@ class PlanOf {
       ),
       blend: record.blend ?? "none",
     };
+  }
+
+  // Gives a constant of a program another value, wherever its text has it. The scene keeps the first.
+  setConstant(name, register, value) {
+    const program = this.programs[name];
+    const vector = `{${value.join(", ")}}`;
+    const written = (text, registers) =>
+      text.replace(CONSTANT, (old) => (registers.shift() === register ? vector : old));
+    program.text = program.text.map((text, n) => written(text, constantsIn(program, n + 1)));
+    program.registers = program.registers.map((each, n) => (n === register ? { ...each, value } : each));
+    program.instructions = program.instructions.map((instruction) => ({
+      ...instruction,
+      text: program.text[instruction.line - 1],
+      srcs: instruction.srcs.map((src) => ({ ...src, text: written(src.text, [src.register]) })),
+    }));
   }
 
   // What pass k costs, by the names of Counts: fragments, lookup, arithmetic, bytes_requested, …
@@ -185,6 +194,19 @@ function planProgram(program, text) {
       text: lines[program.line + n - 1],
     })),
   };
+}
+
+// A constant in the text of a program.
+const CONSTANT = /\{[^}]*\}/g;
+
+// The registers of the constants in a line of a program, in the order of its text. A line may be an
+// instruction, or give a constant a name.
+function constantsIn({ registers, instructions, text }, line) {
+  const [, named] = /^PARAM (\w+) = \{/.exec(text[line - 1]) ?? [];
+  return instructions.flatMap((instruction) => instruction.srcs.filter((src) =>
+    registers[src.register].kind === "constant" &&
+    (named ? src.text.replace(/^-/, "").split(".")[0] === named : instruction.line === line && src.text.includes("{"))))
+    .map(({ register }) => register).slice(0, named ? 1 : undefined);
 }
 
 // What formats hold ------------------------------------------------------------------------------

@@ -16,15 +16,15 @@ class PlayedPlan {
       const bytes = Uint8Array.from(atob(given.operands[name]), (c) => c.charCodeAt(0));
       return [name, { rows, columns, values: new Float32Array(bytes.buffer) }];
     }));
-    return new PlayedPlan(await Player.open(given.scene, matrices), given.views, step, moved);
+    return new PlayedPlan(await Player.open(given.scene, matrices), given, step, moved);
   }
 
-  constructor(player, views, step, moved) {
+  constructor(player, { views, stops }, step, moved) {
     Object.assign(this, { player, plan: player.plan, moved, at: 0, texel: null });
     this.transport = new Transport({
       label: "Pass", step, go: (at) => { this.show(at); this.tell(); },
     });
-    this.transport.shape(this.plan.passes, this.plan.iterations);
+    this.transport.shape(this.plan.passes, stops);
     this.pictures = Object.fromEntries(this.plan.textures.map(({ name }) => [name,
       new TexelPicture(name, views[name], (x, y) => {
         this.choose({ texture: name, x, y });
@@ -123,7 +123,7 @@ class PlayedPlan {
       picture.chosen = this.texel?.texture === name ? this.texel : null;
       picture.show(this.player.texture(name), this.#marks(name, looked));
     }
-    this.device.textContent = playedOn(this.player);
+    this.device.textContent = `Row 0 is at the bottom. ${playedOn(this.player)}`;
   }
 
   #showFragment() {
@@ -174,12 +174,12 @@ class PlayedPlan {
 
   #showProgram() {
     const { pass, plan } = this;
-    const name = pass?.program ?? (this.named ?? Object.keys(plan.programs)[0]);
+    const name = pass?.program ?? (this.named || Object.keys(plan.programs)[0]);
     if (!name) return;
     if (name !== this.named) {
       this.named = name;
       this.text = element("pre", { tabindex: 0, role: "region", "aria-label": `Program ${name}` },
-        plan.programs[name].text.join("\n"));
+        ...plan.programs[name].text.flatMap((line, n) => [...this.#line(name, line, n + 1), "\n"]));
       this.parameters = element("p", { class: "plan-parameters" });
       this.program.replaceChildren(element("h3", {}, `The program ${name}`), this.text, this.parameters);
     }
@@ -187,6 +187,45 @@ class PlayedPlan {
       `program.${kind}[${index}] = (${value.map((v) => float32Text(Math.fround(v))).join(", ")})`;
     const given = [...(pass?.locals ?? []).map(vector("local")), ...(pass?.env ?? []).map(vector("env"))];
     this.parameters.textContent = given.length ? `In this pass, ${given.join("; ")}.` : "";
+  }
+
+  // A line of a program, in which constants can be edited.
+  #line(name, line, number) {
+    const constants = constantsIn(this.plan.programs[name], number);
+    return line.split(/(\{[^}]*\})/).map((part, n) => {
+      const register = constants[(n - 1) / 2];
+      if (register === undefined) return part;
+      const take = () => this.#edit(name, register, field);
+      const field = element("span", {
+        class: "plan-constant", role: "textbox", tabindex: 0, contenteditable: "plaintext-only", spellcheck: "false",
+        "aria-label": `Constant in line ${number}`, title: "Edit this constant, and press Enter to run again", blur: take,
+        keydown: (event) => {
+          event.stopPropagation();
+          if (event.key === "Escape") field.textContent = part;
+          else if (event.key !== "Enter") return;
+          event.preventDefault();
+          field.blur();
+        },
+      }, part);
+      return field;
+    });
+  }
+
+  // Takes an edited constant: one number for all components, or up to four; the rest are 0, 0, 0, 1.
+  #edit(name, register, field) {
+    const words = field.textContent.replace(/^\s*\{|\}\s*$/g, "").split(",").map((word) => word.trim());
+    const value = words.map(Number);
+    const fits = words.length <= 4 && !words.includes("") && value.every(Number.isFinite);
+    say(this.program, fits ? "" : `“${field.textContent.slice(0, 24)}” is no constant: write a number, or up to four, as in {1, 0, 0, 1}.`);
+    field.setAttribute("aria-invalid", !fits);
+    if (!fits) return;
+    const vector = words.length === 1 ? Array(4).fill(value[0]) : [0, 0, 0, 1].map((rest, n) => value[n] ?? rest);
+    const { value: before } = this.plan.programs[name].registers[register];
+    if (vector.every((number, n) => Math.fround(number) === Math.fround(Number(before[n])))) return;
+    this.player.setConstant(name, register, vector);
+    this.named = null;
+    this.show(this.at);
+    say(this.program, "All passes ran again with this constant. Reload the page for the program as it was.");
   }
 
   // Counts -------------------------------------------------------------------------------------------

@@ -98,6 +98,14 @@ class Player {
     this.byGpu((run) => run.load(matrices));
   }
 
+  // Gives a constant of a program another value in all passes. Shaders keep the one that they have, so
+  // the interpreter plays.
+  setConstant(name, register, value) {
+    this.plan.setConstant(name, register, value);
+    this.interpreter = new Interpreter(this.plan, this.matrices);
+    this.leave(new GpuError("a constant of its program was changed"));
+  }
+
   // How many numbers of the textures that were shown in this state differ from the interpreter's,
   // of how many, and the largest difference.
   get differs() {

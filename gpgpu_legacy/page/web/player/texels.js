@@ -1,9 +1,14 @@
 // A texture as a picture: its texels in the colours of a scale, with their values where they fit,
-// marks around some, and one that is chosen by a click or by the arrow keys. Row 0 is at the top, as
-// matrices are written.
+// marks around some, and one that is chosen by a click or by the arrow keys. Row 0 is at the bottom, as
+// in a window of OpenGL. Several channels are pictures beside and below one another, r and g above b
+// and a. The texels of very long textures are stretched, so that none is a line.
 
-const TEXELS_SIDE = { least: 1, grid: 8, values: 24, most: 52 }; // pixels along a cell
+const TEXELS_SIDE = { least: 1, grid: 8, values: 24, most: 52 }; // pixels along a texel
 const TEXELS_WIDEST = 4096; // pixels along a picture
+const TEXELS_HIGHEST = 460; // pixels of a picture's height before it is enlarged
+const TEXELS_LONGEST = 8; // times as long as wide
+const TEXELS_GAP = 6; // pixels between channels
+const TEXELS_LETTER = 16; // pixels above a channel
 const TEXELS_LEVELS = 256;
 
 // The colours of numbers. view: as page/played.py makes it.
@@ -46,7 +51,9 @@ class TexelPicture {
   constructor(name, view, choose) {
     Object.assign(this, { name, view, choose, marks: [], chosen: null, zoom: 1, texture: null });
     this.colours = new TexelColours(view);
-    this.side = view.channels.length > 1 ? 2 : 1; // the cells along a texel, one for each channel
+    const planes = Math.max(view.channels.length, 1);
+    Object.assign(this, { across: Math.min(planes, 2), down: Math.ceil(planes / 2) });
+    this.letter = planes > 1 ? TEXELS_LETTER : 0;
     this.canvas = element("canvas", {
       tabindex: 0, role: "application", "aria-roledescription": "texture",
       click: (event) => this.#click(event), keydown: (event) => this.#key(event),
@@ -56,7 +63,7 @@ class TexelPicture {
     this.tools = element("span", { class: "texels-tools" },
       this.#button("−", `Show ${name} smaller`, 0.5), this.#button("+", `Show ${name} larger`, 2));
     this.said = element("p", { class: "texels-said", role: "status" });
-    this.root = element("figure", { class: "texels" },
+    this.root = element("figure", { class: planes > 1 ? "texels texels-wide" : "texels" },
       element("figcaption", {}, element("strong", {}, name), " ", this.size, this.tools),
       this.box, this.legend(), this.said);
     new ResizeObserver(() => this.#draw()).observe(this.root);
@@ -70,7 +77,9 @@ class TexelPicture {
     this.marks = marks;
     this.width = texture.width;
     this.height = texture.data.length / 4 / texture.width;
-    this.size.textContent = `${this.width} × ${this.height}, ${texture.format}`;
+    this.wide = Math.max(Math.floor(this.height / this.width / TEXELS_LONGEST), 1);
+    this.high = Math.max(Math.floor(this.width / this.height / TEXELS_LONGEST), 1);
+    this.size.textContent = `${this.width} × ${this.height}, ${texture.format}, y ↑`;
     this.canvas.setAttribute("aria-label",
       `${this.name}: ${this.width} columns and ${this.height} rows of texels. ` +
       `${this.#marksInWords()} The arrow keys choose a texel.`);
@@ -110,8 +119,7 @@ class TexelPicture {
     if (!channels.length) return element("p", { class: "soft" }, "a texel has the colour of its r, g and b");
     const ramp = element("span", { class: "texels-ramp" });
     ramp.style.background = `linear-gradient(to right, ${anchors.map((c) => `rgb(${c})`).join()})`;
-    const names = channels.length > 1 ? `; ${channels.map((c) => "rgba"[c]).join(", ")} in a texel` : "";
-    return element("p", { class: "soft" }, cellText(low), ramp, `${cellText(high)}${names}`);
+    return element("p", { class: "soft" }, cellText(low), ramp, cellText(high));
   }
 
   #say() {
@@ -129,14 +137,19 @@ class TexelPicture {
 
   #click(event) {
     const box = this.canvas.getBoundingClientRect();
-    const x = Math.floor(((event.clientX - box.left) / box.width) * this.width);
-    const y = Math.floor(((event.clientY - box.top) / box.height) * this.height);
-    this.#take(x, y);
+    const { width, height, texel, plane } = this;
+    const inPlane = (place, size, count, before) => {
+      const nth = Math.min(Math.floor(place / (size + TEXELS_GAP)), count - 1);
+      return place - nth * (size + TEXELS_GAP) - before;
+    };
+    const x = inPlane(event.clientX - box.left, plane.width, this.across, 0);
+    const y = inPlane(event.clientY - box.top, plane.height, this.down, this.letter);
+    this.#take(Math.min(Math.floor(x / texel.width), width - 1), height - 1 - Math.floor(y / texel.height));
   }
 
   #key(event) {
     const move = {
-      ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1], Enter: [0, 0],
+      ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1], Enter: [0, 0],
     }[event.key];
     if (!move || !this.texture) return;
     event.preventDefault();
@@ -153,96 +166,113 @@ class TexelPicture {
 
   #draw() {
     if (!this.texture || !this.root.clientWidth) return;
-    const { width, height, side } = this;
-    const fitting = Math.floor((this.root.clientWidth - 2) / width);
-    const fit = Math.min(Math.max(fitting, TEXELS_SIDE.least), TEXELS_SIDE.most * side);
-    const most = Math.max(fit, Math.min(TEXELS_SIDE.most * side, Math.floor(TEXELS_WIDEST / Math.max(width, height))));
+    const { width, height, wide, high, across, down, letter } = this;
+    const gaps = (across - 1) * TEXELS_GAP;
+    const fitting = Math.floor((this.root.clientWidth - 2 - gaps) / (width * wide * across));
+    const standing = Math.floor(TEXELS_HIGHEST / (height * high * down));
+    const fit = Math.min(Math.max(Math.min(fitting, standing), TEXELS_SIDE.least), TEXELS_SIDE.most);
+    const longest = Math.max(width * wide * across, height * high * down);
+    const most = Math.max(fit, Math.min(TEXELS_SIDE.most, Math.floor(TEXELS_WIDEST / longest)));
     this.zoom = Math.min(this.zoom, most / fit);
-    const cell = Math.floor(fit * this.zoom);
+    const side = Math.floor(fit * this.zoom);
     this.tools.hidden = most < 2 * fit;
+    this.texel = { width: side * wide, height: side * high };
+    this.plane = { width: width * this.texel.width, height: height * this.texel.height + letter };
+    const size = {
+      width: across * this.plane.width + gaps, height: down * (this.plane.height + TEXELS_GAP) - TEXELS_GAP,
+    };
     const dense = Math.min(devicePixelRatio || 1, 2);
-    this.canvas.width = width * cell * dense;
-    this.canvas.height = height * cell * dense;
-    this.canvas.style.width = `${width * cell}px`;
-    this.canvas.style.height = `${height * cell}px`;
+    for (const [name, pixels] of Object.entries(size)) {
+      this.canvas[name] = pixels * dense;
+      this.canvas.style[name] = `${pixels}px`;
+    }
     const context = this.canvas.getContext("2d");
     context.scale(dense, dense);
     context.imageSmoothingEnabled = false;
-    context.drawImage(this.#pixels(), 0, 0, width * cell, height * cell);
-    if (cell >= TEXELS_SIDE.grid) this.#grid(context, cell);
-    if (cell / side >= TEXELS_SIDE.values) this.#values(context, cell / side);
-    this.#frames(context, cell);
+    const { channels } = this.view;
+    (channels.length ? channels : [null]).forEach((channel, n) => {
+      context.save();
+      context.translate((n % across) * (this.plane.width + TEXELS_GAP),
+        Math.floor(n / across) * (this.plane.height + TEXELS_GAP) + letter);
+      this.#plane(context, channel);
+      context.restore();
+    });
   }
 
-  // A pixel for each cell.
-  #pixels() {
-    const { width, height, side, texture: { data }, view: { channels } } = this;
-    const image = new ImageData(width * side, height * side);
-    this.#eachCell((column, line, n, channel) => {
-      const colour = channels.length ? this.colours.of(data[n + channel]) : TexelColours.ofPicture(data, n);
-      image.data.set([...colour, 255], 4 * (line * width * side + column));
-    });
-    const canvas = element("canvas", { width: width * side, height: height * side });
+  // A channel, or a picture of all.
+  #plane(context, channel) {
+    const { texel, plane, letter } = this;
+    const style = getComputedStyle(this.root);
+    const colour = (name) => style.getPropertyValue(`--${name}`).trim();
+    if (letter) {
+      context.fillStyle = colour(["red", "green", "blue", "alpha"][channel]);
+      context.font = "bold 13px system-ui, sans-serif";
+      context.fillText(CHANNELS[channel], 1, -4);
+    }
+    context.drawImage(this.#pixels(channel), 0, 0, plane.width, plane.height - letter);
+    const least = Math.min(texel.width, texel.height);
+    if (least >= TEXELS_SIDE.grid) this.#grid(context);
+    if (channel !== null && least >= TEXELS_SIDE.values) this.#values(context, channel);
+    this.#frames(context, colour);
+  }
+
+  // A pixel for each texel.
+  #pixels(channel) {
+    const { width, height, texture: { data } } = this;
+    const image = new ImageData(width, height);
+    for (let n = 0; n < data.length; n += 4) {
+      const colour = channel === null ? TexelColours.ofPicture(data, n) : this.colours.of(data[n + channel]);
+      const row = height - 1 - Math.floor(n / 4 / width);
+      image.data.set([...colour, 255], 4 * (row * width + ((n / 4) % width)));
+    }
+    const canvas = element("canvas", { width, height });
     canvas.getContext("2d").putImageData(image, 0, 0);
     return canvas;
   }
 
-  // Calls visit(column, line, n, channel) for each cell: its place in the picture, from the top,
-  // its texel's place in the data, and the channel.
-  #eachCell(visit) {
-    const { width, height, side, view: { channels } } = this;
-    const shown = channels.length ? channels : [0];
-    for (let y = 0; y < height; y += 1) {
-      for (let x = 0; x < width; x += 1) {
-        const n = 4 * (y * width + x);
-        shown.forEach((channel, at) =>
-          visit(x * side + (at % side), y * side + Math.floor(at / side), n, channel));
-      }
-    }
-  }
-
-  #grid(context, cell) {
+  #grid(context) {
+    const { width, height, texel } = this;
     context.strokeStyle = "rgba(128, 128, 128, 0.45)";
     context.lineWidth = 1;
     context.beginPath();
-    for (let x = 0; x <= this.width; x += 1) {
-      context.moveTo(x * cell + 0.5, 0);
-      context.lineTo(x * cell + 0.5, this.height * cell);
+    for (let x = 0; x <= width; x += 1) {
+      context.moveTo(x * texel.width + 0.5, 0);
+      context.lineTo(x * texel.width + 0.5, height * texel.height);
     }
-    for (let y = 0; y <= this.height; y += 1) {
-      context.moveTo(0, y * cell + 0.5);
-      context.lineTo(this.width * cell, y * cell + 0.5);
+    for (let y = 0; y <= height; y += 1) {
+      context.moveTo(0, y * texel.height + 0.5);
+      context.lineTo(width * texel.width, y * texel.height + 0.5);
     }
     context.stroke();
   }
 
-  #values(context, cell) {
-    const { texture: { data }, view: { channels } } = this;
-    if (!channels.length) return;
-    context.font = `${Math.min(Math.round(cell * 0.34), 14)}px system-ui, sans-serif`;
+  #values(context, channel) {
+    const { width, height, texel, texture: { data } } = this;
+    context.font = `${Math.min(Math.round(texel.width * 0.34), 14)}px system-ui, sans-serif`;
     context.textAlign = "center";
     context.textBaseline = "middle";
-    const fits = (text) => context.measureText(text).width <= cell - 2;
-    this.#eachCell((column, line, n, channel) => {
-      const value = data[n + channel];
+    const fits = (text) => context.measureText(text).width <= 1.3 * (texel.width - 2);
+    for (let n = 0; n < width * height; n += 1) {
+      const value = data[4 * n + channel];
       const text = [cellText(value), cellText(Number(value.toPrecision(2)))].find(fits);
-      if (text === undefined) return;
+      if (text === undefined) continue;
       context.fillStyle = TexelColours.isDark(this.colours.of(value)) ? "#ffffff" : "#000000";
-      context.fillText(text, (column + 0.5) * cell, (line + 0.5) * cell);
-    });
+      const row = height - 1 - Math.floor(n / width);
+      context.fillText(text, ((n % width) + 0.5) * texel.width, (row + 0.5) * texel.height, texel.width - 2);
+    }
   }
 
-  #frames(context, cell) {
-    const style = getComputedStyle(this.root);
-    const colour = (name) => style.getPropertyValue(name).trim();
+  #frames(context, colour) {
+    const { texel } = this;
     const chosen = this.chosen && this.has(this.chosen)
       ? [{ ...this.chosen, width: 1, height: 1, kind: "chosen" }] : [];
     for (const { x, y, width, height, kind } of [...this.marks, ...chosen]) {
-      const frame = [x * cell + 1.5, y * cell + 1.5, width * cell - 2, height * cell - 2];
-      if (cell < TEXELS_SIDE.grid && kind === "chosen") {
-        frame.splice(0, 4, x * cell - 3, y * cell - 3, cell + 6, cell + 6);
+      const [left, top] = [x * texel.width, (this.height - y - height) * texel.height];
+      const frame = [left + 1.5, top + 1.5, width * texel.width - 2, height * texel.height - 2];
+      if (texel.width < TEXELS_SIDE.grid && kind === "chosen") {
+        frame.splice(0, 4, left - 3, top - 3, texel.width + 6, texel.height + 6);
       }
-      for (const [line, name] of [[5, "--paper"], [2.5, `--texel-${kind}`]]) {
+      for (const [line, name] of [[5, "paper"], [2.5, `texel-${kind}`]]) {
         context.lineWidth = line;
         context.strokeStyle = colour(name);
         context.strokeRect(...frame);
