@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +82,14 @@ class Figure:
     def __repr__(self) -> str:
         shown = len(self.on_sheet)
         return f"<Figure of {self.plan}: {shown} of {self.passes} passes, run by {self.executor}>"
+
+    def _repr_png_(self) -> bytes:
+        """The sheet, for a notebook."""
+        from gpgpu_legacy.figures.sheet_plot import sheet_of
+
+        buffer = BytesIO()
+        sheet_of(self, ".png")(buffer)
+        return buffer.getvalue()
 
     def plot(self, path: Path | str) -> None:
         """Write the sheet as a .png, .svg or .pdf; InputError if that is not possible."""

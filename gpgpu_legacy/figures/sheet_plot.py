@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpgpu_legacy.figures.figure import LONGEST
+from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.present.animation import texel_picture
@@ -24,7 +25,7 @@ from gpgpu_legacy.present.colours import (
     is_dark,
     short_number,
 )
-from gpgpu_legacy.present.plot import COLOURS, GREY, check_figure, new_figure, save_figure
+from gpgpu_legacy.present.plot import COLOURS, GREY, check_figure, figure_of, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +59,12 @@ _EDGE = "#9a9a94"
 def draw_sheet(figure: Figure, path: Path) -> None:
     """Write the sheet of a figure; InputError for a format or a path that cannot be written."""
     check_figure(path)
-    save_figure(_Sheet(figure).drawn(), path)
+    write_whole(path, sheet_of(figure, path.suffix.lower()))
+
+
+def sheet_of(figure: Figure, suffix: str) -> Write:
+    """A function that writes the sheet of a figure into a file, in one of the formats."""
+    return figure_of(_Sheet(figure).drawn(), suffix)
 
 
 @dataclass(frozen=True)

@@ -323,6 +323,27 @@ def test_the_words_and_numbers_on_a_sheet(tmp_path: Path) -> None:
         assert f"<!-- {number} -->" in text
 
 
+def test_a_notebook_shows_the_sheet(tmp_path: Path) -> None:
+    figure = figure_of(shifts(2), {"a": CELLS})
+    figure.plot(tmp_path / "sheet.png")
+    assert figure._repr_png_() == (tmp_path / "sheet.png").read_bytes()
+
+
+def test_a_long_texture_is_no_line_in_an_animation(tmp_path: Path) -> None:
+    """Of 64 × 1 texels each is as wide as it must be, and 8 times as high."""
+    p = Pipeline("thin")
+    a, b = p.input("a", 1, 64), p.texture("b", 64, 1)
+    p.draw(SHIFT, {0: a}, into=b)
+    p.output("moved", b)
+    cells = np.arange(64, dtype=np.float32)[None] % 2
+    figure = figure_of(p, {"a": cells})
+    figure.animate(tmp_path / "thin.gif", AnimationOptions(scale=1, captions=False))
+    [picture] = pixels(tmp_path / "thin.gif")
+    assert picture.shape == (8, 64, 3)
+    is_white = (picture == 255).all(axis=-1)
+    np.testing.assert_array_equal(is_white, np.repeat(moved(cells, 1) == 0, 8, axis=0))
+
+
 # What cannot be drawn -----------------------------------------------------------------------------
 
 

@@ -251,14 +251,14 @@ class TexelPicture {
     context.font = `${Math.min(Math.round(texel.width * 0.34), 14)}px system-ui, sans-serif`;
     context.textAlign = "center";
     context.textBaseline = "middle";
-    const fits = (text) => context.measureText(text).width <= 1.3 * (texel.width - 2);
+    const fits = (text) => context.measureText(text).width <= 1.2 * (texel.width - 6);
     for (let n = 0; n < width * height; n += 1) {
       const value = data[4 * n + channel];
       const text = [cellText(value), cellText(Number(value.toPrecision(2)))].find(fits);
       if (text === undefined) continue;
       context.fillStyle = TexelColours.isDark(this.colours.of(value)) ? "#ffffff" : "#000000";
       const row = height - 1 - Math.floor(n / width);
-      context.fillText(text, ((n % width) + 0.5) * texel.width, (row + 0.5) * texel.height, texel.width - 2);
+      context.fillText(text, ((n % width) + 0.5) * texel.width, (row + 0.5) * texel.height, texel.width - 6);
     }
   }
 

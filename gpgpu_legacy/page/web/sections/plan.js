@@ -27,7 +27,7 @@ sections.plan = async (root, data, address) => {
     class: "plan-share", type: "button", click: async () => say(faults, await sharePlan()),
   }, location.protocol === "about:" ? "Save this page" : "Copy a link to this moment");
   root.append(faults, played.root);
-  played.moment.after(share);
+  played.transport.root.append(share);
   address.follow(() => {
     say(faults, played.follow(address.get("plan.pass"), address.get("plan.texel")));
   });
