@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -16,16 +16,7 @@ from gpgpu_legacy.api.cache import CONVENTIONS, IN_FLIGHT
 from gpgpu_legacy.cache.access import MOST_IN_FLIGHT, Access, parse_access
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult, not_run_grids
-from gpgpu_legacy.present.plot import (
-    GREY,
-    add_head,
-    check_count,
-    new_panels,
-    save_figure,
-    set_plain_numbers,
-    set_powers_of_two,
-    style_axes,
-)
+from gpgpu_legacy.present.plot import INK, add_head, check_count, new_figure, save_figure
 from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.serial import (
     Limit,
@@ -42,9 +33,6 @@ from gpgpu_legacy.serial import (
     with_fields,
 )
 from gpgpu_legacy.studies.cache_table.defaults import BEFORE
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 PAPER, CLAIM = "hall-carr-hart-2003", "section-6-cache-coherence"
 
@@ -261,7 +249,7 @@ class CacheTable(RecordedResult, kw_only=True):
         return [*others, replace(last, notes=(*last.notes, *conventions, *said))]
 
     def plot(self, path: Path) -> None:
-        """Draw the share of A and B from memory over b."""
+        """Draw the shares of A and B from memory."""
         _draw(self, path)
 
 
@@ -372,6 +360,10 @@ def _ratio_grid(table: CacheTable, judged: Sequence[Judgement]) -> Grid:
     )  # fmt: skip
 
 
+_PLACE = 3
+"""The columns of that grid which say the setting."""
+
+
 def _label(method: str) -> str:
     """The method as the paper's table names it."""
     labels = {row.method: row.label for row in find_paper(PAPER).tables[0].rows}
@@ -380,24 +372,23 @@ def _label(method: str) -> str:
 
 # The picture --------------------------------------------------------------------------------------
 
-MOST_PANELS = 36
-"""Panels of a picture, which has a size on the screen."""
+MOST_ROWS = 60
+"""Settings in a picture, which has a size on the screen."""
 
 _SMALL = 9.0  # points
-_HOLDS, _OTHER = "#e4f1e5", "#c9c9c4"
-_MARGIN = 1.6
-_DARKEST, _LIGHTEST = 0.05, 0.62  # of a colour map: the least and the most fragments in flight
+_ROW = 0.22  # inches
+_FEWER, _MORE = "#8fb3de", "#f0ab6b"
+_FULL = 2.0  # powers of two at which a colour is full
 
 
 def _draw(table: CacheTable, path: Path) -> None:
-    """The share of A and B from memory over b, as a multiple of the older method's.
+    """Draw the shares of A and B from memory, as multiples of the older method's: a heat map.
 
-    A panel for each method, raster order and layout. One cache has colours, a line for each number
-    of fragments in flight; the other caches are grey. Below 1 the paper's claim holds. Raises
-    InputError if there is nothing to draw, or too much to tell apart.
+    A row for each raster order, layout and cache, a column for each method and number of fragments
+    in flight. Below 1, in blue, the paper's claim holds. Raises InputError if there is nothing to
+    draw, or too much to tell apart.
     """
-    from matplotlib import colormaps
-    from matplotlib.colors import to_hex
+    from matplotlib.colors import LinearSegmentedColormap
 
     judged = table.judge()
     if not judged:
@@ -405,86 +396,27 @@ def _draw(table: CacheTable, path: Path) -> None:
             f"no blocked method has complete rows beside {BEFORE}, so there is nothing to plot; "
             "see the table"
         )
-    cache = _shown(judged)
-    own = [judgement for judgement in judged if judgement.setting.cache == cache]
-    numbers = sorted({judgement.setting.in_flight for judgement in own})
-    levels = np.linspace(_DARKEST, _LIGHTEST, len(numbers))
-    colours = {n: to_hex(colormaps["plasma"](x)) for n, x in zip(numbers, levels, strict=True)}
-    shares = [1.0, *(share for judgement in judged for share in judgement.shares().values())]
-    bounds = min(shares) / _MARGIN, max(shares) * _MARGIN
-    panels: dict[tuple[str, str, str], list[Judgement]] = {}
-    methods = list(dict.fromkeys(judgement.method for judgement in judged))
-    for judgement in sorted(judged, key=lambda judgement: methods.index(judgement.method)):
-        setting = judgement.setting
-        kind = judgement.method, setting.raster, setting.layout
-        panels.setdefault(kind, []).append(judgement)
-    check_count(len(panels), MOST_PANELS, "methods, raster orders and layouts")
-    figure, places = new_panels(len(panels), 3, 2.0)
-    for axes, ((method, raster, layout), alike) in zip(places.flat, panels.items(), strict=False):
-        _draw_panel(axes, alike, cache, colours, bounds)
-        axes.set_title(f"{method}\n{raster}, {layout}", fontsize=_SMALL, loc="left")
-    for axes in places[-1]:
-        axes.set_xlabel("b", fontsize=_SMALL)
-    figure.supylabel(f"share of A and B from memory, over that of {BEFORE}", fontsize=10)
-    block = own[0].shown
-    dotted = f" Dotted: b = {block}, the paper's choice." if block == DEFAULT_BLOCK else ""
-    by_number = ([one for one in own if one.setting.in_flight == number] for number in numbers)
-    held = ", ".join(
-        f"{_held(here)} of {len(here)} with {number} in flight"
-        for number, here in zip(numbers, by_number, strict=True)
-    )
+    grid = _ratio_grid(table, judged)
+    check_count(len(grid.rows), MOST_ROWS, "settings")
+    ratios = np.array([row[_PLACE:] for row in grid.rows], np.float64)
+    figure = new_figure(height_inches=_ROW * (len(grid.rows) + 4))
+    axes = figure.subplots()
+    colours = LinearSegmentedColormap.from_list("ratios", [_FEWER, "white", _MORE])
+    axes.imshow(np.log2(ratios), cmap=colours, vmin=-_FULL, vmax=_FULL, aspect="auto")
+    for (y, x), ratio in np.ndenumerate(ratios):
+        if not np.isnan(ratio):
+            axes.text(x, y, f"{ratio:.3g}", fontsize=_SMALL, ha="center", va="center", color=INK)
+    places = [", ".join(map(str, row[:_PLACE])) for row in grid.rows]
+    axes.set_yticks(range(len(places)), places, fontsize=_SMALL)
+    axes.set_xticks(range(ratios.shape[1]), grid.heads[_PLACE:], fontsize=_SMALL)
+    axes.tick_params(length=0, labeltop=True, labelbottom=False)
+    axes.spines[:].set_visible(False)
+    held = sum(one.sign(Measure.MORE_REUSE, one.shown) > 0 for one in judged)
     add_head(
         figure,
         "Do larger blocks reuse more of A and B?",
-        f"Below 1, in green, the blocked method reuses more than {BEFORE}. At b = {block} with "
-        f"{cache}, it does so in {held}; with all caches in {_held(judged)} of {len(judged)}.",
-        f"By method, raster order and layout, at n = {table.size}. In colour: {cache}, each line "
-        f"with its number of fragments in flight. Grey: the other caches.{dotted}",
+        f"Below 1, in blue, the blocked method reuses more than {BEFORE}: in {held} of "
+        f"{len(judged)}. Colours are full at a quarter and at four times.",
+        grid.caption,
     )
     save_figure(figure, path)
-
-
-def _shown(judged: Sequence[Judgement]) -> str:
-    """The cache to show in colour: that in the middle, by how often the claim holds."""
-    caches = dict.fromkeys(judgement.setting.cache for judgement in judged)
-    held = {cache: _held([j for j in judged if j.setting.cache == cache]) for cache in caches}
-    return sorted(caches, key=held.__getitem__)[len(caches) // 2]
-
-
-def _held(judged: Sequence[Judgement]) -> int:
-    """In how many the blocked method reuses more at the paper's block, or at the largest."""
-    return sum(one.sign(Measure.MORE_REUSE, one.shown) > 0 for one in judged)
-
-
-def _draw_panel(
-    axes: Axes,
-    judged: Sequence[Judgement],
-    cache: str,
-    colours: dict[int, str],
-    bounds: tuple[float, float],
-) -> None:
-    from gpgpu_legacy.present.labels import label_lines
-
-    blocks = sorted({block for one in judged for block in one.by_block})
-    style_axes(axes)
-    axes.set_yscale("log")
-    axes.axhspan(bounds[0], 1.0, color=_HOLDS, linewidth=0)
-    axes.axhline(1.0, color=GREY, linewidth=0.8)
-    if DEFAULT_BLOCK in blocks:
-        axes.axvline(DEFAULT_BLOCK, color=GREY, linewidth=0.8, linestyle=":")
-    for judgement in sorted(judged, key=lambda judgement: judgement.setting.cache == cache):
-        points = [*judgement.shares().items()]
-        if judgement.setting.cache != cache:
-            axes.plot(*zip(*points, strict=True), color=_OTHER, linewidth=0.9)
-            continue
-        number = judgement.setting.in_flight
-        colour = colours[number]
-        axes.plot(
-            *zip(*points, strict=True), "o-", color=colour, linewidth=1.5, markersize=2.5,
-            label=str(number),
-        )  # fmt: skip
-    set_powers_of_two(axes, blocks)
-    axes.set_ylim(*bounds)
-    set_plain_numbers(axes)
-    axes.tick_params(labelsize=_SMALL)
-    label_lines(axes)
