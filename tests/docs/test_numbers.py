@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -146,6 +147,22 @@ def test_what_a_page_points_to_is_there(page: Path) -> None:
     rooms = [f"gpgpu_legacy/{place}" for place in re.findall(r"`(\w+/\w+\.(?:py|toml))`", text)]
     there = {*named, *(room for room in rooms if not (ROOT / room[13:]).exists())}
     assert [place for place in there if not (ROOT / place).exists()] == []
+
+
+def test_the_links_of_the_site_lead_to_what_it_has() -> None:
+    """Links to files that are no pages of the documentation: `make site` makes them."""
+    [rule] = re.findall(r"^site:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    played = re.search(r"for what in (.*?);", rule.replace("\\\n", ""))
+    assert played is not None and "/page.html" in rule
+    made = {f"play/{what.split()[0]}.html" for what in shlex.split(played[1])} | {"page.html"}
+    linked = {
+        link
+        for page in (ROOT / "docs").glob("*.md")
+        for link in re.findall(r'href="([^":]+)"', page.read_text(encoding="utf-8"))
+    }
+    assert {
+        link for link in linked if not (ROOT / "docs" / link).with_suffix(".md").is_file()
+    } == made
 
 
 def test_every_page_is_in_the_table_of_contents() -> None:
