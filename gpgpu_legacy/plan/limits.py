@@ -89,10 +89,10 @@ class _Limits:
         if total > MOST_BYTES:
             raise self.fail(f"{what} have {total} bytes; at most {MOST_BYTES} are allowed", place)
 
-    def step(self, step: Step, place: str, times: int = 1, *, depth: int = 0) -> None:
+    def step(self, step: Step, place: str, times: int = 1) -> None:
         """times: how often it runs, in Untils."""
         if isinstance(step, Until):
-            self.until(step, place, times, depth)
+            self.until(step, place, times)
             return
         repeats = isinstance(step, Repeat)
         count, body = (step.count, step.body) if isinstance(step, Repeat) else (1, (step,))
@@ -101,27 +101,25 @@ class _Limits:
             raise self.fail(f"{self.run} passes run up to here; {MOST_PASSES} may run", place)
         if not repeats or any(map(is_written_out, body)):
             self.written_out += count * len(body)
-        self.written_out += times - 1 if depth else 0
+        self.written_out += times - 1
         if self.written_out > MOST_WRITTEN_OUT:
             raise self.fail(
-                f"{self.written_out} passes up to here have rectangles or Tables of their own; "
-                f"{MOST_WRITTEN_OUT} may",
+                f"{self.written_out} passes up to here are kept one by one; "
+                f"{MOST_WRITTEN_OUT} may be",
                 place,
             )
         for n, pass_ in enumerate(body):
             if isinstance(pass_, ComputePass):
                 self.dispatch(pass_, count, f"{place}.body[{n}]" if repeats else place)
 
-    def until(self, until: Until, place: str, times: int, depth: int) -> None:
+    def until(self, until: Until, place: str, times: int) -> None:
         """Its iterations are written out for readers that see a number of them."""
-        if depth == MOST_DEPTH:
-            raise self.fail(f"more than {MOST_DEPTH} Untils are in one another", place)
         cycles = -(-until.count // max(1, len(until.rounds)))
         for field, rounds, runs in (("rounds", until.rounds, cycles), ("end", until.end, 1)):
             for r, round_ in enumerate(rounds):
                 for n, step in enumerate((*round_.body, *round_.restore)):
                     inner = f"{place}.{field}[{r}].body[{n}]"
-                    self.step(step, inner, times * runs, depth=depth + 1)
+                    self.step(step, inner, times * runs)
 
     def dispatch(self, pass_: ComputePass, count: int, place: str) -> None:
         """If the numbers of groups change, the pass is written out, so `count` is small."""

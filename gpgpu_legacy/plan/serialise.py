@@ -33,6 +33,7 @@ from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.languages.registry import language_of, source_of
 from gpgpu_legacy.plan.limits import (
+    MOST_DEPTH,
     MOST_FILE_BYTES,
     MOST_KERNEL_TEXT,
     MOST_PROGRAM_TEXT,
@@ -318,6 +319,11 @@ class _Reader:
         match value:
             case tuple() if field in _OF_STEPS:
                 inner = f"{place}.{field}".lstrip(".")
+                if inner.count(".rounds") + inner.count(".end") > MOST_DEPTH:
+                    raise InputError(
+                        f"{self.file}, {inner[:60]}…: more than {MOST_DEPTH} Untils are in one "
+                        "another"
+                    )
                 return tuple(
                     [self.value(step, "", f"{inner}[{n}]") for n, step in enumerate(value)]
                 )

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from plan_files import WHOLE, everything, mutants
 
+from gpgpu_legacy.api.pipeline import find
 from gpgpu_legacy.errors import AssemblyError, InputError
 from gpgpu_legacy.plan.expand import expand
-from gpgpu_legacy.plan.plan import ClearPass, Plan
+from gpgpu_legacy.plan.plan import ClearPass, Plan, Until
 from gpgpu_legacy.plan.serialise import (
     plan_as_json,
     plan_from_json,
@@ -120,7 +121,7 @@ def test_a_wrong_field_is_named_with_its_place(change: Callable[[Any], object], 
         (lambda d: d["steps"].append({"kind": "Repeat", "count": 10**12, "body": []}),
          "steps[4].count: expected `int` <= 2147483647"),
         (lambda d: d["steps"].append({"kind": "Repeat", "count": 10**6, "body": [body(d, 1)]}),
-         "steps[4]: 1000014 passes up to here have rectangles or Tables of their own"),
+         "steps[4]: 1000014 passes up to here are kept one by one"),
         (lambda d: d["steps"][3].update(groups=[10**9, 10**9]), "steps[3].groups: k.comp is disp"),
         (lambda d: d["programs"].update(huge="!!ARBfp1.0 " + "MOV a, b; " * 200_000),
          "some.json, programs have 2000"),
@@ -193,3 +194,21 @@ def test_damaged_texts_are_read_whole_or_refused() -> None:
             continue
         read += 1
     assert 10 < read < 150
+
+
+@pytest.mark.parametrize(
+    ("depth", "message"),
+    [(9, "more than 8 Untils"), (100, "more than 8 Untils"), (2000, "nested too deeply")],
+)
+def test_untils_in_untils_are_refused_in_a_line(depth: int, message: str) -> None:
+    plan = find("conjugate-gradient", n=3).plan()
+    [until] = [step for step in plan.steps if isinstance(step, Until)]
+    data = json.loads(plan_as_json(plan))
+    data["steps"][plan.steps.index(until)] = "HERE"
+    head = (
+        '{"kind": "Until", "below": 1, "count": 1, "end": [{"condition": "r·r", "iterations": 0}],'
+        '"rounds": [{"condition": "r·r", "iterations": 1, "body": ['
+    )
+    text = json.dumps(data).replace('"HERE"', head * depth + "]}]}" * depth)
+    with pytest.raises(InputError, match=message):
+        plan_from_json(text)
