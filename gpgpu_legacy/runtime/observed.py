@@ -80,9 +80,10 @@ def places(plan: Plan) -> Iterator[tuple[PassPlace, Pass]]:
 def _quantities(plan: Plan) -> dict[str, str]:
     """For each texture, the first of those that hold the same quantity."""
     group = {texture.name: texture.name for texture in plan.textures}
-    drawn, passes = drawn_textures(plan), plan.weighted_passes()
-    copies = ((p.source, p.target) for _, p in passes if isinstance(p, CopyPass))
-    for pair in dict.fromkeys((*plan.alternating, *(c for c in copies if c[0] in drawn))):
+    alone = drawn_textures(plan).difference(*plan.alternating)
+    passes = (pass_ for _, pass_ in plan.weighted_passes() if isinstance(pass_, CopyPass))
+    copies = ((p.source, p.target) for p in passes if alone.issuperset((p.source, p.target)))
+    for pair in dict.fromkeys((*plan.alternating, *copies)):
         first, second = sorted((group[name] for name in pair), key=list(group).index)
         group = {name: first if of == second else of for name, of in group.items()}
     return group
@@ -91,7 +92,8 @@ def _quantities(plan: Plan) -> dict[str, str]:
 def exchanged(plan: Plan) -> Mapping[str, tuple[str, ...]]:
     """For each drawn texture, the textures that hold the same quantity, such as ping-pong pairs.
 
-    Textures hold the same quantity if they were swapped, or one was drawn and copied to the other.
+    Textures hold the same quantity if they were swapped, or one is copied to the other and neither
+    was swapped: several quantities may be copied out of a texture of sums, or through a spare one.
     Each texture of a plan is in one such group, in the plan's order.
     """
     drawn, quantity = drawn_textures(plan), _quantities(plan)

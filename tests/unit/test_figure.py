@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from sorting import shuffled, sort_plan
 
+from gpgpu_legacy import find
 from gpgpu_legacy.api.figure import chosen
 from gpgpu_legacy.api.figure import figure as figure_of
 from gpgpu_legacy.api.pipeline import Pipeline
@@ -27,6 +28,7 @@ from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.present.colours import ScaleKind
+from gpgpu_legacy.runtime.observed import exchanged
 
 F32 = NDArray[np.float32]
 
@@ -246,6 +248,15 @@ def test_what_is_swapped_is_one_quantity_and_what_one_program_writes_is_not() ->
     figure = figure_of(flow(3), FLOW)
     assert set(figure.turns.values()) == {("smoke", "s"), ("wind", "w"), ("c",)}
     assert {name for name, _, _ in ends(figure)} == {"smoke, s", "wind, w"}
+
+
+def test_copies_of_sums_and_through_spare_textures_mix_no_quantities() -> None:
+    groups = set(exchanged(find("conjugate-gradient", n=4, iterations=3).plan()).values())
+    assert groups == {
+        ("x", "next x"), ("r", "next r"), ("p", "next p"), ("Ap",), ("sum", "other sum"),
+        ("r·r", "next r·r"), ("p·Ap",), ("spare1",), ("spare2",),
+    }  # fmt: skip
+    assert set(exchanged(find("hall-carr-hart-single", n=4).plan()).values()) == {("C", "F")}
 
 
 def test_passes_are_chosen_by_iteration_and_by_name_and_clears_are_left_out() -> None:
