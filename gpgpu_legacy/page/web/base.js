@@ -41,20 +41,24 @@ function say(root, sentence, kind = "said") {
 // Makes one stop of Tab of many elements: arrow keys go on to the next, up and down by rows of
 // `across`. Returns what is to be called when other elements are seen.
 function rove(root, selector, across = 1) {
-  const seen = () => [...root.querySelectorAll(selector)].filter((one) => one.checkVisibility());
+  const all = () => [...root.querySelectorAll(selector)];
+  const seen = (item) => item.checkVisibility();
+  let [stop] = all();
+  for (const item of all()) item.tabIndex = -1;
   const enter = (item) => {
-    for (const one of root.querySelectorAll(selector)) one.tabIndex = one === item ? 0 : -1;
+    stop.tabIndex = -1;
+    stop = item;
+    stop.tabIndex = 0;
   };
   root.addEventListener("focusin", ({ target }) => target.matches(selector) && enter(target));
   root.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: across, ArrowUp: -across }[event.key];
     if (!step || !event.target.matches(selector)) return;
     event.preventDefault();
-    const all = seen();
-    all[all.indexOf(event.target) + step]?.focus();
+    const items = all().filter(seen);
+    items[items.indexOf(event.target) + step]?.focus();
   });
-  const again = () => enter(
-    seen().find(({ tabIndex }) => tabIndex === 0) ?? seen()[0] ?? root.querySelector(selector));
+  const again = () => enter(seen(stop) ? stop : all().find(seen) ?? stop);
   again();
   return again;
 }

@@ -22,10 +22,11 @@ class Chart {
 
 const CHART_PAPER = 700; // pixels that a printed page has, about
 const CHART_PEN = document.createElement("canvas").getContext("2d");
+const CHART_FONT = getComputedStyle(document.body).fontFamily;
 
 // The width of a text in a chart.
 function chartWidth(words, bold) {
-  CHART_PEN.font = `${bold ? 600 : 400} 13px ${getComputedStyle(document.body).fontFamily}`;
+  CHART_PEN.font = `${bold ? 600 : 400} 13px ${CHART_FONT}`;
   return CHART_PEN.measureText(words).width;
 }
 
