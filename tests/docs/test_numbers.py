@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -126,6 +127,7 @@ def test_the_anomaly_is_told_with_the_commands_numbers() -> None:
     assert {n for n, error in errors.items() if n >= 512 and error > 0.09} == {1536}
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub and Sphinx spell them."""
     text = generated.with_generated(page.read_text(encoding="utf-8"))
