@@ -174,3 +174,34 @@ def test_it_plays_while_it_is_seen(open_page: Opener) -> None:
     stopped = said.text_content()
     page.wait_for_timeout(2000)
     assert said.text_content() == stopped
+
+
+def test_figure_2_asks_what_a_pixel_will_hold(open_page: Opener) -> None:
+    """The answer takes its reader to the pass that was asked for."""
+    page = open_page("figure-2", CALM)
+    told = page.locator("#figure-2 .told")
+    page.locator(".figure2 .question input").fill("0.75")
+    page.keyboard.press("Enter")
+    held = A[0, :2] * B[:2, 0]
+    expect(told).to_contain_text(f"Not quite. After pass 1 it holds {held[0]}, ")
+    expect(told).to_contain_text(f"after pass 2 it holds {held.sum()}")
+    expect(page.locator("#figure-2 .transport-said")).to_have_text("pass 2 of 4")
+    page.locator(".figure2 .question input").fill(str(held.sum()))
+    page.keyboard.press("Enter")
+    expect(told).to_contain_text("Yes.")
+
+
+def test_the_sort_asks_when_the_smallest_number_arrives(open_page: Opener) -> None:
+    """After k (k + 1) / 2 passes of a bitonic sort, the first run has 2^k numbers in order."""
+    page = open_page("algorithms", CALM)
+    question = page.locator("#algorithms .question")
+    place = int(re.findall(r"begins at place (\d+)", question.inner_text())[0])
+    stage = place.bit_length()
+    right = stage * (stage + 1) // 2
+    wrong = right - stage
+    for asked, start in ((wrong, "Not quite."), (right, "Yes.")):
+        question.get_by_role("button", name=f"pass {asked}", exact=True).click()
+        expect(question).to_contain_text(f"{start} After pass {right} the first run has {2**stage}")
+    expect(page.locator("#algorithms .transport-said")).to_have_text(f"{right} of 78")
+    page.locator("#algorithms select").first.select_option("life")
+    expect(question).to_be_hidden()

@@ -23,6 +23,7 @@ class Small:
 
     inputs: makes them; None takes the recipe's samples. step_ms: of a pass. frames: of the film, as
     numbers of passes; None takes some at equal distances. shows: its textures, by default all.
+    sorts: whether frame k has runs of 2^k sorted numbers.
     """
 
     settings: Mapping[str, Any] = field(default_factory=lambda: {"n": 8})
@@ -30,6 +31,7 @@ class Small:
     step_ms: int = 600
     frames: Sequence[int] | None = None
     shows: Sequence[str] = ()
+    sorts: bool = False
 
 
 _GRID, _GENERATIONS = 32, 120
@@ -59,6 +61,7 @@ SMALL = {
         {"n": 1 << _STAGES},
         step_ms=400,
         frames=[k * (k + 1) // 2 for k in range(_STAGES + 1)],
+        sorts=True,
     ),
     "life": Small(
         {"width": _GRID, "height": _GRID, "generations": _GENERATIONS}, _pentomino, step_ms=150
@@ -95,6 +98,7 @@ def make_section() -> PageSection:
                 "step": small[a.name].step_ms,
                 "frames": small[a.name].frames,
                 "shows": small[a.name].shows,
+                "sorts": small[a.name].sorts,
                 "played": played_plan(built[a.name], (small[a.name].inputs or dict)()),
             }
             for a in played

@@ -83,10 +83,14 @@ class Figure2 {
         this.moment,
         element("div", { class: "stripes" }, ...this.stretched, this.pass, this.partial),
         this.transport.root, this.legend));
+    this.question = new Question({
+      asks: "", typed: true, tell: (given) => this.#tell(given),
+      shown: () => this.transport.to(this.#asked + 1),
+    });
     this.fragmentBox = element("details", {},
       element("summary", {}, "The fragment behind a number of the framebuffer"), this.fragment);
     this.root.append(
-      this.stage,
+      this.stage, this.question.root,
       element("p", { class: "note" }, "The method of Larsen (printed Larson) & McAllister, 2001, as Figure 2 of Hall, Carr & Hart 2003 " +
         "shows it. The matrices are ours, not the paper’s: type into A and B."),
       this.fragmentBox,
@@ -153,6 +157,7 @@ class Figure2 {
     const { matrices } = this.played;
     if (matrices.A === A && matrices.B === B) return;
     this.played.setMatrices({ A, B });
+    this.#ask();
     this.#show();
   }
 
@@ -193,7 +198,28 @@ class Figure2 {
     this.state.pass = Math.min(pass, played.passes.length);
     this.state.texel = played.nearest(this.state.texel);
     this.#showControls();
+    this.#ask();
     this.#show();
+  }
+
+  // The second pass that draws, or the only one: what its first pixel will hold is asked.
+  get #asked() {
+    return this.played.draws[1] ?? this.played.draws[0];
+  }
+
+  #ask() {
+    this.question.again("What will row 1, column 1 of the framebuffer hold after pass " +
+      `${this.played.draws.indexOf(this.#asked) + 1}?`);
+  }
+
+  #tell(given) {
+    const { played } = this;
+    const { x, y, channel } = played.layouts.C.texel(0, 0);
+    const held = played.draws.slice(0, 2).map((k) =>
+      played.traces(k).find((each) => each.x === x && each.y === y).trace.after[channel]);
+    const value = held.at(-1);
+    return [given !== null && Math.abs(given - value) <= 0.006 * Math.max(1, Math.abs(value)),
+      held.map((after, n) => `after pass ${n + 1} it holds ${traceNumber(after)}`).join(", ").replace("a", "A") + "."];
   }
 
   // Address --------------------------------------------------------------------------------------

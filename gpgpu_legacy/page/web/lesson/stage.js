@@ -18,17 +18,19 @@ class Question {
         type: "text", inputmode: "decimal", autocomplete: "off", "aria-label": asks,
         keydown: (event) => event.key === "Enter" && this.#typed(),
       });
-      this.controls.append(this.input, this.#button("Answer", () => this.#typed()));
     }
-    this.controls.append(
-      ...choices.map(([value, text]) => this.#button(text, () => this.take(value))),
-      this.#button("Show me", () => this.take(null), "plain"),
-    );
+    this.#offer(choices);
     this.root = element("div", { class: "question" }, this.asks, this.controls, this.told);
   }
 
   #button(text, click, kind = "") {
     return element("button", { type: "button", class: kind, click }, text);
+  }
+
+  #offer(choices) {
+    this.controls.replaceChildren(...(this.input ? [this.input, this.#button("Answer", () => this.#typed())] : []),
+      ...choices.map(([value, text]) => this.#button(text, () => this.take(value))),
+      this.#button("Show me", () => this.take(null), "plain"));
   }
 
   #typed() {
@@ -48,7 +50,8 @@ class Question {
   }
 
   // Asks again, as after another matrix.
-  again(asks = this.asks.textContent) {
+  again(asks = this.asks.textContent, choices = null) {
+    if (choices) this.#offer(choices);
     this.asks.textContent = asks;
     this.input?.setAttribute("aria-label", asks);
     this.answered = false;

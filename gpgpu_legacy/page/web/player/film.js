@@ -19,6 +19,7 @@ class Film {
     this.colours = last.colours; // of all its pictures: what it shows is one quantity
     this.legend = last.legend();
     this.legend.append("; row 0 at the bottom");
+    this.numbers = []; // of each picture of the strip
     this.thumbnails = this.#thumbnails();
     this.strip.append(...this.thumbnails);
     rove(this.strip, "button");
@@ -52,6 +53,7 @@ class Film {
       const canvas = element("canvas", {});
       this.played.player.seek(at);
       this.#paint(canvas, at);
+      this.numbers.push(this.played.player.texture(this.#name(at)).data.filter((_, n) => n % 4 === 0));
       return element("button", {
         type: "button", "aria-label": `After pass ${at}`, click: () => this.played.transport.to(at),
       }, canvas, element("span", { "aria-hidden": "true" }, at));

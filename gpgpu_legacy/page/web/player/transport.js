@@ -3,14 +3,15 @@
 const TRANSPORT_SPEEDS = [0.5, 1, 2, 4, 8, 16];
 
 // Goes through the numbers from 0 to a last one, as from before the first pass to after the last.
-// Space plays and pauses, the arrow keys step, Home and End go to the ends.
+// Space plays and pauses, the arrow keys step, Home and End go to the ends; so Tab passes by the buttons
+// that do the same.
 class Transport {
   // label: what the numbers count, as in "Pass". step: the milliseconds for each at speed 1.
   // go(at): called with the number to go to. words(at, last): what is said of a number.
   constructor({ label, step, go, words = (at, last) => `${at} of ${last}` }) {
     Object.assign(this, { label, step, go, words, at: 0, last: 0, timer: null });
     const button = (text, title, click) =>
-      element("button", { type: "button", title, "aria-label": title, click }, text);
+      element("button", { type: "button", title, "aria-label": title, tabindex: text === "Play" ? 0 : -1, click }, text);
     this.buttons = {
       first: button("|◀", "To the beginning", () => this.to(0)),
       before: button("◀◀", "The iteration before", () => this.to(this.stop(-1))),

@@ -10,7 +10,23 @@ class AlgorithmsView {
     this.choices = element("div", { class: "choices" }, element("label", {}, "Algorithm ", this.select));
     this.more = element("details", {}, element("summary", {}, "More: its textures, the fragment behind a texel, the program and its counts"), this.stage);
     this.film = element("div", {});
-    screenOf(root, [this.choices, this.about], [this.film, this.more]);
+    this.question = new Question({
+      asks: "", tell: (given) => this.tell(given), shown: () => this.played.transport.to(this.by),
+    });
+    screenOf(root, [this.choices, this.about, this.question.root], [this.film, this.more]);
+  }
+
+  // Asks when the smallest number of a sort comes to its place for good; the pictures of the film answer.
+  ask({ frames, numbers }) {
+    const least = Math.min(...numbers[0]);
+    const first = numbers[0].indexOf(least);
+    const right = numbers.findLastIndex((values) => values[0] !== least) + 1;
+    this.by = frames[right];
+    this.tell = (given) => [given === this.by,
+      `After pass ${this.by} the first run has ${2 ** right} sorted numbers, and place ${first} is in it for the first time.`];
+    const from = Math.max(0, Math.min(right - 2, frames.length - 4));
+    this.question.again(`The smallest number begins at place ${first}. After which of these passes is it at place 0, to stay?`,
+      frames.slice(from, from + 4).map((frame) => [frame, `pass ${frame}`]));
   }
 
   choose(name) {
@@ -52,6 +68,8 @@ class AlgorithmsView {
       this.film.replaceChildren(
         element("div", { class: "film" }, element("div", {}, film.screen, film.legend), film.strip),
         played.transport.root, played.moment);
+      this.question.root.hidden = !algorithm.sorts;
+      if (algorithm.sorts) this.ask(film);
       if (pass === null) played.transport.playWhenSeen(film.screen);
     }
     const wrong = this.played.follow(pass, texel);
