@@ -291,9 +291,8 @@ def infer_cache_command(options: InferenceOptions, report: Kept) -> InferredCach
         return found
     where = settings(options.cache, ["tiled:8x8"], options.layout, options.in_flight)
     curves = read_curves(options.data)
-    cases = (products_of(curve, where) for curve in curves)
-    steps = len({repr(case) for products in cases for one in products for case in one})
-    with workers(options.dask) as pool, report.progress("simulating", steps) as step:
+    cases = {repr(case) for curve in curves for case in products_of(curve, where)}
+    with workers(options.dask) as pool, report.progress("simulating", len(cases)) as step:
         return infer(curves, where, options.noise, pool, step)
 
 

@@ -43,6 +43,11 @@ def inlined(function: Callable[..., Any]) -> Any:
     return _cached(numba.njit(forceinline=True, **_BORROWING)(function), _sources(function))
 
 
+def elementwise(function: Callable[..., Any]) -> Any:
+    """A function of numbers as one of arrays, compiled on its first call."""
+    return numba.vectorize(function)  # type: ignore[no-untyped-call]
+
+
 def compile_text_function(
     function: Callable[..., Any], text: str, signature: Any = None
 ) -> Callable[..., Any]:

@@ -63,7 +63,9 @@ def new_figure(width_inches: float = WIDTH, height_inches: float = _HEIGHT) -> F
     return figure
 
 
-def new_panels(count: int, columns: int, height_inches: float) -> tuple[Figure, Any]:
+def new_panels(
+    count: int, columns: int, height_inches: float, *, sharex: bool = True
+) -> tuple[Figure, Any]:
     """A figure with `count` panels of the given height on common scales, and its axes.
 
     columns: the most. The axes are an array with as many rows as needed; axes beyond the count are
@@ -72,7 +74,7 @@ def new_panels(count: int, columns: int, height_inches: float) -> tuple[Figure, 
     columns = min(columns, count)
     rows = ceil(count / columns)
     figure = new_figure(height_inches=rows * height_inches + _FRAME)
-    places = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    places = figure.subplots(rows, columns, sharex=sharex, sharey=True, squeeze=False)
     for axes in places.flat[count:]:
         axes.set_axis_off()
     return figure, places

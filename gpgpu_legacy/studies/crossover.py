@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from itertools import chain, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.frozen import frozen
@@ -54,9 +54,6 @@ from gpgpu_legacy.studies.cache_table.defaults import BLOCKED
 from gpgpu_legacy.studies.cache_table.result import Setting
 from gpgpu_legacy.studies.sweep import sweep
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
 
 class Place(Setting):
     """A method on a chip, in a setting. seconds: of each unit, with lookups of one clock."""
@@ -74,6 +71,12 @@ class Place(Setting):
         """The clocks of a lookup with which lookups take as long as a unit."""
         return self.seconds[unit] / self.seconds["lookups"]
 
+
+MOST_PANELS = 12
+_SMALL = 9.0  # points
+_BAND = "#e9edf5"
+_MARKS = {True: ("o", COLOURS[3]), False: ("s", COLOURS[7])}
+_ASIDE = 0.35  # of the step from cache to cache, left of which claims stand apart
 
 Panel = dict[str, list[Place]]
 """The places of a chip and method by cache, by fragments in flight."""
@@ -120,11 +123,13 @@ class Crossover(RecordedResult, kw_only=True):
     def __post_init__(self) -> None:
         """ValueError for places that are no map."""
         panels = self.panels().values()
-        rows = [row for panel in panels for row in panel.values()]
+        lengths = {len(row) for panel in panels for row in panel.values()}
+        edges = all({NO_CACHE, PERFECT} <= panel.keys() for panel in panels)
+        units = (place.seconds.keys() for place in self.places)
         if (
-            len({len(row) for row in rows}) != 1
-            or any({NO_CACHE, PERFECT} - panel.keys() for panel in panels)
-            or any({"memory", "lookups", "arithmetic"} - p.seconds.keys() for p in self.places)
+            not edges
+            or len(lengths) != 1
+            or any({"memory", "lookups", "arithmetic"} - known for known in units)
         ):
             raise ValueError("its places are no map of chips, methods and caches")
 
@@ -149,53 +154,86 @@ class Crossover(RecordedResult, kw_only=True):
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """The paper's claims on the map; whole: the map, too."""
-        return [*[self._map()] * whole, self._claims()]
-
-    def _map(self) -> Grid:
-        rows: Iterable[tuple[Entry, ...]] = (
-            (chip, method, cache, *(p.clocks("memory") for p in row), row[0].clocks("arithmetic"))
-            for (chip, method), panel in self.panels().items()
-            for cache, row in panel.items()
-        )
+        panels, claims = self.panels(), self.claims()
         flights = dict.fromkeys(f"{place.in_flight} in flight" for place in self.places)
-        return Grid(
-            "crossover",
-            f"The clocks of a lookup with which lookups take as long as memory, {self.where}.",
-            ("chip", "method", "cache", *flights, "arithmetic"),
-            tuple(rows),
-            (
-                "With fewer clocks memory is the limit, with more lookups are, unless arithmetic "
-                "is slower than both: it takes as long as lookups of the clocks in the last "
-                "column.",
-            ),
-        )
-
-    def _claims(self) -> Grid:
         rows: list[tuple[Entry, ...]] = []
-        for number, claim, _ in self.claims():
-            for (chip, method), panel in self.panels().items():
-                if method in claim.methods:
-                    here = panel[claim.cache][0].limit(claim.clocks)
-                    within = chain(*[*panel.values()][1:-1])
-                    limits = [place.limit(n) for place in within for n in CLOCKS]
-                    held = f"{sum(limit in claim.limits for limit in limits)} of {len(limits)}"
-                    where = (number, claim.cache, claim.clocks, chip, method)
-                    rows.append((*where, here, claim.holds(panel), held))
-        return Grid(
-            "claims",
-            f"The paper's claims on the map, {self.where}.",
-            ("", "cache", "clocks", "chip", "method", "limit", "holds", "on the map"),
-            tuple(rows),
-            (
-                *(f"{n}: “{claim.quote}” ({claim.where})" for n, _, claim in self.claims()),
-                "On the map: at how many of its places with a cache the claim holds, each with "
-                f"lookups of {CLOCKS[0]} to {CLOCKS[-1]} clocks.",
+        for (number, claim, _), ((chip, method), panel) in product(claims, panels.items()):
+            if method in claim.methods:
+                within = chain(*[*panel.values()][1:-1])
+                held = [place.limit(n) in claim.limits for place in within for n in CLOCKS]
+                where = (number, claim.cache, claim.clocks, chip, method)
+                here = (panel[claim.cache][0].limit(claim.clocks), claim.holds(panel))
+                rows.append((*where, *here, f"{sum(held)} of {len(held)}"))
+        return [
+            Grid(
+                "crossover",
+                f"The clocks of a lookup with which lookups take as long as memory, {self.where}.",
+                ("chip", "method", "cache", *flights, "arithmetic"),
+                tuple(
+                    (*at, cache, *(p.clocks("memory") for p in row), row[0].clocks("arithmetic"))
+                    for at, panel in panels.items()
+                    for cache, row in panel.items()
+                ),
+                (
+                    "With fewer clocks memory is the limit, with more lookups are, unless "
+                    "arithmetic is slower than both: it takes as long as lookups of the clocks in "
+                    "the last column.",
+                ),
             ),
-        )
+            Grid(
+                "claims",
+                f"The paper's claims on the map, {self.where}.",
+                ("", "cache", "clocks", "chip", "method", "limit", "holds", "on the map"),
+                tuple(rows),
+                (
+                    *(f"{n}: “{claim.quote}” ({claim.where})" for n, _, claim in claims),
+                    "On the map: at how many of its places with a cache the claim holds, each with "
+                    f"lookups of {CLOCKS[0]} to {CLOCKS[-1]} clocks.",
+                ),
+            ),
+        ][not whole :]
 
     def plot(self, path: Path) -> None:
         """Draw the map: a panel for each chip and method."""
-        _draw(self, path)
+        from gpgpu_legacy.present.labels import label_lines
+
+        panels, claims = self.panels(), self.claims()
+        check_count(len(panels), MOST_PANELS, "chips and methods")
+        figure, places = new_panels(len(panels), len({method for _, method in panels}), 2.5)
+        for axes, ((chip, method), panel) in zip(places.flat, panels.items(), strict=False):
+            style_axes(axes)
+            axes.set_yscale("log")
+            axes.set_title(f"{chip}\n{method}", fontsize=_SMALL, loc="left")
+            axes.axhspan(CLOCKS[0], CLOCKS[-1], color=_BAND, linewidth=0)
+            arithmetic = panel[NO_CACHE][0].clocks("arithmetic")
+            axes.axhline(arithmetic, color=GREY, linewidth=1.0, linestyle="--")
+            caches = [cache.split(",")[0] for cache in panel]
+            for column, colour in zip(zip(*panel.values(), strict=True), COLOURS[1:], strict=False):
+                axes.plot(
+                    caches, [place.clocks("memory") for place in column], "o-", color=colour,
+                    linewidth=1.4, markersize=2.5, label=str(column[0].in_flight),
+                )  # fmt: skip
+            for number, claim, _ in claims:
+                if method in claim.methods:
+                    mark, colour = _MARKS[claim.holds(panel)]
+                    at = caches.index(claim.cache) - _ASIDE, claim.clocks
+                    axes.plot(*at, mark, color=colour, markersize=11, zorder=3)
+                    axes.plot(*at, marker=f"${number}$", color="white", markersize=6, zorder=4)
+            axes.tick_params(labelsize=_SMALL)
+            label_lines(axes)
+        set_plain_numbers(places.flat[0])
+        figure.supylabel("clocks of a lookup", fontsize=10)
+        figure.supxlabel("texture cache", fontsize=10)
+        numbered = "; ".join(f"{number}, {claim.where}" for number, _, claim in claims)
+        add_head(
+            figure,
+            "Bandwidth or lookups?",
+            "On a line, memory takes as long as the lookups, with that many fragments in flight. "
+            "Below it memory is the limit, above it lookups are; below the dashed line arithmetic "
+            f"is slower than lookups. Blue: {CLOCKS[0]} to {CLOCKS[-1]} clocks.",
+            f"Claims: {numbered}. Green ones hold, red ones do not. Here {self.where}.",
+        )
+        save_figure(figure, path)
 
 
 def crossover(
@@ -212,11 +250,13 @@ def crossover(
     size, block = parameters
     given = {"n": size, "block": block, "accumulate": "ping-pong"}
     where = [*settings]
-    edges = [[with_fields(one, cache=edge) for one in where] for edge in (NO_CACHE, PERFECT)]
+    none, perfect = (
+        [with_fields(one, cache=edge) for one in where] for edge in (NO_CACHE, PERFECT)
+    )
     cases = [
         as_record(Served, setting, method=method, parameters=given)
         for method in BLOCKED
-        for setting in dict.fromkeys((*edges[0], *where, *edges[1]))
+        for setting in dict.fromkeys((*none, *where, *perfect))
     ]
     plans = {case.method: case.plan for case in cases}
     known = [with_clocks(chip, 1) for chip in chips]
@@ -231,57 +271,3 @@ def crossover(
         for case, total in zip(cases, served, strict=True)
     )
     return Crossover(**provenance(), size=size, block=block, places=places)
-
-
-# The picture --------------------------------------------------------------------------------------
-
-MOST_PANELS = 12
-_SMALL = 9.0  # points
-_BAND = "#e9edf5"
-_MARKS = {True: ("o", COLOURS[3]), False: ("s", COLOURS[7])}
-_ASIDE = 0.35  # of the step from cache to cache, left of which claims stand apart
-
-
-def _draw(table: Crossover, path: Path) -> None:
-    from gpgpu_legacy.present.labels import label_lines
-
-    panels = table.panels()
-    check_count(len(panels), MOST_PANELS, "chips and methods")
-    figure, places = new_panels(len(panels), len({method for _, method in panels}), 2.5)
-    for axes, ((chip, method), panel) in zip(places.flat, panels.items(), strict=False):
-        style_axes(axes)
-        axes.set_yscale("log")
-        axes.set_title(f"{chip}\n{method}", fontsize=_SMALL, loc="left")
-        _draw_panel(axes, panel, [one for one in table.claims() if method in one[1].methods])
-        label_lines(axes)
-    set_plain_numbers(places.flat[0])
-    figure.supylabel("clocks of a lookup", fontsize=10)
-    figure.supxlabel("texture cache", fontsize=10)
-    numbered = "; ".join(f"{number}, {claim.where}" for number, _, claim in table.claims())
-    add_head(
-        figure,
-        "Bandwidth or lookups?",
-        "On a line, memory takes as long as the lookups, with that many fragments in flight. Below "
-        "it memory is the limit, above it lookups are; below the dashed line arithmetic is slower "
-        f"than lookups. Blue: {CLOCKS[0]} to {CLOCKS[-1]} clocks.",
-        f"Claims: {numbered}. Green ones hold, red ones do not. Here {table.where}.",
-    )
-    save_figure(figure, path)
-
-
-def _draw_panel(axes: Axes, panel: Panel, claims: Iterable[tuple[int, PaperClaim, Claim]]) -> None:
-    axes.axhspan(CLOCKS[0], CLOCKS[-1], color=_BAND, linewidth=0)
-    arithmetic = panel[NO_CACHE][0].clocks("arithmetic")
-    axes.axhline(arithmetic, color=GREY, linewidth=1.0, linestyle="--")
-    caches = [cache.split(",")[0] for cache in panel]
-    for column, colour in zip(zip(*panel.values(), strict=True), COLOURS[1:], strict=False):
-        axes.plot(
-            caches, [place.clocks("memory") for place in column], "o-", color=colour,
-            linewidth=1.4, markersize=2.5, label=str(column[0].in_flight),
-        )  # fmt: skip
-    for number, claim, _ in claims:
-        mark, colour = _MARKS[claim.holds(panel)]
-        x = caches.index(claim.cache) - _ASIDE
-        axes.plot(x, claim.clocks, mark, color=colour, markersize=11, zorder=3)
-        axes.plot(x, claim.clocks, marker=f"${number}$", color="white", markersize=6, zorder=4)
-    axes.tick_params(labelsize=_SMALL)

@@ -15,10 +15,9 @@ give at CURVE_BLOCKS are fitted in turn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
-from importlib.resources import files
-from itertools import chain, product
+from itertools import chain, islice, product
 from math import erf, log2, sqrt
 from pathlib import Path
 from typing import Annotated, Literal
@@ -29,12 +28,13 @@ from numpy.typing import NDArray
 from gpgpu_legacy.algorithms.parameters import Plain
 from gpgpu_legacy.chips.profile import Confidence, Name, Rate, find_profile
 from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.lower.numba_code import elementwise
 from gpgpu_legacy.present.grid import Entry, Grid, RecordedResult
 from gpgpu_legacy.present.plot import (
     COLOURS,
     GREY,
     add_head,
-    new_figure,
+    new_panels,
     save_figure,
     style_axes,
 )
@@ -46,7 +46,6 @@ from gpgpu_legacy.serial import (
     Several,
     Size,
     as_record,
-    from_toml,
     provenance,
     read_toml,
 )
@@ -66,7 +65,8 @@ MULTI = "hall-carr-hart-multi"
 LEAST_SHARE, SHARES = 0.5, 11
 CURVE_BLOCKS = (1, 2, 4, 8, 16, 32, 64, 128)
 CURVE_ROUNDING = 0.01  # of a rate, up and down, on a curve that a text might have printed
-_SMALL, _HEIGHT = 9.0, 7.5  # points, inches
+_SMALL, _PANEL_HEIGHT = 9.0, 7.1 / 3  # points, inches
+PROPERTIES = ("size", "line", "layout", "in flight", "clocks")
 _NEVER = 1e-9  # the likelihood of what the model excludes
 
 
@@ -96,24 +96,25 @@ class Curves(Record, rename={"curves": "curve"}):
     curves: tuple[Curve, ...]
 
 
+_RATES = Path(__file__).parents[1] / "published/curves/product_rates.toml"
+
+
 def read_curves(path: Path | None = None) -> tuple[Curve, ...]:
     """The curves of a file, or those of the texts."""
-    if path is not None:
-        return read_toml(path, Curves).curves
-    name = "curves/product_rates.toml"
-    text = files("gpgpu_legacy.published").joinpath(name).read_text("utf-8")
-    return from_toml(text, Curves, name).curves
+    return read_toml(path or _RATES, Curves).curves
 
 
 # Likelihoods --------------------------------------------------------------------------------------
+
+
+_ERF = elementwise(lambda x: erf(x))  # noqa: PLW0108 - numba compiles functions of Python
 
 
 def log_likelihoods(rates: F64, least: F64, most: F64, noise: float) -> F64:
     """Of the settings, by their greatest rates [settings, points] and the points' intervals."""
     share = np.log(np.linspace(LEAST_SHARE, 1.0, SHARES))[:, None, None]
     below, above = (
-        np.vectorize(erf)((np.log(end) - np.log(rates) - share) / (noise * sqrt(2.0)))
-        for end in (least, most)
+        _ERF((np.log(end) - np.log(rates) - share) / (noise * sqrt(2.0))) for end in (least, most)
     )
     chances = np.log(np.maximum((above - below) / 2, _NEVER)).sum(axis=-1)
     return np.asarray(np.logaddexp.reduce(chances, axis=0) - np.log(SHARES))
@@ -189,49 +190,44 @@ class InferredCache(RecordedResult, kw_only=True):
 
     @property
     def columns(self) -> dict[str, F64]:
-        """The probabilities of the settings by the texts of each chip, and by all."""
-        table = np.array([setting.log_likelihoods for setting in self.weighed]).T
-        by_chip = zip((curve.chip for curve in self.curves), table, strict=True)
-        return {chip: posterior(one) for chip, one in by_chip} | {"all": posterior(table.sum(0))}
+        """The probabilities of the settings: beforehand, by the texts of each chip, and by all."""
+        table = np.array([one.log_likelihoods for one in self.weighed]).T
+        rows = (np.zeros(len(self.weighed)), *table, table.sum(0))
+        names = ("before", *(curve.chip for curve in self.curves), "all")
+        return dict(zip(names, map(posterior, rows), strict=True))
 
     def marginals(self) -> dict[tuple[str, str], list[float]]:
-        """For each property and value: its probability beforehand, by each chip, and by all."""
-        before = np.full(len(self.weighed), 1 / len(self.weighed))
-        table = np.array([before, *self.columns.values()]).T
+        """For each property and value, its probability by column."""
         totals: dict[tuple[str, str], F64] = {}
-        for one, chances in zip(self.weighed, table, strict=True):
+        for one, chances in zip(self.weighed, np.array([*self.columns.values()]).T, strict=True):
             size, _, line = f"{one.cache},,".split(",")[:3]
-            for key in (
-                ("size", size),
-                ("line", line),
-                ("layout", one.layout),
-                ("in flight", str(one.in_flight)),
-                ("clocks", str(one.clocks)),
-            ):
+            values = (size, line, one.layout, str(one.in_flight), str(one.clocks))
+            for key in zip(PROPERTIES, values, strict=True):
                 totals[key] = totals.get(key, 0.0) + chances
         return {key: chances.tolist() for key, chances in totals.items()}
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """What each text tells, and the probabilities by property; whole: of every setting."""
         rows: list[tuple[Entry, ...]] = [(*key, *row) for key, row in self.marginals().items()]
-        grids = [
+        (_, *known), (_, *chances) = zip(*self.columns.items(), strict=True)
+        return [
             self._told(),
             Grid(
                 "caches",
                 "The probability of each property, beforehand and by the texts.",
-                ("property", "value", "before", *self.columns),
+                ("property", "value", *self.columns),
                 tuple(sorted(rows, key=lambda row: str(row[0]))),
             ),
-        ]
-        if whole:
-            table = zip(*self.columns.values(), strict=True)
-            heads = ("cache", "layout", "in flight", "clocks", *self.columns)
-            rows = [
-                (one.cache, one.layout, one.in_flight, one.clocks, *map(float, row))
-                for one, row in zip(self.weighed, table, strict=True)
-            ]
-            grids.append(Grid("settings", "The probability of every setting.", heads, tuple(rows)))
-        return grids
+            Grid(
+                "settings",
+                "The probability of every setting.",
+                ("cache", "layout", "in flight", "clocks", *known),
+                tuple(
+                    (one.cache, one.layout, one.in_flight, one.clocks, *map(float, row))
+                    for one, *row in zip(self.weighed, *chances, strict=True)
+                ),
+            ),
+        ][: 2 + whole]
 
     def _told(self) -> Grid:
         single = sum(len(curve.points) == 1 for curve in self.curves)
@@ -267,8 +263,33 @@ class InferredCache(RecordedResult, kw_only=True):
         )
 
     def plot(self, path: Path) -> None:
-        """Draw the probabilities by property."""
-        _draw(self, path)
+        """Draw the probabilities: a panel for each property, a line for each column."""
+        from gpgpu_legacy.present.labels import label_lines
+
+        marginals = self.marginals()
+        figure, panels = new_panels(len(PROPERTIES), 2, _PANEL_HEIGHT, sharex=False)
+        for axes, name in zip(panels.flat, PROPERTIES, strict=False):
+            style_axes(axes)
+            axes.set_title(name, fontsize=_SMALL, loc="left")
+            rows = {value: row for (one, value), row in marginals.items() if one == name}
+            columns = zip(self.columns, zip(*rows.values(), strict=True), strict=True)
+            for (label, chances), colour in zip(columns, (GREY, *COLOURS[1:]), strict=False):
+                axes.plot([*rows], chances, "o-", color=colour, markersize=3, label=label)
+            axes.set_ylim(0.0, 1.0)
+            axes.tick_params(labelsize=_SMALL)
+            label_lines(axes)
+        figure.supylabel("probability", fontsize=10)
+        told, would = (
+            ", ".join(f"{getattr(curve, name):.2f}" for curve in self.curves)
+            for name in ("cache_bits", "curve_bits")
+        )
+        add_head(
+            figure,
+            "Which texture caches fit what was printed?",
+            f"{log2(len(self.weighed) / len(CLOCKS)):.3g} bits would name the cache. The texts "
+            f"tell {told} of them; a curve over b would have told {would}.",
+        )
+        save_figure(figure, path)
 
 
 def infer(
@@ -283,26 +304,23 @@ def infer(
     Raises InputError for a chip that lacks a rate, and for products that cannot be simulated.
     """
     wanted = [products_of(curve, settings) for curve in curves]
-    for curve, products in zip(curves, wanted, strict=True):
-        unit_seconds(products[0][0].plan, find_profile(curve.chip), None)
-    cases = {repr(case): case for products in wanted for case in chain(*products)}
-    found = sweep(memory_bytes, cases.values(), pool, lambda case, _: progress(str(case)))
-    served = dict(zip(cases, found, strict=True))
-    rates = [_rates(curve, one, served) for curve, one in zip(curves, wanted, strict=True)]
-    reached = [_at_points(curve, one) for curve, one in zip(curves, rates, strict=True)]
+    for curve, cases in zip(curves, wanted, strict=True):
+        unit_seconds(cases[0].plan, find_profile(curve.chip), None)
+    every = [*chain(*wanted)]
+    totals = iter(sweep(memory_bytes, every, pool, lambda case, _: progress(str(case))))
+    rates = [
+        _rates(curve, cases[:: len(settings)], [*islice(totals, len(cases))])
+        for curve, cases in zip(curves, wanted, strict=True)
+    ]
+    intervals = [np.array([(p.least, p.most) for p in curve.points]).T for curve in curves]
     table = np.array(
         [
-            log_likelihoods(
-                best,
-                np.array([point.least for point in curve.points]),
-                np.array([point.most for point in curve.points]),
-                noise,
-            )
-            for curve, best in zip(curves, reached, strict=True)
+            log_likelihoods(best, least, most, noise)
+            for (best, _), (least, most) in zip(rates, intervals, strict=True)
         ]
     )
     fitted = []
-    for curve, one, best, own in zip(curves, rates, reached, table, strict=True):
+    for curve, (best, over_b), own in zip(curves, rates, table, strict=True):
         chances, others = np.exp(own), posterior(table.sum(axis=0) - own)
         fitted.append(
             as_record(
@@ -312,7 +330,7 @@ def infer(
                 told_bits=bits(posterior(own)),
                 cache_bits=bits(of_caches(posterior(own))),
                 held_out_bits=log2(float(others @ chances) / float(chances.mean())),
-                curve_bits=bits_of_curves(one[:, -len(CURVE_BLOCKS) :], noise),
+                curve_bits=bits_of_curves(over_b, noise),
             )
         )
     return InferredCache(
@@ -326,73 +344,28 @@ def infer(
     )
 
 
-def products_of(curve: Curve, settings: Sequence[Setting]) -> list[list[Served]]:
+def products_of(curve: Curve, settings: Sequence[Setting]) -> list[Served]:
     """The products of a curve, then those of a curve over b, each in all settings."""
-    points: Iterable[tuple[str, dict[str, Plain]]] = (
-        (curve.method, one) for point in curve.points for one in point.parameters
-    )
-    blocks: Iterable[tuple[str, dict[str, Plain]]] = (
-        (MULTI, {"block": b, "accumulate": "ping-pong"}) for b in CURVE_BLOCKS
-    )
+    blocks: list[dict[str, Plain]] = [{"block": b, "accumulate": "ping-pong"} for b in CURVE_BLOCKS]
+    wanted = [(curve.method, one) for point in curve.points for one in point.parameters]
+    wanted += [(MULTI, one) for one in blocks]
     return [
-        [
-            as_record(Served, setting, method=method, parameters={"n": curve.size, **parameters})
-            for setting in settings
-        ]
-        for method, parameters in chain(points, blocks)
+        as_record(Served, setting, method=method, parameters={"n": curve.size, **parameters})
+        for (method, parameters), setting in product(wanted, settings)
     ]
 
 
-def _rates(curve: Curve, products: list[list[Served]], served: dict[str, int | None]) -> F64:
-    """The greatest rates, [settings × clocks, products]."""
+def _rates(curve: Curve, products: Sequence[Served], totals: list[int | None]) -> tuple[F64, F64]:
+    """The greatest rates, [settings × clocks]: at the points, each at the best of its parameters,
+    and over b.
+
+    totals: the bytes of the products, each in all settings.
+    """
     chips, columns = [with_clocks(find_profile(curve.chip), n) for n in CLOCKS], []
-    for cases in products:
-        plan = cases[0].plan
+    for one, known in zip(products, np.array(totals).reshape(len(products), -1), strict=True):
+        plan = one.plan
         work = 2 * curve.size**3 if curve.quantity == "GFLOPS" else count_plan(plan).bytes_requested
-        totals = [served[repr(case)] for case in cases]
-        seconds = (max(unit_seconds(plan, *one).values()) for one in product(chips, totals))
-        columns.append([1e-9 * work / one for one in seconds])
-    return np.array(columns).T
-
-
-def _at_points(curve: Curve, rates: F64) -> F64:
-    """The rates at the points, each at the best of its parameters, [settings, points]."""
-    ends = np.cumsum([len(point.parameters) for point in curve.points])
-    return np.array([part.max(axis=1) for part in np.split(rates, ends, axis=1)[:-1]]).T
-
-
-# The picture --------------------------------------------------------------------------------------
-
-
-def _draw(table: InferredCache, path: Path) -> None:
-    """A panel for each property; a line for each text, black for all."""
-    from gpgpu_legacy.present.labels import label_lines
-
-    marginals, names = table.marginals(), ("before", *table.columns)
-    properties = dict.fromkeys(name for name, _ in marginals)
-    figure = new_figure(height_inches=_HEIGHT)
-    panels = figure.subplots(-(-len(properties) // 2), 2, sharey=True)
-    for axes, name in zip(panels.flat, properties, strict=False):
-        style_axes(axes)
-        axes.set_title(name, fontsize=_SMALL, loc="left")
-        rows = {value: row for (one, value), row in marginals.items() if one == name}
-        columns = zip(names, zip(*rows.values(), strict=True), strict=True)
-        for (label, chances), colour in zip(columns, (GREY, *COLOURS[1:]), strict=False):
-            axes.plot([*rows], chances, "o-", color=colour, markersize=3, label=label)
-        axes.set_ylim(0.0, 1.0)
-        axes.tick_params(labelsize=_SMALL)
-        label_lines(axes)
-    figure.supylabel("probability", fontsize=10)
-    for axes in panels.flat[len(properties) :]:
-        axes.set_axis_off()
-    told, would = (
-        ", ".join(f"{getattr(curve, name):.2f}" for curve in table.curves)
-        for name in ("cache_bits", "curve_bits")
-    )
-    add_head(
-        figure,
-        "Which texture caches fit what was printed?",
-        f"{log2(len(table.weighed) / len(CLOCKS)):.3g} bits would name the cache. The texts tell "
-        f"{told} of them; a curve over b would have told {would}.",
-    )
-    save_figure(figure, path)
+        seconds = (max(unit_seconds(plan, *at).values()) for at in product(chips, known.tolist()))
+        columns.append([1e-9 * work / each for each in seconds])
+    rates, starts = np.array(columns).T, np.cumsum([0, *(len(p.parameters) for p in curve.points)])
+    return np.maximum.reduceat(rates, starts, axis=1)[:, :-1], rates[:, -len(CURVE_BLOCKS) :]

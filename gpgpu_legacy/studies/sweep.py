@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import (
     BrokenExecutor,
     CancelledError,
@@ -38,7 +38,7 @@ _NOTHING = pickle.dumps({})
 
 def sweep(
     function: Callable[[T], R],
-    items: Iterable[T],
+    items: Collection[T],
     pool: Executor | None = None,
     done: Callable[[T, R], object] = lambda item, result: None,
 ) -> list[R]:
@@ -46,7 +46,8 @@ def sweep(
 
     function: one of a module, or a `partial` of one whose bound arguments change no result. All
     that changes it is in the items, and in their repr. pool: None for this thread alone. done:
-    called on this thread as results come, those that were kept first. None is not kept.
+    called on this thread as results come, those that were kept first, and once for
+    equal items. None is not kept.
     """
     by_name = {repr(item): item for item in items}
     source = getattr(function, "func", function)
@@ -67,7 +68,7 @@ def sweep(
             done(by_name[name], result)
     finally:
         code_cache.keep(key, pickle.dumps(kept) if len(kept) < len(by_name) else _NOTHING)
-    return [results[name] for name in by_name]
+    return [results[repr(item)] for item in items]
 
 
 def _run(

@@ -9,9 +9,8 @@ allowed, coordinates and lookups are grouped into as many.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.errors import InputError
@@ -20,65 +19,49 @@ from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Packing
-from gpgpu_legacy.studies.packing.search import CHANNELS, DEPTH, Cells, Found, MultiplyAdd, cells
+from gpgpu_legacy.studies.packing.search import CHANNELS, DEPTH, Found, MultiplyAdd, cells
 
+Number = tuple[str, float, float]
+"""A number of a coordinate, relative to the place of the fragment or of the pass.
 
-class Number(NamedTuple):
-    """A number of a coordinate, relative to the place of the fragment or of the pass.
-
-    axis: x, y, or k and the elements of a texel along it. unit: of the coordinate, in texels.
-    """
-
-    axis: str
-    offset: float
-    unit: float
-
+Its axis: x, y, or k and the elements of a texel along it. Its offset. Its unit, in texels.
+"""
 
 Place = tuple[Number, ...]
 
 Units = list[tuple[float, float]]
-"""Of the coordinates of A, B and F, in texels."""
+"""Of the coordinates of A, B, C and F, in texels."""
 
 
-def limit(chip: Profile, name: str) -> float:
+def limit(chip: Profile, name: str) -> int:
     """A limit of a chip or API; InputError if its profile has none."""
     fact = getattr(chip.native, name) or getattr(chip.advertised, name)
     if fact is None:
         raise InputError(f"the profile of {chip.name} has no {name}; choose another chip")
-    return float(fact.value)
-
-
-def _places(found: Found, inner: int, units: Units) -> list[Place]:
-    """The coordinates of the lookups of a pass, in their order."""
-    return [
-        tuple(
-            map(
-                Number,
-                ("x", f"k{high}") if unit else (f"k{wide}", "y"),
-                ((x + first * (not unit)) / wide, (y + first * unit) / high),
-                units[unit],
-            )
-        )
-        for first in range(0, inner, DEPTH)
-        for k, unit, y, x in found.packings.texels
-        for high, wide in [(found.packings.a, found.packings.b)[unit]]
-        if first + k < inner
-    ]
+    return int(fact.value)
 
 
 def write_program(found: Found, chip: Profile, inner: int, units: Units) -> tuple[str, list[Place]]:
     """The text of a pass over `inner` elements, and its interpolated coordinates."""
-    kind, held, c, last = "RECT", CHANNELS, "c", int(limit(chip, "coordinate_sets")) - 1
-    places, whole = _places(found, inner, units), len(found.packings.texels)
-    each = whole * found.packings.step // DEPTH
-    first = size = 2 * each
-    if _is_plain(chip):
+    packings, last = found.packings, limit(chip, "coordinate_sets") - 1
+    places: list[Place] = [
+        (("x", x / wide, u), (f"k{high}", (first + k) / high, v))
+        if unit
+        else ((f"k{wide}", (first + k) / wide, u), ("y", y / high, v))
+        for first in range(0, inner, DEPTH)
+        for k, unit, y, x in packings.texels
+        for (high, wide), (u, v) in [((packings.a, packings.b)[unit], units[unit])]
+        if first + k < inner
+    ]
+    whole, sums, registers = len(packings.texels), len(found.sums), list[Place]()
+    each = whole * packings.step // DEPTH
+    kind, held, c, first, size = "RECT", CHANNELS, "c", 2 * each, 2 * each
+    if is_plain(chip):
         kind, held, c, first = "2D", 2, "t", last // each * each
         groups = max(1, -(-(len(places) - first) // each))
-        size = each * -(-groups // int(limit(chip, "indirections") - 1))
-    sums, f, registers = found.sums, f"r{len(found.sums)}", list[Place]()
-    lines = [f"TEX {f}, fragment.texcoord[{last}], texture[2], {kind}"]
-    lines += [f"MOV r{n}, 0.0" for n in range(len(sums))]
+        size = each * -(-groups // (limit(chip, "indirections") - 1))
+    lines = [f"TEX r{sums}, fragment.texcoord[{last}], texture[2], {kind}"]
+    lines += [f"MOV r{n}, 0.0" for n in range(sums)]
     for start, end in pairwise([0, *range(first, len(places), size), len(places)]):
         before, fetches = len(registers), []
         for n, place in enumerate(places[start:end]):
@@ -86,40 +69,46 @@ def write_program(found: Found, chip: Profile, inner: int, units: Units) -> tupl
                 registers.append(())
             registers[-1] = tuple(dict.fromkeys((*registers[-1], *place)))
             s, t = (COMPONENTS[registers[-1].index(number)] for number in place)
-            name = _name(len(registers) - 1, last, before, c)
-            unit = int(place[0].axis == "x")
+            at = len(registers) - 1
+            name = f"fragment.texcoord[{at}]" if at < last else f"{c}{at - before}"
+            unit = int(place[0][0] == "x")
             fetches.append(f"TEX t{n}, {name}.{s}{t}{t}{t}, texture[{unit}], {kind}")
         for n in range(max(before, last), len(registers)):
-            lines.append(f"ADD {_name(n, last, before, c)}{_moved(registers, n)}")
+            lines.append(f"ADD {c}{n - before}{_moved(registers, registers[n])}")
         lines += fetches
-        for base in range(start - start % whole, end, whole):
+        for base in range(-(start % whole), end - start, whole):
             for one in found.multiply_adds:
-                a, b = (base - start + n for n in one.texels)
+                a, b = (base + n for n in one.texels)
                 if min(a, b) >= 0 and max(a, b) < end - start:
                     lines.append(_multiply_add(one, f"t{a}", f"t{b}"))
-    lines += [*_totals(found), f"ADD result.color, {'t0' if len(sums) > 1 else 'r0'}, {f}", "END\n"]
+    for component, element in zip(COMPONENTS, cells(packings.c) * (sums > 1), strict=False):
+        parts = [
+            f"r{n}.{COMPONENTS[channel]}"
+            for n, known in enumerate(found.sums)
+            for channel, one in known.items()
+            if one == element
+        ]
+        for n, other in enumerate(parts[1:] or ["0.0"]):
+            lines.append(f"ADD t0.{component}, {f't0.{component}' if n else parts[0]}, {other}")
+    lines += [f"ADD result.color, {'t0' if sums > 1 else 'r0'}, r{sums}", "END\n"]
     names = sorted({*re.findall(r"\b[rtc]\d+", "\n".join(lines))})
     return ";\n".join([f"!!ARBfp1.0\nTEMP {', '.join(names)}", *lines]), registers[:last]
 
 
-def _is_plain(chip: Profile) -> bool:
+def is_plain(chip: Profile) -> bool:
     """Whether lookups take coordinates as they lie in a register, and texture indirections few."""
     return chip.programs.instruction_set is not None
 
 
-def _name(n: int, last: int, before: int, c: str) -> str:
-    """The register of coordinates n: interpolated, or the temporary that is it in a group."""
-    return f"fragment.texcoord[{n}]" if n < last else f"{c}{n - before}"
-
-
-def _moved(registers: list[Place], n: int) -> str:
-    """The operands that compute coordinates from interpolated ones."""
-    axes = [number.axis for number in registers[n]]
-    alike = ([number.axis for number in known][: len(axes)] == axes for known in registers)
-    base = list(alike).index(True)
-    pairs = zip(registers[n], registers[base], strict=False)
-    offsets = ", ".join(repr((number.offset - of.offset) * number.unit) for number, of in pairs)
-    return f".{COMPONENTS[: len(axes)]}, fragment.texcoord[{base}], {{ {offsets} }}"
+def _moved(registers: list[Place], place: Place) -> str:
+    """The operands that compute coordinates from interpolated ones on the same axes."""
+    base, of = next(
+        (n, known) for n, known in enumerate(registers)
+        if all(one[0] == other[0] for one, other in zip(known, place, strict=False))
+    )  # fmt: skip
+    pairs = zip(place, of, strict=False)
+    offsets = ", ".join(repr((x - begin) * unit) for (_, x, unit), (_, begin, _) in pairs)
+    return f".{COMPONENTS[: len(place)]}, fragment.texcoord[{base}], {{ {offsets} }}"
 
 
 def _multiply_add(one: MultiplyAdd, a: str, b: str) -> str:
@@ -130,67 +119,45 @@ def _multiply_add(one: MultiplyAdd, a: str, b: str) -> str:
     return f"MAD r{one.register}.{mask}, {a}.{s}, {b}.{t}, r{one.register}"
 
 
-def _order_of_c(found: Found) -> Cells:
-    """The channels of C: those of the only register of sums, or reading order."""
-    only = tuple(element for _, element in sorted(found.sums[0].items()))
-    return only if len(found.sums) == 1 else cells(found.packings.c)
-
-
-def _totals(found: Found) -> Iterator[str]:
-    """The sums of each element of C, added up."""
-    for c, element in enumerate(cells(found.packings.c) if len(found.sums) > 1 else ()):
-        first, *others = (
-            f"r{n}.{COMPONENTS[channel]}"
-            for n, known in enumerate(found.sums)
-            for channel, one in known.items()
-            if one == element
-        )
-        for other in others or ["0.0"]:
-            yield f"ADD t0.{COMPONENTS[c]}, {first}, {other}"
-            first = "t0"
-
-
 def plan_of(found: Found, chip: Profile, inner: int, n: int) -> Plan:
     """The plan of an n×n product, of which a pass takes `inner` elements of the inner dimension."""
-    p, shapes, plain = PlanBuilder("packing"), found.packings, _is_plain(chip)
+    p, shapes, plain = PlanBuilder("packing"), found.packings, is_plain(chip)
     (rows, columns), passes = shapes.c, -(-n // inner)
-    height, width = -(-n // rows), -(-n // columns)
+    height, width, along = -(-n // rows), -(-n // columns), passes * inner
+    high, wide, kind = height * rows, width * columns, "2D" if plain else "RECT"
     a, b, c, f = textures = [
-        p.texture(
-            name, x // shape[1], y // shape[0], format="rgba32f", kind="2D" if plain else "RECT",
-            initial=0.0,
-        )
+        p.texture(name, x // shape[1], y // shape[0], format="rgba32f", kind=kind, initial=0.0)
         for name, shape, x, y in (
-            ("A", shapes.a, passes * inner, height * rows),
-            ("B", shapes.b, width * columns, passes * inner),
-            ("C", shapes.c, width * columns, height * rows),
-            ("F", shapes.c, width * columns, height * rows),
+            ("A", shapes.a, along, high),
+            ("B", shapes.b, wide, along),
+            ("C", shapes.c, wide, high),
+            ("F", shapes.c, wide, high),
         )
-    ]  # fmt: skip
+    ]
+    # The channels of C: those of the only register of sums, or reading order.
+    only = tuple(element for _, element in sorted(found.sums[0].items()))
+    orders = (*found.orders, cells(shapes.c) if found.sums[1:] else only)
     packed = [
-        Packing(order, row_step=shape[0], column_step=shape[1])
-        for order, shape in zip(
-            (*found.orders, _order_of_c(found)), (shapes.a, shapes.b, shapes.c), strict=True
-        )
+        Packing(order, *shape)
+        for order, shape in zip(orders, (shapes.a, shapes.b, shapes.c), strict=True)
     ]
     for name, texture, packing in zip("AB", textures, packed, strict=False):
         p.upload(p.operand(name, n, n), texture, packing=packing)
-    units = [(1.0, 1.0)] * 4
-    if plain:
-        units = [(1 / one.extent.width, 1 / one.extent.height) for one in textures]
+    units = [(1 / t.extent.width, 1 / t.extent.height) if plain else (1.0, 1.0) for t in textures]
     text, registers = write_program(found, chip, inner, units)
     edges = ((0, 0), (width, 0), (width, height), (0, height))
-    own = [(x * units[3][0], y * units[3][1]) for x, y in edges]
     with p.repeat(passes) as i:
-
-        def vector(numbers: Place, x: int, y: int) -> tuple[Any, ...]:
-            places: dict[str, Any] = {f"k{across}": inner // across * i for across in (1, 2, 4)}
-            places["x"] = columns // shapes.b[1] * (x - 0.5)
-            places["y"] = rows // shapes.a[0] * (y - 0.5)
-            return tuple((places[one.axis] + one.offset + 0.5) * one.unit for one in numbers)
-
-        coordinates = dict(enumerate([vector(one, *edge) for edge in edges] for one in registers))
-        coordinates[int(limit(chip, "coordinate_sets")) - 1] = own
+        base: dict[str, Any] = {f"k{across}": inner // across * i for across in (1, 2, 4)}
+        corners = [
+            base | {"x": columns // shapes.b[1] * (x - 0.5), "y": rows // shapes.a[0] * (y - 0.5)}
+            for x, y in edges
+        ]
+        coordinates: dict[int, list[tuple[Any, ...]]] = {
+            n: [tuple((at[axis] + x + 0.5) * unit for axis, x, unit in one) for at in corners]
+            for n, one in enumerate(registers)
+        }
+        own = [(x * units[3][0], y * units[3][1]) for x, y in edges]
+        coordinates[limit(chip, "coordinate_sets") - 1] = [*own]
         program = assemble(text, name="packing.fp")
         p.warns = False  # a short program leaves coordinates unread
         p.draw(program, {0: a, 1: b, 2: f}, into=c, texcoords=coordinates)
