@@ -277,7 +277,10 @@ def choices(path: str) -> list[dict[str, int | str | bool]]:
 
 
 # Examples, rearranged variants and these algorithms' programs are ours; no paper has printed them.
-_OURS = r"^(examples|calibration|bitonic_sort|jacobi|reduction)/|_coordinates_first"
+_OURS = (
+    r"^(examples|calibration|bitonic_sort|jacobi|conjugate_gradient|fluid|reduction)/"
+    "|_coordinates_first"
+)
 OF_PAPERS = [path for path in SHADERS if not re.search(_OURS, path)]
 
 
