@@ -10,6 +10,7 @@ const TEXELS_LONGEST = 8; // times as long as wide
 const TEXELS_GAP = 6; // pixels between channels
 const TEXELS_LETTER = 16; // pixels above a channel
 const TEXELS_LEVELS = 256;
+const TEXELS_MARKS = { written: "mark", read: "own", chosen: "ink" };
 
 // The colours of numbers. view: as page/played.py makes it.
 class TexelColours {
@@ -83,13 +84,6 @@ class TexelPicture {
     this.canvas.setAttribute("aria-label",
       `${this.name}: ${this.width} columns and ${this.height} rows of texels. ` +
       `${this.#marksInWords()} The arrow keys choose a texel.`);
-    this.#say();
-    this.#draw();
-  }
-
-  // Marks a texel as chosen, and calls nobody; null takes the mark away.
-  mark(texel) {
-    this.chosen = texel;
     this.#say();
     this.#draw();
   }
@@ -272,7 +266,7 @@ class TexelPicture {
       if (texel.width < TEXELS_SIDE.grid && kind === "chosen") {
         frame.splice(0, 4, left - 3, top - 3, texel.width + 6, texel.height + 6);
       }
-      for (const [line, name] of [[5, "paper"], [2.5, `texel-${kind}`]]) {
+      for (const [line, name] of [[5, "paper"], [2.5, TEXELS_MARKS[kind]]]) {
         context.lineWidth = line;
         context.strokeStyle = colour(name);
         context.strokeRect(...frame);
