@@ -4,8 +4,10 @@
 const sections = {};
 
 // An element with attributes and children; an attribute that is a function listens to an event.
+// A button submits nothing.
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
+  if (tag === "button") made.type = tag;
   assign(made, attributes);
   made.append(...children);
   return made;

@@ -7,7 +7,7 @@ class Channels {
     this.data = data;
     this.texel = { x: 0, y: 0 };
     this.folded = false;
-    this.toggle = element("button", { type: "button", click: () => { this.folded = !this.folded; this.#fold(); } });
+    this.toggle = element("button", { click: () => { this.folded = !this.folded; this.#fold(); } });
     this.folding = element("div", { class: "folding" });
     this.transport = new Transport({
       label: "Instruction", step: 1600, go: (at) => { this.at = at; this.#show(); },

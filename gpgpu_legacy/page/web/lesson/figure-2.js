@@ -106,7 +106,7 @@ class Figure2 {
   }
 
   #button(text, click) {
-    return element("button", { type: "button", click }, text);
+    return element("button", { click }, text);
   }
 
   #tools(name) {

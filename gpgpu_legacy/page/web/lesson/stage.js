@@ -24,7 +24,7 @@ class Question {
   }
 
   #button(text, click, kind = "") {
-    return element("button", { type: "button", class: kind, click }, text);
+    return element("button", { class: kind, click }, text);
   }
 
   #offer(choices) {

@@ -18,12 +18,12 @@ class Stretch {
     this.path = drawn("polygon", { class: "corners-path" });
     this.outline = drawn("svg", { class: "corners-outline", preserveAspectRatio: "none", viewBox: `0 0 ${SIDE} ${SIDE}`, "aria-hidden": "true" }, this.path);
     this.handles = STRETCH_CORNERS.map((name, n) => element("button", {
-      type: "button", class: `corner corner-${n}`, "data-corner": n,
+      class: `corner corner-${n}`, "data-corner": n,
       pointerdown: (event) => this.#drag(event, [n]),
       keydown: (event) => this.#key(event, [n]),
     }));
     this.all = element("button", {
-      type: "button", class: "corner corner-all", "aria-label": "All four corners", title: "Drag the column",
+      class: "corner corner-all", "aria-label": "All four corners", title: "Drag the column",
       pointerdown: (event) => this.#drag(event, [0, 1, 2, 3]),
       keydown: (event) => this.#key(event, [0, 1, 2, 3]),
     }, "↔");
@@ -45,7 +45,7 @@ class Stretch {
       }),
       framed("The rectangle", boxes.rectangle, { bottom: ticks(""), left: ticks("") }));
     this.wires = new Wires(this.pictures);
-    const button = (text, click) => element("button", { type: "button", click }, text);
+    const button = (text, click) => element("button", { click }, text);
     screenOf(root, [this.question.root, this.words, element("div", { class: "answers" },
       button("Draw fragment by fragment", () => this.#sweep()),
       button("Corners as they were", () => this.#reset()))], [this.pictures]);

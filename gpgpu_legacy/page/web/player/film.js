@@ -55,7 +55,7 @@ class Film {
       this.#paint(canvas, at);
       this.numbers.push(this.played.player.texture(this.#name(at)).data.filter((_, n) => n % 4 === 0));
       return element("button", {
-        type: "button", "aria-label": `After pass ${at}`, click: () => this.played.transport.to(at),
+        "aria-label": `After pass ${at}`, click: () => this.played.transport.to(at),
       }, canvas, element("span", { "aria-hidden": "true" }, at));
     });
   }

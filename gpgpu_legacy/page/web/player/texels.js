@@ -102,7 +102,7 @@ class TexelPicture {
 
   #button(text, label, factor) {
     return element("button", {
-      type: "button", "aria-label": label, title: label,
+      "aria-label": label, title: label,
       click: () => { this.zoom = Math.max(this.zoom * factor, 1); this.#draw(); },
     }, text);
   }

@@ -11,7 +11,7 @@ class Transport {
   constructor({ label, step, go, words = (at, last) => `${at} of ${last}` }) {
     Object.assign(this, { label, step, go, words, at: 0, last: 0, timer: null });
     const button = (text, title, click) =>
-      element("button", { type: "button", title, "aria-label": title, tabindex: text === "Play" ? 0 : -1, click }, text);
+      element("button", { title, "aria-label": title, tabindex: text === "Play" ? 0 : -1, click }, text);
     this.buttons = {
       first: button("|◀", "To the beginning", () => this.to(0)),
       before: button("◀◀", "The iteration before", () => this.to(this.stop(-1))),

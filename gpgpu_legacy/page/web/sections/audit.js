@@ -10,7 +10,7 @@ sections["audit"] = (root, data, address) => {
   let revealed = null;
   const buttons = [...root.querySelectorAll("[data-choose]")].map((place) => {
     const [word, value] = place.dataset.choose.split("=");
-    const button = element("button", { type: "button", title: place.title, click: () => {
+    const button = element("button", { title: place.title, click: () => {
       const again = word === "paper" && button.ariaPressed === "true";
       choose({ [word]: again ? null : value });
     } }, ...place.childNodes);
@@ -76,8 +76,7 @@ function auditLinks(claim, choose) {
     "a link to this claim");
   claim.querySelector("dl").append(element("dt", {}, "send"), element("dd", {}, here));
   const shared = claim.querySelector("[data-cause]");
-  shared?.append(" ", element("button", { type: "button",
-    click: () => choose({ words: `“${shared.dataset.cause}”`, verdict: "all", paper: null }) }, "show them"));
+  shared?.append(" ", element("button", { click: () => choose({ words: `“${shared.dataset.cause}”`, verdict: "all", paper: null }) }, "show them"));
 }
 
 // Opens a claim, at the top of the list.

@@ -111,7 +111,6 @@ class ElementGrid {
       return element("button", {
         class: "element",
         style,
-        type: "button",
         role: "gridcell",
         tabindex: -1,
         "data-place": `${row},${column}`,

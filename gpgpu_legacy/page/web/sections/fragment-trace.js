@@ -95,7 +95,7 @@ function traceList(trace, channels, { choose = null, marked = null, asWritten = 
       ? [
           element(
             "button",
-            { type: "button", class: "trace-step", tabindex: at === marked ? 0 : -1, click: () => choose(at), ...current },
+            { class: "trace-step", tabindex: at === marked ? 0 : -1, click: () => choose(at), ...current },
             ...line,
           ),
         ]

@@ -15,7 +15,7 @@ sections["loaded"] = (root, data, address) => {
     input: () => { state.at = Number(slider.value); keep(); } });
   const block = element("output", { class: "loaded-block" });
   const chips = data.chips.map((chip, index) => {
-    const button = element("button", { type: "button", "aria-pressed": false,
+    const button = element("button", { "aria-pressed": false,
       click: () => { state.chip = index; keep(); } },
       element("span", { "aria-hidden": "true" }), ` ${chip.title}`,
       element("span", { class: "loaded-words" }));

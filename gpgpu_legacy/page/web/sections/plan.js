@@ -24,7 +24,7 @@ sections.plan = async (root, data, address) => {
   });
   const faults = element("div");
   const share = element("button", {
-    class: "plan-share", type: "button", click: async () => say(faults, await sharePlan()),
+    class: "plan-share", click: async () => say(faults, await sharePlan()),
   }, location.protocol === "about:" ? "Save this page" : "Copy a link to this moment");
   root.append(faults, played.root);
   played.transport.root.append(share);

@@ -13,8 +13,8 @@ class YourGpu {
     const options = sizes.map((size) => element("option", { value: size }, `${size}`));
     this.most = element("select", { id: "yours-most" }, ...options);
     this.most.value = sizes.at(-1);
-    this.start = element("button", { type: "button", click: () => this.run() }, "Start");
-    this.stop = element("button", { type: "button", disabled: true }, "Stop");
+    this.start = element("button", { click: () => this.run() }, "Start");
+    this.stop = element("button", { disabled: true }, "Stop");
     this.stop.addEventListener("click", () => this.end());
     this.progress = element("p", { class: "yours-progress", role: "status" });
     this.rows = element("tbody");
