@@ -34,6 +34,7 @@ WIDTH = 8.5
 """Inches. Nearly all figures have this width: at 700 pixels, their words are still legible."""
 
 TEXT_POINTS, TITLE_POINTS = 9.5, 12.0
+_SMALL = 9.0  # points of panels
 
 _GRID = "#d8d8d2"
 _DPI = 150
@@ -64,20 +65,23 @@ def new_figure(width_inches: float = WIDTH, height_inches: float = _HEIGHT) -> F
 
 
 def new_panels(
-    count: int, columns: int, height_inches: float, *, sharex: bool = True
-) -> tuple[Figure, Any]:
-    """A figure with `count` panels of the given height on common scales, and its axes.
+    titles: Sequence[str], columns: int, height_inches: float, *, sharex: bool = True
+) -> tuple[Figure, list[Axes]]:
+    """A figure with a panel of the given height for each title, on common scales, and its axes.
 
-    columns: the most. The axes are an array with as many rows as needed; axes beyond the count are
-    off.
+    columns: the most.
     """
-    columns = min(columns, count)
-    rows = ceil(count / columns)
+    columns = min(columns, len(titles))
+    rows = ceil(len(titles) / columns)
     figure = new_figure(height_inches=rows * height_inches + _FRAME)
     places = figure.subplots(rows, columns, sharex=sharex, sharey=True, squeeze=False)
-    for axes in places.flat[count:]:
+    for axes in places.flat[len(titles) :]:
         axes.set_axis_off()
-    return figure, places
+    for axes, title in zip(places.flat, titles, strict=False):
+        style_axes(axes)
+        axes.set_title(title, fontsize=_SMALL, loc="left")
+        axes.tick_params(labelsize=_SMALL)
+    return figure, [*places.flat[: len(titles)]]
 
 
 @cache

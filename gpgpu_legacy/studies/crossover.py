@@ -28,7 +28,6 @@ from gpgpu_legacy.present.plot import (
     new_panels,
     save_figure,
     set_plain_numbers,
-    style_axes,
 )
 from gpgpu_legacy.published.claims import Claim
 from gpgpu_legacy.published.papers import find_paper
@@ -73,7 +72,6 @@ class Place(Setting):
 
 
 MOST_PANELS = 12
-_SMALL = 9.0  # points
 _BAND = "#e9edf5"
 _MARKS = {True: ("o", COLOURS[3]), False: ("s", COLOURS[7])}
 _ASIDE = 0.35  # of the step from cache to cache, left of which claims stand apart
@@ -199,11 +197,10 @@ class Crossover(RecordedResult, kw_only=True):
 
         panels, claims = self.panels(), self.claims()
         check_count(len(panels), MOST_PANELS, "chips and methods")
-        figure, places = new_panels(len(panels), len({method for _, method in panels}), 2.5)
-        for axes, ((chip, method), panel) in zip(places.flat, panels.items(), strict=False):
-            style_axes(axes)
+        columns = len({method for _, method in panels})
+        figure, places = new_panels([*map("\n".join, panels)], columns, 2.5)
+        for axes, ((_, method), panel) in zip(places, panels.items(), strict=True):
             axes.set_yscale("log")
-            axes.set_title(f"{chip}\n{method}", fontsize=_SMALL, loc="left")
             axes.axhspan(CLOCKS[0], CLOCKS[-1], color=_BAND, linewidth=0)
             arithmetic = panel[NO_CACHE][0].clocks("arithmetic")
             axes.axhline(arithmetic, color=GREY, linewidth=1.0, linestyle="--")
@@ -219,9 +216,8 @@ class Crossover(RecordedResult, kw_only=True):
                     at = caches.index(claim.cache) - _ASIDE, claim.clocks
                     axes.plot(*at, mark, color=colour, markersize=11, zorder=3)
                     axes.plot(*at, marker=f"${number}$", color="white", markersize=6, zorder=4)
-            axes.tick_params(labelsize=_SMALL)
             label_lines(axes)
-        set_plain_numbers(places.flat[0])
+        set_plain_numbers(places[0])
         figure.supylabel("clocks of a lookup", fontsize=10)
         figure.supxlabel("texture cache", fontsize=10)
         numbered = "; ".join(f"{number}, {claim.where}" for number, _, claim in claims)

@@ -36,7 +36,6 @@ from gpgpu_legacy.present.plot import (
     add_head,
     new_panels,
     save_figure,
-    style_axes,
 )
 from gpgpu_legacy.serial import (
     Line,
@@ -65,7 +64,7 @@ MULTI = "hall-carr-hart-multi"
 LEAST_SHARE, SHARES = 0.5, 11
 CURVE_BLOCKS = (1, 2, 4, 8, 16, 32, 64, 128)
 CURVE_ROUNDING = 0.01  # of a rate, up and down, on a curve that a text might have printed
-_SMALL, _PANEL_HEIGHT = 9.0, 7.1 / 3  # points, inches
+_PANEL_HEIGHT = 7.1 / 3  # inches
 PROPERTIES = ("size", "line", "layout", "in flight", "clocks")
 _NEVER = 1e-9  # the likelihood of what the model excludes
 
@@ -267,16 +266,13 @@ class InferredCache(RecordedResult, kw_only=True):
         from gpgpu_legacy.present.labels import label_lines
 
         marginals = self.marginals()
-        figure, panels = new_panels(len(PROPERTIES), 2, _PANEL_HEIGHT, sharex=False)
-        for axes, name in zip(panels.flat, PROPERTIES, strict=False):
-            style_axes(axes)
-            axes.set_title(name, fontsize=_SMALL, loc="left")
+        figure, panels = new_panels(PROPERTIES, 2, _PANEL_HEIGHT, sharex=False)
+        for axes, name in zip(panels, PROPERTIES, strict=True):
             rows = {value: row for (one, value), row in marginals.items() if one == name}
             columns = zip(self.columns, zip(*rows.values(), strict=True), strict=True)
             for (label, chances), colour in zip(columns, (GREY, *COLOURS[1:]), strict=False):
                 axes.plot([*rows], chances, "o-", color=colour, markersize=3, label=label)
             axes.set_ylim(0.0, 1.0)
-            axes.tick_params(labelsize=_SMALL)
             label_lines(axes)
         figure.supylabel("probability", fontsize=10)
         told, would = (
@@ -308,19 +304,14 @@ def infer(
         unit_seconds(cases[0].plan, find_profile(curve.chip), None)
     every = [*chain(*wanted)]
     totals = iter(sweep(memory_bytes, every, pool, lambda case, _: progress(str(case))))
-    rates = [
-        _rates(curve, cases[:: len(settings)], [*islice(totals, len(cases))])
-        for curve, cases in zip(curves, wanted, strict=True)
-    ]
-    intervals = [np.array([(p.least, p.most) for p in curve.points]).T for curve in curves]
-    table = np.array(
-        [
-            log_likelihoods(best, least, most, noise)
-            for (best, _), (least, most) in zip(rates, intervals, strict=True)
-        ]
-    )
+    rates = []
+    for curve, cases in zip(curves, wanted, strict=True):
+        best, over_b = _rates(curve, cases[:: len(settings)], [*islice(totals, len(cases))])
+        least, most = np.array([(point.least, point.most) for point in curve.points]).T
+        rates.append((curve, best, over_b, log_likelihoods(best, least, most, noise)))
+    table = np.array([own for *_, own in rates])
     fitted = []
-    for curve, (best, over_b), own in zip(curves, rates, table, strict=True):
+    for curve, best, over_b, own in rates:
         chances, others = np.exp(own), posterior(table.sum(axis=0) - own)
         fitted.append(
             as_record(

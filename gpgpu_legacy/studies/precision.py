@@ -57,7 +57,6 @@ from gpgpu_legacy.present.plot import (
     new_panels,
     save_figure,
     set_powers_of_two,
-    style_axes,
 )
 from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.runtime.machine import Machine
@@ -382,7 +381,6 @@ def reaches_texels(plan: Plan, arithmetic: Arithmetic) -> bool:
 
 # The picture ------------------------------------------------------------------------------------
 
-_SMALL = 9.0  # points
 _COLUMNS = 2
 
 
@@ -397,17 +395,18 @@ def _draw(precision: Precision, path: Path) -> None:
     panels = [*dict.fromkeys(row.kind for row in shown)]
     if not panels:
         raise InputError("no error has a bound, so there is nothing to plot; see the table")
-    figure, places = new_panels(len(panels), _COLUMNS, 3.2)
-    names = list(dict.fromkeys(row.arithmetic for row in shown))
-    for axes, kind in zip(places.flat, panels, strict=False):
-        _draw_panel(axes, [row for row in shown if row.kind == kind], names)
+    titles = []
+    for kind in panels:
         # The arithmetics in which the method reads the wrong texels at every size.
         alike = [row for row in precision.measurements if row.kind == kind]
         right = {row.arithmetic for row in alike if row.addresses}
         lost = dict.fromkeys(row.arithmetic for row in alike if row.arithmetic not in right)
-        title = ", ".join(kind) + (f"\nwrong texels: {', '.join(lost)}" if lost else "")
-        axes.set_title(title, loc="left", fontsize=_SMALL)
-    for axes in places.flat[: len(panels)][-_COLUMNS:]:  # those with no panel below
+        titles.append(", ".join(kind) + (f"\nwrong texels: {', '.join(lost)}" if lost else ""))
+    figure, places = new_panels(titles, _COLUMNS, 3.2)
+    names = list(dict.fromkeys(row.arithmetic for row in shown))
+    for axes, kind in zip(places, panels, strict=True):
+        _draw_panel(axes, [row for row in shown if row.kind == kind], names)
+    for axes in places[-_COLUMNS:]:  # those with no panel below
         axes.tick_params(labelbottom=True)
     figure.supxlabel("size n of the n×n matrices; fixed-point data scaled to fit", fontsize=10)
     figure.supylabel("largest error, of the largest element", fontsize=10)
@@ -422,7 +421,6 @@ def _draw(precision: Precision, path: Path) -> None:
 def _draw_panel(axes: Axes, rows: Sequence[Accuracy], names: Sequence[str]) -> None:
     from gpgpu_legacy.present.labels import label_lines
 
-    style_axes(axes)
     axes.set_yscale("log")
     for name in dict.fromkeys(row.arithmetic for row in rows):
         style = names.index(name)
@@ -440,5 +438,4 @@ def _draw_panel(axes: Axes, rows: Sequence[Accuracy], names: Sequence[str]) -> N
             label=name,
         )
     set_powers_of_two(axes, sorted({row.size for row in rows}))
-    axes.tick_params(labelsize=_SMALL)
     label_lines(axes)

@@ -41,8 +41,13 @@ def limit(chip: Profile, name: str) -> int:
     return int(fact.value)
 
 
-def write_program(found: Found, chip: Profile, inner: int, units: Units) -> tuple[str, list[Place]]:
-    """The text of a pass over `inner` elements, and its interpolated coordinates."""
+def write_program(
+    found: Found, chip: Profile, inner: int, units: Units, kind: str
+) -> tuple[str, list[Place]]:
+    """The text of a pass over `inner` elements, and its interpolated coordinates.
+
+    kind: of the textures; lookups in 2D ones take coordinates as they lie in a register.
+    """
     packings, last = found.packings, limit(chip, "coordinate_sets") - 1
     places: list[Place] = [
         (("x", x / wide, u), (f"k{high}", (first + k) / high, v))
@@ -55,9 +60,9 @@ def write_program(found: Found, chip: Profile, inner: int, units: Units) -> tupl
     ]
     whole, sums, registers = len(packings.texels), len(found.sums), list[Place]()
     each = whole * packings.step // DEPTH
-    kind, held, c, first, size = "RECT", CHANNELS, "c", 2 * each, 2 * each
-    if is_plain(chip):
-        kind, held, c, first = "2D", 2, "t", last // each * each
+    held, c, first, size = CHANNELS, "c", 2 * each, 2 * each
+    if kind == "2D":
+        held, c, first = 2, "t", last // each * each
         groups = max(1, -(-(len(places) - first) // each))
         size = each * -(-groups // (limit(chip, "indirections") - 1))
     lines = [f"TEX r{sums}, fragment.texcoord[{last}], texture[2], {kind}"]
@@ -95,11 +100,6 @@ def write_program(found: Found, chip: Profile, inner: int, units: Units) -> tupl
     return ";\n".join([f"!!ARBfp1.0\nTEMP {', '.join(names)}", *lines]), registers[:last]
 
 
-def is_plain(chip: Profile) -> bool:
-    """Whether lookups take coordinates as they lie in a register, and texture indirections few."""
-    return chip.programs.instruction_set is not None
-
-
 def _moved(registers: list[Place], place: Place) -> str:
     """The operands that compute coordinates from interpolated ones on the same axes."""
     base, of = next(
@@ -121,7 +121,7 @@ def _multiply_add(one: MultiplyAdd, a: str, b: str) -> str:
 
 def plan_of(found: Found, chip: Profile, inner: int, n: int) -> Plan:
     """The plan of an n×n product, of which a pass takes `inner` elements of the inner dimension."""
-    p, shapes, plain = PlanBuilder("packing"), found.packings, is_plain(chip)
+    p, shapes, plain = PlanBuilder("packing"), found.packings, chip.programs.instruction_set
     (rows, columns), passes = shapes.c, -(-n // inner)
     height, width, along = -(-n // rows), -(-n // columns), passes * inner
     high, wide, kind = height * rows, width * columns, "2D" if plain else "RECT"
@@ -144,7 +144,7 @@ def plan_of(found: Found, chip: Profile, inner: int, n: int) -> Plan:
     for name, texture, packing in zip("AB", textures, packed, strict=False):
         p.upload(p.operand(name, n, n), texture, packing=packing)
     units = [(1 / t.extent.width, 1 / t.extent.height) if plain else (1.0, 1.0) for t in textures]
-    text, registers = write_program(found, chip, inner, units)
+    text, registers = write_program(found, chip, inner, units, kind)
     edges = ((0, 0), (width, 0), (width, height), (0, height))
     with p.repeat(passes) as i:
         base: dict[str, Any] = {f"k{across}": inner // across * i for across in (1, 2, 4)}

@@ -26,7 +26,7 @@ from gpgpu_legacy.present.plot import (
     save_figure,
     style_axes,
 )
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, fields_of
 from gpgpu_legacy.studies.largest_block import fit, last_that_holds
 from gpgpu_legacy.studies.packing.plan import plan_of
 from gpgpu_legacy.studies.packing.search import (
@@ -78,19 +78,15 @@ class PackingTable(Result):
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """A table for each chip."""
-        heads = (
-            "texels of A · B → C", "channels of A · B", "multiply-adds", "the fewest", "all slots",
-            "lookups", "b", "ms",
-        )  # fmt: skip
         return [
             Grid(
                 "packing",
                 f"{title}: slots and lookups of a step; the largest b that loads; drawing at n = "
                 f"{self.size}, at least.",
-                heads,
+                ("texels of A · B → C", "channels of A · B", "multiply-adds", "the fewest",
+                 "all slots", "lookups", "b", "ms"),
                 tuple(
-                    (*[getattr(row, name) for name in row.__struct_fields__[1:-1]],
-                     row.seconds and 1e3 * row.seconds)
+                    (*[*fields_of(row).values()][1:-1], row.seconds and 1e3 * row.seconds)
                     for row in rows
                 ),
             )
@@ -140,8 +136,8 @@ def _listing(chip: Profile, n: int) -> PackingRow:
     """The listing as printed, with its coordinates computed first if more of it loads then."""
     method = find_product(LISTING)
     largest = fit(method, chip, {"n": n}).largest
-    limits = largest[-1].limits
-    best = max((one for one in largest if one.limits == limits), key=lambda one: one.value or 0)
+    loading = (one for one in largest if one.limits == largest[-1].limits)
+    best = max(loading, key=lambda one: one.value or 0)
     if best.value is None:
         raise InputError(f"{LISTING} does not load on {chip.name}; choose another chip")
 
@@ -149,12 +145,20 @@ def _listing(chip: Profile, n: int) -> PackingRow:
         first = best.coordinates_first and min(best.coordinates_first, inner // STEP)
         return method.plan(n=n, block=inner // STEP, coordinates_first=first)
 
-    names = "2×2 · 2×2 → 2×2, listing (11)", "00 01 10 11 · 00 01 10 11"
-    return _counted((*names, "as printed"), plan, range(STEP, STEP * best.value + 1, STEP), chip, n)
+    return _counted(
+        plan,
+        range(STEP, STEP * best.value + 1, STEP),
+        chip,
+        n,
+        texels="2×2 · 2×2 → 2×2, listing (11)",
+        channels="00 01 10 11 · 00 01 10 11",
+        why="as printed",
+    )
 
 
 def _row(found: Found, chip: Profile, n: int) -> PackingRow:
     """What a search has found, with the largest block that loads."""
+    packings, orders = found.packings, found.orders
 
     def plan(inner: int) -> Plan:
         return plan_of(found, chip, inner, n)
@@ -162,37 +166,42 @@ def _row(found: Found, chip: Profile, n: int) -> PackingRow:
     def loads(inner: int) -> bool:
         return check_program(plan(inner).programs()[0], chip).answer is not Answer.DOES_NOT_LOAD
 
-    tried = range(found.packings.step, n + 1, found.packings.step)
+    tried = range(packings.step, n + 1, packings.step)
     largest = last_that_holds(tried, loads)
     if largest is None:
         raise InputError(f"no packing loads on {chip.name}; choose another chip")
-    shapes = (found.packings.a, found.packings.b, found.packings.c)
-    a, b, c = (f"{rows}×{columns}" for rows, columns in shapes)
-    channels = (" ".join(f"{row}{column}" for row, column in order) for order in found.orders)
-    permuted = any(list(order) != sorted(order) for order in found.orders)
-    names = f"{a} · {b} → {c}{', permuted' * permuted}", " · ".join(channels)
-    why = "4 in a slot" if found.slots == LEAST else "by search"
-    return _counted((*names, why), plan, tried[: tried.index(largest) + 1], chip, n)
+    a, b, c = (f"{rows}×{columns}" for rows, columns in (packings.a, packings.b, packings.c))
+    permuted = ", permuted" * any(list(order) != sorted(order) for order in orders)
+    return _counted(
+        plan,
+        tried[: tried.index(largest) + 1],
+        chip,
+        n,
+        texels=f"{a} · {b} → {c}{permuted}",
+        channels=" · ".join(" ".join(f"{i}{j}" for i, j in order) for order in orders),
+        why="4 in a slot" if found.slots == LEAST else "by search",
+    )
 
 
 def _counted(
-    names: tuple[str, str, str], plan: Callable[[int], Plan], inner: range, chip: Profile, n: int
+    plan: Callable[[int], Plan], inner: range, chip: Profile, n: int, **said: str
 ) -> PackingRow:
-    """The numbers of plans that load. inner: the elements of the inner dimension in a pass."""
+    """The numbers of plans that load.
+
+    inner: the elements of the inner dimension in a pass. said: the fields of text.
+    """
     [program], steps = plan(inner[-1]).programs(), inner[-1] / STEP
-    each, seconds = (len(program.lookup_units) - 1) / inner[-1], None
+    lookups, seconds = len(program.lookup_units), None
     if chip.kind is ProfileKind.CHIP:
+        each = (lookups - 1) / inner[-1]
         least = min(inner, key=lambda k: -(-n // k) * (each * k + 1))
         seconds = predict(plan(least), chip).compute_seconds
-    texels, channels, why = names
     return PackingRow(
         chip=chip.name,
-        texels=texels,
-        channels=channels,
         products=_slots(program, chip, "MAD") / steps,
-        why=why,
+        **said,
         slots=_slots(program, chip) / steps,
-        lookups=len(program.lookup_units) / steps,
+        lookups=lookups / steps,
         block=int(steps),
         seconds=seconds,
     )
@@ -200,8 +209,8 @@ def _counted(
 
 def _slots(program: Program, chip: Profile, mnemonic: str = "") -> int:
     """The fewest arithmetic instructions of a program on a chip, of all or of one kind."""
-    chosen, known = [i for i in program.instructions if mnemonic in i.mnemonic], chip.programs
-    if known.instruction_set is None:
-        return sum(OPCODES[i.mnemonic].cost is CostClass.ARITHMETIC for i in chosen)
-    uses = count_native(program, instruction_set(known.instruction_set.value)).uses
-    return NativeCount(tuple(use for use in uses if use.instruction in chosen), 0).fewest
+    if (known := chip.programs.instruction_set) is None:
+        chosen = (i.mnemonic for i in program.instructions if mnemonic in i.mnemonic)
+        return sum(OPCODES[one].cost is CostClass.ARITHMETIC for one in chosen)
+    uses = count_native(program, instruction_set(known.value)).uses
+    return NativeCount(tuple(u for u in uses if mnemonic in u.instruction.mnemonic), 0).fewest

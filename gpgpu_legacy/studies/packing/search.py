@@ -11,7 +11,7 @@ vector part, as in chips/native.py.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import permutations, product
 from typing import NamedTuple
@@ -22,9 +22,8 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.frozen import frozen
 
 DEPTH = CHANNELS = 4
-MULTIPLY_ADDS = 16
-LEAST = MULTIPLY_ADDS // CHANNELS
-"""The slots that MULTIPLY_ADDS take at least."""
+LEAST = 4
+"""The slots that 16 multiply-adds take at least."""
 
 Pair = tuple[int, int]
 
@@ -112,7 +111,7 @@ class MultiplyAdd(NamedTuple):
 
 @frozen
 class Found:
-    """The fewest slots of MULTIPLY_ADDS, and their instructions.
+    """The fewest slots of 16 multiply-adds, and their instructions.
 
     orders: of the channels of A and B. sums: the element of C that each channel of each register
     adds up.
@@ -128,8 +127,7 @@ class Found:
 @cache
 def search(packings: Packings, swizzles: tuple[Swizzle, ...]) -> Found:
     """The fewest slots over all orders of channels, swizzles and masks."""
-    found, slots, width = None, MULTIPLY_ADDS + 1, len(swizzles[0])
-    scalar = tuple((channel,) for channel in range(CHANNELS))
+    slots, width, scalar = LEAST * CHANNELS + 1, len(swizzles[0]), list(zip(range(CHANNELS)))
     for orders in packings.orders():
         parts = [_parts(packings, orders, swizzles, 0)]
         parts += [_parts(packings, orders, scalar, width)] * (width < CHANNELS)
@@ -138,8 +136,7 @@ def search(packings: Packings, swizzles: tuple[Swizzle, ...]) -> Found:
             found = Found(packings, slots, orders, *_instructions(cover, width))
         if slots == LEAST:
             break
-    assert found is not None  # a product in each slot is always possible
-    return found
+    return found  # a product in each slot is always possible
 
 
 Product = tuple[int, int, int]
@@ -155,7 +152,7 @@ Parts = dict[frozenset[Product], Part]
 
 
 def _parts(
-    packings: Packings, orders: tuple[Cells, ...], swizzles: tuple[Swizzle, ...], first: int
+    packings: Packings, orders: tuple[Cells, ...], swizzles: Iterable[Swizzle], first: int
 ) -> Parts:
     """The parts of instructions that write channels from `first` on, by their products."""
     found: Parts = {}
