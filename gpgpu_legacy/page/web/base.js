@@ -5,28 +5,21 @@ const sections = {};
 
 // An element with attributes and children; an attribute that is a function listens to an event.
 // A button submits nothing.
-function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
-  if (tag === "button") made.type = tag;
-  assign(made, attributes);
-  made.append(...children);
-  return made;
-}
+const element = (tag, attributes, ...children) =>
+  assign(document.createElement(tag), { type: tag === "button" && tag, ...attributes }, ...children);
 
 // An element of SVG, made as `element` makes one of HTML.
-function drawn(tag, attributes = {}, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  assign(made, attributes);
-  made.append(...children);
-  return made;
-}
+const drawn = (tag, ...rest) =>
+  assign(document.createElementNS("http://www.w3.org/2000/svg", tag), ...rest);
 
-function assign(made, attributes) {
+function assign(made, attributes = {}, ...children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") made.addEventListener(name, value);
     else if (value === true) made.setAttribute(name, "");
     else if (value !== false && value !== null) made.setAttribute(name, value);
   }
+  made.append(...children);
+  return made;
 }
 
 // Says a sentence in place: in the element's line for it, which screen readers announce.

@@ -10,7 +10,7 @@ const TEXELS_LONGEST = 8; // times as long as wide
 const TEXELS_GAP = 6; // pixels between channels
 const TEXELS_LETTER = 16; // pixels above a channel
 const TEXELS_LEVELS = 256;
-const TEXELS_MARKS = { written: "mark", read: "own", chosen: "ink" };
+const TEXELS_MARKS = { written: "mark", read: "link", chosen: "ink" };
 
 // The colours of numbers. view: as page/played.py makes it.
 class TexelColours {
@@ -199,7 +199,7 @@ class TexelPicture {
     const style = getComputedStyle(this.root);
     const colour = (name) => style.getPropertyValue(`--${name}`).trim();
     if (letter) {
-      context.fillStyle = colour(["red", "green", "blue", "alpha"][channel]);
+      context.fillStyle = colour(["no", "yes", "link", "alpha"][channel]);
       context.font = "bold 13px system-ui, sans-serif";
       context.fillText(CHANNELS[channel], 1, -4);
     }

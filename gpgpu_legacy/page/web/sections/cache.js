@@ -1,18 +1,20 @@
 // The cache: the ratios in all settings as a heat map, and a curve over b for the one chosen.
 
+const cachePercent = (value) => `${cacheDigits(100 * value)} %`;
+
 // What a curve shows: its words in the list and on the axis, the sentence about a method, a value.
 const CACHE_MEASURES = {
   share: {
     label: "share of A and B from memory",
     axis: "bytes of A and B from memory, over those looked up (lines come whole)",
     says: (method, value) => `memory sends ${value} of the bytes that ${method} looks up in A and B`,
-    text: (value) => `${cacheDigits(100 * value)} %`,
+    text: cachePercent,
   },
   misses: {
     label: "misses of reads",
     axis: "of the reads, misses",
     says: (method, value) => `${value} of the reads of ${method} miss`,
-    text: (value) => `${cacheDigits(100 * value)} %`,
+    text: cachePercent,
   },
   bytes: {
     label: "bytes from memory",

@@ -38,8 +38,9 @@ class AddressWriter {
   }
 }
 
-// Numbers from 1, for people: "column 3", "columns 1 to 2 and 5 to 6".
-function inWords(noun, numbers) {
+// Rows or columns of places, from 1, for people: "column 3", "columns 1 to 2 and 5 to 6".
+function inWords(noun, places) {
+  const numbers = places.map((place) => place[noun]);
   const runs = neighbours(numbers).map(([first, last]) =>
     first === last
       ? `${first + 1}`

@@ -71,19 +71,16 @@ class ElementGrid {
   }
 
   #cell(row, column) {
-    const place = `row ${row + 1}, column ${column + 1}`;
-    const style = `grid-area: ${this.#line(row)} / ${column + 1}`;
     const { choose, type, paste } = this.actions;
+    const shown = { class: "element", style: `grid-area: ${this.#line(row)} / ${column + 1}` };
+    const walked = { ...shown, tabindex: -1, "data-place": `${row},${column}` };
     if (type) {
       const cell = element("input", {
-        class: "element",
-        style,
+        ...walked,
         inputmode: "text",
         autocomplete: "off",
         spellcheck: "false",
-        tabindex: -1,
-        "aria-label": `${this.label}, ${place}`,
-        "data-place": `${row},${column}`,
+        "aria-label": `${this.label}, row ${row + 1}, column ${column + 1}`,
         focus: () => {
           this.#tabStop(row, column);
           cell.value = cell.dataset.whole;
@@ -109,16 +106,13 @@ class ElementGrid {
     }
     if (choose) {
       return element("button", {
-        class: "element",
-        style,
+        ...walked,
         role: "gridcell",
-        tabindex: -1,
-        "data-place": `${row},${column}`,
         focus: () => this.#tabStop(row, column),
         click: () => choose(row, column),
       });
     }
-    return element("span", { class: "element", style });
+    return element("span", shown);
   }
 
   // Shows numbers, row by row. white: the number that is white.
@@ -132,15 +126,14 @@ class ElementGrid {
       cell.classList.toggle("clipped", end);
       const whole = float32Text(value);
       const short = cellText(value);
-      if (this.actions.type && cell.tagName === "INPUT") {
-        cell.dataset.whole = whole;
-        cell.dataset.short = short;
+      if (cell.tagName === "INPUT") {
+        Object.assign(cell.dataset, { whole, short });
         if (cell !== document.activeElement) cell.value = short;
         cell.title = end ? `${whole}: the texture ends at 1 and at 0` : whole;
         return;
       }
       if (cell.textContent !== short) cell.textContent = short;
-      if (this.actions.choose && cell.tagName === "BUTTON") {
+      if (cell.tagName === "BUTTON") {
         const said = `${this.label}, row ${row + 1}, column ${column + 1}: ${whole}`;
         cell.setAttribute("aria-label", end ? `${said}, clamped` : said);
         cell.title = end ? `${whole}, clamped` : whole;
@@ -188,14 +181,10 @@ class ElementGrid {
     return this.cells[row * SIDE + column];
   }
 
-  focus(row, column) {
-    this.cell(row, column).focus();
-  }
-
   #tabStop(row, column) {
     for (const cell of this.cells) if (cell.tabIndex === 0) cell.tabIndex = -1;
     const cell = this.cell(row, column);
-    if (cell && cell.tagName !== "SPAN") cell.tabIndex = 0;
+    if (cell.tagName !== "SPAN") cell.tabIndex = 0;
   }
 
   #walk(event) {
@@ -209,7 +198,7 @@ class ElementGrid {
     event.preventDefault();
     const next = [row + by[0], column + by[1]];
     if (next[0] < 0 || next[1] < 0 || next[0] >= SIDE) return;
-    if (next[1] < SIDE) this.focus(...next);
+    if (next[1] < SIDE) this.cell(...next).focus();
   }
 }
 

@@ -53,7 +53,6 @@ function traceText(text, coordinates) {
 
 // What an instruction did, as a line of a list. text: of the instruction.
 function traceLine(step, channels, text) {
-  const parts = [element("code", {}, text)];
   const work = element("span", { class: "trace-work" });
   if (step.lookup) {
     const { texture, x, y } = step.lookup;
@@ -75,8 +74,7 @@ function traceLine(step, channels, text) {
       traceValue(step.unsaturated, channels),
     );
   }
-  parts.push(work);
-  return parts;
+  return [element("code", {}, text), work];
 }
 
 // The list of a trace's instructions. channels: those that the textures hold; others are not shown.
@@ -91,16 +89,9 @@ function traceList(trace, channels, { choose = null, marked = null, asWritten = 
     const text = asWritten ? step.text : traceText(step.text, coordinates);
     const line = traceLine(step, shown, text);
     const current = at === marked ? { "aria-current": "step" } : {};
-    const content = choose
-      ? [
-          element(
-            "button",
-            { class: "trace-step", tabindex: at === marked ? 0 : -1, click: () => choose(at), ...current },
-            ...line,
-          ),
-        ]
-      : line;
-    return element("li", {}, ...content);
+    return element("li", {}, ...(choose
+      ? [element("button", { class: "trace-step", tabindex: at === marked ? 0 : -1, click: () => choose(at), ...current }, ...line)]
+      : line));
   });
   return element("ol", { class: "trace" }, ...lines);
 }

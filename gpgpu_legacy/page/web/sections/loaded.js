@@ -14,13 +14,10 @@ sections["loaded"] = (root, data, address) => {
   const slider = element("input", { type: "range", name: "block", min: 0, step: 1,
     input: () => { state.at = Number(slider.value); keep(); } });
   const block = element("output", { class: "loaded-block" });
-  const chips = data.chips.map((chip, index) => {
-    const button = element("button", { "aria-pressed": false,
-      click: () => { state.chip = index; keep(); } },
+  const chips = data.chips.map((chip, index) =>
+    element("button", { click: () => { state.chip = index; keep(); } },
       element("span", { "aria-hidden": "true" }), ` ${chip.title}`,
-      element("span", { class: "loaded-words" }));
-    return button;
-  });
+      element("span", { class: "loaded-words" })));
   const verdict = element("div", { class: "loaded-verdict" });
   const bars = element("div", { class: "loaded-bars" });
   const rest = element("div", {});
@@ -104,21 +101,12 @@ function loadedUsual(one) {
 
 function loadedNearest(blocks, wanted) {
   const distance = (block) => Math.abs(block - wanted) || 0;
-  let best = 0;
-  blocks.forEach((block, index) => {
-    if (distance(block) < distance(blocks[best])) best = index;
-  });
-  return best;
+  return blocks.reduce((best, block, index) => distance(block) < distance(blocks[best]) ? index : best, 0);
 }
 
 // The chips as buttons, in groups by their years; APIs are the last group.
 function loadedYears(chips, buttons) {
-  const groups = new Map();
-  chips.forEach((chip, index) => {
-    const year = chip.year ?? "APIs and minima";
-    if (!groups.has(year)) groups.set(year, []);
-    groups.get(year).push(buttons[index]);
-  });
+  const groups = Map.groupBy(buttons, (button) => chips[buttons.indexOf(button)].year ?? "APIs and minima");
   return element("div", { class: "loaded-chips", role: "group", "aria-label": "Chips and APIs" },
     ...[...groups].map(([year, those]) => element("div",
       { class: "loaded-year" },
@@ -185,11 +173,9 @@ function loadedVerdict(data, { case: one, chip, at }, rows) {
 function loadedLargest(one, on) {
   if (one.blocks[0] === null) return null;
   const last = Math.max(on.answers.lastIndexOf("y"), on.answers.lastIndexOf("k"));
-  const text = last < 0 ? "No block on the slider loads there."
-    : last === one.blocks.length - 1 ? "Every block up to the end of the slider loads there."
-      : `The largest block that loads there is ${one.blocks[last]}.`;
-  return element("p", {}, last === one.blocks.length - 1 && on.answers.includes("n")
-    ? `The largest block of the slider, ${one.blocks[last]}, loads there.` : text);
+  return element("p", {}, last < 0 ? "No block on the slider loads there."
+    : on.answers.includes("n") ? `The largest block that loads there is ${one.blocks[last]}.`
+      : "Every block up to the end of the slider loads there.");
 }
 
 function loadedTime(data, one, on, at) {

@@ -41,12 +41,12 @@ function readNumber(typed) {
   const shown = quoted(text);
   const parts = text.split("/");
   if (!text) return { fault: "an empty cell is no number" };
-  if (parts.length > 2 || !parts.every((part) => NUMERAL.test(part.trim()))) {
+  const good = parts.length <= 2 && parts.every((part) => NUMERAL.test(part.trim()));
+  const value = Math.fround(parts.length === 2 ? parts[0] / parts[1] : Number(text));
+  if (!good || Number.isNaN(value)) {
     const comma = /^[+-]?\d+,\d+$/.test(text) ? `; write ${text.replace(",", ".")}` : "";
     return { fault: `${shown} is no number that a matrix can hold${comma}` };
   }
-  const value = Math.fround(parts.length === 2 ? parts[0] / parts[1] : Number(text));
-  if (Number.isNaN(value)) return { fault: `${shown} is no number that a matrix can hold` };
   if (!Number.isFinite(value)) {
     return { fault: `${shown} is beyond the largest number of float32, about 3.4e38` };
   }

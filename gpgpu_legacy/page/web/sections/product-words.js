@@ -14,8 +14,8 @@ function momentInWords(played) {
     return [head, ` is drawn, and the framebuffer is copied to the texture ${pass.target}${next}.`];
   }
   const { A, B } = played.lookedUp();
-  const columns = `${columnsInWords(A)} of A`;
-  const rows = `${rowsInWords(B)} of B`;
+  const columns = `${inWords("column", A)} of A`;
+  const rows = `${inWords("row", B)} of B`;
   const drawn = ` draws ${pass.rect.width} × ${pass.rect.height} fragments. `;
   const adds =
     pass.blend === "add"
@@ -26,17 +26,6 @@ function momentInWords(played) {
     : `It replicates ${columns} across the rectangle and ${rows} down it, and multiplies the two.`;
   return [head, drawn, `${does} ${adds}`];
 }
-
-const columnsInWords = (places) =>
-  inWords(
-    "column",
-    places.map(({ column }) => column),
-  );
-const rowsInWords = (places) =>
-  inWords(
-    "row",
-    places.map(({ row }) => row),
-  );
 
 // How a product that is complete compares with the true one.
 function outcomeInWords(played) {
@@ -60,7 +49,7 @@ function fragmentInWords(played, texel) {
   const places = played.layouts.C.elements(texel.x, texel.y);
   const several = `: ${places.length} elements, in the channels of one texel`;
   const computes =
-    `It computes ${rowsInWords(places)}, ${columnsInWords(places)} of the product` +
+    `It computes ${inWords("row", places)}, ${inWords("column", places)} of the product` +
     `${places.length > 1 ? several : ""}.`;
   return [
     element("h3", {}, `The fragment at (${texel.x}, ${texel.y})`),

@@ -10,12 +10,11 @@ class YourGpu {
   constructor(root, data) {
     Object.assign(this, { root, data, running: false });
     const sizes = [...new Set(data.products.map(({ size }) => size))];
-    const options = sizes.map((size) => element("option", { value: size }, `${size}`));
+    const options = sizes.map((size) => element("option", { value: size }, size));
     this.most = element("select", { id: "yours-most" }, ...options);
     this.most.value = sizes.at(-1);
     this.start = element("button", { click: () => this.run() }, "Start");
-    this.stop = element("button", { disabled: true }, "Stop");
-    this.stop.addEventListener("click", () => this.end());
+    this.stop = element("button", { disabled: true, click: () => (this.running = false) }, "Stop");
     this.progress = element("p", { class: "yours-progress", role: "status" });
     this.rows = element("tbody");
     const heads = ["n", "method", "runs", "ms", "GFLOPS", "checked"].map((text) =>
@@ -47,7 +46,7 @@ class YourGpu {
 
   guessed() {
     const times = 10 ** Number(this.guess.value);
-    this.times.textContent = `${yoursDigits(times)} ×`;
+    this.times.textContent = `${threeDigits(times)} ×`;
     this.guess.setAttribute("aria-valuetext", this.times.textContent);
     this.axis.mark("guess", "your guess", this.then * times);
   }
@@ -58,12 +57,8 @@ class YourGpu {
     this.axis.mark("here", "you are here", this.best);
     const [times, guess] = [this.best / this.then, 10 ** Number(this.guess.value)];
     const off = Math.max(times / guess, guess / times);
-    this.told.textContent = `You guessed ${yoursDigits(guess)} times; it is ${yoursDigits(times)} times as fast` +
-      `${off < 2 ? ": well guessed" : `, ${yoursDigits(off)} times ${times > guess ? "more" : "less"} than you thought`}.`;
-  }
-
-  end() {
-    this.running = false;
+    this.told.textContent = `You guessed ${threeDigits(guess)} times; it is ${threeDigits(times)} times as fast` +
+      `${off < 2 ? ": well guessed" : `, ${threeDigits(off)} times ${times > guess ? "more" : "less"} than you thought`}.`;
   }
 
   tell(sentence) {
@@ -127,13 +122,12 @@ class YourGpu {
     const gflops = timed && (2e-6 * size ** 3) / timed.median;
     const title = peopleName(method);
     if (timed) this.here(gflops);
-    const number = { class: "number" };
+    const number = (text) => element("td", { class: "number" }, text);
+    const times = timed ? [timed.count, threeDigits(timed.median), threeDigits(gflops)] : ["–", "–", "–"];
     this.rows.append(element("tr", {},
-      element("td", number, `${size}`),
+      number(size),
       element("td", {}, block ? `${title}, b = ${block}` : title),
-      element("td", number, timed ? `${timed.count}` : "–"),
-      element("td", number, timed ? yoursDigits(timed.median) : "–"),
-      element("td", number, timed ? yoursDigits(gflops) : "–"),
+      ...times.map(number),
       element("td", { class: "yours-said" }, checked),
     ));
   }
@@ -158,7 +152,7 @@ class RateAxis {
     const style = `left:${100 * Math.min(Math.max(share, 0), 1)}%`;
     return element("div", { class: `rate ${kind}` }, element("span", {}, name),
       element("span", { class: "rate-track" }, element("i", { style }),
-        element("b", { style }, `${kind === "bound" ? "≤ " : ""}${yoursDigits(gflops)}`)));
+        element("b", { style }, `${kind === "bound" ? "≤ " : ""}${threeDigits(gflops)}`)));
   }
 
   // Marks a rate of the reader's, once.
@@ -171,11 +165,6 @@ class RateAxis {
   }
 }
 
-// Three digits, or all before the point.
-function yoursDigits(value) {
-  return String(threeDigits(value));
-}
-
 // Two matrices of random numbers between -1/2 and 1/2, the same each time.
 function yoursMatrices(size) {
   let seed = size;
@@ -183,9 +172,8 @@ function yoursMatrices(size) {
     seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0; // Numerical Recipes' generator
     return seed / 2 ** 32 - 0.5;
   };
-  const matrix = () => {
-    return { rows: size, columns: size, values: Float32Array.from({ length: size * size }, next) };
-  };
+  const matrix = () =>
+    ({ rows: size, columns: size, values: Float32Array.from({ length: size * size }, next) });
   return { A: matrix(), B: matrix() };
 }
 
