@@ -28,7 +28,7 @@ from gpgpu_legacy.predict import auto
 from gpgpu_legacy.present.grid import Entry, Grid, Result, plain
 from gpgpu_legacy.runtime.executor import AUTO, Executor
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
-from gpgpu_legacy.runtime.prepared import Observer, Timings
+from gpgpu_legacy.runtime.prepared import Ended, Observer, Timings
 from gpgpu_legacy.runtime.prepared import Result as Computed
 from gpgpu_legacy.serial import Record
 
@@ -39,15 +39,6 @@ class OutputRange(Record, kw_only=False):
     shape: tuple[int, ...]
     min: float | None
     max: float | None
-
-
-class LoopEnd(Record, kw_only=False):
-    """The end of a loop with a condition. reached: whether the condition held, or else it was over
-    because it had all of its iterations.
-    """
-
-    iterations: int
-    reached: bool
 
 
 class Run(Result, dict=True):
@@ -79,7 +70,7 @@ class Run(Result, dict=True):
     counts: Counts | None
     outputs: dict[str, OutputRange]
     errors: tuple[OutputError, ...] | None = None
-    loops: tuple[LoopEnd, ...] = ()
+    loops: tuple[Ended, ...] = ()
 
     def __repr__(self) -> str:
         outputs = ", ".join(
@@ -250,7 +241,7 @@ def run(
     if reference is not None:
         wanted = expected(plan, reference, given)
         errors = tuple(output_error(name, result.outputs[name], wanted[name]) for name in wanted)
-    loops = tuple(LoopEnd(one.iterations, one.is_below) for one in result.untils)
+    loops = result.untils
     if not all(loop.reached for loop in loops):
         most = next(loop.iterations for loop in loops if not loop.reached)
         warnings.warn(
@@ -344,8 +335,7 @@ def as_it_runs(plan: Plan, given: dict[str, F32], executor: str, machine: Machin
     """The plan with the iterations that its loops with a condition run on these inputs."""
     if not any(isinstance(step, Until) for step in plan.steps):
         return plan
-    _, result = execute(plan, given, executor, machine)
-    return settled(plan, [one.iterations for one in result.untils])
+    return settled(plan, _iterations(plan, given, executor, machine))
 
 
 def as_it_ran(
@@ -354,11 +344,17 @@ def as_it_ran(
     """The pipeline with the iterations that its loops with a condition run on these inputs."""
     if not p.has_loops or p.iterations is not None:
         return p
-    plan = p.plan()
-    _, result = execute(plan, operands_of(p, plan, inputs, seed))
-    ran = copy(p)
-    ran.iterations = tuple(one.iterations for one in result.untils)
+    plan, ran = p.plan(), copy(p)
+    ran.iterations = _iterations(plan, operands_of(p, plan, inputs, seed))
     return ran
+
+
+def _iterations(
+    plan: Plan, given: dict[str, F32], executor: str = AUTO, machine: Machine = DEFAULT_MACHINE
+) -> tuple[int, ...]:
+    """The iterations of a run's loops with a condition, in the order in which they begin."""
+    _, result = execute(plan, given, executor, machine)
+    return tuple(one.iterations for one in result.untils)
 
 
 def _rate(count: int | None, seconds: float) -> float | None:

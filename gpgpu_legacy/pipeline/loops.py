@@ -317,6 +317,7 @@ def _until(loop: RecordedLoop, question: Question, iterations: range, places: Pl
     every, start = question.every, copy(places)
     count, uses_iteration = len(iterations) // every, _uses(loop, loop)
     rounds: list[Round] = []
+    meant: list[Places] = []  # what names mean at the start of each round
 
     def add(number: int, length: int, to: list[Round]) -> None:
         condition, restore = places.of(question.texture), places.restore(start)
@@ -330,11 +331,10 @@ def _until(loop: RecordedLoop, question: Question, iterations: range, places: Pl
                 f"a repeat with a condition uses its iteration in {count} rounds; at most "
                 f"{MOST_ROUNDS} are kept: raise every, or count in a texture"
             )
+        meant.append(copy(places))
         add(len(rounds), every, rounds)
-    if rounds and count % len(rounds):  # what names mean after the last of them
-        places.update(start)
-        for number in range(count % len(rounds)):
-            add(number, every, [])
+    if rounds and count % len(rounds):  # the last round is not the last of a cycle
+        places.update(meant[count % len(rounds)])
     end: list[Round] = []
     add(count, len(iterations) % every, end)
     if end[0].iterations:

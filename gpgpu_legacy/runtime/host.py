@@ -36,15 +36,9 @@ class HostPrepared(Prepared):
         }
         self._reset = tuple(cleared_first(plan).keys() - filled)
 
-    def _require_idle(self, what: str) -> None:
+    def _require_fit(self) -> None:
         """See Prepared. A thread that flushes denormals refuses an exact run."""
-        super()._require_idle(what)
-        if (
-            what == "run"
-            and self.machine.exact
-            and self.machine.denormals
-            and not thread_keeps_denormals()
-        ):
+        if self.machine.exact and self.machine.denormals and not thread_keeps_denormals():
             raise PlanError(
                 f"plan {self.plan.name} cannot run exactly in this thread, where denormals are "
                 "flushed; run it in a thread that was started before a library changed that"

@@ -42,12 +42,13 @@ class Timings(Record, kw_only=False, rename=lambda name: name.removesuffix("_s")
     prepare_s: float = 0.0
 
 
-@frozen
-class Ended:
-    """How an Until ended: after so many iterations, and whether its texel was below the number."""
+class Ended(Record, kw_only=False):
+    """The end of a loop with a condition. reached: whether the condition held, or else it was over
+    because it had all of its iterations.
+    """
 
     iterations: int
-    is_below: bool
+    reached: bool
 
 
 @frozen
@@ -108,8 +109,8 @@ class Parts:
     def _loop(
         self, until: Until, texel: Callable[[str], float], ended: list[Ended]
     ) -> Iterator[Plan]:
-        number, iterations, is_below = len(ended), 0, False
-        ended.append(Ended(0, is_below))
+        number, iterations, reached = len(ended), 0, False
+        ended.append(Ended(0, reached))
         for round_ in until.each_round():
             value = texel(round_.condition)
             if isnan(value):
@@ -118,12 +119,12 @@ class Parts:
                     f"nothing tells whether it is below {until.below:g}; see what it is computed "
                     "from"
                 )
-            if is_below := value < until.below:
+            if reached := value < until.below:
                 yield from self.run(round_.restore, texel, ended)
                 break
             yield from self.run(round_.body, texel, ended)
             iterations += round_.iterations
-        ended[number] = Ended(iterations, is_below)
+        ended[number] = Ended(iterations, reached)
 
 
 @frozen
@@ -175,6 +176,7 @@ class Prepared(ABC):
         operands that do not fit, for a plan that is closed or has nothing to resume, and when
         called by an observer of the same run.
         """
+        self._require_fit()
         checked = check_operands(self.plan, operands, some=resume)
         with self._lock:
             self._require_idle("run")
@@ -205,6 +207,9 @@ class Prepared(ABC):
     def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
+
+    def _require_fit(self) -> None:  # noqa: B027 - many run in any thread and process
+        """Before the lock, which a thread of another process may hold: that it can run here."""
 
     def _require_idle(self, what: str) -> None:
         if self._closed:

@@ -143,7 +143,7 @@ def test_any_plan_in_a_loop_is_its_steps_over_and_over(
     again = replace(made.plan, steps=tuple(chain(*[made.plan.steps] * iterations)))
     machine = as_exact_as_it_can(executor, plan)
     result, wanted = (executor.run(p, made.operands, machine) for p in (plan, again))
-    assert result.untils == (Ended(iterations, is_below=True),)
+    assert result.untils == (Ended(iterations, reached=True),)
     for output, values in wanted.outputs.items():
         np.testing.assert_array_equal(result.outputs[output], values)
 

@@ -31,7 +31,6 @@ from gpgpu_legacy.runtime.prepared import (
     Held,
     Observer,
     Prepared,
-    Result,
     zero_results,
 )
 from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, cleared_first
@@ -134,17 +133,9 @@ class GlPrepared(Prepared, Generic[_Shared]):
         on_device = self.context.is_hardware
         return Held(device_bytes=texture_bytes) if on_device else Held(host_bytes=texture_bytes)
 
-    def run(
-        self,
-        operands: Mapping[str, F32],
-        observer: Observer | None = None,
-        *,
-        resume: bool = False,
-        times: int = 1,
-    ) -> Result:
+    def _require_fit(self) -> None:
         """See Prepared. Raises ExecutorUnavailableError in a process that was forked since."""
-        self.context.require_own_process()  # before the lock, which another thread may have held
-        return super().run(operands, observer, resume=resume, times=times)
+        self.context.require_own_process()
 
     def close(self) -> None:
         """See Prepared. In a process that was forked since, nothing is released."""
