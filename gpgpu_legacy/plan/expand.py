@@ -66,7 +66,11 @@ def settled_steps(plan: Plan, iterations: Sequence[int] | None = None) -> tuple[
     numbers = None if iterations is None else deque(iterations)
     steps = tuple(_settled(plan.steps, numbers))
     if numbers:
-        raise PlanError(f"{len(numbers)} loops fewer begin than have iterations", plan=plan.name)
+        raise PlanError(
+            "more numbers of iterations are given than loops with a condition begin; give one for "
+            "each",
+            plan=plan.name,
+        )
     return steps
 
 
@@ -81,7 +85,10 @@ def _settled(steps: Iterable[Step], numbers: deque[int] | None) -> Iterator[Pass
 def _iterations(until: Until, numbers: deque[int] | None) -> Iterator[Pass | Repeat]:
     """The steps of an Until; a cycle of its rounds that repeats is a Repeat where it can be."""
     if numbers is not None and not numbers:
-        raise PlanError("more loops begin than have iterations")
+        raise PlanError(
+            "more loops with a condition begin than numbers of iterations are given; give one for "
+            "each"
+        )
     given = left = until.most if numbers is None else numbers.popleft()
     cycle = tuple(step for round_ in until.rounds for step in round_.body)
     skipped = 0
