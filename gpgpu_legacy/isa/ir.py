@@ -192,10 +192,14 @@ class TextureSource:
 
 @frozen
 class Span:
-    """The position of an instruction in its source text; both numbers count from 1."""
+    """The position of an instruction in its source text; both numbers count from 1.
+
+    file: the path of an included file; empty for the text itself.
+    """
 
     line: int
     column: int
+    file: str = ""
 
 
 @frozen

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pkgutil import iter_modules
 
 import gpgpu_legacy.languages
@@ -18,8 +19,9 @@ from gpgpu_legacy.languages.language import Language
 def languages() -> tuple[Language, ...]:
     """All shader languages, by name."""
     room = gpgpu_legacy.languages
-    names = (folder.name for folder in iter_modules(room.__path__) if folder.ispkg)
-    modules = (import_module(f"{room.__name__}.{name}.language") for name in names)
+    folders = (folder.name for folder in iter_modules(room.__path__) if folder.ispkg)
+    names = (f"{room.__name__}.{folder}.language" for folder in folders)
+    modules = (import_module(name) for name in names if find_spec(name))
     return tuple(sorted((module.LANGUAGE for module in modules), key=lambda one: one.name))
 
 

@@ -1,0 +1,345 @@
+"""The syntax tree of C-like text: Cg, HLSL, Brook's kernels, and Brook's host code.
+
+Nodes are frozen and know their place. Names are not resolved, and nothing is checked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.isa.ir import Span
+
+NOWHERE = Span(0, 0)
+
+
+@frozen
+class TypeName:
+    """A type as it is written.
+
+    name: `float4`, `half3x3`, `sampler2D`, `void`, a struct's name; C's own are one word, such as
+    `uint`, `ushort`, `schar`, `longlong`. qualifiers: `const`, `uniform`, `in`, `out`, `inout`,
+    `static`, `kernel`, `reduce`, `iter`, `extern` and the like.
+    """
+
+    name: str
+    qualifiers: frozenset[str] = frozenset()
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+# Expressions --------------------------------------------------------------------------------------
+
+
+@frozen
+class Number:
+    """A literal. suffix: f, h, x, u, l and the like, in lower case. A character is an int."""
+
+    value: int | float
+    suffix: str = ""
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class String:
+    """A string literal, with its escapes resolved; adjacent ones are joined."""
+
+    value: bytes
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Name:
+    """A variable's or a function's name."""
+
+    name: str
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Unary:
+    """A prefix operator: - + ! ~ * & ++ --."""
+
+    operator: str
+    operand: Expression
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Postfix:
+    """++ or -- after its operand."""
+
+    operator: str
+    operand: Expression
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Binary:
+    """An operator between two operands, && and || included."""
+
+    operator: str
+    left: Expression
+    right: Expression
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Conditional:
+    """`condition ? yes : no`."""
+
+    condition: Expression
+    yes: Expression
+    no: Expression
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Assign:
+    """operator: = += -= *= /= %= &= |= ^= <<= >>=."""
+
+    operator: str
+    target: Expression
+    value: Expression
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Comma:
+    """Expressions in order; the last one's value counts. In `g[x, y]` it is the index."""
+
+    items: tuple[Expression, ...]
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Index:
+    """`base[index]`."""
+
+    base: Expression
+    index: Expression
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Member:
+    """`base.name`, a swizzle included, or `base->name`."""
+
+    base: Expression
+    name: str
+    arrow: bool = False
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Call:
+    """`function(arguments)`; a method's function is a Member. `float4(…)` calls a TypeName."""
+
+    function: Expression | TypeName
+    arguments: tuple[Expression, ...]
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Cast:
+    """`(type) operand`. pointers: the number of * after the type. dimensions: of `(float[4])`."""
+
+    type: TypeName
+    pointers: int
+    dimensions: tuple[Expression | None, ...]
+    operand: Expression
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class SizeOf:
+    """sizeof of an expression, or of a type with its pointers and dimensions."""
+
+    operand: Expression | TypeName
+    pointers: int = 0
+    dimensions: tuple[Expression | None, ...] = ()
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Braces:
+    """An initialiser, `{1, 2, {3, 4}}`."""
+
+    items: tuple[Expression, ...]
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+Expression = (
+    Number | String | Name | Unary | Postfix | Binary | Conditional | Assign | Comma | Index
+    | Member | Call | Cast | SizeOf | Braces
+)  # fmt: skip
+
+
+# Declarations -------------------------------------------------------------------------------------
+
+
+@frozen
+class Declaration:
+    """One declared name: a variable, a parameter, or a field of a struct.
+
+    name: empty for a parameter without one. pointers: the number of *. dimensions: of an array;
+    None for `[]`. stream: of a Brook stream, `()` for `<>`, None if it is no stream. semantic:
+    after the colon, in the text's own case. register: of `: register(s0)`, such as `s0`.
+    """
+
+    type: TypeName
+    name: str
+    pointers: int = 0
+    dimensions: tuple[Expression | None, ...] = ()
+    stream: tuple[Expression, ...] | None = None
+    semantic: str = ""
+    register: str = ""
+    value: Expression | None = None
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Struct:
+    """A struct's definition."""
+
+    name: str
+    fields: tuple[Declaration, ...]
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Typedef:
+    """A typedef: its declaration names the new type."""
+
+    declaration: Declaration
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Enumeration:
+    """An enum: its names, with values where the text gives them."""
+
+    name: str
+    items: tuple[tuple[str, Expression | None], ...]
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Function:
+    """A function, or its prototype (body None). A kernel has `kernel` among its type's qualifiers,
+    a reduction `reduce`.
+    """
+
+    type: TypeName
+    pointers: int
+    name: str
+    parameters: tuple[Declaration, ...]
+    body: Block | None
+    semantic: str = ""
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+# Statements ---------------------------------------------------------------------------------------
+
+
+@frozen
+class Block:
+    """`{ … }`."""
+
+    statements: tuple[Statement, ...]
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Declare:
+    """The names that one statement declares."""
+
+    declarations: tuple[Declaration, ...]
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Evaluate:
+    """An expression for its effect; None for a lone semicolon."""
+
+    expression: Expression | None
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class If:
+    """if, with or without else."""
+
+    condition: Expression
+    yes: Statement
+    no: Statement | None = None
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class For:
+    """for; while is one without start and step."""
+
+    start: Statement | None
+    condition: Expression | None
+    step: Expression | None
+    body: Statement
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class DoWhile:
+    """do … while."""
+
+    body: Statement
+    condition: Expression
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Switch:
+    """switch; its body holds the labels."""
+
+    value: Expression
+    body: Statement
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Label:
+    """`case value:`; None for `default:`."""
+
+    value: Expression | None
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Jump:
+    """break, continue, or discard (which may have a condition in old Cg: `discard x < 0`)."""
+
+    kind: str
+    condition: Expression | None = None
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Return:
+    """return, with a value or without."""
+
+    value: Expression | None = None
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+Statement = (
+    Block | Declare | Evaluate | If | For | DoWhile | Switch | Label | Jump | Return
+    | Struct | Typedef | Enumeration
+)  # fmt: skip
+
+Item = Function | Struct | Typedef | Enumeration | Declare
+
+
+@frozen
+class Unit:
+    """A whole text, preprocessed: its items in order. name: the file's, for messages."""
+
+    name: str
+    items: tuple[Item, ...]
