@@ -35,7 +35,7 @@ SLOTS, SLOT_BYTES = 12, 4 << 20
 LEAST_PIECE_BYTES = 1 << 20
 """A smaller piece is copied faster than a thread starts."""
 
-PIECES = 8
+PIECES = 2
 """The least number of pieces of a transfer, unless they would be too small: one piece is copied
 while another is fetched.
 """

@@ -53,6 +53,20 @@ void main() {{
 }}
 """
 
+_FILL = f"""#version 430 core
+layout(local_size_x = {_SIDE}, local_size_y = {_SIDE}) in;
+layout(std430, binding = 0) restrict writeonly buffer Target {{ int to[]; }};
+uniform ivec2 size;
+uniform ivec4 texel;  // the channels' bits
+uniform int channels;
+void main() {{
+    ivec2 place = ivec2(gl_GlobalInvocationID.xy);
+    if (place.x >= size.x || place.y >= size.y) return;
+    int start = (place.y * size.x + place.x) * channels;
+    for (int c = 0; c < channels; c++) to[start + c] = texel[c];
+}}
+"""
+
 
 def buffers_bytes(plan: Plan) -> int:
     """Bytes of all TextureBuffers of a plan."""
@@ -149,9 +163,15 @@ class TextureBuffers:
     # Passes --------------------------------------------------------------------------------
 
     def clear(self, name: str, value: NumberVec4, count: int = 1) -> Callable[[int], object]:
-        """A recorded clear of a texture, for `count` iterations."""
+        """A recorded clear of a texture, for `count` iterations.
+
+        A GPU's shader does it: NVIDIA's own fill of 64 MB takes 2 ms.
+        """
         gl, texture_format = self.context.gl, self.textures[name].format
-        rows = Rows(clear_values(value, texture_format, count))
+        values = clear_values(value, texture_format, count)
+        if self.context.is_hardware:
+            return self._fill(name, values)
+        rows = Rows(values)
         barrier, buffer = self._handle.memory_barrier, self.buffers[name].glo
         internal, layout = _TEXELS[texture_format.channels]
         fill = partial(gl.glClearBufferData, GL.COPY_WRITE_BUFFER, internal, layout, GL.FLOAT)
@@ -160,6 +180,27 @@ class TextureBuffers:
             barrier()
             gl.glBindBuffer(GL.COPY_WRITE_BUFFER, buffer)
             fill(rows.address(iteration))
+
+        return call
+
+    def _fill(self, name: str, values: F32) -> Callable[[int], object]:
+        """A recorded clear by a shader. values: (n, 4)."""
+        texture, uniforms = self.textures[name], UniformTable()
+        size = (texture.extent.width, texture.extent.rows)
+        shader = computing_shader(self.context, "a clear", _FILL)
+        rows: dict[str, Values] = {
+            "size": np.array([size], np.int32),
+            "texel": values.view(np.int32),
+            "channels": np.array([[texture.format.channels]], np.int32),
+        }
+        groups = (-(-size[0] // _SIDE), -(-size[1] // _SIDE))
+        dispatch = Dispatch(
+            self.context, shader, uniforms.add(shader, rows), (self.buffers[name],), groups
+        )
+
+        def call(iteration: int) -> None:
+            uniforms.begin()
+            dispatch(iteration)
 
         return call
 
