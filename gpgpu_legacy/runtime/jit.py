@@ -7,7 +7,8 @@ compute exactly in an exact run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING
@@ -27,8 +28,11 @@ from gpgpu_legacy.lower.analysis.fusion import (
 from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood, with_neighbours
 from gpgpu_legacy.lower.fused.content import (
     Arguments,
+    Content,
     UnsupportedError,
     gathered_textures,
+    live_segments,
+    loosened,
     native_content,
 )
 from gpgpu_legacy.plan.expand import at_iteration, number_at
@@ -57,6 +61,10 @@ MOST_ANALYSES = 256
 of the kernel at run time. Products of 20 000² matrices have 100.
 """
 
+MOST_VERSIONS = 4
+"""The most pieces of code that differ in nothing but the offsets of lookups; passes of a plan with
+more offsets share one, to which they are arguments.
+"""
 
 Run = Callable[[int, int], object]
 """Runs a range of iterations: from the first up to, but without, the last."""
@@ -84,7 +92,7 @@ class JitPrepared(HostPrepared):
 
         parts = Parts(plan)
         fused = {id(part): tuple(fused_steps(part)) for part in parts.leaves}
-        together = all_fused(tuple(chain.from_iterable(fused.values())))
+        together = tuple(all_fused(tuple(chain.from_iterable(fused.values()))))
         self._interleaved = gathered_textures(together, plan)
         columns = dict(_first_columns(plan))
         planes = accumulate((t.format.channels for t in plan.textures), initial=0)
@@ -98,6 +106,7 @@ class JitPrepared(HostPrepared):
         self.parts = parts
         self._plan_textures = {texture.name: texture for texture in plan.textures}
         self._staging = Staging()
+        self._loose = self._with_many_offsets(together)
         self._analysed: set[ComputePass] = set()
         self._steps = {part: self._prepared_steps(steps) for part, steps in fused.items()}
         self._observed: dict[int, tuple[_Step, ...]] = {}
@@ -175,11 +184,33 @@ class JitPrepared(HostPrepared):
         run = RepeatRun(members, self.textures, around).run
         return _Step(repeat.count, (run,), (), whole=True)
 
+    def _with_many_offsets(self, together: Iterable[FusedPasses]) -> frozenset[Content]:
+        """The loosened Contents that stand for many; a rerolled loop consists of its offsets."""
+        versions = defaultdict[Content, set[Content]](set)
+        for made in map(self._content, together):
+            versions[loosened(*made)[0]].add(made[0])
+        many = (loose for loose, one in versions.items() if len(one) > MOST_VERSIONS)
+        return frozenset(
+            loose
+            for loose in many
+            if all(
+                part.trips == 1
+                for draw in next(iter(versions[loose])).draws
+                for part in live_segments(draw)
+            )
+        )
+
+    def _content(self, fused: FusedPasses) -> tuple[Content, Arguments]:
+        return native_content(fused, self._plan_textures, self._interleaved)
+
     def _native(self, fused: FusedPasses) -> tuple[NativeCode, Arguments] | None:
         """The native code of fused passes with its arguments; None if there can be none."""
         from gpgpu_legacy.runtime.native import native_code
 
-        content, arguments = native_content(fused, self._plan_textures, self._interleaved)
+        content, arguments = self._content(fused)
+        loose = loosened(content, arguments)
+        if loose[0] in self._loose:
+            content, arguments = loose
         tile = self.machine.tuning.tile if self.machine.tuning else None
         try:
             return native_code(content, exact=self.machine.exact, tile=tile), arguments

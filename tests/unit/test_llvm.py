@@ -25,6 +25,7 @@ from drawing import (
     texture,
 )
 
+from gpgpu_legacy import Pipeline
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.opcodes import OPCODES, Opcode, OperandList
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
@@ -312,6 +313,36 @@ def test_code_is_compiled_once_a_process(monkeypatch: pytest.MonkeyPatch) -> Non
     execute(plan, given, JIT)
     monkeypatch.setattr(native._Host, "_load", lambda *_: pytest.fail("compiled again"))
     execute(plan, given, JIT)
+
+
+def test_passes_whose_offsets_differ_share_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, offsets = list[Code](), [(x, y) for x in (-3, 2, 9) for y in (-40, 1, 5)]
+    rows, columns = np.indices((11, 37))
+    left, right = (np.random.default_rng(7).random((11, 37), np.float32) for _ in range(2))
+    p = Pipeline("offsets")
+    textures = [p.input("left", 11, 37), p.input("right", 11, 37)]
+    for x, y in offsets:
+        p.draw(
+            program("ADD R0, fragment.texcoord[0], program.local[0];",
+                    "TEX R1, R0, texture[0], RECT;",
+                    "TEX R0, fragment.texcoord[0], texture[0], RECT;",
+                    "ADD result.color, R1, R0;"),
+            {0: textures[0]}, into=textures[1], local={0: (x, y, 0, 0)},
+        )  # fmt: skip
+        p.swap(*textures)
+    p.output("out", textures[0])
+    emit = native.emit_fused_passes
+
+    def emitted(*given: object, **named: object) -> Code:
+        made.append(emit(*given, **named))  # type: ignore[arg-type]
+        return made[-1]
+
+    monkeypatch.setattr(native, "emit_fused_passes", emitted)
+    out = p.run(left=left, right=right, executor="jit", exact=True).out
+    assert len(made) <= 1
+    for x, y in offsets:  # a lookup beyond an edge finds the texel at the edge
+        left = left[np.clip(rows + y, 0, 10), np.clip(columns + x, 0, 36)] + left
+    assert_same_bits(out, left)
 
 
 def show_twice() -> tuple[Plan, dict[str, Image]]:

@@ -430,6 +430,7 @@ class _Possibilities(_Forms):
         return _MAYBE if is_place or attribute.kind is AttributeKind.TEXCOORD else UNKNOWN
 
 
+@lru_cache(maxsize=1024)
 def _form(number: Number, ranges: IterationSpace) -> Value:
     """A number as a form; UNKNOWN if it is not finite or float32 rounds it."""
     if isinstance(number, Table):

@@ -181,6 +181,35 @@ def native_content(
     return replace(content, surfaces=surfaces, tall=tall, once=once), arguments
 
 
+def loosened(content: Content, arguments: Arguments) -> tuple[Content, Arguments]:
+    """The same with the texels of all lookups as bases, so that passes whose offsets differ share
+    code.
+    """
+    bases = list[tuple[int, int]]()
+
+    def loose(lookup: Lookup[int]) -> Lookup[int]:
+        if not isinstance(lookup, AffineLookup):
+            return lookup
+        s, t = arguments.bases[lookup.base]
+        bases.append((s + lookup.s.constant, t + lookup.t.constant))
+        return AffineLookup(
+            lookup.texture,
+            replace(lookup.s, constant=0),
+            replace(lookup.t, constant=0),
+            False,
+            lookup.repeats,
+            len(bases) - 1,
+        )
+
+    body = tuple(
+        member if isinstance(member, Move)
+        else replace(member, lookups=tuple(map(loose, member.lookups)))
+        for member in content.body
+    )  # fmt: skip
+    given = replace(arguments, bases=tuple(bases))
+    return replace(content, body=body, bases=len(bases)), given
+
+
 def gathered_textures(fused_steps: Iterable[FusedPasses], plan: Plan) -> frozenset[str]:
     """The rgba32f textures that lookups gather texel by texel, and that no pass writes.
 
