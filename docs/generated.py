@@ -319,8 +319,11 @@ def formats() -> str:
     """The formats of textures and framebuffers, and the bytes of a texel."""
     from gpgpu_legacy.plan.textures import FORMATS
 
-    lines = ["| format | channels | bytes per texel |", "| --- | ---: | ---: |"]
-    lines += [f"| `{f.name}` | {f.channels} | {f.texel_bytes} |" for f in FORMATS.values()]
+    lines = ["| format | channels | R, G, B, A | bytes per texel |", "| --- | ---: | --- | ---: |"]
+    lines += [
+        f"| `{f.name}` | {f.channels} | {', '.join(f.reads)} | {f.texel_bytes} |"
+        for f in FORMATS.values()
+    ]
     return "\n".join(lines) + "\n"
 
 

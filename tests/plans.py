@@ -38,7 +38,7 @@ from gpgpu_legacy.plan.textures import FORMATS, Format, Numeric, Rect
 
 NAMES = ("P", "Q", "S")
 GIVEN = "G"
-FORMAT_OF_GIVEN = FORMATS["rgba32f"]
+TARGETS = sorted(name for name, kept in FORMATS.items() if kept.is_drawn_to)
 SEPARATELY = "OPTION ARB_draw_buffers;"
 
 # Four instructions of these on quarters make no denormal number and no infinity.
@@ -283,7 +283,7 @@ def plans(draw: st.DrawFn, *, tame: bool = False) -> Made:
     height = draw(st.sampled_from((1, 2, 3, 7, 19)))
     x, right, y, above = (draw(st.sampled_from((0, 0, 1, 3))) for _ in range(4))
     extent = (x + width + right, y + height + above)
-    texel_format = FORMATS[draw(st.sampled_from(sorted(FORMATS)))]
+    texel_format = FORMATS[draw(st.sampled_from(TARGETS))]
     scene = _Scene(extent, Rect(x, y, width, height), texel_format, tame)
     rng = np.random.default_rng(draw(SEED))
     sizes = dict.fromkeys(NAMES, (extent[1], extent[0], texel_format.channels))
@@ -293,8 +293,9 @@ def plans(draw: st.DrawFn, *, tame: bool = False) -> Made:
         for name, size in sizes.items()
     }
     side = draw(st.sampled_from((1, 4, 70)))
-    texels = _texels(rng, (side, side, 4), some, FORMAT_OF_GIVEN)
-    images[GIVEN] = Image(texels, format=FORMAT_OF_GIVEN)
+    given = FORMATS[draw(st.sampled_from(("rgba32f", *sorted(FORMATS))))]
+    texels = _texels(rng, (side, side, given.channels), some, given)
+    images[GIVEN] = Image(texels, format=given)
     target, *also = (images[name].texture(name) for name in NAMES)
     return Made(show(draw(_steps(scene)), target, images, also=also), images)
 

@@ -34,7 +34,7 @@ from gpgpu_legacy.plan.plan import (
     read_by,
     written_by,
 )
-from gpgpu_legacy.plan.textures import Texture, constant_rect
+from gpgpu_legacy.plan.textures import Format, Texture, constant_rect
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result
 from gpgpu_legacy.runtime.executor import AUTO
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
@@ -440,7 +440,7 @@ class _Watcher:
                 TracedRead(
                     texture=(name := names[texel.unit or 0]),
                     texel=texel,
-                    value=(step.sampled or ())[: self.plan.texture(name).format.channels],
+                    value=_of_texel(step.sampled or (), self.plan.texture(name).format),
                     line=step.line,
                     coordinates=step.operands[0].value,
                 )
@@ -460,6 +460,13 @@ class _Watcher:
             texel=TracedTexel(unit=None, target=kind, x=x, y=y, layer=0, linear=False),
             value=as_value(read(pass_.source)[y, x]),
         )
+
+
+def _of_texel(sampled: Value, texel_format: Format) -> Value:
+    """The components of a lookup that are not 0 or 1 in every texel."""
+    return tuple(
+        v for v, source in zip(sampled, texel_format.reads, strict=False) if source not in "01"
+    )
 
 
 def _same(one: Value, other: Value) -> bool:

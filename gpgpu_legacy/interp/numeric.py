@@ -12,11 +12,9 @@ from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.textures import Format, Numeric, Packing, Rect, Region, Texture
 
-Stored = NDArray[np.float32] | NDArray[np.float16] | NDArray[np.uint8]
+Stored = NDArray[np.float32] | NDArray[np.float16] | NDArray[np.uint8] | NDArray[np.uint16]
 Slices = tuple[slice, slice]
 Mask = NDArray[np.bool_]
-
-_UNORM8_MAX = 255
 
 
 @frozen
@@ -33,22 +31,23 @@ def _identity(values: Any) -> Any:
     return values
 
 
-def _encode_unorm8(values: F32) -> NDArray[np.uint8]:
-    """Clamp to [0, 1] and round to the nearest of 256 values (GL 2.1, section 2.14.9); NaN is 0."""
-    clamped = np.clip(np.nan_to_num(values, nan=0.0), 0.0, 1.0)
-    scaled = np.floor(clamped * np.float32(_UNORM8_MAX) + np.float32(0.5))
-    stored: NDArray[np.uint8] = scaled.astype(np.uint8)
-    return stored
+def _unorm(dtype: type[np.uint8] | type[np.uint16]) -> _Codec:
+    """Clamp to [0, 1] and round to the nearest of 2ᵇ values (GL 2.1, section 2.14.9); NaN is 0."""
+    most = np.float32(np.iinfo(dtype).max)
 
+    def encode(values: F32) -> Stored:
+        clamped = np.clip(np.nan_to_num(values, nan=0.0), 0.0, 1.0)
+        stored: Stored = np.floor(clamped * most + np.float32(0.5)).astype(dtype)
+        return stored
 
-def _decode_unorm8(stored: Stored) -> F32:
-    return stored.astype(np.float32) / np.float32(_UNORM8_MAX)
+    def decode(stored: Stored) -> F32:
+        return stored.astype(np.float32) / most
 
+    def add(destination: Stored, source: Stored) -> Stored:
+        """Blending saturates."""
+        return encode(decode(destination) + decode(source))
 
-def _add_unorm8(destination: Stored, source: Stored) -> Stored:
-    """Blending saturates at 255."""
-    total = destination.astype(np.uint16) + source.astype(np.uint16)
-    return np.minimum(total, _UNORM8_MAX).astype(np.uint8)
+    return _Codec(dtype, encode, decode, add)
 
 
 def _add_float(destination: Stored, source: Stored) -> Stored:
@@ -72,7 +71,8 @@ def _add_half(destination: Stored, source: Stored) -> Stored:
 _CODECS = {
     (Numeric.FLOAT, 16): _Codec(np.float16, _encode_half, _decode_half, _add_half),
     (Numeric.FLOAT, 32): _Codec(np.float32, _identity, _identity, _add_float),
-    (Numeric.UNORM, 8): _Codec(np.uint8, _encode_unorm8, _decode_unorm8, _add_unorm8),
+    (Numeric.UNORM, 8): _unorm(np.uint8),
+    (Numeric.UNORM, 16): _unorm(np.uint16),
 }
 
 

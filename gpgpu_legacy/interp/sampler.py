@@ -19,8 +19,6 @@ from gpgpu_legacy.interp.numeric import Mask, Storage, Stored
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.textures import Filter, Sampler, TextureKind, Wrap
 
-MISSING = (0.0, 0.0, 0.0, 1.0)  # the values of r, g, b, a if a format lacks them
-
 Planes = list[F32]
 Index = NDArray[np.intp]
 
@@ -65,8 +63,9 @@ def sample(storage: Storage, sampler: Sampler, s: F32, t: F32, r: F32) -> Planes
             sides = (extent.width, extent.height)
             taps_s, taps_t = _axes((s, t), sides, wraps, filter_, normalised=normalised)
     planes = [_filtered(storage, plane, taps_s, taps_t, taps_r) for plane in storage.planes]
-    missing = [np.full((1, 1), value, np.float32) for value in MISSING[len(planes) :]]
-    return planes + missing
+    held = dict(zip("rgba", planes, strict=False))
+    held |= {digit: np.full((1, 1), float(digit), np.float32) for digit in "01"}
+    return [held[source] for source in storage.texture.format.reads]
 
 
 # Coordinates to taps -------------------------------------------------------------------------

@@ -288,7 +288,7 @@ def unit_fetch(unit: Unit) -> Function:
     def texel(at: Expression) -> Expression:
         return compose(Element((at * channels + c,), array) for c in range(channels))
 
-    return fetch_function(unit.number, constant(extent.width, Kind.INT), texel)
+    return fetch_function(unit.number, unit.format, constant(extent.width, Kind.INT), texel)
 
 
 def stored_colours(key: ShaderKey, blend: Blend) -> list[Statement]:

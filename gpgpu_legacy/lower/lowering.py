@@ -421,7 +421,7 @@ def levels_of(texel_format: Format) -> float:
 
 
 def shown_level(whole: Expression, texel_format: Format) -> Expression:
-    """The float32 nearest to k / (2^b - 1), for a whole number k of b = 8 bits.
+    """The float32 nearest to k / (2^b - 1), for a whole number k of b bits, 8 or 16.
 
     A quotient would do, but GLSL's may be 2.5 units in the last place off (4.30, section 4.7.1).
     1 / (2^b - 1) is 2^-b + 2^-2b + …: k times the leading terms that fit 24 bits is exact, so are

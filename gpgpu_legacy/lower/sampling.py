@@ -41,8 +41,7 @@ class Unit:
     """The key of a lookup's code: a texture and its sampler.
 
     number: of the texture image unit, or of the surface; the texture's in a Fetch. extent: None if
-    the code must work for textures of any size, which it then reads from size_variables. Channels
-    that the format lacks read as in MISSING.
+    the code must work for textures of any size, which it then reads from size_variables.
     """
 
     number: int
@@ -60,27 +59,25 @@ class Unit:
         return tuple(constant(n, Kind.INT) for n in (extent.width, extent.height, extent.depth))
 
 
-MISSING = (0.0, 0.0, 0.0, 1.0)
-"""The values of channels that a format lacks."""
-
-
-def padded(texel: Expression) -> Expression:
-    """A texel with all four channels."""
-    present = texel.type.width
-    if present == len(MISSING):
+def as_read(texel: Expression, texel_format: Format) -> Expression:
+    """The R, G, B and A that a lookup reads, from the channels that a texel stores."""
+    if texel_format.reads == "rgba":
         return texel
-    return compose([*(component(texel, c) for c in range(present)), *MISSING[present:]])
+    return compose(
+        constant(float(source)) if source in "01" else component(texel, "rgba".index(source))
+        for source in texel_format.reads
+    )
 
 
 def fetch_function(
-    number: int, width: Expression, texel: Callable[[Expression], Expression]
+    number: int, texel_format: Format, width: Expression, texel: Callable[[Expression], Expression]
 ) -> Function:
-    """The function of that number: the texel at a column and a row of an array, all channels.
+    """The function of that number: the R, G, B and A at a column and a row of an array.
 
-    width: of a row. texel: the existing channels of the texel with a number.
+    width: of a row. texel: the stored channels of the texel with a number.
     """
     column, row = (Read(Variable(name, INT), (0,)) for name in ("column", "row"))
-    result = padded(texel(row * width + column))
+    result = as_read(texel(row * width + column), texel_format)
     return Function(f"fetch{number}", (column.variable, row.variable), (), result)
 
 
@@ -176,10 +173,10 @@ class _Lookup:
             weighted = weight * texel
             total = self.let(f"sum{n}", weighted if total is None else total + weighted)
         assert total is not None
-        # Channels that the format lacks are not weighted.
-        present = self.unit.format.channels
+        # What is 0 or 1 in every texel is not weighted.
         return compose(
-            component(total if channel < present else fetched, channel) for channel in range(4)
+            component(fetched if source in "01" else total, channel)
+            for channel, source in enumerate(self.unit.format.reads)
         )
 
     def face(self, x: Expression, y: Expression, z: Expression) -> list[Expression]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 
-from gpgpu_legacy.interp.sampler import MISSING
 from gpgpu_legacy.lower.emit.javascript import fog_functions, opcode_functions
 from gpgpu_legacy.plan.interpolation import PLANAR_TOLERANCE
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS
@@ -25,10 +24,11 @@ def definitions_script() -> str:
                 "channels": f.channels,
                 "bits": f.bits_per_channel,
                 "numeric": f.numeric.value,
+                "reads": ["rgba01".index(source) for source in f.reads],
+                "stored": f.channels if f.is_drawn_to else 4,
             }
             for name, f in FORMATS.items()
         },
-        "missing": MISSING,
         "planar": PLANAR_TOLERANCE,
     }
     return (

@@ -17,6 +17,7 @@ from gpgpu_legacy.pipeline.packings import Packed, packed
 from gpgpu_legacy.pipeline.values import Values
 from gpgpu_legacy.plan.textures import (
     FORMATS,
+    RGBA32F,
     Extent,
     Format,
     Matrix,
@@ -159,11 +160,13 @@ class StorageBuilder:
         """A matrix that the plan is given, and the texture that holds it.
 
         packing: one (an element a texel), quadrants, rows (four of a row), or image: an array
-        (rows, columns, 4), a texel for each pixel. shape: of the caller's array if it differs, such
-        as (n,) for a vector. sample: makes an input to try; by default, it is uniform in [0, 1).
+        (rows, columns, 4), a texel for each pixel; of fewer channels, as many of a row or pixel.
+        shape: of the caller's array if it differs, such as (n,) for a vector. sample: makes an
+        input to try; by default, it is uniform in [0, 1).
         texture: the keywords of `texture`.
         """
-        way, rows, columns, shape = _layout(packing, rows, columns, shape)
+        channels = _format(texture.get("format", RGBA32F.name)).channels
+        way, rows, columns, shape = _layout(packing, rows, columns, shape, channels)
         matrix = self.operand(name, rows, columns, shape=shape)
         target = self.texture(name, way.width, way.height, **{"format": way.format.name, **texture})
         self.upload(matrix, target, packing=way.packing)
@@ -184,9 +187,9 @@ class StorageBuilder:
     ) -> None:
         """A matrix that the plan gives back, from a texture as it is after the last pass.
 
-        By default all texels: (height, width) of a texture with one channel, (height, width, 4) of
-        one with four. rect: (x, y, width, height), for a part. rows, columns, packing, shape: as
-        for `input`, if the matrix is packed or padded.
+        By default all texels: (height, width) of a texture with one channel, (height, width,
+        channels) of one with more. rect: (x, y, width, height), for a part. rows, columns, packing,
+        shape: as for `input`, if the matrix is packed or padded.
         """
         texture = self._known(texture)
         area = _area(texture, rect)
@@ -194,7 +197,7 @@ class StorageBuilder:
             packing = "one" if texture.format.channels == 1 else "image"
         way, rows, columns, shape = _layout(
             packing, area.height if rows is None else rows,
-            area.width if columns is None else columns, shape,
+            area.width if columns is None else columns, shape, texture.format.channels,
         )  # fmt: skip
         matrix = self.result(name, rows, columns, shape=shape)
         self.read_back(texture, matrix, rect=area, packing=way.packing)
@@ -223,7 +226,8 @@ class StorageBuilder:
         region = region or Region(0, 0, matrix.rows, matrix.columns)
         area = _area(texture, rect)
         if isinstance(packing, str):
-            packing = packed(packing, region.rows, region.columns).packing
+            channels = texture.format.channels
+            packing = packed(packing, region.rows, region.columns, channels).packing
         return matrix.name, region, texture.name, area, packing
 
 
@@ -234,19 +238,16 @@ def _matrix(name: str, rows: int, columns: int, shape: tuple[int, ...] | None) -
 
 
 def _layout(
-    packing: str, rows: int, columns: int, shape: tuple[int, ...] | None
+    packing: str, rows: int, columns: int, shape: tuple[int, ...] | None, channels: int
 ) -> tuple[Packed, int, int, tuple[int, ...] | None]:
     """How a matrix lies in a texture, its rows and columns, and the shape of the caller's array."""
     as_positive("rows", rows)
     as_positive("columns", columns)
     if packing != "image":
-        return packed(packing, rows, columns), rows, columns, shape
-    return (
-        packed("rows", rows, 4 * columns),
-        rows,
-        4 * columns,
-        (rows, columns, 4) if shape is None else shape,
-    )
+        return packed(packing, rows, columns, channels), rows, columns, shape
+    shape = (rows, columns, channels) if shape is None else shape
+    columns *= channels
+    return packed("rows", rows, columns, channels), rows, columns, shape
 
 
 def _format(name: str) -> Format:

@@ -23,27 +23,64 @@ class Numeric(Enum):
 
 @frozen
 class Format:
-    """A texel format. Channels are r, g, b, a in this order; a missing g, b or a reads 0, 0, 1."""
+    """A texel format.
+
+    channels: the numbers that a texel stores, the first ones of r, g, b, a. reads: what the R, G,
+    B and A of a lookup are: one of these channels, 0 or 1.
+    """
 
     name: str
     channels: int
     bits_per_channel: int
     numeric: Numeric
+    reads: str
 
     @property
     def texel_bytes(self) -> int:
         """Bytes of one texel."""
         return self.channels * self.bits_per_channel // 8
 
+    @property
+    def places(self) -> tuple[int, ...]:
+        """The first component of a lookup that is each stored channel."""
+        return tuple(self.reads.index(channel) for channel in "rgba"[: self.channels])
 
-R16F = Format("r16f", 1, 16, Numeric.FLOAT)
-RGBA16F = Format("rgba16f", 4, 16, Numeric.FLOAT)
-R32F = Format("r32f", 1, 32, Numeric.FLOAT)
-RGBA32F = Format("rgba32f", 4, 32, Numeric.FLOAT)
-UNORM8 = Format("unorm8", 1, 8, Numeric.UNORM)
-RGBA8 = Format("rgba8", 4, 8, Numeric.UNORM)
+    @property
+    def is_drawn_to(self) -> bool:
+        """Whether passes draw to it: to R, RG and RGBA, as in ARB_texture_rg."""
+        return self.reads == "rgba"[: self.channels] + "0001"[self.channels :]
 
-FORMATS = {f.name: f for f in (R16F, RGBA16F, R32F, RGBA32F, UNORM8, RGBA8)}
+
+_NUMBERS = {
+    "8": (8, Numeric.UNORM),
+    "16": (16, Numeric.UNORM),
+    "16f": (16, Numeric.FLOAT),
+    "32f": (32, Numeric.FLOAT),
+}
+
+# GL 1.5, table 3.20; ARB_texture_rg for one and two channels that are neither grey nor alpha.
+_READS = {
+    "r": "r001",
+    "rg": "rg01",
+    "rgba": "rgba",
+    "alpha": "000r",
+    "luminance": "rrr1",
+    "luminance_alpha": "rrrg",
+    "intensity": "rrrr",
+}
+
+_UNORM = {"r8": "unorm8", "r16": "unorm16"}
+
+FORMATS = {
+    name: Format(name, len({*reads} - {*"01"}), *numbers, reads)
+    for base, reads in _READS.items()
+    for suffix, numbers in _NUMBERS.items()
+    for name in [_UNORM.get(base + suffix, base + suffix)]
+}
+"""The formats by name."""
+
+_FAMILIAR = ("r16f", "r32f", "rg32f", "rgba16f", "rgba32f", "unorm8", "rgba8")
+R16F, R32F, RG32F, RGBA16F, RGBA32F, UNORM8, RGBA8 = map(FORMATS.__getitem__, _FAMILIAR)
 
 
 class TextureKind(Enum):

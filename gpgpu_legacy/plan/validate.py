@@ -344,8 +344,18 @@ class Validator:
                 f"{given} target{'s' * (given > 1)}; add targets"
             )
 
+    def written(self, name: str) -> Texture:
+        """The texture that a pass writes to, which formats of grey and alpha cannot be."""
+        texture = self.texture(name)
+        if not texture.format.is_drawn_to:
+            raise self.fail(
+                f"a pass writes to {name}, but {texture.format.name} is a format for lookups; give "
+                "an r, rg or rgba one"
+            )
+        return texture
+
     def drawable(self, name: str) -> None:
-        kind = self.texture(name).kind
+        kind = self.written(name).kind
         if kind is TextureKind.BUFFER:
             raise self.fail(
                 f"a pass draws to {name}, which is a buffer; give a RECT or 2D texture, for only "
@@ -407,7 +417,7 @@ class Validator:
                 raise self.fail(f"a corner value of {name} is not finite; give finite numbers")
 
     def copy_pass(self, pass_: CopyPass, count: int) -> None:
-        source, target = self.texture(pass_.source), self.texture(pass_.target)
+        source, target = self.texture(pass_.source), self.written(pass_.target)
         for texture in (source, target):
             if texture.kind not in (*_DRAWN_TO, TextureKind.BUFFER):
                 raise self.fail(
@@ -463,7 +473,7 @@ class Validator:
         self.defined.update(pass_.textures(written=True))
 
     def clear_pass(self, pass_: ClearPass, count: int) -> None:
-        self.texture(pass_.target)
+        self.written(pass_.target)
         self.defined.add(pass_.target)
 
 

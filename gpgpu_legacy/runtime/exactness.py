@@ -73,7 +73,7 @@ def _blend_into(texel_format: Format) -> str:
     return f"blends into {texel_format.name}"
 
 
-_BLENDS = {_blend_into(texel_format): texel_format for texel_format in FORMATS.values()}
+_BLENDS = {_blend_into(f): f for f in FORMATS.values() if f.is_drawn_to}
 
 INSTRUCTIONS = frozenset(
     {row.mnemonic for row in OPCODES.values() if row.form not in (Form.SAMPLE, Form.KILL)}

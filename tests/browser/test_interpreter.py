@@ -126,7 +126,9 @@ def test_formats_round_as_the_machines_do(modules: Callable[..., Modules], name:
     """Among the numbers are ties between neighbours, the least and the largest, and no numbers."""
     halves = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(np.float32)
     ties = (halves[:-1] + halves[1:]) / 2
-    levels = (np.arange(256, dtype=np.float32) + np.float32(0.5)) / np.float32(255)
+    levels = np.concatenate(
+        [(np.arange(256) + 0.5) / 255, (np.arange(0, 1 << 16, 97) + 0.5) / 65535]
+    )
     values = np.concatenate(
         [halves[::29], ties[::29], ties[:9], levels, [65519, 65520, 1e30, 1e-30, np.inf, np.nan]]
     )

@@ -22,6 +22,7 @@ from drawing import (
     show,
     texture,
 )
+from plans import TARGETS
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
@@ -43,7 +44,7 @@ def by_numpy(plan: Plan, operands: Mapping[str, F32]) -> Mapping[str, F32]:
 @on("gl-raster", "gl-compute")
 def test_only_approximations_are_refused(name: str, ready: Callable[[str], Executor]) -> None:
     executor = ready(name)
-    blends = {f"blends into {name}" for name in FORMATS}
+    blends = {f"blends into {name}" for name in TARGETS}
     framebuffers = blends if name == "gl-raster" else set[str]()
     assert executor.inexact_among(INSTRUCTIONS) <= APPROXIMATE | framebuffers
     computing = {row.mnemonic for row in OPCODES.values() if row.form is not Form.SAMPLE}
@@ -144,7 +145,7 @@ def test_blends_are_measured_by_the_format_that_they_blend_into() -> None:
         return outputs
 
     text = program("MOV result.color, 0.375;")
-    for texel_format in FORMATS.values():
+    for texel_format in map(FORMATS.__getitem__, TARGETS):
         target = texture("target", 2, 2, texel_format)
         drawing = FragmentPass(text, (), ("target",), Rect(0, 0, 2, 2), blend=Blend.ADD)
         used = instructions_of(show([drawing], target))

@@ -406,7 +406,7 @@ MISTAKES: list[tuple[str, Callable[[Pipeline, Any, Any], object]]] = [
     ("give a whole number", lambda p, x, y: p.draw(COPY, {0: x}, into=y, rect=(0, 0, 1.5, 1))),
     (r"give \(x, y, width, height\)", lambda p, x, y: p.draw(COPY, {0: x}, into=y, rect=(0, 0))),
     ("width is 0", lambda p, _x, _y: p.texture("z", 0, 2)),
-    ("format is 'r64f'; choose from r16f", lambda p, _x, _y: p.texture("z", 2, 2, format="r64f")),
+    ("format is 'r64f'; choose from unorm8", lambda p, _x, _y: p.texture("z", 2, 2, format="r64f")),
     ("kind is 'FLAT'; choose from RECT", lambda p, _x, _y: p.texture("z", 2, 2, kind="FLAT")),
     ("packing is 'odd'; choose from one", lambda p, _x, _y: p.input("z", 2, 2, packing="odd")),
     ("cannot be swapped", lambda p, x, _: p.swap(x, p.texture("z", 2, 2))),

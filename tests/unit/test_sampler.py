@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from drawing import Image
+from drawing import Image, assert_same_bits
 
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.plan.textures import (
+    FORMATS,
     RGBA8,
     RGBA16F,
     UNORM8,
@@ -147,6 +148,33 @@ def test_texels_are_what_their_format_stores(
 ) -> None:
     one = Image(np.array([[texel]], np.float32), T2D, format=texel_format)
     assert looked_up(one, 0.5, 0.5) == [float(np.float32(v)) for v in result]
+
+
+# GL 1.5, tables 3.15 and 3.20: the components that an image of each base format keeps, and what
+# a lookup then gives as R, G, B and A.
+READ = {
+    "alpha": "0 0 0 a", "luminance": "l l l 1", "luminance_alpha": "l l l a",
+    "intensity": "i i i i", "r": "r 0 0 1", "rg": "r g 0 1", "rgba": "r g b a",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", list(Filter))
+@pytest.mark.parametrize("base", READ)
+def test_lookups_follow_gls_table_of_base_formats(base: str, how: Filter) -> None:
+    kept = dict(zip("liargb", (0.5, 0.5, 0.75, 0.5, 0.75, 0.25), strict=True))
+    letters = READ[base].split()
+    stored_ones = list(dict.fromkeys(letter for letter in letters if letter not in "01"))
+    if base == "rgba":
+        kept["a"] = 1.0
+    texel = [kept[letter] for letter in stored_ones]
+    one = Image(np.array([[texel] * 2], np.float32), T2D, 1, Sampler(how), FORMATS[f"{base}32f"])
+    assert looked_up(one, 0.4, 0.5) == [kept.get(letter, letter == "1") for letter in letters]
+
+
+def test_16_bits_hold_each_65535th() -> None:
+    levels = np.arange(1 << 16)
+    one = Image((levels / 65535).astype(np.float32)[None, :, None], T2D, format=FORMATS["unorm16"])
+    assert_same_bits(stored(one).texels()[0, :, 0], (levels / 65535).astype(np.float32))
 
 
 # Cube maps -----------------------------------------------------------------------------------

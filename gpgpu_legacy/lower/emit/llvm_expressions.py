@@ -215,7 +215,7 @@ class Scope:
         if id(fetch) not in self._texels:
             column, row = (self.component(operand, 0) for operand in fetch.operands)
             self._texels[id(fetch)] = self._memory.fetch(fetch.texture, column, row)
-        return self._texels[id(fetch)].channel(index)
+        return self._texels[id(fetch)].component(index)
 
 
 def _one(vector: Any) -> TileValue:

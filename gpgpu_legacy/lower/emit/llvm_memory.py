@@ -21,6 +21,7 @@ from gpgpu_legacy.lower.emit.llvm_values import (
     F16,
     F32,
     I8,
+    I16,
     I32,
     I64,
     CountedLoop,
@@ -58,7 +59,12 @@ from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.lowering import levels_of
 from gpgpu_legacy.plan.textures import Format, Numeric
 
-_ELEMENTS = {(Numeric.FLOAT, 32): F32, (Numeric.FLOAT, 16): F16, (Numeric.UNORM, 8): I8}
+_ELEMENTS = {
+    (Numeric.FLOAT, 32): F32,
+    (Numeric.FLOAT, 16): F16,
+    (Numeric.UNORM, 8): I8,
+    (Numeric.UNORM, 16): I16,
+}
 
 
 def stored_element(texel_format: Format) -> Any:
@@ -463,17 +469,21 @@ class TileMemory:
 
 
 class FetchedTexel:
-    """Texels fetched by their numbers, channel by channel on demand."""
+    """Texels fetched by their numbers, component by component on demand."""
 
     def __init__(self, memory: TileMemory, number: int, texels: TileValue) -> None:
         """number: of the surface."""
         self._memory, self._number, self._texels = memory, number, texels
         self._whole: list[TileValue] = []
 
-    def channel(self, channel: int) -> TileValue:
-        """A channel that the surface's format has."""
-        memory = self._memory
-        if not memory.content.surfaces[self._number].interleaved:
+    def component(self, component: int) -> TileValue:
+        """What lookups read as R, G, B or A."""
+        memory, surface = self._memory, self._memory.content.surfaces[self._number]
+        source = surface.format.reads[component]
+        if source in "01":
+            return memory.emit.constant(float(source))
+        channel = "rgba".index(source)
+        if not surface.interleaved:
             return memory.channel(self._number, channel, self._texels)
         if not self._whole:
             self._whole = memory.whole_texels(self._number, self._texels)

@@ -33,10 +33,10 @@ from gpgpu_legacy.lower.ir_types import (
     union,
 )
 
-F32, F16, I8 = ir.FloatType(), ir.HalfType(), ir.IntType(8)
+F32, F16, I8, I16 = ir.FloatType(), ir.HalfType(), ir.IntType(8), ir.IntType(16)
 I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
 
-ALIGNMENTS = {F32: 4, F16: 2, I8: 1}
+ALIGNMENTS = {F32: 4, F16: 2, I16: 2, I8: 1}
 """Sizes of stored elements, in bytes."""
 
 _ELEMENTS = {Kind.FLOAT: F32, Kind.INT: I32, Kind.BOOL: I1}
@@ -178,7 +178,7 @@ class ValueEmitter:
         element, kind = element_of(value.type), like(value.type, F32)
         if element == F32:
             return value
-        convert = self.builder.uitofp if element == I8 else self.builder.fpext
+        convert = self.builder.uitofp if element in (I8, I16) else self.builder.fpext
         return convert(value, kind)
 
     def stored(self, value: Any, element: Any) -> Any:
@@ -186,7 +186,7 @@ class ValueEmitter:
         kind = like(value.type, element)
         if element == F32:
             return value
-        convert = self.builder.fptoui if element == I8 else self.builder.fptrunc
+        convert = self.builder.fptoui if element in (I8, I16) else self.builder.fptrunc
         return convert(value, kind)
 
 

@@ -54,9 +54,9 @@ from gpgpu_legacy.lower.lowering import (
 )
 from gpgpu_legacy.lower.sampling import (
     Unit,
+    as_read,
     coordinate_count,
     lookup_function,
-    padded,
 )
 from gpgpu_legacy.plan.plan import Blend
 
@@ -143,8 +143,8 @@ class _Draw:
                 texel = Texel(lookup, present, lookup.axes, self.step.advance)
             case DependentLookup() as lookup:
                 given = tuple(coordinates[: coordinate_count(surface.kind)])
-                texel = components(Call(given, self.function(lookup, surface)), present)
-        return components(padded(texel), wanted)
+                return components(Call(given, self.function(lookup, surface)), wanted)
+        return components(as_read(texel, surface.format), wanted)
 
     def function(self, lookup: DependentLookup[int], surface: Surface) -> Function:
         """The lookup function of a surface and a sampler: one number for equal ones."""

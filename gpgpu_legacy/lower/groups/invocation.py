@@ -70,7 +70,8 @@ def quad_array(surface: int) -> Array:
 def surface_fetch(content: Content, surface: int) -> Function:
     """The function that fetches texels of a surface."""
     array, width = texture_array(content, surface), read(size_variable(surface), 0)
-    return fetch_function(surface, width, lambda at: Element((at,), array))
+    texel_format = content.surfaces[surface].format
+    return fetch_function(surface, texel_format, width, lambda at: Element((at,), array))
 
 
 def integer(number: int) -> Expression:

@@ -50,7 +50,7 @@ from gpgpu_legacy.lower.ir import (
     read,
     trip_count,
 )
-from gpgpu_legacy.lower.ir_types import FLOAT, INT, VEC4, Operator
+from gpgpu_legacy.lower.ir_types import FLOAT, INT, Kind, Operator, Type, type_of
 from gpgpu_legacy.lower.lookups import AffineLookup
 
 AT_ONCE = 4
@@ -90,9 +90,14 @@ class Staged:
         return f"{'across' if self.across else 'up'}{self.slot}{self._kind}"
 
     @property
+    def vector(self) -> Type:
+        """The type of what is fetched at a time: a texel, or four of one channel."""
+        return type_of(Kind.FLOAT, self.channels if self.channels > 1 else AT_ONCE)
+
+    @property
     def _kind(self) -> str:
         """The type of the array's elements: texels, neighbours in vectors, or single numbers."""
-        if self.channels == 4:
+        if self.channels > 1:
             return ""
         return "_numbers" if self.fetched is Fetched.OF_TRIPS else "_quads"
 
@@ -106,7 +111,7 @@ class Staged:
 
         Rows are padded, so that invocations of a column fall on different banks.
         """
-        kind, more = (FLOAT, 4) if self.fetched is Fetched.OF_TRIPS else (VEC4, 1)
+        kind, more = (FLOAT, 4) if self.fetched is Fetched.OF_TRIPS else (self.vector, 1)
         return Array(self.name, kind, (shape.k_depth, self.length(shape) + more))
 
 
@@ -287,7 +292,7 @@ class StagedCopies:
             rest, whole = operation(Operator.REMAINDER, element, along), element / along
             trip, place = (rest, whole) if together else (whole, rest)
             guard = element < total if (number + 1) * threads > total else None
-            variable = Variable(f"ahead_{staged.name}_{number}", VEC4)
+            variable = Variable(f"ahead_{staged.name}_{number}", staged.vector)
             yield _AheadElement(trip * at_once, place, guard, variable)
 
     def _values(
@@ -300,7 +305,7 @@ class StagedCopies:
 
     def _texels(self, staged: Staged, place: Expression) -> list[Expression]:
         """The fragments of the tile, along an axis, at which an element is fetched."""
-        if staged.channels == 4 or staged.fetched is Fetched.OF_TRIPS:
+        if staged.channels > 1 or staged.fetched is Fetched.OF_TRIPS:
             return [place]
         if staged.fetched is Fetched.OF_FRAGMENTS:
             return [place * AT_ONCE]
@@ -372,7 +377,8 @@ class StagedCopies:
                     for part in range(len(self._texels(staged, element.place)))
                 ]
                 value = texels[0] if len(texels) == 1 else compose(texels)
-                yield from element.guarded(Assign(element.variable, (0, 1, 2, 3), value))
+                held = read(element.variable)
+                yield from element.guarded(Assign(held.variable, held.components, value))
 
     def _texel(
         self,

@@ -204,7 +204,7 @@ class GroupTiling:
     def _from_shared(self, staged: Staged, number: int, place: Expression) -> Expression:
         axis = 0 if staged.across else 1
         array = self.staging.arrays()[staged.name]
-        if staged.channels == 4 or staged.fetched is Fetched.OF_TRIPS:
+        if staged.channels > 1 or staged.fetched is Fetched.OF_TRIPS:
             return Element((place, self.in_tile(axis, number)), array)
         if self.shape.side_by_side[axis] == 4:
             group, rest = divmod(number, 4)

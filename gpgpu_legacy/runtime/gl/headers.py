@@ -55,6 +55,7 @@ class GL:
     LINEAR_ATTENUATION = 0x1208
     QUADRATIC_ATTENUATION = 0x1209
     UNSIGNED_BYTE = 0x1401
+    UNSIGNED_SHORT = 0x1403
     FLOAT = 0x1406
     HALF_FLOAT = 0x140B
     EMISSION = 0x1600
@@ -83,13 +84,20 @@ class GL:
     REPEAT = 0x2901
     LIGHT0 = 0x4000
     RGBA8 = 0x8058
+    RGBA16 = 0x805B
     TEXTURE_3D = 0x806F
     TEXTURE_WRAP_R = 0x8072
     MAX_3D_TEXTURE_SIZE = 0x8073
     CLAMP_TO_EDGE = 0x812F
+    RG = 0x8227
     R8 = 0x8229
+    R16 = 0x822A
+    RG8 = 0x822B
+    RG16 = 0x822C
     R16F = 0x822D
     R32F = 0x822E
+    RG16F = 0x822F
+    RG32F = 0x8230
     TEXTURE0 = 0x84C0
     MAX_TEXTURE_UNITS = 0x84E2
     SUBTRACT = 0x84E7
@@ -133,6 +141,7 @@ class GL:
     CLAMP_FRAGMENT_COLOR = 0x891B
     CLAMP_READ_COLOR = 0x891C
     FRAMEBUFFER_COMPLETE = 0x8CD5
+    TEXTURE_SWIZZLE_RGBA = 0x8E46
     COLOR_ATTACHMENT0 = 0x8CE0
     FRAMEBUFFER = 0x8D40
     FRAMEBUFFER_SRGB = 0x8DB9
@@ -226,7 +235,7 @@ _NAMES: Mapping[tuple[Any, ...], str] = {
     (None, c_uint, c_ssize_t, c_ssize_t, c_void_p): "glGetBufferSubData",
     (c_uint,): "glGetError",
     (None, c_uint, POINTER(c_int)): "glGetIntegerv",
-    (None, c_uint, c_uint, POINTER(c_int)): "glGetProgramivARB",
+    (None, c_uint, c_uint, POINTER(c_int)): "glGetProgramivARB glTexParameteriv",
     (c_char_p, c_uint): "glGetString",
     (None, c_uint, c_uint, c_float): "glLightf glMaterialf glTexEnvf",
     (None, c_uint, c_uint, POINTER(c_float)): "glLightfv glMaterialfv glTexEnvfv",

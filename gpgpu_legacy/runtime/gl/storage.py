@@ -35,7 +35,7 @@ from gpgpu_legacy.runtime.prepared import F32
 _SIDE = 16  # of the work groups of the shader
 _FLOAT_BYTES = 4
 _FEW_BYTES = 1 << 10
-_TEXELS = {1: (GL.R32F, GL.RED), 4: (GL.RGBA32F, GL.RGBA)}
+_TEXELS = {1: (GL.R32F, GL.RED), 2: (GL.RG32F, GL.RG), 4: (GL.RGBA32F, GL.RGBA)}
 
 _COPY = f"""#version 430 core
 layout(local_size_x = {_SIDE}, local_size_y = {_SIDE}) in;

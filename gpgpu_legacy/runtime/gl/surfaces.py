@@ -6,8 +6,8 @@ OpenGL's own calls. The context must be current for every method.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from ctypes import c_uint
+from collections.abc import Iterator, Sequence
+from ctypes import c_int, c_uint
 from typing import Any, NamedTuple
 
 from gpgpu_legacy.errors import NoDeviceRoomError, PlanError
@@ -15,15 +15,10 @@ from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Stored
 from gpgpu_legacy.plan.plan import Plan, written_by
 from gpgpu_legacy.plan.textures import (
-    R16F,
-    R32F,
-    RGBA8,
-    RGBA16F,
-    RGBA32F,
-    UNORM8,
     Extent,
     Filter,
     Format,
+    Numeric,
     Rect,
     Sampler,
     Texture,
@@ -34,15 +29,25 @@ from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.sharing import Name, Releasable, SharedContext
 from gpgpu_legacy.runtime.gl.values import Viewport
 
-TEXELS: Mapping[Format, tuple[int, int, int]] = {
-    R16F: (GL.R16F, GL.RED, GL.HALF_FLOAT),
-    RGBA16F: (GL.RGBA16F, GL.RGBA, GL.HALF_FLOAT),
-    R32F: (GL.R32F, GL.RED, GL.FLOAT),
-    RGBA32F: (GL.RGBA32F, GL.RGBA, GL.FLOAT),
-    UNORM8: (GL.R8, GL.RED, GL.UNSIGNED_BYTE),
-    RGBA8: (GL.RGBA8, GL.RGBA, GL.UNSIGNED_BYTE),
+_LAYOUTS = {1: GL.RED, 2: GL.RG, 4: GL.RGBA}
+_COMPONENTS = {
+    (Numeric.FLOAT, 16): GL.HALF_FLOAT,
+    (Numeric.FLOAT, 32): GL.FLOAT,
+    (Numeric.UNORM, 8): GL.UNSIGNED_BYTE,
+    (Numeric.UNORM, 16): GL.UNSIGNED_SHORT,
 }
-"""Texel formats in OpenGL's constants: as a texture stores it, its channels and their type."""
+
+
+def _texels(texel_format: Format) -> tuple[int, int, int]:
+    """A format in OpenGL's constants: as a texture stores it, its channels and their type.
+
+    Grey and alpha are stored as R and RG, and swizzled (ARB_texture_swizzle): core profiles have
+    no other.
+    """
+    channels, bits = texel_format.channels, texel_format.bits_per_channel
+    numeric = texel_format.numeric
+    name = f"{'RGBA'[:channels]}{bits}{'F' if numeric is Numeric.FLOAT else ''}"
+    return getattr(GL, name), _LAYOUTS[channels], _COMPONENTS[numeric, bits]
 
 
 @frozen
@@ -195,7 +200,7 @@ class Surfaces:
         if flat:
             extent, kind = Extent(extent.width, extent.rows), TextureKind.T2D
         number = self._make(self._gl.glGenTextures, self._gl.glDeleteTextures)
-        _, layout, component = TEXELS[texture.format]
+        _, layout, component = _texels(texture.format)
         texel_bytes = texture.format.texel_bytes
         return Image(texture, TARGETS[kind], extent, number, layout, component, texel_bytes)
 
@@ -241,7 +246,13 @@ class Surfaces:
         sizes = target.leading(extent.width, extent.height, extent.depth)
         formats = (image.layout, image.component)
         for layer in range(1 if target.faces is None else extent.depth):
-            allocate(target.image(layer), 0, TEXELS[texture.format][0], *sizes, 0, *formats, None)
+            allocate(target.image(layer), 0, _texels(texture.format)[0], *sizes, 0, *formats, None)
+        reads = texture.format.reads
+        if not texture.format.is_drawn_to:
+            sources = (int(s) if s in "01" else GL.RED + "rgba".index(s) for s in reads)
+            self._gl.glTexParameteriv(
+                target.name, GL.TEXTURE_SWIZZLE_RGBA, (c_int * 4)(*sources)
+            )  # GL_ZERO is 0, GL_ONE is 1, and GL_GREEN to GL_ALPHA follow GL_RED
         self.check(f"texture {texture.name} of {image.size} texels")
         self.framebuffer((texture.name, 0))
 

@@ -403,7 +403,8 @@ class TextureUnit {
     else [this.s, this.t, this.r] = [s, t, r];
     if (this.filter === "linear") return this.mixed();
     const n = 4 * (this.row() * this.texture.width + this.column());
-    for (let c = 0; c < 4; c += 1) this.texel[c] = this.texture.data[n + c];
+    const { data, reads } = this.texture;
+    for (let c = 0; c < 4; c += 1) this.texel[c] = reads[c] < 4 ? data[n + reads[c]] : reads[c] - 4;
     return this.texel;
   }
 
@@ -462,19 +463,22 @@ class TextureUnit {
 
   // The texels of a linear filter, summed up in GL's order, with s fastest.
   mixed() {
-    const { width, height, depth, kind, channels, data } = this.texture;
+    const { width, height, depth, kind, reads, data } = this.texture;
     const f = Math.fround;
     const only = (index) => [{ index, weight: 1, inside: true }]; // a factor of 1 changes nothing
     const columns = this.pair(this.s, width, 0);
     const rows = kind === "1D" ? only(0) : this.pair(this.t, height, 1);
     const layers = kind === "3D" ? this.pair(this.r, depth, 2) : only(kind === "CUBE" ? this.r : 0);
-    this.texel.set(DEFINITIONS.missing);
-    for (let c = 0; c < channels; c += 1) {
-      let total = null;
+    for (let c = 0; c < 4; c += 1) {
+      let total = reads[c] < 4 ? null : reads[c] - 4; // a constant is not weighted
+      if (total !== null) {
+        this.texel[c] = total;
+        continue;
+      }
       for (const layer of layers) {
         for (const row of rows) {
           for (const column of columns) {
-            const n = 4 * ((layer.index * height + row.index) * width + column.index) + c;
+            const n = 4 * ((layer.index * height + row.index) * width + column.index) + reads[c];
             const inside = column.inside && row.inside && layer.inside;
             const weight = f(f(column.weight * row.weight) * layer.weight);
             const value = f(weight * (inside ? data[n] : 0));

@@ -256,11 +256,11 @@ function roundedToEven(value) {
 
 // Matrices in textures ---------------------------------------------------------------------------
 
-// A texture with all texels at its initial value: `data` has r, g, b, a of each texel as lookups
-// read them, row after row, layer after layer.
+// A texture with all texels at its initial value: `data` has four numbers a texel, row after row,
+// layer after layer: its channels, then 0, 0, 1. Lookups read R, G, B, A by the format's `reads`.
 function freshTexture(texture) {
-  const { name, kind, width, height, depth, rows, format, channels, bits, numeric } = texture;
-  const made = { name, kind, width, height, depth, rows, format, channels, bits, numeric };
+  const { name, kind, width, height, depth, rows, format, channels, bits, numeric, reads } = texture;
+  const made = { name, kind, width, height, depth, rows, format, channels, bits, numeric, reads };
   made.data = new Float32Array(4 * width * rows);
   fillTexture(made, texture.initial);
   return made;
@@ -268,7 +268,7 @@ function freshTexture(texture) {
 
 function fillTexture(texture, value) {
   const held = heldBy(texture);
-  const texel = DEFINITIONS.missing.map((missing, channel) =>
+  const texel = [0, 0, 0, 1].map((missing, channel) =>
     channel < texture.channels ? held(Math.fround(value[channel])) : missing,
   );
   for (let n = 0; n < texture.data.length; n += 4) texture.data.set(texel, n);

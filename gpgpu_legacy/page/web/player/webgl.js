@@ -155,19 +155,17 @@ class GpuRun {
   // How a texture is stored: WebGL's internal format, and what its texels come in.
   stored(texture) {
     const gl = this.gl;
-    const isFloat = texture.numeric === "float";
+    const isFloat = texture.numeric === "float" || texture.bits === 16; // WebGL lacks 16-bit unorm
     const most = gl.getParameter(gl.MAX_TEXTURE_SIZE);
     if (Math.max(texture.width, texture.rows) > most) {
       throw new GpuError(`this GPU's textures have at most ${most} texels a side`);
     }
-    const internal = isFloat
-      ? { 16: { 1: gl.R16F, 4: gl.RGBA16F }, 32: { 1: gl.R32F, 4: gl.RGBA32F } }
-      : { 8: { 1: gl.R8, 4: gl.RGBA8 } };
+    const bits = texture.numeric === "float" || !isFloat ? texture.bits : 32;
     return {
       ...texture,
       isFloat,
-      internal: internal[texture.bits][texture.channels],
-      layout: texture.channels === 1 ? gl.RED : gl.RGBA,
+      internal: gl[`${"RGBA".slice(0, texture.stored)}${bits}${isFloat ? "F" : ""}`],
+      layout: { 1: gl.RED, 2: gl.RG, 4: gl.RGBA }[texture.stored],
       type: isFloat ? gl.FLOAT : gl.UNSIGNED_BYTE,
       held: heldBy(texture),
     };
@@ -346,12 +344,13 @@ class GpuRun {
 
   upload(name) {
     const { gl } = this;
-    const { width, rows, channels, layout, type, isFloat } = this.storage[name];
+    const { width, rows, stored, reads, layout, type, isFloat } = this.storage[name];
     const { data } = this.first[name];
-    const texels = new (isFloat ? Float32Array : Uint8Array)(width * rows * channels);
-    const [count, scale] = [4 / channels, isFloat ? 1 : 255];
+    const texels = new (isFloat ? Float32Array : Uint8Array)(width * rows * stored);
     for (let n = 0; n < texels.length; n += 1) {
-      texels[n] = isFloat ? data[n * count] : Math.round(data[n * count] * scale);
+      const source = reads[n % stored]; // grey and alpha are stored as lookups read them
+      const value = source < 4 ? data[4 * Math.floor(n / stored) + source] : source - 4;
+      texels[n] = isFloat ? value : Math.round(value * 255);
     }
     gl.activeTexture(gl.TEXTURE0);
     gl.bindTexture(gl.TEXTURE_2D, this.textures[name]);
