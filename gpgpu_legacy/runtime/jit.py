@@ -8,9 +8,9 @@ compute exactly in an exact run.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate, chain
+from itertools import accumulate, chain, groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,12 +20,17 @@ from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.kernel.ir import outside
 from gpgpu_legacy.lower.analysis.fusion import (
     FusedPasses,
+    Steps,
     UnfusedRepeat,
     all_fused,
     fused_steps,
     moved_alone,
 )
-from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood, with_neighbours
+from gpgpu_legacy.lower.analysis.neighbourhood import (
+    Neighbourhood,
+    neighbourhood,
+    with_neighbours,
+)
 from gpgpu_legacy.lower.fused.content import (
     Arguments,
     Content,
@@ -53,6 +58,7 @@ from gpgpu_legacy.runtime.workers import share_out
 
 if TYPE_CHECKING:
     from gpgpu_legacy.runtime.native import NativeCode
+    from gpgpu_legacy.runtime.schedule import Member
 
 _CHUNKS = 8  # for each thread, so that others can take the work of one that is late
 
@@ -105,6 +111,7 @@ class JitPrepared(HostPrepared):
         super().__init__(plan, machine, storage)
         self.parts = parts
         self._plan_textures = {texture.name: texture for texture in plan.textures}
+        self._extents = {texture.name: texture.extent for texture in plan.textures}
         self._staging = Staging()
         self._loose = self._with_many_offsets(together)
         self._analysed: set[ComputePass] = set()
@@ -142,11 +149,18 @@ class JitPrepared(HostPrepared):
 
     # Preparing -----------------------------------------------------------------------------
 
-    def _prepared_steps(
-        self, steps: tuple[FusedPasses | UnfusedRepeat | Pass, ...], *, apart: bool = False
-    ) -> tuple[_Step, ...]:
-        """apart: every pass is to run by itself."""
-        return tuple(self._step(step, apart=apart) for step in steps)
+    def _prepared_steps(self, steps: Steps, *, apart: bool = False) -> tuple[_Step, ...]:
+        """apart: every pass is to run by itself; otherwise native threads run rows of them."""
+        prepared: list[_Step] = []
+        members = [None if apart else self._member(step) for step in steps]
+        made = zip(members, steps, strict=True)
+        for is_alone, some in groupby(made, key=lambda both: both[0] is None):
+            if is_alone:
+                prepared += [self._step(step, apart=apart) for _, step in some]
+            else:
+                row = [member for member, _ in some if member]
+                prepared.append(_Step(1, (self._native_run(row),), (), whole=True))
+        return tuple(prepared)
 
     def _step(self, step: FusedPasses | UnfusedRepeat | Pass, *, apart: bool) -> _Step:
         if isinstance(step, FusedPasses):
@@ -169,20 +183,41 @@ class JitPrepared(HostPrepared):
 
     def _scheduled(self, repeat: UnfusedRepeat) -> _Step | None:
         """A Repeat that native threads run as a whole; None if a pass has no native code."""
-        from gpgpu_legacy.runtime.schedule import Member, RepeatRun
-
-        around, members = neighbourhood(repeat, self.plan), []
-        extents = {texture.name: texture.extent for texture in self.plan.textures}
+        around = neighbourhood(repeat, self.plan)
+        members: list[Member] = []
         for number, step in enumerate(repeat.body):
-            fused = moved_alone(step, repeat.count) if isinstance(step, CopyPass) else step
-            if around is not None and isinstance(fused, FusedPasses):
-                fused = with_neighbours(fused, around, number, extents)
-            made = self._native(fused) if isinstance(fused, FusedPasses) else None
-            if made is None or made[0].staged:
+            near = step
+            if around is not None and isinstance(step, FusedPasses):
+                near = with_neighbours(step, around, number, self._extents)
+            member = self._member(near, repeat.count)
+            if member is None:
                 return None
-            members.append(Member(*made))
-        run = RepeatRun(members, self.textures, around).run
-        return _Step(repeat.count, (run,), (), whole=True)
+            members.append(member)
+        return _Step(
+            repeat.count, (self._native_run(members, around, repeat.count),), (), whole=True
+        )
+
+    def _member(self, step: FusedPasses | UnfusedRepeat | Pass, count: int = 1) -> Member | None:
+        """A pass that native threads can run among others; None if it is not one, or stages texels.
+
+        count: how often it runs.
+        """
+        from gpgpu_legacy.runtime.schedule import Member
+
+        fused = moved_alone(step, count) if isinstance(step, CopyPass) else step
+        if not isinstance(fused, FusedPasses):
+            return None
+        made = self._native(fused)
+        if made is None or made[0].staged:
+            return None
+        return Member(*made, 1 if fused.alternates else fused.count)
+
+    def _native_run(
+        self, members: Sequence[Member], around: Neighbourhood | None = None, count: int = 1
+    ) -> Run:
+        from gpgpu_legacy.runtime.schedule import RepeatRun
+
+        return RepeatRun(members, self.textures, around, count).run
 
     def _with_many_offsets(self, together: Iterable[FusedPasses]) -> frozenset[Content]:
         """The loosened Contents that stand for many; a rerolled loop consists of its offsets."""
@@ -221,6 +256,9 @@ class JitPrepared(HostPrepared):
         """Fused passes as native code, or on the reference machine if there can be none."""
         from gpgpu_legacy.runtime.native import FusedRun
 
+        member = self._member(fused)
+        if member is not None:
+            return self._native_run([member], count=fused.count)
         made = self._native(fused)
         if made is None:
             return partial(_run_on_reference, fused.passes, self.textures)

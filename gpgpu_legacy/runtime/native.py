@@ -360,7 +360,7 @@ class _Queue:
 
 
 class FusedRun:
-    """Fused passes ready to run: code, table, and the arguments of each piece."""
+    """Fused passes that stage texels, ready to run: code, table and the arguments of pieces."""
 
     def __init__(
         self,
@@ -374,15 +374,13 @@ class FusedRun:
         self.code, self._staging = code, staging
         self.table = table_of(code.table, arguments)
         words = words_of(arguments, textures, self.table)
-        self._together = together
-        if code.staged:
-            tile, iteration = code.tile, code.staged * code.tile.width
-            columns = _pieces(arguments.width, arguments.width, tile.width)
-            self._together = min(together, max(1, _STAGED_BYTES // (4 * iteration * len(columns))))
-            words[DEPTH] = max(1, _PANEL_BYTES // (4 * iteration))
-            words[PANEL] = self._together * iteration
-            staging.require(len(columns) * self._together * iteration)
-            self._panels = _Queue(words, [(part, (0, 0)) for part in columns])
+        tile, iteration = code.tile, code.staged * code.tile.width
+        columns = _pieces(arguments.width, arguments.width, tile.width)
+        self._together = min(together, max(1, _STAGED_BYTES // (4 * iteration * len(columns))))
+        words[DEPTH] = max(1, _PANEL_BYTES // (4 * iteration))
+        words[PANEL] = self._together * iteration
+        staging.require(len(columns) * self._together * iteration)
+        self._panels = _Queue(words, [(part, (0, 0)) for part in columns])
         work = arguments.width * arguments.height * self._together * code.instructions
         self._threads = max(1, min(thread_count(), work // _LEAST_WORK))
         self._pieces = _Queue(words, _pieces_of(code, arguments, work))
@@ -391,28 +389,17 @@ class FusedRun:
 
     def run(self, first: int, last: int) -> None:
         """Run a range of iterations on all fragments."""
-        work, queue = self._run_pieces, self._pieces
         for start in range(first, last, self._together):
-            end = min(start + self._together, last)
-            self._hand_out(queue, start, end)
-            if self.code.staged:
-                work = self._run_staged
-                self._hand_out(self._panels, start, end)
-                self._panels.fill()
-            for piece in range(0, len(queue), self._at_once):
-                queue.fill(piece, piece + self._at_once)
-                share_out(work, min(self._threads, len(queue)))
-
-    def _hand_out(self, queue: _Queue, first: int, last: int) -> None:
-        """Set the iterations of all pieces."""
-        words = queue.words
-        words[:, FIRST], words[:, LAST] = first, last
-        words[:, STAGED_FIRST], words[:, STAGED] = first, self._staging.address
+            for queue in (self._pieces, self._panels):
+                words = queue.words
+                words[:, FIRST], words[:, LAST] = start, min(start + self._together, last)
+                words[:, STAGED_FIRST], words[:, STAGED] = start, self._staging.address
+            self._panels.fill()
+            for piece in range(0, len(self._pieces), self._at_once):
+                self._pieces.fill(piece, piece + self._at_once)
+                share_out(self._run_pieces, min(self._threads, len(self._pieces)))
 
     def _run_pieces(self, *_: int) -> None:
-        self.code.run(self._pieces.address)
-
-    def _run_staged(self, *_: int) -> None:
         self.code.stage(self._panels.address)
         while not self._panels.is_done:
             sleep(0)
@@ -426,8 +413,6 @@ def _pieces_of(code: NativeCode, arguments: Arguments, work: int) -> list[tuple[
     """
     width, height, tile = arguments.width, arguments.height, code.tile
     most = min(thread_count() * _PIECES, max(1, work // _LEAST_WORK))
-    if not code.staged:
-        return [((0, width), rows) for rows in _pieces(height, most, tile.rows)]
     columns = _pieces(width, -(-width // _PIECE_COLUMNS), tile.width)
     rows = _pieces(height, max(-(-height // _PIECE_ROWS), most // len(columns)), tile.rows)
     return [(column, part) for part in rows for column in columns]

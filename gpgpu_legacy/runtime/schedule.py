@@ -1,4 +1,6 @@
-"""Repeats whose passes are not fused, run by native threads: pass by pass, or in temporal tiles.
+"""Passes run by native threads, without Python in between: one by one, or in temporal tiles.
+
+A row of passes is a Repeat of one iteration.
 
 Passes that read their neighbours at bounded offsets (lower/analysis/neighbourhood.py) need not
 end before the next one begins. A band of rows runs several passes, each on `lag` rows fewer at
@@ -33,10 +35,10 @@ from gpgpu_legacy.runtime.workers import share_out
 MOST_PASSES = 32
 """The most passes of a stage: memory stops being the limit long before."""
 
-_LEAST_WORK = 1 << 15  # instructions of fragments in an item; waiting for less costs more
+_LEAST_WORK = 1 << 16  # instructions of fragments in an item; waiting for less costs more
 _BANDS = 4  # for each thread, so that others can take the work of one that is late
 _LEAST_CHUNK, _LEAST_SPAN = 4, 8 * ROOM  # rows and columns that a call is worth while for
-_WORK_OF_A_CALL = 1 << 30  # instructions of fragments; between calls, Python sees signals
+_WORK_OF_A_CALL = 1 << 32  # the same, for each thread; between calls, Python sees signals
 _LINE = 8  # words
 
 ENDLESS = 1 << 40
@@ -45,10 +47,20 @@ ENDLESS = 1 << 40
 
 @frozen
 class Member:
-    """A pass of the Repeat's body: its code, which stages nothing, and its arguments."""
+    """A pass of the Repeat's body, or fused passes: its code, which stages nothing, its arguments.
+
+    together: the iterations that it runs at a time.
+    """
 
     code: NativeCode
     arguments: Arguments
+    together: int = 1
+
+    @property
+    def work(self) -> int:
+        """Instructions of fragments."""
+        arguments = self.arguments
+        return self.code.instructions * arguments.width * arguments.height * self.together
 
 
 @frozen
@@ -140,13 +152,14 @@ def items_of(stage: Stage) -> NDArray[np.int64]:
         words[layout.LOW], words[layout.HIGH] = stage.bands[band : band + 2]
         words[layout.LOW_STEP] = 0 if first else shrinks
         words[layout.HIGH_STEP] = 0 if last else -shrinks
-        if joints:
-            _await(words, bands, joints, range(band - (not first), band + (not last)), after=False)
-        else:
-            _await(words, 0, bands, range(band - (not first), band + 1 + (not last)), after=False)
+        words[layout.COUNTER] = band
+        start, ring = (bands, joints) if joints else (0, bands)
+        last_awaited = band + (not joints) + (not last)
+        _await(words, start, ring, range(band - (not first), last_awaited), after=False)
     for joint, words in enumerate(items[bands:]):
         words[layout.LOW] = words[layout.HIGH] = stage.bands[joint + 1]
         words[layout.LOW_STEP], words[layout.HIGH_STEP] = -lag, lag
+        words[layout.COUNTER] = bands + joint
         _await(words, 0, bands, range(joint, joint + 2), after=True)
     return items
 
@@ -155,17 +168,21 @@ def _await(words: NDArray[np.int64], start: int, ring: int, numbers: range, *, a
     """Let an item wait for the items with these numbers, in a ring that begins with `start`."""
     words[layout.START], words[layout.RING] = start, ring
     words[layout.FROM], words[layout.AWAITED] = numbers.start % ring, min(len(numbers), ring)
-    words[layout.AFTER] = after
+    words[layout.BASE], words[layout.EACH] = after, 1
 
 
-def _plain_items(members: Sequence[Member], bands: int) -> NDArray[np.int64]:
-    """The items of stages with one pass each; every pass waits for the whole pass before it."""
-    items = np.zeros((len(members), bands, layout.ITEM_WORDS), np.int64)
-    for member, of_member in zip(members, items, strict=True):
-        rows = _evenly(member.arguments.height, bands)
-        of_member[:, layout.LOW], of_member[:, layout.HIGH] = rows[:-1], rows[1:]
-        for words in of_member:
-            _await(words, 0, bands, range(bands), after=False)
+def _plain_items(members: Sequence[Member], bands: Sequence[int]) -> NDArray[np.int64]:
+    """The items of stages with one pass each; every pass waits for all before it, by one counter.
+
+    bands: of each pass.
+    """
+    ends = np.cumsum(bands)
+    items = np.zeros((ends[-1], layout.ITEM_WORDS), np.int64)
+    for number, (member, end, count) in enumerate(zip(members, ends, bands, strict=True)):
+        words, rows = items[end - count : end], _evenly(member.arguments.height, count)
+        words[:, layout.LOW], words[:, layout.HIGH] = rows[:-1], rows[1:]
+        words[:, layout.STAGE], words[:, layout.BASE] = number, end - count
+    items[:, [layout.RING, layout.AWAITED]], items[:, layout.EACH] = 1, len(items)
     return items
 
 
@@ -179,43 +196,48 @@ class RepeatRun:
         self,
         members: Sequence[Member],
         textures: Mapping[str, Storage],
-        around: Neighbourhood | None,
+        around: Neighbourhood | None = None,
+        count: int = 1,
     ) -> None:
-        """textures: from `roomy`. around: the facts about lookups of neighbours."""
+        """textures: from `roomy`. around: the facts about lookups of neighbours. count: iterations
+        of the Repeat.
+        """
         self._codes = [member.code for member in members]  # which own their machine code
         self._tables = [table_of(m.code.table, m.arguments) for m in members]
-        count = members[0].arguments.count
         threads = thread_count()
-        work = max(1, *(member.code.instructions for member in members))
-        row_work = work * max(member.arguments.width for member in members)
         if around is None:
-            rows = max(member.arguments.height for member in members)
-            bands = min(threads * _BANDS, rows, rows * row_work // _LEAST_WORK)
-            stage = Stage(1, (0,) * (max(1, bands) + 1))
-            self.items = _plain_items(members, max(1, bands))
+            bands = [_band_count(member, threads) for member in members]
+            self.stage, self._kinds = Stage(1, (0,) * (max(bands) + 1)), len(members)
+            self.items = _plain_items(members, bands)
         else:
             lanes = max(member.code.tile.lanes for member in members)
-            stage = stage_of(around, _texel_bytes(members, textures), work, threads, lanes)
-            self.items = items_of(stage)[None]
-        self.stage = stage
-        self._threads = min(threads, len(stage.bands) - 1)
+            instructions = max(1, *(member.code.instructions for member in members))
+            texel_bytes = _texel_bytes(members, textures)
+            self.stage, self._kinds = stage_of(around, texel_bytes, instructions, threads, lanes), 1
+            self.items = items_of(self.stage)
+        self._threads = min(threads, len(self.stage.bands) - 1)
         self._header = np.zeros(layout.HEADER_WORDS, np.int64)
-        self._ended = np.zeros((self.items.shape[1], layout.ENDED_WORDS), np.int64)
-        self._passes = count * len(members)
+        self._ended = np.zeros((len(self.items), layout.ENDED_WORDS), np.int64)
         self._words, self._members = self._words_of(members, textures)
-        self._fill_header(around)
-        stage_work = stage.passes * row_work * max(m.arguments.height for m in members)
-        self._at_once = max(1, _WORK_OF_A_CALL // max(1, stage_work))
+        self._fill_header(around, count)
+        work = self._kinds * self.stage.passes * sum(m.work for m in members) // len(members)
+        of_an_item = max(1, work // len(self.items))
+        self._at_once = max(1, self._threads * _WORK_OF_A_CALL // of_an_item)
         self._loop = schedule_code()
 
-    def run(self, *_: int) -> None:
-        """Run all iterations."""
-        header, stages = self._header, -(-self._passes // self.stage.passes)
+    def run(self, first: int, last: int) -> None:
+        """Run a range of iterations; all of them if several passes are a stage."""
+        header, (start, end) = self._header, map(self._items_before, (first, last))
         self._ended[...] = 0
-        for first in range(0, stages, self._at_once):
-            header[layout.NEXT] = first * self.items.shape[1]
-            header[layout.STAGES] = min(first + self._at_once, stages)
+        self._ended[0, 0] = start  # what the first of these iterations waits for, if it is not 0
+        for item in range(start, end, self._at_once):
+            header[layout.NEXT] = item
+            header[layout.LIMIT] = min(item + self._at_once, end)
             share_out(self._work_on, self._threads)
+
+    def _items_before(self, iteration: int) -> int:
+        of_a_round = self._kinds * self.stage.passes
+        return -(-iteration * len(self._codes) // of_a_round) * len(self.items)
 
     def _work_on(self, worker: int, _: int) -> None:
         members = self._members[worker]
@@ -233,16 +255,16 @@ class RepeatRun:
             array[:, : len(words)] = words
             numbers[:, number, layout.CODE] = member.code.address
             numbers[:, number, layout.COLUMNS] = member.arguments.width
+            numbers[:, number, layout.TOGETHER] = member.together
             start, step = array.ctypes.data, array.strides[0]
             numbers[:, number, layout.WORDS] = start + step * np.arange(self._threads)
             arrays.append(array)
         return arrays, numbers
 
-    def _fill_header(self, around: Neighbourhood | None) -> None:
+    def _fill_header(self, around: Neighbourhood | None, count: int) -> None:
         header, stage = self._header, self.stage
-        kinds, items, _ = self.items.shape
-        header[layout.ITEMS], header[layout.KINDS] = items, kinds
-        header[layout.DEPTH], header[layout.PASSES] = stage.passes, self._passes
+        header[layout.ITEMS], header[layout.KINDS] = len(self.items), self._kinds
+        header[layout.DEPTH], header[layout.PASSES] = stage.passes, count * len(self._codes)
         header[layout.MEMBERS], header[layout.LAG] = len(self._codes), stage.lag
         header[layout.SLANT] = stage.slant
         header[layout.CHUNK], header[layout.SPAN] = stage.chunk, stage.span
@@ -251,6 +273,12 @@ class RepeatRun:
         header[layout.ITEMS_AT] = self.items.ctypes.data
         header[layout.ENDED_AT] = self._ended.ctypes.data
         header[layout.PAUSE_AT] = pause_address()
+
+
+def _band_count(member: Member, threads: int) -> int:
+    """The bands of a pass that waits for all before it: as many for each thread, or none."""
+    most = min(threads * _BANDS, member.arguments.height, member.work // _LEAST_WORK)
+    return max(1, most // threads * threads or most)
 
 
 def _texel_bytes(members: Iterable[Member], textures: Mapping[str, Storage]) -> int:

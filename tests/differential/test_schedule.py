@@ -12,16 +12,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawing import Made, program
+from drawing import Made, program, texture
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from neighbours import relaxations, same_as_passes
+from sorting import in_order, shuffled, sort_plan
 
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
 from gpgpu_legacy.algorithms.simulation.life import life
 from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.plan import CopyPass, Plan
+from gpgpu_legacy.plan.textures import R32F
 from gpgpu_legacy.runtime import schedule, workers
 from gpgpu_legacy.runtime.executors.jit import EXECUTOR as JIT
 from gpgpu_legacy.runtime.machine import Tuning
@@ -54,7 +56,8 @@ def force(monkeypatch: pytest.MonkeyPatch) -> Force:
 
 def stages(prepared: object) -> list[Stage]:
     """The shapes in which the Repeats of a prepared plan run."""
-    runs = [run for steps in prepared._steps.values() for step in steps for run in step.runs]  # type: ignore[attr-defined]
+    steps = [step for part in prepared._steps.values() for step in part]  # type: ignore[attr-defined]
+    runs = [run for step in steps if step.count > 1 for run in step.runs]
     owners = [getattr(run, "__self__", None) for run in runs]
     return [owner.stage for owner in owners if isinstance(owner, RepeatRun)]
 
@@ -119,3 +122,23 @@ def test_shipped_algorithms(plan: Plan, threads: int, passes: int, force: Force)
     (shape,) = same_as_passes(JIT, plan, operands, None, stages)
     if plan.results[0].rows > 16 and threads > 1:
         assert shape.joints and len(shape.bands) > 2
+
+
+def test_a_row_of_passes_by_several_threads(force: Force) -> None:
+    """Each pass of a sort reads what others wrote anywhere, and a copy what the last one wrote."""
+    force(3, 1, 1, 1)
+    plan, values = sort_plan(16, 16), shuffled(16, 16)
+    [output] = plan.outputs
+    copied = texture("copied", 16, 16, R32F)
+    copy = CopyPass(output.texture, output.rect, "copied", output.rect)
+    plan = replace(
+        plan,
+        textures=(*plan.textures, copied),
+        steps=(*plan.steps, copy),
+        outputs=(replace(output, texture="copied"),),
+    )
+    with JIT.prepare(plan) as prepared:
+        for _ in range(20):
+            assert np.array_equal(
+                prepared.run({"values": values}).outputs["sorted"], in_order(values)
+            )

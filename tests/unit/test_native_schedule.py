@@ -98,10 +98,11 @@ def test_every_order_gives_what_the_passes_give(
             awaited = [
                 begin + (int(item[layout.FROM]) + k) % ring for k in range(item[layout.AWAITED])
             ]
-            while any(ended[other] < number + item[layout.AFTER] for other in awaited):
+            wanted = number * item[layout.EACH] + item[layout.BASE]
+            while any(ended[other] < wanted for other in awaited):
                 yield
             yield from parts(item, stage, first, min(stage.passes, count - first), textures)
-            ended[place] = number + 1
+            ended[item[layout.COUNTER]] += 1
 
     running = [thread() for _ in range(threads)]
     while running:

@@ -1,9 +1,9 @@
 """A native loop over the passes of a Repeat, which several threads run together, as LLVM IR.
 
 The Repeat's passes are grouped into stages, and the rows of each stage into items. All threads take
-items in their order, one at a time. An item lists the items that must have ended before it, and the
-thread that takes it waits for them. No thread is special: one alone can run all items, and others
-may join at any time.
+items in their order, one at a time. An item adds 1 to a counter when it ends. Its list of counters
+must have come so far before it begins; the thread that takes it waits for them. No thread is
+special: one alone can run all items, and others may join at any time.
 
 A stage of several passes (temporal tiling) has the shape that its items give it: pass t of a stage
 works on the rows from low + t·low_step up to, but without, high + t·high_step. An item goes through
@@ -34,25 +34,27 @@ from gpgpu_legacy.lower.emit.llvm_words import (
 )
 
 # Of the header. NEXT has a cache line of its own: the number of the item that is taken next, over
-# all stages. STAGES: up to which stage to go. ITEMS: of a stage. KINDS: how many stages in turn
-# have items of their own. DEPTH: passes of a stage; PASSES: of the Repeat; MEMBERS: of its body.
-# WIDTH, HEIGHT: of the largest rectangle. Then come addresses: of items, of how many stages each
-# item has ended, of a system call that lets other threads run.
+# all rounds. LIMIT: the number of the item to stop at. A round has ITEMS items and KINDS stages.
+# DEPTH: passes of a stage; PASSES: of the Repeat; MEMBERS: of its body. WIDTH, HEIGHT: of the
+# largest rectangle. Then come addresses: of items, of counters, of a system call that lets other
+# threads run.
 NEXT = 0
-STAGES, ITEMS, KINDS, DEPTH, PASSES, MEMBERS = range(8, 14)
+LIMIT, ITEMS, KINDS, DEPTH, PASSES, MEMBERS = range(8, 14)
 LAG, CHUNK, HEIGHT, SLANT, SPAN, WIDTH = range(14, 20)
 ITEMS_AT, ENDED_AT, PAUSE_AT, HEADER_WORDS = range(20, 24)
 
-# Of an item: its rows, then which items it waits for: COUNT of them, the first of which is FROM in
-# the ring of RING items that begins with START. AFTER is 1 if they must have ended this stage, and
-# 0 if the one before.
-LOW, LOW_STEP, HIGH, HIGH_STEP, START, RING, FROM, AWAITED, AFTER, ITEM_WORDS = range(10)
+# Of an item: its rows, its stage in a round, its counter; then which counters it waits for: AWAITED
+# of them, the first of which is FROM in the ring of RING counters that begins with START. They must
+# have come to BASE in the first round, and to EACH more in every other.
+LOW, LOW_STEP, HIGH, HIGH_STEP, STAGE, COUNTER, START, RING, FROM, AWAITED, BASE, EACH = range(12)
+ITEM_WORDS = 12
 
-# Of a pass: the addresses of its code and of the words that it is handed, its rectangle's width.
-CODE, WORDS, COLUMNS, MEMBER_WORDS = range(4)
+# Of a pass: the addresses of its code and of the words that it is handed, its rectangle's width,
+# how many iterations it runs at a time.
+CODE, WORDS, COLUMNS, TOGETHER, MEMBER_WORDS = range(5)
 
 ENDED_WORDS = 8
-"""The distance between the counts of two items: a cache line."""
+"""The distance between two counters: a cache line."""
 
 _SPINS = 4096  # checks before a thread lets others run
 
@@ -75,16 +77,16 @@ def _function(module: ir.Module, name: str, arguments: int) -> tuple[Any, ir.IRB
 
 
 def _wait_function(module: ir.Module) -> None:
-    """Wait until an item, whose count is the first argument, has ended that many stages."""
+    """Wait until a counter, the first argument, has come so far."""
     function, b = _function(module, "wait", 3)
-    count, header, stages = function.args
+    count, header, wanted = function.args
     look, spin, pause, done = (function.append_basic_block() for _ in range(4))
     start = b.block
     b.branch(look)
     b.position_at_end(look)
     spins = b.phi(I32)
     ended = b.load_atomic(count, ordering="acquire", align=8)
-    b.cbranch(b.icmp_signed(">=", ended, stages), done, spin)
+    b.cbranch(b.icmp_signed(">=", ended, wanted), done, spin)
     b.position_at_end(spin)
     spins.add_incoming(ir.Constant(I32, 0), start)
     more = b.add(spins, ir.Constant(I32, 1))
@@ -100,16 +102,21 @@ def _wait_function(module: ir.Module) -> None:
 
 
 def _rows_function(module: ir.Module) -> None:
-    """Run one iteration of a pass, the second argument its words, on some columns and rows."""
+    """Run a pass, the second argument its words, on some columns and rows.
+
+    The last argument is how often it has run.
+    """
     function, b = _function(module, "rows", 7)
-    header, member, left, right, first, last, iteration = function.args
+    header, member, left, right, first, last, runs = function.args
     height = Words(b, header).integer(HEIGHT)
     words = Words(b, Words(b, member).address(WORDS))
     code = Words(b, member).address(CODE, ir.FunctionType(ir.VoidType(), [I64.as_pointer()]))
     b.store(left, words.place(X_FIRST))
     b.store(right, words.place(X_LAST))
+    together = Words(b, member).integer(TOGETHER)
+    iteration = b.mul(runs, together)
     b.store(iteration, words.place(FIRST))
-    b.store(b.add(iteration, integer(1)), words.place(LAST))
+    b.store(b.add(iteration, together), words.place(LAST))
     here = (first, lesser(b, last, height))
     beyond = (b.sub(greater(b, first, height), height), b.sub(last, height))
     for low, high in (here, beyond):
@@ -160,27 +167,26 @@ def _work_function(module: ir.Module) -> None:
     """Take items until there are none left."""
     function, b = _function(module, "work", 2)
     header = Words(b, function.args[0])
-    items, kinds = map(header.integer, (ITEMS, KINDS))
+    items, kinds, limit = map(header.integer, (ITEMS, KINDS, LIMIT))
     items_at, ended_at = (Words(b, header.address(word)) for word in (ITEMS_AT, ENDED_AT))
-    limit = b.mul(header.integer(STAGES), items)
     take, run, done = (function.append_basic_block() for _ in range(3))
     b.branch(take)
     b.position_at_end(take)
     taken = b.atomic_rmw("add", header.place(NEXT), integer(1), "monotonic")
     b.cbranch(b.icmp_signed("<", taken, limit), run, done)
     b.position_at_end(run)
-    stage, number = b.sdiv(taken, items), b.srem(taken, items)
-    kind = b.mul(b.srem(stage, kinds), items)
-    item = Words(b, items_at.place(b.mul(b.add(kind, number), integer(ITEM_WORDS))))
-    start, ring, first, awaited, after = map(item.integer, (START, RING, FROM, AWAITED, AFTER))
-    wanted = b.add(stage, after)
+    round_, number = b.sdiv(taken, items), b.srem(taken, items)
+    item = Words(b, items_at.place(b.mul(number, integer(ITEM_WORDS))))
+    start, ring, first, awaited = map(item.integer, (START, RING, FROM, AWAITED))
+    wanted = b.add(b.mul(round_, item.integer(EACH)), item.integer(BASE))
     with CountedLoop(b, integer(0), awaited) as other:
         place = b.add(start, b.srem(b.add(first, other), ring))
         count = ended_at.place(b.mul(place, integer(ENDED_WORDS)))
         b.call(module.get_global("wait"), [count, header.array, wanted])
+    stage = b.add(b.mul(round_, kinds), item.integer(STAGE))
     b.call(module.get_global("item"), [*function.args, b.ptrtoint(item.array, I64), stage])
-    ended = ended_at.place(b.mul(number, integer(ENDED_WORDS)))
-    b.store_atomic(b.add(stage, integer(1)), ended, ordering="release", align=8)
+    ended = ended_at.place(b.mul(item.integer(COUNTER), integer(ENDED_WORDS)))
+    b.atomic_rmw("add", ended, integer(1), "release")
     b.branch(take)
     b.position_at_end(done)
     b.ret_void()

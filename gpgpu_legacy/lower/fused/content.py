@@ -216,11 +216,12 @@ def gathered_textures(fused_steps: Iterable[FusedPasses], plan: Plan) -> frozens
     With its channels side by side such a texel is one load, and one miss of a cache; planes, which
     rows of fragments read and write, would take four. Affine lookups, which read rows, need planes.
     """
-    gathered, others = set[str](), {n for _, p in plan.weighted_passes() for n in written_by(p)}
+    passes = [pass_ for _, pass_ in plan.weighted_passes()]
+    gathered, others = set[str](), {name for pass_ in passes for name in written_by(pass_)}
+    others |= {pass_.source for pass_ in passes if isinstance(pass_, CopyPass)}
     for fused in fused_steps:
         for lookup in chain.from_iterable(fused.lookups):
             (gathered if isinstance(lookup, DependentLookup) else others).add(lookup.texture)
-        others |= {pass_.source for pass_ in fused.passes if isinstance(pass_, CopyPass)}
     return frozenset(n for n in gathered - others if plan.texture(n).format is RGBA32F)
 
 
