@@ -97,7 +97,7 @@ def group_shape(
         square = GroupShape(columns=2, rows=2, adjacent=2)
         column = GroupShape((32, 8), columns=1, rows=4, adjacent=4)
         return _unrolled(content, column if device.count > 1 else square, device)
-    shape = _largest(content, device)
+    shape = _largest(content, size, device)
     while size is not None and _groups(shape, size) < _BUSY * device.count:
         smaller = _halved(shape)
         if smaller is None:
@@ -106,13 +106,16 @@ def group_shape(
     return _unrolled(content, shape, device)
 
 
-def _largest(content: Content, device: Multiprocessors) -> GroupShape:
+def _largest(
+    content: Content, size: tuple[int, int] | None, device: Multiprocessors
+) -> GroupShape:
     """The shape for large rectangles: a measured one, or the largest for the registers."""
     channels = max(content.surfaces[number].format.channels for number in content.owned)
     alive = numbers_alive(content)
-    measured = _measured().get((channels, alive))
-    if measured is not None and measured.columns * measured.rows <= device.fragments:
-        return measured
+    for groups, shape in _measured().get((channels, alive), ()):
+        few = size is not None and _groups(shape, size) <= groups * device.count
+        if (few or not groups) and shape.columns * shape.rows <= device.fragments:
+            return shape
     room = min(device.fragments, max(1, device.numbers // alive))
     columns = 1 << (room.bit_length() - 1) // 2
     rows = (1 << room.bit_length() - 1) // columns
@@ -121,15 +124,18 @@ def _largest(content: Content, device: Multiprocessors) -> GroupShape:
 
 
 @cache
-def _measured() -> dict[tuple[int, int], GroupShape]:
-    """The shapes of group_shapes.toml, by channels and live numbers. Their trips unroll."""
+def _measured() -> dict[tuple[int, int], list[tuple[int, GroupShape]]]:
+    """The shapes of group_shapes.toml, by channels and live numbers. Their trips unroll.
+
+    Each with the most groups of a multiprocessor that it is for; 0 if it is for any number.
+    """
     text = files("gpgpu_legacy.lower.groups").joinpath("group_shapes.toml").read_text("utf-8")
-    return {
-        (row.pop("channels"), row.pop("numbers")): GroupShape(
-            tuple(row.pop("threads")), unroll=row["k_depth"], **row
-        )
-        for row in tomllib.loads(text)["shape"]
-    }
+    shapes: dict[tuple[int, int], list[tuple[int, GroupShape]]] = {}
+    for row in tomllib.loads(text)["shape"]:
+        rows = shapes.setdefault((row.pop("channels"), row.pop("numbers")), [])
+        groups, threads = row.pop("groups", 0), tuple(row.pop("threads"))
+        rows.append((groups, GroupShape(threads, unroll=row["k_depth"], **row)))
+    return shapes
 
 
 _K_DEPTH, _MOST_K_DEPTH = 8, 16
