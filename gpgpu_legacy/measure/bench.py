@@ -96,10 +96,10 @@ class Timed(Attempt):
         return not (self.is_peer or self.is_reference)
 
     @property
-    def transfers_s(self) -> float | None:
-        """Seconds of the transfers."""
+    def whole_s(self) -> float | None:
+        """Seconds with the transfers, if these were timed apart."""
         up_s, back_s = self.upload_s, self.readback_s
-        return None if up_s is None or back_s is None else up_s + back_s
+        return None if up_s is None or back_s is None else up_s + self.seconds + back_s
 
     @property
     def is_unsteady(self) -> bool:
@@ -180,6 +180,7 @@ class Bench(RecordedResult, kw_only=True):
             *_who(self.results),
             ("executor", lambda r: r.name),
             ("ms", lambda r: _ms(r.seconds)),
+            ("with transfers", lambda r: _ms(r.whole_s)),
             ("GFLOPS", lambda r: r.gflops),
             ("error", lambda r: r.max_error),
             ("difference", lambda r: r.max_difference),
@@ -191,7 +192,6 @@ class Bench(RecordedResult, kw_only=True):
                 ("fastest", lambda r: _ms(r.spread[0])),
                 ("slowest", lambda r: _ms(r.spread[1])),
                 ("prepare, ms", lambda r: _ms(r.prepare_s)),
-                ("transfers, ms", lambda r: _ms(r.transfers_s)),
             ]
         cases = dict.fromkeys(r.case for r in self.results)
         one = f", {next(iter(cases))}" if len(cases) == 1 and self.plans != (*cases,) else ""

@@ -32,8 +32,8 @@ F32 = NDArray[np.float32]
 class Timings(Record, kw_only=False, rename=lambda name: name.removesuffix("_s")):
     """The times of the phases of one run, in seconds.
 
-    upload_s: matrices to textures. compute_s: the passes. readback_s: textures to matrices.
-    prepare_s: preparing the plan, once for all of its runs.
+    upload_s: matrices to textures. compute_s: the passes, on a GPU by its own clock. readback_s:
+    textures to matrices. prepare_s: preparing the plan, once for all of its runs.
     """
 
     upload_s: float
@@ -234,11 +234,12 @@ class Prepared(ABC):
             uploaded = perf_counter()
             ended = self._compute(observer, times)
             computed = perf_counter()
+            compute_s = self._compute_s(computed - uploaded)
             outputs = self._read_back()
             finished = perf_counter()
         return Result(
             outputs,
-            Timings(uploaded - started, computed - uploaded, finished - computed, self.prepare_s),
+            Timings(uploaded - started, compute_s, finished - computed, self.prepare_s),
             tuple(ended),
         )
 
@@ -250,6 +251,10 @@ class Prepared(ABC):
             for part in self.parts.run(self.plan.steps, self._texel, ended):
                 number = self._run_part(part, observer, number)
         return ended
+
+    def _compute_s(self, host_s: float) -> float:
+        """The seconds that computing has just taken. host_s: by the host's clock."""
+        return host_s
 
     def _session(self) -> AbstractContextManager[object]:
         """Held while the device is used: a context, for example."""

@@ -19,7 +19,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.benchmark import Case
-from gpgpu_legacy.measure.peers import libraries, read_peers
+from gpgpu_legacy.measure.peers import CALLS, libraries, read_peers
 from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.serial import read_recorded
 
@@ -186,15 +186,35 @@ def test_the_command_measures_peers_and_shows_them_again(run: Command, tmp_path:
 # Libraries ---------------------------------------------------------------------------------------
 
 
-def fake_cupy(waits: list[None]) -> ModuleType:
+class Event:
+    """As much of an event of CUDA's as there has to be: a second passes from one to the next."""
+
+    recorded = 0
+
+    def __init__(self, **_: bool) -> None:
+        self.at = 0
+
+    def record(self) -> None:
+        Event.recorded += 1
+        self.at = Event.recorded
+
+    def synchronize(self) -> None:
+        assert self.at
+
+    def elapsed_time(self, end: Event) -> float:
+        return 1e3 * (end.at - self.at)
+
+
+def fake_cupy() -> ModuleType:
     """As much of cupy as there has to be, with NumPy for a GPU."""
     cupy = ModuleType("cupy")
     runtime = SimpleNamespace(
         getDeviceProperties=lambda _: {"name": b"a GPU"}, CUDARuntimeError=OSError
     )
-    stream = SimpleNamespace(synchronize=lambda: waits.append(None))
     cupy.__dict__.update(
-        cuda=SimpleNamespace(runtime=runtime, get_current_stream=lambda: stream),
+        cuda=SimpleNamespace(
+            runtime=runtime, Event=Event, get_elapsed_time=Event.elapsed_time
+        ),
         matmul=np.matmul, asarray=np.array, asnumpy=np.array,
     )  # fmt: skip
     return cupy
@@ -204,8 +224,7 @@ def fake_cupy(waits: list[None]) -> ModuleType:
 def test_cublas_is_a_library_where_cupy_has_a_gpu_and_computes_in_float32(
     monkeypatch: pytest.MonkeyPatch, tf32: str
 ) -> None:
-    waits: list[None] = []
-    monkeypatch.setitem(sys.modules, "cupy", fake_cupy(waits))
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
     monkeypatch.setitem(sys.modules, "torch", None)  # another way to cuBLAS
     monkeypatch.setenv("CUPY_TF32", tf32)
     numpy, *others = libraries()
@@ -216,9 +235,8 @@ def test_cublas_is_a_library_where_cupy_has_a_gpu_and_computes_in_float32(
         a, b = np.eye(3, dtype=np.float32), np.arange(9, dtype=np.float32).reshape(3, 3)
         run = cublas.opened(a, b)
         run.start()
-        run.compute()
+        assert run.compute() == 1 / CALLS  # all calls are between two events
         assert run.outputs().tolist() == cublas.whole(a, b).tolist() == b.tolist()
-        assert len(waits) == 2  # before and after
 
 
 class Torch(ModuleType):
@@ -226,15 +244,11 @@ class Torch(ModuleType):
 
     def __init__(self, *, allow_tf32: bool) -> None:
         super().__init__("torch")
-        self.waits = 0
         matmul = SimpleNamespace(allow_tf32=allow_tf32)
         self.backends = SimpleNamespace(cuda=SimpleNamespace(matmul=matmul))
         self.cuda = SimpleNamespace(
-            is_available=lambda: True, get_device_name=lambda: "a GPU", synchronize=self.wait
+            is_available=lambda: True, get_device_name=lambda: "a GPU", Event=Event
         )
-
-    def wait(self) -> None:
-        self.waits += 1
 
     class Tensor:
         def __init__(self, values: Any) -> None:
@@ -270,6 +284,5 @@ def test_cublas_is_a_library_where_torch_has_a_gpu_and_computes_in_float32(
         a, b = np.eye(3, dtype=np.float32), np.arange(9, dtype=np.float32).reshape(3, 3)
         run = cublas.opened(a, b)
         run.start()
-        run.compute()
+        assert run.compute() == 1 / CALLS
         assert run.outputs().tolist() == cublas.whole(a, b).tolist() == b.tolist()
-        assert torch.waits == 2  # before and after

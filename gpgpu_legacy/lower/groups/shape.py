@@ -106,9 +106,7 @@ def group_shape(
     return _unrolled(content, shape, device)
 
 
-def _largest(
-    content: Content, size: tuple[int, int] | None, device: Multiprocessors
-) -> GroupShape:
+def _largest(content: Content, size: tuple[int, int] | None, device: Multiprocessors) -> GroupShape:
     """The shape for large rectangles: a measured one, or the largest for the registers."""
     channels = max(content.surfaces[number].format.channels for number in content.owned)
     alive = numbers_alive(content)

@@ -148,6 +148,8 @@ class GL:
     COPY_READ_BUFFER = 0x8F36
     COPY_WRITE_BUFFER = 0x8F37
     SYNC_GPU_COMMANDS_COMPLETE = 0x9117
+    TIME_ELAPSED = 0x88BF
+    QUERY_RESULT = 0x8866
     TIMEOUT_EXPIRED = 0x911B
     WAIT_FAILED = 0x911D
     # Bits of glMapBufferRange, glBufferStorage and glClientWaitSync
@@ -207,10 +209,13 @@ EGL_EXTENSION_FUNCTIONS: Signatures = {
 }
 
 _NAMES: Mapping[tuple[Any, ...], str] = {
-    (None, c_uint): "glActiveTexture glBegin glClear glDisable glEnable glMatrixMode glPushAttrib",
+    (
+        None,
+        c_uint,
+    ): "glActiveTexture glBegin glClear glDisable glEnable glEndQuery glMatrixMode glPushAttrib",
     (None, c_uint, c_uint): (
-        "glBindBuffer glBindFramebuffer glBindProgramARB glBindSampler glBindTexture glBlendFunc "
-        "glClampColor"
+        "glBeginQuery glBindBuffer glBindFramebuffer glBindProgramARB glBindSampler glBindTexture "
+        "glBlendFunc glClampColor"
     ),
     (None, c_uint, c_ssize_t, c_void_p, c_uint): "glBufferData glBufferStorage",
     (c_uint, c_uint): "glCheckFramebufferStatus",
@@ -220,9 +225,9 @@ _NAMES: Mapping[tuple[Any, ...], str] = {
     (None, c_uint, c_uint, *(c_ssize_t,) * 3): "glCopyBufferSubData",
     (None, c_uint, *(c_int,) * 7): "glCopyTexSubImage2D",
     (None, c_int, POINTER(c_uint)): (
-        "glDeleteBuffers glDeleteFramebuffers glDeleteProgramsARB glDeleteSamplers "
-        "glDeleteTextures glDrawBuffers glGenBuffers glGenFramebuffers glGenProgramsARB "
-        "glGenSamplers glGenTextures"
+        "glDeleteBuffers glDeleteFramebuffers glDeleteProgramsARB glDeleteQueries "
+        "glDeleteSamplers glDeleteTextures glDrawBuffers glGenBuffers glGenFramebuffers "
+        "glGenProgramsARB glGenQueries glGenSamplers glGenTextures"
     ),
     (None, c_void_p): "glDeleteSync",
     (None, c_double, c_double): "glDepthRange",
@@ -236,6 +241,7 @@ _NAMES: Mapping[tuple[Any, ...], str] = {
     (c_uint,): "glGetError",
     (None, c_uint, POINTER(c_int)): "glGetIntegerv",
     (None, c_uint, c_uint, POINTER(c_int)): "glGetProgramivARB glTexParameteriv",
+    (None, c_uint, c_uint, POINTER(c_uint64)): "glGetQueryObjectui64v",
     (c_char_p, c_uint): "glGetString",
     (None, c_uint, c_uint, c_float): "glLightf glMaterialf glTexEnvf",
     (None, c_uint, c_uint, POINTER(c_float)): "glLightfv glMaterialfv glTexEnvfv",

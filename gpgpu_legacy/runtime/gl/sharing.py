@@ -17,7 +17,7 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
-from ctypes import byref, c_int, c_uint, create_string_buffer
+from ctypes import byref, c_int, c_uint, c_uint64, create_string_buffer
 from functools import cache, wraps
 from threading import Lock, RLock, get_ident
 from types import SimpleNamespace
@@ -129,6 +129,7 @@ class SharedContext(ABC, Generic[_Handle]):
         self._lost = False
         self._discarded: deque[Releasable] = deque()
         self.programs = ContentCache(KEPT_PROGRAMS)
+        self._query: Name | None = None
         for capability in (GL.DITHER, GL.FRAMEBUFFER_SRGB):
             gl.glDisable(capability)
         for direction in (GL.PACK_ALIGNMENT, GL.UNPACK_ALIGNMENT):
@@ -159,6 +160,24 @@ class SharedContext(ABC, Generic[_Handle]):
     def finish(self) -> None:
         """Wait until all earlier calls are done; the context is current."""
         self.gl.glFinish()
+
+    @contextmanager
+    def elapsing(self) -> Iterator[None]:
+        """Let the device time the calls of a block; the context is current, and stays so."""
+        if self._query is None:
+            self._query = Name.generated(self.gl.glGenQueries, self.gl.glDeleteQueries)
+        self.gl.glBeginQuery(GL.TIME_ELAPSED, self._query.number)
+        try:
+            yield
+        finally:
+            self.gl.glEndQuery(GL.TIME_ELAPSED)
+
+    def elapsed_s(self) -> float:
+        """The seconds from the first to the last of these calls, once they are done."""
+        assert self._query is not None
+        nanoseconds = c_uint64()
+        self.gl.glGetQueryObjectui64v(self._query.number, GL.QUERY_RESULT, byref(nanoseconds))
+        return nanoseconds.value * 1e-9
 
     @abstractmethod
     def _make_current(self) -> None:

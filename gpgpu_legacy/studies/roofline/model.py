@@ -69,6 +69,7 @@ class Point(Record):
     flops_per_byte: operations per byte that memory serves; flops_per_byte_requested: per byte that
     instructions request. bound_gflops: what the prediction allows; None if nothing is known. binds:
     its bottleneck, a term's name. gflops: as published or measured; None for a prediction alone.
+    whole_gflops: with the transfers.
     kind: of origin; where: the paper's table, or the file. evidence: what the comparison with the
     bound shows. above: whether it exceeds its bound.
     """
@@ -81,6 +82,7 @@ class Point(Record):
     bound_gflops: float | None
     binds: str
     gflops: float | None = None
+    whole_gflops: float | None = None
     kind: str = ""
     where: str = ""
     evidence: Evidence | None = None
@@ -119,8 +121,9 @@ class RoofPanel(Record):
 
     def grid(self, name: str, *, whole: bool) -> Grid:
         """The points, one per row."""
-        heads = ("plan", "n", "block", "flops / byte", "roof, GFLOPS", "bottleneck", "GFLOPS", "",
-                 "evidence", *["/ byte requested", "time from"] * whole)  # fmt: skip
+        heads = ("plan", "n", "block", "flops / byte", "roof, GFLOPS", "bottleneck", "GFLOPS",
+                 "with transfers", "", "evidence",
+                 *["/ byte requested", "time from"] * whole)  # fmt: skip
         rows = tuple(
             (
                 point.plan,
@@ -130,6 +133,7 @@ class RoofPanel(Record):
                 point.bound_gflops,
                 point.binds,
                 point.gflops,
+                point.whole_gflops,
                 f"{point.kind}{', ABOVE' * point.above}",
                 point.evidence and point.evidence.value,
                 *((point.flops_per_byte_requested, point.where) if whole else ()),
@@ -179,7 +183,10 @@ class Roofline(Result):
 
 @dataclass(frozen=True, slots=True)
 class RoofProduct:
-    """A square product. seconds: how long it took; None to predict it alone. source: of that."""
+    """A square product.
+
+    seconds: how long it took; None to predict it alone. source: of that. whole_s: with transfers.
+    """
 
     p: PlanBuilder
     seconds: float | None = None
@@ -187,6 +194,7 @@ class RoofProduct:
     where: str = ""
     executor: str | None = None
     source: str = ""
+    whole_s: float | None = None
 
 
 def roofline(chips: Sequence[Profile], size: int, reached: Iterable[RoofProduct] = ()) -> Roofline:
@@ -261,7 +269,9 @@ def measured(bench: Bench, where: str) -> Iterator[RoofProduct]:
             except InputError as error:
                 raise InputError(f"{where}: {error}") from None
             kind = Origin.MEASURED.value
-            yield RoofProduct(p, result.seconds, kind, where, result.executor)
+            yield RoofProduct(
+                p, result.seconds, kind, where, result.executor, whole_s=result.whole_s
+            )
 
 
 # Points and roofs --------------------------------------------------------------------------------
@@ -285,6 +295,7 @@ def _point(chip: Profile, product: RoofProduct) -> Point:
         bound_gflops=bound,
         binds=prediction.binds or "",
         gflops=gflops,
+        whole_gflops=1e-9 * flops / product.whole_s if product.whole_s else None,
         kind=product.kind,
         where=product.where,
         evidence=evidence,
