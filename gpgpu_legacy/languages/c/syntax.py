@@ -5,8 +5,10 @@ Nodes are frozen and know their place. Names are not resolved, and nothing is ch
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
+from pathlib import PurePath
 
+from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Span
 
@@ -199,10 +201,11 @@ class Declaration:
 
 @frozen
 class Struct:
-    """A struct's definition."""
+    """A struct's definition, or an interface's, whose methods have no bodies."""
 
     name: str
     fields: tuple[Declaration, ...]
+    methods: tuple[Function, ...] = ()
     at: Span = field(default=NOWHERE, compare=False)
 
 
@@ -322,6 +325,22 @@ class Jump:
 
 
 @frozen
+class Goto:
+    """goto."""
+
+    label: str
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
+class Target:
+    """`label:`, where a goto leads."""
+
+    label: str
+    at: Span = field(default=NOWHERE, compare=False)
+
+
+@frozen
 class Return:
     """return, with a value or without."""
 
@@ -330,16 +349,34 @@ class Return:
 
 
 Statement = (
-    Block | Declare | Evaluate | If | For | DoWhile | Switch | Label | Jump | Return
+    Block | Declare | Evaluate | If | For | DoWhile | Switch | Label | Jump | Return | Goto | Target
     | Struct | Typedef | Enumeration
 )  # fmt: skip
 
 Item = Function | Struct | Typedef | Enumeration | Declare
 
 
+@dataclass(frozen=True)
+class Texts:
+    """The texts of one compilation by their files: the main one's file is "".
+
+    name: of the main one in messages.
+    """
+
+    name: str
+    files: dict[str, str] = field(default_factory=dict)
+
+    def error(self, problem: str, at: Span, expected: str = "") -> AssemblyError:
+        """The error that shows a fault in its line. expected: what was, or how to mend it."""
+        problem = "; ".join(part for part in (problem, expected) if part)
+        name = str(PurePath(self.name).parent / at.file) if at.file else self.name
+        return AssemblyError(problem, self.files[at.file], at.line, at.column, name)
+
+
 @frozen
 class Unit:
-    """A whole text, preprocessed: its items in order. name: the file's, for messages."""
+    """A whole text, preprocessed: its items in order."""
 
     name: str
     items: tuple[Item, ...]
+    texts: Texts = field(default=Texts(""), compare=False)

@@ -1,0 +1,226 @@
+"""The preprocessor: pcpp with columns and bounds, whose #include reads a folder's files alone."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from os.path import normpath
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pcpp import Preprocessor
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import read_text
+from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.languages.c.syntax import Texts
+from gpgpu_legacy.languages.language import MOST_CHARACTERS
+
+DEEPEST_INCLUDES = 16
+DEEPEST_MACROS = 48
+LONGEST_MACRO = 2**11
+MOST_EXPANDED = 2**17
+"""Tokens that the macros of a text may become; those of nested macros count at each level."""
+
+_STANDARD = (
+    "assert brook ctype errno float limits math stdarg stdbool stddef stdint stdio stdlib string "
+    "time unistd"
+)
+"""Headers that count as empty where the folder has none of their own. So does any in <>."""
+
+_COMMENTS = re.compile(
+    r"""("(?:[^"\\\n]|\\[\s\S])*+"|'(?:[^'\\\n]|\\[^\n]{1,3})')"""
+    r"""|//(?:[^\\\n]|\\[\s\S])*|/\*[\s\S]*?(\*/|\Z)"""
+)
+_LINE_ENDS = re.compile(r"\r\n?")
+_NO_LINE_ENDS = re.compile("[\f\v\x1c-\x1e\x85\u2028\u2029]")  # except for str.splitlines
+_BLANK = str.maketrans({"\n": "\\\n"})
+
+
+class _Place(int):
+    """A token's line, which pcpp hands on to what a macro expands to, with its column."""
+
+    column = 1
+
+
+@frozen
+class Options:
+    """What a text is read with.
+
+    folder: of the text, from which #include reads; None for no file. root: the folder that no
+    #include leaves, its own if not given. defines: macros. before: what the language declares.
+    """
+
+    folder: Path | None = None
+    root: Path | None = None
+    defines: Mapping[str, str] = field(default_factory=dict)
+    before: str = ""
+
+
+class Preprocessed:
+    """A preprocessed text, whose tokens know their places in their own files."""
+
+    def __init__(self, text: str, texts: Texts, options: Options) -> None:
+        """texts: is given the text and those that it includes. Raises AssemblyError."""
+        self.texts = texts
+        self._starts: list[int] = []
+        self._places: list[tuple[_Place, str, bool]] = []
+        parts: list[str] = []
+        length, end, follows_macro = 0, -1, False
+        for token in _Reader(texts, options).tokens(text):
+            value, expanded = token.value, bool(token.expanded_from)
+            if token.type in {"CPP_WS", "CPP_LINECONT"}:
+                value = " "
+            elif token.lexpos != end and (expanded or follows_macro):
+                parts.append(" ")  # what a macro expands to does not join what stands beside it
+                length += 1
+            end, follows_macro = token.lexpos + len(token.value), expanded
+            self._starts.append(length)
+            self._places.append((token.lineno, token.source, expanded))
+            parts.append(value)
+            length += len(value)
+        self.text = "".join(parts)
+
+    def span(self, offset: int) -> Span:
+        """The place in its own file of what stands at an offset of the preprocessed text."""
+        piece = bisect_right(self._starts, offset) - 1
+        if piece < 0:
+            return Span(1, 1)
+        place, file, expanded = self._places[piece]
+        return Span(
+            int(place), place.column + (0 if expanded else offset - self._starts[piece]), file
+        )
+
+
+class _Reader(Preprocessor):  # type: ignore[misc]
+    def __init__(self, texts: Texts, options: Options) -> None:
+        super().__init__()
+        self.evaluator: Any
+        self.texts, self.options = texts, options
+        self.rewrite_paths: list[tuple[str, str]] = []
+        self.expand_filemacro = False
+        self.evaluate, self.evaluator = self.evaluator, self.value
+        self.macros.clear()  # such as __TIME__
+        for name, value in options.defines.items():
+            self.define(f"{name} {value}")
+        self.depth = self.expanded = 0
+        self.opened: list[str] = []
+
+    def tokens(self, text: str) -> Iterator[Any]:
+        try:
+            yield from self.file(self.options.before, "predefined names")
+            yield from self.file(text, "")
+        except (IndexError, AttributeError):  # pcpp reads what a directive lacks
+            self.on_error(
+                "", self.lastdirective.lineno, f"#{self.lastdirective.value} is incomplete"
+            )
+
+    def file(self, text: str, file: str) -> Iterator[Any]:
+        """The tokens of a text."""
+        text = _NO_LINE_ENDS.sub(" ", _LINE_ENDS.sub("\n", text))
+        self.texts.files[file] = text
+        if sum(map(len, self.texts.files.values())) > MOST_CHARACTERS:
+            raise InputError(
+                f"{self.texts.name} and its includes have more than {MOST_CHARACTERS} characters"
+            )
+
+        def blank(match: re.Match[str]) -> str:
+            if match[0].startswith("/*") and not match[2]:
+                start = match.start()
+                at = Span(text.count("\n", 0, start) + 1, start - text.rfind("\n", 0, start), file)
+                raise self.texts.error("the comment has no end", at, "expected */")
+            # A comment may lie in a directive, which a line's end would end.
+            return match[1] or re.sub(r"[^\n]", " ", match[0]).translate(_BLANK)
+
+        self.opened.append(file)
+        yield from self.parsegen(_COMMENTS.sub(blank, text), None, file)
+        self.opened.pop()
+
+    def group_lines(self, input: str, abssource: str) -> Iterator[list[Any]]:
+        """The lines of tokens that pcpp makes, with columns."""
+        for line in super().group_lines(input, self.opened[-1]):
+            start, number = line[0].lexpos, line[0].lineno
+            for token in line:
+                if token.lineno != number:  # a line after a continuation
+                    start, number = token.lexpos, token.lineno
+                token.lineno = _Place(number)
+                token.lineno.column = token.lexpos - start + 1
+            yield line
+
+    def define(self, tokens: Any) -> None:
+        """Define a macro of bounded length, since pcpp's time grows with its square."""
+        if len(tokens) > LONGEST_MACRO:
+            self.on_error(
+                "", self.lastdirective.lineno, f"the macro has more than {LONGEST_MACRO} tokens"
+            )
+        super().define(tokens)
+
+    def expand_macros(self, tokens: list[Any], expanding_from: Any = ()) -> list[Any]:
+        """Expand within bounds, a statement at a time: pcpp's time grows with a square."""
+        self.depth += 1
+        if self.depth > DEEPEST_MACROS:
+            self.on_error("", self.linemacro, f"macros are nested more than {DEEPEST_MACROS} deep")
+        result, start, parentheses = list[Any](), 0, 0
+        for place, token in enumerate(tokens, 1):
+            parentheses += (token.value == "(") - (token.value == ")")
+            if place == len(tokens) or (token.value in {";", "{", "}"} and parentheses <= 0):
+                result += super().expand_macros(tokens[start:place], list(expanding_from))
+                start = place
+        self.depth -= 1
+        self.spend(len(result) if self.depth else 0)
+        return result
+
+    def collect_args(self, tokenlist: list[Any], ignore_errors: bool = False) -> Any:
+        """Read a macro's arguments; tokenlist is a copy of all that follows in its statement."""
+        self.spend(len(tokenlist) >> 10)
+        return super().collect_args(tokenlist, ignore_errors)
+
+    def spend(self, tokens: int) -> None:
+        self.expanded += tokens
+        if self.expanded > MOST_EXPANDED:
+            self.on_error("", self.linemacro, f"macros become more than {MOST_EXPANDED} tokens")
+
+    def value(self, tokens: list[Any], **names: Any) -> Any:
+        """The value of an #if's expression."""
+        if any(token.value in {"<<", ">>"} for token in tokens):
+            self.on_error("", tokens[0].lineno, "#if takes no shifts")  # they could fill the memory
+        return self.evaluate(tokens, **names)
+
+    def include(self, tokens: list[Any], original_line: list[Any]) -> Iterator[Any]:
+        """The tokens of a file in the folder, or in that of the file that includes it."""
+        place, written = tokens[0].lineno, str(tokens[0].value)
+        if written == "<":
+            return
+        name, includer, folder = written.strip('"'), self.opened[-1], self.options.folder
+        root = (self.options.root or folder or Path()).resolve()
+        for candidate in (normpath(PurePosixPath(includer).parent / name), normpath(name)):
+            path = ((folder or Path()) / candidate).resolve()
+            if folder and path.is_relative_to(root) and path.is_file():
+                break
+        else:
+            if name.removesuffix(".h") not in _STANDARD.split():
+                self.on_error("", place, f"there is no file {written} in the program's folder")
+            return
+        if path in self.include_once:
+            return
+        if len(self.opened) > DEEPEST_INCLUDES:
+            self.on_error("", place, f"#include is nested more than {DEEPEST_INCLUDES} deep")
+        yield from self.file(read_text(path, MOST_CHARACTERS), candidate)
+
+    def on_error(self, file: str, line: int, msg: str) -> None:
+        """Raise the fault."""
+        column = getattr(line, "column", 1)
+        at = Span(int(line) or 1, column, self.opened[-1])
+        problem = msg.partition(" due to ")[0]  # what follows is Python's
+        raise self.texts.error(problem[:1].lower() + problem[1:], at)
+
+    def on_directive_unknown(
+        self, directive: Any, toks: list[Any], ifpassthru: bool, precedingtoks: list[Any]
+    ) -> bool:
+        """Ignore all but #error."""
+        if directive.value == "error":
+            self.on_error("", directive.lineno, "".join(["#error ", *(t.value for t in toks)]))
+        return True

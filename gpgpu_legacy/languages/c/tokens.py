@@ -1,0 +1,186 @@
+"""The tokens of a preprocessed text. They tell types from other names, as C's grammar needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from lark import Token
+
+from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.languages.c.preprocess import Preprocessed
+
+MOST_TOKENS = 2**17
+
+_TOKEN = re.compile(
+    r"""\s*+(?:
+      (?P<SKIPPED>\[\s*(?:branch|flatten|loop|unroll)\b[^]]*\](?=\s*(?:for|while|if|do)\b)
+        |__asm__\b[^;]*;|<\s*(?:string|float[1-4]?|int|bool)\s+\w+\s*=(?:"[^"]*"|[^>"])*>)
+    | (?P<BLOCK>(?:technique\d*(?:\s+\w+)?|[A-Z]\w*State\s+\w+|(?P<VALUE>sampler_state))
+        \s*(?:<(?:"[^"]*"|[^{}"])*>\s*)?\{)
+    | (?P<INTEGER>(?:unsigned|signed|short|long|int|char)\b
+        (?:\s+(?:unsigned|signed|short|long|int|char|double)\b)*+)
+    | (?:struct|enum)\s+(?P<TAG>\w++)(?!\s*[{:])
+    | (?P<GENERIC>(?:vector|matrix)\s*<\s*(?P<OF>\w+)\s*,\s*(?P<N>\d)\s*(?:,\s*(?P<M>\d)\s*)?>)
+    | (?P<VOUT>vout\s*\[[^]]*\])
+    | (?P<WORD>(?:::)?[A-Za-z_]\w*+(?:::[A-Za-z_]\w*+)*+)
+    | (?P<NUMBER>(?:0[xX][0-9a-fA-F]{1,99}
+        |(?:\d+\.(?!\.)\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?|\d{1,99})
+        (?:[uUlL]{1,3}|[fFhHxX])?+(?!\w))
+    | (?P<CHARACTER>L?'(?:[^'\\\n]|\\[^\n]{1,3})')
+    | (?P<STRING>L?"(?:[^"\\\n]|\\.)*+")
+    | (?P<PUNCTUATION>\.\.\.|<<=|>>=|->|\+\+|--|<<|>>|&&|\|\||[<>=!+*/%&|^-]=
+        |[][(){}.,;:?<>=!~+*/%&|^-])
+    | (?P<OTHER>\S)
+    )""",
+    re.VERBOSE | re.DOTALL,
+)
+_POINTED = re.compile(r"\(\s*(\*[\s*]*\w+)\s*\)(?=\s*[\[(<])")
+_BRACES = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[{}]')
+_WORD_FOLLOWS = re.compile(r"\s+[A-Za-z_]")
+_PARENTHESIS_FOLLOWS = re.compile(r"\s*\((?!\s*\*[\s*]*\w+\s*\)\s*[\[(<])")
+
+_WORDS = {
+    "_LPAREN": "(", "_RPAREN": ")", "_LBRACKET": "[", "_RBRACKET": "]", "LBRACE": "{",
+    "_RBRACE": "}", "_COMMA": ",", "_SEMICOLON": ";", "_COLON": ":", "_QUESTION": "?", "DOT": ".",
+    "_ELLIPSIS": "...", "ARROW": "->", "EQUAL": "=", "LESS": "<", "GREATER": ">", "STAR": "*",
+    "AMPERSAND": "&", "SIGN": "+ -", "NOT": "! ~", "INCREMENT": "++ --",
+    "ASSIGN": "+= -= *= /= %= &= |= ^= <<= >>=",
+    "OPERATOR": "|| && | ^ == != <= >= << >> / %",
+    "IF": "if", "_ELSE": "else", "FOR": "for", "WHILE": "while", "DO": "do", "SWITCH": "switch",
+    "CASE": "case", "DEFAULT": "default", "GOTO": "goto", "JUMP": "break continue discard",
+    "RETURN": "return", "SIZEOF": "sizeof", "STRUCT": "struct interface", "ENUM": "enum",
+    "TYPEDEF": "typedef",
+    # Cg lets a function say its profile before its type.
+    "QUALIFIER": "const volatile static extern register auto inline uniform varying in out inout "
+    "packed shared row_major column_major kernel reduce iter arbfp1 arbvp1 fp20 fp30 fp40 vp20 "
+    "vp30 vp40 ps_1_1 ps_1_4 ps_2_0 ps_2_a ps_2_b ps_2_x ps_3_0 vs_1_1 vs_2_0 vs_3_0",
+}  # fmt: skip
+KINDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
+"""The kind of each token that is always spelled alike."""
+_TRAILING = {"const", "volatile"}
+
+_NUMBERS = "float half fixed shortfixed double int uint bool char uchar schar short ushort"
+_OPAQUE = "sampler texture texobj"
+_OTHERS = (
+    "samplerCube samplerRect Texture1D Texture2D Texture3D TextureCube SamplerState FILE size_t "
+    "string void vector matrix"
+)
+_SIZES = ("", *"1234", *(f"{n}x{m}" for n in "1234" for m in "1234"))
+TYPES = {
+    *(name + size for name in _NUMBERS.split() for size in _SIZES),
+    *(name + kind for name in _OPAQUE.split() for kind in ("", "1D", "2D", "3D", "CUBE", "RECT")),
+    *_OTHERS.split(),
+}
+_SOFT = {"sampler", "texture", "string", "vector", "matrix"}
+"""Types that programs also take for names; these are types before another word alone."""
+
+
+def _integer(words: str) -> str:
+    """The one word for a type of C's integers, such as `unsigned long int`."""
+    found = words.split()
+    if "double" in found:
+        return "double"
+    size = "long" * found.count("long") or ("short" if "short" in found else "int")
+    if "char" in found:
+        size = "char"
+    sign = "u" if "unsigned" in found else "s" if size == "char" and "signed" in found else ""
+    return sign + size
+
+
+class Lexeme(Token):
+    """A token with its place."""
+
+    __slots__ = ("at",)
+    at: Span
+
+
+class Tokens:
+    """The tokens of a text, in order, and the types that it has defined so far."""
+
+    def __init__(self, source: Preprocessed) -> None:
+        self.source, self.text = source, source.text
+        self.types = set(TYPES)
+        self.read: list[Lexeme] = []
+        """The tokens so far."""
+
+    def __iter__(self) -> Iterator[Lexeme]:
+        position, depth, typedef = 0, 0, -1
+        while match := _TOKEN.match(self.text, position):
+            kind, position = str(match.lastgroup), match.end()
+            start, value = match.start(kind), match[kind]
+            previous = self.read[-1].type if self.read else ""
+            if kind == "SKIPPED":
+                continue
+            if kind == "BLOCK":
+                position = self._end_of_block(position)
+                if not match["VALUE"]:
+                    continue
+                kind = "SKIPPED"
+            elif kind == "PUNCTUATION":
+                kind = KINDS[value]
+                depth += (value in "([{") - (value in ")]}")
+                typedef = -1 if value == ";" and depth == typedef else typedef
+                pointed = _POINTED.match(self.text, start) if previous == "TYPE" else None
+                if pointed:
+                    kind, value, position, depth = "POINTED", pointed[1], pointed.end(), depth - 1
+            elif kind == "WORD":
+                is_new = previous == "_RBRACE" and depth == typedef
+                kind = self._kind(value, "TYPE" if is_new else previous, position)
+            elif kind in _MAKERS:
+                kind, value = _MAKERS[kind](match)
+                if kind == "TYPE" and _PARENTHESIS_FOLLOWS.match(self.text, position):
+                    kind = "CONSTRUCTOR"
+            if kind == "TYPEDEF":
+                typedef = depth
+            elif kind in {"NAME", "POINTED"} and (depth == typedef or previous == "STRUCT"):
+                self.types.add(value.lstrip("* \t"))
+            yield self._token(kind, value, start)
+        yield self._token("$END", "", len(self.text.rstrip()))
+
+    def _token(self, kind: str, value: str, start: int) -> Lexeme:
+        if len(self.read) == MOST_TOKENS:
+            raise self.source.texts.error(
+                f"the text has more than {MOST_TOKENS} tokens", self.source.span(start)
+            )
+        token = Lexeme(kind, value, start)
+        token.at = self.source.span(start)
+        self.read.append(token)
+        return token
+
+    def _kind(self, word: str, previous: str, position: int) -> str:
+        """The kind of a word."""
+        kind = KINDS.get(word, "TYPE" if word in self.types else "NAME")
+        is_before_word = _WORD_FOLLOWS.match(self.text, position)
+        if word == "indexof" and is_before_word:
+            return "INDEXOF"
+        if (
+            previous in {"DOT", "ARROW"}
+            or (kind == "TYPE" and previous in {"TYPE", "STRUCT"})
+            or (kind == "QUALIFIER" and not is_before_word and word not in _TRAILING)
+            or (word in _SOFT and not is_before_word)
+            or (word == "discard" and previous in {"TYPE", "_COMMA", "_LPAREN"})
+        ):
+            return "NAME"
+        if kind == "TYPE" and _PARENTHESIS_FOLLOWS.match(self.text, position):
+            return "CONSTRUCTOR"
+        return kind
+
+    def _end_of_block(self, position: int) -> int:
+        """The end of the block that is open at a position."""
+        depth = 1
+        for brace in _BRACES.finditer(self.text, position):
+            depth += (brace[0] == "{") - (brace[0] == "}")
+            if not depth:
+                return brace.end()
+        return len(self.text)
+
+
+_MAKERS: dict[str, Callable[[re.Match[str]], tuple[str, str]]] = {
+    "INTEGER": lambda match: ("TYPE", _integer(match[0])),
+    "TAG": lambda match: ("TYPE", match["TAG"]),
+    "GENERIC": lambda match: ("TYPE", match["OF"] + "x".join(filter(None, match.group("N", "M")))),
+    "VOUT": lambda match: ("QUALIFIER", "vout"),
+    "CHARACTER": lambda match: ("NUMBER", match["CHARACTER"]),
+}
+"""What a group of _TOKEN is, where that is not the group's name and text."""
