@@ -1,0 +1,67 @@
+"""Cg: texts whose Programs are known by hand, and faults."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpgpu_legacy.errors import AssemblyError
+from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.languages.arb.printer import print_instruction
+from gpgpu_legacy.languages.cg.compiler import compile_text
+
+
+def lines(program: Program) -> list[str]:
+    return [print_instruction(instruction) for instruction in program.instructions]
+
+
+def body(statements: str, parameters: str = "float4 p : TEXCOORD0, uniform float4 u") -> list[str]:
+    """The instructions of a main with these statements, which gives a colour."""
+    return lines(compile_text(f"float4 main({parameters}) : COLOR {{ {statements} }}", "test.cg"))
+
+
+@pytest.mark.parametrize(
+    ("statements", "expected"),
+    [
+        ("return p * u + 1;", ["MAD result.color, fragment.texcoord[0], u, c0.x;"]),
+        ("return lerp(u, 0, p.x);", ["LRP result.color, fragment.texcoord[0].x, c0.x, u;"]),
+        ("return saturate(p - u);", ["ADD_SAT result.color, fragment.texcoord[0], -u;"]),
+        ("return p.x < 0 ? u : p;",
+         ["CMP result.color, fragment.texcoord[0].x, u, fragment.texcoord[0];"]),
+        ("if (p.x > 0) return u; return p;",
+         ["CMP result.color, -fragment.texcoord[0].x, u, fragment.texcoord[0];"]),
+        ("if (p.y < 0) discard; return u;",
+         ["KIL fragment.texcoord[0].y;", "MOV result.color, u;"]),
+        ("return float4(dot(p, u), dot(p.xyz, u.xyz), 0, 1);",
+         ["DP4 result.color.x, fragment.texcoord[0], u;",
+          "DP3 result.color.y, fragment.texcoord[0], u;", "MOV result.color.zw, c0.yyxy;"]),
+        ("float4 sum = 0; for (int i = 0; i < 3; i++) sum[i] = u[i] * (i + 2); return sum;",
+         ["MUL result.color.xyz, u, c0;", "MOV result.color.w, c0.w;"]),
+    ],
+)  # fmt: skip
+def test_programs_known_by_hand(statements: str, expected: list[str]) -> None:
+    assert sorted(body(statements)) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("float f(float x) { return f(x); }\nfloat4 main() : COLOR { return f(1); }",
+         "1:27: f calls itself; fragment programs have no stack: use a loop"),
+        ("float4 main(float4 p : TEXCOORD0) : COLOR\n{ while (p.x < 1) p += 1; return p; }",
+         "2:3: this loop has no known length; its number of trips must be known when the program "
+         "is compiled"),
+        ("float4 main(float4 p : TEXCOORD0) : COLOR\n{ return normalise(p); }",
+         "2:10: there is no function normalise; did you mean normalize?"),
+        ("float4 main(float *p : TEXCOORD0) : COLOR\n{ return 0; }",
+         "1:20: p is a pointer; kernels have arrays and no pointers"),
+        ("float4 main(float4 p : TEXCOORD0) : COLOR\n{ return ddx(p); }",
+         "2:10: ddx cannot be compiled; ARB_fragment_program has no derivatives: pass the size of "
+         "a texel as a uniform"),
+        ("float2 g(float2 v) { return v; }\nfloat4 main(float p : TEX0) : COLOR\n{ return "
+         "g(1, 2).xyxy; }", "3:10: g does not take an int, an int; expected g(float2)"),
+    ],
+)  # fmt: skip
+def test_faults_name_their_construct(text: str, message: str) -> None:
+    with pytest.raises(AssemblyError) as caught:
+        compile_text(text, "test.cg")
+    assert str(caught.value).split("\n")[0] == f"test.cg:{message}"
