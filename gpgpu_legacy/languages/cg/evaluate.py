@@ -1,0 +1,485 @@
+"""Statements and functions of Cg, evaluated on a graph: what is left are selects.
+
+A condition that depends on data makes both branches run, on copies of the variables, and selects
+between their values. A jump under such a condition leaves a copy of the variables where it jumps
+to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from math import inf, isinf
+from operator import and_
+from typing import Any, cast
+
+from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.languages.c import syntax as c
+from gpgpu_legacy.languages.cg.expressions import Expressions, Variable, described, of_kind
+from gpgpu_legacy.languages.cg.faults import Fault
+from gpgpu_legacy.languages.cg.graph import KINDS, Graph, Vector
+from gpgpu_legacy.languages.cg.library import FUNCTIONS, lookup_function
+from gpgpu_legacy.languages.cg.types import (
+    VOID,
+    Aggregate,
+    ArrayType,
+    Numbers,
+    SamplerValue,
+    StructType,
+    Type,
+    Value,
+    type_of,
+    zeros,
+)
+from gpgpu_legacy.languages.diagnostics import meant
+
+MOST_STATEMENTS = 2**16
+"""Statements of a program whose loops are unrolled; it takes a few seconds."""
+
+MOST_OPEN_TRIPS = 512
+"""Trips of a loop that depends on data before it counts as one without a length."""
+
+Special = Callable[["Evaluator", tuple[c.Expression, ...], Span], Value]
+Values = dict[Variable, Value]
+
+
+@dataclass
+class _Scope:
+    """Where jumps lead: the end of a function, of a loop or of a trip, by the jump's name.
+
+    guards: the number of conditions that enclose it. left: whether a fragment jumped here; None if
+    none did. exits: of each jump its condition, the variables there, and what it returns.
+    """
+
+    jump: str
+    guards: int
+    left: Vector | None = None
+    exits: list[tuple[Vector, Values, Value | None]] = field(default_factory=list)
+
+
+class Evaluator(Expressions):
+    """Evaluates functions of a unit on a graph."""
+
+    def __init__(
+        self, unit: c.Unit, graph: Graph, special: Mapping[str, Special] | None = None
+    ) -> None:
+        """special: functions that take their arguments unevaluated, by name."""
+        super().__init__(graph)
+        self._special = special or {}
+        self._functions: dict[str, list[c.Function]] = {}
+        self.globals: dict[str, c.Declaration] = {}
+        self._methods: dict[str, tuple[c.Function, ...]] = {}
+        self._active: list[c.Function] = []
+        self._guards: list[Vector] = []
+        self._jumps: list[_Scope] = []
+        self._alive, self._statements = True, 0
+        for name, number in (("false", 0), ("true", 1)):
+            self.declare(name, None, graph.numbers(number, kind="bool"), constant=True)
+        for item in unit.items:
+            if isinstance(item, c.Function) and item.body is not None:
+                self._functions.setdefault(item.name, []).append(item)
+            elif isinstance(item, c.Declare):
+                self.globals |= {d.name: d for d in item.declarations}
+            elif not isinstance(item, c.Function):
+                self.execute(item)
+
+    def uniform(self, declaration: c.Declaration, kind: Type) -> Value:
+        """The value of a global variable without an initialiser."""
+        return zeros(self.graph, kind)
+
+    # Functions ------------------------------------------------------------------------------------
+
+    def run(self, function: c.Function, given: Mapping[str, Value]) -> dict[str, Value]:
+        """Evaluate a function. The final value of each parameter by name, and of `return`.
+
+        given: values of parameters, taken as they are; the others begin as 0.
+        """
+        used, new = set[str](), names_in((function, *self._methods.values()))
+        while new:
+            used |= new
+            reached: list[object] = [f for name in new for f in self._functions.get(name, ())]
+            reached += [self.globals[name].value for name in new if name in self.globals]
+            new = names_in(tuple(reached)) - used
+        for name, declaration in self.globals.items():
+            if name in used and name not in self.scopes[0]:
+                self._declare(declaration, self.uniform)
+        result, values = self._inline(function, given)
+        self._alive = True
+        return values if result is None else values | {"return": result}
+
+    def _declare(
+        self, d: c.Declaration, otherwise: Callable[[c.Declaration, Type], Value] | None = None
+    ) -> None:
+        kind = self.type_of(d)
+        if d.value is not None:
+            value = self.initialised(d.value, kind)
+        elif otherwise is not None:
+            value = otherwise(d, kind)
+        elif kind == VOID or (isinstance(kind, ArrayType) and kind.length is None):
+            raise Fault(f"{d.name} is {kind}", "give it a type with a size", d.at)
+        else:
+            value = zeros(self.graph, kind)
+        self.declare(d.name, kind, value, constant="const" in d.type.qualifiers)
+
+    def _inline(
+        self, function: c.Function, given: Mapping[str, Value], of: Value | None = None
+    ) -> tuple[Value | None, dict[str, Value]]:
+        """What a function returns, and its parameters as it leaves them. of: a method's struct."""
+        if function in self._active:
+            expected = "fragment programs have no stack: use a loop"
+            raise Fault(f"{function.name} calls itself", expected, self.graph.at)
+        scopes, self.scopes = self.scopes, [self.scopes[0], {}]
+        self._active.append(function)
+        if isinstance(of, Aggregate) and isinstance(of.type, StructType):
+            for declaration, item in zip(of.type.fields, of.items, strict=True):
+                self.declare(declaration.name, None, item, constant=True)
+        self.scopes.append({})
+        for p in function.parameters:
+            kind = self.type_of(p)
+            value = given[p.name] if p.name in given else zeros(self.graph, kind)
+            self.declare(p.name, kind, value, constant="const" in p.type.qualifiers)
+        scope = self._enter("return")
+        assert function.body is not None
+        self.execute(function.body)
+        is_void = function.type.name == "void"
+        if self._alive and not (is_void or scope.exits):
+            raise Fault(f"{function.name} ends without return", "return a value", function.at)
+        result = self._leave(scope, falls=is_void)
+        if result is None and not is_void:  # all fragments are discarded
+            result = zeros(self.graph, self.type_named(function.type))
+        self._active.pop()
+        values = {name: self.values[variable] for name, variable in self.scopes[-1].items()}
+        self._close()
+        self._close()
+        self.scopes = scopes
+        return result, values
+
+    def _close(self) -> None:
+        """End the innermost scope of names."""
+        for variable in self.scopes.pop().values():
+            self.values.pop(variable, None)
+
+    def call(self, call: c.Call) -> Value | None:
+        name = call.function
+        if isinstance(name, c.TypeName):
+            values = [self.evaluate(x) for x in call.arguments]
+            self.graph.at = call.at
+            return self.constructed(self.type_named(name), values, call.at)
+        if isinstance(name, c.Member):
+            base = self.evaluate(name.base)
+            known = self._methods.get(getattr(type_of(base), "name", ""), ())
+            methods = [m for m in known if m.name == name.name and m.body is not None]
+            if not methods:
+                names = [m.name for m in known if m.body is not None]
+                near = meant(name.name, names) or "a struct's methods have bodies, no interface's"
+                raise Fault(f"{described(base)} has no method {name.name}", near.strip(), name.at)
+            return self._call_own(methods, call, base)
+        if not isinstance(name, c.Name):
+            raise Fault("this is not a function", "call a function by its name", call.at)
+        if name.name in self._special:
+            return self._special[name.name](self, call.arguments, call.at)
+        if name.name in self._functions:
+            return self._call_own(self._functions[name.name], call)
+        if name.name == "clip" and len(call.arguments) == 1:
+            self.graph.kill((self.vector(call.arguments[0]) < 0.0) & self._here())
+            return None
+        return self._call_library(name, call)
+
+    def _call_own(
+        self, functions: Sequence[c.Function], call: c.Call, of: Value | None = None
+    ) -> Value | None:
+        """Inline the function whose parameters suit the arguments best."""
+        outs = {k for f in functions for k, p in enumerate(f.parameters) if _is_out(p)}
+        values = [
+            self.read(self.place(x)) if k in outs else self.evaluate(x)
+            for k, x in enumerate(call.arguments)
+        ]
+        function = self._overload(functions, values, call)
+        given: dict[str, Value] = {}
+        places = []
+        for p, value, argument in zip(function.parameters, values, call.arguments, strict=False):
+            if _is_out(p):
+                places.append((self.place(argument), p.name))
+            if p.type.qualifiers.isdisjoint({"out"}):
+                given[p.name] = self.convert(value, self.type_of(p), argument.at)
+        for p in function.parameters[len(values) :]:
+            assert p.value is not None
+            given[p.name] = self.initialised(p.value, self.type_of(p))
+        self.graph.at = call.at
+        result, left = self._inline(function, given, of)
+        self.graph.at = call.at
+        for place, parameter in places:
+            self.write(place, left[parameter])
+        return result
+
+    def _overload(
+        self, functions: Sequence[c.Function], values: Sequence[Value], call: c.Call
+    ) -> c.Function:
+        def cost(function: c.Function) -> float:
+            required = sum(p.value is None for p in function.parameters)
+            if not required <= len(values) <= len(function.parameters):
+                return inf
+            types = map(self.type_of, function.parameters)
+            return sum(_distance(type_of(v), t) for v, t in zip(values, types, strict=False))
+
+        best = min(functions, key=cost)
+        if isinf(cost(best)):
+            given = ", ".join(map(described, values)) or "no arguments"
+            expected = " or ".join(
+                f"{f.name}({', '.join(str(self.type_of(p)) for p in f.parameters)})"
+                for f in functions
+            )
+            raise Fault(f"{best.name} does not take {given}", f"expected {expected}", call.at)
+        return best
+
+    def _call_library(self, name: c.Name, call: c.Call) -> Value | None:
+        row = FUNCTIONS.get(name.name) or lookup_function(name.name)
+        if row is None:
+            near = meant(name.name, [*self._functions, *FUNCTIONS]) or "define it first"
+            raise Fault(f"there is no function {name.name}", near.strip(), name.at)
+        if row.refused:
+            raise Fault(f"{name.name} cannot be compiled", row.refused, name.at)
+        if len(call.arguments) != row.count:
+            problem = f"{name.name} is given {len(call.arguments)} arguments"
+            raise Fault(problem, f"expected {row.count}", call.at)
+        inputs = call.arguments[: row.count - row.outputs]
+        places = [self.place(x) for x in call.arguments[len(inputs) :]]
+        values = [self.evaluate(x) for x in inputs]
+        for number, value in enumerate(values):
+            if not (row.takes_all and isinstance(value, SamplerValue | Aggregate)):
+                vector = self.as_vector(value, inputs[number].at)
+                values[number] = vector if row.keeps_kind else of_kind(vector, _real(vector))
+        self.graph.at = call.at
+        result: Any = row.compute(self.graph, *values)
+        if places:
+            result, *outputs = result
+            for place, output in zip(places, outputs, strict=True):
+                self.write(place, output)
+        return cast(Value, result)
+
+    # Statements -----------------------------------------------------------------------------------
+
+    def execute(self, statement: c.Statement) -> None:
+        """Run a statement, unless the fragment has left before it."""
+        if not self._alive:
+            return
+        self._statements += 1
+        if self._statements > MOST_STATEMENTS:
+            problem = "the program is too long once its loops are unrolled"
+            raise Fault(problem, f"at most {MOST_STATEMENTS} statements are allowed", statement.at)
+        self.graph.at = statement.at
+        _EXECUTE.get(type(statement), Evaluator._refuse)(self, statement)
+
+    def _refuse(self, statement: c.Statement) -> None:
+        what = type(statement).__name__.lower()
+        raise Fault(f"{what} cannot be compiled", "use if and else in a kernel", statement.at)
+
+    def _struct(self, struct: c.Struct) -> None:
+        types = tuple(map(self.type_of, struct.fields))
+        self.types[struct.name] = StructType(struct.name, struct.fields, types)
+        self._methods[struct.name] = struct.methods
+
+    def _typedef(self, typedef: c.Typedef) -> None:
+        self.types[typedef.declaration.name] = self.type_of(typedef.declaration)
+
+    def _enumeration(self, enumeration: c.Enumeration) -> None:
+        number = self.graph.numbers(-1, kind="int")
+        for name, value in enumeration.items:
+            number = number + 1 if value is None else self.scalar(value, "int")
+            self.declare(name, None, number, constant=True)
+
+    def _block(self, block: c.Block) -> None:
+        self.scopes.append({})
+        for statement in block.statements:
+            self.execute(statement)
+        self._close()
+
+    def _declares(self, statement: c.Declare) -> None:
+        for declaration in statement.declarations:
+            self._declare(declaration)
+
+    def _evaluates(self, statement: c.Evaluate) -> None:
+        if isinstance(statement.expression, c.Call):
+            self.call(statement.expression)
+        elif statement.expression is not None:
+            self.evaluate(statement.expression)
+
+    def _return(self, statement: c.Return) -> None:
+        kind = self.type_named(self._active[-1].type)
+        result = None
+        if statement.value is not None:
+            result = self.convert(self.evaluate(statement.value), kind, statement.at)
+        if (result is None) is not (kind == VOID):
+            raise Fault(f"{self._active[-1].name} is {kind}", "return what it is", statement.at)
+        self._exit("return", result)
+        self._alive = False
+
+    def _jump(self, jump: c.Jump) -> None:
+        if jump.kind != "discard":
+            self._exit(jump.kind)
+            self._alive = False
+            return
+        condition = self._here()
+        if jump.condition is not None:
+            condition = of_kind(self.vector(jump.condition), "bool") & condition
+        self.graph.kill(condition)
+        self._alive = jump.condition is not None
+
+    # Branches, jumps and loops --------------------------------------------------------------------
+
+    def _truth(self, expression: c.Expression) -> Vector | bool:
+        """A condition: known, or to be chosen by."""
+        condition = self.scalar(expression, "bool")
+        return bool(condition.constant[0]) if condition.constant else condition
+
+    def _if(self, statement: c.If) -> None:
+        condition = self._truth(statement.condition)
+        if isinstance(condition, bool):
+            chosen = statement.yes if condition else statement.no
+            if chosen is not None:
+                self.execute(chosen)
+            return
+        before = dict(self.values)
+        yes, yes_alive = self._branch(condition, statement.yes)
+        self.values = before
+        no, no_alive = self._branch(~condition, statement.no)
+        self.graph.at = statement.at
+        if yes_alive:
+            self.values = self._merged(condition, yes, no) if no_alive else yes
+        self._alive = yes_alive or no_alive
+
+    def _branch(self, guard: Vector, statement: c.Statement | None) -> tuple[Values, bool]:
+        """The variables after a statement under a guard, and whether its end is reached."""
+        self._alive = True
+        if statement is not None:
+            self._guards.append(guard)
+            self._block(c.Block((statement,)))
+            self._guards.pop()
+        return self.values, self._alive
+
+    def _merged(self, condition: Vector, yes: Values, no: Values) -> Values:
+        return {
+            variable: value
+            if no[variable] is value
+            else self.select(condition, value, no[variable])
+            for variable, value in yes.items()
+            if variable in no
+        }
+
+    def _enter(self, jump: str) -> _Scope:
+        self._jumps.append(_Scope(jump, len(self._guards)))
+        return self._jumps[-1]
+
+    def _all(self, guards: Sequence[Vector], scopes: Sequence[_Scope]) -> Vector:
+        """Whether all guards hold and no jump to the scopes was taken."""
+        stays = [~scope.left for scope in scopes if scope.left is not None]
+        return reduce(and_, [*guards, *stays], self.graph.numbers(1, kind="bool"))
+
+    def _here(self) -> Vector:
+        """Whether a fragment gets here at all."""
+        return self._all(self._guards, self._jumps)
+
+    def _exit(self, jump: str, value: Value | None = None, guard: Vector | None = None) -> None:
+        """Leave for the innermost scope of a jump, if the guards since it began hold."""
+        number = len(self._jumps) - 1
+        while self._jumps[number].jump != jump:
+            if self._jumps[number].jump == "return":
+                raise Fault(f"{jump} is outside a loop", "use it in a loop", self.graph.at)
+            number -= 1
+        scope = self._jumps[number]
+        guards = [*self._guards[scope.guards :], *([] if guard is None else [guard])]
+        condition = self._all(guards, self._jumps[number + 1 :])
+        scope.exits.append((condition, dict(self.values), value))
+        scope.left = condition if scope.left is None else scope.left | condition
+
+    def _leave(self, scope: _Scope, *, falls: bool = True) -> Value | None:
+        """End a scope with the values of all that left it, the first that applies first.
+
+        falls: whether its end may be reached without a jump.
+        """
+        self._jumps.pop()
+        exits, value = scope.exits, None
+        if exits and not (self._alive and falls):
+            _, self.values, value = exits.pop()
+            self._alive = True
+        for condition, values, other in reversed(exits):
+            self.values = self._merged(condition, values, self.values)
+            if value is not None and other is not None:
+                value = self.select(condition, other, value)
+        return value
+
+    def _for(self, loop: c.For) -> None:
+        self.scopes.append({})
+        if loop.start is not None:
+            self.execute(loop.start)
+        self._loop(loop, loop.step, tests=True)
+        self._close()
+
+    def _loop(self, loop: c.For | c.DoWhile, step: c.Expression | None, *, tests: bool) -> None:
+        """Unroll a loop until its condition is known to fail. tests: before the first trip, too."""
+        scope, open_trips = self._enter("break"), 0
+        while self._alive:
+            truth = self._truth(loop.condition) if tests and loop.condition else True
+            if truth is False:
+                break
+            if isinstance(truth, Vector):
+                self._exit("break", guard=~truth)
+            open_trips += isinstance(truth, Vector) or loop.condition is None
+            if open_trips > MOST_OPEN_TRIPS:
+                expected = "its number of trips must be known when the program is compiled"
+                raise Fault("this loop has no known length", expected, loop.at)
+            trip, tests = self._enter("continue"), True
+            self.execute(loop.body)
+            self._leave(trip)
+            if self._alive and step is not None:
+                self.evaluate(step)
+        self._leave(scope)
+
+
+_EXECUTE: Mapping[type, Callable[[Evaluator, Any], None]] = {
+    c.Struct: Evaluator._struct,
+    c.Typedef: Evaluator._typedef,
+    c.Enumeration: Evaluator._enumeration,
+    c.Block: Evaluator._block,
+    c.Declare: Evaluator._declares,
+    c.Evaluate: Evaluator._evaluates,
+    c.If: Evaluator._if,
+    c.For: Evaluator._for,
+    c.DoWhile: lambda e, x: e._loop(x, None, tests=False),
+    c.Return: Evaluator._return,
+    c.Jump: Evaluator._jump,
+}
+
+
+def names_in(tree: object) -> set[str]:
+    """All names in a tree."""
+    if isinstance(tree, tuple):
+        return set().union(*map(names_in, tree))
+    if isinstance(tree, c.Name):
+        return {tree.name}
+    fields = getattr(tree, "__dataclass_fields__", ())
+    return set().union(*(names_in(getattr(tree, name)) for name in fields))
+
+
+def _is_out(p: c.Declaration) -> bool:
+    return not p.type.qualifiers.isdisjoint({"out", "inout"})
+
+
+def _real(vector: Vector) -> str:
+    return "float" if vector.kind in ("bool", "int") else vector.kind
+
+
+def _distance(own: Type | None, kind: Type) -> float:
+    """How much a conversion changes: a kind, then a width; infinite if there is none."""
+    if own is None or own == kind:
+        return 0
+    if isinstance(own, ArrayType) and isinstance(kind, ArrayType):
+        fits = kind.length in (None, own.length) and own.is_matrix is kind.is_matrix
+        return _distance(own.item, kind.item) if fits else inf
+    if not isinstance(own, Numbers) or not isinstance(kind, Numbers):
+        return inf if isinstance(kind, StructType) or type(own) is not type(kind) else 0
+    wider = KINDS.index(kind.kind) - KINDS.index(own.kind)
+    widths = 0 if own.width == kind.width else 10 if own.width == 1 else 100
+    fits = own.width == 1 or own.width >= kind.width
+    return widths + (wider / 10 if wider >= 0 else 1 - wider / 10) if fits else inf

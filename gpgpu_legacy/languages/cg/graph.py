@@ -1,0 +1,350 @@
+"""The values of a program as a graph of scalars, each computed once.
+
+A node is an operation of the ISA on scalars. A literal is 2·node + 1 if it is negated, 2·node if
+not. A vector is a tuple of literals, so swizzles, write masks and constructors cost nothing. Only
+rewrites that keep every bit are made: constants are folded with the opcodes' own definitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from math import copysign, isnan
+from typing import Any, cast
+
+import numpy as np
+
+from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.isa.ir import Attribute, Parameter, ParameterSpace, Span, TextureSource
+from gpgpu_legacy.isa.ir import TextureTarget as Target
+from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.languages.cg.faults import Fault
+
+KINDS = ("bool", "int", "fixed", "half", "float")
+"""The kinds of number, from the narrowest to the widest; all are floats in the Program."""
+
+MOST_NODES = 2**18
+
+CONSTANT, LEAF, PART = "constant", "leaf", "part"
+"""Operations besides the opcodes: a number, a component of a register, one of a vector result."""
+
+Literals = tuple[int, ...]
+
+
+@frozen
+class Vector:
+    """One to four numbers of a kind. A scalar is a vector of one, and smears."""
+
+    graph: Graph
+    kind: str
+    literals: Literals
+
+    def __len__(self) -> int:
+        return len(self.literals)
+
+    def __getitem__(self, which: int | slice | Sequence[int]) -> Vector:
+        """One component, a range, or those with the given numbers."""
+        if isinstance(which, int):
+            taken: Literals = (self.literals[which],)
+        elif isinstance(which, slice):
+            taken = self.literals[which]
+        else:
+            taken = tuple(self.literals[c] for c in which)
+        return Vector(self.graph, self.kind, taken)
+
+    def __iter__(self) -> Iterator[Vector]:
+        return (self[c] for c in range(len(self)))
+
+    def of(self, kind: str) -> Vector:
+        """The same numbers as another kind, unchanged."""
+        return Vector(self.graph, kind, self.literals)
+
+    def smeared(self, width: int) -> Vector:
+        """A scalar as a vector of `width`; a longer vector loses its end."""
+        return Vector(
+            self.graph,
+            self.kind,
+            self.literals * width if len(self) == 1 else self.literals[:width],
+        )
+
+    @property
+    def constant(self) -> tuple[float, ...] | None:
+        """Its numbers, if they are known at compile time."""
+        numbers = [self.graph.number(literal) for literal in self.literals]
+        return None if None in numbers else tuple(n for n in numbers if n is not None)
+
+    def __neg__(self) -> Vector:
+        return Vector(self.graph, self.kind, tuple(literal ^ 1 for literal in self.literals))
+
+    def __add__(self, other: Operand) -> Vector:
+        return self.graph.op("ADD", self, other)
+
+    def __radd__(self, other: Operand) -> Vector:
+        return self.graph.op("ADD", other, self)
+
+    def __sub__(self, other: Operand) -> Vector:
+        return self.graph.op("ADD", self, -self.graph.vector(other))
+
+    def __rsub__(self, other: Operand) -> Vector:
+        return self.graph.op("ADD", other, -self)
+
+    def __mul__(self, other: Operand) -> Vector:
+        return self.graph.op("MUL", self, other)
+
+    def __rmul__(self, other: Operand) -> Vector:
+        return self.graph.op("MUL", other, self)
+
+    def __truediv__(self, other: Operand) -> Vector:
+        """The product with the reciprocal, as the chips divided."""
+        return self.graph.op("MUL", self, self.graph.op("RCP", other))
+
+    def __rtruediv__(self, other: Operand) -> Vector:
+        return self.graph.op("MUL", other, self.graph.op("RCP", self))
+
+    def __lt__(self, other: Operand) -> Vector:
+        return self.graph.op("SLT", self, other).of("bool")
+
+    def __gt__(self, other: Operand) -> Vector:
+        return self.graph.op("SLT", other, self).of("bool")
+
+    def __ge__(self, other: Operand) -> Vector:
+        return self.graph.op("SGE", self, other).of("bool")
+
+    def __le__(self, other: Operand) -> Vector:
+        return self.graph.op("SGE", other, self).of("bool")
+
+    def equals(self, other: Operand) -> Vector:
+        """Whether both are the same number: NaN is not, 0 and -0 are."""
+        other = self.graph.vector(other)
+        if other.constant is not None and not any(other.constant):
+            return -self.graph.op("ABS", self) >= other
+        return (self >= other) & (other >= self)
+
+    def __invert__(self) -> Vector:
+        return (1.0 - self).of("bool")
+
+    def __and__(self, other: Operand) -> Vector:
+        return self.graph.op("AND", self, other).of("bool")
+
+    def __or__(self, other: Operand) -> Vector:
+        return self.graph.op("OR", self, other).of("bool")
+
+
+Operand = Vector | float
+
+
+class Graph:
+    """The nodes, in an order in which each comes after its operands."""
+
+    def __init__(self) -> None:
+        self.operations: list[str] = []
+        self.operands: list[Literals] = []
+        self.keys: list[Hashable] = []
+        self.spans: list[Span] = []
+        self.kills: list[Literals] = []
+        """A fragment ends where one of these is negative."""
+        self.at = Span(0, 0)
+        self._known: dict[tuple[Hashable, ...], int] = {}
+
+    # Leaves ---------------------------------------------------------------------------------------
+
+    def numbers(self, *numbers: float, kind: str = "float") -> Vector:
+        """A vector of constants, rounded to float32."""
+        return Vector(self, kind, tuple(self._number(number) for number in numbers))
+
+    def vector(self, value: Operand) -> Vector:
+        """A vector, or a Python number as one: an int literal does not widen the other operand."""
+        return value if isinstance(value, Vector) else self.numbers(value, kind="bool")
+
+    def attribute(self, attribute: Attribute) -> Vector:
+        """The four components of an interpolated attribute."""
+        return self.leaf(attribute)
+
+    def local(self, index: int, name: str = "") -> Vector:
+        """The four components of program.local[index]."""
+        return self.leaf(Parameter(ParameterSpace.LOCAL, index, name=name))
+
+    def leaf(self, register: Attribute | Parameter) -> Vector:
+        """The four components of a register that programs only read."""
+        literals = (2 * self.node(LEAF, (), (register, c)) for c in range(4))
+        return Vector(self, "float", tuple(literals))
+
+    def number(self, literal: int) -> float | None:
+        """The number of a constant's literal; None for another's."""
+        if self.operations[literal >> 1] is not CONSTANT:
+            return None
+        value = cast(float, self.keys[literal >> 1])
+        return -value if literal & 1 else value
+
+    def _number(self, number: float) -> int:
+        value = float(np.float32(number))
+        negative = copysign(1.0, value) < 0
+        return 2 * self.node(CONSTANT, (), abs(value)) + negative
+
+    # Operations -----------------------------------------------------------------------------------
+
+    def node(self, operation: str, operands: Literals, key: Hashable = None) -> int:
+        """The node of an operation, the one that is already there if there is one."""
+        known = self._known.get((operation, operands, key))
+        if known is None and operation in _COMMUTATIVE:
+            known = self._known.get((operation, operands[::-1], key))
+        if known is not None:
+            return known
+        number = self._known[operation, operands, key] = len(self.operations)
+        if number > MOST_NODES:
+            problem = "the program is too long once its loops are unrolled"
+            raise Fault(problem, f"at most {MOST_NODES} scalar operations are allowed", self.at)
+        self.operations.append(operation)
+        self.operands.append(operands)
+        self.keys.append(key)
+        self.spans.append(self.at)
+        return number
+
+    def op(self, operation: str, *operands: Operand) -> Vector:
+        """A componentwise or scalar operation, component by component; the widest kind results.
+
+        A component is simplified to an operand only if all are: else it could no longer share an
+        instruction with its neighbours.
+        """
+        vectors = [self.vector(operand) for operand in operands]
+        kind = max((v.kind for v in vectors), key=KINDS.index)
+        widths = [len(v) for v in vectors if len(v) > 1]
+        width = min(widths, default=1)
+        lanes = list(zip(*(v.smeared(width).literals for v in vectors), strict=True))
+        simple = [self._simplified(operation, lane) for lane in lanes]
+        if None not in simple:
+            return Vector(self, kind, tuple(cast(list[int], simple)))
+        made = (self._scalar(operation, lane) for lane in lanes)
+        return Vector(self, kind, tuple(made))
+
+    def _scalar(self, operation: str, operands: Literals) -> int:
+        """One component's operation, folded if its operands are constants."""
+        numbers = [self.number(literal) for literal in operands]
+        if None not in numbers and operation in _FOLDED:
+            planes = [np.full((1, 1), n, np.float32) for n in numbers]
+            with np.errstate(all="ignore"):
+                value = float(_FOLDED[operation](*planes).item())
+            if not isnan(value):  # no text can write NaN
+                return self._number(value)
+        match operation:
+            case "MUL":
+                a, b = operands
+                return 2 * self.node("MUL", (a & ~1, b & ~1)) + ((a ^ b) & 1)
+            case "AND" | "OR":
+                decided = self._decided(operation, *operands)
+                return 2 * self.node(_LOGIC[operation], operands) if decided is None else decided
+            case "ABS" | "RSQ":
+                operands = (operands[0] & ~1,)
+        return 2 * self.node(operation, operands)
+
+    def _simplified(self, operation: str, operands: Literals) -> int | None:
+        """A literal that has the operation's bits already; None if there is none."""
+        if operation in _LOGIC:
+            return self._decided(operation, *operands)
+        if operation == "CMP":
+            return operands[1] if operands[1] == operands[2] else None
+        for one, other in (operands, operands[::-1]) if operation in _COMMUTATIVE else ():
+            number = self.number(one)
+            if operation == "MUL" and number in (1.0, -1.0):
+                return other ^ (one & 1)
+            if operation == "ADD" and number == 0.0 and one & 1:  # x + -0 is x, but -0 + 0 is 0
+                return other
+        once = operation in ("ABS", "FLR", "SAT") and not operands[0] & 1
+        return operands[0] if once and self.operations[operands[0] >> 1] == operation else None
+
+    def _decided(self, operation: str, a: int, b: int) -> int | None:
+        """AND or OR of 0 or 1, if one operand decides it."""
+        for one, other in ((a, b), (b, a)):
+            number = self.number(one)
+            if number is not None:
+                return one if (number == 0.0) == (operation == "AND") else other
+        return a if a == b else None
+
+    # Operations with vector operands, and those that choose an instruction ------------------------
+
+    def parts(self, operation: str, operands: Literals, key: Hashable, count: int) -> Vector:
+        """The components of an operation whose result is a vector."""
+        base = 2 * self.node(operation, operands, key)
+        return Vector(self, "float", tuple(2 * self.node(PART, (base,), c) for c in range(count)))
+
+    def look_up(
+        self, unit: int, target: Target, coordinates: Vector, mnemonic: str = "TEX"
+    ) -> Vector:
+        """The texel at the coordinates. TXP divides by the fourth, TXB biases by it."""
+        literals = coordinates.literals[: target.coordinates]
+        if mnemonic != "TEX":
+            literals += coordinates.literals[-1:]
+        return self.parts(mnemonic, literals, TextureSource(unit, target), 4)
+
+    def dot(self, a: Vector, b: Vector) -> Vector:
+        """The sum of the products, from the first to the last."""
+        width = max(len(a), len(b)) if 1 in (len(a), len(b)) else min(len(a), len(b))
+        a, b = a.smeared(width), b.smeared(width)
+        if width < 3 or (a.constant and b.constant):
+            total = a[0] * b[0]
+            for c in range(1, width):
+                total = total + a[c] * b[c]
+            return total
+        pairs = list(zip(a.literals, b.literals, strict=True))
+        left, right = [x & ~1 for x, _ in pairs], [y & ~1 for _, y in pairs]
+        signs = [(x ^ y) & 1 for x, y in pairs]
+        constants = [self.number(y) is not None for y in right]
+        signed = right if all(constants) else left
+        for c, sign in enumerate(signs):
+            signed[c] ^= sign
+        kind = max(a.kind, b.kind, key=KINDS.index)
+        return Vector(self, kind, (2 * self.node(f"DP{width}", (*left, *right)),))
+
+    def select(self, condition: Vector, yes: Operand, no: Operand) -> Vector:
+        """Where the condition, of 0 and 1, holds `yes`, else `no`."""
+        yes, no = self.vector(yes), self.vector(no)
+        width = min((len(v) for v in (condition, yes, no) if len(v) > 1), default=1)
+        kind = max(yes.kind, no.kind, key=KINDS.index)
+        lanes = zip(*(v.smeared(width).literals for v in (condition, yes, no)), strict=True)
+        plans = [self._choice(*lane) for lane in lanes]
+        if all(len(plan) == 1 for plan in plans):
+            return Vector(self, kind, tuple(plan[0] for plan in plans))
+        made = (p[0] if len(p) == 1 else 2 * self.node("CMP", p) for p in plans)
+        return Vector(self, kind, tuple(made))
+
+    def _choice(self, condition: int, yes: int, no: int) -> Literals:
+        """The operands of a CMP, or the one literal that is the result."""
+        known = self.number(condition)
+        if known is not None:
+            return (yes if known else no,)
+        if yes == no:
+            return (yes,)
+        operation, operands = self.operations[condition >> 1], self.operands[condition >> 1]
+        numbers = [self.number(operand) for operand in operands]
+        if operation == "ADD" and numbers[0] == 1.0 and operands[1] & 1:  # ~condition
+            return self._choice(operands[1] ^ 1, no, yes)
+        if (self.number(yes), self.number(no)) == (1.0, 0.0) and not (yes | no) & 1:
+            return (condition,)
+        return (self._negative(condition), yes, no)
+
+    def join(self, *values: Operand) -> Vector:
+        """The components of all, in order."""
+        vectors = [self.vector(value) for value in values]
+        kind = max((v.kind for v in vectors), key=KINDS.index)
+        return Vector(self, kind, tuple(x for v in vectors for x in v.literals))
+
+    def kill(self, condition: Vector) -> None:
+        """End the fragments in which any component of the condition, of 0 and 1, holds."""
+        self.kills.append(tuple(self._negative(literal) for literal in condition.literals))
+
+    def _negative(self, condition: int) -> int:
+        """A literal that is negative where the condition, of 0 and 1, is 1."""
+        operation, operands = self.operations[condition >> 1], self.operands[condition >> 1]
+        if operation == "SLT" and self.number(operands[1]) == 0.0:
+            return operands[0]
+        if operation == "SLT" and self.number(operands[0]) == 0.0:
+            return operands[1] ^ 1
+        return condition ^ 1
+
+
+def _saturated(value: Any) -> Any:
+    return np.fmin(np.fmax(value, np.float32(0)), np.float32(1))
+
+
+_COMMUTATIVE = {"ADD", "MUL"}
+_FOLDED = {name: row.evaluate for name, row in OPCODES.items()} | {"SAT": _saturated}
+_LOGIC = {"AND": "MUL", "OR": "MAX"}

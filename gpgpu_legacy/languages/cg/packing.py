@@ -1,0 +1,408 @@
+"""Scalar operations packed into vector instructions.
+
+Operations of one kind share an instruction if their operands can lie in one register at each place
+and their results in one, too. Which scalars must lie together is a class, of at most four. Packing
+starts from what has no choice, results and the operands of lookups and dot products, goes from
+there to what computes them, and then tries independent operations.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from gpgpu_legacy.isa.ir import ResultRegister
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.languages.cg.graph import CONSTANT, LEAF, PART, Literals
+from gpgpu_legacy.languages.cg.selection import LEAVES, Operation
+
+_NEIGHBOURS = 4
+"""Later packs of a kind that one is tried with."""
+
+_MOST_VISITS = 100
+"""Packs that may move for one merge."""
+
+
+@dataclass(eq=False)
+class Class:
+    """Scalars of one register. fixed: the lanes of those that have no choice."""
+
+    members: list[int]
+    fixed: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Pack:
+    """One instruction: its nodes, and its place in an order in which operands come first.
+
+    depth: the lookups in a row that it waits for, its own included. feeds: a lookup depends on it.
+    pulled: the number of its nodes whose operands were tried together.
+    """
+
+    nodes: list[int]
+    level: int = 0
+    depth: int = 0
+    feeds: bool = False
+    pulled: int = 0
+
+
+class Packer:
+    """Packs the operations of a program. `packs` has the instructions."""
+
+    def __init__(
+        self,
+        operations: dict[int, Operation],
+        results: dict[ResultRegister, dict[int, int]],
+        kills: Sequence[Literals],
+    ) -> None:
+        """results: literals by register and lane. kills: the operands of each KIL."""
+        self.operations = operations
+        self.lanes: dict[int, tuple[ResultRegister, list[int]]] = {}
+        """The results that nodes write directly."""
+        self.classes: dict[int, Class] = {}
+        self.parts: dict[int, list[int]] = defaultdict(list)
+        """The nodes that are parts of a vector result."""
+        self._log: list[tuple[int, Class]] = []
+        self._copies: dict[Literals, Literals] = {}
+        self._new = max(operations, default=0)
+        for node, operation in operations.items():
+            self._add_class(node, operation)
+        self._place_results(results)
+        self.kills = [
+            self._operation("KIL", group) for kill in kills for group in self._split(kill)
+        ]
+        self._groups = [list(group.values()) for group in results.values()]
+        for node in list(operations):
+            self._settle(node)
+        self.users: dict[int, list[int]] = defaultdict(list)
+        self.pack_of: dict[int, Pack] = {}
+        self._order()
+        self._pack()
+
+    @property
+    def packs(self) -> list[Pack]:
+        """The distinct packs."""
+        return list(dict.fromkeys(self.pack_of.values()))
+
+    # What must lie together -----------------------------------------------------------------------
+
+    def _add_class(self, node: int, operation: Operation) -> None:
+        if operation.mnemonic == PART:
+            assert isinstance(operation.key, int)
+            parts = self.parts[operation.operands[0] >> 1]
+            self.classes[node] = of_whole = self.classes[parts[0]] if parts else Class([])
+            parts.append(node)
+            of_whole.members.append(node)
+            of_whole.fixed[operation.key] = node
+        elif operation.mnemonic not in LEAVES:
+            self.classes[node] = Class([node])
+
+    def _operation(self, mnemonic: str, operands: Literals) -> int:
+        self._new += 1
+        span = self.operations[operands[0] >> 1].span
+        self.operations[self._new] = Operation(mnemonic, operands, False, None, span)
+        self.classes[self._new] = Class([self._new])
+        return self._new
+
+    def producer(self, node: int) -> int:
+        """The node whose instruction computes a node: of a part, its whole."""
+        operation = self.operations[node]
+        return operation.operands[0] >> 1 if operation.mnemonic == PART else node
+
+    def _place_results(self, results: dict[ResultRegister, dict[int, int]]) -> None:
+        """Results are written by what computes them, or else by a MOV."""
+        used: dict[int, int] = defaultdict(int)
+        for operation in self.operations.values():
+            for literal in operation.operands:
+                used[literal >> 1] += 1
+        homes: dict[int, list[tuple[ResultRegister, int]]] = defaultdict(list)
+        for register, literals in results.items():
+            for lane, literal in literals.items():
+                homes[literal].append((register, lane))
+        for literal, lanes in homes.items():
+            node, register = literal >> 1, lanes[0][0]
+            direct = not literal & 1 and not used[node] and literal ^ 1 not in homes
+            direct = direct and all(other is register for other, _ in lanes)
+            if not direct or self.operations[node].mnemonic in (*LEAVES, PART):
+                for register in dict.fromkeys(register for register, _ in lanes):
+                    move = self._operation("MOV", (literal,))
+                    self.lanes[move] = register, [k for other, k in lanes if other is register]
+            else:
+                self.lanes[node] = register, [lane for _, lane in lanes]
+        for node, (register, numbers) in self.lanes.items():
+            results[register] |= dict.fromkeys(numbers, 2 * node)
+
+    def _together(self, literals: Iterable[int]) -> bool:
+        """Make literals one operand, if they can be."""
+        first: object = None
+        nodes, sign = [], -1
+        for literal in literals:
+            operation = self.operations[literal >> 1]
+            if operation.mnemonic == CONSTANT:
+                home: object = CONSTANT
+            else:
+                if sign not in (-1, literal & 1):
+                    return False
+                sign = literal & 1
+                home = operation.key[0] if operation.mnemonic == LEAF else None  # type: ignore[index]
+                if home is None:
+                    nodes.append(literal >> 1)
+                    home = Class
+            if first is None:
+                first = home
+            elif first is not home and first != home:
+                return False
+        return self._join(nodes)
+
+    def _join(self, nodes: Sequence[int]) -> bool:
+        """Make nodes members of one class, if they can be."""
+        classes = {id(c): c for c in (self.classes[node] for node in nodes)}
+        if len(classes) < 2:
+            return True
+        members = [m for c in classes.values() for m in c.members]
+        fixed = {lane: m for c in classes.values() for lane, m in c.fixed.items()}
+        if len(members) > 4 or len(fixed) < sum(len(c.fixed) for c in classes.values()):
+            return False
+        joined = Class(members, fixed)
+        for member in members:
+            self._log.append((member, self.classes[member]))
+            self.classes[member] = joined
+        return True
+
+    def _undo(self, mark: int) -> None:
+        while len(self._log) > mark:
+            member, old = self._log.pop()
+            self.classes[member] = old
+
+    # Operands without a choice --------------------------------------------------------------------
+
+    def _split(self, kill: Literals) -> list[Literals]:
+        return [kill] if self._together(kill) else [(literal,) for literal in kill]
+
+    def _settle(self, node: int) -> None:
+        """Bring the operands of a lookup, dot product or the like into one register each."""
+        operation = self.operations[node]
+        groups = operand_groups(operation)
+        if groups is None:
+            return
+        homes = sum(len({self._home(x) for x in group}) - 1 for group in groups)
+        width = len(groups[0])
+        if operation.mnemonic in ("DP3", "DP4") and homes >= width:
+            self._expand(operation, groups)
+            return
+        operation.operands = tuple(x for group in groups for x in self._required(group))
+
+    def _home(self, literal: int) -> Hashable:
+        operation = self.operations[literal >> 1]
+        match operation.mnemonic:
+            case "constant":
+                return CONSTANT
+            case "leaf":
+                assert isinstance(operation.key, tuple)
+                return operation.key[0], literal & 1
+        return id(self.classes[literal >> 1]), literal & 1
+
+    def _expand(self, operation: Operation, groups: Sequence[Literals]) -> None:
+        """A dot product of scattered scalars as products and sums, which have the same bits."""
+        a, b = groups
+        total = 2 * self._operation("MUL", (a[0], b[0]))
+        for x, y in zip(a[1:-1], b[1:-1], strict=True):
+            total = 2 * self._operation("MAD", (x, y, total))
+        operation.mnemonic, operation.operands = "MAD", (a[-1], b[-1], total)
+
+    def _required(self, group: Literals) -> Literals:
+        """A group in one register: as it is, or with copies of what lies elsewhere."""
+        if self._together(group):
+            return group
+        if group in self._copies:
+            return self._copies[group]
+        by_home: dict[Hashable, list[int]] = defaultdict(list)
+        for literal in dict.fromkeys(group):
+            by_home[self._home(literal)].append(literal)
+        copies: dict[int, int] = {}
+        kept = max(
+            (
+                literals
+                for literals in by_home.values()
+                if literals[0] >> 1 in self.classes
+                and len(self.classes[literals[0] >> 1].members) + len(set(group)) - len(literals)
+                <= 4
+            ),
+            key=len,
+            default=[],
+        )
+        sign = kept[0] & 1 if kept else 0
+        for literal in dict.fromkeys(group):
+            if literal not in kept:
+                copies[literal] = 2 * self._operation("MOV", (literal ^ sign,)) ^ sign
+        made = tuple(copies.get(literal, literal) for literal in group)
+        joined = self._together(made)
+        assert joined
+        self._copies[group] = made
+        return made
+
+    # Order ----------------------------------------------------------------------------------------
+
+    def _order(self) -> None:
+        """A pack for each operation, with its level, its depth in lookups and its users."""
+        for node, operation in self.operations.items():
+            if operation.mnemonic not in (*LEAVES, PART):
+                self.pack_of[node] = Pack([node])
+                for literal in operation.operands:
+                    self.users[self.producer(literal >> 1)].append(node)
+        waiting = {
+            node: sum(self.producer(x >> 1) in self.pack_of for x in self.operations[node].operands)
+            for node in self.pack_of
+        }
+        ready = [node for node, count in waiting.items() if not count]
+        for node in ready:
+            pack = self.pack_of[node]
+            pack.depth += OPCODES[self.operations[node].mnemonic].form is Form.SAMPLE
+            for user in self.users[node]:
+                other = self.pack_of[user]
+                other.level = max(other.level, pack.level + 1)
+                other.depth = max(other.depth, pack.depth)
+                waiting[user] -= 1
+                if not waiting[user]:
+                    ready.append(user)
+        for node in reversed(ready):
+            self.pack_of[node].feeds = any(
+                self.pack_of[u].feeds or OPCODES[self.operations[u].mnemonic].form is Form.SAMPLE
+                for u in self.users[node]
+            )
+
+    def _raised(self, a: Pack, b: Pack) -> bool:
+        """Bring two packs to one level, if neither waits for the other."""
+        target = max(a.level, b.level)
+        changed: dict[Pack, int] = {}
+        stack = [(pack, target) for pack in (a, b)]
+        while stack:
+            pack, level = stack.pop()
+            if level <= changed.get(pack, pack.level):
+                continue
+            if (level > target and pack in (a, b)) or len(changed) > _MOST_VISITS:
+                return False
+            changed[pack] = level
+            stack += [
+                (self.pack_of[user], level + 1) for node in pack.nodes for user in self.users[node]
+            ]
+        for pack, level in changed.items():
+            pack.level = level
+        return True
+
+    # Packing --------------------------------------------------------------------------------------
+
+    def _pack(self) -> None:
+        work = self._groups
+        for operation in self.operations.values():
+            work += [list(group) for group in operand_groups(operation) or ()]
+        self._pull(work)
+        buckets: dict[Hashable, list[Pack]] = defaultdict(list)
+        for pack in sorted(self.packs, key=lambda p: -p.level):
+            key = self._key(pack)
+            if key is not None:
+                buckets[key].append(pack)
+        for bucket in buckets.values():
+            for index, pack in enumerate(bucket):
+                for other in bucket[index + 1 : index + 1 + _NEIGHBOURS]:
+                    if pack.nodes and other.nodes and self._merge(pack, other):
+                        self._pull(self._operands(pack))
+
+    def _pull(self, work: list[list[int]]) -> None:
+        """Merge what computes each group, and then what computes its operands."""
+        while work:
+            packs = dict.fromkeys(
+                self.pack_of[self.producer(x >> 1)]
+                for x in work.pop()
+                if self.producer(x >> 1) in self.pack_of
+            )
+            kept: list[Pack] = []
+            for pack in packs:
+                into = next((other for other in kept if self._merge(other, pack)), None)
+                if into is None:
+                    kept.append(pack)
+            grown = [pack for pack in kept if len(pack.nodes) > max(pack.pulled, 1)]
+            for pack in grown:
+                pack.pulled = len(pack.nodes)
+                work += self._operands(pack)
+
+    def _operands(self, pack: Pack) -> list[list[int]]:
+        """The operands of a componentwise pack, place by place."""
+        lanes = [self.operations[node].operands for node in pack.nodes]
+        return [list(group) for group in zip(*lanes, strict=True)] if len(lanes) > 1 else []
+
+    def _key(self, pack: Pack) -> Hashable:
+        """What packs that may merge have in common; None if a pack may not."""
+        first = self.operations[pack.nodes[0]]
+        if OPCODES[first.mnemonic].form is not Form.COMPONENTWISE or len(pack.nodes) > 3:
+            return None
+        places = []
+        for literal in first.operands:
+            operation = self.operations[literal >> 1]
+            key = operation.key[0] if operation.mnemonic == LEAF else None  # type: ignore[index]
+            sign = 0 if operation.mnemonic == CONSTANT else literal & 1
+            places.append((key, operation.mnemonic == CONSTANT, sign))
+        if first.mnemonic in _COMMUTATIVE:
+            places[:2] = sorted(places[:2], key=repr)
+        return first.mnemonic, first.saturate, tuple(places), self._result(pack)
+
+    def _may_merge(self, into: Pack, pack: Pack) -> bool:
+        a, b = self.operations[into.nodes[0]], self.operations[pack.nodes[0]]
+        earlier = into if into.depth < pack.depth else pack
+        return (
+            (a.mnemonic, a.saturate) == (b.mnemonic, b.saturate)
+            and OPCODES[a.mnemonic].form is Form.COMPONENTWISE
+            and len(into.nodes) + len(pack.nodes) <= 4
+            and not (into.depth != pack.depth and earlier.feeds)
+            and self._result(into) is self._result(pack)
+        )
+
+    def _result(self, pack: Pack) -> ResultRegister | None:
+        return self.lanes.get(pack.nodes[0], (None, []))[0]
+
+    def _merge(self, into: Pack, pack: Pack) -> bool:
+        """Merge a pack into another, if one instruction can compute both."""
+        if not self._may_merge(into, pack):
+            return False
+        mark = len(self._log)
+        lanes = [self.operations[node].operands for node in into.nodes]
+        added = [self.operations[node].operands for node in pack.nodes]
+        orders = [added]
+        if self.operations[into.nodes[0]].mnemonic in _COMMUTATIVE:
+            orders.append([(y, x, *rest) for x, y, *rest in added])
+        for order in orders:
+            fits = all(self._together(group) for group in zip(*lanes, *order, strict=True))
+            fits = fits and (
+                self._result(into) is not None or self._join([*into.nodes, *pack.nodes])
+            )
+            if fits and self._raised(into, pack):
+                for node, operands in zip(pack.nodes, order, strict=True):
+                    self.operations[node].operands = operands
+                    self.pack_of[node] = into
+                into.nodes += pack.nodes
+                into.feeds = into.feeds or pack.feeds
+                into.depth = max(into.depth, pack.depth)
+                pack.nodes = []
+                return True
+            self._undo(mark)
+        return False
+
+
+_COMMUTATIVE = {"ADD", "MUL", "MAD"}
+
+
+_WIDTHS = {"DP3": (3, 3), "DP4": (4, 4), "XPD": (3, 3), "LIT": (3,)}
+
+
+def operand_groups(operation: Operation) -> list[Literals] | None:
+    """The operands that must lie in one register each; None for a componentwise operation."""
+    operands = operation.operands
+    if OPCODES.get(operation.mnemonic, OPCODES["MOV"]).form in (Form.SAMPLE, Form.KILL):
+        return [operands]
+    widths = _WIDTHS.get(operation.mnemonic)
+    if widths is None:
+        return None
+    ends = [sum(widths[:k]) for k in range(len(widths) + 1)]
+    return [operands[a:b] for a, b in pairwise(ends)]

@@ -1,0 +1,142 @@
+"""The order of instructions, and the temporaries that their results lie in.
+
+Two orders are tried: depth first, which keeps few temporaries alive, and by texture indirections
+(GL_ARB_fragment_program, issue 24), which looks up all that can be looked up before it computes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.isa.opcodes import OPCODES, CostClass, Form
+from gpgpu_legacy.languages.cg.packing import Class, Pack, Packer
+
+MOST_INDIRECTIONS = 4
+"""Texture indirections that the Radeon 9700 allows; an order with more is avoided."""
+
+
+@frozen
+class Schedule:
+    """Packs in order. place: the temporary and the lane of each node."""
+
+    packs: Sequence[Pack]
+    place: Mapping[int, tuple[int, int]]
+    temporaries: int
+    indirections: int
+
+
+def scheduled(packer: Packer) -> Schedule:
+    """The better of both orders."""
+    first = _depth_first(packer)
+    plain = _allocated(packer, first)
+    if plain.indirections <= MOST_INDIRECTIONS:
+        return plain
+    phased = _allocated(packer, sorted(first, key=lambda pack: _phase(packer, pack)))
+    return phased if phased.indirections < plain.indirections else plain
+
+
+def _sources(packer: Packer, pack: Pack) -> list[Pack]:
+    """The packs that a pack reads."""
+    found = (packer.pack_of.get(packer.producer(x >> 1)) for x in _read(packer, pack))
+    return list(dict.fromkeys(source for source in found if source is not None))
+
+
+def _depth_first(packer: Packer) -> list[Pack]:
+    """Operands before what reads them, those that need the most registers first."""
+    packs = sorted(packer.packs, key=lambda pack: pack.level)
+    sources = {pack: _sources(packer, pack) for pack in packs}
+    need: dict[Pack, int] = {}
+    for pack in packs:
+        sources[pack].sort(key=lambda source: -need[source])
+        need[pack] = max((need[s] + k for k, s in enumerate(sources[pack])), default=1)
+    done: dict[Pack, None] = {}
+    kills = [packer.pack_of[node] for node in packer.kills]
+    results = dict.fromkeys(packer.pack_of[node] for node in packer.lanes)
+    for root in (*kills, *sorted(results, key=lambda pack: -need[pack])):
+        stack = [(root, False)]
+        while stack:
+            pack, ready = stack.pop()
+            if pack in done:
+                continue
+            if ready:
+                done[pack] = None
+                continue
+            stack.append((pack, True))
+            stack += [(source, False) for source in reversed(sources[pack]) if source not in done]
+    return list(done)
+
+
+def _phase(packer: Packer, pack: Pack) -> tuple[float, int]:
+    """Lookups as early as their coordinates allow, then what the next ones wait for."""
+    is_lookup = OPCODES[packer.operations[pack.nodes[0]].mnemonic].form is Form.SAMPLE
+    if is_lookup or pack.feeds:
+        return pack.depth, 0 if is_lookup else 1
+    return float("inf"), 0
+
+
+@dataclass
+class _Chain:
+    """The texture dependency chain: its nodes so far, and what the last one has touched."""
+
+    nodes: int = 1
+    outputs: set[int] = field(default_factory=set)
+    alu: set[int] = field(default_factory=set)
+
+    def add(self, read: set[int], written: int | None, *, is_alu: bool) -> None:
+        """Count an instruction by the temporaries that it reads and writes."""
+        if not is_alu and (read & self.outputs or written in self.alu):
+            self.nodes, self.outputs, self.alu = self.nodes + 1, set(), set()
+        touched = set() if written is None else {written}
+        self.outputs |= touched
+        if is_alu:
+            self.alu |= read | touched
+
+
+def _allocated(packer: Packer, packs: Sequence[Pack]) -> Schedule:
+    """Temporaries for the classes, by component: a lane is free after its last read."""
+    place: dict[int, tuple[int, int]] = {}
+    busy: list[set[int]] = []
+    last = {x >> 1: number for number, pack in enumerate(packs) for x in _read(packer, pack)}
+    ends: dict[int, list[int]] = defaultdict(list)
+    for node, number in last.items():
+        ends[number].append(node)
+    chain = _Chain()
+    for number, pack in enumerate(packs):
+        operation = packer.operations[pack.nodes[0]]
+        is_alu = OPCODES[operation.mnemonic].cost is CostClass.ARITHMETIC
+        read = {place[x >> 1][0] for x in _read(packer, pack) if x >> 1 in place}
+        for node in ends[number]:
+            if node in place:
+                busy[place[node][0]].discard(place[node][1])
+        written = None
+        if pack.nodes[0] not in packer.lanes and operation.mnemonic != "KIL":
+            node = packer.parts.get(pack.nodes[0], pack.nodes)[0]
+            if node not in place:
+                opens = bool(read & chain.outputs)
+                avoided = set() if is_alu or opens else chain.alu
+                temporary, lanes = _room(busy, packer.classes[node], avoided)
+                place.update((member, (temporary, lane)) for member, lane in lanes.items())
+                busy[temporary].update(lanes.values())
+            written = place[node][0]
+        chain.add(read, written, is_alu=is_alu)
+    return Schedule(packs, place, len(busy), chain.nodes)
+
+
+def _read(packer: Packer, pack: Pack) -> list[int]:
+    return [x for node in pack.nodes for x in packer.operations[node].operands]
+
+
+def _room(busy: list[set[int]], class_: Class, avoided: set[int]) -> tuple[int, dict[int, int]]:
+    """The first temporary with room for a class, and its lanes; a new one if there is none."""
+    fixed = {member: lane for lane, member in class_.fixed.items()}
+    loose = [member for member in class_.members if member not in fixed]
+    for temporary, taken in enumerate([*busy, set[int]()]):
+        free = [lane for lane in range(4) if lane not in taken and lane not in class_.fixed]
+        if len(loose) > len(free) or taken & set(class_.fixed) or temporary in avoided:
+            continue
+        busy += [set()] if temporary == len(busy) else []
+        return temporary, fixed | dict(zip(loose, free, strict=False))
+    raise AssertionError("a new temporary has room")
