@@ -56,6 +56,7 @@ class Image:
     """Texels for a texture image unit, and how they are looked up.
 
     depth: the number of layers. format: if it is not r32f or rgba32f by the number of channels.
+    height: of level 0, if it has levels.
     """
 
     texels: F32
@@ -63,10 +64,12 @@ class Image:
     depth: int = 1
     sampler: Sampler = Sampler()  # noqa: RUF009 - frozen
     format: Format | None = None
+    levels: int = 1
+    height: int = 0
 
     def texture(self, name: str) -> Texture:
         rows, width, _ = self.texels.shape
-        extent = Extent(width, rows // self.depth, self.depth)
+        extent = Extent(width, self.height or rows // self.depth, self.depth, self.levels)
         return Texture(name, self.kind, extent, self.format or format_of(self.texels), ZERO)
 
 

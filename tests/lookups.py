@@ -8,12 +8,13 @@ import numpy as np
 from drawing import F32, Image, fragment_texcoords
 
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.plan.textures import RGBA32F, Filter, Sampler, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import REPEATING, RGBA32F, Filter, Sampler, TextureKind, Wrap
 
 WIDTH, HEIGHT = 32, 16
 SIZE = (WIDTH, HEIGHT)
 
 NAN, INF = float("nan"), float("inf")
+BORDER = (0.25, -2.0, 3.0, 0.5)
 
 SHAPES_OF = {
     TextureKind.RECT: (5, 6, 1),  # height, width, depth
@@ -26,9 +27,9 @@ SHAPES_OF = {
 LOOKUPS = [
     (kind, how, wrap)
     for kind in SHAPES_OF
-    for how in Filter
+    for how in (Filter.NEAREST, Filter.LINEAR)
     for wrap in Wrap
-    if (kind, wrap) != (TextureKind.RECT, Wrap.REPEAT)
+    if kind is not TextureKind.RECT or wrap not in REPEATING
 ]
 
 
@@ -50,7 +51,7 @@ def lookups_drawn(kind: TextureKind, how: Filter, wrap: Wrap) -> dict[str, Any]:
     images: dict[int, F32 | Image] = {0: coordinates_for(kind)}
     for unit, channels in ((1, 4), (2, 1)):
         texels = rng.normal(0, 3, (height * depth, width, channels)).astype(np.float32)
-        images[unit] = Image(texels, kind, depth, Sampler(how, wrap, wrap, wrap))
+        images[unit] = Image(texels, kind, depth, Sampler(how, wrap, wrap, wrap, BORDER))
     lines = (
         "!!ARBfp1.0",
         "OPTION ARB_draw_buffers;",

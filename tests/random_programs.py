@@ -212,7 +212,8 @@ def _given(random: Random, kinds: list[TextureKind]) -> dict[str, Any]:
     interpolated = partial(random_corners, random, SIZE, partial(number, random))
     return {
         "textures": {0: own_texel} | {
-            n: random_image(random, kinds[n], partial(_texels, random)) for n in (1, 2)
+            n: random_image(random, kinds[n], partial(_texels, random), detailed=True)
+            for n in (1, 2)
         },
         "texcoords": [Texcoords(0, own), *(Texcoords(n, interpolated()) for n in (1, 2))],
         "attributes": [AttributeCorners(kind, interpolated()) for kind in ATTRIBUTES.values()],

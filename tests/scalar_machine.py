@@ -367,21 +367,28 @@ def taps(
     """3.8.7 and 3.8.8 along one axis; scale is 2ⁿ, or 1 where coordinates are unnormalised."""
     if wrap is Wrap.REPEAT:
         coordinate = F(coordinate - floor(coordinate))
+    if wrap is Wrap.MIRRORED_REPEAT:  # of two copies, the second is turned round
+        coordinate = F(coordinate - F(2 * floor(F(coordinate * HALF))))
+        coordinate = F(2 - coordinate) if coordinate > 1 else coordinate
     u = F(coordinate * scale)
     if math.isnan(u):
         u = HALF
-    margin = HALF if wrap is Wrap.CLAMP_TO_EDGE else ZERO
+    edge = (Wrap.CLAMP_TO_EDGE, Wrap.MIRRORED_REPEAT)
+    margin = HALF if wrap in edge else F(-HALF) if wrap is Wrap.CLAMP_TO_BORDER else ZERO
     if wrap is not Wrap.REPEAT:
         u = min(max(u, margin), F(F(size) - margin))
     if how is Filter.NEAREST:
-        return [(min(math.floor(u), size - 1), ONE)]
+        index = math.floor(u)
+        if wrap is Wrap.CLAMP_TO_BORDER:
+            return [(index if 0 <= index < size else None, ONE)]
+        return [(min(index, size - 1), ONE)]
     low = math.floor(F(u - HALF))
     alpha = F(F(u - HALF) - F(low))
     actual: list[Tap] = []
     for index, weight in ((low, F(ONE - alpha)), (low + 1, alpha)):
         if wrap is Wrap.REPEAT:
             actual.append((index % size, weight))
-        elif wrap is Wrap.CLAMP:
+        elif wrap in (Wrap.CLAMP, Wrap.CLAMP_TO_BORDER):
             actual.append((index if 0 <= index < size else None, weight))
         else:
             actual.append((min(max(index, 0), size - 1), weight))
@@ -392,12 +399,11 @@ def blended(image: Image, across: list[Tap], up: list[Tap], layers: list[Tap]) -
     """Equations (3.24) and (3.25); a single tap is the texel itself."""
     height = image.texels.shape[0] // image.depth
     channels = image.texels.shape[2]
+    border = image.sampler.border
     if len(across) == 1:
         [(i, _)], [(j, _)], [(k, _)] = across, up, layers
-        return [
-            F(image.texels[k * height + j, i, c]) if c < channels else F((0, 0, 0, 1)[c])
-            for c in range(4)
-        ]
+        stored = border if None in (i, j, k) else image.texels[k * height + j, i]
+        return [F(stored[c]) if c < channels else F((0, 0, 0, 1)[c]) for c in range(4)]
     actual = [F(value) for value in (0, 0, 0, 1)]
     for c in range(channels):
         terms = []
@@ -405,7 +411,7 @@ def blended(image: Image, across: list[Tap], up: list[Tap], layers: list[Tap]) -
             for j, j_weight in up:
                 for i, i_weight in across:
                     inside = i is not None and j is not None and k is not None
-                    texel = F(image.texels[k * height + j, i, c]) if inside else ZERO
+                    texel = F(image.texels[k * height + j, i, c]) if inside else F(border[c])
                     terms.append(F(F(F(i_weight * j_weight) * k_weight) * texel))
         total = terms[0]
         for term in terms[1:]:

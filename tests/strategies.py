@@ -21,7 +21,16 @@ from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Opcode, OperandKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.plan import AttributeCorners, Texcoords
-from gpgpu_legacy.plan.textures import RGBA32F, Filter, Rect, Sampler, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import (
+    REPEATING,
+    RGBA32F,
+    Extent,
+    Filter,
+    Rect,
+    Sampler,
+    TextureKind,
+    Wrap,
+)
 from gpgpu_legacy.runtime.machine import Tuning
 
 UNITS = 3
@@ -226,18 +235,42 @@ def draw_scene(scene: Scene, text: Program | None = None, **more: Any) -> list[F
 
 
 def random_image(
-    random: Random, kind: TextureKind, texels: Callable[[tuple[int, int, int]], F32]
+    random: Random,
+    kind: TextureKind,
+    texels: Callable[[tuple[int, int, int]], F32],
+    *,
+    detailed: bool = False,
 ) -> Image:
-    """A small texture of a kind, with any sampler that it may have; `texels` fills it."""
+    """A small texture of a kind, with any sampler that it may have; `texels` fills it.
+
+    detailed: it may be a mipmap, and need levels of detail.
+    """
     a, b, channels = random.randint(1, 4), random.randint(1, 4), random.choice((1, 4))
     width, height, depth = {
         TextureKind.RECT: (a, b, 1), TextureKind.T1D: (a, 1, 1), TextureKind.T2D: (a, b, 1),
         TextureKind.T3D: (a, b, 5 - a), TextureKind.CUBE: (a, a, 6),
     }[kind]  # fmt: skip
-    wraps = [wrap for wrap in Wrap if kind is not TextureKind.RECT or wrap is not Wrap.REPEAT]
+    wraps = [wrap for wrap in Wrap if kind is not TextureKind.RECT or wrap not in REPEATING]
     s, t, r = (random.choice(wraps) for _ in range(3))
-    sampler = Sampler(random.choice(list(Filter)), s, t, r)
-    return Image(texels((height * depth, width, channels)), kind, depth, sampler)
+    plain = [Filter.NEAREST, Filter.LINEAR]
+    border = (0.5, -2.0, 1.0, 0.25)
+    sampler, extent = Sampler(random.choice(plain), s, t, r, border), Extent(width, height, depth)
+    if detailed and random.randrange(2):
+        is_mipmap = kind is not TextureKind.RECT
+        most = extent.most_levels(kind) if is_mipmap else 1
+        extent = replace(extent, levels=random.randint(1, most))
+        sampler = replace(
+            sampler,
+            filter=random.choice(list(Filter) if is_mipmap else plain),
+            magnify=random.choice(plain),
+            bias=random.choice((0.0, 0.75, -1.5, 20.0)),
+            min_lod=random.choice((-1000.0, 0.5)),
+            max_lod=random.choice((1000.0, 1.25)),
+            base_level=random.randrange(extent.levels),
+            max_level=extent.levels - 1,
+        )
+    filled = texels((extent.rows, width, channels))
+    return Image(filled, kind, depth, sampler, levels=extent.levels, height=height)
 
 
 @st.composite

@@ -94,9 +94,10 @@ class DrawArguments:
     its faces in the order +x, -x, +y, -y, +z, -z. Any real numbers, converted to float32. The last
     axis may have 1 to 4 channels, or be absent for one channel; missing channels read as 0, 0, 1.
     sampler: a filter and a wrap by GL's names, such as `"GL_LINEAR GL_REPEAT"`, or
-    `("linear", "repeat", "clamp")` with a wrap for each coordinate, or
-    `{"filter": "GL_LINEAR", "wrap_s": "GL_CLAMP"}`. The default is nearest and clamp to edge.
-    There are no mipmaps. A RECT texture cannot repeat; a CUBE always clamps to the edges of a face.
+    `("linear", "repeat", "clamp")` with a wrap for each coordinate. Of two filters the first is for
+    minification. More words are `border=r:g:b:a`, `bias=0.5`, `min-lod`, `max-lod`, `base-level`
+    and `max-level`. The default is nearest and clamp to edge.
+    A RECT texture cannot repeat; a CUBE always clamps to the edges of a face.
 
     local, env: {index: four numbers} for program.local[index] and program.env[index]; others are 0.
 

@@ -7,13 +7,13 @@ read before and after each instruction, which does not change the results.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.interp.machine import BoundStorage, FragmentMachine, inputs_of
+from gpgpu_legacy.interp.machine import BoundStorage, FragmentMachine, band_of, inputs_of
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
@@ -22,7 +22,7 @@ from gpgpu_legacy.isa.ir import Instruction, Program
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
 from gpgpu_legacy.plan.plan import FragmentPass
-from gpgpu_legacy.plan.textures import RGBA32F, Filter, Texture, TextureKind, constant_rect
+from gpgpu_legacy.plan.textures import RGBA32F, Filter, Sampler, Texture, TextureKind, constant_rect
 from gpgpu_legacy.runtime.host import Textures
 from gpgpu_legacy.serial import Record, Spelled
 
@@ -100,8 +100,12 @@ def trace_fragment(
     """
     x, y = fragment
     bound = {b.unit: BoundStorage(textures[b.texture], b.sampler) for b in pass_.bindings}
-    machine = FragmentMachine(inputs_of(pass_, y, 1), bound, arithmetic)
-    traced = _Traced(machine, bound, constant_rect(pass_.rect).width, x)
+    band = band_of(pass_, y, 1)
+    place = (y - band.start, x - band.left)
+    sides = band.sides
+    side = sides[int(band.is_above(constant_rect(pass_.rect))[place]) % len(sides)]
+    machine = FragmentMachine(inputs_of(pass_, band, side), bound, arithmetic)
+    traced = _Traced(machine, bound, band.shape, place)
     with np.errstate(all="ignore"):
         return tuple(traced.steps(pass_.program))
 
@@ -113,15 +117,15 @@ def as_value(values: Any) -> Value:
 
 @dataclass(frozen=True)
 class _Traced:
-    """The reference machine on one row of fragments, and the one that is observed.
+    """The reference machine on a band of fragments, and the one that is observed.
 
-    width: of the row. x: the fragment's column.
+    shape: of the band. place: the fragment's row and column in it.
     """
 
     machine: FragmentMachine
     textures: Mapping[int, BoundStorage]
-    width: int
-    x: int
+    shape: tuple[int, int]
+    place: tuple[int, int]
 
     def steps(self, program: Program) -> Iterator[TracedInstruction]:
         """Every instruction that the fragment executes."""
@@ -166,7 +170,7 @@ class _Traced:
         assert instruction.texture is not None
         unit = instruction.texture.unit
         bound = self.textures[unit]
-        nearest = replace(bound.sampler, filter=Filter.NEAREST)
+        nearest = Sampler(Filter.NEAREST, *bound.sampler.wraps)
         planes = sample(_coordinates(bound.storage.texture), nearest, *coordinates[:3])
         column, row, layer = (int(self._here(plane)) for plane in planes[:3])
         return TracedTexel(
@@ -175,7 +179,7 @@ class _Traced:
             x=column,
             y=row,
             layer=layer,
-            linear=bound.sampler.filter is Filter.LINEAR,
+            linear=bound.sampler.filter is not Filter.NEAREST,
         )
 
     def _written(self, instruction: Instruction) -> tuple[Spelled | None, ...] | None:
@@ -190,7 +194,7 @@ class _Traced:
 
     def _here(self, plane: Any) -> Any:
         """The value of a plane at the fragment."""
-        return np.broadcast_to(plane, (1, self.width))[0, self.x]
+        return np.broadcast_to(plane, self.shape)[self.place]
 
 
 @lru_cache(maxsize=8)

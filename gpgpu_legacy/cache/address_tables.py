@@ -36,16 +36,17 @@ class Axis(NamedTuple):
 
     forms: int64 [4, slots], the constant and the coefficients of x, y and the iteration. The texel
     is this form over `denominators`, rounded down, and brought into `sizes` by the Edges that
-    `repeats`, `borders` and `taps` are the fields of. starts: where the texture's offsets begin in
-    the address space's table.
+    `repeats`, `borders`, `taps` and `mirrors` are the fields of. starts: where the texture's
+    offsets begin in the address space's table.
     """
 
     forms: I64
     denominators: I64
     sizes: I64
     repeats: Mask
-    borders: Mask
+    borders: I64
     taps: I64
+    mirrors: I64
     starts: I64
 
     def in_quads(self) -> Axis:
@@ -92,7 +93,7 @@ def _distance(table: I64, first: int, last: int, texels: int) -> int | None:
 def make_axis(slots: Sequence[tuple[Linear, int, Edges, int]]) -> Axis:
     """An axis from each slot's form, size, edges and start."""
     forms, sizes, edges, starts = zip(*slots, strict=True)
-    repeats, borders, taps = zip(*edges, strict=True)
+    repeats, borders, taps, mirrors = zip(*edges, strict=True)
     coefficients = [(form.constant, form.x, form.y, form.iteration) for form in forms]
     common = [lcm(*(coefficient.denominator for coefficient in form)) for form in coefficients]
     whole = [
@@ -104,8 +105,9 @@ def make_axis(slots: Sequence[tuple[Linear, int, Edges, int]]) -> Axis:
         np.array(common, np.int64),
         np.array(sizes, np.int64),
         np.array(repeats, np.bool_),
-        np.array(borders, np.bool_),
+        np.array(borders, np.int64),
         np.array(taps, np.int64),
+        np.array(mirrors, np.int64),
         np.array(starts, np.int64),
     )
 
@@ -121,23 +123,30 @@ def add_offsets(  # noqa: PLR0917 - numba takes them by position
 
     places: x and y of each place.
     """
-    (xs, ys), (forms, denominators, sizes, repeats, borders, taps, starts) = places, axis
+    (xs, ys), (forms, denominators, sizes, repeats, borders, taps, mirrors, starts) = places, axis
     for slot in range(these.size):
         if not these[slot]:
             continue
         constant, x, y = forms[0, slot] + iteration * forms[3, slot], forms[1, slot], forms[2, slot]
         below, size, repeat = denominators[slot], sizes[slot], repeats[slot]
-        border, tap = borders[slot], taps[slot]
-        lowest = -1 if border else 0
+        border, tap, mirror = borders[slot], taps[slot], mirrors[slot]
+        lowest, highest = -1 if border else 0, size if border == 2 else size - 1
         entries = table[starts[slot] : starts[slot] + size]
         for place in range(xs.size):
             texel = constant + x * xs[place] + y * ys[place]
-            if below != 1:
+            if mirror:  # in halves of a numerator, in which a texel's centre is a whole number
+                copies = 4 * size * below
+                half = (2 * texel + (mirror - 1) * below) % copies
+                half = min(half, copies - half)
+                if mirror == 2:
+                    half = min(max(half, below), (2 * size - 1) * below) - below
+                texel = half // (2 * below)
+            elif below != 1:
                 texel //= below
             if repeat:
                 texel = (texel + tap) % size
             else:
-                texel = min(max(texel, lowest), size - 1) + tap
+                texel = min(max(texel, lowest), highest) + tap
                 if border and not 0 <= texel < size:
                     addresses[slot, place] += OUTSIDE
                     continue

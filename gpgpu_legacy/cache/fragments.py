@@ -273,11 +273,11 @@ def _pass(plan: Plan, pass_: Pass, count: int, space: AddressSpace, access: Acce
     is_copy = isinstance(pass_, CopyPass)
     raster, quads = (SCAN, False) if is_copy else (access.raster, access.quads)
     numbers = [space.numbers[touch.texture.name] for touch in touches]
-    slots = [(n, touch, touch.texture.extent) for n, touch in zip(numbers, touches, strict=True)]
-    kinds = [2 * n + touch.writes for n, touch, _ in slots]
+    slots = [*zip(numbers, touches, strict=True)]
+    kinds = [2 * n + touch.writes for n, touch in slots]
     axes = (
-        make_axis([(t.s, size.width, t.edges[0], space.columns[n]) for n, t, size in slots]),
-        make_axis([(t.t, size.rows, t.edges[1], space.rows[n]) for n, t, size in slots]),
+        make_axis([(t.s, t.size[0], t.edges[0], space.columns[n]) for n, t in slots]),
+        make_axis([(t.t, t.size[1], t.edges[1], space.rows[n] + t.first_row) for n, t in slots]),
     )
     assert isinstance(pass_, CopyPass | FragmentPass)
     rect = constant_rect(pass_.target_rect if isinstance(pass_, CopyPass) else pass_.rect)

@@ -7,10 +7,11 @@ row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
+from math import ceil, floor, log2
 from typing import NamedTuple
 
 import numpy as np
@@ -20,10 +21,18 @@ from gpgpu_legacy.cache.layout import LINEAR, Layout, Placement
 from gpgpu_legacy.cache.trace import MemoryRegion, lay_out
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.analysis.affine import Linear, Value, lookup_coordinates
-from gpgpu_legacy.lower.sampling import coordinate_count
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.plan import Blend, CopyPass, FragmentPass, Pass, Plan
-from gpgpu_legacy.plan.textures import Filter, Rect, Texture, TextureKind, Wrap, constant_rect
+from gpgpu_legacy.plan.sampling import LEAST_RHO2, MOST_BIAS, MOST_RHO2, coordinate_count
+from gpgpu_legacy.plan.textures import (
+    Filter,
+    Rect,
+    Sampler,
+    Texture,
+    TextureKind,
+    Wrap,
+    constant_rect,
+)
 
 I64 = NDArray[np.int64]
 
@@ -91,27 +100,33 @@ def place_texture(texture: Texture, layout: Layout) -> Placement:
 class Edges(NamedTuple):
     """From a floor along an axis to a texel (GL 1.5, sections 3.8.7 and 3.8.8).
 
-    The floor is clamped to the texture's texels, or its `border` before them; then `tap` is added.
-    A texel of the border is no access; any other beyond the edge is the one at the edge. If the
-    texture repeats, the sum wraps around instead.
+    The floor is clamped to the texture's texels; with a `border` of 1 to the texel before them,
+    too, with one of 2 also to that after them. Then `tap` is added. A texel of the border is no
+    access; any other beyond the edge is the one at the edge. If the texture repeats, the sum wraps
+    around instead. mirror: 1 if every second copy is turned round, and 2 if a linear filter then
+    clamps.
     """
 
     repeats: bool = False
-    border: bool = False
+    border: int = 0
     tap: int = 0
+    mirror: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class TexelAccess:
     """One access of every fragment of a pass: to texel (⌊s⌋, ⌊t⌋) of a texture, within its edges.
 
-    s, t: at the fragment's centre, as forms of the fragment's position counted from 0.
+    s, t: at the fragment's centre, as forms of the fragment's position counted from 0. size,
+    first_row: of the level that is read, and where it begins.
     """
 
     texture: Texture
     s: Linear
     t: Linear
     writes: bool
+    size: tuple[int, int]
+    first_row: int = 0
     edges: tuple[Edges, Edges] = (Edges(), Edges())
 
 
@@ -140,10 +155,9 @@ def texel_accesses(plan: Plan, pass_: Pass, count: int) -> list[TexelAccess]:
 
 def _own(texture: Texture, rect: Rect, *, writes: bool) -> TexelAccess:
     """Each fragment's own texel, in a rectangle of the texture."""
-    one = Fraction(1)
-    return TexelAccess(
-        texture, Linear(Fraction(rect.x), x=one), Linear(Fraction(rect.y), y=one), writes
-    )
+    one, size = Fraction(1), (texture.extent.width, texture.extent.rows)
+    s, t = Linear(Fraction(rect.x), x=one), Linear(Fraction(rect.y), y=one)
+    return TexelAccess(texture, s, t, writes, size)
 
 
 def _lookups(plan: Plan, pass_: FragmentPass, count: int) -> Iterator[TexelAccess]:
@@ -163,37 +177,71 @@ def _lookups(plan: Plan, pass_: FragmentPass, count: int) -> Iterator[TexelAcces
                 f"{what} is a lookup in a {texture.kind.value} texture; a trace can follow those "
                 "in RECT, 1D and 2D textures"
             )
-        s, t = _in_texels(texture, coordinates)
+        if instruction.mnemonic == "TXB" and sampler.has_lod:
+            raise InputError(f"{what} has a bias; a trace can follow lookups without")
+        s, t = _in_texels(texture, sampler.base_level, coordinates)
         if not (isinstance(s, Linear) and isinstance(t, Linear)):
             raise InputError(
                 f"{what} is at coordinates that are not exactly affine in the fragment's position "
                 "(made from texels, state or rounded numbers); a trace can follow those that are"
             )
-        linear = sampler.filter is Filter.LINEAR
-        axes = [(s, sampler.wrap_s, linear)]
-        axes.append((t, sampler.wrap_t, linear and coordinate_count(texture.kind) > 1))
-        (s, across), (t, up) = (_taps(*axis) for axis in axes)
-        for above, beside in product(up, across):
-            yield TexelAccess(texture, s, t, False, (beside, above))
+        for level, filter_ in levels_looked_up(texture, sampler, ((s.x, t.x), (s.y, t.y))):
+            size = texture.extent.level(level, texture.kind)
+            here = [f for f in _in_texels(texture, level, coordinates) if isinstance(f, Linear)]
+            linear = filter_ is Filter.LINEAR
+            along = linear, linear and coordinate_count(texture.kind) > 1
+            axes = zip(here, sampler.wraps, along, strict=False)
+            (column, across), (row, up) = (_taps(*axis) for axis in axes)
+            sides, first = (size.width, size.height), texture.extent.first_row(level)
+            for above, beside in product(up, across):
+                yield TexelAccess(texture, column, row, False, sides, first, (beside, above))
+
+
+def levels_looked_up(
+    texture: Texture, sampler: Sampler, slopes: Sequence[Sequence[Fraction]]
+) -> Iterator[tuple[int, Filter]]:
+    """The levels that a lookup without a bias reads, each with the filter within it.
+
+    slopes: along x and along y, of s and of t in texels of the first level that may be read.
+    """
+    if not sampler.has_lod:
+        yield sampler.base_level, sampler.filter
+        return
+    rho2 = max(sum(float(slope) ** 2 for slope in each) for each in slopes)
+    lod = 0.5 * log2(min(max(rho2, LEAST_RHO2), MOST_RHO2))
+    lod += min(max(sampler.bias, -MOST_BIAS), MOST_BIAS)
+    lod = min(max(lod, sampler.min_lod), sampler.max_lod)
+    levels, within = sampler.levels_read(texture.extent, texture.kind), sampler.filter.within
+    above = min(max(lod, 0.0), len(levels) - 1.0)
+    if within is not sampler.magnifying and lod <= sampler.switch:
+        yield levels[0], sampler.magnifying
+    elif sampler.filter.between is Filter.LINEAR:
+        for whole in (floor(above), min(floor(above) + 1, len(levels) - 1)):
+            yield levels[whole], within
+    else:
+        yield levels[ceil(above + 0.5) - 1], within
 
 
 def _taps(form: Linear, wrap: Wrap, linear: bool) -> tuple[Linear, list[Edges]]:
     """The form of the first texel that a lookup reads along an axis, and its taps."""
     shift = (form.x + form.y - linear) / 2  # to the first fragment, and from centres to edges
-    border = linear and wrap is Wrap.CLAMP
-    taps = [Edges(wrap is Wrap.REPEAT, border, tap) for tap in range(1 + linear)]
+    border = 2 if wrap is Wrap.CLAMP_TO_BORDER else int(linear and wrap is Wrap.CLAMP)
+    mirror = (1 + linear) * (wrap is Wrap.MIRRORED_REPEAT)
+    taps = [Edges(wrap is Wrap.REPEAT, border, tap, mirror) for tap in range(1 + linear)]
     return replace(form, constant=form.constant + shift), taps
 
 
 _LAYERED = (TextureKind.T3D, TextureKind.CUBE)
 
 
-def _in_texels(texture: Texture, coordinates: tuple[Value, Value]) -> tuple[Value, Value]:
-    """Coordinates in texels; for a 1D texture, t is that of its only row."""
+def _in_texels(
+    texture: Texture, level: int, coordinates: tuple[Value, Value]
+) -> tuple[Value, Value]:
+    """Coordinates in texels of a level; for a 1D texture, t is that of its only row."""
     s, t = coordinates
     if coordinate_count(texture.kind) == 1:
         t = Linear(Fraction(0))
     if texture.kind is TextureKind.RECT:
         return s, t
-    width, height = Linear(Fraction(texture.extent.width)), Linear(Fraction(texture.extent.height))
-    return s * width, t * height
+    size = texture.extent.level(level, texture.kind)
+    return s * Linear(Fraction(size.width)), t * Linear(Fraction(size.height))

@@ -124,8 +124,8 @@ def _uses(plan: Plan) -> _Uses:
             case FragmentPass():
                 uses.programs.setdefault(pass_.program, []).append(numbers)
                 note(uses.read, (b.texture for b in pass_.bindings), numbers)
-                for kind in dict.fromkeys(b.sampler.filter for b in pass_.bindings):
-                    names = [b.texture for b in pass_.bindings if b.sampler.filter is kind]
+                for kind in (Filter.NEAREST, Filter.LINEAR):
+                    names = [b.texture for b in pass_.bindings if kind in b.sampler.filters]
                     note(uses.filtered.setdefault(kind, {}), names, numbers)
                 note(uses.drawn, pass_.targets, numbers)
                 note(uses.blended, pass_.targets if pass_.blend is not Blend.NONE else (), numbers)

@@ -38,7 +38,7 @@ from gpgpu_legacy.isa.ir import (
 )
 from gpgpu_legacy.isa.opcodes import Form, Opcode
 from gpgpu_legacy.isa.state import state_vector
-from gpgpu_legacy.plan.interpolation import AttributePlane, triangle_planes
+from gpgpu_legacy.plan.interpolation import AttributePlane, is_planar, triangle_planes
 from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Blend, Corners, FragmentPass, state_values
 from gpgpu_legacy.plan.textures import Numeric, Rect, Sampler, constant_rect
@@ -116,24 +116,74 @@ def _run_band(
 ) -> None:
     rect = constant_rect(pass_.rect)
     bound = {b.unit: BoundStorage(textures[b.texture], b.sampler) for b in pass_.bindings}
-    inputs = inputs_of(pass_, start, height)
-    machine = FragmentMachine(inputs, bound, arithmetic)
-    execute(pass_.program, machine)
-    alive = machine.alive
-    if alive is not None:
-        alive = np.broadcast_to(alive, (height, rect.width))
+    area = band_of(pass_, start, height)
+    below, left = start - area.start, -area.left
+    inside = slice(below, below + height), slice(left, left + rect.width)
     where = (
         slice(rect.y + start, rect.y + start + height),
         slice(rect.x, rect.x + rect.width),
     )
     separate = pass_.program.has_separate_colors
-    for number, name in enumerate(pass_.targets):
-        target = textures[name]
-        color = machine.register(ResultRegister(ResultKind.COLOR, number if separate else 0))
-        color = _with_fog(pass_, inputs, color, target, arithmetic)
-        write = target.write if pass_.blend is Blend.NONE else target.blend_add
-        for channel in range(len(target.planes)):
-            write(channel, where, np.broadcast_to(color[channel], (height, rect.width)), alive)
+    for side in area.sides:
+        inputs = inputs_of(pass_, area, side)
+        machine = FragmentMachine(inputs, bound, arithmetic)
+        execute(pass_.program, machine)
+        alive = machine.alive
+        if side is not None:
+            own = area.is_above(rect) == side
+            alive = own if alive is None else alive & own
+        if alive is not None:
+            alive = np.broadcast_to(alive, area.shape)[inside]
+        for number, name in enumerate(pass_.targets):
+            target = textures[name]
+            color = machine.register(ResultRegister(ResultKind.COLOR, number if separate else 0))
+            color = _with_fog(pass_, inputs, color, target, arithmetic)
+            write = target.write if pass_.blend is Blend.NONE else target.blend_add
+            for channel in range(len(target.planes)):
+                values = np.broadcast_to(color[channel], area.shape)[inside]
+                write(channel, where, values, alive)
+
+
+@frozen
+class Band:
+    """Rows of fragments that run together, from a first row and column of the pass's rectangle on.
+
+    With levels of detail they are whole quads, of which some fragments may be outside. Those run as
+    the others do, with the attributes of the plane beyond its edges, and write nothing. sides: the
+    triangles, 0 and 1, that run in turn, each on all fragments; None if all run at once.
+    """
+
+    start: int
+    left: int
+    shape: tuple[int, int]
+    sides: tuple[int | None, ...] = (None,)
+
+    @property
+    def centres(self) -> tuple[F32, F32]:
+        """The fragments' centres along x and y, relative to the rectangle."""
+        x, y = (
+            np.arange(first, first + size, dtype=np.float32) + np.float32(0.5)
+            for first, size in zip((self.left, self.start), reversed(self.shape), strict=True)
+        )
+        return x[None, :], y[:, None]
+
+    def is_above(self, rect: Rect) -> Mask:
+        """Whether the second triangle contains the fragments' centres."""
+        x, y = self.centres
+        above: Mask = np.float64(rect.width) * y > np.float64(rect.height) * x
+        return above
+
+
+def band_of(pass_: FragmentPass, start: int, height: int) -> Band:
+    """The band of some rows of a pass."""
+    rect = constant_rect(pass_.rect)
+    if not pass_.has_lod:
+        return Band(start, 0, (height, rect.width))
+    below, left = (rect.y + start) % 2, rect.x % 2
+    shape = (height + below + 1) // 2 * 2, (rect.width + left + 1) // 2 * 2
+    corners = [*(t.corners for t in pass_.texcoords), *(a.corners for a in pass_.attributes)]
+    is_flat = all(map(is_planar, corners))
+    return Band(start - below, -left, shape, (None,) if is_flat else (0, 1))
 
 
 def _with_fog(
@@ -177,17 +227,17 @@ class FragmentInputs:
     state: Mapping[str, Vec4]
 
 
-def inputs_of(pass_: FragmentPass, start: int, height: int) -> FragmentInputs:
-    """The inputs of a pass's program in `height` rows of its rectangle, from row `start` on."""
+def inputs_of(pass_: FragmentPass, band: Band, side: int | None = None) -> FragmentInputs:
+    """The inputs of a pass's program in a band. side: the triangle that interpolates attributes; by
+    default the one that contains the fragment's centre.
+    """
     rect = constant_rect(pass_.rect)
-    x = (np.arange(rect.width, dtype=np.float32) + np.float32(0.5))[None, :]
-    y = (np.arange(start, start + height, dtype=np.float32) + np.float32(0.5))[:, None]
     given = {Attribute(AttributeKind.TEXCOORD, t.set): t.corners for t in pass_.texcoords}
     given |= {Attribute(a.kind): a.corners for a in pass_.attributes}
     read, bindings = pass_.program.attributes_read, pass_.program.state_bindings
     if pass_.program.fog is not None:
         read, bindings = (*read, FOG_COORDINATE), (*bindings, FOG_COLOR, FOG_PARAMS)
-    attributes = {attribute: _attribute(attribute, given, rect, x, y) for attribute in read}
+    attributes = {attribute: _attribute(attribute, given, rect, band, side) for attribute in read}
     state = state_values(pass_)
     local = {p.index: constant_vector(p.value) for p in pass_.locals}
     env = {p.index: constant_vector(p.value) for p in pass_.env}
@@ -195,26 +245,31 @@ def inputs_of(pass_: FragmentPass, start: int, height: int) -> FragmentInputs:
 
 
 def _attribute(
-    attribute: Attribute, given: Mapping[Attribute, Corners], rect: Rect, x: F32, y: F32
+    attribute: Attribute,
+    given: Mapping[Attribute, Corners],
+    rect: Rect,
+    band: Band,
+    side: int | None,
 ) -> Planes:
-    """An attribute at the fragment centres (x, y), relative to the rectangle."""
+    """An attribute at the fragment centres."""
     if attribute.kind is AttributeKind.POSITION:
-        return _position(rect, x, y)
+        return _position(rect, *band.centres)
     default = _constant(ATTRIBUTE_DEFAULTS[attribute.kind])
     if attribute not in given:
         return default
-    planes = _over_triangles(given[attribute], rect, x, y)
+    planes = _over_triangles(given[attribute], rect, band, side)
     return planes if attribute.kind is not AttributeKind.FOGCOORD else planes[:1] + default[1:]
 
 
-def _over_triangles(corners: Corners, rect: Rect, x: F32, y: F32) -> Planes:
-    """An attribute: each fragment uses the plane of the triangle that contains its centre."""
+def _over_triangles(corners: Corners, rect: Rect, band: Band, side: int | None) -> Planes:
+    """An attribute: each fragment uses the plane of one triangle."""
+    x, y = band.centres
     first, second = triangle_planes(corners, rect)
-    planes = interpolate(first, x, y)
-    if first == second:
+    planes = interpolate(second if side else first, x, y)
+    if side is not None or first == second:
         return planes
-    right = np.float64(rect.width) * y <= np.float64(rect.height) * x
-    return [np.where(right, a, b) for a, b in zip(planes, interpolate(second, x, y), strict=True)]
+    above = band.is_above(rect)
+    return [np.where(above, b, a) for a, b in zip(planes, interpolate(second, x, y), strict=True)]
 
 
 def interpolate(coefficients: AttributePlane, x: F32, y: F32) -> Planes:
@@ -294,7 +349,7 @@ class FragmentMachine(Domain[F32]):
     ) -> dict[Components, F32]:
         assert instruction.texture is not None
         bound = self._textures[instruction.texture.unit]
-        texel = sample(bound.storage, bound.sampler, *coordinates[:3])
+        texel = sample(bound.storage, bound.sampler, *coordinates)
         return {(c,): texel[c] for c in components}
 
     def discard(self, condition: Mask) -> None:

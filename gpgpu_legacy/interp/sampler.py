@@ -1,170 +1,111 @@
-"""Texture lookups: coordinates to filtered texels, by GL 1.5, sections 3.8.6 to 3.8.9.
-
-All arithmetic is float32. Along each axis a coordinate becomes one tap (nearest) or two (linear): a
-texel index, a weight, and whether the texel is inside the texture. The filtered value is the sum
-over the taps in the order of GL's equations (3.24) and (3.25), with s fastest:
-((1 - α)(1 - β))·τ00 + (α(1 - β))·τ10 + ((1 - α)β)·τ01 + (αβ)·τ11. Hardware may use fewer bits for
-the weights. A NaN coordinate reads texel 0.
-"""
+"""Texture lookups on arrays: float32 coordinates to filtered texels (plan/sampling.py)."""
 
 from __future__ import annotations
 
-from itertools import product
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.interp.numeric import Mask, Storage, Stored
+from gpgpu_legacy.interp.numeric import Storage, Stored
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.plan.textures import Filter, Sampler, TextureKind, Wrap
+from gpgpu_legacy.isa.opcodes import Symbol
+from gpgpu_legacy.plan.sampling import Sampling, border_of, coordinate_count, level_of
+from gpgpu_legacy.plan.textures import Filter, Sampler
 
 Planes = list[F32]
 Index = NDArray[np.intp]
 
-_HALF, _ONE = np.float32(0.5), np.float32(1.0)
+_ZERO = np.zeros((1, 1), np.float32)
 
 
-@frozen
-class _Tap:
-    """A texel of each lookup along one axis. weight None: 1; inside None: all are inside."""
-
-    index: Index
-    weight: F32 | None = None
-    inside: Mask | None = None
-
-
-_ONLY = [_Tap(np.zeros((1, 1), np.intp))]
-
-
-def sample(storage: Storage, sampler: Sampler, s: F32, t: F32, r: F32) -> Planes:
+def sample(  # noqa: PLR0917 - as an instruction gives them
+    storage: Storage, sampler: Sampler, s: F32, t: F32, r: F32, bias: F32 = _ZERO
+) -> Planes:
     """Look up a texture of any kind but BUFFER (extension, section 3.11.6).
 
     s, t, r: float32 arrays of shapes that broadcast: unnormalised for RECT, a direction for CUBE,
-    else normalised. Coordinates that the kind does not use are ignored. Returns r, g, b and a,
-    float32, each in the shape that the used coordinates broadcast to.
+    else normalised. Coordinates that the kind does not use are ignored. bias: of the level of
+    detail. A sampler that needs levels of detail needs arrays of whole quads. Returns r, g, b and
+    a, float32, each in the shape that the used coordinates broadcast to.
     """
-    extent, filter_ = storage.texture.extent, sampler.filter
-    wraps = (sampler.wrap_s, sampler.wrap_t, sampler.wrap_r)
-    taps_t = taps_r = _ONLY
-    match storage.texture.kind:
-        case TextureKind.CUBE:
-            face, s, t = _cube_coordinates(s, t, r)
-            edge = (Wrap.CLAMP_TO_EDGE,) * 2
-            taps_s, taps_t = _axes((s, t), (extent.width, extent.height), edge, filter_)
-            taps_r = [_Tap(face)]
-        case TextureKind.T3D:
-            sizes = (extent.width, extent.height, extent.depth)
-            taps_s, taps_t, taps_r = _axes((s, t, r), sizes, wraps, filter_)
-        case TextureKind.T1D:
-            (taps_s,) = _axes((s,), (extent.width,), wraps, filter_)
-        case kind:
-            normalised = kind is not TextureKind.RECT
-            sides = (extent.width, extent.height)
-            taps_s, taps_t = _axes((s, t), sides, wraps, filter_, normalised=normalised)
-    planes = [_filtered(storage, plane, taps_s, taps_t, taps_r) for plane in storage.planes]
-    held = dict(zip("rgba", planes, strict=False))
+    lookup, texture = _Lookup(storage, sampler), storage.texture
+    place = (s, t, r)[: coordinate_count(texture.kind)]
+    if sampler.has_lod:
+        lod = _of_fragments(lookup.level_of_detail(_in_quads(place)))
+        texel = lookup.detailed(place, lod, np.atleast_2d(bias))
+    else:
+        level = level_of(texture.extent, texture.kind, sampler.base_level)
+        texel = lookup.in_level(sampler.filter, level, place)
+    held = dict(zip("rgba", texel.planes, strict=False))
     held |= {digit: np.full((1, 1), float(digit), np.float32) for digit in "01"}
-    return [held[source] for source in storage.texture.format.reads]
+    return [held[source] for source in texture.format.reads]
 
 
-# Coordinates to taps -------------------------------------------------------------------------
-
-
-def _axes(
-    coordinates: tuple[F32, ...],
-    sizes: tuple[int, ...],
-    wraps: tuple[Wrap, ...],
-    filter_: Filter,
-    *,
-    normalised: bool = True,
-) -> list[list[_Tap]]:
-    taps = _linear if filter_ is Filter.LINEAR else _nearest
+def _in_quads(place: Sequence[F32]) -> list[list[F32]]:
+    """The coordinates in the fragments (0, 0), (1, 0) and (0, 1) of each quad."""
     return [
-        taps(_texels(coordinate, size if normalised else 1, wrap), size, wrap)
-        for coordinate, size, wrap in zip(coordinates, sizes, wraps, strict=False)
+        [c[up if c.shape[0] > 1 else 0 :: 2, right if c.shape[1] > 1 else 0 :: 2] for c in place]
+        for right, up in ((0, 0), (1, 0), (0, 1))
     ]
 
 
-def _texels(coordinate: F32, scale: int, wrap: Wrap) -> F32:
-    """The coordinate in texels, GL's u = 2ⁿ·s; if the texture repeats, of the fraction of s."""
-    if wrap is Wrap.REPEAT:
-        coordinate = coordinate - np.floor(coordinate)
-    return coordinate if scale == 1 else coordinate * np.float32(scale)
+def _of_fragments(values: F32) -> F32:
+    """A number for each quad as one for each fragment."""
+    for axis in range(2):
+        values = values.repeat(2, axis) if values.shape[axis] > 1 else values
+    return values
 
 
-def _nearest(u: F32, size: int, _: Wrap) -> list[_Tap]:
-    """The texel that a coordinate is in: its floor, at most the last one. fmax makes a NaN 0.
+class _Texel(Symbol):
+    """Stored channels, each a plane."""
 
-    All wrap modes but REPEAT select the same texels, and REPEAT has been applied.
-    """
-    return [_Tap(np.fmin(np.fmax(np.floor(u), 0), size - 1).astype(np.intp))]
+    __slots__ = ("planes",)
 
+    def __init__(self, planes: Sequence[F32] | F32) -> None:
+        self.planes = planes
 
-def _linear(u: F32, size: int, wrap: Wrap) -> list[_Tap]:
-    """The two texels whose centres are nearest, weighted 1 - α and α."""
-    u = np.where(np.isnan(u), _HALF, u)
-    if wrap is not Wrap.REPEAT:
-        border = _HALF if wrap is Wrap.CLAMP_TO_EDGE else np.float32(0.0)
-        u = np.clip(u, border, np.float32(size) - border)
-    low = np.floor(u - _HALF)
-    alpha = (u - _HALF) - low
-    first = low.astype(np.intp)
-    return [_tap(first, _ONE - alpha, size, wrap), _tap(first + 1, alpha, size, wrap)]
+    def operate(self, name: str, operands: tuple[Any, ...]) -> _Texel:
+        each = zip(*(_planes(operand, len(self.planes)) for operand in operands), strict=True)
+        return _Texel([getattr(np, name)(*of_channel) for of_channel in each])
 
 
-def _tap(index: Index, weight: F32, size: int, wrap: Wrap) -> _Tap:
-    match wrap:
-        case Wrap.REPEAT:
-            return _Tap(index % size, weight)
-        case Wrap.CLAMP:
-            return _Tap(np.clip(index, 0, size - 1), weight, (index >= 0) & (index < size))
-    return _Tap(np.clip(index, 0, size - 1), weight)
+def _planes(value: Any, count: int) -> Any:
+    return value.planes if isinstance(value, _Texel) else [value] * count
 
 
-def _cube_coordinates(x: F32, y: F32, z: F32) -> tuple[Index, F32, F32]:
-    """The face that a direction selects, and (s, t) on it (GL 1.5, table 3.19: sc, tc, ma).
+class _Lookup(Sampling):
+    """Lookups in a texture's storage."""
 
-    GL does not say which axis is major if magnitudes are equal. Here z wins over y, and y over x.
-    """
-    along_x, along_y, along_z = np.abs(x), np.abs(y), np.abs(z)
-    on_z = along_z >= np.maximum(along_x, along_y)
-    on_y = ~on_z & (along_y >= along_x)
-    ma: F32 = np.where(on_z, along_z, np.where(on_y, along_y, along_x))
-    sc: F32 = np.where(on_y, x, np.where(x < 0, z, -z))
-    sc = np.where(on_z, np.where(z < 0, -x, x), sc)
-    tc: F32 = np.where(on_y, np.where(y < 0, -z, z), -y)
-    face = np.where(on_z, 4 + (z < 0), np.where(on_y, 2 + (y < 0), 0 + (x < 0)))
-    return face.astype(np.intp), _on_face(sc, ma), _on_face(tc, ma)
+    def __init__(self, storage: Storage, sampler: Sampler) -> None:
+        texture, self.storage = storage.texture, storage
+        border = _Texel(np.array(border_of(sampler, texture.format), np.float32))
+        super().__init__(texture.kind, sampler, texture.extent, border)
 
+    def limited(self, name: str, value: F32, low: float, high: float) -> F32:
+        limited: F32 = np.fmin(np.fmax(value, low), high)
+        return limited
 
-def _on_face(coordinate: F32, ma: F32) -> F32:
-    return (coordinate / ma + _ONE) * _HALF
+    def to_int(self, value: F32) -> Index:
+        return value.astype(np.intp)
 
+    def to_float(self, size: int, more: float = 0.0) -> np.float32:
+        return np.float32(size + more)
 
-# Taps to texels ------------------------------------------------------------------------------
+    def fetched(self, name: str, column: Index, row: Index, first_row: Any) -> _Texel:
+        rows = np.atleast_2d(row if type(first_row) is int and not first_row else row + first_row)
+        planes = (_gather(plane, rows, column) for plane in self.storage.planes)
+        return _Texel([self.storage.decode(stored) for stored in planes])
 
-
-def _filtered(
-    storage: Storage, plane: Stored, taps_s: list[_Tap], taps_t: list[_Tap], taps_r: list[_Tap]
-) -> F32:
-    """One filtered channel. Layers are stacked: layer k begins at row k·height."""
-    total: F32 | None = None
-    for k, j, i in product(taps_r, taps_t, taps_s):
-        rows = j.index if k is _ONLY[0] else k.index * storage.texture.extent.height + j.index
-        texel = storage.decode(_gather(plane, rows, i.index))
-        for tap in (i, j, k):
-            if tap.inside is not None:
-                texel = np.where(tap.inside, texel, np.float32(0.0))
-        weights = [tap.weight for tap in (i, j, k) if tap.weight is not None]
-        if weights:
-            weight = weights[0]
-            for factor in weights[1:]:
-                weight = weight * factor
-            texel = weight * texel
-        total = texel if total is None else total + texel
-    assert total is not None
-    return total
+    def in_levels(self, filter_: Filter, numbers: F32, place: Sequence[F32]) -> _Texel:
+        assert self.extent is not None
+        first, *others = np.unique(numbers)
+        texel = self.in_level(filter_, level_of(self.extent, self.kind, int(first)), place)
+        for n in others:
+            new = self.in_level(filter_, level_of(self.extent, self.kind, int(n)), place)
+            texel = np.where(numbers == n, new, texel)
+        return texel  # type: ignore[no-any-return]
 
 
 def _gather(plane: Stored, rows: Index, columns: Index) -> Stored:

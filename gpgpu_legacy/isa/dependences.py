@@ -24,18 +24,15 @@ def parts_read(instruction: Instruction) -> Mapping[int, Parts]:
 
     The operand of a KIL counts for all four.
     """
-    domain = _MadeOf(together=False, bias=True)
+    domain = _MadeOf(together=False)
     execute_instruction(instruction, domain)
     return domain.parts
 
 
 @lru_cache(maxsize=1024)
-def all_parts_read(instruction: Instruction, components: Components, *, bias: bool) -> Parts:
-    """The components of temporaries that these components of the result depend on.
-
-    bias: whether a lookup depends on its LOD bias.
-    """
-    domain = _MadeOf(together=True, bias=bias)
+def all_parts_read(instruction: Instruction, components: Components) -> Parts:
+    """The components of temporaries that these components of the result depend on."""
+    domain = _MadeOf(together=True)
     execute_instruction(instruction, domain, components)
     return frozenset().union(*domain.parts.values())
 
@@ -68,10 +65,10 @@ def _united(values: Iterable[Any]) -> _Value:
 class _MadeOf(Domain[_Value]):
     """parts: the dependences of each component of the result."""
 
-    def __init__(self, *, together: bool, bias: bool) -> None:
+    def __init__(self, *, together: bool) -> None:
         """together: whether all components share one set, which is less work."""
         self.parts: dict[int, Parts] = {}
-        self._together, self._bias = together, bias
+        self._together = together
 
     def constant(self, number: float) -> _Value:
         return _NOTHING
@@ -90,7 +87,7 @@ class _MadeOf(Domain[_Value]):
         assert instruction.texture is not None
         *place, bias = coordinates
         used = place[: instruction.texture.target.coordinates]
-        return {components: _united([*used, bias] if self._bias else used)}
+        return {components: _united([*used, bias])}
 
     def discard(self, condition: _Value) -> None:
         self.parts = dict.fromkeys(ALL, condition.parts)

@@ -14,6 +14,7 @@ from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.fog import FOG_COORDINATE
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction, Program, TextureTarget
 from gpgpu_legacy.lower.analysis.folding import Decisions, Folded, undecided
+from gpgpu_legacy.lower.analysis.liveness import corner_components
 from gpgpu_legacy.lower.ir import (
     Array,
     Assign,
@@ -66,8 +67,9 @@ from gpgpu_legacy.lower.lowering import (
 )
 from gpgpu_legacy.lower.sampling import (
     Unit,
-    coordinate_count,
     fetch_function,
+    lod_function,
+    lookup_arguments,
     lookup_function,
 )
 from gpgpu_legacy.lower.values import given_corners, iterations_of
@@ -119,7 +121,7 @@ def shader_key(
     units = []
     for binding in pass_.bindings:
         texture = plan.texture(binding.texture)
-        extent = texture.extent if sized else None
+        extent = texture.extent if sized or not binding.sampler.sole_filter else None
         units.append(Unit(binding.unit, texture.kind, extent, binding.sampler, texture.format))
     read = {*pass_.program.attributes_read, *([FOG_COORDINATE] if pass_.program.fog else [])}
     given = {a: corners for a, corners in given_corners(pass_).items() if a in read}
@@ -188,8 +190,11 @@ def fragment_statements(key: ShaderKey, *, rasterised: bool) -> list[Statement]:
     """
     look_up = _Lookups(key, decodes=rasterised and key.exact)
     lowering = Lowering(look_up, key.arithmetic, discards=rasterised)
-    for instruction, live in zip(key.program.instructions, key.live, strict=True):
-        lowering.instruction(instruction, live)
+    bound = [look_up.units[unit] for unit in key.program.lookup_units]
+    corners = corner_components(key.program, tuple(unit.sampler.has_lod for unit in bound))
+    each = zip(key.program.instructions, key.live, corners, strict=True)
+    for instruction, live, in_corners in each:
+        lowering.instruction(instruction, live, in_corners, look_up.lod(instruction))
     colours = [s for n, target in enumerate(key.targets) for s in _colour(key, n, target)]
     fog = [fog_declared(key.program.fog, key.arithmetic)] if key.program.fog else []
     body = [*lowering.statements, *fog, *colours]
@@ -210,18 +215,29 @@ class _Lookups:
             for instruction, live in zip(key.program.instructions, key.live, strict=True)
             if instruction.texture is not None
         ]
-        self.known = iter(f for f, live in zip(key.lookups, textures, strict=True) if live)
+        folded = [f for f, live in zip(key.lookups, textures, strict=True) if live]
+        self.known = (
+            iter(folded) if any(folded) else None
+        )  # none is, where a quad's corners look up
 
     def __call__(
         self, instruction: Instruction, coordinates: Sequence[Expression], wanted: Components
     ) -> Expression:
         assert instruction.texture is not None
-        unit, folded = self.units[instruction.texture.unit], next(self.known)
+        unit = self.units[instruction.texture.unit]
+        folded = next(self.known) if self.known else None
         if folded is None:
-            given = tuple(coordinates[: coordinate_count(unit.kind)])
+            given = lookup_arguments(coordinates, unit.kind, unit.sampler)
             return components(Call(given, self.function(unit)), wanted)
         texel = Texel(FoldedLookup(folded, unit), wanted, EVERYWHERE)
         return as_decoded(texel, unit.format) if self.decodes else texel
+
+    def lod(self, instruction: Instruction) -> Function | None:
+        """The function of the level of detail that an instruction needs."""
+        source = instruction.texture
+        if source is None or not (unit := self.units[source.unit]).sampler.has_lod:
+            return None
+        return lod_function(unit.number, unit)
 
     def function(self, unit: Unit) -> Function:
         if unit.number not in self.functions:
@@ -233,10 +249,12 @@ class _Lookups:
 def _attributes(body: Sequence[Statement], *, rasterised: bool) -> list[Statement]:
     """The attributes that statements read, at the fragment's centre."""
     statements: list[Statement] = []
-    for variable in sorted(variables_read(body, Role.ATTRIBUTE), key=lambda v: (v.name, v.number)):
+    for variable in sorted(
+        variables_read(body, Role.ATTRIBUTE), key=lambda v: (v.name, v.number, v.corner)
+    ):
         attribute = attribute_of(variable)
-        value = attribute_value(attribute)
-        if rasterised and attribute.kind is AttributeKind.POSITION:
+        value = attribute_value(variable)
+        if rasterised and attribute.kind is AttributeKind.POSITION and not variable.corner:
             value = Given(Place.WINDOW, ALL)
         statements.append(Declare(variable, value))
         if attribute == FOG_COORDINATE:

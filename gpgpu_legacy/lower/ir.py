@@ -137,20 +137,22 @@ class Variable:
     """A variable: a register of a program, or a name of the emitter.
 
     name: of a register, its name in the program, or that of a result. number: tells variables of
-    one name apart. row, column: of its fragment in the register tile; None for an axis along which
-    it does not vary.
+    one name apart. corner: of the fragment's quad, 1 to 3, whose register it is; 0 for its own.
+    row, column: of its fragment in the register tile; None for an axis along which it does not
+    vary.
     """
 
     name: str
     type: Type = VEC4
     role: Role = Role.LOCAL
     number: int = 0
+    corner: int = 0
     row: int | None = None
     column: int | None = None
 
     def __hash__(self) -> int:
         """A hash of the fields that distinguish most variables: they are keys of many dicts."""
-        return hash((self.name, self.number, self.row, self.column))
+        return hash((self.name, self.number, self.corner, self.row, self.column))
 
 
 @frozen

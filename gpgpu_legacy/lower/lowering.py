@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
+from itertools import product, starmap
+from operator import add
 from typing import Any
 
 import numpy as np
 
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
-from gpgpu_legacy.isa.execute import ALL, Domain, execute_instruction
+from gpgpu_legacy.isa.execute import ALL, Domain, execute_instruction, vector
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS, fog_factor, fog_mixed
 from gpgpu_legacy.isa.ir import (
     Attribute,
@@ -29,8 +31,10 @@ from gpgpu_legacy.isa.ir import (
     SourceRegister,
     Temporary,
 )
+from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.lower.ir import (
     Assign,
+    Call,
     Compose,
     Composite,
     Constant,
@@ -39,6 +43,7 @@ from gpgpu_legacy.lower.ir import (
     Discard,
     Expression,
     For,
+    Function,
     Given,
     Operation,
     Place,
@@ -50,6 +55,7 @@ from gpgpu_legacy.lower.ir import (
     all_expressions,
     compose,
     constant,
+    expression,
     expressions_of,
     operation,
     read,
@@ -85,6 +91,13 @@ PART = "part"
 KILLED = Variable("killed", FLOAT)
 """For targets without a discard statement: 1 if the fragment is dead, else 0."""
 
+LOD = Variable("lod", FLOAT)
+"""The level of detail of a lookup, without biases."""
+
+CORNERS = (1, 2, 3)
+"""The fragments (0, 0), (1, 0) and (0, 1) of the fragment's own quad."""
+_BESIDE = {1: (0.0, 0.0), 2: (1.0, 0.0), 3: (0.0, 1.0)}
+
 
 class Lowering(Domain[Expression]):
     """Executes instructions, and collects the resulting statements."""
@@ -95,6 +108,7 @@ class Lowering(Domain[Expression]):
         """discards: whether the target has a discard statement. draw: number of the pass."""
         self._look_up, self._arithmetic, self._discards = look_up, arithmetic, discards
         self._draw = draw
+        self._corner = 0
         self._parts = 0
         self._instruction: Instruction | None = None
         self.statements: list[Statement] = []
@@ -139,10 +153,31 @@ class Lowering(Domain[Expression]):
 
         return named(value)
 
-    def instruction(self, instruction: Instruction, components: Components) -> None:
-        """Execute an instruction whose result needs these components."""
+    def instruction(
+        self,
+        instruction: Instruction,
+        components: Components,
+        corners: Components = (),
+        lod: Function | None = None,
+    ) -> None:
+        """Execute an instruction whose result needs these components.
+
+        corners: those that levels of detail need in the corners of the quad. lod: the function
+        from the coordinates there to the level of detail, if the instruction needs one.
+        """
+        if lod is not None and (components or corners):
+            count = len(lod.parameters) // len(CORNERS)
+            coordinates = list[Expression]()
+            for self._corner in CORNERS:
+                source = vector(instruction.srcs[0], self, coordinate=True)
+                place = self.evaluate(OPCODES[instruction.mnemonic], [source])
+                coordinates += map(expression, place[:count])
+            self.assign(LOD, (0,), Call(tuple(coordinates), lod))
+        for self._corner in CORNERS if corners else ():
+            execute_instruction(instruction, self, corners)
+        self._corner = 0
         if not components:
-            self.statements.append(Dead(instruction))
+            self.statements += [] if corners else [Dead(instruction)]
             return
         self._instruction = instruction
         execute_instruction(instruction, self, components)
@@ -157,10 +192,10 @@ class Lowering(Domain[Expression]):
         self, register: SourceRegister, components: Components, *, coordinate: bool
     ) -> Expression:
         if isinstance(register, Temporary):
-            variable = temporary_variable(register.name)
+            variable = temporary_variable(register.name, self._corner)
             return Read(variable, components, self.axes_of(variable, components))
         if isinstance(register, Attribute):
-            variable = attribute_variable(register)
+            variable = attribute_variable(register, self._corner)
             axes = union(_attribute_axes(register.kind, c) for c in components)
             value: Expression = Read(variable, components, axes)
             return value if coordinate else self.rounded(value)
@@ -178,7 +213,7 @@ class Lowering(Domain[Expression]):
     def store(
         self, register: DestinationRegister, components: Components, value: Expression
     ) -> None:
-        self.assign(_destination(register), components, value)
+        self.assign(_destination(register, self._corner), components, value)
 
     def look_up(
         self, instruction: Instruction, coordinates: Sequence[Any], components: Components
@@ -299,9 +334,9 @@ def _unnamed(parameter: Parameter) -> Parameter:
 
 
 @lru_cache(maxsize=4096)
-def temporary_variable(name: str) -> Variable:
-    """A temporary register."""
-    return Variable(name, VEC4, Role.TEMPORARY)
+def temporary_variable(name: str, corner: int = 0) -> Variable:
+    """A temporary register, of the fragment itself or of a corner of its quad."""
+    return Variable(name, VEC4, Role.TEMPORARY, corner=corner)
 
 
 @cache
@@ -311,9 +346,9 @@ def result_variable(number: int) -> Variable:
 
 
 @cache
-def attribute_variable(attribute: Attribute) -> Variable:
-    """An attribute at the fragment."""
-    return Variable(attribute.kind.value, VEC4, Role.ATTRIBUTE, attribute.index)
+def attribute_variable(attribute: Attribute, corner: int = 0) -> Variable:
+    """An attribute at the fragment, or at a corner of its quad."""
+    return Variable(attribute.kind.value, VEC4, Role.ATTRIBUTE, attribute.index, corner)
 
 
 def attribute_of(variable: Variable) -> Attribute:
@@ -321,9 +356,9 @@ def attribute_of(variable: Variable) -> Attribute:
     return Attribute(AttributeKind(variable.name), variable.number)
 
 
-def _destination(register: DestinationRegister) -> Variable:
+def _destination(register: DestinationRegister, corner: int) -> Variable:
     if isinstance(register, Temporary):
-        return temporary_variable(register.name)
+        return temporary_variable(register.name, corner)
     if register.kind is ResultKind.COLOR:
         return result_variable(register.index)
     return Variable(register.kind.value, VEC4, Role.RESULT, register.index)
@@ -338,11 +373,11 @@ def result_variables(program: Program, targets: int) -> list[Variable]:
 def cleared_registers(
     program: Program, targets: int, statements: Sequence[Statement]
 ) -> dict[Variable, Constant]:
-    """The registers that statements read or assign, and KILLED, with their initial value 0."""
+    """The registers that statements read or assign, KILLED and LOD, with their initial value 0."""
     found = {value.variable for value in all_expressions(statements) if isinstance(value, Read)}
     found |= {s.variable for s in statements_below(statements) if isinstance(s, Assign)}
-    temporaries = map(temporary_variable, program.temporaries)
-    registers = (*temporaries, *result_variables(program, targets), KILLED)
+    temporaries = starmap(temporary_variable, product(program.temporaries, (0, *CORNERS)))
+    registers = (*temporaries, *result_variables(program, targets), KILLED, LOD)
     return {r: Constant((0.0,) * r.type.width, r.type) for r in registers if r in found}
 
 
@@ -364,26 +399,30 @@ def _attribute_axes(kind: AttributeKind, index: int) -> Axes:
     return EVERYWHERE
 
 
-def centre(axis: int) -> Given:
-    """The fragment's centre along an axis, from the rectangle's lower left."""
-    return Given(Place.CENTRE, (axis,))
+def centre(axis: int, corner: int = 0, draw: int = 0) -> Expression:
+    """The centre of the fragment, or of a corner of its quad, along an axis, from the rectangle's
+    lower left. Quads begin at even columns and rows of the target.
+    """
+    own = Given(Place.CENTRE, (axis,))
+    if not corner:
+        return own
+    origin = Given(Place.ORIGIN, (axis,), draw=draw)
+    quad = operation(Operator.FLOOR, (own + origin) * 0.5) * 2.0
+    there: Expression = quad - origin + (_BESIDE[corner][axis] + 0.5)
+    return there
 
 
-def attribute_value(attribute: Attribute, wanted: Components = ALL, draw: int = 0) -> Expression:
+def attribute_value(variable: Variable, wanted: Components = ALL, draw: int = 0) -> Expression:
     """Components of an attribute at the fragment: base + dx·x + dy·y, in that order, rounded."""
+    attribute = attribute_of(variable)
+    x, y = (centre(axis, variable.corner, draw) for axis in range(2))
     if attribute.kind is AttributeKind.POSITION:
-        return uncontracted(compose(_position(c, draw) for c in wanted))
+        origin = (Given(Place.ORIGIN, (axis,), draw=draw) for axis in range(2))
+        position = [*map(add, (x, y), origin), constant(0.5), constant(1.0)]  # z is 0.5, and 1/w 1
+        return uncontracted(compose(position[c] for c in wanted))
     base, dx, dy = (Given(PlanePart(attribute, n), wanted, draw=draw) for n in range(3))
-    value = base + dx * centre(0) + dy * centre(1)
+    value = base + dx * x + dy * y
     return uncontracted(value)
-
-
-def _position(index: int, draw: int) -> Expression:
-    """fragment.position: rectangles are drawn at a depth of 0.5, and 1/w is 1."""
-    if index >= 2:
-        return constant((0.5, 1.0)[index - 2])
-    value: Expression = centre(index) + Given(Place.ORIGIN, (index,), draw=draw)
-    return value
 
 
 # Fog -------------------------------------------------------------------------------------------

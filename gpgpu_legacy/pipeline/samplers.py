@@ -4,25 +4,48 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpgpu_legacy.errors import InputError, kind_of
 from gpgpu_legacy.isa.ir import TextureTarget
-from gpgpu_legacy.plan.textures import DEFAULT_SAMPLER, Filter, Sampler, Wrap
+from gpgpu_legacy.plan.textures import (
+    DEFAULT_SAMPLER,
+    Filter,
+    Sampler,
+    TextureKind,
+    Wrap,
+    sampler_problem,
+)
 
 _NAMED: dict[str, Filter | Wrap] = {
     member.value: member for kind in (Filter, Wrap) for member in kind
 }
+_NUMBERS = {"bias": float, "min-lod": float, "max-lod": float, "base-level": int, "max-level": int}
+_Word = Filter | Wrap | tuple[str, Any]
+"""A filter, a wrap, or another field of a Sampler and its value."""
 
 
-def _plain(text: str) -> str:
-    """A GL name in the spelling that is looked up: lower case, hyphens, no GL_."""
-    return text.strip().lower().replace("_", "-").removeprefix("gl-")
+def _meant(text: str) -> _Word | None:
+    """What a word names, in any of GL's spellings; None if that is nothing."""
+    plain = text.strip().lower().replace("_", "-").removeprefix("gl-").removeprefix("texture-")
+    name, _, value = plain.partition("=")
+    name = {"lod-bias": "bias", "border-color": "border"}.get(name, name)
+    try:
+        if name == "border":
+            numbers = [float(number) for number in value.split(":")]
+            r, g, b, a = numbers if len(numbers) > 1 else numbers * 4
+            return name, (r, g, b, a)
+        if name in _NUMBERS:
+            return name.replace("-", "_"), _NUMBERS[name](value)
+    except ValueError:
+        return None
+    return _NAMED.get(plain)
 
 
 def is_sampler_word(text: str) -> bool:
-    """Whether the text names a filter or a wrap."""
-    return _plain(text) in _NAMED
+    """Whether the text is a word of a sampler."""
+    return _meant(text) is not None
 
 
 def as_sampler(name: str, given: Sequence[Any], target: TextureTarget) -> Sampler:
@@ -33,29 +56,33 @@ def as_sampler(name: str, given: Sequence[Any], target: TextureTarget) -> Sample
         sampler = given[0]
     else:
         sampler = _sampler_from_names(name, list(_words(name, given)), target.coordinates)
-    wraps = {sampler.wrap_s, sampler.wrap_t, sampler.wrap_r}
-    if target is TextureTarget.RECT and Wrap.REPEAT in wraps:
-        raise InputError(f"{name} is RECT and does not repeat; wrap it clamp or clamp-to-edge")
+    if problem := sampler_problem(sampler, TextureKind(target.value)):
+        raise InputError(f"{name} {problem}")
     # A nearest lookup stays on its face, where every wrap reads the same texel as clamp-to-edge.
     if target is TextureTarget.CUBE:
-        if sampler.filter is Filter.LINEAR and wraps != {Wrap.CLAMP_TO_EDGE}:
+        is_linear = Filter.LINEAR in (sampler.filter.within, sampler.magnifying)
+        if is_linear and {*sampler.wraps} != {Wrap.CLAMP_TO_EDGE}:
             raise InputError(f"{name} is CUBE and linear; wrap it clamp-to-edge, or leave it out")
-        return Sampler(sampler.filter)
+        edge = Wrap.CLAMP_TO_EDGE
+        return replace(sampler, wrap_s=edge, wrap_t=edge, wrap_r=edge)
     return sampler
 
 
-def _words(name: str, given: Iterable[Any]) -> Iterable[Filter | Wrap]:
-    """The filters and wraps named in strings, tuples of strings and enumerations."""
+def _words(name: str, given: Iterable[Any]) -> Iterable[_Word]:
+    """What is named in strings, tuples of strings and enumerations."""
     for item in given:
         if isinstance(item, Filter | Wrap):
             yield item
         elif isinstance(item, str):
             for word in re.findall(r"[^\s,;|/+]+", item):
-                if _plain(word) not in _NAMED:
+                meant = _meant(word)
+                if meant is None:
+                    numbers = (f"{number}=…" for number in ("border", *_NUMBERS))
                     raise InputError(
-                        f"the sampler of {name} has {word!r}; choose from {', '.join(_NAMED)}"
+                        f"the sampler of {name} has {word!r}; choose from "
+                        f"{', '.join([*_NAMED, *numbers])}"
                     )
-                yield _NAMED[_plain(word)]
+                yield meant
         elif isinstance(item, tuple | list):
             yield from _words(name, item)
         elif item is not None:
@@ -65,15 +92,22 @@ def _words(name: str, given: Iterable[Any]) -> Iterable[Filter | Wrap]:
             )
 
 
-def _sampler_from_names(name: str, words: list[Filter | Wrap], coordinates: int) -> Sampler:
-    filters = {word for word in words if isinstance(word, Filter)}
+def _sampler_from_names(name: str, words: list[_Word], coordinates: int) -> Sampler:
+    filters = [word for word in words if isinstance(word, Filter)]
     wraps = [word for word in words if isinstance(word, Wrap)]
-    if len(filters) > 1:
-        raise InputError(f"the sampler of {name} has two filters; give one, there are no mipmaps")
+    if len(filters) > 2 or sum(filter_.between is not None for filter_ in filters) > 1:
+        raise InputError(
+            f"the sampler of {name} has the filters {', '.join(f.value for f in filters)}; give "
+            "one, or that of minification and that of magnification, nearest or linear"
+        )
     if len(wraps) not in {0, 1, coordinates}:
         raise InputError(
             f"the sampler of {name} has {len(wraps)} wraps; give one, or one for each coordinate"
         )
     if len(wraps) < 2:
         wraps = (wraps or [Wrap.CLAMP_TO_EDGE]) * 3
-    return Sampler(next(iter(filters), Filter.NEAREST), *wraps)
+    least, most, *_ = (*sorted(filters, key=lambda f: f.between is None), None, None)
+    least = least or Filter.NEAREST
+    fields: dict[str, Any] = dict(zip(("wrap_s", "wrap_t", "wrap_r"), wraps, strict=False))
+    fields |= dict(word for word in words if isinstance(word, tuple))
+    return Sampler(least, magnify=None if most is least.within else most, **fields)

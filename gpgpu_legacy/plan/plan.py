@@ -142,6 +142,11 @@ class FragmentPass:
         """The first target, that of result.color[0]."""
         return self.targets[0]
 
+    @property
+    def has_lod(self) -> bool:
+        """Whether its lookups need levels of detail."""
+        return any(binding.sampler.has_lod for binding in self.bindings)
+
 
 @frozen
 class CopyPass:

@@ -303,7 +303,7 @@ _NOT_IN_JSON = {"NaN": nan, "Infinity": inf, "-Infinity": -inf}
 _OF_STEPS = {"steps", "body", "rounds", "end", "restore"}
 """The fields whose items have places in messages."""
 
-_OF_NUMBERS = {"corners", "initial", "value"}
+_OF_NUMBERS = {"border", "corners", "initial", "value"}
 """The fields in which such a string is a number, not a name."""
 
 

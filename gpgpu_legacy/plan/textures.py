@@ -6,7 +6,7 @@ from enum import Enum
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Vec4
-from gpgpu_legacy.plan.numbers import Integer, integer_at
+from gpgpu_legacy.plan.numbers import Finite, Integer, integer_at
 from gpgpu_legacy.serial import Index, Size
 
 LARGEST_TEXTURE = 8192
@@ -101,20 +101,39 @@ class TextureKind(Enum):
 
 @frozen
 class Extent:
-    """The width and height of a texture, in texels, and its number of layers.
+    """The width and height of a texture, in texels, and its numbers of layers and of levels.
 
     depth: the slices of a 3D texture, the 6 faces of a cube map (+x, -x, +y, -y, +z, -z), else 1.
-    Transfers stack the layers: layer 0 has the lowest rows.
+    Transfers stack the layers: layer 0 has the lowest rows. levels: of a mipmap, each half as wide
+    and half as high as the one before, rounded down, but at least 1. They are stacked, too, each
+    with room for all layers, its columns to the left.
     """
 
     width: Size
     height: Size
     depth: Size = 1
+    levels: Size = 1
 
     @property
     def rows(self) -> int:
-        """Rows of texels in all layers together."""
-        return self.height * self.depth
+        """Rows of texels in all layers of all levels together."""
+        return self.first_row(self.levels)
+
+    def first_row(self, level: int) -> int:
+        """The row with which a level begins."""
+        return self.depth * sum(max(1, self.height >> n) for n in range(level))
+
+    def level(self, number: int, kind: TextureKind) -> Extent:
+        """The size of a level alone. Slices of a 3D texture are halved, too, but faces are not."""
+        width, height, depth = (
+            max(1, size >> number) for size in (self.width, self.height, self.depth)
+        )
+        return Extent(width, height, depth if kind is TextureKind.T3D else self.depth)
+
+    def most_levels(self, kind: TextureKind) -> int:
+        """The levels down to one texel."""
+        sizes = (self.width, self.height, self.depth if kind is TextureKind.T3D else 1)
+        return max(sizes).bit_length()
 
 
 @frozen
@@ -133,8 +152,9 @@ class Texture:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all its texels, in all layers."""
-        return self.extent.width * self.extent.rows * self.format.texel_bytes
+        """Bytes of all its texels, in all layers of all levels."""
+        levels = (self.extent.level(n, self.kind) for n in range(self.extent.levels))
+        return sum(level.width * level.rows for level in levels) * self.format.texel_bytes
 
 
 @frozen
@@ -159,8 +179,14 @@ class Rect:
 
 
 def full_rect(texture: Texture) -> Rect:
-    """The rectangle that covers a texture, in all layers."""
+    """The rectangle that covers a texture, in all layers of all levels."""
     return Rect(0, 0, texture.extent.width, texture.extent.rows)
+
+
+def level_rect(texture: Texture, number: int = 0) -> Rect:
+    """The rectangle that covers a level of a texture, in all layers."""
+    level = texture.extent.level(number, texture.kind)
+    return Rect(0, texture.extent.first_row(number), level.width, level.rows)
 
 
 @frozen
@@ -260,36 +286,135 @@ class Transfer:
 
 
 class Filter(Enum):
-    """Texture filters. Textures have one level, so minification, magnification and bias are one."""
+    """Texture filters: within a level, and between two levels of a mipmap (GL 1.5, table 3.18)."""
 
     NEAREST = "nearest"
     LINEAR = "linear"
+    NEAREST_MIPMAP_NEAREST = "nearest-mipmap-nearest"
+    LINEAR_MIPMAP_NEAREST = "linear-mipmap-nearest"
+    NEAREST_MIPMAP_LINEAR = "nearest-mipmap-linear"
+    LINEAR_MIPMAP_LINEAR = "linear-mipmap-linear"
+
+    @property
+    def within(self) -> Filter:
+        """The filter within a level."""
+        return Filter(self.value.partition("-")[0])
+
+    @property
+    def between(self) -> Filter | None:
+        """The filter between levels; None if one level is read."""
+        levels = self.value.partition("-mipmap-")[2]
+        return Filter(levels) if levels else None
 
 
 class Wrap(Enum):
     """What a lookup outside the texture reads (GL 1.5, section 3.8.7).
 
     CLAMP clamps the coordinate to the texture, so a linear filter at the edge mixes in the border
-    colour, (0, 0, 0, 0). CLAMP_TO_EDGE clamps it to the centres of the outer texels. RECT textures
-    do not repeat.
+    colour. CLAMP_TO_EDGE clamps it to the centres of the outer texels, CLAMP_TO_BORDER half a texel
+    beyond the texture, where all is border. MIRRORED_REPEAT turns every second copy round, and then
+    clamps to the edge. RECT textures do not repeat.
     """
 
     CLAMP_TO_EDGE = "clamp-to-edge"
     CLAMP = "clamp"
     REPEAT = "repeat"
+    CLAMP_TO_BORDER = "clamp-to-border"
+    MIRRORED_REPEAT = "mirrored-repeat"
+
+    @property
+    def margin(self) -> float | None:
+        """How far inside the texture a coordinate is clamped, in texels; None if it is not."""
+        return _MARGINS.get(self)
+
+    @property
+    def has_border(self) -> bool:
+        """Whether a lookup may read the border colour."""
+        return self in (Wrap.CLAMP, Wrap.CLAMP_TO_BORDER)
+
+
+_MARGINS = {
+    Wrap.CLAMP_TO_EDGE: 0.5,
+    Wrap.CLAMP: 0.0,
+    Wrap.CLAMP_TO_BORDER: -0.5,
+    Wrap.MIRRORED_REPEAT: 0.5,
+}
+REPEATING = frozenset({Wrap.REPEAT, Wrap.MIRRORED_REPEAT})
+"""The wraps that RECT textures lack."""
 
 
 @frozen
 class Sampler:
     """How lookups read a texture: its filter, and a wrap mode for each coordinate.
 
-    Cube maps always clamp to the edge.
+    Cube maps always clamp to the edge. border: the border colour; in a fixed-point texture it is
+    clamped to [0, 1]. filter: of a texture that is minified. magnify: of one that is magnified; by
+    default the same within a level. bias: is added to the level of detail, with that of TXB;
+    min_lod, max_lod: then clamp it. base_level, max_level: the levels that may be read.
     """
 
     filter: Filter = Filter.NEAREST
     wrap_s: Wrap = Wrap.CLAMP_TO_EDGE
     wrap_t: Wrap = Wrap.CLAMP_TO_EDGE
     wrap_r: Wrap = Wrap.CLAMP_TO_EDGE
+    border: Vec4 = (0.0, 0.0, 0.0, 0.0)
+    magnify: Filter | None = None
+    bias: Finite = 0.0
+    min_lod: Finite = -1000.0
+    max_lod: Finite = 1000.0
+    base_level: Index = 0
+    max_level: Index = 1000
+
+    @property
+    def magnifying(self) -> Filter:
+        """The filter of a texture that is magnified."""
+        return self.magnify or self.filter.within
+
+    @property
+    def switch(self) -> float:
+        """The level of detail above which a texture is minified, GL's c."""
+        is_linear = self.magnifying is Filter.LINEAR and self.filter.within is Filter.NEAREST
+        return 0.5 if is_linear and self.filter.between else 0.0
+
+    @property
+    def filters(self) -> set[Filter | None]:
+        """Nearest, linear or both, as lookups use them within levels and between them."""
+        return {self.filter.within, self.filter.between, self.magnifying}
+
+    @property
+    def has_lod(self) -> bool:
+        """Whether lookups need a level of detail."""
+        return self.filter is not self.magnifying
+
+    @property
+    def sole_filter(self) -> Filter | None:
+        """The filter of every lookup in level 0; None if there is more to a lookup."""
+        return None if self.has_lod or self.base_level else self.filter
+
+    def levels_read(self, extent: Extent, kind: TextureKind) -> range:
+        """The levels of a texture that lookups read."""
+        most = min(self.max_level + 1, extent.most_levels(kind))
+        return range(self.base_level, most if self.filter.between else self.base_level + 1)
+
+    @property
+    def wraps(self) -> tuple[Wrap, Wrap, Wrap]:
+        """Along s, t and r."""
+        return (self.wrap_s, self.wrap_t, self.wrap_r)
+
+
+def sampler_problem(sampler: Sampler, kind: TextureKind) -> str | None:
+    """What a kind of texture lacks for a sampler, in words that follow its name."""
+    if kind is not TextureKind.RECT:
+        return None
+    repeats = [wrap for wrap in sampler.wraps[:2] if wrap in REPEATING]
+    if repeats:
+        return (
+            f"has the wrap {repeats[0].value}, which RECT textures lack; use {Wrap.CLAMP.value}, "
+            f"{Wrap.CLAMP_TO_EDGE.value} or {Wrap.CLAMP_TO_BORDER.value}"
+        )
+    if sampler.filter.between or sampler.base_level:
+        return "reads levels of a mipmap, which RECT textures lack; use nearest or linear"
+    return None
 
 
 DEFAULT_SAMPLER = Sampler()

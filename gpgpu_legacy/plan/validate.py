@@ -38,7 +38,9 @@ from gpgpu_legacy.plan.textures import (
     Texture,
     TextureKind,
     Transfer,
-    Wrap,
+    full_rect,
+    level_rect,
+    sampler_problem,
 )
 from gpgpu_legacy.plan.validate_passes import number_problem, pass_in_words, value_problem
 
@@ -46,6 +48,7 @@ T = TypeVar("T")
 
 _LAYERED = (TextureKind.T3D, TextureKind.CUBE)
 _DRAWN_TO = (TextureKind.RECT, TextureKind.T2D)
+_MIPMAPS = frozenset(TextureKind) - {TextureKind.RECT, TextureKind.BUFFER}
 _GIVEN_BY_CORNERS = {
     AttributeKind.COLOR,
     AttributeKind.SECONDARY_COLOR,
@@ -229,6 +232,12 @@ class Validator:
             )
         if kind is TextureKind.T1D and extent.height != 1:
             raise self.fail(f"1D texture {texture.name} has a height of {extent.height}; make it 1")
+        most = extent.most_levels(kind) if kind in _MIPMAPS else 1
+        if not 1 <= extent.levels <= most:
+            raise self.fail(
+                f"{kind.value} texture {texture.name} has {extent.levels} levels; give it 1 to "
+                f"{most}"
+            )
         if kind is TextureKind.CUBE and (extent.depth != 6 or extent.width != extent.height):
             raise self.fail(
                 f"cube map {texture.name} has {extent.depth} faces of {extent.width}×"
@@ -263,15 +272,21 @@ class Validator:
 
     def inside(self, rect: Rect | MovingRect, texture: Texture, what: str, count: int = 1) -> None:
         extent = texture.extent
+        levels = [level_rect(texture, n) for n in range(extent.levels if what == "a copy" else 1)]
+        if what.startswith("the transfer"):
+            levels = [full_rect(texture)]
         for i, (x, y, width, height) in _rows(rect_numbers(rect), count):
-            fits_x = x >= 0 and width >= 1 and x + width <= extent.width
-            fits_y = y >= 0 and height >= 1 and y + height <= extent.rows
-            if not (fits_x and fits_y):
+            fits = (
+                x >= 0 and width >= 1 and x + width <= each.width
+                and y >= each.y and height >= 1 and y + height <= each.y + each.height
+                for each in levels
+            )  # fmt: skip
+            if not any(fits):
                 covered = Rect(*map(int, (x, y, width, height)))
                 raise self.fail(
                     f"{what} covers {covered}{_in_iteration(i, rect)} of texture {texture.name}, "
-                    f"which is {extent.width} by {extent.rows}; give a rectangle inside it with at "
-                    "least one texel"
+                    f"which is {extent.width} by {extent.rows}; give a rectangle inside "
+                    f"{'one of its levels' if len(levels) > 1 else 'it'} with at least one texel"
                 )
 
     def transfer(self, transfer: Transfer, matrices: Mapping[str, Matrix], kind: str) -> None:
@@ -393,11 +408,15 @@ class Validator:
         sampler, texture = binding.sampler, self.texture(binding.texture)
         if texture.kind is TextureKind.BUFFER:
             raise self.fail(f"a pass binds {texture.name}, which is a buffer; bind a texture")
-        repeats = Wrap.REPEAT in (sampler.wrap_s, sampler.wrap_t)
-        if texture.kind is TextureKind.RECT and repeats:
+        if problem := sampler_problem(sampler, texture.kind):
+            raise self.fail(f"RECT texture {texture.name} {problem}")
+        needed, levels = sampler.levels_read(texture.extent, texture.kind), texture.extent.levels
+        if not needed or needed.stop > levels:
+            last = needed.stop - 1
             raise self.fail(
-                f"RECT texture {texture.name} is bound with wrap {Wrap.REPEAT.value}, which RECT "
-                f"textures lack; use {Wrap.CLAMP.value} or {Wrap.CLAMP_TO_EDGE.value}"
+                f"the mipmap {texture.name} is incomplete: its sampler reads levels "
+                f"{sampler.base_level} to {last}, and it has {levels}; give it more levels, or the "
+                f"sampler a max-level of {levels - 1}"
             )
 
     def attributes(self, pass_: FragmentPass, count: int) -> None:

@@ -44,18 +44,11 @@ def test_what_each_component_is_made_of(line: str, expected: dict[str, str]) -> 
     parts = parts_read(made)
     assert {"xyzw"[c]: shown(read) for c, read in parts.items()} == expected
     together = sorted({part for read in expected.values() for part in read.split()})
-    assert shown(all_parts_read(made, tuple(parts), bias=True)) == " ".join(together)
-
-
-def test_a_bias_can_be_left_out() -> None:
-    biased = instruction("TXB a.x, b, texture[0], 2D;")
-    assert shown(all_parts_read(biased, (0,), bias=False)) == "b.x b.y"
-    divided = instruction("TXP a.x, b, texture[0], 2D;")
-    assert shown(all_parts_read(divided, (0,), bias=False)) == "b.w b.x b.y"
+    assert shown(all_parts_read(made, tuple(parts))) == " ".join(together)
 
 
 def test_only_what_is_wanted_is_looked_at() -> None:
     made = instruction("ADD a, b, c.wzyx;")
-    assert shown(all_parts_read(made, (1,), bias=True)) == "b.y c.z"
-    assert all_parts_read(made, (), bias=True) == frozenset()
-    assert shown(all_parts_read(instruction("DST a, b, c;"), (1, 3), bias=True)) == "b.y c.w c.y"
+    assert shown(all_parts_read(made, (1,))) == "b.y c.z"
+    assert all_parts_read(made, ()) == frozenset()
+    assert shown(all_parts_read(instruction("DST a, b, c;"), (1, 3))) == "b.y c.w c.y"

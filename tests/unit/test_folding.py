@@ -221,7 +221,7 @@ def test_what_addresses_another_lookup_is_live_in_s_and_t() -> None:
         ("TEX R1, R0.wzyx, texture[0], 3D;", "yzw"),
         ("TXP R1, R0, texture[0], 1D;", "xw"),
         ("TXP R1, R0, texture[0], RECT;", "xyw"),
-        ("TXB R1, R0, texture[0], 2D;", "xy"),  # one level: the bias changes nothing
+        ("TXB R1, R0, texture[0], 2D;", "xyw"),
         ("RCP R1, R0.z;", "z"),
         ("POW R1, R0.z, R0.x;", "xz"),
         ("DP3 R1.x, R0, R0;", "xyz"),  # the product of the w components is not in the sum

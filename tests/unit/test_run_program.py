@@ -198,6 +198,12 @@ CLAMPED = Sampler(Filter.NEAREST, Wrap.CLAMP, Wrap.CLAMP, Wrap.CLAMP)
         ((["Gl_Repeat", "gl_linear"],), LINEAR_REPEAT),
         (("clamp",), CLAMPED),
         (("repeat clamp",), REPEAT_CLAMP),
+        (("GL_LINEAR GL_NEAREST",), Sampler(Filter.LINEAR, magnify=Filter.NEAREST)),
+        (("nearest", "nearest"), Sampler()),
+        (
+            ("GL_CLAMP_TO_BORDER GL_TEXTURE_BORDER_COLOR=1:0:0.5:2 GL_TEXTURE_LOD_BIAS=-.5",),
+            Sampler(Filter.NEAREST, *[Wrap.CLAMP_TO_BORDER] * 3, (1.0, 0.0, 0.5, 2.0), bias=-0.5),
+        ),
     ],
 )
 def test_a_sampler_is_said_in_many_ways(given: tuple[Any, ...], expected: Sampler) -> None:
@@ -311,8 +317,10 @@ RECT = ("RECT", TEXELS)
         ({"textures": {0: ("RECT", np.zeros((2, 2, 5)))}}, "textures[0] has the shape (2, 2, 5)"),
         ({"textures": {0: ("RECT", [["a"]])}}, "textures[0] holds text, not real numbers"),
         ({"textures": {0: (*RECT, "bilinear")}}, "the sampler of textures[0] has 'bilinear'"),
-        ({"textures": {0: (*RECT, "GL_REPEAT")}}, "textures[0] is RECT and does not repeat"),
-        ({"textures": {0: (*RECT, "linear nearest")}}, "the sampler of textures[0] has two filter"),
+        ({"textures": {0: (*RECT, "GL_REPEAT")}}, "textures[0] has the wrap repeat, which RECT"),
+        ({"textures": {0: (*RECT, "GL_LINEAR_MIPMAP_LINEAR")}}, "textures[0] reads levels"),
+        ({"textures": {0: (*RECT, "max-level=a")}}, "the sampler of textures[0] has 'max-level=a'"),
+        ({"textures": {0: (*RECT, "linear nearest linear")}}, "textures[0] has the filters"),
         ({"textures": {0: (*RECT, {"lod": 1})}}, "the sampler of textures[0] is a dict"),
         ({"local": {0: (1, 2, 3, 4, 5)}}, "local[0] is (1, 2, 3, 4, 5); give a number, or 1 to 4"),
         ({"texcoords": {0: np.zeros((3, 4))}}, "texcoords[0] has a list in place of a num"),

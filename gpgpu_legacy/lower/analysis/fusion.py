@@ -167,7 +167,7 @@ def _lookups(
     for coordinates, unit in zip(forms, pass_.program.lookup_units, strict=True):
         name, sampler = bindings[unit].texture, bindings[unit].sampler
         texture = plan.texture(name)
-        texels = whole_texels(texture, sampler, coordinates)
+        texels = None if pass_.has_lod else whole_texels(texture, sampler, coordinates)
         if name in written:
             x, y = origins[name]
             if texels != (TexelForm(x, x=1), TexelForm(y, y=1)):
@@ -185,7 +185,7 @@ def whole_texels(
     texture: Texture, sampler: Sampler, coordinates: tuple[Value, Value]
 ) -> tuple[TexelForm, TexelForm] | None:
     """The column and the row that a lookup reads, if it reads one texel at that texel's centre."""
-    if texture.kind is not TextureKind.RECT or sampler.filter is not Filter.NEAREST:
+    if texture.kind is not TextureKind.RECT or sampler.sole_filter is not Filter.NEAREST:
         return None
     s, t = map(chosen_texels, coordinates)
     clamps = sampler.wrap_s is sampler.wrap_t is Wrap.CLAMP_TO_EDGE

@@ -29,8 +29,7 @@ def live_components(program: Program, known: tuple[bool, ...]) -> tuple[tuple[in
         components = _needed(instruction, needed)
         live.append(components)
         if components and not is_folded:
-            # Textures have one level, so a bias changes nothing.
-            needed |= all_parts_read(instruction, components, bias=False)
+            needed |= all_parts_read(instruction, components)
     return tuple(reversed(live))
 
 
@@ -50,7 +49,29 @@ def coordinate_components(
             components = components or dst.components[:1]
         live.append(components)
         if components:
-            needed |= all_parts_read(instruction, components, bias=False)
+            needed |= all_parts_read(instruction, components)
+    return tuple(reversed(live))
+
+
+@lru_cache(maxsize=256)
+def corner_components(program: Program, wanted: tuple[bool, ...]) -> tuple[tuple[int, ...], ...]:
+    """The same for the coordinates of the wanted lookups in other fragments of a quad, where a
+    lookup may need none.
+    """
+    if not any(wanted):
+        return ((),) * len(program.instructions)
+    needed: set[tuple[str, int]] = set()
+    lookups = list(wanted)
+    live: list[tuple[int, ...]] = []
+    for instruction in reversed(program.instructions):
+        dst, components = instruction.dst, tuple[int, ...]()
+        if dst is not None and isinstance(dst.register, Temporary):
+            components = _needed(instruction, needed)
+        live.append(components)
+        if dst is not None and instruction.texture is not None and lookups.pop():
+            components = components or dst.components[:1]
+        if components:
+            needed |= all_parts_read(instruction, components)
     return tuple(reversed(live))
 
 

@@ -190,6 +190,8 @@ class _Finder:
         if not isinstance(member, FusedPasses):
             return ()
         [(pass_, known)] = member.draws
+        if pass_.has_lod:
+            return None
         bindings = {binding.unit: binding for binding in pass_.bindings}
         forms = lookup_coordinates(pass_, self.count, rounds=True)
         lookups: list[Lookup[str]] = []
@@ -211,7 +213,7 @@ class _Finder:
             self.rects[binding.texture],
             binding.sampler,
         )
-        if sampler.filter is not Filter.NEAREST:
+        if sampler.sole_filter is not Filter.NEAREST:
             return None
         normalised = texture.kind is not TextureKind.RECT
         sides = (
@@ -251,4 +253,5 @@ def _step(
         if length < size:
             return None
         offset = (offset + length // 2) % length - length // 2
-    return None if abs(offset) > MOST_REACH else (offset, repeats)
+    beyond = leaves and wrap in (Wrap.CLAMP_TO_BORDER, Wrap.MIRRORED_REPEAT)
+    return None if beyond or abs(offset) > MOST_REACH else (offset, repeats)

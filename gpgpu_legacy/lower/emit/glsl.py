@@ -131,7 +131,8 @@ def variable_name(variable: Variable) -> str:
     """A GLSL identifier, which cannot contain `$` or two underscores in a row."""
     row = "" if variable.row is None else f"_r{variable.row}"
     column = "" if variable.column is None else f"_c{variable.column}"
-    return _plain_name(variable) + row + column
+    corner = f"_q{variable.corner}" if variable.corner else ""
+    return _plain_name(variable) + corner + row + column
 
 
 def _plain_name(variable: Variable) -> str:

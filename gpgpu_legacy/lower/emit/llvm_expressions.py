@@ -69,7 +69,12 @@ class FunctionContext:
             for statement in function.body
             if isinstance(statement, Declare) and statement.value is not None
         }
-        return Scope(self, self.sizes | values, declared)
+        scope = Scope(self, self.sizes | values, declared)
+        if not _fetches(function):  # its values follow from one another, in chains too long to nest
+            for value in declared.values():
+                if value.type.width == 1:
+                    self.memory.emit.emit_now([scope.component(value, 0)])
+        return scope
 
 
 class LookupFunctions:

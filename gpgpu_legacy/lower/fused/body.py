@@ -18,7 +18,6 @@ from gpgpu_legacy.lower.fused.content import (
     LiveInstruction,
     Move,
     ProgramSegment,
-    Surface,
     live_segments,
 )
 from gpgpu_legacy.lower.ir import (
@@ -38,11 +37,16 @@ from gpgpu_legacy.lower.ir import (
     walk,
 )
 from gpgpu_legacy.lower.ir_types import EVERYWHERE, Components, Kind, Operator, type_of
-from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, NeighbourLookup, OwnLookup
+from gpgpu_legacy.lower.lookups import (
+    AffineLookup,
+    DependentLookup,
+    Lookup,
+    NeighbourLookup,
+    OwnLookup,
+)
 from gpgpu_legacy.lower.lowering import (
     KILLED,
     AxesLowering,
-    attribute_of,
     attribute_value,
     blended,
     cleared_registers,
@@ -55,7 +59,8 @@ from gpgpu_legacy.lower.lowering import (
 from gpgpu_legacy.lower.sampling import (
     Unit,
     as_read,
-    coordinate_count,
+    lod_function,
+    lookup_arguments,
     lookup_function,
 )
 from gpgpu_legacy.plan.plan import Blend
@@ -111,7 +116,10 @@ class _Draw:
     def segment(self, segment: ProgramSegment) -> None:
         def trip() -> None:
             for self.step in segment.steps:
-                self.lowering.instruction(self.step.instruction, self.step.components)
+                step = self.step
+                self.lowering.instruction(
+                    step.instruction, step.components, step.corners, self.lod(step.lookup)
+                )
 
         if segment.trips == 1:
             trip()
@@ -121,7 +129,7 @@ class _Draw:
     def attributes(self, body: Sequence[Statement]) -> list[Statement]:
         """The components of attributes that statements read."""
         return [
-            Assign(variable, read, attribute_value(attribute_of(variable), read, self.number))
+            Assign(variable, read, attribute_value(variable, read, self.number))
             for variable, read in variables_read(body, Role.ATTRIBUTE).items()
         ]
 
@@ -142,17 +150,24 @@ class _Draw:
             case AffineLookup() | NeighbourLookup() as lookup:
                 texel = Texel(lookup, present, lookup.axes, self.step.advance)
             case DependentLookup() as lookup:
-                given = tuple(coordinates[: coordinate_count(surface.kind)])
-                return components(Call(given, self.function(lookup, surface)), wanted)
+                given = lookup_arguments(coordinates, surface.kind, lookup.sampler)
+                return components(Call(given, lookup_function(*self.unit(lookup))), wanted)
         return components(as_read(texel, surface.format), wanted)
 
-    def function(self, lookup: DependentLookup[int], surface: Surface) -> Function:
-        """The lookup function of a surface and a sampler: one number for equal ones."""
+    def lod(self, lookup: Lookup[int] | None) -> Function | None:
+        """The function of the level of detail that a lookup needs."""
+        if not isinstance(lookup, DependentLookup) or not lookup.sampler.has_lod:
+            return None
+        return lod_function(*self.unit(lookup))
+
+    def unit(self, lookup: DependentLookup[int]) -> tuple[int, Unit]:
+        """A surface and a sampler, and the number of their functions: one for equal ones."""
         looks = (look for draw in self.content.draws for look in draw.lookups)
         dependent = dict.fromkeys(look for look in looks if isinstance(look, DependentLookup))
         number = list(dependent).index(lookup)
+        surface = self.content.surfaces[lookup.texture]
         unit = Unit(lookup.texture, surface.kind, surface.extent, lookup.sampler, surface.format)
-        return lookup_function(number, unit)
+        return number, unit
 
     # Targets
 

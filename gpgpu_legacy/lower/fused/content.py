@@ -25,7 +25,7 @@ from itertools import chain
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Attribute, Instruction, Program
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, Lookups, Stretch
-from gpgpu_legacy.lower.analysis.liveness import live_components
+from gpgpu_legacy.lower.analysis.liveness import corner_components, live_components
 from gpgpu_legacy.lower.lookups import (
     AffineLookup,
     DependentLookup,
@@ -126,9 +126,14 @@ class Content:
         return tuple(n for n, surface in enumerate(self.surfaces) if surface.owned)
 
 
-def refuse_unsupported(content: Content) -> None:
-    """Raise UnsupportedError for passes that the code of fused passes cannot express."""
+def refuse_unsupported(content: Content, *, in_groups: bool = False) -> None:
+    """Raise UnsupportedError for passes that the code of fused passes cannot express.
+
+    in_groups: whether it is that of work groups.
+    """
     for draw in content.draws:
+        if in_groups and any(lookup_has_lod(lookup) for lookup in draw.lookups):
+            raise UnsupportedError("levels of detail")
         if draw.program.fog is not None:
             raise UnsupportedError("fog")
         if draw.bent:
@@ -165,10 +170,13 @@ def native_content(
     once = fused.alternates or fused.count == 1
     content, arguments = content_of(fused, textures)
 
+    bound = (binding for pass_ in arguments.passes for binding in pass_.bindings)
+    detailed = {b.texture for b in bound if not b.sampler.sole_filter}
+
     def surface(known: Surface, name: str, extent: Extent) -> Surface:
         return replace(
             known,
-            extent=None,
+            extent=extent if name in detailed else None,
             followed=not once
             and name in fused.origins
             and fused.origins[name][0] + fused.width < extent.width,
@@ -338,6 +346,12 @@ def bent_attributes(pass_: FragmentPass, count: int) -> Iterator[Attribute]:
 LONGEST_PERIOD = 64
 LEAST_TRIPS = 4
 
+
+def lookup_has_lod(lookup: Lookup[int] | None) -> bool:
+    """Whether a lookup needs a level of detail."""
+    return isinstance(lookup, DependentLookup) and lookup.sampler.has_lod
+
+
 Advance = tuple[int, int]
 """The texels by which a lookup moves right and up from one trip to the next."""
 
@@ -346,12 +360,14 @@ Advance = tuple[int, int]
 class LiveInstruction:
     """A live instruction: its needed components, and its lookup if it is one.
 
-    advance: the movement of the lookup from trip to trip of its ProgramSegment.
+    corners: the components that levels of detail need in the corners of a quad. advance: the
+    movement of the lookup from trip to trip of its ProgramSegment.
     """
 
     instruction: Instruction
     components: tuple[int, ...]
     lookup: Lookup[int] | None
+    corners: tuple[int, ...] = ()
     advance: Advance = (0, 0)
 
 
@@ -366,12 +382,12 @@ class ProgramSegment:
 def segments(draw: DrawnProgram, live: Sequence[tuple[int, ...]]) -> tuple[ProgramSegment, ...]:
     """A program's live instructions, rerolled if they repeat."""
     lookups = iter(draw.lookups)
+    corners = corner_components(draw.program, tuple(map(lookup_has_lod, draw.lookups)))
     steps = []
-    for instruction, components in zip(draw.program.instructions, live, strict=True):
+    for instruction, *needed in zip(draw.program.instructions, live, corners, strict=True):
         lookup = next(lookups) if instruction.texture is not None else None
-        if not components:
-            continue
-        steps.append(LiveInstruction(instruction, components, lookup))
+        if any(needed):
+            steps.append(LiveInstruction(instruction, needed[0], lookup, needed[1]))
     return tuple(_rerolled(steps))
 
 
@@ -433,11 +449,11 @@ def _kind(step: LiveInstruction) -> object:
     """The common form of steps in different trips."""
     instruction, lookup = step.instruction, step.lookup
     if lookup is None:
-        return instruction, step.components
+        return instruction, step.components, step.corners
     if isinstance(lookup, AffineLookup):  # its base decides its slopes
         affine = (lookup.texture, lookup.base, lookup.inside)
         return replace(instruction, srcs=()), step.components, affine
-    return instruction, step.components, lookup
+    return instruction, step.components, step.corners, lookup
 
 
 _Place = tuple[int, int] | None

@@ -189,10 +189,7 @@ class GlArbfpPrepared(DrawnPrepared[Context]):
             else:
                 draw_quad(bound.gl, attributes, iteration)
 
-        textures = [
-            (b.unit, *surfaces.texture(b.texture), surfaces.sampler(b.texture, b.sampler))
-            for b in pass_.bindings
-        ]
+        textures = [surfaces.sampled(b.unit, b.texture, b.sampler) for b in pass_.bindings]
         return textures, paint
 
     def _rows(self, values: F64) -> Rows:

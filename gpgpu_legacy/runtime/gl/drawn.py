@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -45,8 +44,8 @@ class Draw:
     def __call__(self, iteration: int) -> None:
         """Draw that iteration."""
         bound = self._bound
-        for unit, target, number, sampler in self._textures:
-            bound.look_up(unit, target, number, sampler)
+        for sampled in self._textures:
+            bound.look_up(sampled)
         bound.draw_to(self._framebuffer, self._viewport, adds=self._adds)
         self._paint(iteration)
 
@@ -118,16 +117,5 @@ class DrawnPrepared(GlPrepared[_Shared]):
     def _record_copy(self, pass_: CopyPass) -> Call:
         """From the framebuffer to the texture, as in Section 3 of Hall, Carr & Hart."""
         there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
-        bound, framebuffer = self._bound, self._surfaces.framebuffer((pass_.source, 0))
-        target, number = self._surfaces.texture(pass_.target)
-        copy = partial(
-            bound.gl.glCopyTexSubImage2D,
-            *(target, 0, here.x, here.y, there.x, there.y, there.width, there.height),
-        )
-
-        def run(_: int) -> None:
-            bound.aim(framebuffer)
-            bound.texture(0, target, number)
-            copy()
-
-        return run
+        copy = self._surfaces.copy(pass_.source, there, pass_.target, here)
+        return lambda _: copy()

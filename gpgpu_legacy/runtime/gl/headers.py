@@ -38,12 +38,15 @@ class GL:
     FOG_COLOR = 0x0B66
     DITHER = 0x0BD0
     BLEND = 0x0BE2
+    UNPACK_ROW_LENGTH = 0x0CF2
     UNPACK_ALIGNMENT = 0x0CF5
+    PACK_ROW_LENGTH = 0x0D02
     PACK_ALIGNMENT = 0x0D05
     ALPHA_SCALE = 0x0D1C
     MAX_TEXTURE_SIZE = 0x0D33
     TEXTURE_1D = 0x0DE0
     TEXTURE_2D = 0x0DE1
+    TEXTURE_BORDER_COLOR = 0x1004
     AMBIENT = 0x1200
     DIFFUSE = 0x1201
     SPECULAR = 0x1202
@@ -76,6 +79,10 @@ class GL:
     TEXTURE_ENV = 0x2300
     NEAREST = 0x2600
     LINEAR = 0x2601
+    NEAREST_MIPMAP_NEAREST = 0x2700
+    LINEAR_MIPMAP_NEAREST = 0x2701
+    NEAREST_MIPMAP_LINEAR = 0x2702
+    LINEAR_MIPMAP_LINEAR = 0x2703
     TEXTURE_MAG_FILTER = 0x2800
     TEXTURE_MIN_FILTER = 0x2801
     TEXTURE_WRAP_S = 0x2802
@@ -88,8 +95,13 @@ class GL:
     TEXTURE_3D = 0x806F
     TEXTURE_WRAP_R = 0x8072
     MAX_3D_TEXTURE_SIZE = 0x8073
+    CLAMP_TO_BORDER = 0x812D
     CLAMP_TO_EDGE = 0x812F
     RG = 0x8227
+    TEXTURE_MIN_LOD = 0x813A
+    TEXTURE_MAX_LOD = 0x813B
+    TEXTURE_BASE_LEVEL = 0x813C
+    TEXTURE_MAX_LEVEL = 0x813D
     R8 = 0x8229
     R16 = 0x822A
     RG8 = 0x822B
@@ -98,11 +110,13 @@ class GL:
     R32F = 0x822E
     RG16F = 0x822F
     RG32F = 0x8230
+    MIRRORED_REPEAT = 0x8370
     TEXTURE0 = 0x84C0
     MAX_TEXTURE_UNITS = 0x84E2
     SUBTRACT = 0x84E7
     TEXTURE_RECTANGLE = 0x84F5
     MAX_RECTANGLE_TEXTURE_SIZE = 0x84F8
+    TEXTURE_LOD_BIAS = 0x8501
     TEXTURE_CUBE_MAP = 0x8513
     TEXTURE_CUBE_MAP_POSITIVE_X = 0x8515
     MAX_CUBE_MAP_TEXTURE_SIZE = 0x851C
@@ -243,15 +257,17 @@ _NAMES: Mapping[tuple[Any, ...], str] = {
     (None, c_uint, c_uint, POINTER(c_int)): "glGetProgramivARB glTexParameteriv",
     (None, c_uint, c_uint, POINTER(c_uint64)): "glGetQueryObjectui64v",
     (c_char_p, c_uint): "glGetString",
-    (None, c_uint, c_uint, c_float): "glLightf glMaterialf glTexEnvf",
-    (None, c_uint, c_uint, POINTER(c_float)): "glLightfv glMaterialfv glTexEnvfv",
+    (None, c_uint, c_uint, c_float): "glLightf glMaterialf glSamplerParameterf glTexEnvf",
+    (None, c_uint, c_uint, POINTER(c_float)): (
+        "glLightfv glMaterialfv glSamplerParameterfv glTexEnvfv"
+    ),
     (None, POINTER(c_float)): "glLoadMatrixf",
     (c_void_p, c_uint, c_ssize_t, c_ssize_t, c_uint): "glMapBufferRange",
     (None, c_uint, c_int): "glPixelStorei",
     (None, c_uint, c_uint, c_void_p): "glProgramEnvParameter4fvARB glProgramLocalParameter4fvARB",
     (None, c_uint, c_uint, c_int, c_char_p): "glProgramStringARB",
     (None, c_int, c_int, c_int, c_int, c_uint, c_uint, c_void_p): "glReadPixels",
-    (None, c_uint, c_uint, c_int): "glSamplerParameteri glTexEnvi",
+    (None, c_uint, c_uint, c_int): "glSamplerParameteri glTexEnvi glTexParameteri",
     (None, c_uint, c_uint, c_uint): "glTexBuffer",
     (None, c_uint, *(c_int,) * 4, c_uint, c_uint, c_void_p): "glTexImage1D",
     (None, c_uint, *(c_int,) * 5, c_uint, c_uint, c_void_p): "glTexImage2D glTexSubImage2D",

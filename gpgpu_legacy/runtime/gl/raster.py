@@ -100,10 +100,7 @@ class GlRasterPrepared(DrawnPrepared[GlContext]):
             shader.render()  # which lives as long as this refers to it
 
         surfaces = self._surfaces
-        textures = [
-            (b.unit, *surfaces.texture(b.texture), surfaces.sampler(b.texture, DEFAULT_SAMPLER))
-            for b in pass_.bindings
-        ]
+        textures = [surfaces.sampled(b.unit, b.texture, DEFAULT_SAMPLER) for b in pass_.bindings]
         return textures, paint
 
     def _begin(self, *, observed: bool) -> None:

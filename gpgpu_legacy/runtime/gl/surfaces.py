@@ -6,8 +6,9 @@ OpenGL's own calls. The context must be current for every method.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from ctypes import c_int, c_uint
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from ctypes import c_float, c_int, c_uint
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from gpgpu_legacy.errors import NoDeviceRoomError, PlanError
@@ -86,18 +87,15 @@ TARGETS = {
     ),
 }
 
-_FILTERS = {Filter.NEAREST: GL.NEAREST, Filter.LINEAR: GL.LINEAR}
-_WRAPS = {
-    Wrap.CLAMP_TO_EDGE: GL.CLAMP_TO_EDGE,
-    Wrap.CLAMP: GL.CLAMP,
-    Wrap.REPEAT: GL.REPEAT,
+_CONSTANTS: Mapping[Filter | Wrap, int] = {
+    member: getattr(GL, member.name) for kind in (Filter, Wrap) for member in kind
 }
 
 Surface = tuple[str, int]
-"""A texture by name, and one of its layers."""
+"""A texture by name, and one of its layers, those of level 0 first."""
 
-Sampled = tuple[int, int, int, int]
-"""A texture unit, and the target, texture and sampler that it has."""
+Sampled = tuple[int, int, int, int, tuple[int, int]]
+"""A texture unit, and the target, texture and sampler that it has, and the levels that it reads."""
 
 
 class Bound:
@@ -106,6 +104,7 @@ class Bound:
     def __init__(self, gl: Any) -> None:
         """gl: OpenGL's functions. Nothing is known of the context yet."""
         self.gl = gl
+        self._levels: dict[int, tuple[int, int]] = {}
         self.forget()
 
     def forget(self) -> None:
@@ -128,13 +127,19 @@ class Bound:
         self.gl.glBindTexture(target, number)
         self._textures[unit, target] = number
 
-    def look_up(self, unit: int, target: int, number: int, sampler: int) -> None:
+    def look_up(self, sampled: Sampled) -> None:
         """Bind a texture and a sampler to a unit."""
+        unit, target, number, sampler, levels = sampled
         if self._textures.get((unit, target)) != number:
             self.texture(unit, target, number)
         if self._samplers.get(unit) != sampler:
             self.gl.glBindSampler(unit, sampler)
             self._samplers[unit] = sampler
+        if self._levels.get(number, (0, 0)) != levels:
+            self.texture(unit, target, number)
+            self.gl.glTexParameteri(target, GL.TEXTURE_BASE_LEVEL, levels[0])
+            self.gl.glTexParameteri(target, GL.TEXTURE_MAX_LEVEL, levels[1])
+            self._levels[number] = levels
 
     def draw_to(self, framebuffer: int, viewport: Viewport, *, adds: bool) -> None:
         """Set the rectangle of a framebuffer to draw to, and whether draws are added to it."""
@@ -157,6 +162,25 @@ class Image(NamedTuple):
     layout: int
     component: int
     texel_bytes: int
+
+    @property
+    def layers(self) -> list[tuple[int, int, Extent]]:
+        """The level of each of its images, the layer in it, and the size of that level."""
+        levels = ((n, self.extent.level(n, self.texture.kind)) for n in range(self.extent.levels))
+        return [(n, layer, level) for n, level in levels for layer in range(level.depth)]
+
+    def parts(self, rect: Rect) -> Iterator[tuple[int, Rect, int]]:
+        """A rectangle of its rows by images: the number of each, the rectangle in it, and how many
+        rows of the whole come before.
+        """
+        end = rect.y + rect.height
+        for number, (level, layer, size) in enumerate(self.layers):
+            start = self.extent.first_row(level) + layer * size.height
+            first, last = max(rect.y, start), min(end, start + size.height)
+            width = min(rect.width, size.width - rect.x)
+            if first < last and width > 0:
+                part = Rect(rect.x, first - start, width, last - first)
+                yield number, part, first - rect.y
 
     @property
     def size(self) -> str:
@@ -240,13 +264,17 @@ class Surfaces:
 
     def _allocate(self, image: Image) -> None:
         """Allocate a texture, and check that it can be drawn to."""
-        texture, target, extent = image.texture, image.target, image.extent
+        texture, target = image.texture, image.target
         self._bound.texture(0, target.name, image.number)
         allocate = getattr(self._gl, f"glTexImage{target.dimensions}D")
-        sizes = target.leading(extent.width, extent.height, extent.depth)
         formats = (image.layout, image.component)
-        for layer in range(1 if target.faces is None else extent.depth):
-            allocate(target.image(layer), 0, _texels(texture.format)[0], *sizes, 0, *formats, None)
+        for level, layer, size in image.layers:
+            sizes = target.leading(size.width, size.height, size.depth)
+            if target.faces is not None or not layer:
+                internal = _texels(texture.format)[0]
+                allocate(target.image(layer), level, internal, *sizes, 0, *formats, None)
+        for parameter in (GL.TEXTURE_BASE_LEVEL, GL.TEXTURE_MAX_LEVEL):
+            self._gl.glTexParameteri(target.name, parameter, 0)
         reads = texture.format.reads
         if not texture.format.is_drawn_to:
             sources = (int(s) if s in "01" else GL.RED + "rgba".index(s) for s in reads)
@@ -258,13 +286,8 @@ class Surfaces:
 
     def layers(self, name: str) -> Iterator[int]:
         """The framebuffers of all layers of a texture."""
-        for layer in range(self._images[name].extent.depth):
+        for layer in range(len(self._images[name].layers)):
             yield self.framebuffer((name, layer))
-
-    def texture(self, name: str) -> tuple[int, int]:
-        """A texture's target and its number."""
-        image = self._images[name]
-        return image.target.name, image.number
 
     def framebuffer(self, *surfaces: Surface) -> int:
         """The framebuffer whose colour n is surface n."""
@@ -274,13 +297,14 @@ class Surfaces:
         number = self._make(gl.glGenFramebuffers, gl.glDeleteFramebuffers)
         self._bound.aim(number)
         attachments = [GL.COLOR_ATTACHMENT0 + n for n in range(len(surfaces))]
-        for attachment, (name, layer) in zip(attachments, surfaces, strict=True):
+        for attachment, (name, number_) in zip(attachments, surfaces, strict=True):
             image = self._images[name]
+            level, layer, _ = image.layers[number_]
             attach = getattr(gl, f"glFramebufferTexture{image.target.dimensions}D")
             slices = (layer,) if image.target.dimensions == 3 else ()
             attach(
                 *(GL.FRAMEBUFFER, attachment, image.target.image(layer)),
-                *(image.number, 0, *slices),
+                *(image.number, level, *slices),
             )
         gl.glDrawBuffers(len(surfaces), (c_uint * len(surfaces))(*attachments))
         if gl.glCheckFramebufferStatus(GL.FRAMEBUFFER) != GL.FRAMEBUFFER_COMPLETE:
@@ -293,21 +317,33 @@ class Surfaces:
         self._framebuffers[surfaces] = number
         return number
 
+    def sampled(self, unit: int, name: str, sampler: Sampler) -> Sampled:
+        """What a unit is to read."""
+        image = self._images[name]
+        levels = (sampler.base_level, min(sampler.max_level, image.extent.levels - 1))
+        return (unit, image.target.name, image.number, self.sampler(name, sampler), levels)
+
     def sampler(self, texture: str, sampler: Sampler) -> int:
         """A sampler for a texture; those of cube maps always clamp to the edge."""
         if self._images[texture].texture.kind is TextureKind.CUBE:
-            sampler = Sampler(sampler.filter)
+            edge = Wrap.CLAMP_TO_EDGE
+            sampler = replace(sampler, wrap_s=edge, wrap_t=edge, wrap_r=edge)
         if sampler not in self._samplers:
             gl = self._gl
             number = self._samplers[sampler] = self._make(gl.glGenSamplers, gl.glDeleteSamplers)
             for parameter, value in (
-                (GL.TEXTURE_MIN_FILTER, _FILTERS[sampler.filter]),
-                (GL.TEXTURE_MAG_FILTER, _FILTERS[sampler.filter]),
-                (GL.TEXTURE_WRAP_S, _WRAPS[sampler.wrap_s]),
-                (GL.TEXTURE_WRAP_T, _WRAPS[sampler.wrap_t]),
-                (GL.TEXTURE_WRAP_R, _WRAPS[sampler.wrap_r]),
+                (GL.TEXTURE_MIN_FILTER, sampler.filter),
+                (GL.TEXTURE_MAG_FILTER, sampler.magnifying),
+                (GL.TEXTURE_WRAP_S, sampler.wrap_s),
+                (GL.TEXTURE_WRAP_T, sampler.wrap_t),
+                (GL.TEXTURE_WRAP_R, sampler.wrap_r),
             ):
-                gl.glSamplerParameteri(number, parameter, value)
+                gl.glSamplerParameteri(number, parameter, _CONSTANTS[value])
+            gl.glSamplerParameterf(number, GL.TEXTURE_LOD_BIAS, sampler.bias)
+            gl.glSamplerParameterf(number, GL.TEXTURE_MIN_LOD, sampler.min_lod)
+            gl.glSamplerParameterf(number, GL.TEXTURE_MAX_LOD, sampler.max_lod)
+            border = (c_float * 4)(*sampler.border)
+            gl.glSamplerParameterfv(number, GL.TEXTURE_BORDER_COLOR, border)
         return self._samplers[sampler]
 
     # To and from the host ------------------------------------------------------------------
@@ -327,25 +363,41 @@ class Surfaces:
         target, formats = image.target, (image.layout, image.component)
         copy = getattr(self._gl, f"glTexSubImage{target.dimensions}D")
         self._bound.texture(0, target.name, image.number)
-        for layer, y, height in _parts(rect, image.extent.height):
-            place = (*target.leading(rect.x, y, layer), *target.leading(rect.width, height, 1))
-            copy(target.image(layer), 0, *place, *formats, address)
-            address += height * rect.width * image.texel_bytes
+        self._gl.glPixelStorei(GL.UNPACK_ROW_LENGTH, rect.width)
+        for number, part, rows in image.parts(rect):
+            level, layer, _ = image.layers[number]
+            sizes = target.leading(part.width, part.height, 1)
+            there = address + rows * rect.width * image.texel_bytes
+            place = (*target.leading(part.x, part.y, layer), *sizes)
+            copy(target.image(layer), level, *place, *formats, there)
+        self._gl.glPixelStorei(GL.UNPACK_ROW_LENGTH, 0)
 
     def load(self, name: str, rect: Rect, address: int) -> None:
         """Put a rectangle's texels to an address, or to an offset in the pack buffer."""
         image = self._images[name]
         formats = (image.layout, image.component)
         self._bound.forget()  # others may have run since an observer was called
-        for layer, y, height in _parts(rect, image.extent.height):
-            self._bound.aim(self.framebuffer((name, layer)))
-            self._gl.glReadPixels(rect.x, y, rect.width, height, *formats, address)
-            address += height * rect.width * image.texel_bytes
+        self._gl.glPixelStorei(GL.PACK_ROW_LENGTH, rect.width)
+        for number, part, rows in image.parts(rect):
+            self._bound.aim(self.framebuffer((name, number)))
+            there = address + rows * rect.width * image.texel_bytes
+            self._gl.glReadPixels(part.x, part.y, part.width, part.height, *formats, there)
+        self._gl.glPixelStorei(GL.PACK_ROW_LENGTH, 0)
 
+    def copy(self, source: str, there: Rect, target: str, here: Rect) -> Callable[[], object]:
+        """A function that copies a rectangle within one image to one within another."""
+        [(number, start, _)] = self._images[source].parts(there)
+        image = self._images[target]
+        [(there_number, end, _)] = image.parts(here)
+        level, layer, _ = image.layers[there_number]
+        framebuffer, bound = self.framebuffer((source, number)), self._bound
 
-def _parts(rect: Rect, height: int) -> Iterator[tuple[int, int, int]]:
-    """A rectangle of a texture's rows by layers of a height: the layer, its first row, its rows."""
-    end = rect.y + rect.height
-    for layer in range(rect.y // height, (end - 1) // height + 1):
-        first, last = max(rect.y, layer * height), min(end, (layer + 1) * height)
-        yield layer, first - layer * height, last - first
+        def run() -> None:
+            bound.aim(framebuffer)
+            bound.texture(0, image.target.name, image.number)
+            bound.gl.glCopyTexSubImage2D(
+                *(image.target.image(layer), level, end.x, end.y),
+                *(start.x, start.y, end.width, end.height),
+            )
+
+        return run

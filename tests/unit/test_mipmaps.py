@@ -1,0 +1,275 @@
+"""Mipmaps: levels by hand, and by GL 1.5, section 3.8.8 in float64; every executor, the driver."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+
+import numpy as np
+import pytest
+from drawing import (
+    EACH_EXECUTOR,
+    F32,
+    Image,
+    assert_same_bits,
+    corners,
+    draw,
+    draw_all,
+    program,
+    show,
+)
+
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.plan.plan import Binding, FragmentPass, Texcoords
+from gpgpu_legacy.plan.textures import (
+    RGBA32F,
+    Extent,
+    Filter,
+    Rect,
+    Sampler,
+    Texture,
+    TextureKind,
+    Wrap,
+    level_rect,
+)
+from gpgpu_legacy.runtime.executor import Executor, find_executor
+
+T2D, T3D, CUBE = TextureKind.T2D, TextureKind.T3D, TextureKind.CUBE
+TRILINEAR = Filter.LINEAR_MIPMAP_LINEAR
+NEAREST_LEVEL = Filter.NEAREST_MIPMAP_NEAREST
+SIZE = (6, 5)
+Ready = Callable[[str], Executor]
+
+
+def test_levels_lie_one_above_the_other() -> None:
+    extent = Extent(5, 3, 1, 3)  # 5×3, 2×1 and 1×1
+    texture = Texture("T", T2D, extent, RGBA32F)
+    assert [level_rect(texture, n) for n in range(3)] == [
+        Rect(0, 0, 5, 3), Rect(0, 3, 2, 1), Rect(0, 4, 1, 1)
+    ]  # fmt: skip
+    assert (extent.rows, extent.most_levels(T2D), texture.size_bytes) == (5, 3, 18 * 16)
+    # Slices are halved, but have room for all; faces stay six.
+    assert Extent(4, 4, 5, 3).level(1, T3D) == Extent(2, 2, 2)
+    assert Extent(4, 4, 5, 3).first_row(2) == 5 * (4 + 2)
+    assert Extent(4, 4, 6, 3).level(2, CUBE) == Extent(1, 1, 6)
+
+
+def levels_image(width: int, height: int, sampler: Sampler, texels: F32 | None = None) -> Image:
+    """A 2D mipmap down to one texel; if no texels are given, those of level n are all n."""
+    extent = Extent(width, height)
+    extent = replace(extent, levels=extent.most_levels(T2D))
+    if texels is None:
+        texels = np.zeros((extent.rows, width, 1), np.float32)
+        for n in range(extent.levels):
+            texels[extent.first_row(n) :] = n
+    return Image(texels, T2D, 1, sampler, levels=extent.levels, height=height)
+
+
+def at_scale(texels_per_fragment: float, sampler: Sampler, line: str = "") -> list[float]:
+    """What a row of four fragments reads of a mipmap of 16×16 texels, whose texels are levels."""
+    text = program(line or "TEX result.color, fragment.texcoord[0], texture[0], 2D;")
+    step = texels_per_fragment / 16
+    places = Texcoords(0, corners((0, 0, 0, 0.5), (step, 0, 0, 0), (0, step / 2, 0, 0), 4, 2))
+    image = levels_image(16, 16, sampler)
+    return draw(text, (4, 2), textures={0: image}, texcoords=[places])[0, :, 0].tolist()
+
+
+@pytest.mark.parametrize(
+    ("scale", "sampler", "level"),
+    [
+        (1, Sampler(NEAREST_LEVEL), 0), (2, Sampler(NEAREST_LEVEL), 1), (8, Sampler(TRILINEAR), 3),
+        (1.4, Sampler(NEAREST_LEVEL), 0), (1.5, Sampler(NEAREST_LEVEL), 1),  # √2 is between them
+        (99, Sampler(TRILINEAR), 4), (0.01, Sampler(TRILINEAR), 0),
+        (2, Sampler(TRILINEAR, bias=0.5), 1.5), (2, Sampler(TRILINEAR, bias=-3), 0),
+        (2, Sampler(TRILINEAR, min_lod=2.25), 2.25), (8, Sampler(TRILINEAR, max_lod=0.5), 0.5),
+        (1, Sampler(TRILINEAR, bias=40, max_lod=3.75), 3.75),
+        (2, Sampler(TRILINEAR, base_level=1), 1), (8, Sampler(TRILINEAR, base_level=1), 3),
+        (8, Sampler(TRILINEAR, max_level=2), 2), (1, Sampler(Filter.NEAREST, base_level=3), 3),
+    ],
+)  # fmt: skip
+def test_levels_by_hand(scale: float, sampler: Sampler, level: float) -> None:
+    assert at_scale(scale, sampler) == [level] * 4
+
+
+def test_txb_adds_its_bias() -> None:
+    line = "TXB result.color, fragment.texcoord[0], texture[0], 2D;"
+    assert at_scale(4, Sampler(TRILINEAR), line) == [2.5] * 4
+    assert at_scale(4, Sampler(TRILINEAR, bias=0.25), line) == [2.75] * 4
+
+
+@pytest.mark.parametrize(
+    ("filter_", "switch"),
+    [(NEAREST_LEVEL, 0.5), (Filter.NEAREST_MIPMAP_LINEAR, 0.5), (Filter.NEAREST, 0.0),
+     (Filter.LINEAR_MIPMAP_NEAREST, 0.0), (TRILINEAR, 0.0)],
+)  # fmt: skip
+def test_where_magnification_begins(filter_: Filter, switch: float) -> None:
+    """GL's c: a sampler that magnifies by the other filter shows which one is used."""
+    other = Filter.LINEAR if filter_.within is Filter.NEAREST else Filter.NEAREST
+    texels = np.zeros((3, 2, 1), np.float32)
+    texels[:2, 1], texels[2] = 8.0, 4.0  # halfway, linear reads 4, and nearest 0 or 8
+    text = program("TXB result.color, fragment.texcoord[0], texture[0], 2D;")
+    for bias in (switch - 0.01, switch + 0.01):
+        base, dx, dy = (0.25, 0.5, 0, bias), (0.5, 0.0, 0, 0), (0.0, 0.5, 0, 0)
+        places = Texcoords(0, corners(base, dx, dy, 1, 1))  # a texel a fragment: λ is the bias
+        image = levels_image(2, 2, Sampler(filter_, magnify=other, max_level=0), texels)
+        shown = draw(text, (1, 1), textures={0: image}, texcoords=[places])[0, 0, 0]
+        used = other if bias < switch else filter_.within
+        assert shown == (4.0 if used is Filter.LINEAR else 8.0)
+
+
+# Quads ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("x", "levels"), [(0, [0, 0, 0, 0]), (1, [4, 1, 1, 4])])
+def test_quads_begin_at_even_columns(x: int, levels: list[int]) -> None:
+    """The coordinate of two fragments in a row is the same: 0 texels, then -2; before them -14, and
+    after them -20. If the rectangle begins in the middle of a quad, all quads mix two of these:
+    the differences are 14, 2 and 18 texels, and their logarithms 3.8, 1 and 4.2.
+    """
+    text = program(
+        "FLR R0, fragment.texcoord[0];",
+        "MUL R1, R0, R0;",
+        "MAD R0, R0, 0.75, -R1;",
+        "MUL R0, R0, {0.5, 1, 1, 1};",
+        "TEX result.color, R0, texture[0], 2D;",
+    )
+    places = Texcoords(0, corners((0, 0, 0, 1), (0.5, 0, 0, 0), (0, 0, 0, 0), 4, 1))
+    image = levels_image(16, 16, Sampler(NEAREST_LEVEL, Wrap.REPEAT))
+    drawn = draw(text, (5, 1), rect=Rect(x, 0, 4, 1), textures={0: image}, texcoords=[places])
+    assert drawn[0, x : x + 4, 0].tolist() == levels
+
+
+# GL 1.5 in float64 ---------------------------------------------------------------------------
+
+
+def wrapped(index: int, size: int, wrap: Wrap) -> int | None:
+    """A texel's own index by table 3.20's wrap modes, None for the border."""
+    if wrap is Wrap.REPEAT:
+        return index % size
+    if wrap is Wrap.MIRRORED_REPEAT:
+        index %= 2 * size
+        return index if index < size else 2 * size - 1 - index
+    if wrap is Wrap.CLAMP_TO_EDGE:
+        return min(max(index, 0), size - 1)
+    return index if 0 <= index < size else None
+
+
+def by_the_book(image: Image, s: float, t: float, level: int, how: Filter) -> float:
+    """Equation (3.24) for red; wraps of the table above."""
+    extent = Extent(image.texels.shape[1], image.height, 1, image.levels)
+    size, first = extent.level(level, T2D), extent.first_row(level)
+    u, v = s * size.width, t * size.height
+
+    def texel(i: int, j: int) -> float:
+        at = (wrapped(i, size.width, image.sampler.wrap_s),
+              wrapped(j, size.height, image.sampler.wrap_t))  # fmt: skip
+        if at[0] is None or at[1] is None:
+            return image.sampler.border[0]
+        return float(image.texels[first + at[1], at[0], 0])
+
+    if how is Filter.NEAREST:
+        return texel(math.floor(u), math.floor(v))
+    i, j = math.floor(u - 0.5), math.floor(v - 0.5)
+    a, b = u - 0.5 - i, v - 0.5 - j
+    return (
+        (1 - a) * (1 - b) * texel(i, j) + a * (1 - b) * texel(i + 1, j)
+        + (1 - a) * b * texel(i, j + 1) + a * b * texel(i + 1, j + 1)
+    )  # fmt: skip
+
+
+WRAPS = (Wrap.REPEAT, Wrap.MIRRORED_REPEAT, Wrap.CLAMP_TO_EDGE, Wrap.CLAMP_TO_BORDER)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_trilinear_lookups_by_the_book(seed: int) -> None:
+    """(3.19) to (3.27) for coordinates in a plane, whose derivatives are the same everywhere."""
+    random, rng = Random(seed), np.random.default_rng(seed)
+    width, height = random.choice(((16, 8), (5, 7), (32, 32), (1, 9)))
+    wrap_s, wrap_t = random.choice(WRAPS), random.choice(WRAPS)
+    sampler = Sampler(TRILINEAR, wrap_s, wrap_t, border=(3.0, 0, 0, 0), bias=random.uniform(-1, 1))
+    plain = levels_image(width, height, sampler)
+    image = replace(plain, texels=rng.uniform(-4, 4, plain.texels.shape).astype(np.float32))
+    a, b, c, d, e, f = (random.uniform(-1, 1) for _ in range(6))
+    places = Texcoords(0, corners((a, b, 0, 1), (c, d, 0, 0), (e, f, 0, 0), *SIZE))
+    text = program("TEX result.color, fragment.texcoord[0], texture[0], 2D;")
+    drawn = draw(text, SIZE, textures={0: image}, texcoords=[places])[..., 0]
+    rho = max(math.hypot(c * width, d * height), math.hypot(e * width, f * height))
+    lod = min(max(math.log2(rho) + sampler.bias, 0.0), image.levels - 1)
+    low = math.floor(lod)
+    for y in range(SIZE[1]):
+        for x in range(SIZE[0]):
+            s, t = (o + p * (x + 0.5) + q * (y + 0.5) for o, p, q in ((a, c, e), (b, d, f)))
+            near, far = (
+                by_the_book(image, s, t, min(n, image.levels - 1), Filter.LINEAR)
+                for n in (low, low + 1)
+            )
+            assert drawn[y, x] == pytest.approx(near + (lod - low) * (far - near), abs=2e-3)
+
+
+# Executors -----------------------------------------------------------------------------------
+
+
+@EACH_EXECUTOR
+@pytest.mark.parametrize("bent", [False, True])
+def test_every_executor(ready: Ready, name: str, bent: bool) -> None:
+    """Dependent coordinates, a bias, fragments that die, quads cut by the rectangle and by the
+    diagonal: exactly alike; the driver's own programs within a quarter of a level of detail, whose
+    texels differ by 1.
+    """
+    image = levels_image(32, 16, Sampler(TRILINEAR, Wrap.REPEAT, Wrap.MIRRORED_REPEAT))
+    text = program(
+        "TXB R0, fragment.texcoord[0], texture[0], 2D;",
+        "MOV result.color[0], R0;",
+        "MAD R1, R0, 0.03, fragment.texcoord[0];",
+        "SLT R2, fragment.position, 3;",
+        "KIL -R2.x;",
+        "TEX result.color[1], R1, texture[0], 2D;",
+        temporaries="OPTION ARB_draw_buffers; TEMP R0, R1, R2;",
+    )
+    last = (0.9, 0.3 if bent else 0.8, 0, 0.25)
+    given = {
+        "size": (9, 7),
+        "rect": Rect(1, 1, 7, 5),
+        "textures": {0: image},
+        "texcoords": [
+            Texcoords(0, ((0.1, 0.2, 0, 0.25), (0.8, 0.5, 0, 0.25), last, (0.2, 0.5, 0, 0.25)))
+        ],
+        "targets": [RGBA32F] * 2,
+    }
+    expected = draw_all(text, **given, executor=find_executor("numpy"))
+    executor = ready(name)
+    found = draw_all(text, **given, executor=executor)
+    assert len({*expected[0][..., 0].flat}) > 2
+    for ours, theirs in zip(expected, found, strict=True):
+        if executor.capabilities.runs_driver_programs:
+            np.testing.assert_allclose(theirs, ours, rtol=0, atol=0.25)
+        else:
+            assert_same_bits(theirs, ours)
+
+
+# Bad input -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "extent", "sampler", "words"),
+    [
+        (T2D, Extent(8, 8, 1, 3), Sampler(TRILINEAR), "levels 0 to 3, and it has 3; give"),
+        (T2D, Extent(8, 8), Sampler(Filter.NEAREST, base_level=1), "levels 1 to 1, and it has 1"),
+        (T2D, Extent(8, 8, 1, 5), Sampler(), "has 5 levels; give it 1 to 4"),
+        (TextureKind.RECT, Extent(8, 8, 1, 2), Sampler(), "RECT texture T has 2 levels; give it 1"),
+        (TextureKind.RECT, Extent(8, 8), Sampler(TRILINEAR), "RECT textures lack"),
+    ],
+)
+def test_a_mipmap_that_is_none(
+    kind: TextureKind, extent: Extent, sampler: Sampler, words: str
+) -> None:
+    text = program(f"TEX result.color, fragment.texcoord[0], texture[0], {kind.value};")
+    pass_ = FragmentPass(text, (Binding(0, "T", sampler),), ("P",), Rect(0, 0, 1, 1))
+    shown, read = (
+        Texture("P", TextureKind.RECT, Extent(1, 1), RGBA32F, (0.0,) * 4),
+        Texture("T", kind, extent, RGBA32F, (0.0,) * 4),
+    )
+    with pytest.raises(PlanError, match=words):
+        show([pass_], shown, others=[read])
