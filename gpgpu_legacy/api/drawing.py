@@ -93,6 +93,9 @@ class DrawArguments:
     array: [W, 4] for 1D, [H, W, 4] for 2D and RECT, [D, H, W, 4] for 3D, and [6, N, N, 4] for CUBE,
     its faces in the order +x, -x, +y, -y, +z, -z. Any real numbers, converted to float32. The last
     axis may have 1 to 4 channels, or be absent for one channel; missing channels read as 0, 0, 1.
+    A list of arrays has the levels of a mipmap. Levels that the sampler reads and that are not
+    given are generated: each texel is the mean of two along each axis. A unit without a texture
+    reads (0, 0, 0, 1).
     sampler: a filter and a wrap by GL's names, such as `"GL_LINEAR GL_REPEAT"`, or
     `("linear", "repeat", "clamp")` with a wrap for each coordinate. Of two filters the first is for
     minification. More words are `border=r:g:b:a`, `bias=0.5`, `min-lod`, `max-lod`, `base-level`
@@ -212,10 +215,10 @@ def _upload(p: PlanBuilder, bound: BoundTexture) -> Texture:
     extent, kind = bound.texture.extent, bound.texture.kind.value
     texture = p.texture(
         bound.texture.name, extent.width, extent.height,
-        depth=extent.depth, kind=kind, format=RGBA32F.name,
+        depth=extent.depth, levels=extent.levels, kind=kind, format=RGBA32F.name,
     )  # fmt: skip
     matrix = p.operand(texture.name, *bound.texels.shape)
-    p.upload(matrix, texture, packing=ROW_OF_FOUR)
+    p.upload(matrix, texture, rect=(0, 0, extent.width, extent.rows), packing=ROW_OF_FOUR)
     return texture
 
 
@@ -298,18 +301,12 @@ class BoundTexture:
 
 def bound_textures(program: Program, given: Mapping[int, Sequence[Any]]) -> list[BoundTexture]:
     """The textures that the program looks up; the others are checked and left out."""
+    units = program.texture_units
     bound = {
-        unit: _texture(unit, texture, program.texture_units.get(unit))
+        unit: _texture(unit, texture, units.get(unit))
         for unit, texture in indexed("textures", given, DEFAULT_LIMITS.texture_image_units).items()
     }
-    for unit, target in program.texture_units.items():
-        if unit not in bound:
-            axes = ", ".join(_AXES[target])
-            raise InputError(
-                f"textures lacks unit {unit}, which the program looks up as {target.value}; give "
-                f"it an array [{axes}, 4]"
-            )
-    return [bound[unit] for unit in sorted(program.texture_units)]
+    return [bound[unit] for unit in sorted(bound.keys() & units.keys())]
 
 
 def _texture(unit: int, given: Sequence[Any], looked_up: TextureTarget | None) -> BoundTexture:
@@ -325,13 +322,40 @@ def _texture(unit: int, given: Sequence[Any], looked_up: TextureTarget | None) -
             f"{looked_up.value} texture"
         )
     sampler = as_sampler(name, given[2:], target)
-    texels = _texels(name, given[1], target)
-    *layers, height, width, _ = (1, 1, *texels.shape)[-max(3, texels.ndim) :]
+    levels = [_texels(name, level, target) for level in _levels(given[1])]
+    *layers, height, width, _ = (1, 1, *levels[0].shape)[-max(3, levels[0].ndim) :]
+    label, kind = f"texture[{unit}]", TextureKind(target.value)
     extent = Extent(width, height, layers[0] if layers else 1)
-    label = f"texture[{unit}]"
-    texture = Texture(label, TextureKind(target.value), extent, RGBA32F)
-    rows = np.ascontiguousarray(texels.reshape(extent.rows, 4 * extent.width))
-    return BoundTexture(Binding(unit, label, sampler), texture, rows)
+    needed = max(len(levels), sampler.levels_read(extent, kind).stop)
+    extent = replace(extent, levels=min(needed, extent.most_levels(kind)))
+    while len(levels) < extent.levels:
+        levels.append(_halved(levels[-1], len(_AXES[target]) - (kind is TextureKind.CUBE)))
+    rows = np.zeros((extent.rows, extent.width, 4), np.float32)
+    for n, texels in enumerate(levels):
+        level, first = extent.level(n, kind), extent.first_row(n)
+        if texels.size != 4 * level.width * level.rows:
+            raise InputError(
+                f"level {n} of {name} has the shape {texels.shape}; it must be half of the level "
+                "before, rounded down, but at least 1"
+            )
+        rows[first:, : level.width][: level.rows] = texels.reshape(level.rows, level.width, 4)
+    texture = Texture(label, kind, extent, RGBA32F)
+    return BoundTexture(Binding(unit, label, sampler), texture, rows.reshape(extent.rows, -1))
+
+
+def _levels(given: Any) -> Sequence[Any]:
+    """The arrays of a mipmap's levels, or one array."""
+    several = isinstance(given, tuple | list) and len({np.shape(each) for each in given}) > 1
+    return given if several else (given,)
+
+
+def _halved(texels: F32, axes: int) -> F32:
+    """The next level: means of two texels along each axis, s first. axes: the last ones."""
+    for axis in range(texels.ndim - 2, texels.ndim - 2 - axes, -1):
+        if (half := texels.shape[axis] // 2) > 0:
+            pairs = np.moveaxis(texels, axis, 0)[: 2 * half]
+            texels = np.moveaxis((pairs[::2] + pairs[1::2]) * np.float32(0.5), 0, axis)
+    return texels
 
 
 def _texels(name: str, given: ArrayLike, target: TextureTarget) -> F32:

@@ -65,7 +65,15 @@ from gpgpu_legacy.plan.plan import (
     Texcoords,
     UniformValue,
 )
-from gpgpu_legacy.plan.textures import MovingRect, Rect, Texture, Transfer, full_rect
+from gpgpu_legacy.plan.textures import (
+    MovingRect,
+    Rect,
+    Sampler,
+    Texture,
+    TextureKind,
+    Transfer,
+    level_rect,
+)
 from gpgpu_legacy.plan.validate import validate
 
 
@@ -145,7 +153,7 @@ class PlanBuilder(StorageBuilder):
         if not targets:
             raise InputError("into is empty; give the texture to draw to")
         values = Values(self._loop)
-        area = full_rect(targets[0]) if rect is None else values.rect("rect", rect)
+        area = level_rect(targets[0]) if rect is None else values.rect("rect", rect)
         unknown = given.keys() - DrawKeywords.__annotations__.keys()
         if unknown:
             raise TypeError(f"draw() got an unexpected keyword argument {min(unknown)!r}")
@@ -167,7 +175,7 @@ class PlanBuilder(StorageBuilder):
         )
         self._add(pass_)
         if self.warns:
-            _warn(pass_, given.get("texcoords") or {})
+            _warn(pass_, given.get("texcoords") or {}, textures or {})
 
     def copy(
         self, source: Texture, target: Texture, *, source_rect: Any = None, target_rect: Any = None
@@ -177,13 +185,42 @@ class PlanBuilder(StorageBuilder):
         self._add(
             CopyPass(
                 source.name,
-                full_rect(source) if source_rect is None
+                level_rect(source) if source_rect is None
                 else values.rect("source_rect", source_rect),
                 target.name,
-                full_rect(target) if target_rect is None
+                level_rect(target) if target_rect is None
                 else values.rect("target_rect", target_rect),
             )
         )  # fmt: skip
+
+    def generate_mipmap(self, texture: Texture) -> None:
+        """Compute the levels of a 2D texture from level 0: each texel is the mean of 2×2 texels.
+
+        Each level is drawn, and copied into the texture. Of an odd side the last texel is dropped.
+        """
+        known = self._known(texture)
+        if known.kind is not TextureKind.T2D:
+            raise InputError(
+                f"{known.name} is {known.kind.value}, and mipmaps of 2D textures are generated; "
+                "upload the levels of others"
+            )
+        for n in range(1, known.extent.levels):
+            above, here = (known.extent.level(level, known.kind) for level in (n - 1, n))
+            drawn = self.texture(
+                f"{known.name}, level {n}", here.width, here.height,
+                format=known.format.name, kind="2D",
+            )  # fmt: skip
+            sides = ((above.width, here.width), (above.height, here.height))
+            first, second = ([_doubled(*side, texel=texel) for side in sides] for texel in range(2))
+            corners = {
+                set_: [(x, y) for x, y in ((s[0], t[0]), (s[1], t[0]), (s[1], t[1]), (s[0], t[1]))]
+                for set_, (s, t) in enumerate((first, second))
+            }
+            sampler = Sampler(base_level=n - 1, max_level=n - 1)
+            self.draw(_BOX, {0: (known, sampler)}, into=drawn, texcoords=corners)
+            level = level_rect(known, n)
+            there = (level.x, level.y, level.width, level.height)
+            self.copy(drawn, known, target_rect=there)
 
     def clear(self, target: Texture, value: Any = 0.0) -> None:
         """Set every texel to a value: a number, or four."""
@@ -377,6 +414,42 @@ class PlanBuilder(StorageBuilder):
                     f"{known.kind.value}; make it with kind={target.value!r}"
                 )
             yield Binding(unit, known.name, as_sampler(f"textures[{unit}]", sampler, target))
+        for unit in program.texture_units.keys() - (textures or {}).keys():
+            yield Binding(unit, self._unbound(program.texture_units[unit]).name)
+
+    def _unbound(self, target: TextureTarget) -> Texture:
+        """What a unit reads to which nothing is bound: an incomplete texture, which is black."""
+        name = f"unbound {target.value}"
+        layers = 6 if target is TextureTarget.CUBE else 1
+        return self._validator.textures.get(name) or self.texture(
+            name, 1, 1, format="rgba32f", kind=target.value, depth=layers, initial=(0, 0, 0, 1)
+        )
+
+
+_BOX = """!!ARBfp1.0
+TEMP place, a, b, c, d;
+MOV place, fragment.texcoord[0];
+TEX a, place, texture[0], 2D;
+MOV place.x, fragment.texcoord[1].x;
+TEX b, place, texture[0], 2D;
+TEX d, fragment.texcoord[1], texture[0], 2D;
+MOV place, fragment.texcoord[1];
+MOV place.x, fragment.texcoord[0].x;
+TEX c, place, texture[0], 2D;
+ADD a, a, b;
+ADD c, c, d;
+ADD a, a, c;
+MUL result.color, a, 0.25;
+END
+"""
+"""The mean of the texels at the columns and rows of two coordinates."""
+
+
+def _doubled(above: int, here: int, *, texel: int) -> tuple[float, float]:
+    """The coordinate of the first or the second of two texels, at the ends of a level's side."""
+    if above == 1:
+        return 0.5, 0.5
+    return (texel - 0.5) / above, (2 * here + texel - 0.5) / above
 
 
 _ATTRIBUTES = {
@@ -403,14 +476,14 @@ def _texcoords(
     return tuple(Texcoords(number, corners[number]) for number in program.texcoord_sets)
 
 
-def _warn(pass_: FragmentPass, texcoords: Mapping[int, Any]) -> None:
+def _warn(pass_: FragmentPass, texcoords: Mapping[int, Any], textures: Mapping[int, Any]) -> None:
     from gpgpu_legacy.lower.analysis.program_warnings import program_warnings
 
     texts = program_warnings(
         pass_.program,
         local_set=[parameter.index for parameter in pass_.locals],
         env_set=[parameter.index for parameter in pass_.env],
-        units_bound=[binding.unit for binding in pass_.bindings],
+        units_bound=textures,
         pixel_sets=() if 0 in texcoords else (0,),
     )
     for text in texts:

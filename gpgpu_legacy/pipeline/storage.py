@@ -27,7 +27,7 @@ from gpgpu_legacy.plan.textures import (
     Texture,
     TextureKind,
     Transfer,
-    full_rect,
+    level_rect,
 )
 from gpgpu_legacy.plan.validate import Validator
 
@@ -77,20 +77,22 @@ class StorageBuilder:
         format: str = "r32f",
         kind: str = "RECT",
         depth: int = 1,
+        levels: int = 1,
         initial: Any = None,
     ) -> Texture:
         """A texture of that many texels; passes draw to it and look it up.
 
         format: one of FORMATS in plan/textures.py. kind: as programs look it up: RECT, 2D, 1D, 3D,
-        CUBE; BUFFER for kernels. initial: every texel's value at the start, a number or four;
-        without it, a pass must write the texture before it is read.
+        CUBE; BUFFER for kernels. levels: of a mipmap; `upload` or `generate_mipmap` fills them.
+        initial: every texel's value at the start, a number or four; without it, a pass must write
+        the texture before it is read.
         """
         size = (as_positive("width", width), as_positive("height", height))
         value = None if initial is None else Values(None).vector("initial", initial)
         texture = Texture(
             name,
             as_member("kind", kind, TextureKind),
-            Extent(*size, as_positive("depth", depth)),
+            Extent(*size, as_positive("depth", depth), as_positive("levels", levels)),
             _format(format),
             cast("Any", value),
         )
@@ -124,11 +126,15 @@ class StorageBuilder:
         region: Region | None = None,
         rect: Any = None,
         packing: Packing | str = "one",
+        level: int = 0,
     ) -> None:
         """Transfer a region of an operand to a rectangle of a texture, before the first pass.
 
-        By default the whole matrix goes to the whole texture; texels that it does not fill are 0.
+        By default the whole matrix goes to a whole level; texels that it does not fill are 0.
         """
+        if rect is None:
+            whole = level_rect(self._known(texture), as_whole("level", level))
+            rect = (whole.x, whole.y, whole.width, whole.height)
         self._inputs.append(Transfer(*self._transfer(matrix, texture, region, rect, packing)))
         self._validator.upload(self._inputs[-1])
 
@@ -257,6 +263,6 @@ def _format(name: str) -> Format:
 
 
 def _area(texture: Texture, given: Any) -> Rect:
-    """The rectangle of a transfer, which is constant; by default the whole texture."""
-    rect = full_rect(texture) if given is None else Values(None).rect("rect", given)
+    """The rectangle of a transfer, which is constant; by default the whole first level."""
+    rect = level_rect(texture) if given is None else Values(None).rect("rect", given)
     return rect if isinstance(rect, Rect) else rect.at(0)

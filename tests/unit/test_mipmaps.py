@@ -21,6 +21,7 @@ from drawing import (
     show,
 )
 
+from gpgpu_legacy import GpgpuLegacyWarning, Pipeline, run_program
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Texcoords
 from gpgpu_legacy.plan.textures import (
@@ -273,3 +274,43 @@ def test_a_mipmap_that_is_none(
     )
     with pytest.raises(PlanError, match=words):
         show([pass_], shown, others=[read])
+
+
+# Pipelines and single programs ---------------------------------------------------------------
+
+
+@EACH_EXECUTOR
+def test_a_pipeline_generates_levels(ready: Ready, name: str) -> None:
+    """Means of 2×2 texels of 5×4 texels: of 2×2 texels, whose mean is the last level."""
+    p = Pipeline("generated")
+    read = p.input("T", 4, 5, kind="2D", levels=3)
+    p.generate_mipmap(read)
+    shown = p.texture("P", 2, 1)
+    text = "!!ARBfp1.0 TEX result.color, fragment.texcoord[0], texture[0], 2D; END"
+    for level, rect in ((1, (0, 0, 1, 1)), (2, (1, 0, 1, 1))):
+        sampler = Sampler(base_level=level)
+        p.draw(text, {0: (read, sampler)}, into=shown, rect=rect, texcoords={0: (0.9, 0.1, 0, 1)})
+    p.output("P", shown)
+    texels = np.arange(20, dtype=np.float32).reshape(4, 5) ** 2
+    quarters = [texels[2 * y : 2 * y + 2, 2 * x : 2 * x + 2].mean() for y in (0, 1) for x in (0, 1)]
+    executor = ready(name)
+    [result] = executor.run(p.plan(), {"T": texels}).outputs.values()
+    assert result.tolist() == [[quarters[1], np.mean(quarters)]]
+
+
+def test_a_program_alone_generates_levels_that_are_not_given() -> None:
+    text = "!!ARBfp1.0 TEX result.color, {0.9, 0.1}, texture[0], 2D; END"
+    rows = np.array([[1.0, 5.0], [3.0, 7.0]])
+    mipmap = "GL_LINEAR_MIPMAP_NEAREST GL_TEXTURE_MIN_LOD=1"
+    assert run_program(text, 1, 1, {0: ("2D", rows, mipmap)})[0, 0, 0] == 4.0
+    given = [rows, np.array([[9.0]])]
+    assert run_program(text, 1, 1, {0: ("2D", given, mipmap)})[0, 0, 0] == 9.0
+
+
+def test_a_unit_without_a_texture_is_black() -> None:
+    text = "!!ARBfp1.0 TEX result.color, fragment.texcoord[0], texture[3], CUBE; END"
+    with pytest.warns(GpgpuLegacyWarning, match=r"texture\[3\] is never bound"):
+        assert run_program(text, 1, 1)[0, 0].tolist() == [0, 0, 0, 1]
+    p = Pipeline("unbound")
+    with pytest.warns(GpgpuLegacyWarning, match=r"texture\[3\] is never bound"):
+        p.draw(text, into=p.texture("P", 1, 1, format="rgba32f"))

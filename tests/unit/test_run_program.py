@@ -310,7 +310,10 @@ RECT = ("RECT", TEXELS)
     [
         ({"width": 0}, "width is 0; it must be at least 1"),
         ({"width": 10**5, "height": 10**5}, "width × height is 10000000000 pixels"),
-        ({"textures": {}}, "textures lacks unit 0, which the program looks up as RECT"),
+        (
+            {"textures": {0: ("2D", [np.ones((4, 4)), np.ones((3, 2))])}, "program": look_up("2D")},
+            "level 1 of textures[0] has the shape (3, 2, 4); it must be half",
+        ),
         ({"textures": {0: TEXELS}}, "ndarray; give (target, array) or (target, array, sampler)"),
         ({"textures": {0: ("4D", TEXELS)}}, "the target of textures[0] is '4D'; choose from 1D"),
         ({"textures": {0: ("2D", TEXELS)}}, "textures[0] is 2D, and the program looks it up as R"),

@@ -30,11 +30,11 @@ def program_warnings(
     coordinates, (0, 0) to (W, H).
 
     The warnings: a parameter that is read and never set, or set and never read; a texture that is
-    never looked up; and pixel coordinates, from such a set or from fragment.position, that go
-    unscaled into a 1D, 2D or 3D texture, whose coordinates run from 0 to 1. They are followed
-    through all operations that keep them affine, such as MOV and ADD; a coordinate that is
-    multiplied by a parameter counts as scaled. The direction into a CUBE texture may have any
-    length.
+    never looked up, and a unit that has none; and pixel coordinates, from such a set or from
+    fragment.position, that go unscaled into a 1D, 2D or 3D texture, whose coordinates run from 0 to
+    1. They are followed through all operations that keep them affine, such as MOV and ADD; a
+    coordinate that is multiplied by a parameter counts as scaled. The direction into a CUBE texture
+    may have any length.
     """
     name = program.name or "the program"
     spaces = ((ParameterSpace.LOCAL, local_set), (ParameterSpace.ENV, env_set))
@@ -47,6 +47,8 @@ def program_warnings(
             warnings.append(f"{unread[0]} set, but {name} never reads {unread[1]}")
     if idle := _elements("texture", set(units_bound) - program.texture_units.keys()):
         warnings.append(f"{idle[0]} bound, but {name} never looks {idle[1]} up")
+    if unbound := _elements("texture", program.texture_units.keys() - set(units_bound)):
+        warnings.append(f"{unbound[0]} never bound, and {name} reads (0, 0, 0, 1) there")
     warnings += _unscaled(program, name, pixel_sets)
     return tuple(warnings)
 
