@@ -70,7 +70,9 @@ class Image:
     def texture(self, name: str) -> Texture:
         rows, width, _ = self.texels.shape
         extent = Extent(width, self.height or rows // self.depth, self.depth, self.levels)
-        return Texture(name, self.kind, extent, self.format or format_of(self.texels), ZERO)
+        texel_format = self.format or format_of(self.texels)
+        initial = None if texel_format.is_depth else ZERO
+        return Texture(name, self.kind, extent, texel_format, initial)
 
 
 def on(*names: str) -> pytest.MarkDecorator:

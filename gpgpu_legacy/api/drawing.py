@@ -24,7 +24,9 @@ from gpgpu_legacy.pipeline.samplers import as_sampler
 from gpgpu_legacy.pipeline.values import Values, indexed
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Binding, Blend, FragmentPass, Plan
 from gpgpu_legacy.plan.textures import (
+    FORMATS,
     LARGEST_TEXTURE,
+    ONE_PER_TEXEL,
     RGBA32F,
     Extent,
     Rect,
@@ -215,10 +217,11 @@ def _upload(p: PlanBuilder, bound: BoundTexture) -> Texture:
     extent, kind = bound.texture.extent, bound.texture.kind.value
     texture = p.texture(
         bound.texture.name, extent.width, extent.height,
-        depth=extent.depth, levels=extent.levels, kind=kind, format=RGBA32F.name,
+        depth=extent.depth, levels=extent.levels, kind=kind, format=bound.texture.format.name,
     )  # fmt: skip
     matrix = p.operand(texture.name, *bound.texels.shape)
-    p.upload(matrix, texture, rect=(0, 0, extent.width, extent.rows), packing=ROW_OF_FOUR)
+    packing = ROW_OF_FOUR if texture.format is RGBA32F else ONE_PER_TEXEL
+    p.upload(matrix, texture, rect=(0, 0, extent.width, extent.rows), packing=packing)
     return texture
 
 
@@ -315,13 +318,14 @@ def _texture(unit: int, given: Sequence[Any], looked_up: TextureTarget | None) -
         raise InputError(
             f"{name} is {described(given)}; give (target, array) or (target, array, sampler)"
         )
-    target = as_member(f"the target of {name}", given[0], TextureTarget)
-    if looked_up is not None and looked_up is not target:
+    target = as_member(f"the target of {name}", given[0], TextureTarget).kind
+    if looked_up is not None and looked_up.kind is not target:
         raise InputError(
             f"{name} is {target.value}, and the program looks it up as {looked_up.value}; give a "
             f"{looked_up.value} texture"
         )
-    sampler = as_sampler(name, given[2:], target)
+    sampler = as_sampler(name, given[2:], looked_up or target)
+    texel_format = FORMATS["depth32f"] if sampler.compare else RGBA32F
     levels = [_texels(name, level, target) for level in _levels(given[1])]
     *layers, height, width, _ = (1, 1, *levels[0].shape)[-max(3, levels[0].ndim) :]
     label, kind = f"texture[{unit}]", TextureKind(target.value)
@@ -339,7 +343,8 @@ def _texture(unit: int, given: Sequence[Any], looked_up: TextureTarget | None) -
                 "before, rounded down, but at least 1"
             )
         rows[first:, : level.width][: level.rows] = texels.reshape(level.rows, level.width, 4)
-    texture = Texture(label, kind, extent, RGBA32F)
+    texture = Texture(label, kind, extent, texel_format)
+    rows = rows[..., : texel_format.channels]
     return BoundTexture(Binding(unit, label, sampler), texture, rows.reshape(extent.rows, -1))
 
 

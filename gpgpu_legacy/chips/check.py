@@ -58,7 +58,7 @@ def _rows(
         yield _language(program, chip)
         yield from _operations(program, chip)
         yield from _swizzles(program, chip)
-    if TextureTarget.RECT in program.texture_units.values():
+    if TextureTarget.RECT in {target.kind for target in program.texture_units.values()}:
         sides = yes_or_no_sides(chip.formats.rectangle_textures, chip)
         yield make_row("rectangle textures", "used", sides)
     replaced = _COUNTED_NATIVELY if native and chip.kind is ProfileKind.API else ()

@@ -289,7 +289,7 @@ class _Counter:
     def _extras(self, instruction: Instruction) -> Iterator[Range]:
         """The instructions before and after a lookup."""
         extras, dst, texture = self.known.lookups, instruction.dst, instruction.texture
-        if texture is not None and texture.target is TextureTarget.RECT:
+        if texture is not None and texture.target.kind is TextureTarget.RECT:
             yield extras.rectangle
         if dst is None:
             return

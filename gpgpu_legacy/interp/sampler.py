@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from gpgpu_legacy.interp.numeric import Storage, Stored
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.opcodes import Symbol
-from gpgpu_legacy.plan.sampling import Sampling, border_of, coordinate_count, level_of
+from gpgpu_legacy.plan.sampling import (
+    Sampling,
+    border_of,
+    coordinate_count,
+    level_of,
+    parameter_count,
+)
 from gpgpu_legacy.plan.textures import Filter, Sampler
 
 Planes = list[F32]
@@ -31,9 +37,11 @@ def sample(  # noqa: PLR0917 - as an instruction gives them
     a, float32, each in the shape that the used coordinates broadcast to.
     """
     lookup, texture = _Lookup(storage, sampler), storage.texture
-    place = (s, t, r)[: coordinate_count(texture.kind)]
+    place = (s, t, r)[: parameter_count(texture.kind, sampler)]
     if sampler.has_lod:
-        lod = _of_fragments(lookup.level_of_detail(_in_quads(place)))
+        lod = _of_fragments(
+            lookup.level_of_detail(_in_quads(place[: coordinate_count(texture.kind)]))
+        )
         texel = lookup.detailed(place, lod, np.atleast_2d(bias))
     else:
         level = level_of(texture.extent, texture.kind, sampler.base_level)

@@ -159,26 +159,43 @@ class Dst:
 
 
 class TextureTarget(Enum):
-    """The texture targets. The values are their names in program texts."""
+    """The texture targets. The values are their names in program texts.
+
+    The last three, with OPTION ARB_fragment_program_shadow, compare depths.
+    """
 
     T1D = "1D"
     T2D = "2D"
     T3D = "3D"
     CUBE = "CUBE"
     RECT = "RECT"
+    SHADOW1D = "SHADOW1D"
+    SHADOW2D = "SHADOW2D"
+    SHADOWRECT = "SHADOWRECT"
+
+    @property
+    def kind(self) -> TextureTarget:
+        """The target of the texture itself."""
+        return TextureTarget(self.value.removeprefix("SHADOW"))
+
+    @property
+    def is_shadow(self) -> bool:
+        """Whether lookups compare r with what they read."""
+        return self.kind is not self
 
     @property
     def coordinates(self) -> int:
         """The number of s, t and r that a lookup reads."""
-        return _COORDINATES[self]
+        return _COORDINATES.get(self, 3)
 
+
+SHADOW = "ARB_fragment_program_shadow"
+"""The option that a program needs for lookups that compare."""
 
 _COORDINATES = {
     TextureTarget.T1D: 1,
     TextureTarget.T2D: 2,
     TextureTarget.RECT: 2,
-    TextureTarget.T3D: 3,
-    TextureTarget.CUBE: 3,
 }
 
 

@@ -153,7 +153,9 @@ def program_key(
         TextureTarget.CUBE: Extent(n, n, 6),
     }
     units = tuple(
-        Unit(number, TextureKind(t.value), extents.get(t, Extent(n, n)), Sampler(), RGBA32F)
+        Unit(
+            number, TextureKind(t.kind.value), extents.get(t.kind, Extent(n, n)), Sampler(), RGBA32F
+        )
         for number, t in sorted(program.texture_units.items())
     )
     targets = (RGBA32F,) * program.color_outputs

@@ -30,7 +30,14 @@ from gpgpu_legacy.lower.ir import (
 )
 from gpgpu_legacy.lower.ir_types import FLOAT, INT, Kind, Operator, type_of
 from gpgpu_legacy.lower.lowering import LOD, as_decoded
-from gpgpu_legacy.plan.sampling import Level, Sampling, border_of, coordinate_count, level_of
+from gpgpu_legacy.plan.sampling import (
+    Level,
+    Sampling,
+    border_of,
+    coordinate_count,
+    level_of,
+    parameter_count,
+)
 from gpgpu_legacy.plan.textures import Extent, Filter, Format, Sampler, TextureKind
 
 
@@ -97,7 +104,8 @@ def lod_function(number: int, unit: Unit) -> Function:
     quad to λ without biases.
     """
     code = _Code(unit, number, decodes=False)
-    points = [_place(unit, name) for name in ("", "right_", "up_")]
+    count = coordinate_count(unit.kind)
+    points = [_place(unit, name)[:count] for name in ("", "right_", "up_")]
     lod = code.level_of_detail(points)
     return code.function("lod", [each for point in points for each in point], lod)
 
@@ -106,13 +114,13 @@ def lookup_arguments(
     coordinates: Sequence[Expression], kind: TextureKind, sampler: Sampler
 ) -> tuple[Expression, ...]:
     """The arguments of a lookup function, from s, t, r and the bias; LOD has been assigned."""
-    place = coordinates[: coordinate_count(kind)]
+    place = coordinates[: parameter_count(kind, sampler)]
     return (*place, read(LOD), expression(coordinates[3])) if sampler.has_lod else tuple(place)
 
 
 def _place(unit: Unit, prefix: str = "") -> list[Read]:
     """The parameters for coordinates."""
-    names = "str"[: coordinate_count(unit.kind)]
+    names = "str"[: parameter_count(unit.kind, unit.sampler)]
     return [Read(Variable(prefix + name, FLOAT), (0,)) for name in names]
 
 
@@ -134,7 +142,7 @@ class _Code(Sampling):
     ) -> Function:
         """The function of these parameters. filter_: does not weight what all texels have."""
         reads = self.unit.format.reads
-        if filter_ is Filter.LINEAR and reads != "rgba":
+        if (filter_ is Filter.LINEAR or self.sampler.compare) and reads != "rgba":
             result = compose(
                 constant(float(source)) if source in "01" else component(result, channel)
                 for channel, source in enumerate(reads)

@@ -408,14 +408,15 @@ class PlanBuilder(StorageBuilder):
             texture, *sampler = given if isinstance(given, tuple | list) else (given,)
             known = self._known(texture)
             target = program.texture_units.get(unit, TextureTarget.RECT)
-            if known.kind.value != target.value and unit in program.texture_units:
+            if known.kind.value != target.kind.value and unit in program.texture_units:
                 raise PlanError(
                     f"{program.name} looks unit {unit} up as {target.value}, but {known.name} is "
-                    f"{known.kind.value}; make it with kind={target.value!r}"
+                    f"{known.kind.value}; make it with kind={target.kind.value!r}"
                 )
             yield Binding(unit, known.name, as_sampler(f"textures[{unit}]", sampler, target))
         for unit in program.texture_units.keys() - (textures or {}).keys():
-            yield Binding(unit, self._unbound(program.texture_units[unit]).name)
+            if not program.texture_units[unit].is_shadow:
+                yield Binding(unit, self._unbound(program.texture_units[unit]).name)
 
     def _unbound(self, target: TextureTarget) -> Texture:
         """What a unit reads to which nothing is bound: an incomplete texture, which is black."""

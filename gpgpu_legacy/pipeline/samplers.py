@@ -11,6 +11,7 @@ from gpgpu_legacy.errors import InputError, kind_of
 from gpgpu_legacy.isa.ir import TextureTarget
 from gpgpu_legacy.plan.textures import (
     DEFAULT_SAMPLER,
+    Compare,
     Filter,
     Sampler,
     TextureKind,
@@ -18,12 +19,12 @@ from gpgpu_legacy.plan.textures import (
     sampler_problem,
 )
 
-_NAMED: dict[str, Filter | Wrap] = {
-    member.value: member for kind in (Filter, Wrap) for member in kind
+_NAMED: dict[str, Filter | Wrap | Compare] = {
+    member.value: member for kind in (Filter, Wrap, Compare) for member in kind
 }
 _NUMBERS = {"bias": float, "min-lod": float, "max-lod": float, "base-level": int, "max-level": int}
-_Word = Filter | Wrap | tuple[str, Any]
-"""A filter, a wrap, or another field of a Sampler and its value."""
+_Word = Filter | Wrap | Compare | tuple[str, Any]
+"""A filter, a wrap, a comparison, or another field of a Sampler and its value."""
 
 
 def _meant(text: str) -> _Word | None:
@@ -49,7 +50,13 @@ def is_sampler_word(text: str) -> bool:
 
 
 def as_sampler(name: str, given: Sequence[Any], target: TextureTarget) -> Sampler:
-    """A sampler from what follows the target and the array in a texture's tuple."""
+    """A sampler from what follows the target and the array in a texture's tuple.
+
+    A shadow target compares by LEQUAL, as in GL, if nothing else is given.
+    """
+    if target.is_shadow:
+        sampler = as_sampler(name, given, target.kind)
+        return replace(sampler, compare=sampler.compare or Compare.LEQUAL)
     if not given:
         return DEFAULT_SAMPLER
     if len(given) == 1 and isinstance(given[0], Sampler):
@@ -71,7 +78,7 @@ def as_sampler(name: str, given: Sequence[Any], target: TextureTarget) -> Sample
 def _words(name: str, given: Iterable[Any]) -> Iterable[_Word]:
     """What is named in strings, tuples of strings and enumerations."""
     for item in given:
-        if isinstance(item, Filter | Wrap):
+        if isinstance(item, Filter | Wrap | Compare):
             yield item
         elif isinstance(item, str):
             for word in re.findall(r"[^\s,;|/+]+", item):
@@ -110,4 +117,5 @@ def _sampler_from_names(name: str, words: list[_Word], coordinates: int) -> Samp
     least = least or Filter.NEAREST
     fields: dict[str, Any] = dict(zip(("wrap_s", "wrap_t", "wrap_r"), wraps, strict=False))
     fields |= dict(word for word in words if isinstance(word, tuple))
+    fields["compare"] = next((word for word in words if isinstance(word, Compare)), None)
     return Sampler(least, magnify=None if most is least.within else most, **fields)

@@ -51,6 +51,11 @@ def coordinate_count(kind: TextureKind) -> int:
     return TextureTarget(kind.value).coordinates
 
 
+def parameter_count(kind: TextureKind, sampler: Sampler) -> int:
+    """The same with the r that is compared."""
+    return 3 if sampler.compare else coordinate_count(kind)
+
+
 def border_of(sampler: Sampler, texel_format: Format) -> tuple[float, ...]:
     """The border colour as a texel of that format stores it."""
     border = [sampler.border[place] for place in texel_format.places]
@@ -188,7 +193,12 @@ class Sampling(ABC):
         return (exponent + (rest + curve)) * 0.5
 
     def in_level(self, filter_: Filter, level: Level, place: Sequence[V]) -> V:
-        """The texel in one level."""
+        """The texel in one level, or the results of comparing."""
+        compare, reference = self.sampler.compare, None
+        if compare:
+            reference = self.limited("reference", place[2], 0.0, 1.0)
+            less, equal, greater = map(np.float32, compare.results)
+            place = place[: coordinate_count(self.kind)]
         wraps, layer, sizes = self.sampler.wraps, 0, level.sizes
         if self.kind is TextureKind.CUBE:
             face = self.face(*place)
@@ -208,6 +218,9 @@ class Sampling(ABC):
             if inside:
                 bordered = np.where(reduce(np.bitwise_and, inside), texel, self.border)
                 texel = self.let(f"bordered{n}", bordered)
+            if compare:
+                others = np.where(reference > texel, greater, equal)
+                texel = self.let(f"compared{n}", np.where(reference < texel, less, others))
             if weights:
                 texel = reduce(mul, weights) * texel
                 texel = self.let(f"sum{n}", texel if total is None else total + texel)

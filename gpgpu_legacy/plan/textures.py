@@ -46,6 +46,11 @@ class Format:
         return tuple(self.reads.index(channel) for channel in "rgba"[: self.channels])
 
     @property
+    def is_depth(self) -> bool:
+        """Whether it holds depths, which lookups may compare."""
+        return self.name.startswith("depth")
+
+    @property
     def is_drawn_to(self) -> bool:
         """Whether passes draw to it: to R, RG and RGBA, as in ARB_texture_rg."""
         return self.reads == "rgba"[: self.channels] + "0001"[self.channels :]
@@ -67,6 +72,7 @@ _READS = {
     "luminance": "rrr1",
     "luminance_alpha": "rrrg",
     "intensity": "rrrr",
+    "depth": "rrr1",
 }
 
 _UNORM = {"r8": "unorm8", "r16": "unorm16"}
@@ -76,6 +82,7 @@ FORMATS = {
     for base, reads in _READS.items()
     for suffix, numbers in _NUMBERS.items()
     for name in [_UNORM.get(base + suffix, base + suffix)]
+    if name not in ("depth8", "depth16f")
 }
 """The formats by name."""
 
@@ -343,6 +350,36 @@ REPEATING = frozenset({Wrap.REPEAT, Wrap.MIRRORED_REPEAT})
 """The wraps that RECT textures lack."""
 
 
+class Compare(Enum):
+    """How a lookup compares r with a depth (GL 1.5, table 3.22)."""
+
+    LEQUAL = "lequal"
+    GEQUAL = "gequal"
+    LESS = "less"
+    GREATER = "greater"
+    EQUAL = "equal"
+    NOTEQUAL = "notequal"
+    ALWAYS = "always"
+    NEVER = "never"
+
+    @property
+    def results(self) -> tuple[float, float, float]:
+        """The result where r is less than the depth, equal, and greater."""
+        return _COMPARED[self]
+
+
+_COMPARED = {
+    Compare.LEQUAL: (1.0, 1.0, 0.0),
+    Compare.GEQUAL: (0.0, 1.0, 1.0),
+    Compare.LESS: (1.0, 0.0, 0.0),
+    Compare.GREATER: (0.0, 0.0, 1.0),
+    Compare.EQUAL: (0.0, 1.0, 0.0),
+    Compare.NOTEQUAL: (1.0, 0.0, 1.0),
+    Compare.ALWAYS: (1.0, 1.0, 1.0),
+    Compare.NEVER: (0.0, 0.0, 0.0),
+}
+
+
 @frozen
 class Sampler:
     """How lookups read a texture: its filter, and a wrap mode for each coordinate.
@@ -350,7 +387,8 @@ class Sampler:
     Cube maps always clamp to the edge. border: the border colour; in a fixed-point texture it is
     clamped to [0, 1]. filter: of a texture that is minified. magnify: of one that is magnified; by
     default the same within a level. bias: is added to the level of detail, with that of TXB;
-    min_lod, max_lod: then clamp it. base_level, max_level: the levels that may be read.
+    min_lod, max_lod: then clamp it. base_level, max_level: the levels that may be read. compare:
+    how shadow targets compare r with depths; None for other targets.
     """
 
     filter: Filter = Filter.NEAREST
@@ -364,6 +402,7 @@ class Sampler:
     max_lod: Finite = 1000.0
     base_level: Index = 0
     max_level: Index = 1000
+    compare: Compare | None = None
 
     @property
     def magnifying(self) -> Filter:
@@ -389,7 +428,7 @@ class Sampler:
     @property
     def sole_filter(self) -> Filter | None:
         """The filter of every lookup in level 0; None if there is more to a lookup."""
-        return None if self.has_lod or self.base_level else self.filter
+        return None if self.has_lod or self.base_level or self.compare else self.filter
 
     def levels_read(self, extent: Extent, kind: TextureKind) -> range:
         """The levels of a texture that lookups read."""

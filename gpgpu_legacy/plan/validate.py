@@ -238,6 +238,10 @@ class Validator:
                 f"{kind.value} texture {texture.name} has {extent.levels} levels; give it 1 to "
                 f"{most}"
             )
+        if texture.format.is_depth and texture.initial is not None:
+            raise self.fail(
+                f"depth texture {texture.name} has an initial value; upload one instead"
+            )
         if kind is TextureKind.CUBE and (extent.depth != 6 or extent.width != extent.height):
             raise self.fail(
                 f"cube map {texture.name} has {extent.depth} faces of {extent.width}×"
@@ -382,7 +386,7 @@ class Validator:
             )
 
     def bindings(self, pass_: FragmentPass) -> None:
-        bound = {binding.unit: binding.texture for binding in pass_.bindings}
+        bound = {binding.unit: binding for binding in pass_.bindings}
         for binding in pass_.bindings:
             self.sampler(binding)
         for unit, target in pass_.program.texture_units.items():
@@ -391,14 +395,25 @@ class Validator:
                     f"{pass_.program.name} reads texture[{unit}], to which nothing is bound; "
                     "bind a texture"
                 )
-            kind = self.texture(bound[unit]).kind
-            if kind.value != target.value:
+            texture, sampler = self.texture(bound[unit].texture), bound[unit].sampler
+            kind = texture.kind
+            if (
+                target.is_shadow != bool(sampler.compare)
+                or target.is_shadow > texture.format.is_depth
+            ):
                 raise self.fail(
                     f"{pass_.program.name} reads texture[{unit}] as {target.value}, but "
-                    f"{bound[unit]} is {kind.value}; bind a {target.value} texture"
+                    f"{texture.name} is {texture.format.name} and its sampler compares by "
+                    f"{sampler.compare and sampler.compare.value}; shadow targets need a depth "
+                    "format and a comparison, others have none"
+                )
+            if kind.value != target.kind.value:
+                raise self.fail(
+                    f"{pass_.program.name} reads texture[{unit}] as {target.value}, but "
+                    f"{texture.name} is {kind.value}; bind a {target.kind.value} texture"
                 )
         for name in pass_.targets:
-            if name in bound.values():
+            if name in {binding.texture for binding in pass_.bindings}:
                 raise self.fail(
                     f"texture {name} is read and written by one pass; write to another and "
                     "copy, or alternate between two"

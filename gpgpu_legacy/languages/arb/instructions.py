@@ -10,6 +10,7 @@ from lark import Token
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
     IDENTITY,
+    SHADOW,
     DestinationRegister,
     Dst,
     Instruction,
@@ -307,6 +308,9 @@ class InstructionReader:
                 at,
             )
         target = _TARGETS[text]
+        if target.is_shadow and SHADOW not in self.options:
+            expected = "add that option after the header, or use another target"
+            raise FaultError(f"{text} needs OPTION {SHADOW}", expected, TEXTURES, at)
         assert unit is not None
         before = self.targets.setdefault(unit, target)
         if before is not target:

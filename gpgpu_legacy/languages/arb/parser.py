@@ -15,6 +15,7 @@ from lark import Token
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import (
     DRAW_BUFFERS,
+    SHADOW,
     AttributeDeclaration,
     Fog,
     Instruction,
@@ -68,7 +69,7 @@ HEADER = "!!ARBfp1.0"
 _PRECISIONS = ("ARB_precision_hint_fastest", "ARB_precision_hint_nicest")
 _FOGS = tuple(mode.value for mode in Fog)
 _EXCLUSIVE = ((_FOGS, "3.11.4.5.1"), (_PRECISIONS, "3.11.4.5.2"))
-OPTIONS = (*_FOGS, *_PRECISIONS, *DRAW_BUFFERS)
+OPTIONS = (*_FOGS, *_PRECISIONS, *DRAW_BUFFERS, SHADOW)
 """The supported options. ATI_draw_buffers is the earlier name of ARB_draw_buffers."""
 
 OPTION_SECTION = "3.11.4.5"

@@ -204,7 +204,7 @@ class _Line:
                 "give each unit one line, in ascending order: unit n uses the result of n - 1"
             )
             raise FaultError(f"{head.text} stands behind TEXTURE{last}", expected, SECTION, head.at)
-        targets = [target.value for target in TextureTarget]
+        targets = [target.value for target in TextureTarget if not target.is_shadow]
         target = TextureTarget(self.among(targets, "the target").text)
         mode = self.among((*MODES, COMBINE), "TEXTURE_ENV_MODE").text
         rgb, alpha = self.combine() if mode == COMBINE else MODES[mode]

@@ -48,7 +48,7 @@ def program_warnings(
     if idle := _elements("texture", set(units_bound) - program.texture_units.keys()):
         warnings.append(f"{idle[0]} bound, but {name} never looks {idle[1]} up")
     if unbound := _elements("texture", program.texture_units.keys() - set(units_bound)):
-        warnings.append(f"{unbound[0]} never bound, and {name} reads (0, 0, 0, 1) there")
+        warnings.append(f"{unbound[0]} never bound, and {name} reads opaque black there")
     warnings += _unscaled(program, name, pixel_sets)
     return tuple(warnings)
 

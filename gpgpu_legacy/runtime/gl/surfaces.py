@@ -39,16 +39,19 @@ _COMPONENTS = {
 }
 
 
-def _texels(texel_format: Format) -> tuple[int, int, int]:
+def _texels(texel_format: Format, *, compared: bool) -> tuple[int, int, int]:
     """A format in OpenGL's constants: as a texture stores it, its channels and their type.
 
     Grey and alpha are stored as R and RG, and swizzled (ARB_texture_swizzle): core profiles have
-    no other.
+    no other. compared: whether the driver is to compare depths.
     """
     channels, bits = texel_format.channels, texel_format.bits_per_channel
     numeric = texel_format.numeric
     name = f"{'RGBA'[:channels]}{bits}{'F' if numeric is Numeric.FLOAT else ''}"
-    return getattr(GL, name), _LAYOUTS[channels], _COMPONENTS[numeric, bits]
+    layout = _LAYOUTS[channels]
+    if texel_format.is_depth and compared:
+        name, layout = f"DEPTH_COMPONENT{name.removeprefix('R')}", GL.DEPTH_COMPONENT
+    return getattr(GL, name), layout, _COMPONENTS[numeric, bits]
 
 
 @frozen
@@ -159,6 +162,7 @@ class Image(NamedTuple):
     target: GlTarget
     extent: Extent
     number: int
+    internal: int
     layout: int
     component: int
     texel_bytes: int
@@ -224,9 +228,11 @@ class Surfaces:
         if flat:
             extent, kind = Extent(extent.width, extent.rows), TextureKind.T2D
         number = self._make(self._gl.glGenTextures, self._gl.glDeleteTextures)
-        _, layout, component = _texels(texture.format)
+        internal, layout, component = _texels(texture.format, compared=not flat)
         texel_bytes = texture.format.texel_bytes
-        return Image(texture, TARGETS[kind], extent, number, layout, component, texel_bytes)
+        return Image(
+            texture, TARGETS[kind], extent, number, internal, layout, component, texel_bytes
+        )
 
     def _make(self, generate: Any, delete: Any) -> int:
         name = Name.generated(generate, delete)
@@ -271,8 +277,7 @@ class Surfaces:
         for level, layer, size in image.layers:
             sizes = target.leading(size.width, size.height, size.depth)
             if target.faces is not None or not layer:
-                internal = _texels(texture.format)[0]
-                allocate(target.image(layer), level, internal, *sizes, 0, *formats, None)
+                allocate(target.image(layer), level, image.internal, *sizes, 0, *formats, None)
         for parameter in (GL.TEXTURE_BASE_LEVEL, GL.TEXTURE_MAX_LEVEL):
             self._gl.glTexParameteri(target.name, parameter, 0)
         reads = texture.format.reads
@@ -282,7 +287,8 @@ class Surfaces:
                 target.name, GL.TEXTURE_SWIZZLE_RGBA, (c_int * 4)(*sources)
             )  # GL_ZERO is 0, GL_ONE is 1, and GL_GREEN to GL_ALPHA follow GL_RED
         self.check(f"texture {texture.name} of {image.size} texels")
-        self.framebuffer((texture.name, 0))
+        if image.layout != GL.DEPTH_COMPONENT:
+            self.framebuffer((texture.name, 0))
 
     def layers(self, name: str) -> Iterator[int]:
         """The framebuffers of all layers of a texture."""
@@ -342,6 +348,10 @@ class Surfaces:
             gl.glSamplerParameterf(number, GL.TEXTURE_LOD_BIAS, sampler.bias)
             gl.glSamplerParameterf(number, GL.TEXTURE_MIN_LOD, sampler.min_lod)
             gl.glSamplerParameterf(number, GL.TEXTURE_MAX_LOD, sampler.max_lod)
+            if sampler.compare is not None:
+                gl.glSamplerParameteri(number, GL.TEXTURE_COMPARE_MODE, GL.COMPARE_R_TO_TEXTURE)
+                compare = getattr(GL, sampler.compare.name)
+                gl.glSamplerParameteri(number, GL.TEXTURE_COMPARE_FUNC, compare)
             border = (c_float * 4)(*sampler.border)
             gl.glSamplerParameterfv(number, GL.TEXTURE_BORDER_COLOR, border)
         return self._samplers[sampler]
