@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from lark import Lark, Transformer, v_args
+from lark import Lark
 from lark.exceptions import UnexpectedToken
 
 from gpgpu_legacy.errors import AssemblyError, InputError
@@ -103,247 +105,197 @@ def _bytes(literal: str) -> bytes:
 _ALIASES = {"vector": "float4", "matrix": "float4x4"}
 
 
-def _flat(parts: tuple[Any, ...]) -> tuple[Any, ...]:
+def _flat(parts: Iterable[Any]) -> tuple[Any, ...]:
     """The statements of a block: a declaration is several, if it defines a struct."""
     return tuple(s for part in parts for s in (part if isinstance(part, tuple) else (part,)))
 
 
-def _body(part: Any) -> Any:
-    return tree.Block(part, part[0].at) if isinstance(part, tuple) else part
+def _node(kind: Callable[..., Any], *order: int, at: int = 0) -> Callable[[list[Any]], Any]:
+    """Makes a node of a rule's children, in this order, at the place of one of them."""
+    return lambda c: kind(*(_plain(c[n]) for n in order), c[at].at)
 
 
-@v_args(inline=True)
-class _Maker(Transformer[Lexeme, Any]):
-    """Makes the tree, rule by rule of the grammar."""
+def _plain(part: Any) -> Any:
+    if isinstance(part, tuple):  # declarations, in place of a statement
+        return tree.Block(part, part[0].at)
+    return str(part) if isinstance(part, Lexeme) else part
 
-    def unit(self, *items: Any) -> Any:
-        return _flat(items)
 
-    # Declarations: a declarator is the fields that it gives a Declaration.
+def _some(parts: list[Any]) -> tuple[Any, ...]:
+    """Without the places where the text has nothing."""
+    return tuple(part for part in parts if part)
 
-    def specifiers(self, *parts: Any) -> Any:
-        (what,) = (p for p in parts if not (isinstance(p, Lexeme) and p.type == "QUALIFIER"))
-        names = frozenset(str(part) for part in parts if part is not what)
-        if isinstance(what, tree.Struct):
-            return tree.TypeName(what.name, names, what.at), what
-        return tree.TypeName(_ALIASES.get(what, str(what)), names, what.at), None
 
-    def structure(self, keyword: Any, name: Any, _base: Any, _brace: Any, *members: Any) -> Any:
-        members = _flat(members)
-        fields = (f for m in members if isinstance(m, tree.Declare) for f in m.declarations)
-        methods = (m for m in members if isinstance(m, tree.Function))
-        return tree.Struct(str(name or ""), tuple(fields), tuple(methods), (name or keyword).at)
+def _specifiers(parts: list[Any]) -> tuple[tree.TypeName, tree.Struct | None]:
+    (what,) = (part for part in parts if getattr(part, "type", "") != "QUALIFIER")
+    names = frozenset(str(part) for part in parts if part is not what)
+    if isinstance(what, tree.Struct):
+        return tree.TypeName(what.name, names, what.at), what
+    return tree.TypeName(_ALIASES.get(what, str(what)), names, what.at), None
 
-    def enumeration(self, keyword: Any, name: Any, _brace: Any, *items: Any) -> Any:
-        return tree.Enumeration(str(name or ""), tuple(i for i in items if i), keyword.at)
 
-    def enumerator(self, name: Any, _equal: Any, value: Any) -> Any:
-        return str(name), value
+def _structure(parts: list[Any]) -> tree.Struct:
+    keyword, name, _base, _brace, *parts = parts
+    members = _flat(parts)
+    fields = (f for m in members if isinstance(m, tree.Declare) for f in m.declarations)
+    methods = (m for m in members if isinstance(m, tree.Function))
+    return tree.Struct(str(name or ""), tuple(fields), tuple(methods), (name or keyword).at)
 
-    def declaration(self, specifiers: Any, *declarators: Any) -> Any:
-        kind, struct = specifiers
-        declared = tuple(tree.Declaration(**{"type": kind, **d}) for d in declarators if d)
-        declare = tree.Declare(declared, kind.at)
-        return (struct, declare) if struct else (declare,)
 
-    def typedef(self, keyword: Any, items: Any) -> Any:
-        *structs, declare = items
-        declarations = declare.declarations
-        if structs and not structs[0].name and declarations:
-            name = declarations[0].name
-            structs = [replace(structs[0], name=name)]
-            declarations = declarations[1:]
-        return (*structs, *(tree.Typedef(d, keyword.at) for d in declarations))
+def _declaration(parts: list[Any]) -> tuple[Any, ...]:
+    (kind, struct), *declarators = parts
+    declared = tuple(tree.Declaration(**{"type": kind, **d}) for d in _some(declarators))
+    return _some([struct, tree.Declare(declared, kind.at)])
 
-    def named(self, stars: Any, name: Any, *rest: Any) -> Any:
-        dimensions, stream, semantics, _, value = rest
-        fields = {**self.nameless(stars, dimensions, stream), **semantics}
-        return {**fields, "name": str(name), "value": value, "at": name.at}
 
-    def pointed(self, stars: Any, name: Any, what: Any, _: Any, value: Any) -> Any:
-        inner = name.count("*")
-        fields = {"name": name.strip("* \t"), "at": name.at, "value": value, "pointers": stars}
-        if isinstance(what, list):
-            return {**fields, "pointers": stars + inner, "stream": tuple(what)}
-        if what is None:
-            return {**fields, "pointers": 1, "type": tree.TypeName("function", at=name.at)}
-        return {**fields, "dimensions": (None,) * inner + what}
+def _typedef(parts: list[Any]) -> tuple[Any, ...]:
+    keyword, (*structs, declare) = parts
+    declarations = declare.declarations
+    if structs and not structs[0].name and declarations:
+        structs = [replace(structs[0], name=declarations[0].name)]
+        declarations = declarations[1:]
+    return (*structs, *(tree.Typedef(d, keyword.at) for d in declarations))
 
-    def prototype(self, _parameters: Any) -> Any:
-        return None
 
-    def stars(self, *stars: Any) -> Any:
-        return sum(star == "*" for star in stars)
+# A declarator is the fields that it gives a Declaration.
 
-    def dimensions(self, *dimensions: Any) -> Any:
-        return dimensions
 
-    def dimension(self, size: Any) -> Any:
-        return size
+def _nameless(parts: list[Any]) -> dict[str, Any]:
+    stars, dimensions, stream = parts
+    return {"name": "", "pointers": stars, "dimensions": dimensions, **(stream or {})}
 
-    def stream(self, _less: Any, *extents: Any) -> Any:
-        return [e for e in extents[:-1] if e]
 
-    def semantics(self, *names: Any) -> Any:
-        return {key: value for semantic in names for key, value in semantic.items()}
+def _named(parts: list[Any]) -> dict[str, Any]:
+    stars, name, dimensions, stream, semantics, _equal, value = parts
+    fields = _nameless([stars, dimensions, stream]) | semantics
+    return {**fields, "name": str(name), "value": value, "at": name.at}
 
-    def semantic(self, name: Any, register: Any) -> Any:
-        return {"register": str(register)} if register else {"semantic": str(name)}
 
-    def braces(self, brace: Any, *items: Any) -> Any:
-        return tree.Braces(tuple(i for i in items if i), brace.at)
+def _pointed(parts: list[Any]) -> dict[str, Any]:
+    stars, name, what, _equal, value = parts
+    inner = name.count("*")
+    fields = {"name": name.strip("* \t"), "at": name.at, "value": value, "pointers": stars}
+    if isinstance(what, dict):
+        return {**fields, "pointers": stars + inner, **what}
+    if what is None:
+        return {**fields, "pointers": 1, "type": tree.TypeName("function", at=name.at)}
+    return {**fields, "dimensions": (None,) * inner + what}
 
-    def function(self, specifiers: Any, stars: Any, name: Any, *rest: Any) -> Any:
-        parameters, semantics, *body = rest
-        kind = specifiers[0] if specifiers else tree.TypeName("int", at=name.at)
-        semantic, block = semantics.get("semantic", ""), body[0] if body else None
-        return tree.Function(
-            kind, stars or 0, str(name), parameters or (), block, semantic, name.at
-        )
 
-    def parameters(self, *parameters: Any) -> Any:
-        if len(parameters) == 1 and parameters[0] == tree.Declaration(tree.TypeName("void"), ""):
-            return ()
-        return parameters
+def _function(parts: list[Any]) -> tree.Function:
+    specifiers, stars, name, parameters, semantics, *body = parts
+    kind = specifiers[0] if specifiers else tree.TypeName("int", at=name.at)
+    if parameters == (tree.Declaration(tree.TypeName("void"), ""),):
+        parameters = ()
+    semantic, block = semantics.get("semantic", ""), body[0] if body else None
+    return tree.Function(kind, stars or 0, str(name), parameters or (), block, semantic, name.at)
 
-    def parameter(self, specifiers: Any, declarator: Any) -> Any:
-        return tree.Declaration(**{"type": specifiers[0], "at": specifiers[0].at, **declarator})
 
-    def nameless(self, stars: Any, dimensions: Any, stream: Any) -> Any:
-        return {
-            "name": "",
-            "pointers": stars,
-            "dimensions": dimensions,
-            "stream": stream if stream is None else tuple(stream),
-        }
+def _binary(parts: list[Any]) -> Any:
+    operands, operators = parts[:1], list[Any]()
 
-    # Statements
+    def join(least: int) -> None:
+        while operators and _PRECEDENCE[operators[-1].value] >= least:
+            operator, right, left = operators.pop(), operands.pop(), operands.pop()
+            operands.append(tree.Binary(str(operator), left, right, operator.at))
 
-    def block(self, brace: Any, *statements: Any) -> Any:
-        return tree.Block(_flat(statements), brace.at)
+    for operator, operand in zip(parts[1::2], parts[2::2], strict=True):
+        join(_PRECEDENCE[operator.value])
+        operators.append(operator)
+        operands.append(operand)
+    join(0)
+    return operands[0]
 
-    def evaluate(self, expression: Any) -> Any:
-        return tree.Evaluate(expression, getattr(expression, "at", tree.NOWHERE))
 
-    def if_(self, keyword: Any, condition: Any, yes: Any, no: Any) -> Any:
-        return tree.If(condition, _body(yes), _body(no), keyword.at)
+def _number(parts: list[Any]) -> tree.Number:
+    (token,) = parts
+    if token.endswith("'"):
+        return tree.Number(_bytes(token)[0], at=token.at)
+    match = _NUMBER.fullmatch(token.lower())
+    assert match
+    digits, suffix = match.groups()
+    if digits.startswith("0x"):
+        return tree.Number(int(digits, 16), suffix, token.at)
+    if not digits.isdecimal() or suffix in ("f", "h", "x"):
+        return tree.Number(float(digits), suffix, token.at)
+    is_octal = digits[0] == "0" and not set(digits) & {"8", "9"}
+    return tree.Number(int(digits, 8 if is_octal else 10), suffix, token.at)
 
-    def for_(self, keyword: Any, start: Any, condition: Any, step: Any, body: Any) -> Any:
-        return tree.For(_flat((start,))[0], condition, step, _body(body), keyword.at)
 
-    def while_(self, keyword: Any, condition: Any, body: Any) -> Any:
-        return tree.For(None, condition, None, _body(body), keyword.at)
+def _size(parts: list[Any]) -> tree.SizeOf:
+    keyword, what = parts
+    (kind, _), stars, dimensions = what if isinstance(what, tuple) else ((what, None), 0, ())
+    return tree.SizeOf(kind, stars, dimensions, keyword.at)
 
-    def do(self, keyword: Any, body: Any, _while: Any, condition: Any) -> Any:
-        return tree.DoWhile(_body(body), condition, keyword.at)
 
-    def switch(self, keyword: Any, value: Any, body: Any) -> Any:
-        return tree.Switch(value, _body(body), keyword.at)
+def _cast(parts: list[Any]) -> tree.Cast:
+    ((kind, _), stars, dimensions), operand = parts
+    return tree.Cast(kind, stars, dimensions, operand, kind.at)
 
-    def label(self, keyword: Any, value: Any = None) -> Any:
-        return tree.Label(value, keyword.at)
 
-    def target(self, name: Any) -> Any:
-        return tree.Target(str(name), name.at)
-
-    def goto(self, keyword: Any, name: Any) -> Any:
-        return tree.Goto(str(name), keyword.at)
-
-    def jump(self, keyword: Any, condition: Any) -> Any:
-        return tree.Jump(str(keyword), condition, keyword.at)
-
-    def return_(self, keyword: Any, value: Any) -> Any:
-        return tree.Return(value, keyword.at)
-
-    # Expressions
-
-    def comma(self, *items: Any) -> Any:
-        return tree.Comma(items, items[0].at)
-
-    def assign(self, target: Any, operator: Any, value: Any) -> Any:
-        return tree.Assign(str(operator), target, value, operator.at)
-
-    def conditional(self, condition: Any, yes: Any, no: Any) -> Any:
-        return tree.Conditional(condition, yes, no, condition.at)
-
-    def binary(self, first: Any, *rest: Any) -> Any:
-        operands, operators = [first], list[Any]()
-
-        def join(least: int) -> None:
-            while operators and _PRECEDENCE[operators[-1].value] >= least:
-                operator, right, left = operators.pop(), operands.pop(), operands.pop()
-                operands.append(tree.Binary(str(operator), left, right, operator.at))
-
-        for operator, operand in zip(rest[::2], rest[1::2], strict=True):
-            join(_PRECEDENCE[operator.value])
-            operators.append(operator)
-            operands.append(operand)
-        join(0)
-        return operands[0]
-
-    def cast(self, type_name: Any, operand: Any) -> Any:
-        kind, stars, dimensions = type_name
-        return tree.Cast(kind, stars, dimensions, operand, kind.at)
-
-    def size(self, keyword: Any, what: Any) -> Any:
-        if isinstance(what, tuple):
-            kind, stars, dimensions = what
-            return tree.SizeOf(kind, stars, dimensions, keyword.at)
-        return tree.SizeOf(what, at=keyword.at)
-
-    def type_name(self, specifiers: Any, stars: Any, dimensions: Any) -> Any:
-        return specifiers[0], stars, dimensions
-
-    def prefix(self, operator: Any, operand: Any) -> Any:
-        return tree.Unary(str(operator), operand, operator.at)
-
-    def postfix(self, operand: Any, operator: Any) -> Any:
-        return tree.Postfix(str(operator), operand, operator.at)
-
-    def index(self, base: Any, index: Any) -> Any:
-        return tree.Index(base, index, base.at)
-
-    def member(self, base: Any, operator: Any, name: Any) -> Any:
-        return tree.Member(base, str(name), operator == "->", name.at)
-
-    def call(self, function: Any, arguments: Any) -> Any:
-        return tree.Call(function, arguments or (), function.at)
-
-    def index_of(self, keyword: Any, name: Any) -> Any:
-        return tree.Call(tree.Name("indexof", keyword.at), (self.name(name),), keyword.at)
-
-    def constructor(self, name: Any, arguments: Any) -> Any:
-        return tree.Call(tree.TypeName(str(name), at=name.at), arguments or (), name.at)
-
-    def arguments(self, *arguments: Any) -> Any:
-        return arguments
-
-    def name(self, name: Any) -> Any:
-        return tree.Name(str(name), name.at)
-
-    def number(self, token: Any) -> Any:
-        if token.endswith("'"):
-            return tree.Number(_bytes(token)[0], at=token.at)
-        match = _NUMBER.fullmatch(token.lower())
-        assert match
-        digits, suffix = match.groups()
-        if digits.startswith("0x"):
-            return tree.Number(int(digits, 16), suffix, token.at)
-        if not digits.isdecimal() or suffix in ("f", "h", "x"):
-            return tree.Number(float(digits), suffix, token.at)
-        is_octal = digits[0] == "0" and not set(digits) & {"8", "9"}
-        return tree.Number(int(digits, 8 if is_octal else 10), suffix, token.at)
-
-    def string(self, *parts: Any) -> Any:
-        return tree.String(b"".join(map(_bytes, parts)), parts[0].at)
-
-    def skipped(self, _token: Any) -> Any:
-        return None
+_MAKERS: dict[str, Callable[[list[Any]], Any]] = {
+    "unit": _flat,
+    "specifiers": _specifiers,
+    "structure": _structure,
+    "enumeration": lambda c: tree.Enumeration(str(c[1] or ""), _some(c[3:]), c[0].at),
+    "enumerator": lambda c: (str(c[0]), c[2]),
+    "typedef": _typedef,
+    "declaration": _declaration,
+    "named": _named,
+    "pointed": _pointed,
+    "prototype": lambda _: None,
+    "stars": lambda c: sum(star == "*" for star in c),
+    "dimensions": tuple,
+    "dimension": lambda c: c[0],
+    "stream": lambda c: {"stream": _some(c[1:-1])},
+    "semantics": lambda c: dict(chain.from_iterable(c)),
+    "semantic": lambda c: [("register", str(c[1])) if c[1] else ("semantic", str(c[0]))],
+    "skipped": lambda _: None,
+    "braces": lambda c: tree.Braces(_some(c[1:]), c[0].at),
+    "function": _function,
+    "parameters": tuple,
+    "parameter": lambda c: tree.Declaration(**{"type": c[0][0], "at": c[0][0].at, **c[1]}),
+    "nameless": _nameless,
+    "block": lambda c: tree.Block(_flat(c[1:]), c[0].at),
+    "evaluate": lambda c: tree.Evaluate(c[0], getattr(c[0], "at", tree.NOWHERE)),
+    "if_": _node(tree.If, 1, 2, 3),
+    "for_": lambda c: tree.For(_flat(c[1:2])[0], c[2], c[3], _plain(c[4]), c[0].at),
+    "while_": lambda c: tree.For(None, c[1], None, _plain(c[2]), c[0].at),
+    "do": _node(tree.DoWhile, 1, 3),
+    "switch": _node(tree.Switch, 1, 2),
+    "case": _node(tree.Label, 1),
+    "default": lambda c: tree.Label(None, c[0].at),
+    "target": _node(tree.Target, 0),
+    "goto": _node(tree.Goto, 1),
+    "jump": _node(tree.Jump, 0, 1),
+    "return_": _node(tree.Return, 1),
+    "comma": lambda c: tree.Comma(tuple(c), c[0].at),
+    "assign": _node(tree.Assign, 1, 0, 2, at=1),
+    "conditional": _node(tree.Conditional, 0, 1, 2),
+    "binary": _binary,
+    "cast": _cast,
+    "type_name": tuple,
+    "prefix": _node(tree.Unary, 0, 1),
+    "size": _size,
+    "index": _node(tree.Index, 0, 1),
+    "member": lambda c: tree.Member(c[0], str(c[2]), c[1] == "->", c[2].at),
+    "call": lambda c: tree.Call(c[0], c[1] or (), c[0].at),
+    "postfix": _node(tree.Postfix, 1, 0, at=1),
+    "index_of": lambda c: tree.Call(tree.Name("indexof", c[0].at), (c[1],), c[0].at),
+    "constructor": lambda c: tree.Call(_specifiers(c[:1])[0], c[1] or (), c[0].at),
+    "arguments": tuple,
+    "name": _node(tree.Name, 0),
+    "number": _number,
+    "string": lambda c: tree.String(b"".join(map(_bytes, c)), c[0].at),
+}
+"""What is made of the children of each rule of the grammar."""
 
 
 @cache
 def _lark() -> Lark:
-    return open_grammar("gpgpu_legacy.languages.c", start="unit", transformer=_Maker())
+    return open_grammar(
+        "gpgpu_legacy.languages.c", start="unit", transformer=SimpleNamespace(**_MAKERS)
+    )
 
 
 # Faults -------------------------------------------------------------------------------------------
