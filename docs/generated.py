@@ -401,7 +401,7 @@ PLAN_LIMITS = Path("plan/limits.py")
 
 LIMITS = {
     "Programs and kernels": (
-        "languages/*.py", "languages/arb/*.py", "kernel/*.py", "lower/kernels/integers.py",
+        "languages/*.py", "languages/arb/*.py", "languages/c/*.py", "kernel/*.py",
         "lower/kernels/integers.py", "lower/emit/numba_kernel.py", "runtime/jit.py",
         "interp/dataless.py",
     ),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import gpgpu_legacy.algorithms
 from gpgpu_legacy.errors import InputError, hint
+from gpgpu_legacy.languages.language import WITH_ENTRIES, split_entry
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PRODUCT = "hall-carr-hart-multi"
 
-PYTHON, PLAN, PROGRAMS = ".py", ".json", (".fp", ".texenv")
+PYTHON, PLAN, PROGRAMS = ".py", ".json", (".fp", ".texenv", *WITH_ENTRIES)
 
 
 @cache
@@ -80,7 +81,7 @@ def find_algorithm(what: str) -> Algorithm:
         return outside.from_python(path, function)
     if path.suffix == PLAN:
         return outside.from_plan(path)
-    if path.suffix in PROGRAMS:
+    if split_entry(what)[0].endswith(PROGRAMS):
         raise InputError(
             f"{what} is a program, and a plan is needed here; run it with `gpgpu-legacy exec "
             f"{what}`, or draw with it in a recipe, FILE.py"

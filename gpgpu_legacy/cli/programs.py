@@ -18,7 +18,6 @@ from gpgpu_legacy.cli.words import (
     pairs,
     parse_size,
     parse_texel,
-    read_program,
 )
 from gpgpu_legacy.errors import InputError, natural_in, real_in
 
@@ -29,7 +28,9 @@ if TYPE_CHECKING:
     from gpgpu_legacy.isa.ir import Program
 
 
-ProgramFile = Annotated[Path, Argument("PROG.fp", "A file with a program; - is standard input.")]
+ProgramFile = Annotated[
+    Path, Argument("PROG.fp", "A file with a program, or FILE.cg:entry; - is standard input.")
+]
 OutputFile = Annotated[Path | None, "-o", "--output", "FILE", "Write to this file."]
 
 
@@ -248,11 +249,11 @@ def translate_command(
     ] = False,
     output: OutputFile = None,
 ) -> Iterator[Path]:
-    """Translate FILE.fp, or a plan's program, to a shader or a Python module that needs only NumPy.
+    """Translate FILE.fp, FILE.cg:entry, or a plan's program, to a shader or a Python module.
 
     glsl is a fragment shader for OpenGL 4.0, glsl-es one for WebGL2 and OpenGL ES 3.0, glsl-compute
-    a compute shader for OpenGL 4.3, and arb the ARB_fragment_program that is equivalent to texture
-    environments.
+    a compute shader for OpenGL 4.3, and arb the equivalent ARB_fragment_program. The Python module
+    needs only NumPy.
     """
     from gpgpu_legacy.languages.arb.printer import disassemble
     from gpgpu_legacy.lower.emit import glsl_fragment, numpy_source
@@ -285,10 +286,9 @@ def disassemble_command(
     output: OutputFile = None,
 ) -> Iterator[Path]:
     """Print a program in its canonical form, which assembles to the same program."""
-    from gpgpu_legacy.languages.registry import language_of, source_of
+    from gpgpu_legacy.languages.registry import source_of
 
-    text, name = read_program(program)
-    return _written(source_of(language_of(text).assemble(text, name)), output)
+    return _written(source_of(assembled(program)), output)
 
 
 def _written(text: str, output: Path | None) -> Iterator[Path]:

@@ -28,6 +28,7 @@ from gpgpu_legacy.cli.completion import (
 )
 from gpgpu_legacy.cli.options import Argument, Option, Several
 from gpgpu_legacy.errors import InputError, hint, integer_in, naturals_in
+from gpgpu_legacy.languages.language import split_entry
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -184,9 +185,12 @@ class Job:
         return whats[0]
 
     def programs(self) -> tuple[Path, ...]:
-        """The files, if every WHAT is a program FILE.fp, or - for standard input; else none."""
+        """The files, if every WHAT is a program FILE.fp or FILE.cg:entry, or - for standard input.
+
+        Else none.
+        """
         whats, given = split(self.words)
-        if not all(what == "-" or what.endswith(PROGRAMS) for what in whats):
+        if not all(what == "-" or split_entry(what)[0].endswith(PROGRAMS) for what in whats):
             return ()
         if whats and given:
             raise InputError(
@@ -320,17 +324,17 @@ def assembled(file: Path) -> Program:
     from gpgpu_legacy.languages.registry import language_of
 
     text, name = read_program(file)
-    return language_of(text).assemble(text, name)
+    return language_of(text, name).assemble(text, name)
 
 
 def read_program(file: Path) -> tuple[str, str]:
-    """The text of a program, and its name in messages."""
+    """The text of a program, FILE.fp or FILE.cg:entry, and its name in messages."""
     from gpgpu_legacy.files import read_standard_input, read_text
     from gpgpu_legacy.languages.language import MOST_CHARACTERS
 
     if str(file) == "-":
         return read_standard_input(MOST_CHARACTERS), "standard input"
-    return read_text(file, MOST_CHARACTERS), str(file)
+    return read_text(Path(split_entry(str(file))[0]), MOST_CHARACTERS), str(file)
 
 
 # Values of options ------------------------------------------------------------------------------

@@ -7,6 +7,9 @@ from collections.abc import Callable
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Program
 
+WITH_ENTRIES = (".cg", ".cgh", ".cgfx", ".fx", ".hlsl")
+"""Suffixes of files that hold functions, each of which may be the program's entry."""
+
 MOST_CHARACTERS = 2**20
 """Characters of a program's text, and bytes of its file. The longest program of this package, an
 unrolled product of 8192² matrices, has 700 000.
@@ -18,12 +21,20 @@ class Language:
     """A shader language: a folder of languages/ has one, as LANGUAGE in its language.py.
 
     name: the language and its version.
-    header: the characters that begin every program in it, and no program in another language.
-    assemble: turns a text into a Program; its second argument is the text's name in messages. It
+    header: the characters that begin every program in it, and no program in another language;
+    empty if only the file's suffix tells. assemble: turns a text into a Program; its second
+    argument is the text's name: a file's path, with `:entry` if its suffix is in WITH_ENTRIES. It
     raises AssemblyError for a text that breaks the language's rules, and InputError for one of more
-    than MOST_CHARACTERS.
+    than MOST_CHARACTERS. suffixes: of files without a header.
     """
 
     name: str
     header: str
     assemble: Callable[[str, str], Program]
+    suffixes: tuple[str, ...] = ()
+
+
+def split_entry(name: str) -> tuple[str, str]:
+    """The file, and the function, of `FILE.cg:function`; without one it is empty."""
+    file, _, entry = name.rpartition(":")
+    return (file, entry) if file.lower().endswith(WITH_ENTRIES) else (name, "")

@@ -12,7 +12,7 @@ from pkgutil import iter_modules
 
 import gpgpu_legacy.languages
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.languages.language import Language
+from gpgpu_legacy.languages.language import Language, split_entry
 
 
 @cache
@@ -25,16 +25,17 @@ def languages() -> tuple[Language, ...]:
     return tuple(sorted((module.LANGUAGE for module in modules), key=lambda one: one.name))
 
 
-def language_of(text: str) -> Language:
-    """The language whose header the text begins with.
+def language_of(text: str, name: str = "") -> Language:
+    """The language whose header the text begins with, or else whose suffix its file's name has.
 
     A text of another version is told so by the language's `assemble`, in an AssemblyError, and one
     without a known header by the first language's.
     """
+    file = split_entry(name)[0].lower()
     for language in languages():
-        if text.startswith(language.header.rstrip(".0123456789")):
+        if language.header and text.startswith(language.header.rstrip(".0123456789")):
             return language
-    return languages()[0]
+    return next((one for one in languages() if file.endswith(one.suffixes)), languages()[0])
 
 
 def source_of(program: Program) -> str:

@@ -10,25 +10,29 @@ from gpgpu_legacy.errors import InputError, kind_of
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.kernel.ir import Kernel
-from gpgpu_legacy.languages.language import MOST_CHARACTERS
+from gpgpu_legacy.languages.language import MOST_CHARACTERS, split_entry
 from gpgpu_legacy.languages.registry import language_of, languages
 
 
 def as_program(given: object, name: str) -> Program:
     """A Program, from one, from its text, or from a file.
 
-    A file is searched beside the file of the caller's code, then in the current folder. name: of a
-    program given as text, in messages. Raises AssemblyError, and InputError for a missing file.
+    A file, `FILE.fp` or `FILE.cg:entry`, is searched beside the file of the caller's code, then in
+    the current folder. name: of a program given as text, in messages. Raises AssemblyError, and
+    InputError for a missing file.
     """
     if isinstance(given, Program):
         return given
     if isinstance(given, str) and (
-        "\n" in given or any(given.startswith(language.header) for language in languages())
+        "\n" in given or any(one.header and given.startswith(one.header) for one in languages())
     ):
         return _assembled(given, name)
     if isinstance(given, str | Path):
-        path = _found(Path(given))
-        return _assembled(read_text(path, MOST_CHARACTERS), str(path))
+        file, entry = split_entry(str(given))
+        path = _found(Path(file))
+        text, name = read_text(path, MOST_CHARACTERS), f"{path}:{entry}" if entry else str(path)
+        # A file that the text includes may change.
+        return (_assembled.__wrapped__ if "#include" in text else _assembled)(text, name)
     raise InputError(f"the program is {kind_of(given)}; give a Program, its text or its file")
 
 
@@ -46,7 +50,7 @@ def as_kernel(given: object, name: str) -> Kernel:
 
 @lru_cache(maxsize=256)
 def _assembled(text: str, name: str) -> Program:
-    return language_of(text).assemble(text, name)
+    return language_of(text, name).assemble(text, name)
 
 
 @lru_cache(maxsize=64)

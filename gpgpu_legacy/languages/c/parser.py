@@ -218,8 +218,8 @@ def _number(parts: list[Any]) -> tree.Number:
         return tree.Number(int(digits, 16), suffix, token.at)
     if not digits.isdecimal() or suffix in ("f", "h", "x"):
         return tree.Number(float(digits), suffix, token.at)
-    is_octal = digits[0] == "0" and not set(digits) & {"8", "9"}
-    return tree.Number(int(digits, 8 if is_octal else 10), suffix, token.at)
+    octal = re.match("0[0-7]*", digits)  # up to an 8 or a 9, as strtol and so Brook's compiler
+    return tree.Number(int(octal[0], 8) if octal else int(digits), suffix, token.at)
 
 
 def _size(parts: list[Any]) -> tree.SizeOf:

@@ -20,8 +20,14 @@ from gpgpu_legacy.languages.c.syntax import Texts
 from gpgpu_legacy.languages.language import MOST_CHARACTERS
 
 DEEPEST_INCLUDES = 16
+"""Files that include one another."""
+
 DEEPEST_MACROS = 48
+"""Macros in macros, or in the arguments of macros."""
+
 LONGEST_MACRO = 2**11
+"""Tokens of a macro's definition: pcpp's time grows with their square."""
+
 MOST_EXPANDED = 2**17
 """Tokens that the macros of a text may become; those of nested macros count at each level."""
 

@@ -11,6 +11,7 @@ from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.languages.c.preprocess import Preprocessed
 
 MOST_TOKENS = 2**17
+"""Tokens of a preprocessed text: the longest of Brook's own has 15 000."""
 
 _TOKEN = re.compile(
     r"""\s*+(?:
