@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 
 ProgramFile = Annotated[
-    Path, Argument("PROG.fp", "A file with a program, or FILE.cg:entry; - is standard input.")
+    Path,
+    Argument(
+        "PROG.fp", "A file with a program, or FILE.cg:entry,MACRO=VALUE; - is standard input."
+    ),
 ]
 OutputFile = Annotated[Path | None, "-o", "--output", "FILE", "Write to this file."]
 

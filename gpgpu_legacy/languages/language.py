@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from gpgpu_legacy.frozen import frozen
@@ -23,7 +24,7 @@ class Language:
     name: the language and its version.
     header: the characters that begin every program in it, and no program in another language;
     empty if only the file's suffix tells. assemble: turns a text into a Program; its second
-    argument is the text's name: a file's path, with `:entry` if its suffix is in WITH_ENTRIES. It
+    argument is the text's name: a file's path, which split_entry can take more from. It
     raises AssemblyError for a text that breaks the language's rules, and InputError for one of more
     than MOST_CHARACTERS. suffixes: of files without a header.
     """
@@ -34,7 +35,18 @@ class Language:
     suffixes: tuple[str, ...] = ()
 
 
-def split_entry(name: str) -> tuple[str, str]:
-    """The file, and the function, of `FILE.cg:function`; without one it is empty."""
-    file, _, entry = name.rpartition(":")
-    return (file, entry) if file.lower().endswith(WITH_ENTRIES) else (name, "")
+_ENTRY = re.compile(
+    rf"(.+({'|'.join(map(re.escape, WITH_ENTRIES))}))(:(\w*))?((,\w+(=[^,]*)?)*)", re.I
+)
+
+
+def split_entry(name: str) -> tuple[str, str, dict[str, str]]:
+    """The file, the function and the macros of `FILE.cg:function,NAME=VALUE,NAME`.
+
+    The function is empty, and there are no macros, where the name has none.
+    """
+    match = _ENTRY.fullmatch(name)
+    if match is None:
+        return name, "", {}
+    macros = (word.partition("=") for word in match[5].split(",")[1:])
+    return match[1], match[4] or "", {macro: value or "1" for macro, _, value in macros}

@@ -17,9 +17,9 @@ from gpgpu_legacy.languages.registry import language_of, languages
 def as_program(given: object, name: str) -> Program:
     """A Program, from one, from its text, or from a file.
 
-    A file, `FILE.fp` or `FILE.cg:entry`, is searched beside the file of the caller's code, then in
-    the current folder. name: of a program given as text, in messages. Raises AssemblyError, and
-    InputError for a missing file.
+    A file, `FILE.fp` or `FILE.cg:entry,MACRO=VALUE`, is searched beside the file of the caller's
+    code, then in the current folder. name: of a program given as text, in messages. Raises
+    AssemblyError, and InputError for a missing file.
     """
     if isinstance(given, Program):
         return given
@@ -28,9 +28,9 @@ def as_program(given: object, name: str) -> Program:
     ):
         return _assembled(given, name)
     if isinstance(given, str | Path):
-        file, entry = split_entry(str(given))
+        file = split_entry(str(given))[0]
         path = _found(Path(file))
-        text, name = read_text(path, MOST_CHARACTERS), f"{path}:{entry}" if entry else str(path)
+        text, name = read_text(path, MOST_CHARACTERS), f"{path}{str(given)[len(file) :]}"
         # A file that the text includes may change.
         return (_assembled.__wrapped__ if "#include" in text else _assembled)(text, name)
     raise InputError(f"the program is {kind_of(given)}; give a Program, its text or its file")

@@ -1,0 +1,211 @@
+"""Run a clone of other people's Brook, Cg and HLSL, and say what works: run.py FOLDER.
+
+A .br is run as `gpgpu-legacy run` does, and its output compared with FILE.gold as `diff -w` does.
+Each fragment program of a .cg, .fx or .hlsl is compiled. The exit code is 1 if a gold differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
+
+from gpgpu_legacy.errors import GpgpuLegacyError
+from gpgpu_legacy.files import read_text
+from gpgpu_legacy.languages.c.parser import parse
+from gpgpu_legacy.languages.c.syntax import Function, Struct, Unit
+from gpgpu_legacy.languages.cg.compiler import _Compiler
+from gpgpu_legacy.languages.cg.faults import Fault
+from gpgpu_legacy.languages.cg.graph import Graph
+from gpgpu_legacy.languages.cg.language import assemble, read
+from gpgpu_legacy.languages.cg.types import (
+    Aggregate,
+    Numbers,
+    SamplerType,
+    SamplerValue,
+    Type,
+    Value,
+    item_types,
+)
+from gpgpu_legacy.languages.language import WITH_ENTRIES, split_entry
+
+PIXEL_SHADER = re.compile(r"pixel(?:shader|fragment)\s*=\s*compile\s+\w+\s+(\w+)", re.IGNORECASE)
+COLOUR = re.compile(r"(col|color|depth|depr)\d*", re.IGNORECASE)
+POSITION = re.compile(r"(position|hpos)\d*", re.IGNORECASE)
+
+
+class Row(NamedTuple):
+    """A program: what it holds, what became of it, and whether it printed its gold."""
+
+    program: str
+    kernels: int
+    verdict: str
+    gold: str = ""
+
+
+class TooLongError(Exception):
+    """A program has not ended in time."""
+
+
+def brook(file: Path, executor: str) -> Row:
+    """A Brook program's run."""
+    from gpgpu_legacy.host.program import run_brook
+
+    kernels = 0
+    try:
+        unit = parse(read_text(file), str(file), folder=file.parent)
+        functions = [item for item in unit.items if isinstance(item, Function)]
+        kernels = sum(bool(f.type.qualifiers & {"kernel", "reduce"}) for f in functions)
+        if not any(f.name == "main" and f.body for f in functions):
+            return Row(str(file), kernels, "has no main")
+        run = run_brook(file, executor=executor)
+    except (GpgpuLegacyError, TooLongError) as error:
+        return Row(str(file), kernels, one_line(error), "no" if gold_of(file) else "")
+    gold = gold_of(file)
+    same = gold is None or difference(run.stdout, gold)
+    return Row(
+        str(file), kernels, f"exit code {run.status}", "" if gold is None else same or "equal"
+    )
+
+
+def gold_of(file: Path) -> str | None:
+    """What the program's authors recorded."""
+    gold = file.with_suffix(".gold")
+    return read_text(gold) if gold.is_file() else None
+
+
+def difference(printed: str, gold: str) -> str:
+    """The first line that differs in more than white space; empty if none does."""
+    ours, theirs = (["".join(line.split()) for line in t.splitlines()] for t in (printed, gold))
+    for number, (mine, wanted) in enumerate(zip(ours, theirs, strict=False), 1):
+        if mine != wanted:
+            return f"line {number}: {mine[:30]!r}, not {wanted[:30]!r}"
+    return "" if len(ours) == len(theirs) else f"{len(ours)} lines, not {len(theirs)}"
+
+
+def shaders(file: Path, macros: str) -> Iterator[Row]:
+    """A row for each fragment program of a file, or for its fault."""
+    text = read_text(file)
+    try:
+        unit = read(text, *split_entry(f"{file}{macros}")[::2])
+    except GpgpuLegacyError as error:
+        yield Row(str(file), 1, one_line(error))
+        return
+    entries = sorted(set(PIXEL_SHADER.findall(text))) or list(fragment_entries(unit))
+    if not entries:
+        yield Row(str(file), 0, functions_alone(unit))
+    for entry in entries:
+        name = f"{file}:{entry}{macros}"
+        try:
+            program = assemble(text, name)
+        except GpgpuLegacyError as error:
+            yield Row(name, 1, one_line(error))
+        else:
+            yield Row(name, 1, f"compiles to {len(program.instructions)} instructions")
+
+
+def fragment_entries(unit: Unit) -> Iterator[str]:
+    """The functions that return a colour or a depth, and no position."""
+    structs = {item.name: item for item in unit.items if isinstance(item, Struct)}
+    for f in unit.items:
+        if isinstance(f, Function) and f.body is not None:
+            outs = [p for p in f.parameters if p.type.qualifiers & {"out", "inout"}]
+            written = [f.semantic, *(p.semantic for p in outs)]
+            for kind in (f.type.name, *(p.type.name for p in outs)):
+                written += [d.semantic for d in structs[kind].fields] if kind in structs else []
+            if any(map(COLOUR.fullmatch, written)) and not any(map(POSITION.fullmatch, written)):
+                yield f.name
+
+
+def functions_alone(unit: Unit) -> str:
+    """What is said of a file without a fragment program: whether its functions compile."""
+    functions = [f for f in unit.items if isinstance(f, Function) and f.body and not f.at.file]
+    for f in functions:
+        graph = Graph()
+        compiler = _Compiler(unit, graph)
+        registers = count()
+        try:
+            kinds = {p.name: compiler.type_of(p) for p in f.parameters}
+            compiler.run(f, {name: unknown(graph, kinds[name], registers) for name in kinds})
+        except Fault as fault:
+            return one_line(unit.texts.error(fault.problem, fault.at, fault.expected))
+    return f"has no fragment program; its {len(functions)} functions compile"
+
+
+def unknown(graph: Graph, kind: Type, registers: Iterator[int]) -> Value:
+    """A value of which nothing is known."""
+    if isinstance(kind, Numbers):
+        return graph.local(next(registers))[: kind.width].of(kind.kind)
+    if isinstance(kind, SamplerType):
+        return SamplerValue(0, kind)
+    return Aggregate(kind, tuple(unknown(graph, item, registers) for item in item_types(kind)))
+
+
+def one_line(error: Exception) -> str:
+    """The error's first line."""
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def limited(file: Path, executor: str, macros: str, seconds: int) -> list[Row]:
+    """The rows of a file, within a time."""
+
+    def stop(*_: object) -> None:
+        raise TooLongError(f"has not ended after {seconds} s")
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        return [brook(file, executor)] if file.suffix == ".br" else list(shaders(file, macros))
+    except TooLongError as error:
+        return [Row(str(file), 0, str(error))]
+    except Exception as error:  # a bug, which is part of the answer
+        return [Row(str(file), 0, f"BUG: {type(error).__name__}: {one_line(error)}")]
+    finally:
+        signal.alarm(0)
+
+
+def main() -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--executor", default="numpy")
+    parser.add_argument("--only", default="", help="files whose paths contain this")
+    parser.add_argument("--seconds", type=int, default=60, help="for one file (default: 60)")
+    parser.add_argument("-D", dest="macros", action="append", default=[], help="NAME=VALUE")
+    given = parser.parse_args()
+    macros = "".join(f",{macro}" for macro in given.macros)
+    os.chdir(given.folder)
+    files = sorted(
+        file
+        for file in Path().rglob("*")
+        if file.suffix.lower() in {".br", *WITH_ENTRIES}
+        and given.only in str(file)
+        and not file.name.startswith(".")
+        and file.is_file()
+    )
+    counts = Counter[str]()
+    for file in files:
+        rows = limited(file, given.executor, macros, given.seconds)
+        for row in rows:
+            gold = f"  gold: {row.gold}" if row.gold else ""
+            print(f"{row.program}  {row.kernels}  {row.verdict}{gold}", flush=True)
+            counts["golds"] += bool(row.gold)
+            counts["golds equal"] += row.gold == "equal"
+        if file.suffix != ".br" and any(row.kernels for row in rows):
+            counts["files with fragment programs"] += 1
+            counts["of which all compile"] += all(r.verdict.startswith("compiles") for r in rows)
+    print(f"\n{len(files)} files; " + "; ".join(f"{name}: {n}" for name, n in counts.items() if n))
+    return int(counts["golds"] > counts["golds equal"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
