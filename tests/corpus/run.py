@@ -21,10 +21,10 @@ from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Function, Struct, Unit
-from gpgpu_legacy.languages.cg.compiler import _Compiler
+from gpgpu_legacy.languages.cg.compiler import PREDEFINED, _Compiler
 from gpgpu_legacy.languages.cg.faults import Fault
 from gpgpu_legacy.languages.cg.graph import Graph
-from gpgpu_legacy.languages.cg.language import assemble, read
+from gpgpu_legacy.languages.cg.language import assemble
 from gpgpu_legacy.languages.cg.types import (
     Aggregate,
     Numbers,
@@ -94,7 +94,10 @@ def shaders(file: Path, macros: str) -> Iterator[Row]:
     """A row for each fragment program of a file, or for its fault."""
     text = read_text(file)
     try:
-        unit = read(text, *split_entry(f"{file}{macros}")[::2])
+        defines = split_entry(f"{file}{macros}")[2]
+        unit = parse(
+            text, str(file), folder=file.parent, root=Path(), defines=defines, before=PREDEFINED
+        )
     except GpgpuLegacyError as error:
         yield Row(str(file), 1, one_line(error))
         return

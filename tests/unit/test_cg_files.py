@@ -82,7 +82,7 @@ def test_commands_take_it(run: Command) -> None:
     ("what", "message"),
     [
         ("blur.cg:mian", "blur.cg:1:1: there is no function mian; did you mean main?"),
-        ("blur.cg:main,texRECT=texRCT", "blur.cg:6:17: there is no function texRCT; did you mean"),
+        ("blur.cg:main,texRECT=texRCT", "blur.cg:6:17: there is no function texRCT"),
         ("gone.cg:main", "there is no file gone.cg"),
     ],
 )

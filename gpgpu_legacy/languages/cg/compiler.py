@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gpgpu_legacy.isa.ir import (
@@ -239,7 +239,7 @@ class _Compiler(Evaluator):
         written[register] = vector
 
 
-_PREDEFINED = """
+PREDEFINED = """
 struct fragout { half4 col : COLOR; float depth : DEPTH; };
 struct fragout_float { float4 col : COLOR; float depth : DEPTH; };
 struct vf30 { float4 HPOS : POSITION, COL0 : COLOR0, COL1 : COLOR1, TEX0 : TEX0, TEX1 : TEX1,
@@ -250,13 +250,20 @@ struct vf30 { float4 HPOS : POSITION, COL0 : COLOR0, COL1 : COLOR1, TEX0 : TEX0,
 
 
 def compile_text(
-    text: str, name: str, *, entry: str = "", folder: Path | None = None, **defines: str
+    text: str,
+    name: str,
+    *,
+    entry: str = "",
+    folder: Path | None = None,
+    root: Path | None = None,
+    defines: Mapping[str, str] = {},
 ) -> Program:
     """The Program of a text's entry function; AssemblyError for a text that is wrong.
 
-    folder: of the files that it may include. defines: macros that the command line would give.
+    folder: of the text, where #include looks. root: a folder around it that #include does not
+    leave. defines: macros.
     """
-    unit = parse(text, name, folder=folder, defines=defines, before=_PREDEFINED)
+    unit = parse(text, name, folder=folder, root=root, defines=defines, before=PREDEFINED)
     try:
         return compile_unit(unit, entry)
     except Fault as fault:
@@ -271,6 +278,7 @@ def compile_unit(unit: c.Unit, entry: str = "") -> Program:
     graph = Graph()
     compiler = _Compiler(unit, graph)
     function = _entry(unit, entry)
+    graph.at = function.at
     values = compiler.run(function, compiler.bound(function))
     results = compiler.results(function, values)
     return program(graph, results, unit.name, compiler.declarations)
