@@ -132,7 +132,7 @@ class Storage:
 
     def load(self, matrix: F32, region: Region, rect: Rect, packing: Packing) -> None:
         """Pack a region of a matrix into a rectangle; the padding is 0."""
-        for channel, view in enumerate(_views(matrix, region, rect, packing)):
+        for channel, view in enumerate(views_of(matrix, region, rect, packing)):
             part, (rows, columns) = self.planes[channel][slices(rect)], view.shape
             part[rows:] = 0
             part[:rows, columns:] = 0
@@ -140,7 +140,7 @@ class Storage:
 
     def unload(self, matrix: F32, region: Region, rect: Rect, packing: Packing) -> None:
         """Unpack a rectangle into a region of a matrix; the padding is dropped."""
-        for channel, view in enumerate(_views(matrix, region, rect, packing)):
+        for channel, view in enumerate(views_of(matrix, region, rect, packing)):
             rows, columns = view.shape
             view[...] = self._codec.decode(self.planes[channel][slices(rect)][:rows, :columns])
 
@@ -179,7 +179,7 @@ def pack(matrix: F32, region: Region, rect: Rect, packing: Packing, out: F32 | N
         texels = np.zeros((rect.height, rect.width, len(packing.offsets)), np.float32)
     else:
         texels = out
-    for channel, values in enumerate(_views(matrix, region, rect, packing)):
+    for channel, values in enumerate(views_of(matrix, region, rect, packing)):
         texels[: values.shape[0], : values.shape[1], channel] = values
     return texels
 
@@ -187,11 +187,11 @@ def pack(matrix: F32, region: Region, rect: Rect, packing: Packing, out: F32 | N
 def unpack(texels: F32, matrix: F32, region: Region, packing: Packing) -> None:
     """Unpack texels (height, width, channels) into a region of a matrix; padding is dropped."""
     height, width, _ = texels.shape
-    for channel, view in enumerate(_views(matrix, region, Rect(0, 0, width, height), packing)):
+    for channel, view in enumerate(views_of(matrix, region, Rect(0, 0, width, height), packing)):
         view[...] = texels[: view.shape[0], : view.shape[1], channel]
 
 
-def _views(matrix: F32, region: Region, rect: Rect, packing: Packing) -> Iterator[F32]:
+def views_of(matrix: Any, region: Region, rect: Rect, packing: Packing) -> Iterator[Any]:
     """A view of the matrix for each channel of a rectangle: the elements that the channel holds.
 
     A view is (rows, columns), at most as large as the rectangle: padding has no elements.

@@ -8,7 +8,7 @@ compute exactly in an exact run.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, chain, groupby
 from typing import TYPE_CHECKING
@@ -53,12 +53,12 @@ from gpgpu_legacy.plan.textures import Rect, Texture
 from gpgpu_legacy.runtime.devices import thread_count
 from gpgpu_legacy.runtime.host import HostPrepared, Textures, copied_or_cleared
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import Parts
+from gpgpu_legacy.runtime.prepared import F32, Parts
 from gpgpu_legacy.runtime.workers import share_out
 
 if TYPE_CHECKING:
     from gpgpu_legacy.runtime.native import NativeCode
-    from gpgpu_legacy.runtime.schedule import Member
+    from gpgpu_legacy.runtime.schedule import Member, Stage
 
 _CHUNKS = 8  # for each thread, so that others can take the work of one that is late
 
@@ -78,15 +78,11 @@ Run = Callable[[int, int], object]
 
 @frozen
 class _Step:
-    """Passes that alternate, `count` iterations of them; or fused passes, which run all of theirs.
-
-    passes: those of the plan, which an observer is shown. whole: all iterations run in one call.
-    """
+    """What alternates, `count` iterations of it. passes: the plan's, which an observer is shown."""
 
     count: int
     runs: tuple[Run, ...]
-    passes: tuple[Pass, ...]
-    whole: bool
+    passes: tuple[Pass, ...] = ()
 
 
 class JitPrepared(HostPrepared):
@@ -94,7 +90,9 @@ class JitPrepared(HostPrepared):
 
     def __init__(self, plan: Plan, machine: Machine) -> None:
         """plan: validated, without Tables."""
-        from gpgpu_legacy.runtime.native import Staging, roomy
+        from gpgpu_legacy.runtime.moves import Moves, Results
+        from gpgpu_legacy.runtime.native import roomy
+        from gpgpu_legacy.runtime.schedule import Staging
 
         parts = Parts(plan)
         fused = {id(part): tuple(fused_steps(part)) for part in parts.leaves}
@@ -117,6 +115,9 @@ class JitPrepared(HostPrepared):
         self._analysed: set[ComputePass] = set()
         self._steps = {part: self._prepared_steps(steps) for part, steps in fused.items()}
         self._observed: dict[int, tuple[_Step, ...]] = {}
+        self._inputs = Moves(plan.inputs, plan.operands, self.textures, self._reset)
+        self._outputs = Moves(plan.outputs, plan.results, self.textures, unpacks=True)
+        self._results = Results(plan)
 
     def _make_ready(self, *, observed: bool) -> None:
         """Compile the passes one by one, unfused, for the first observed run."""
@@ -128,7 +129,7 @@ class JitPrepared(HostPrepared):
 
     def _work_unobserved(self, part: Plan) -> None:
         for step in self._steps[id(part)]:
-            if step.whole:
+            if len(step.runs) == 1:
                 step.runs[0](0, step.count)
                 continue
             for iteration in range(step.count):
@@ -142,29 +143,36 @@ class JitPrepared(HostPrepared):
                     run(iteration, iteration + 1)
                     yield at_iteration(pass_, iteration)
 
+    def _upload(self, operands: Mapping[str, F32], *, resume: bool) -> None:
+        self._inputs.run(operands, resumes=resume)
+
+    def _read_back(self) -> dict[str, F32]:
+        results = self._results.new()
+        self._outputs.run(results)
+        return results
+
     def _release(self) -> None:
         super()._release()
         self._steps, self._observed = {}, {}
-        self._staging.release()
+        del self._staging, self._inputs, self._outputs, self._results
 
     # Preparing -----------------------------------------------------------------------------
 
     def _prepared_steps(self, steps: Steps, *, apart: bool = False) -> tuple[_Step, ...]:
         """apart: every pass is to run by itself; otherwise native threads run rows of them."""
         prepared: list[_Step] = []
-        members = [None if apart else self._member(step) for step in steps]
-        made = zip(members, steps, strict=True)
-        for is_alone, some in groupby(made, key=lambda both: both[0] is None):
+        made = [(step, [] if apart else self._members(step)) for step in steps]
+        for is_alone, some in groupby(made, key=lambda one: not one[1]):
             if is_alone:
-                prepared += [self._step(step, apart=apart) for _, step in some]
+                prepared += [self._step(step, apart=apart) for step, _ in some]
             else:
-                row = [member for member, _ in some if member]
-                prepared.append(_Step(1, (self._native_run(row),), (), whole=True))
+                row = [member for _, members in some for member in members]
+                prepared.append(_Step(1, (self._repeat(row),)))
         return tuple(prepared)
 
     def _step(self, step: FusedPasses | UnfusedRepeat | Pass, *, apart: bool) -> _Step:
         if isinstance(step, FusedPasses):
-            return _Step(step.count, (self._fused(step),), step.passes, whole=True)
+            return _Step(step.count, (self._fused(step),), step.passes)
         if isinstance(step, UnfusedRepeat) and step.body and not apart:
             scheduled = self._scheduled(step)
             if scheduled is not None:
@@ -179,45 +187,53 @@ class JitPrepared(HostPrepared):
             else:
                 runs.append(self._pass(member, count))
                 passes.append(member)
-        return _Step(count, tuple(runs), tuple(passes), whole=False)
+        return _Step(count, tuple(runs), tuple(passes))
 
     def _scheduled(self, repeat: UnfusedRepeat) -> _Step | None:
         """A Repeat that native threads run as a whole; None if a pass has no native code."""
+        from gpgpu_legacy.runtime.schedule import shape_of
+
         around = neighbourhood(repeat, self.plan)
         members: list[Member] = []
         for number, step in enumerate(repeat.body):
-            near = step
+            fused = step
             if around is not None and isinstance(step, FusedPasses):
-                near = with_neighbours(step, around, number, self._extents)
-            member = self._member(near, repeat.count)
-            if member is None:
+                fused = with_neighbours(step, around, number, self._extents)
+            made = self._members(fused, repeat.count)
+            if not made:
                 return None
-            members.append(member)
-        return _Step(
-            repeat.count, (self._native_run(members, around, repeat.count),), (), whole=True
-        )
+            members += made
+        stage = None
+        if around is not None and len(members) == len(repeat.body):  # which stage nothing
+            stage = shape_of(around, members, self.textures)
+        run = self._repeat(members, around, stage, repeat.count)
+        return _Step(repeat.count, (run,))
 
-    def _member(self, step: FusedPasses | UnfusedRepeat | Pass, count: int = 1) -> Member | None:
-        """A pass that native threads can run among others; None if it is not one, or stages texels.
+    def _members(self, step: FusedPasses | UnfusedRepeat | Pass, count: int = 1) -> list[Member]:
+        """A pass, or fused passes, as native threads run them among others; empty if they do not.
 
         count: how often it runs.
         """
-        from gpgpu_legacy.runtime.schedule import Member
-
         fused = moved_alone(step, count) if isinstance(step, CopyPass) else step
-        if not isinstance(fused, FusedPasses):
-            return None
-        made = self._native(fused)
-        if made is None or made[0].staged:
-            return None
-        return Member(*made, 1 if fused.alternates else fused.count)
+        members = self._native_members(fused) if isinstance(fused, FusedPasses) else []
+        return [] if members and members[0].rounds > 1 else members
 
-    def _native_run(
-        self, members: Sequence[Member], around: Neighbourhood | None = None, count: int = 1
+    def _native_members(self, fused: FusedPasses) -> list[Member]:
+        from gpgpu_legacy.runtime.schedule import members_of
+
+        made, together = self._native(fused), 1 if fused.alternates else fused.count
+        return members_of(*made, self.textures, self._staging, together) if made else []
+
+    def _repeat(
+        self,
+        members: Sequence[Member],
+        around: Neighbourhood | None = None,
+        stage: Stage | None = None,
+        count: int = 1,
     ) -> Run:
         from gpgpu_legacy.runtime.schedule import RepeatRun
 
-        return RepeatRun(members, self.textures, around, count).run
+        return RepeatRun(members, around, stage, count, self._staging).run
 
     def _with_many_offsets(self, together: Iterable[FusedPasses]) -> frozenset[Content]:
         """The loosened Contents that stand for many; a rerolled loop consists of its offsets."""
@@ -254,16 +270,10 @@ class JitPrepared(HostPrepared):
 
     def _fused(self, fused: FusedPasses) -> Run:
         """Fused passes as native code, or on the reference machine if there can be none."""
-        from gpgpu_legacy.runtime.native import FusedRun
-
-        member = self._member(fused)
-        if member is not None:
-            return self._native_run([member], count=fused.count)
-        made = self._native(fused)
-        if made is None:
-            return partial(_run_on_reference, fused.passes, self.textures)
-        together = 1 if fused.alternates else fused.count
-        return FusedRun(*made, self.textures, self._staging, together).run
+        members = self._native_members(fused)
+        if members:
+            return self._repeat(members, count=fused.count)
+        return partial(_run_on_reference, fused.passes, self.textures)
 
     def _pass(self, pass_: Pass, count: int) -> Run:
         """A pass that draws nothing. count: how often it runs."""

@@ -14,7 +14,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from threading import RLock
-from time import sleep
 from typing import Any
 
 import llvmlite
@@ -32,27 +31,13 @@ from gpgpu_legacy.lower.emit.llvm_schedule import schedule_text
 from gpgpu_legacy.lower.emit.llvm_words import (
     COUNT,
     DEPTH,
-    DONE,
-    FIRST,
     HEADER_WORDS,
-    LAST,
-    NEXT,
     ORIGIN,
-    PANEL,
-    PIECES,
-    QUEUE_WORDS,
     ROW_LENGTH,
     SIZES,
-    STAGED,
-    STAGED_FIRST,
     TABLE,
     TEXTURE_WORDS,
     WIDTH,
-    WORDS,
-    X_FIRST,
-    X_LAST,
-    Y_FIRST,
-    Y_LAST,
     word_count,
 )
 from gpgpu_legacy.lower.forks import held_across_forks
@@ -60,8 +45,6 @@ from gpgpu_legacy.lower.fused.content import ROOM, Arguments, Content, Unsupport
 from gpgpu_legacy.lower.values import parameter_values, plane_values
 from gpgpu_legacy.memory import COMPILER_ADDRESSES, require_addresses
 from gpgpu_legacy.plan.textures import Texture, TextureKind
-from gpgpu_legacy.runtime.devices import thread_count
-from gpgpu_legacy.runtime.workers import share_out
 
 AVX512, OFF = "GPGPU_LEGACY_AVX512", "off"
 """The environment variable that, if it is off, keeps code free of AVX-512's instructions."""
@@ -72,14 +55,6 @@ MOST_CODES = 64
 _LINE_BYTES = 64  # of a cache; no vector is longer
 _PAGE_BYTES = 4096
 _STAGGER_BYTES = 11 * _LINE_BYTES
-_STAGED_BYTES = 32 << 20  # of all panels: no more than is surely there (memory.py)
-_PANEL_BYTES = (
-    256 << 10
-)  # of the iterations that a tile runs at a time: they stay in a core's cache
-_PIECE_ROWS, _PIECE_COLUMNS = 128, 256  # what it reads and writes fits beside it
-_PIECES = 4  # for each thread, so that others can take the work of one that is late
-_LEAST_WORK = 1 << 17  # instructions of fragments in a piece; waking a thread for less costs more
-_WORK_OF_A_CALL = 1 << 32  # the same, for each thread; between calls, Python sees signals
 
 
 def roomy(
@@ -98,12 +73,12 @@ def roomy(
         # An odd number of cache lines: rows whose distance is a power of 2 would push one another
         # out of the cache.
         length = _row_length(width) + _LINE_BYTES // texture.format.texel_bytes
-        texels = _aligned(rows, length * channels, dtype).reshape(rows, length, channels)
+        texels = aligned(rows, length * channels, dtype).reshape(rows, length, channels)
         return Storage(texture, [texels[:, :width, channel] for channel in range(channels)])
     first = -column % (_LINE_BYTES // np.dtype(dtype).itemsize)
     length = _row_length(first + width)
     wide: list[Stored] = [
-        _aligned(rows, length, dtype, number + channel) for channel in range(channels)
+        aligned(rows, length, dtype, number + channel) for channel in range(channels)
     ]
     return Storage(texture, [plane[:, first : first + width] for plane in wide])
 
@@ -122,7 +97,7 @@ def _row_length(width: int) -> int:
     return -(-width // ROOM) * ROOM + ROOM
 
 
-def _aligned(rows: int, length: int, dtype: type[np.generic], number: int = 0) -> NDArray[Any]:
+def aligned(rows: int, length: int, dtype: type[np.generic], number: int = 0) -> NDArray[Any]:
     """Zeros, (rows, length), of which every row begins a cache line if the first one does.
 
     number: of several. Each lies elsewhere in its page: processors take a load from memory for one
@@ -142,8 +117,8 @@ def _aligned(rows: int, length: int, dtype: type[np.generic], number: int = 0) -
 class NativeCode:
     """A Content's machine code; this object owns it.
 
-    tile, table, staged: see Code. stage, run: its functions, to be called with the address of their
-    queues. address: of what runs one piece, to be called with its words.
+    tile, table, staged, instructions: see Code. run, stage: the addresses of its functions, to be
+    called with the address of a piece's words.
     """
 
     def __init__(self, code: Code, engine: Any) -> None:
@@ -151,11 +126,7 @@ class NativeCode:
         self.tile, self.table, self.staged = code.tile, code.table, code.staged
         self.instructions = code.instructions
         self._engine = engine
-        function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-        self.address = engine.get_function_address("run_piece")
-        self.stage, self.run = (
-            function(engine.get_function_address(name)) for name in ("stage", "run")
-        )
+        self.run, self.stage = map(engine.get_function_address, ("run_piece", "stage_piece"))
 
 
 _Key = tuple[Content, bool, tuple[int, int] | None]
@@ -201,10 +172,10 @@ class _Host:
             raise UnsupportedError(code)
         return code
 
-    def schedule(self) -> ScheduleCode:
-        """The native loop over the passes of a Repeat."""
+    def schedule(self) -> Any:
+        """An engine with the native loop over the passes of a Repeat."""
         require_addresses(COMPILER_ADDRESSES, "LLVM")
-        return ScheduleCode(self._load(schedule_text()))
+        return self._load(schedule_text())
 
     def _load(self, text: str, *, ordered: bool = False) -> Any:
         """An engine with a module's code, which is read from disk, or compiled and stored there.
@@ -261,21 +232,28 @@ def native_code(
 class ScheduleCode:
     """The native loop over the passes of a Repeat (lower/emit/llvm_schedule.py).
 
-    work: to be called with the addresses of its words, by any number of threads.
+    work: to be called with the addresses of a header and of the words of a thread's passes. lead,
+    serve: with the address of a door. copy: the address of a Member's code.
     """
 
-    def __init__(self, engine: Any) -> None:
-        """engine: LLVM's, with the code in it."""
-        self._engine = engine
-        function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-        self.work = function(engine.get_function_address("work"))
+    def __init__(self) -> None:
+        """Compiled, or read from disk."""
+        with _LOCK:
+            self._engine = engine = _host().schedule()
+        one, two = (ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count) for count in (1, 2))
+        self.work = two(engine.get_function_address("work"))
+        self.copy = engine.get_function_address("copy")
+        self.lead, self.serve = (one(engine.get_function_address(n)) for n in ("lead", "serve"))
 
 
-@cache
-def schedule_code() -> ScheduleCode:
-    """The loop for this processor."""
+schedule_code = cache(ScheduleCode)
+"""The loop for this processor."""
+
+
+def vector_lanes() -> int:
+    """Floats in a vector."""
     with _LOCK:
-        return _host().schedule()
+        return _host().processor.lanes
 
 
 def pause_address() -> int:
@@ -305,123 +283,7 @@ def _host_with(*, avx512: bool) -> _Host:
     return _Host(avx512=avx512)
 
 
-# Running -------------------------------------------------------------------------------------
-
-_Piece = tuple[int, int]
-"""A range of rows or columns: the first, and one past the last."""
-
-
-class Staging:
-    """Memory for staging, shared by all code of a plan."""
-
-    def __init__(self) -> None:
-        self._floats = np.empty((1, 0), np.float32)
-
-    def require(self, floats: int) -> None:
-        """Provide this many floats."""
-        if floats > self._floats.size:
-            self._floats = _aligned(1, floats, np.float32)
-
-    def release(self) -> None:
-        """Release the memory."""
-        self._floats = np.empty((1, 0), np.float32)
-
-    @property
-    def address(self) -> int:
-        """The address of the first."""
-        return self._floats.ctypes.data
-
-
-class _Queue:
-    """Pieces of work, which generated code takes one after another on each thread."""
-
-    def __init__(self, words: NDArray[np.int64], pieces: Sequence[tuple[_Piece, _Piece]]) -> None:
-        """words: the common words of all pieces. pieces: columns and rows of each."""
-        self.words = np.tile(words, (len(pieces), 1))
-        columns, rows = np.array(pieces).transpose(1, 2, 0)
-        self.words[:, [X_FIRST, X_LAST]], self.words[:, [Y_FIRST, Y_LAST]] = columns.T, rows.T
-        self._queue = np.zeros(QUEUE_WORDS, np.int64)
-        self._queue[WORDS] = self.words.ctypes.data
-        self.address: int = self._queue.ctypes.data
-
-    def __len__(self) -> int:
-        """The number of pieces."""
-        return len(self.words)
-
-    def fill(self, first: int = 0, last: int | None = None) -> None:
-        """Put pieces into it, all or from the first to before the last."""
-        self._queue[NEXT] = self._queue[DONE] = first
-        self._queue[PIECES] = len(self) if last is None else min(last, len(self))
-
-    @property
-    def is_done(self) -> bool:
-        """Whether all its pieces are done, not only taken."""
-        return bool(self._queue[DONE] == self._queue[PIECES])
-
-
-class FusedRun:
-    """Fused passes that stage texels, ready to run: code, table and the arguments of pieces."""
-
-    def __init__(
-        self,
-        code: NativeCode,
-        arguments: Arguments,
-        textures: Mapping[str, Storage],
-        staging: Staging,
-        together: int,
-    ) -> None:
-        """textures: from `roomy`. together: how many iterations run in one call."""
-        self.code, self._staging = code, staging
-        self.table = table_of(code.table, arguments)
-        words = words_of(arguments, textures, self.table)
-        tile, iteration = code.tile, code.staged * code.tile.width
-        columns = _pieces(arguments.width, arguments.width, tile.width)
-        self._together = min(together, max(1, _STAGED_BYTES // (4 * iteration * len(columns))))
-        words[DEPTH] = max(1, _PANEL_BYTES // (4 * iteration))
-        words[PANEL] = self._together * iteration
-        staging.require(len(columns) * self._together * iteration)
-        self._panels = _Queue(words, [(part, (0, 0)) for part in columns])
-        work = arguments.width * arguments.height * self._together * code.instructions
-        self._threads = max(1, min(thread_count(), work // _LEAST_WORK))
-        self._pieces = _Queue(words, _pieces_of(code, arguments, work))
-        of_a_piece = max(1, work // len(self._pieces))
-        self._at_once = max(1, self._threads * _WORK_OF_A_CALL // of_a_piece)
-
-    def run(self, first: int, last: int) -> None:
-        """Run a range of iterations on all fragments."""
-        for start in range(first, last, self._together):
-            for queue in (self._pieces, self._panels):
-                words = queue.words
-                words[:, FIRST], words[:, LAST] = start, min(start + self._together, last)
-                words[:, STAGED_FIRST], words[:, STAGED] = start, self._staging.address
-            self._panels.fill()
-            for piece in range(0, len(self._pieces), self._at_once):
-                self._pieces.fill(piece, piece + self._at_once)
-                share_out(self._run_pieces, min(self._threads, len(self._pieces)))
-
-    def _run_pieces(self, *_: int) -> None:
-        self.code.stage(self._panels.address)
-        while not self._panels.is_done:
-            sleep(0)
-        self.code.run(self._pieces.address)
-
-
-def _pieces_of(code: NativeCode, arguments: Arguments, work: int) -> list[tuple[_Piece, _Piece]]:
-    """The pieces of a rectangle, columns and rows: enough to keep all threads busy.
-
-    work: instructions of fragments.
-    """
-    width, height, tile = arguments.width, arguments.height, code.tile
-    most = min(thread_count() * _PIECES, max(1, work // _LEAST_WORK))
-    columns = _pieces(width, -(-width // _PIECE_COLUMNS), tile.width)
-    rows = _pieces(height, max(-(-height // _PIECE_ROWS), most // len(columns)), tile.rows)
-    return [(column, part) for part in rows for column in columns]
-
-
-def _pieces(length: int, most: int, multiple: int) -> list[_Piece]:
-    """At most `most` pieces of a length, multiples of `multiple` except the last."""
-    piece = -(-length // (most * multiple)) * multiple
-    return [(start, min(start + piece, length)) for start in range(0, length, piece)]
+# Arguments -----------------------------------------------------------------------------------
 
 
 def words_of(

@@ -12,7 +12,7 @@ same code and from the same numbers as pass by pass, in the plan's own textures.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,22 +21,30 @@ from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood
 from gpgpu_legacy.lower.emit import llvm_schedule as layout
+from gpgpu_legacy.lower.emit.llvm_words import DEPTH, PANEL, STAGED
 from gpgpu_legacy.lower.fused.content import ROOM, Arguments
+from gpgpu_legacy.plan.plan import read_by, written_by
+from gpgpu_legacy.runtime.crew import run_job
 from gpgpu_legacy.runtime.devices import cache_bytes, thread_count
 from gpgpu_legacy.runtime.native import (
     NativeCode,
+    aligned,
     pause_address,
     schedule_code,
     table_of,
+    vector_lanes,
     words_of,
 )
-from gpgpu_legacy.runtime.workers import share_out
 
 MOST_PASSES = 32
 """The most passes of a stage: memory stops being the limit long before."""
 
 _LEAST_WORK = 1 << 16  # instructions of fragments in an item; waiting for less costs more
-_BANDS = 4  # for each thread, so that others can take the work of one that is late
+_LEAST_STAGED = 1 << 19  # the same if texels are staged, which each item then reads anew
+BANDS, _PIECES = 4, 8  # for each thread, so that others can take the work of one that is late
+_PIECE_ROWS, _PIECE_COLUMNS = 128, 256  # of items with staged texels; what they use fits a cache
+_PANEL_BYTES = 256 << 10  # of the iterations that a tile runs at a time; they do, too
+_STAGED_BYTES = 32 << 20  # of all panels: no more than is surely there (memory.py)
 _LEAST_CHUNK, _LEAST_SPAN = 4, 8 * ROOM  # rows and columns that a call is worth while for
 _WORK_OF_A_CALL = 1 << 32  # the same, for each thread; between calls, Python sees signals
 _LINE = 8  # words
@@ -47,20 +55,87 @@ ENDLESS = 1 << 40
 
 @frozen
 class Member:
-    """A pass of the Repeat's body, or fused passes: its code, which stages nothing, its arguments.
+    """A pass of the Repeat's body, or a part of one: a native function and what it is handed.
 
-    together: the iterations that it runs at a time.
+    code: the address of the function. words: its own, in which a piece's are to be written.
+    pieces: first and last column, first and last row of each. owners: of the function, and of
+    what words point to. together: the iterations that it runs at a time. rounds: how often that is;
+    0 if no texels are staged.
     """
 
-    code: NativeCode
-    arguments: Arguments
+    code: int
+    words: NDArray[np.int64]
+    pieces: NDArray[np.int64]
+    work: int
+    owners: tuple[object, ...]
     together: int = 1
+    rounds: int = 0
 
-    @property
-    def work(self) -> int:
-        """Instructions of fragments."""
-        arguments = self.arguments
-        return self.code.instructions * arguments.width * arguments.height * self.together
+
+class Staging:
+    """Memory for staged texels, shared by all code of a plan."""
+
+    def __init__(self) -> None:
+        self.floats: NDArray[np.float32] = np.empty(0, np.float32)
+
+    def require(self, floats: int) -> None:
+        """Provide this many floats."""
+        if floats > self.floats.size:
+            self.floats = aligned(1, floats, np.float32)
+
+
+def members_of(
+    code: NativeCode,
+    arguments: Arguments,
+    textures: Mapping[str, Storage],
+    staging: Staging,
+    together: int,
+) -> list[Member]:
+    """A pass, before it the staging of its texels if it has any.
+
+    textures: from `roomy`. together: how many iterations may run at a time.
+    """
+    table = table_of(code.table, arguments)
+    words, owners = words_of(arguments, textures, table), (code, table)
+    width, height, tile = arguments.width, arguments.height, code.tile
+    work, threads = code.instructions * width * height, thread_count()
+    if not code.staged:
+        most = min(threads * BANDS, work * together // _LEAST_WORK)
+        rows = cut(height, most // threads * threads or most, tile.rows)
+        pieces = rectangles([(0, width)], rows)
+        return [Member(code.run, words, pieces, work * together, owners, together)]
+    iteration, panels = code.staged * tile.width, cut(width, width, tile.width)
+    wanted, together = (
+        together,
+        min(together, max(1, _STAGED_BYTES // (4 * iteration * len(panels)))),
+    )
+    words[DEPTH] = max(1, _PANEL_BYTES // (4 * iteration))
+    words[PANEL] = together * iteration
+    staging.require(len(panels) * together * iteration)
+    rounds = -(-wanted // together)
+    columns = cut(width, -(-width // _PIECE_COLUMNS), tile.width)
+    most = min(threads * _PIECES, work * together // _LEAST_STAGED) // len(columns)
+    rows = cut(height, max(-(-height // _PIECE_ROWS), most), tile.rows)
+    work *= together
+    panels = cut(width, threads * BANDS, tile.width)
+    return [
+        Member(code.stage, words, rectangles(panels, [(0, 1)]), 0, owners, together, rounds),
+        Member(code.run, words, rectangles(columns, rows), work, owners, together, rounds),
+    ]
+
+
+_Piece = tuple[int, int]
+"""A range of rows or columns: the first, and one past the last."""
+
+
+def cut(length: int, most: int, multiple: int) -> list[_Piece]:
+    """At most `most` pieces of a length, multiples of `multiple` except the last."""
+    piece = -(-length // (max(1, most) * multiple)) * multiple
+    return [(start, min(start + piece, length)) for start in range(0, length, piece)]
+
+
+def rectangles(columns: Sequence[_Piece], rows: Sequence[_Piece]) -> NDArray[np.int64]:
+    return np.array([(*column, *row) for row in rows for column in columns])
 
 
 @frozen
@@ -108,11 +183,11 @@ def stage_of(
         passes = max(1, min(passes, in_cache // lag, rows // (2 * lag * threads)))
     least = max(1, lag, -(-_LEAST_WORK // (work * around.width * passes)))
     if passes == 1:
-        bands = max(1, min(threads * _BANDS, rows // least))
+        bands = max(1, min(threads * BANDS, rows // least))
         return Stage(1, _evenly(rows, bands), wraps, lag)
     most = rows // max(least, 2 * lag * passes)
     easily = rows // max(least, 3 * lag * passes)  # joints have at most two rows of three
-    bands = max(1, min(threads, most), min(threads * _BANDS, easily))
+    bands = max(1, min(threads, most), min(threads * BANDS, easily))
     inner = _evenly(rows, bands)[1:-1]
     if lag and not wraps and bands > 1:
         # The first and the last band lose rows at one end alone, so they begin with fewer of them.
@@ -142,7 +217,7 @@ def _evenly(rows: int, bands: int) -> tuple[int, ...]:
 # Items ---------------------------------------------------------------------------------------
 
 
-def items_of(stage: Stage) -> NDArray[np.int64]:
+def items_of(stage: Stage, columns: int) -> NDArray[np.int64]:
     """The items of a stage (lower/emit/llvm_schedule.py): its bands, then its joints."""
     bands, joints, lag = len(stage.bands) - 1, stage.joints, stage.lag
     items = np.zeros((bands + joints, layout.ITEM_WORDS), np.int64)
@@ -152,14 +227,14 @@ def items_of(stage: Stage) -> NDArray[np.int64]:
         words[layout.LOW], words[layout.HIGH] = stage.bands[band : band + 2]
         words[layout.LOW_STEP] = 0 if first else shrinks
         words[layout.HIGH_STEP] = 0 if last else -shrinks
-        words[layout.COUNTER] = band
+        words[layout.COUNTER], words[layout.RIGHT] = band, columns
         start, ring = (bands, joints) if joints else (0, bands)
         last_awaited = band + (not joints) + (not last)
         _await(words, start, ring, range(band - (not first), last_awaited), after=False)
     for joint, words in enumerate(items[bands:]):
         words[layout.LOW] = words[layout.HIGH] = stage.bands[joint + 1]
         words[layout.LOW_STEP], words[layout.HIGH_STEP] = -lag, lag
-        words[layout.COUNTER] = bands + joint
+        words[layout.COUNTER], words[layout.RIGHT] = bands + joint, columns
         _await(words, 0, bands, range(joint, joint + 2), after=True)
     return items
 
@@ -171,17 +246,14 @@ def _await(words: NDArray[np.int64], start: int, ring: int, numbers: range, *, a
     words[layout.BASE], words[layout.EACH] = after, 1
 
 
-def _plain_items(members: Sequence[Member], bands: Sequence[int]) -> NDArray[np.int64]:
-    """The items of stages with one pass each; every pass waits for all before it, by one counter.
-
-    bands: of each pass.
-    """
-    ends = np.cumsum(bands)
-    items = np.zeros((ends[-1], layout.ITEM_WORDS), np.int64)
-    for number, (member, end, count) in enumerate(zip(members, ends, bands, strict=True)):
-        words, rows = items[end - count : end], _evenly(member.arguments.height, count)
-        words[:, layout.LOW], words[:, layout.HIGH] = rows[:-1], rows[1:]
-        words[:, layout.STAGE], words[:, layout.BASE] = number, end - count
+def _plain_items(members: Sequence[Member]) -> NDArray[np.int64]:
+    """The items of stages with one pass each, which waits for all before it, by one counter."""
+    counts = [len(member.pieces) for member in members]
+    items = np.zeros((sum(counts), layout.ITEM_WORDS), np.int64)
+    places = [layout.LEFT, layout.RIGHT, layout.LOW, layout.HIGH]
+    items[:, places] = np.concatenate([member.pieces for member in members])
+    items[:, layout.STAGE] = np.repeat(np.arange(len(members)), counts)
+    items[:, layout.BASE] = np.repeat(np.cumsum([0, *counts[:-1]]), counts)
     items[:, [layout.RING, layout.AWAITED]], items[:, layout.EACH] = 1, len(items)
     return items
 
@@ -195,93 +267,79 @@ class RepeatRun:
     def __init__(
         self,
         members: Sequence[Member],
-        textures: Mapping[str, Storage],
         around: Neighbourhood | None = None,
+        stage: Stage | None = None,
         count: int = 1,
+        staging: Staging = Staging(),  # noqa: B008 - which holds nothing
     ) -> None:
-        """textures: from `roomy`. around: the facts about lookups of neighbours. count: iterations
-        of the Repeat.
-        """
-        self._codes = [member.code for member in members]  # which own their machine code
-        self._tables = [table_of(m.code.table, m.arguments) for m in members]
-        threads = thread_count()
-        if around is None:
-            bands = [_band_count(member, threads) for member in members]
-            self.stage, self._kinds = Stage(1, (0,) * (max(bands) + 1)), len(members)
-            self.items = _plain_items(members, bands)
-        else:
-            lanes = max(member.code.tile.lanes for member in members)
-            instructions = max(1, *(member.code.instructions for member in members))
-            texel_bytes = _texel_bytes(members, textures)
-            self.stage, self._kinds = stage_of(around, texel_bytes, instructions, threads, lanes), 1
-            self.items = items_of(self.stage)
-        self._threads = min(threads, len(self.stage.bands) - 1)
+        """around, stage: if several passes are a stage. count: iterations of the Repeat."""
+        self._owners, self._staging, self._loop = members, staging, schedule_code()
+        self.stage, self._kinds, self.items = stage, len(members), _plain_items(members)
+        depth, most = 1, max(len(member.pieces) for member in members)
+        if stage and around:
+            self.items, self._kinds = items_of(stage, around.width), 1
+            depth, most = stage.passes, len(stage.bands) - 1
+        self._threads = min(thread_count(), most)
+        self._of_a_round = self._kinds * depth * max(member.together for member in members)
         self._header = np.zeros(layout.HEADER_WORDS, np.int64)
         self._ended = np.zeros((len(self.items), layout.ENDED_WORDS), np.int64)
-        self._words, self._members = self._words_of(members, textures)
-        self._fill_header(around, count)
-        work = self._kinds * self.stage.passes * sum(m.work for m in members) // len(members)
+        self.words, self._members = self._words_of(members)
+        made = zip(self.words, members, strict=True)
+        self._staged = [words for words, member in made if member.rounds]
+        self._fill_header(stage or Stage(1, ()), around, -(-count // members[0].together))
+        work = self._kinds * depth * sum(m.work for m in members) // len(members)
         of_an_item = max(1, work // len(self.items))
         self._at_once = max(1, self._threads * _WORK_OF_A_CALL // of_an_item)
-        self._loop = schedule_code()
 
-    def run(self, first: int, last: int) -> None:
+    def run(self, first: int = 0, last: int = 1) -> None:
         """Run a range of iterations; all of them if several passes are a stage."""
         header, (start, end) = self._header, map(self._items_before, (first, last))
+        for words in self._staged:
+            words[:, STAGED] = self._staging.floats.ctypes.data
         self._ended[...] = 0
         self._ended[0, 0] = start  # what the first of these iterations waits for, if it is not 0
         for item in range(start, end, self._at_once):
             header[layout.NEXT] = item
             header[layout.LIMIT] = min(item + self._at_once, end)
-            share_out(self._work_on, self._threads)
+            run_job(self._loop, header, self._members)
 
     def _items_before(self, iteration: int) -> int:
-        of_a_round = self._kinds * self.stage.passes
-        return -(-iteration * len(self._codes) // of_a_round) * len(self.items)
-
-    def _work_on(self, worker: int, _: int) -> None:
-        members = self._members[worker]
-        self._loop.work(self._header.ctypes.data, members.ctypes.data)
+        return -(-iteration * len(self.words) // self._of_a_round) * len(self.items)
 
     def _words_of(
-        self, members: Sequence[Member], textures: Mapping[str, Storage]
+        self, members: Sequence[Member]
     ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
         """For each member its words, a row per thread; and for each thread its MEMBER_WORDS."""
         arrays, numbers = [], np.zeros((self._threads, len(members), layout.MEMBER_WORDS), np.int64)
-        for number, (member, table) in enumerate(zip(members, self._tables, strict=True)):
-            words = words_of(member.arguments, textures, table)
-            length = -(-len(words) // _LINE) * _LINE + _LINE
+        for number, member in enumerate(members):
+            length = -(-len(member.words) // _LINE) * _LINE + _LINE
             array = np.zeros((self._threads, length), np.int64)
-            array[:, : len(words)] = words
-            numbers[:, number, layout.CODE] = member.code.address
-            numbers[:, number, layout.COLUMNS] = member.arguments.width
+            array[:, : len(member.words)] = member.words
+            numbers[:, number, layout.CODE] = member.code
             numbers[:, number, layout.TOGETHER] = member.together
             start, step = array.ctypes.data, array.strides[0]
             numbers[:, number, layout.WORDS] = start + step * np.arange(self._threads)
             arrays.append(array)
         return arrays, numbers
 
-    def _fill_header(self, around: Neighbourhood | None, count: int) -> None:
-        header, stage = self._header, self.stage
+    def _fill_header(self, stage: Stage, around: Neighbourhood | None, count: int) -> None:
+        header, passes = self._header, len(self.words)
         header[layout.ITEMS], header[layout.KINDS] = len(self.items), self._kinds
-        header[layout.DEPTH], header[layout.PASSES] = stage.passes, count * len(self._codes)
-        header[layout.MEMBERS], header[layout.LAG] = len(self._codes), stage.lag
+        header[layout.DEPTH], header[layout.PASSES] = stage.passes, count * passes
+        header[layout.MEMBERS], header[layout.LAG] = passes, stage.lag
         header[layout.SLANT] = stage.slant
         header[layout.CHUNK], header[layout.SPAN] = stage.chunk, stage.span
-        header[layout.WIDTH] = self._members[..., layout.COLUMNS].max()
         header[layout.HEIGHT] = around.height if around and stage.wraps else ENDLESS
         header[layout.ITEMS_AT] = self.items.ctypes.data
         header[layout.ENDED_AT] = self._ended.ctypes.data
         header[layout.PAUSE_AT] = pause_address()
 
 
-def _band_count(member: Member, threads: int) -> int:
-    """The bands of a pass that waits for all before it: as many for each thread, or none."""
-    most = min(threads * _BANDS, member.arguments.height, member.work // _LEAST_WORK)
-    return max(1, most // threads * threads or most)
-
-
-def _texel_bytes(members: Iterable[Member], textures: Mapping[str, Storage]) -> int:
-    """Bytes of a texel of all textures that passes read or write."""
-    names = {name for member in members for name in member.arguments.textures}
-    return sum(plane.itemsize for name in names for plane in textures[name].planes)
+def shape_of(
+    around: Neighbourhood, members: Sequence[Member], textures: Mapping[str, Storage]
+) -> Stage:
+    """The shape of the stages of a Repeat with these passes."""
+    names = {n for pass_ in around.passes for n in (*read_by(pass_), *written_by(pass_))}
+    texel_bytes = sum(plane.itemsize for name in names for plane in textures[name].planes)
+    work = max(1, *(member.work // (around.width * around.height) for member in members))
+    return stage_of(around, texel_bytes, work, thread_count(), vector_lanes())

@@ -43,7 +43,7 @@ def share_out(task: Callable[[int, int], object], pieces: int) -> None:
                 return
             task(worker, piece)
 
-    pool = _pool()
+    pool = worker_pool()
     if pool is None:
         work(0)
         return
@@ -64,7 +64,7 @@ class Started:
 
         The caller calls `finish`, once; tasks must not wait.
         """
-        self._task, pool = partial(task, *arguments, **keywords), _pool()
+        self._task, pool = partial(task, *arguments, **keywords), worker_pool()
         self._future: Future[object] | None = None
         if pool is not None:
             with suppress(RuntimeError):  # Python ends, and with it the pool
@@ -78,7 +78,7 @@ class Started:
             self._future.result()
 
 
-def _pool() -> ThreadPoolExecutor | None:
+def worker_pool() -> ThreadPoolExecutor | None:
     with _LOCK, suppress(FloatingPointError):
         return _pool_of(os.getpid())
     return None

@@ -14,7 +14,7 @@ from products import plan_of
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.runtime import native, workers
+from gpgpu_legacy.runtime import native, schedule, workers
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.executors.jit import EXECUTOR as JIT
 from gpgpu_legacy.runtime.executors.numpy_machine import EXECUTOR as NUMPY
@@ -50,11 +50,11 @@ class Cut:
     @contextmanager
     def applied(self) -> Iterator[None]:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(native, "_PANEL_BYTES", self.panel_bytes)
-            patch.setattr(native, "_STAGED_BYTES", self.staged_bytes)
-            patch.setattr(native, "_PIECE_ROWS", self.piece_rows)
-            patch.setattr(native, "_PIECE_COLUMNS", self.piece_columns)
-            for module in (native, workers):
+            patch.setattr(schedule, "_PANEL_BYTES", self.panel_bytes)
+            patch.setattr(schedule, "_STAGED_BYTES", self.staged_bytes)
+            patch.setattr(schedule, "_PIECE_ROWS", self.piece_rows)
+            patch.setattr(schedule, "_PIECE_COLUMNS", self.piece_columns)
+            for module in (schedule, workers):
                 patch.setattr(module, "thread_count", lambda: self.threads)
             yield
 

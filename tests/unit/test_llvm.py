@@ -55,7 +55,7 @@ from gpgpu_legacy.plan.textures import (
 from gpgpu_legacy.runtime import native
 from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.native import native_code, roomy
-from gpgpu_legacy.runtime.schedule import Member, RepeatRun
+from gpgpu_legacy.runtime.schedule import RepeatRun, Staging, members_of
 
 JIT = find_executor("jit")
 NARROW, WIDE = VectorUnit(4, 16), VectorUnit(16, 32)
@@ -228,7 +228,8 @@ def test_nothing_outside_of_the_rectangle_is_written(
     expected = storage.texels()[..., 0].copy()
     expected[rect.y : rect.y + rect.height, rect.x : rect.x + rect.width] = 1.0
     content, arguments = native_content(fused, textures)
-    RepeatRun([Member(native_code(content, exact=True), arguments)], {"P": storage}).run(0, 1)
+    code = native_code(content, exact=True)
+    RepeatRun(members_of(code, arguments, {"P": storage}, Staging(), 1)).run()
     for channel, whole in enumerate(wholes):
         np.testing.assert_array_equal(storage.texels()[..., channel], expected)
         assert (whole[[0, -1]] == 77).all()
@@ -301,7 +302,7 @@ def compiled_in_a_process(folder: Path) -> int:
 def test_code_is_kept_for_later_processes(tmp_path: Path) -> None:
     assert compiled_in_a_process(tmp_path) == 2  # the pass, and the loop over passes
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    kept, _ = (path for path in files if b"ELF" in path.read_bytes()[:99])
+    kept, *_ = (path for path in files if b"ELF" in path.read_bytes()[:99])
     assert compiled_in_a_process(tmp_path) == 0
     whole = kept.read_bytes()
     kept.write_bytes(whole[:100] + b"?" + whole[101:])  # of any damage: test_code_cache.py

@@ -82,7 +82,8 @@ def test_every_order_gives_what_the_passes_give(
     made: tuple[Stage, int], threads: int, seed: int
 ) -> None:
     (stage, count), random = made, Random(seed)
-    height, width, items = stage.bands[-1], random.randint(1, 4), items_of(stage)
+    height, width = stage.bands[-1], random.randint(1, 4)
+    items = items_of(stage, width)
     textures = [
         [[random.getrandbits(40) for _ in range(width)] for _ in range(height)] for _ in range(2)
     ]

@@ -6,8 +6,7 @@ tile (analysis/register_tile.py).
 A module has functions of one argument, an array of 64-bit words (llvm_words.py): `stage_piece` for
 columns of tiles, and `run_piece` for a rectangle of fragments, each for a range of iterations.
 Everything that differs between fused passes of one Content is among the words, or in the table that
-one of them points to. `stage` and `run` take the words of such pieces from a queue, one after
-another, until none is left: any number of threads may call them at once.
+one of them points to.
 """
 
 from __future__ import annotations
@@ -48,18 +47,13 @@ from gpgpu_legacy.lower.emit.llvm_values import (
 )
 from gpgpu_legacy.lower.emit.llvm_words import (
     DEPTH,
-    DONE,
     FIRST,
     LAST,
-    NEXT,
-    PIECES,
-    WORDS,
     X_FIRST,
     X_LAST,
     Y_FIRST,
     Y_LAST,
     Words,
-    word_count,
 )
 from gpgpu_legacy.lower.fused.body import fused_body
 from gpgpu_legacy.lower.fused.content import Content, UnsupportedError, refuse_unsupported
@@ -168,8 +162,8 @@ class _Module:
         tiles = [self._tiles_function(self.tile)]
         if self.tile.rows > 1:
             tiles.append(self._tiles_function(TileShape(1, self.tile.vectors, self.tile.lanes)))
-        self._queue_function("run", self._run_function(tiles))
-        self._queue_function("stage", self._stage_function())
+        self._run_function(tiles)
+        self._stage_function()
         instructions = instruction_count(self.statements)
         return Code(str(self.module), self.tile, tuple(self.table), self.staging.rows, instructions)
 
@@ -245,7 +239,7 @@ class _Module:
     def _emit_tile(self, memory: TileMemory) -> None:
         _TileEmitter(memory, self.lookups, self.statements).run()
 
-    def _run_function(self, tiles: Sequence[Any]) -> Any:
+    def _run_function(self, tiles: Sequence[Any]) -> None:
         """Whole tiles first, then the remaining rows, one at a time.
 
         The last tile of a row runs over its end: textures have room there (runtime/native.py).
@@ -263,35 +257,13 @@ class _Module:
                 b.call(function_of_tiles, [function.args[0], *columns, y, top, first, end])
                 y = top
         b.ret_void()
-        return function
 
-    def _stage_function(self) -> Any:
+    def _stage_function(self) -> None:
         tile = TileShape(1, self.tile.vectors, self.tile.lanes)
         function = self._function("stage_piece")
         memory = self._memory(function, tile)
         memory.stage()
         memory.builder.ret_void()
-        return function
-
-    def _queue_function(self, name: str, piece: Any) -> None:
-        """A function that calls another one on pieces, each of which one thread takes."""
-        function = self._function(name)
-        b = ir.IRBuilder(function.append_basic_block())
-        queue, [argument] = Words(b, function.args[0]), function.args
-        count, first = queue.integer(PIECES), queue.address(WORDS, I64)
-        head, body, after = (b.append_basic_block() for _ in range(3))
-        b.branch(head)
-        b.position_at_end(head)
-        one, content = integer(1), self.content
-        length = integer(word_count(len(content.surfaces), content.bases))
-        number = b.atomic_rmw("add", b.gep(argument, [integer(NEXT)]), one, "acq_rel")
-        b.cbranch(b.icmp_signed("<", number, count), body, after)
-        b.position_at_end(body)
-        b.call(piece, [b.gep(first, [b.mul(number, length)])])
-        b.atomic_rmw("add", b.gep(argument, [integer(DONE)]), one, "acq_rel")
-        b.branch(head)
-        b.position_at_end(after)
-        b.ret_void()
 
 
 def _staging(statements: Iterable[Statement]) -> StagedChannels:

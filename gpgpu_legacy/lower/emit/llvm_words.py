@@ -1,7 +1,7 @@
 """The argument of generated code: 64-bit words with everything that differs between its runs.
 
 First stand the HEADER_WORDS, then TEXTURE_WORDS for each surface, then BASE_WORDS for each base.
-Work is split into pieces, each with its own words; threads take them from a Queue.
+Work is split into pieces, which threads write into words of their own (llvm_schedule.py).
 """
 
 from __future__ import annotations
@@ -17,10 +17,6 @@ from gpgpu_legacy.lower.emit.llvm_values import I64, integer
 # first iteration that is staged, and the floats of a panel; how wide the whole rectangle is.
 X_FIRST, X_LAST, Y_FIRST, Y_LAST, FIRST, LAST, DEPTH, COUNT = range(8)
 TABLE, STAGED, STAGED_FIRST, PANEL, WIDTH, HEADER_WORDS = range(8, 14)
-
-# A queue of pieces, 64-bit words too: which piece is next, how many are done and how many there
-# are, the address of the first one's words.
-NEXT, DONE, PIECES, WORDS, QUEUE_WORDS = range(5)
 
 MOST_PLANES = 4
 ROW_LENGTH = MOST_PLANES  # in a surface's words, after its planes' addresses; in texels

@@ -1,0 +1,139 @@
+"""Matrices to texels and back by all threads, for plans in the host's memory.
+
+Native threads copy the rows that are the same in both; NumPy moves all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from sys import getrefcount
+
+import numpy as np
+
+from gpgpu_legacy.interp.numeric import Storage, Stored, slices, views_of
+from gpgpu_legacy.lower.emit.llvm_schedule import BASE, COPY_WORDS, MATRIX, ROWS
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.textures import Matrix, Transfer
+from gpgpu_legacy.runtime.devices import thread_count
+from gpgpu_legacy.runtime.native import schedule_code
+from gpgpu_legacy.runtime.prepared import F32
+from gpgpu_legacy.runtime.schedule import BANDS, Member, RepeatRun, cut, rectangles
+
+_MOST_SPARE = 2  # results of a name: a caller may hold one until the next one is there
+_UNHELD = 2  # references: the list's, and the one that getrefcount has
+_LEAST_ELEMENTS = 1 << 14  # in a piece; waking a thread for less costs more
+
+
+class Moves:
+    """Inputs of a plan, and the textures that are cleared before them; or its outputs."""
+
+    def __init__(
+        self,
+        transfers: Sequence[Transfer],
+        matrices: Sequence[Matrix],
+        textures: Mapping[str, Storage],
+        cleared: Sequence[str] = (),
+        *,
+        unpacks: bool = False,
+    ) -> None:
+        """matrices: the plan's. textures: from `roomy`."""
+        self._textures, self._unpacks, self._transfers = textures, unpacks, transfers
+        self._shapes = {matrix.name: (matrix.rows, matrix.columns) for matrix in matrices}
+        self._members: list[Member] = []
+        self._firsts: list[tuple[str, int]] = []  # of each member, what it copies of a matrix
+        self._padding: list[Stored] = []
+        self._rows: list[F32] = []  # that textures are cleared to
+        self._cleared = [name for name in cleared if not self._clears(textures[name])]
+        self._others = [transfer for transfer in transfers if not self._copies(transfer)]
+        self._run = RepeatRun(self._members) if self._members else None
+        if self._run is not None:
+            self._run.items[:, BASE] = 0  # they need not wait for one another
+
+    def run(self, arrays: Mapping[str, F32], *, resumes: bool = False) -> None:
+        """Move them. resumes: clear nothing, and move only what there are arrays for."""
+        if not resumes:
+            for part in self._padding:
+                part[...] = 0
+            for name in self._cleared:
+                self._textures[name].reset()
+            if self._run is not None:
+                copies = zip(self._firsts, self._run.words[len(self._rows) :], strict=True)
+                for (name, first), words in copies:
+                    words[:, MATRIX] = arrays[name].ctypes.data + first
+                self._run.run()
+        for transfer in self._transfers if resumes else self._others:
+            if transfer.matrix in arrays:
+                storage = self._textures[transfer.texture]
+                move = storage.unload if self._unpacks else storage.load
+                move(arrays[transfer.matrix], transfer.region, transfer.rect, transfer.packing)
+
+    def _clears(self, storage: Storage) -> bool:
+        """Whether native threads clear a texture: they copy one row to all."""
+        value = storage.texture.initial or (0.0,) * 4
+        for plane, component in zip(storage.planes, value, strict=False):
+            if not _is_native(plane):
+                return False
+            self._rows.append(np.full(plane.shape[1], component, np.float32))
+            self._add(plane, 0).words[MATRIX] = self._rows[-1].ctypes.data
+        return True
+
+    def _copies(self, transfer: Transfer) -> bool:
+        """Whether native threads do a transfer."""
+        region, rect, packing = transfer.region, transfer.rect, transfer.packing
+        planes = self._textures[transfer.texture].planes
+        if packing.transposed or packing.column_step > 1 or not _is_native(planes[0]):
+            return False
+        across = self._shapes[transfer.matrix][1]
+        matrix = np.broadcast_to(np.float32(0), self._shapes[transfer.matrix])
+        views = views_of(matrix, region, rect, packing)
+        for plane, view, (row, column) in zip(planes, views, packing.offsets, strict=False):
+            part, (rows, columns) = plane[slices(rect)], view.shape
+            if not self._unpacks:
+                self._padding += [p for p in (part[rows:], part[:rows, columns:]) if p.size]
+            if view.size:
+                first = (region.row + row) * across + region.column + column
+                self._firsts.append((transfer.matrix, first * part.itemsize))
+                self._add(part[:rows, :columns], packing.row_step * across)
+        return True
+
+    def _add(self, plane: Stored, row: int) -> Member:
+        """A copy to a plane, or from it. row: how far rows of the matrix are apart."""
+        words = np.zeros(COPY_WORDS, np.int64)
+        rows, columns = plane.shape
+        words[ROWS:] = plane.ctypes.data, 4 * row, plane.strides[0], 4 * columns, self._unpacks
+        most = min(thread_count() * BANDS, plane.size // _LEAST_ELEMENTS)
+        pieces = rectangles([(0, columns)], cut(rows, most, 1))
+        self._members.append(Member(schedule_code().copy, words, pieces, plane.size, ()))
+        return self._members[-1]
+
+
+def _is_native(plane: Stored) -> bool:
+    """Whether its rows are float32 and lie in one piece."""
+    return plane.dtype == np.float32 and plane.strides[1] == plane.itemsize
+
+
+class Results:
+    """New arrays for the matrices that a plan computes, in memory that nobody holds any more."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan, self._spare = plan, {matrix.name: list[F32]() for matrix in plan.results}
+        covered = {m.name: np.zeros((m.rows, m.columns), np.bool_) for m in plan.results}
+        for out in plan.outputs:
+            for view in views_of(covered[out.matrix], out.region, out.rect, out.packing):
+                view[...] = True
+        self._partial = {name for name, seen in covered.items() if not seen.all()}
+
+    def new(self) -> dict[str, F32]:
+        """The matrices by name; what no output writes is 0."""
+        return {matrix.name: self._new(matrix) for matrix in self._plan.results}
+
+    def _new(self, matrix: Matrix) -> F32:
+        # What a caller has is a view, as all views of it are: each holds a reference to the memory.
+        spare = self._spare[matrix.name]
+        free = [number for number in range(len(spare)) if getrefcount(spare[number]) == _UNHELD]
+        shape = (matrix.rows, matrix.columns)
+        memory = spare.pop(free[0]) if free else np.empty(shape, np.float32)
+        self._spare[matrix.name] = [*spare, memory][-_MOST_SPARE:]
+        if matrix.name in self._partial:
+            memory[...] = 0
+        return memory[...]
