@@ -192,7 +192,7 @@ class _Reader(Preprocessor):  # type: ignore[misc]
     def value(self, tokens: list[Any], **names: Any) -> Any:
         """The value of an #if's expression."""
         if any(token.value in {"<<", ">>"} for token in tokens):
-            self.on_error("", tokens[0].lineno, "#if takes no shifts")  # they could fill the memory
+            raise ValueError  # one could fill the memory
         return self.evaluate(tokens, **names)
 
     def include(self, tokens: list[Any], original_line: list[Any]) -> Iterator[Any]:
@@ -220,8 +220,9 @@ class _Reader(Preprocessor):  # type: ignore[misc]
         """Raise the fault."""
         column = getattr(line, "column", 1)
         at = Span(int(line) or 1, column, self.opened[-1])
-        problem = msg.partition(" due to ")[0]  # what follows is Python's
-        raise self.texts.error(problem[:1].lower() + problem[1:], at)
+        problem, due, _ = msg.partition(" due to ")  # what follows is Python's
+        expected = "expected whole numbers, without shifts" if due else ""
+        raise self.texts.error(problem[:1].lower() + problem[1:], at, expected)
 
     def on_directive_unknown(
         self, directive: Any, toks: list[Any], ifpassthru: bool, precedingtoks: list[Any]
