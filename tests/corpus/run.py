@@ -58,21 +58,19 @@ def brook(file: Path, executor: str) -> Row:
     """A Brook program's run."""
     from gpgpu_legacy.host.program import run_brook
 
-    kernels = 0
+    kernels, gold = 0, gold_of(file)
+    missed = "" if gold is None else "not printed"
     try:
         unit = parse(read_text(file), str(file), folder=file.parent)
         functions = [item for item in unit.items if isinstance(item, Function)]
         kernels = sum(bool(f.type.qualifiers & {"kernel", "reduce"}) for f in functions)
         if not any(f.name == "main" and f.body for f in functions):
-            return Row(str(file), kernels, "has no main")
+            return Row(str(file), kernels, "has no main", missed)
         run = run_brook(file, executor=executor)
     except (GpgpuLegacyError, TooLongError) as error:
-        return Row(str(file), kernels, one_line(error), "no" if gold_of(file) else "")
-    gold = gold_of(file)
-    same = gold is None or difference(run.stdout, gold)
-    return Row(
-        str(file), kernels, f"exit code {run.status}", "" if gold is None else same or "equal"
-    )
+        return Row(str(file), kernels, one_line(error), missed)
+    same = gold is None or difference(run.stdout, gold) or "equal"
+    return Row(str(file), kernels, f"exit code {run.status}", missed and str(same))
 
 
 def gold_of(file: Path) -> str | None:
