@@ -401,7 +401,8 @@ PLAN_LIMITS = Path("plan/limits.py")
 
 LIMITS = {
     "Programs and kernels": (
-        "languages/*.py", "languages/arb/*.py", "languages/c/*.py", "kernel/*.py",
+        "languages/*.py", "languages/arb/*.py", "languages/c/*.py", "languages/cg/*.py",
+        "kernel/*.py",
         "lower/kernels/integers.py", "lower/emit/numba_kernel.py", "runtime/jit.py",
         "interp/dataless.py",
     ),
@@ -499,6 +500,33 @@ def algorithms() -> str:
         lines.append(f"| {' | '.join(cells)} |")
         sections.append(f"## {one.name}\n\n{as_markdown(facts_of(one).grids())}")
     return "\n".join([*lines, "", *sections])
+
+
+def compiled() -> str:
+    """What the Cg compiler needs for a program, beside the program that was written by hand."""
+    from gpgpu_legacy.count.resources import Resource, resources
+    from gpgpu_legacy.languages.cg.compiler import compile_text
+    from gpgpu_legacy.languages.shaders import load_program
+    from gpgpu_legacy.sources import shader_folder, shader_text
+
+    templates: dict[str, dict[str, Any]] = {
+        "multi": {"block": 6, "transpose_a": False, "transpose_b": False, "accumulate": "copy"},
+        "single": {"block": 6, "accumulate": "copy"},
+        "reduce": {"opcode": "MAX"},
+    }
+    what = Resource.INSTRUCTIONS, Resource.TEMPORARIES, Resource.INDIRECTIONS
+    head = " | ".join(f"{resource.value} by hand | compiled" for resource in what)
+    lines = [f"| Program | {head} |", f"| --- |{' ---: |' * 6}"]
+    for file in sorted(shader_folder().rglob("*.cg")):
+        path, parameters = file.relative_to(shader_folder()), templates.get(file.stem, {})
+        by_hand = path.with_suffix(".fp.j2" if parameters else ".fp").as_posix()
+        pair = (
+            load_program(by_hand, **parameters),
+            compile_text(shader_text(path.as_posix()), path.as_posix()),
+        )
+        cells = (str(resources(program).count(one)) for one in what for program in pair)
+        lines.append(f"| `{path.as_posix()}` | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def executors() -> str:
@@ -643,6 +671,7 @@ GENERATED: dict[str, Callable[[], str]] = {
         chips,
         lineage_story,
         algorithms,
+        compiled,
         executors,
         api,
     )

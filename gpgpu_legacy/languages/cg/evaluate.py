@@ -34,8 +34,8 @@ from gpgpu_legacy.languages.cg.types import (
 )
 from gpgpu_legacy.languages.diagnostics import meant
 
-MOST_STATEMENTS = 2**16
-"""Statements of a program whose loops are unrolled; it takes a few seconds."""
+MOST_STATEMENTS = 2**15
+"""Statements of a program whose loops are unrolled: they take some seconds."""
 
 MOST_OPEN_TRIPS = 512
 """Trips of a loop that depends on data before it counts as one without a length."""

@@ -22,7 +22,8 @@ from gpgpu_legacy.languages.cg.faults import Fault
 KINDS = ("bool", "int", "fixed", "half", "float")
 """The kinds of number, from the narrowest to the widest; all are floats in the Program."""
 
-MOST_NODES = 2**18
+MOST_OPERATIONS = 2**16
+"""Vector operations of a program whose loops are unrolled: they take some seconds."""
 
 CONSTANT, LEAF, PART = "constant", "leaf", "part"
 """Operations besides the opcodes: a number, a component of a register, one of a vector result."""
@@ -143,6 +144,7 @@ class Graph:
         self.kills: list[Literals] = []
         """A fragment ends where one of these is negative."""
         self.at = Span(0, 0)
+        self._operations = 0
         self._known: dict[tuple[Hashable, ...], int] = {}
 
     # Leaves ---------------------------------------------------------------------------------------
@@ -190,9 +192,6 @@ class Graph:
         if known is not None:
             return known
         number = self._known[operation, operands, key] = len(self.operations)
-        if number > MOST_NODES:
-            problem = "the program is too long once its loops are unrolled"
-            raise Fault(problem, f"at most {MOST_NODES} scalar operations are allowed", self.at)
         self.operations.append(operation)
         self.operands.append(operands)
         self.keys.append(key)
@@ -205,6 +204,7 @@ class Graph:
         A component is simplified to an operand only if all are: else it could no longer share an
         instruction with its neighbours.
         """
+        self._count()
         vectors = [self.vector(operand) for operand in operands]
         kind = max((v.kind for v in vectors), key=KINDS.index)
         widths = [len(v) for v in vectors if len(v) > 1]
@@ -215,6 +215,12 @@ class Graph:
             return Vector(self, kind, tuple(cast(list[int], simple)))
         made = (self._scalar(operation, lane) for lane in lanes)
         return Vector(self, kind, tuple(made))
+
+    def _count(self) -> None:
+        self._operations += 1
+        if self._operations > MOST_OPERATIONS:
+            problem = "the program is too long once its loops are unrolled"
+            raise Fault(problem, f"at most {MOST_OPERATIONS} operations are allowed", self.at)
 
     def _scalar(self, operation: str, operands: Literals) -> int:
         """One component's operation, folded if its operands are constants."""
@@ -296,6 +302,7 @@ class Graph:
 
     def select(self, condition: Vector, yes: Operand, no: Operand) -> Vector:
         """Where the condition, of 0 and 1, holds `yes`, else `no`."""
+        self._count()
         yes, no = self.vector(yes), self.vector(no)
         width = min((len(v) for v in (condition, yes, no) if len(v) > 1), default=1)
         kind = max(yes.kind, no.kind, key=KINDS.index)

@@ -14,7 +14,7 @@ from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass, Form
 from gpgpu_legacy.languages.cg.packing import Class, Pack, Packer
 
-MOST_INDIRECTIONS = 4
+NATIVE_INDIRECTIONS = 4
 """Texture indirections that the Radeon 9700 allows; an order with more is avoided."""
 
 
@@ -31,10 +31,11 @@ class Schedule:
 def scheduled(packer: Packer) -> Schedule:
     """The better of both orders."""
     first = _depth_first(packer)
-    plain = _allocated(packer, first)
-    if plain.indirections <= MOST_INDIRECTIONS:
+    plain = _allocated(packer, first, phased=False)
+    if plain.indirections <= NATIVE_INDIRECTIONS:
         return plain
-    phased = _allocated(packer, sorted(first, key=lambda pack: _phase(packer, pack)))
+    order = sorted(first, key=lambda pack: _phase(packer, pack))
+    phased = _allocated(packer, order, phased=True)
     return phased if phased.indirections < plain.indirections else plain
 
 
@@ -95,7 +96,7 @@ class _Chain:
             self.alu |= read | touched
 
 
-def _allocated(packer: Packer, packs: Sequence[Pack]) -> Schedule:
+def _allocated(packer: Packer, packs: Sequence[Pack], *, phased: bool) -> Schedule:
     """Temporaries for the classes, by component: a lane is free after its last read."""
     place: dict[int, tuple[int, int]] = {}
     busy: list[set[int]] = []
@@ -115,8 +116,9 @@ def _allocated(packer: Packer, packs: Sequence[Pack]) -> Schedule:
         if pack.nodes[0] not in packer.lanes and operation.mnemonic != "KIL":
             node = packer.parts.get(pack.nodes[0], pack.nodes)[0]
             if node not in place:
-                opens = bool(read & chain.outputs)
-                avoided = set() if is_alu or opens else chain.alu
+                avoided = set[int]() if is_alu else chain.alu
+                if phased and not is_alu:  # a coordinate beside a result waits for it
+                    avoided = {t for t, lanes in enumerate(busy) if lanes or t in chain.alu}
                 temporary, lanes = _room(busy, packer.classes[node], avoided)
                 place.update((member, (temporary, lane)) for member, lane in lanes.items())
                 busy[temporary].update(lanes.values())
