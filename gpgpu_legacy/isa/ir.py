@@ -221,7 +221,10 @@ class Span:
 
 @frozen
 class Instruction:
-    """An instruction. mnemonic: without `_SAT`. dst: None for KIL only. saturate: it has `_SAT`."""
+    """An instruction. mnemonic: without `_SAT`. dst: None for KIL only. saturate: it has `_SAT`.
+
+    origin: the line that a compiler made it from, as `FILE:LINE: TEXT`; empty if there is none.
+    """
 
     mnemonic: str
     dst: Dst | None
@@ -229,6 +232,7 @@ class Instruction:
     texture: TextureSource | None = None
     saturate: bool = False
     span: Span = field(default=Span(0, 0), compare=False)
+    origin: str = field(default="", compare=False)
 
 
 @frozen

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from math import isfinite
-from typing import Any, Self, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, cast
 
 from gpgpu_legacy.errors import (
     GpgpuLegacyWarning,
@@ -47,8 +47,8 @@ from gpgpu_legacy.pipeline.loops import (
     values_over,
 )
 from gpgpu_legacy.pipeline.samplers import as_sampler
-from gpgpu_legacy.pipeline.sources import as_kernel, as_program
-from gpgpu_legacy.pipeline.storage import StorageBuilder
+from gpgpu_legacy.pipeline.sources import as_brook, as_kernel, as_program
+from gpgpu_legacy.pipeline.streams import Stream, StreamBuilder
 from gpgpu_legacy.pipeline.values import Texels, Values, indexed
 from gpgpu_legacy.plan.expand import settled
 from gpgpu_legacy.plan.plan import (
@@ -76,6 +76,9 @@ from gpgpu_legacy.plan.textures import (
 )
 from gpgpu_legacy.plan.validate import validate
 
+if TYPE_CHECKING:
+    from gpgpu_legacy.languages.brook.kernels import Kernel as BrookKernel
+
 
 class DrawKeywords(TypedDict, total=False):
     """The inputs of a fragment program besides its textures.
@@ -99,7 +102,7 @@ class DrawKeywords(TypedDict, total=False):
     blend: Blend | str
 
 
-class PlanBuilder(StorageBuilder):
+class PlanBuilder(StreamBuilder):
     """Builds a Plan. The caller chooses sizes, so a function that builds a plan is a family of
     plans.
 
@@ -256,6 +259,28 @@ class PlanBuilder(StorageBuilder):
                 independent,
             )
         )
+
+    def call(
+        self,
+        kernel: BrookKernel | str,
+        *arguments: Any,
+        targets: int = DEFAULT_LIMITS.draw_buffers,
+        instructions: int = DEFAULT_LIMITS.instructions,
+        **named: Any,
+    ) -> Stream | None:
+        """Call a kernel or a reduction of a Brook text; see docs/brook.md.
+
+        kernel: `FILE.br:name`, a text with one kernel, or a kernel of Kernels. arguments, named: in
+        the order of its parameters, or by their names: streams and their domains, rectangle
+        textures, Iterators, numbers and vectors. targets, instructions: what a pass has at most, as
+        on a chip; more take several passes. Returns the result of a reduction, a new stream of one
+        element if none is given.
+        """
+        from gpgpu_legacy.languages.brook.compile import Limits
+        from gpgpu_legacy.pipeline.calls import call
+
+        code = as_brook(kernel, self._name("kernel", kernel))
+        return call(self, code, arguments, named, Limits(targets, instructions))
 
     # Loops --------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpgpu_legacy.errors import InputError, kind_of
 from gpgpu_legacy.files import read_text
@@ -12,6 +13,10 @@ from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.languages.language import MOST_CHARACTERS, split_entry
 from gpgpu_legacy.languages.registry import language_of, languages
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.languages.brook.kernels import Kernel as BrookKernel
+    from gpgpu_legacy.languages.brook.kernels import Kernels
 
 
 def as_program(given: object, name: str) -> Program:
@@ -46,6 +51,29 @@ def as_kernel(given: object, name: str) -> Kernel:
         path = _found(Path(given))
         return _parsed(read_text(path), str(path))
     raise InputError(f"the kernel is {kind_of(given)}; give a Kernel, its text or its file")
+
+
+def as_brook(given: object, name: str) -> BrookKernel:
+    """A kernel of a Brook text: from one, from the text of a single one, or `FILE.br:kernel`."""
+    from gpgpu_legacy.languages.brook.kernels import Kernel
+
+    if isinstance(given, Kernel):
+        return given
+    if not isinstance(given, str):
+        raise InputError(f"the kernel is {kind_of(given)}; give `FILE.br:kernel` or its text")
+    if "\n" in given:
+        return _brook(given, name, None).find()
+    file, _, kernel = given.partition(".br:")
+    path = _found(Path(f"{file}.br" if kernel else file))
+    return _brook(read_text(path, MOST_CHARACTERS), str(path), path.parent).find(kernel)
+
+
+@lru_cache(maxsize=64)
+def _brook(text: str, name: str, folder: Path | None) -> Kernels:
+    from gpgpu_legacy.languages.brook.kernels import Kernels
+    from gpgpu_legacy.languages.c.parser import parse
+
+    return Kernels(parse(text, name, folder=folder))
 
 
 @lru_cache(maxsize=256)

@@ -8,6 +8,7 @@ faults that merely follow from an earlier one.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from lark import Token
@@ -90,7 +91,17 @@ def assemble(
         raise InputError(
             f"{name} has {len(text)} characters; a program has at most {limits.characters}"
         )
-    return _Assembler(text, name, limits).program()
+    program = _Assembler(text, name, limits).program()
+    lines = text.split("\n") if "  # " in text else []
+    origins = {n: found[1] for n, line in enumerate(lines, 1) if (found := _ORIGIN.search(line))}
+    if not origins:
+        return program
+    known = (replace(i, origin=origins.get(i.span.line, "")) for i in program.instructions)
+    return replace(program, instructions=tuple(known))
+
+
+_ORIGIN = re.compile(r";  # (.+?:\d+: .*)")
+"""The comment in which the printer writes an instruction's origin."""
 
 
 class _Assembler:

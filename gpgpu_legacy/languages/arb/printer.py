@@ -31,7 +31,7 @@ def disassemble(program: Program) -> str:
 
     Options and declarations come first, then one instruction per line. Components are the letters
     xyzw, state has its canonical names, and the names that OUTPUT and ALIAS declare are replaced by
-    their meanings.
+    their meanings. The origin of an instruction is a comment, unless it is that of the one before.
     """
     lines = [HEADER]
     lines += [f"OPTION {option};" for option in program.options]
@@ -39,7 +39,11 @@ def disassemble(program: Program) -> str:
     lines += [_declaration(d) for d in program.parameters]
     if program.temporaries:
         lines.append(f"TEMP {', '.join(program.temporaries)};")
-    lines += [print_instruction(i) for i in program.instructions]
+    origin = ""
+    for instruction in program.instructions:
+        comment = f"  # {instruction.origin}" if instruction.origin not in {"", origin} else ""
+        lines.append(print_instruction(instruction) + comment)
+        origin = instruction.origin
     return "\n".join([*lines, "END", ""])
 
 

@@ -123,7 +123,7 @@ class _Compiler(Evaluator):
         at = self._register(declaration, ("c",))
         if at is not None:
             self._next = at
-        value = self._bound(kind, _identifier(declaration.name), declaration)
+        value = self._bound(kind, identifier(declaration.name), declaration)
         self._next = self._most = max(self._next, self._most)
         return value
 
@@ -301,7 +301,7 @@ def _entry(unit: c.Unit, entry: str) -> c.Function:
     return candidates[0]
 
 
-def _identifier(name: str) -> str:
+def identifier(name: str) -> str:
     """The name as one that programs may declare."""
     return f"{name}_" if name in RESERVED_WORDS or re.fullmatch(r"[Rc]\d+", name) else name
 

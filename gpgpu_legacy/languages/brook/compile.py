@@ -1,0 +1,392 @@
+"""A kernel on streams that lie in certain places, compiled to fragment programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from copy import copy
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial
+from itertools import chain
+from pathlib import PurePath
+from typing import Any
+
+from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.isa import ir as isa
+from gpgpu_legacy.isa.ir import (
+    Attribute,
+    AttributeKind,
+    ParameterDeclaration,
+    ParameterSpace,
+    Program,
+    ResultKind,
+    ResultRegister,
+    Span,
+    TextureTarget,
+)
+from gpgpu_legacy.languages.brook.kernels import ElementType, Kernel, Parameter, Role
+from gpgpu_legacy.languages.brook.places import Place
+from gpgpu_legacy.languages.brook.split import Cuts
+from gpgpu_legacy.languages.c.syntax import Expression
+from gpgpu_legacy.languages.cg.compiler import identifier
+from gpgpu_legacy.languages.cg.emit import program
+from gpgpu_legacy.languages.cg.evaluate import Evaluator
+from gpgpu_legacy.languages.cg.faults import Fault
+from gpgpu_legacy.languages.cg.graph import Graph, Vector
+from gpgpu_legacy.languages.cg.types import (
+    ArrayType,
+    Numbers,
+    Type,
+    Value,
+    combined,
+    vectors_of,
+    zeros,
+)
+
+Axis = tuple[float, float]
+"""A coordinate along an axis of the drawn rectangle: its value at the first texel, and its step."""
+
+SAVED = "saved"
+"""What stands for a parameter where a pass saves numbers for the next one."""
+
+LOCAL, RECT = ParameterSpace.LOCAL, TextureTarget.RECT
+
+_COORDINATE_SETS = 8
+
+
+@frozen
+class Bound:
+    """What a parameter is bound to, as far as it shapes a program.
+
+    place: of a stream; of an iterator, its extents. numbers: the values that are compiled in; None
+    for values that program.local holds.
+    """
+
+    place: Place | None = None
+    numbers: tuple[float, ...] | None = None
+
+
+@frozen
+class Compiled:
+    """A pass of a kernel.
+
+    results: the results that it writes, by parameter and number of the field. units: the textures
+    that it looks up, in the same way. sets: the coordinates x and y of each texture coordinate set.
+    locals: the parameters whose values program.local holds, and "start" or "step" of an iterator.
+    """
+
+    program: Program
+    results: tuple[tuple[str, int], ...]
+    units: Mapping[int, tuple[str, int]]
+    sets: Mapping[int, tuple[Axis, Axis]]
+    locals: Mapping[int, tuple[str, str]]
+
+
+@dataclass
+class _Pass:
+    """The program of a pass while it is compiled. out: where it writes."""
+
+    graph: Graph
+    out: Place
+    units: dict[tuple[str, int], int] = field(default_factory=dict)
+    sets: dict[tuple[Axis, Axis], int] = field(default_factory=dict)
+    locals: dict[tuple[str, str], int] = field(default_factory=dict)
+
+    def coordinate(self, x: Axis, y: Axis) -> Vector:
+        """Texture coordinates that are linear over the rectangle."""
+        number = self.sets.setdefault((x, y), len(self.sets))
+        return self.graph.attribute(Attribute(AttributeKind.TEXCOORD, number))[:2]
+
+    @cached_property
+    def own(self) -> Vector:
+        """The coordinates of the fragment's own texel."""
+        x, y, *_ = self.out.rect
+        return self.coordinate((x + 0.5, 1.0), (y + 0.5, 1.0))
+
+    @cached_property
+    def index(self) -> Vector:
+        """The index of the output's element, from the start of its domain."""
+        if self.out.is_direct:
+            return self.coordinate((0.0, 1.0), (0.0, 1.0))[: len(self.out.shape)]
+        return self.out.element(self.graph, self.own)
+
+    def resized(self, place: Place) -> Vector:
+        """The index of an input's element: repeated or skipped to fit the output's extents."""
+        ratios = place.ratios(self.out)
+        if set(ratios) == {1}:
+            return self.index
+        steps = self.graph.numbers(*map(float, ratios))
+        middles = self.graph.numbers(*(0.5 / r.denominator for r in ratios))
+        return self.graph.op("FLR", self.index * steps + middles)
+
+    def texel(self, place: Place, ahead: Mapping[int, float | Vector]) -> Vector:
+        """The texel of an input's element, or of one `ahead` of it along some dimensions."""
+        steps: list[Any] = [ahead.get(d, 0.0) for d in range(len(place.shape))]
+        if place == self.out and not any(steps):
+            return self.own
+        if place.is_direct and self.out.is_direct and not any(isinstance(s, Vector) for s in steps):
+            axes: list[Axis] = [
+                (start + step + 0.5 / ratio.denominator, float(ratio))
+                for start, step, ratio in zip(
+                    place.start, steps, place.ratios(self.out), strict=True
+                )
+            ]
+            x, y = (*axes, (0.5, 1.0))[:2]
+            if (x, y) in self.sets or len(self.sets) < _COORDINATE_SETS - 2:
+                return self.coordinate(x, y)
+        index = self.resized(place)
+        if any(steps):
+            index = index + self.graph.join(*steps)
+        return place.texel(self.graph, index, is_whole=True)
+
+    def element(self, name: str, kind: Type, element: ElementType, texel: Vector) -> Value:
+        """The element that the textures of a parameter hold at a texel."""
+        graph, units = self.graph, self.units
+        looked_up = (
+            graph.look_up(units.setdefault((name, number), len(units)), RECT, texel)[:components]
+            for number, (_, components) in enumerate(element.fields)
+        )
+        return combined(lambda _: next(looked_up), zeros(graph, kind))
+
+    def local(self, name: str, part: str, components: int) -> Vector:
+        """The value of a number, or the start or step of an iterator."""
+        number = self.locals.setdefault((name, part), len(self.locals))
+        return self.graph.local(number, _local_name(name, part))[:components]
+
+
+@dataclass
+class _Gather:
+    """A gather: an object that answers `g[i][j]`, `g[x, y]` and `g[float2(x, y)]`."""
+
+    pass_: _Pass
+    parameter: Parameter
+    kind: Type
+    place: Place
+    rows: tuple[Vector, ...] = ()
+
+    def index(self, index: Vector) -> Any:
+        """The element at an index, or what answers the next one."""
+        rank, rows = self.parameter.rank, (*self.rows, index)
+        if len(index) == 1 and len(rows) < rank:
+            return replace(self, rows=rows)
+        graph = self.pass_.graph
+        at = index[:rank] if len(index) > 1 else graph.join(*reversed(rows))
+        return self.pass_.element(
+            self.parameter.name, self.kind, self.parameter.type, self.place.texel(graph, at)
+        )
+
+
+@frozen
+class Fold:
+    """A step of a reduction: along an axis, each block of elements shrinks to half of its length.
+
+    Pairs are combined in order; the last of an odd number joins the last pair. length: of a block.
+    """
+
+    axis: int
+    length: int
+
+
+@frozen
+class Limits:
+    """What a pass may have: results, and instructions."""
+
+    targets: int
+    instructions: int
+
+
+@lru_cache(maxsize=512)
+def compiled(
+    kernel: Kernel, out: Place, bound: tuple[Bound, ...], limits: Limits, fold: Fold | None = None
+) -> tuple[Compiled, ...]:
+    """The passes of a call, each of which writes some fields of streams, or saves numbers.
+
+    out: where the written streams lie. bound: what the parameters are bound to. fold: of a
+    reduction; None copies its elements. Raises AssemblyError for what no fragment program can do.
+    """
+    try:
+        return _compiled(kernel, out, bound, limits, fold)
+    except Fault as fault:
+        texts = kernel.kernels.unit.texts
+        raise texts.error(fault.problem, fault.at, fault.expected) from None
+
+
+def _compiled(
+    kernel: Kernel, out: Place, bound: tuple[Bound, ...], limits: Limits, fold: Fold | None
+) -> tuple[Compiled, ...]:
+    graph = Graph()
+    graph.at = kernel.function.at
+    made = _Pass(graph, out)
+    owners: dict[Any, Place] = {}
+
+    def indexof(evaluator: Evaluator, arguments: tuple[Expression, ...], at: Span) -> Vector:
+        place = owners.get(_identity(evaluator.evaluate(arguments[0])))
+        index = made.index if place is None else made.resized(place)
+        return graph.join(index, *[graph.numbers(0.0)] * (4 - len(index)))
+
+    evaluator = Evaluator(kernel.kernels.device, graph, special={"indexof": indexof})
+    kinds = {d.name: _element_type(evaluator.type_of(d)) for d in kernel.function.parameters}
+    places = {p.name: b.place for p, b in zip(kernel.parameters, bound, strict=True)}
+
+    def element(
+        p: Parameter, place: Any, ahead: Mapping[int, float | Vector] | None = None
+    ) -> Value:
+        value = made.element(p.name, kinds[p.name], p.type, made.texel(place, ahead or {}))
+        owners[_identity(value)] = place
+        return value
+
+    def value_of(p: Parameter, to: Bound) -> Any:
+        graph.at = p.at
+        components = p.type.components
+        if to.numbers is not None:
+            return graph.numbers(*to.numbers)
+        if p.role is Role.NUMBER:
+            value, kind = made.local(p.name, "", components), kinds[p.name]
+            return value.of(kind.kind) if isinstance(kind, Numbers) else value
+        assert to.place is not None
+        if p.role is Role.GATHER:
+            return _Gather(made, p, kinds[p.name], to.place)
+        if p.role is not Role.ITERATOR:
+            return element(p, to.place)
+        index = made.resized(to.place)
+        along = graph.join(*[index] * components) if len(index) == 1 else index[:components]
+        start, step = (made.local(p.name, part, components) for part in ("start", "step"))
+        return along * step + start
+
+    roles = (Role.OUT, *((Role.STREAM, Role.REDUCE) if kernel.reduces else ()))
+    values = {
+        p.name: value_of(p, to)
+        for p, to in zip(kernel.parameters, bound, strict=True)
+        if p.role not in roles
+    }
+
+    def joined(left: Value, right: Value) -> Value:
+        [stream], [result] = kernel.of(Role.STREAM), kernel.of(Role.REDUCE)
+        changed = {result.name: left, stream.name: right}
+        return evaluator.run(kernel.function, values | changed)[result.name]
+
+    if not kernel.reduces:
+        results = evaluator.run(kernel.function, values)
+    else:
+        [stream], [result] = kernel.of(Role.STREAM), kernel.of(Role.REDUCE)
+        place: Any = places[stream.name]
+        results = {result.name: _folded(made, partial(element, stream), place, joined, fold)}
+    if not out.is_direct and not out.is_whole:
+        graph.at = kernel.function.at
+        last = graph.numbers(*(n - 1.0 for n in out.extents))
+        graph.kill(made.index < 0.0)
+        graph.kill(last - made.index < 0.0)
+    written = [
+        ((p.name, number), vector)
+        for p in kernel.of(Role.OUT, Role.REDUCE)
+        for number, vector in enumerate(vectors_of(results[p.name]))
+    ]
+    groups = range(0, len(written), limits.targets)
+    passes = (
+        _split(kernel, made, dict(written[first : first + limits.targets]), limits)
+        for first in groups
+    )
+    return tuple(chain.from_iterable(passes))
+
+
+def _split(
+    kernel: Kernel, made: _Pass, written: dict[tuple[str, int], Vector], limits: Limits
+) -> Iterator[Compiled]:
+    """One pass, or as many as the limits ask for."""
+
+    def saved(crossing: Vector) -> dict[tuple[str, int], Vector]:
+        fours = (crossing[n : n + 4] for n in range(0, len(crossing), 4))
+        return {(SAVED, number): four for number, four in enumerate(fours, len(made.units))}
+
+    def is_long(crossing: Vector) -> bool:
+        return len(_emitted(kernel, bare, saved(crossing)).program.instructions) > most
+
+    whole, most = _emitted(kernel, made, written), limits.instructions
+    if len(whole.program.instructions) <= most:
+        yield whole
+        return
+    bare, graph = replace(made, graph=copy(made.graph)), Graph()
+    bare.graph.kills = []
+    cuts = Cuts(made.graph, [*written.values()], 4 * limits.targets)
+    cut = cuts.latest(is_long)
+    if cut is None:
+        raise Fault(
+            f"{kernel.function.name} cannot be cut into passes of {most} instructions",
+            "allow more", kernel.function.at,
+        )  # fmt: skip
+    parts = saved(cut[1])
+    yield _emitted(kernel, bare, parts)
+    after = replace(made, graph=graph)
+    known = [
+        (part, graph.look_up(made.units.setdefault(key, len(made.units)), RECT, after.own))
+        for key, part in parts.items()
+    ]
+    rest = cuts.rest(graph, cut[0], [(part, texel[: len(part)]) for part, texel in known])
+    yield from _split(kernel, after, dict(zip(written, rest, strict=True)), limits)
+
+
+def _folded(
+    made: _Pass,
+    element: Callable[..., Value],
+    place: Place,
+    joined: Callable[[Value, Value], Value],
+    fold: Fold | None,
+) -> Value:
+    """A pair of elements, combined; with the next one if it ends a block of odd length."""
+    if fold is None:
+        return element(place)
+    graph, axis, half = made.graph, fold.axis, fold.length // 2
+    blocks = made.out.extents[axis] // half
+    extents = [*place.extents]
+    extents[axis] = 2 * half * blocks
+    pairs = replace(place, extents=tuple(extents))
+    block = (made.index[axis] + 0.5) * (1 / half)
+    before: Any = graph.op("FLR", block) if fold.length % 2 and blocks > 1 else 0.0
+    first, second = (element(pairs, {axis: before + step}) for step in (0.0, 1.0))
+    pair = joined(first, second)
+    if fold.length % 2 == 0:
+        return pair
+    three = joined(pair, element(pairs, {axis: before + 2.0}))
+    is_last = graph.numbers(1 - 0.75 / half) < graph.op("FRC", block)
+    if half == 1:
+        return three
+    return combined(lambda a, b: graph.select(is_last, a, b), three, pair)
+
+
+def _identity(value: Any) -> tuple[tuple[int, ...], ...]:
+    """What tells an element from others: indexof is given a value, and asks whose it is."""
+    return tuple(vector.literals for vector in vectors_of(value))
+
+
+def _element_type(kind: Type) -> Type:
+    return _element_type(kind.item) if isinstance(kind, ArrayType) else kind
+
+
+def _emitted(kernel: Kernel, made: _Pass, written: dict[tuple[str, int], Vector]) -> Compiled:
+    colors = {
+        ResultRegister(ResultKind.COLOR, n): vector for n, vector in enumerate(written.values())
+    }
+    locals_ = {n: key for key, n in made.locals.items()}
+    declared = tuple(
+        ParameterDeclaration(name, (isa.Parameter(LOCAL, number, name=name),), is_array=False)
+        for number, key in locals_.items()
+        for name in [_local_name(*key)]
+    )
+    code = program(made.graph, colors, kernel.name, parameters=declared)
+    texts = kernel.kernels.unit.texts
+    lines = {file: text.split("\n") for file, text in texts.files.items()}
+    instructions = tuple(
+        replace(i, origin=f"{i.span.file or PurePath(texts.name).name}:{i.span.line}: {line}")
+        for i in code.instructions
+        for line in [lines[i.span.file][i.span.line - 1].strip()]
+    )
+    return Compiled(
+        replace(code, instructions=instructions),
+        tuple(written),
+        {n: key for key, n in made.units.items() if n in code.texture_units},
+        {n: key for key, n in made.sets.items() if n in code.texcoord_sets},
+        {n: locals_[n] for n in code.parameter_indices(LOCAL)},
+    )
+
+
+def _local_name(name: str, part: str) -> str:
+    return f"{name}_{part}" if part else identifier(name)

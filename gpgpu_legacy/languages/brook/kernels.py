@@ -1,0 +1,181 @@
+"""The kernels and reductions of a Brook text, and what each of their parameters stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+
+from gpgpu_legacy.errors import InputError, hint
+from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.languages.c.syntax import (
+    Declaration,
+    Declare,
+    Enumeration,
+    Function,
+    Struct,
+    Typedef,
+    Unit,
+)
+
+
+@frozen
+class ElementType:
+    """The type of a stream's elements. fields: names and numbers of components, in order.
+
+    A float type has one field without a name. Each field lies in a texture of its own.
+    """
+
+    name: str
+    fields: tuple[tuple[str, int], ...]
+
+    @property
+    def components(self) -> int:
+        """The numbers in an element."""
+        return sum(components for _, components in self.fields)
+
+
+FLOAT_TYPES = tuple(ElementType(f"float{n}" if n > 1 else "float", (("", n),)) for n in range(1, 5))
+"""float to float4, by the number of components."""
+
+_FLOATS = {element.name: element for element in FLOAT_TYPES} | {"float1": FLOAT_TYPES[0]}
+
+
+class Role(Enum):
+    """What a parameter of a kernel stands for, in words."""
+
+    STREAM = "a stream"
+    ITERATOR = "an iterator"
+    GATHER = "a stream to gather from"
+    OUT = "a stream to write"
+    REDUCE = "a stream to reduce to"
+    NUMBER = "a number or a vector"
+
+
+@frozen
+class Parameter:
+    """A parameter of a kernel. rank: the dimensions of a gather; 0 for the others."""
+
+    name: str
+    type: ElementType
+    role: Role
+    rank: int
+    at: Span
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A kernel, or a reduction if `reduces`."""
+
+    kernels: Kernels
+    function: Function
+    parameters: tuple[Parameter, ...]
+    reduces: bool
+
+    @property
+    def name(self) -> str:
+        """The file's name and the kernel's."""
+        return f"{self.kernels.unit.name}:{self.function.name}"
+
+    def once(self) -> Kernel:
+        """A reduction as a kernel that changes each element of its result with one of the input."""
+        return replace(self, reduces=False)
+
+    def of(self, *roles: Role) -> tuple[Parameter, ...]:
+        """The parameters of these roles, in order."""
+        return tuple(p for p in self.parameters if p.role in roles)
+
+
+class Kernels:
+    """The kernels of a text."""
+
+    def __init__(self, unit: Unit) -> None:
+        """unit: the whole text; functions that are no kernels do not matter."""
+        self.unit = unit
+
+    @cached_property
+    def _structs(self) -> dict[str, Struct]:
+        named = {item.name: item for item in self.unit.items if isinstance(item, Struct)}
+        for item in self.unit.items:
+            if isinstance(item, Typedef) and item.declaration.type.name in named:
+                named[item.declaration.name] = named[item.declaration.type.name]
+        return named
+
+    @cached_property
+    def device(self) -> Unit:
+        """What kernels may name: without the host's functions and types."""
+        items = [
+            item
+            for item in self.unit.items
+            if item in self.functions.values()
+            or isinstance(item, Enumeration | Declare)
+            or (isinstance(item, Struct) and self._is_element(item.name))
+            or (isinstance(item, Typedef) and self._is_element(item.declaration.type.name))
+        ]
+        return replace(self.unit, items=tuple(items))
+
+    def _is_element(self, name: str) -> bool:
+        try:
+            self.type(name)
+        except InputError:
+            return False
+        return True
+
+    @cached_property
+    def functions(self) -> dict[str, Function]:
+        """The kernels and reductions by name."""
+        return {
+            item.name: item
+            for item in self.unit.items
+            if isinstance(item, Function)
+            and item.body is not None
+            and item.type.qualifiers & {"kernel", "reduce"}
+        }
+
+    def find(self, name: str = "") -> Kernel:
+        """The kernel of that name, or the text's only one."""
+        if not name and len(self.functions) == 1:
+            [name] = self.functions
+        if name not in self.functions:
+            advice = hint(name, self.functions, otherwise="" if self.functions else "write one")
+            what = f"kernel {name}" if name else "single kernel"
+            raise InputError(f"{self.unit.name} has no {what}; {advice}")
+        function = self.functions[name]
+        parameters = tuple(map(self._parameter, function.parameters))
+        return Kernel(self, function, parameters, "reduce" in function.type.qualifiers)
+
+    def type(self, name: str, at: Span | None = None) -> ElementType:
+        """The element type of that name: float to float4, or a struct of the text."""
+        if name in _FLOATS:
+            return _FLOATS[name]
+        if name in self._structs:
+            return ElementType(name, tuple(self._fields(self._structs[name], "")))
+        where = f"{self.unit.name}:{at.line}:{at.column}" if at else self.unit.name
+        known = [*_FLOATS, *self._structs]
+        raise InputError(f"{where}: a stream of {name}; {hint(name, known)}")
+
+    def _fields(self, struct: Struct, before: str) -> list[tuple[str, int]]:
+        return [
+            (f"{before}{field.name}{f'.{name}' if name else ''}", components)
+            for field in struct.fields
+            for name, components in self.type(field.type.name, field.at).fields
+        ]
+
+    def _parameter(self, given: Declaration) -> Parameter:
+        qualifiers = given.type.qualifiers
+        rank = len(given.dimensions)
+        is_stream = given.stream is not None
+        rows = (
+            ("reduce" in qualifiers, Role.REDUCE), ("out" in qualifiers, Role.OUT),
+            ("iter" in qualifiers, Role.ITERATOR), (rank > 0, Role.GATHER),
+            (is_stream, Role.STREAM), (True, Role.NUMBER),
+        )  # fmt: skip
+        role = next(role for holds, role in rows if holds)
+        return Parameter(given.name, self._type_of(given, role), role, rank, given.at)
+
+    def _type_of(self, given: Declaration, role: Role) -> ElementType:
+        name = given.type.name
+        if role is Role.NUMBER and name.startswith(("int", "half", "fixed", "bool", "double")):
+            name = "float" + name.lstrip("abcdefghijklmnopqrstuvwxyz")
+        return self.type(name, given.at)

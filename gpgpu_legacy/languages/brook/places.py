@@ -1,0 +1,139 @@
+"""Where the elements of a stream lie in its textures, and how a program computes it.
+
+The elements lie row after row in a rectangle. A stream of one or two dimensions that fits a texture
+lies in it as it is. All others need address translation (Buck et al. 2004, Section 4.2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate
+from math import prod
+from operator import mul
+from typing import TYPE_CHECKING
+
+from gpgpu_legacy.errors import InputError, shape_in_words
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.languages.cg.graph import Graph, Vector
+
+WIDEST = 8192
+"""Texels that a texture is wide and high at most."""
+
+MOST_TRANSLATED = 2**22
+"""Elements of a stream that needs address translation. Up to here float32 divides exactly."""
+
+_TRANSLATED_WIDTH = 4096
+
+
+def rectangle(name: str, extents: tuple[int, ...]) -> tuple[int, int]:
+    """The width and height of the textures of a stream; InputError for one that is too large.
+
+    extents: x first. The rectangle has no texels to spare if the number of elements has a divisor
+    that fits.
+    """
+    total, columns = prod(extents), extents[0]
+    if not 1 <= len(extents) <= 4:
+        raise InputError(f"stream {name} has {len(extents)} dimensions; give it 1 to 4")
+    if columns <= WIDEST and total // columns <= WIDEST:
+        return columns, total // columns
+    if total > MOST_TRANSLATED:
+        raise InputError(
+            f"stream {name} of {shape_in_words(extents[::-1])} fits no texture as it is, and has "
+            f"more than {MOST_TRANSLATED} elements; make it smaller"
+        )
+    widths = range(WIDEST, total // WIDEST, -1)
+    width = next((w for w in widths if total % w == 0), _TRANSLATED_WIDTH)
+    return width, -(-total // width)
+
+
+@dataclass(frozen=True)
+class Place:
+    """The elements of a stream, or of a domain of it, in textures. All tuples have x first.
+
+    shape: of the whole stream. width: of its textures. start: the domain's first element. extents:
+    of the domain.
+    """
+
+    shape: tuple[int, ...]
+    width: int
+    start: tuple[int, ...]
+    extents: tuple[int, ...]
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether an element's index is its texel."""
+        return len(self.shape) <= 2 and self.width == self.shape[0]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the domain is the whole stream."""
+        return self.extents == self.shape
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """By how many elements a step along each dimension goes on."""
+        return (1, *accumulate(self.shape[:-1], mul))
+
+    @property
+    def rect(self) -> tuple[int, int, int, int]:
+        """x, y, width and height of texels that include the domain, and only it if it is direct."""
+        if self.is_direct:
+            (x, y), (width, height) = ((*pair, fill)[:2] for pair, fill in (
+                (self.start, 0), (self.extents, 1)))  # fmt: skip
+            return x, y, width, height
+        last = [s + n - 1 for s, n in zip(self.start, self.extents, strict=True)]
+        first_row, last_row = (
+            sum(map(mul, at, self.strides)) // self.width for at in (self.start, last)
+        )
+        return 0, first_row, self.width, last_row + 1 - first_row
+
+    def domain(self, start: tuple[int, ...], end: tuple[int, ...]) -> Place | None:
+        """The elements from start up to end, of this domain; None if they are not inside."""
+        fits = len(start) == len(end) == len(self.shape) and all(
+            0 <= a < b <= n for a, b, n in zip(start, end, self.extents, strict=True)
+        )
+        if not fits:
+            return None
+        extents = tuple(b - a for a, b in zip(start, end, strict=True))
+        return replace(
+            self, extents=extents, start=tuple(map(sum, zip(self.start, start, strict=True)))
+        )
+
+    def texel(self, graph: Graph, index: Vector, *, is_whole: bool = False) -> Vector:
+        """The coordinates at which a texture holds an element; a fraction of the index is rounded.
+
+        index: in the domain. Outside, a texture that needs no translation clamps it. is_whole: it
+        has no fraction.
+        """
+        middle = 0.0 if is_whole and not self.is_direct else 0.5
+        moves = [start + middle for start in self.start]
+        moved = index + graph.numbers(*moves) if any(moves) else index
+        if self.is_direct:
+            return graph.join(moved, moved) if len(moved) == 1 else moved
+        whole = moved if is_whole else graph.op("FLR", moved)
+        if self.width == self.shape[0]:
+            rows = graph.numbers(*(s / self.width for s in self.strides[1:]))
+            row = graph.dot(whole[1:], rows)
+            return graph.join(moved[:1] + 0.5 if is_whole else moved[:1], row + 0.5)
+        linear = graph.dot(whole, graph.numbers(*self.strides)) if len(whole) > 1 else whole
+        row = graph.op("FLR", linear * (1 / self.width) + 0.5 / self.width)
+        return graph.join(linear - row * float(self.width), row) + 0.5
+
+    def element(self, graph: Graph, texel: Vector) -> Vector:
+        """The index, in the domain, of the element at a texel that needs translation."""
+        pixel = texel - 0.5
+        rest, digits = pixel[1], [pixel[0]]
+        if self.width != self.shape[0]:
+            rest, digits = rest * float(self.width) + pixel[0], []
+        for extent in self.shape[len(digits) : -1]:
+            above = graph.op("FLR", rest * (1 / extent) + 0.5 / extent)
+            digits.append(rest - above * float(extent))
+            rest = above
+        return graph.join(*digits, rest) - graph.numbers(*map(float, self.start))
+
+    def ratios(self, other: Place) -> tuple[Fraction, ...]:
+        """Elements of this domain for each element of the other one, along each dimension."""
+        return tuple(map(Fraction, self.extents, other.extents))

@@ -1,0 +1,250 @@
+"""Calls of Brook's kernels, as passes of a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from gpgpu_legacy.errors import AssemblyError, InputError, described, hint, shape_in_words
+from gpgpu_legacy.languages.brook.compile import (
+    SAVED,
+    Bound,
+    Compiled,
+    Fold,
+    Limits,
+    compiled,
+)
+from gpgpu_legacy.languages.brook.kernels import Kernel, Parameter, Role
+from gpgpu_legacy.languages.brook.places import Place
+from gpgpu_legacy.pipeline.expressions import LoopExpression
+from gpgpu_legacy.pipeline.streams import Iterator, Stream
+from gpgpu_legacy.pipeline.values import Texels
+from gpgpu_legacy.plan.textures import Texture
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.pipeline.builder import PlanBuilder
+
+
+@dataclass
+class Call:
+    """A call of a kernel. arguments: by parameter, checked. limits: of a pass."""
+
+    builder: PlanBuilder
+    kernel: Kernel
+    arguments: dict[str, Any]
+    limits: Limits
+
+    def fail(self, problem: str) -> NoReturn:
+        """Raise the error."""
+        raise InputError(f"{self.kernel.name} {problem}")
+
+    def draw(self) -> None:
+        """The passes of a kernel that is no reduction."""
+        written = [self.arguments[p.name] for p in self.kernel.of(Role.OUT, Role.REDUCE)]
+        if not written:
+            self.fail("writes no stream; give it an out parameter")
+        for stream in written[1:]:
+            if stream.place != written[0].place:
+                self.fail(
+                    f"writes {written[0].name} of {shape_in_words(written[0].extents)} and "
+                    f"{stream.name} of {shape_in_words(stream.extents)}; give streams and domains "
+                    "that are alike"
+                )
+        for p in self.kernel.of(Role.STREAM, Role.ITERATOR):
+            self.fits(p, written[0].extents)
+        self.passes(written[0].place, self.arguments)
+
+    def fits(self, p: Parameter, extents: tuple[int, ...], *, larger: bool = False) -> None:
+        """Check that an input has as many dimensions as the output, in whole ratios.
+
+        larger: it may not be smaller.
+        """
+        given = self.arguments[p.name].extents
+        if len(given) != len(extents) or any(
+            max(a, b) % min(a, b) or (larger and a < b) for a, b in zip(given, extents, strict=True)
+        ):
+            self.fail(
+                f"reads {p.name} of {shape_in_words(given)} for {shape_in_words(extents)}; give as "
+                "many dimensions, each a multiple of the other"
+            )
+
+    def reduce(self) -> None:
+        """The passes of a reduction: along x first, so that the elements keep their order."""
+        [p], [to] = self.kernel.of(Role.STREAM), self.kernel.of(Role.REDUCE)
+        source, target = self.arguments[p.name], self.arguments[to.name]
+        if prod(target.place.shape) == 1:
+            source = _as_rectangle(source)
+            ones = (1,) * len(source.extents)
+            target = replace(target, place=Place(ones, 1, (0,) * len(ones), ones))
+            self.arguments[p.name] = source
+        self.fits(p, target.extents, larger=True)
+        extents, goal = [*source.place.extents], target.place.extents
+        steps: list[tuple[Fold | None, tuple[int, ...]]] = []
+        for axis, end in enumerate(goal):
+            while (length := extents[axis] // end) > 1:
+                extents[axis] = end * (length // 2)
+                steps.append((Fold(axis, length), tuple(extents)))
+        for fold, shape in steps or [(None, goal)]:
+            into = target
+            if shape != goal:
+                into = self.builder.stream(self.builder.fresh(p.name), p.type, shape[::-1])
+            self.passes(into.place, self.arguments | {p.name: source, to.name: into}, fold)
+            source = into
+
+    def passes(self, out: Place, arguments: Mapping[str, Any], fold: Fold | None = None) -> None:
+        """Draw what is compiled. A stream that is also read is written beside, and exchanged."""
+        builder = self.builder
+        made = self.compiled(out, arguments, fold)
+        own: dict[tuple[str, int], Texture] = {
+            (name, number): texture
+            for name, value in arguments.items()
+            if isinstance(value, Stream)
+            for number, texture in enumerate(value.textures)
+        }
+        size = next(own[key].extent for one in made for key in one.results if key in own)
+        saved = {key for one in made for key in one.results if key[0] is SAVED}
+        textures = own | {
+            key: builder.texture(builder.fresh(SAVED), size.width, size.height, format="rgba32f")
+            for key in sorted(saved)
+        }
+        read = {textures[key].name for one in made for key in one.units.values()}
+        written = {key: own[key] for one in made for key in one.results if key in own}
+        spares = {t.name: builder.spare(t) for t in written.values() if t.name in read}
+        beside = {key: spares.get(texture.name, texture) for key, texture in textures.items()}
+        sources, targets = (textures, beside) if out.is_whole else (beside, textures)
+        pairs = [(t, spares[t.name]) for t in written.values() if t.name in spares]
+        for texture, spare in () if out.is_whole else pairs:
+            builder.copy(texture, spare)
+        for one in made:
+            builder.draw(
+                one.program,
+                {unit: sources[key] for unit, key in one.units.items()},
+                into=[targets[key] for key in one.results],
+                rect=out.rect,
+                texcoords={n: _texels(axes, out.rect) for n, axes in one.sets.items()},
+                local={n: _value(arguments[name], part) for n, (name, part) in one.locals.items()},
+            )
+        for texture, spare in pairs if out.is_whole else ():
+            builder.swap(texture, spare)
+
+    def compiled(
+        self, out: Place, arguments: Mapping[str, Any], fold: Fold | None
+    ) -> tuple[Compiled, ...]:
+        """The programs; numbers are compiled in if the kernel needs to know them, as for a loop."""
+        bound = tuple(_bound(p, arguments[p.name]) for p in self.kernel.parameters)
+        try:
+            return compiled(self.kernel, out, bound, self.limits, fold)
+        except AssemblyError:
+            known = tuple(
+                replace(b, numbers=_numbers(p, arguments[p.name])) if p.role is Role.NUMBER else b
+                for p, b in zip(self.kernel.parameters, bound, strict=True)
+            )
+            if known == bound:
+                raise
+            return compiled(self.kernel, out, known, self.limits, fold)
+
+
+def call(
+    builder: PlanBuilder,
+    kernel: Kernel,
+    positional: Sequence[Any],
+    named: Mapping[str, Any],
+    limits: Limits,
+) -> Stream | None:
+    """Add the passes of a call; the result of a reduction that was given none is a new stream."""
+    reduced = kernel.of(Role.REDUCE)
+    wanted = [p for p in kernel.parameters if p.name not in named]
+    if kernel.reduces and len(positional) == len(wanted) - 1:
+        wanted = [p for p in wanted if p not in reduced]
+    names = ", ".join(p.name for p in kernel.parameters)
+    known = {p.name: p for p in kernel.parameters}
+    for name in named:
+        if name not in known:
+            raise InputError(f"{kernel.name} has no parameter {name}; {hint(name, known)}")
+    if len(positional) != len(wanted):
+        raise InputError(
+            f"{kernel.name} has the parameters {names}, of which {len(positional) + len(named)} "
+            "are given; give all"
+        )
+    given = {p.name: value for p, value in zip(wanted, positional, strict=True)} | dict(named)
+    arguments = {name: _argument(builder, kernel, known[name], v) for name, v in given.items()}
+    made = Call(builder, kernel, arguments, limits)
+    if not kernel.reduces:
+        made.draw()
+        return None
+    for p in reduced:
+        if p.name not in arguments:
+            arguments[p.name] = builder.stream(builder.fresh(p.name), p.type, 1)
+    made.reduce()
+    result: Stream = arguments[reduced[0].name]
+    return result
+
+
+def _argument(builder: PlanBuilder, kernel: Kernel, p: Parameter, given: Any) -> Any:
+    """An argument in the form that passes take; InputError if it does not fit the parameter."""
+
+    def fail(wanted: str) -> NoReturn:
+        what = f"stream {given.name}" if isinstance(given, Stream) else described(given)
+        raise InputError(f"{kernel.name}: {p.name} is {what}; give {wanted}")
+
+    def vector(value: Any) -> list[Any]:
+        is_one = isinstance(value, str) or not hasattr(value, "__len__")
+        numbers = [value] * p.type.components if is_one else [*value]
+        if len(numbers) != p.type.components:
+            fail(f"{p.type.components} numbers" if p.type.components > 1 else "one number")
+        return numbers
+
+    if p.role is Role.NUMBER:
+        return fail("a number or a vector") if isinstance(given, Stream) else vector(given)
+    if p.role is Role.ITERATOR:
+        if not isinstance(given, Iterator):
+            fail("an Iterator")
+        if 1 < len(given.extents) < p.type.components:
+            fail(f"one of {p.type.components} dimensions, not of {len(given.extents)}, or of one")
+        return Iterator(given.extents, vector(given.start), vector(given.end))
+    if not isinstance(given, Stream | Texture):
+        fail(p.role.value)
+    stream = builder.as_stream(given, p.type)
+    if [n for _, n in stream.type.fields] != [n for _, n in p.type.fields]:
+        fail(f"a stream of {p.type.name}, not of {stream.type.name}")
+    if p.role is Role.GATHER and len(stream.extents) != p.rank:
+        fail(f"a stream of {p.rank} dimensions, not of {len(stream.extents)}")
+    return stream
+
+
+def _bound(p: Parameter, given: Any) -> Bound:
+    if isinstance(given, Iterator):
+        extents = given.extents[::-1]
+        return Bound(Place(extents, extents[0], (0,) * len(extents), extents))
+    return Bound(given.place) if p.role is not Role.NUMBER else Bound()
+
+
+def _numbers(p: Parameter, given: Any) -> tuple[float, ...] | None:
+    return None if any(isinstance(n, LoopExpression) for n in given) else tuple(map(float, given))
+
+
+def _texels(axes: tuple[tuple[float, float], ...], rect: tuple[int, int, int, int]) -> Texels:
+    (x, across), (y, up) = axes
+    return Texels(x=x - across / 2, y=y - up / 2, width=across * rect[2], height=up * rect[3])
+
+
+def _as_rectangle(stream: Stream) -> Stream:
+    """A whole stream that needs translation as the rectangle that its elements lie in, if full."""
+    extent, place = stream.textures[0].extent, stream.place
+    shape = (extent.width, extent.height)
+    if place.is_direct or not place.is_whole or prod(place.shape) != prod(shape):
+        return stream
+    return replace(stream, place=Place(shape, shape[0], (0, 0), shape))
+
+
+def _value(given: Any, part: str) -> Any:
+    """The value of a number, or of an iterator's start or step."""
+    if part != "step":
+        return given.start if part else given
+    sizes = given.extents[::-1]
+    return [
+        (end - start) / sizes[c if len(sizes) > 1 else 0]
+        for c, (start, end) in enumerate(zip(given.start, given.end, strict=True))
+    ]
