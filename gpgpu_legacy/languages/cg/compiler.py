@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import count
 from pathlib import Path
 
 from gpgpu_legacy.isa.ir import (
@@ -34,38 +35,34 @@ from gpgpu_legacy.languages.cg.types import (
     Type,
     Unreadable,
     Value,
-    item_types,
+    built,
 )
 from gpgpu_legacy.languages.diagnostics import meant
 
+_SETS, _UNITS, _COLORS = 8, 32, 8
+_ATTRIBUTES = {
+    ("TEXCOORD", "TEX"): [Attribute(AttributeKind.TEXCOORD, k) for k in range(_SETS)],
+    ("COLOR", "COL"): [Attribute(AttributeKind.COLOR), Attribute(AttributeKind.SECONDARY_COLOR)],
+    ("WPOS", "VPOS"): [Attribute(AttributeKind.POSITION)],
+    ("FOG", "FOGC", "FOGP"): [Attribute(AttributeKind.FOGCOORD)],
+}
 _INPUTS = {
-    "COLOR": Attribute(AttributeKind.COLOR),
-    "COL": Attribute(AttributeKind.COLOR),
-    "COLOR0": Attribute(AttributeKind.COLOR),
-    "COL0": Attribute(AttributeKind.COLOR),
-    "COLOR1": Attribute(AttributeKind.SECONDARY_COLOR),
-    "COL1": Attribute(AttributeKind.SECONDARY_COLOR),
-    "WPOS": Attribute(AttributeKind.POSITION),
-    "VPOS": Attribute(AttributeKind.POSITION),
-    "FOG": Attribute(AttributeKind.FOGCOORD),
-    "FOGC": Attribute(AttributeKind.FOGCOORD),
-    "FOGP": Attribute(AttributeKind.FOGCOORD),
+    f"{name}{k}": attribute
+    for names, attributes in _ATTRIBUTES.items()
+    for name in names
+    for k, attribute in enumerate(attributes)
 }
-_SETS = 8
-_INPUTS |= {
-    f"{name}{k}": Attribute(AttributeKind.TEXCOORD, k)
-    for name in ("TEXCOORD", "TEX")
-    for k in range(_SETS)
-}
-_INPUTS |= {name: Attribute(AttributeKind.TEXCOORD) for name in ("TEXCOORD", "TEX")}
 _OUTPUTS = {
     f"{name}{k}": ResultRegister(ResultKind.COLOR, k)
     for name in ("COLOR", "COL", "SV_TARGET")
-    for k in range(8)
-}
-_OUTPUTS |= {name: ResultRegister(ResultKind.COLOR) for name in ("COLOR", "COL", "SV_TARGET")}
-_OUTPUTS |= {name: ResultRegister(ResultKind.DEPTH) for name in ("DEPTH", "DEPR", "DEPTH0")}
+    for k in range(_COLORS)
+} | dict.fromkeys(("DEPTH0", "DEPR0"), ResultRegister(ResultKind.DEPTH))
 _REGISTER = re.compile(r"([a-zA-Z]+)(\d+)")
+
+
+def _numbered(semantic: str) -> str:
+    """A semantic in capitals, with a 0 if it has no number."""
+    return f"{semantic.upper()}{'0' if semantic and not semantic[-1].isdigit() else ''}"
 
 
 class _Compiler(Evaluator):
@@ -74,21 +71,19 @@ class _Compiler(Evaluator):
     def __init__(self, unit: c.Unit, graph: Graph) -> None:
         super().__init__(unit, graph)
         self.declarations: list[ParameterDeclaration] = []
+        self.results: dict[ResultRegister, Vector] = {}
         self._next = self._most = 0
-        self._units: set[int] = set()
-        self._sets: set[int] = set()
-
-    # Inputs ---------------------------------------------------------------------------------------
 
     def bound(self, function: c.Function) -> dict[str, Value]:
         """A value for each parameter that the outside gives."""
-        for p in self._bindings(function):
-            attribute = _INPUTS.get(p.semantic.upper())
-            if attribute is not None and attribute.kind is AttributeKind.TEXCOORD:
-                self._sets.add(attribute.index)
-            unit = self._register(p, ("texunit", "s", "t"))
-            if unit is not None:
-                self._units.add(unit)
+        declared = [*self.globals.values(), *function.parameters]
+        structs = [self.types.get(d.type.name) for d in function.parameters]
+        declared += [f for kind in structs if isinstance(kind, StructType) for f in kind.fields]
+        taken = {_numbered(text) for d in declared for text in (d.semantic, d.register)}
+        self._sets = [k for k in range(_SETS) if taken.isdisjoint({f"TEXCOORD{k}", f"TEX{k}"})]
+        self._units = [
+            k for k in range(_UNITS) if taken.isdisjoint({f"TEXUNIT{k}", f"S{k}", f"T{k}"})
+        ]
         return {
             p.name: self._given(p, self.type_of(p))
             for p in function.parameters
@@ -106,137 +101,70 @@ class _Compiler(Evaluator):
             return Aggregate(kind, tuple(self._given(field, t) for field, t in fields))
         return self._varying(p, kind)
 
-    def _bindings(self, function: c.Function) -> Iterator[c.Declaration]:
-        yield from self.globals.values()
-        for p in function.parameters:
-            yield p
-            kind = self.type_of(p)
-            if isinstance(kind, StructType):
-                yield from kind.fields
-
-    def _register(self, p: c.Declaration, letters: tuple[str, ...]) -> int | None:
-        """The number of `: register(s0)`, `: TEXUNIT0` or `: C5`, if it has these letters."""
-        match = _REGISTER.fullmatch(p.register or p.semantic)
-        return int(match[2]) if match and match[1].lower() in letters else None
-
     def uniform(self, declaration: c.Declaration, kind: Type) -> Value:
-        at = self._register(declaration, ("c",))
-        if at is not None:
-            self._next = at
-        value = self._bound(kind, identifier(declaration.name), declaration)
+        """In parameters from the next on, a vector, a row or an element each, or a unit."""
+        asked = _REGISTER.fullmatch(declaration.register or declaration.semantic)
+        if asked and asked[1].upper() == "C":
+            self._next = int(asked[2])
+
+        def leaf(kind: Numbers | SamplerType, name: str) -> Value:
+            if isinstance(kind, SamplerType):
+                unit = int(asked[2]) if asked else next(iter(self._units), _UNITS)
+                self._units = [k for k in self._units if k != unit]
+                return SamplerValue(unit, kind)
+            parameter = Parameter(
+                ParameterSpace.LOCAL, self._next, name=identifier(name, self.declarations)
+            )
+            self._next += 1
+            declared = ParameterDeclaration(parameter.name, (parameter,), is_array=False)
+            self.declarations.append(declared)
+            return self.graph.leaf(parameter)[: kind.width].of(kind.kind)
+
+        value = built(kind, leaf, declaration.name)
         self._next = self._most = max(self._next, self._most)
         return value
 
-    def _bound(self, kind: Type, name: str, at: c.Declaration) -> Value:
-        """A value in parameters from the next on, a vector, a row or an element each."""
-        if isinstance(kind, SamplerType):
-            unit = self._register(at, ("texunit", "s", "t"))
-            if unit is None:
-                unit = next(k for k in range(len(self._units) + 1) if k not in self._units)
-                self._units.add(unit)
-            return SamplerValue(unit, kind)
-        if isinstance(kind, ArrayType) and kind.length is None:
-            raise Fault(f"{at.name} has no length", "give it one", at.at)
-        if isinstance(kind, Numbers):
-            return self._parameters((kind,), name, is_array=False)[0]
-        if not isinstance(kind, ArrayType | StructType):
-            raise Fault(f"{at.name} is {kind}", "expected numbers or samplers", at.at)
-        types = item_types(kind)
-        if isinstance(types[0], Numbers) and not isinstance(kind, StructType):
-            return Aggregate(kind, self._parameters(types, name, is_array=True))
-        names: Sequence[object] = range(len(types))
-        if isinstance(kind, StructType):
-            names = [field.name for field in kind.fields]
-        items = (self._bound(t, f"{name}_{part}", at) for t, part in zip(types, names, strict=True))
-        return Aggregate(kind, tuple(items))
-
-    def _parameters(
-        self, types: Sequence[Type], name: str, *, is_array: bool
-    ) -> tuple[Vector, ...]:
-        """The next elements of program.local, declared under a name."""
-        parameters = tuple(
-            Parameter(
-                ParameterSpace.LOCAL, self._next + k, name=f"{name}[{k}]" if is_array else name
-            )
-            for k in range(len(types))
-        )
-        self._next += len(types)
-        self.declarations.append(ParameterDeclaration(name, parameters, is_array))
-        return tuple(
-            self.graph.leaf(parameter)[: kind.width].of(kind.kind)
-            for parameter, kind in zip(parameters, types, strict=True)
-            if isinstance(kind, Numbers)
-        )
-
     def _varying(self, p: c.Declaration, kind: Type) -> Value:
         """A value that is interpolated, found by its semantic, or else in the next free set."""
-        semantic = p.semantic
-        types = item_types(kind) if isinstance(kind, ArrayType) else (kind,)
-        if not all(isinstance(t, Numbers) for t in types):
-            raise Fault(f"{p.name} is {kind}", "expected numbers, or a sampler", p.at)
-        attribute = _INPUTS.get(semantic.upper())
+        semantic = _numbered(p.semantic)
+        attribute = _INPUTS.get(semantic)
+        if attribute is None and semantic.startswith(("POSITION", "PSIZE")):
+            return Unreadable(f"{p.name} has the semantic {semantic}")
+        if attribute is None and (semantic or not self._sets):
+            near = meant(semantic, _INPUTS) or "expected TEXCOORD0 to 7, COLOR, WPOS or FOG"
+            raise Fault(f"{p.semantic or p.name} is not an input", near.strip(), p.at)
         if attribute is None:
-            if semantic.upper() in ("POSITION", "PSIZE"):
-                return Unreadable(f"{p.name} has the semantic {semantic}")
-            if semantic:
-                near = meant(semantic.upper(), _INPUTS) or "expected TEXCOORD0, COLOR, WPOS or FOG"
-                raise Fault(f"{semantic} is not an input", near.strip(), p.at)
-            free = [k for k in range(_SETS) if k not in self._sets]
-            if not free:
-                raise Fault(f"{p.name} finds no texture coordinates", f"{_SETS} are there", p.at)
-            attribute = Attribute(AttributeKind.TEXCOORD, free[0])
-        sets = range(attribute.index, attribute.index + len(types))
-        self._sets.update(sets)
-        items = tuple(
-            self.graph.attribute(Attribute(attribute.kind, k))[: t.width].of(t.kind)
-            for k, t in zip(sets, types, strict=True)
-            if isinstance(t, Numbers)
-        )
-        return Aggregate(kind, items) if isinstance(kind, ArrayType) else items[0]
+            attribute = Attribute(AttributeKind.TEXCOORD, self._sets[0])
+        numbers = count(attribute.index)
 
-    # Results --------------------------------------------------------------------------------------
+        def leaf(part: Numbers | SamplerType, _: str) -> Value:
+            if not isinstance(part, Numbers):
+                raise Fault(f"{p.name} is {kind}", "expected numbers, or a sampler", p.at)
+            number = next(numbers)
+            self._sets = [k for k in self._sets if k != number]
+            attribute_ = Attribute(attribute.kind, number)
+            return self.graph.attribute(attribute_)[: part.width].of(part.kind)
 
-    def results(
-        self, function: c.Function, values: dict[str, Value]
-    ) -> dict[ResultRegister, Vector]:
-        """The results that a function writes, by their semantics."""
-        written: dict[ResultRegister, Vector] = {}
-        if "return" in values:
-            self._result(values["return"], function.semantic, function.name, function.at, written)
-        for p in function.parameters:
-            if p.type.qualifiers & {"out", "inout"}:
-                self._result(values[p.name], p.semantic, p.name, p.at, written)
-        if not written and not self.graph.kills:
-            raise Fault(f"{function.name} has no result", "return a colour", function.at)
-        return written
+        return built(kind, leaf)
 
-    def _result(
-        self,
-        value: Value,
-        semantic: str,
-        name: str,
-        at: Span,
-        written: dict[ResultRegister, Vector],
-    ) -> None:
+    def give(self, value: Value, d: c.Declaration) -> None:
+        """Write a value to the result that its declaration names, or to the next free colour."""
         if isinstance(value, Aggregate) and isinstance(value.type, StructType):
             for field, item in zip(value.type.fields, value.items, strict=True):
-                self._result(item, field.semantic, field.name, field.at, written)
+                self.give(item, field)
             return
-        free = (f"COLOR{k}" for k in range(8) if _OUTPUTS[f"COLOR{k}"] not in written)
-        register = _OUTPUTS.get(semantic.upper() or next(free, ""))
+        free = (name for name, register in _OUTPUTS.items() if register not in self.results)
+        register = _OUTPUTS.get(_numbered(d.semantic) or next(free))
         if register is None:
-            near = meant(semantic.upper(), _OUTPUTS) or "expected COLOR or DEPTH"
-            raise Fault(f"{semantic} is not a result", near.strip(), at)
-        if register in written:
-            raise Fault(f"{name} writes a result again", "give each its own semantic", at)
-        vector = self.as_vector(value, at)
-        if register.kind is ResultKind.DEPTH and vector.constant == (0.0,):
-            return  # no one wrote it
-        if register.kind is ResultKind.DEPTH:
-            vector = vector[min(2, len(vector) - 1)]
-        elif len(vector) == 1:
-            vector = vector.smeared(4)
-        written[register] = vector
+            near = meant(d.semantic.upper(), _OUTPUTS) or "expected COLOR or DEPTH"
+            raise Fault(f"{d.semantic} is not a result", near.strip(), d.at)
+        if register in self.results:
+            raise Fault(f"{d.name} writes a result again", "give each its own semantic", d.at)
+        vector = self.as_vector(value, d.at)
+        if register.kind is ResultKind.COLOR:
+            self.results[register] = vector.smeared(4) if len(vector) == 1 else vector
+        elif vector.constant != (0.0,):  # a depth that someone wrote
+            self.results[register] = vector[-1]
 
 
 PREDEFINED = """
@@ -280,8 +208,16 @@ def compile_unit(unit: c.Unit, entry: str = "") -> Program:
     function = _entry(unit, entry)
     graph.at = function.at
     values = compiler.run(function, compiler.bound(function))
-    results = compiler.results(function, values)
-    return program(graph, results, unit.name, compiler.declarations)
+    if "return" in values:
+        semantic = function.semantic
+        result = c.Declaration(function.type, function.name, semantic=semantic, at=function.at)
+        compiler.give(values["return"], result)
+    for p in function.parameters:
+        if not p.type.qualifiers.isdisjoint({"out", "inout"}):
+            compiler.give(values[p.name], p)
+    if not compiler.results and not graph.kills:
+        raise Fault(f"{function.name} has no result", "return a colour", function.at)
+    return program(graph, compiler.results, unit.name, compiler.declarations)
 
 
 def _entry(unit: c.Unit, entry: str) -> c.Function:
@@ -301,9 +237,12 @@ def _entry(unit: c.Unit, entry: str) -> c.Function:
     return candidates[0]
 
 
-def identifier(name: str) -> str:
-    """The name as one that programs may declare."""
-    return f"{name}_" if name in RESERVED_WORDS or re.fullmatch(r"[Rc]\d+", name) else name
+def identifier(name: str, declared: Sequence[ParameterDeclaration] = ()) -> str:
+    """The name as one that the program may declare and has not."""
+    taken = RESERVED_WORDS | {d.name for d in declared}
+    while name in taken or re.fullmatch(r"[Rc]\d+", name):
+        name += "_"
+    return name
 
 
 def _is_sampler(kind: Type) -> bool:

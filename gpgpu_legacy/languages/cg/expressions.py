@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from operator import and_, lshift, or_, rshift, xor
 from typing import Any
 
@@ -23,10 +24,10 @@ from gpgpu_legacy.languages.cg.types import (
     Type,
     Unreadable,
     Value,
+    built,
     built_in,
     cells,
     combined,
-    item_types,
     size,
     swizzle,
     type_of,
@@ -187,14 +188,13 @@ class Expressions:
             kind = replace(kind, length=len(numbers) // size(kind.item))
         if len(numbers) != size(kind):
             raise Fault(f"{kind} is given {len(numbers)} numbers", f"expected {size(kind)}", at)
-        return self._filled(kind, numbers)
+        left = iter(numbers)
 
-    def _filled(self, kind: Type, numbers: list[Vector]) -> Value:
-        if isinstance(kind, Numbers):
-            taken, numbers[:] = numbers[: kind.width], numbers[kind.width :]
-            return of_kind(self.graph.join(*taken), kind.kind)
-        assert isinstance(kind, ArrayType | StructType)
-        return Aggregate(kind, tuple(self._filled(item, numbers) for item in item_types(kind)))
+        def leaf(kind: Numbers | SamplerType, _: str) -> Value:
+            assert isinstance(kind, Numbers)
+            return of_kind(self.graph.join(*islice(left, kind.width)), kind.kind)
+
+        return built(kind, leaf)
 
     def initialised(self, value: c.Expression, kind: Type | None) -> Value:
         """The value of an initialiser, which may be braced, for a variable of a type."""

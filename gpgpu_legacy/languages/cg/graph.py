@@ -290,13 +290,10 @@ class Graph:
             for c in range(1, width):
                 total = total + a[c] * b[c]
             return total
-        pairs = list(zip(a.literals, b.literals, strict=True))
-        left, right = [x & ~1 for x, _ in pairs], [y & ~1 for _, y in pairs]
-        signs = [(x ^ y) & 1 for x, y in pairs]
-        constants = [self.number(y) is not None for y in right]
-        signed = right if all(constants) else left
-        for c, sign in enumerate(signs):
-            signed[c] ^= sign
+        if b.constant is not None:  # whose signs are free
+            a, b = b, a
+        left = (x ^ (y & 1) for x, y in zip(a.literals, b.literals, strict=True))
+        right = (y & ~1 for y in b.literals)
         kind = max(a.kind, b.kind, key=KINDS.index)
         return Vector(self, kind, (2 * self.node(f"DP{width}", (*left, *right)),))
 

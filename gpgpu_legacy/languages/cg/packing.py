@@ -9,7 +9,7 @@ there to what computes them, and then tries independent operations.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -58,28 +58,29 @@ class Packer:
         kills: Sequence[Literals],
     ) -> None:
         """results: literals by register and lane. kills: the operands of each KIL."""
-        self.operations = operations
+        self.operations: dict[int, Operation] = {}
+        """Operands come before what reads them."""
         self.lanes: dict[int, tuple[ResultRegister, list[int]]] = {}
         """The results that nodes write directly."""
         self.classes: dict[int, Class] = {}
         self.parts: dict[int, list[int]] = defaultdict(list)
         """The nodes that are parts of a vector result."""
+        self.users: dict[int, list[int]] = defaultdict(list)
+        self.pack_of: dict[int, Pack] = {}
         self._log: list[tuple[int, Class]] = []
         self._copies: dict[Literals, Literals] = {}
         self._new = max(operations, default=0)
         for node, operation in operations.items():
-            self._add_class(node, operation)
-        self._place_results(results)
+            self._settle(operation)
+            self._add(node, operation)
         self.kills = [
-            self._operation("KIL", group) for kill in kills for group in self._split(kill)
+            self._operation("KIL", group)
+            for kill in kills
+            for group in ([kill] if self._together(kill) else [(literal,) for literal in kill])
         ]
-        self._groups = [list(group.values()) for group in results.values()]
-        for node in list(operations):
-            self._settle(node)
-        self.users: dict[int, list[int]] = defaultdict(list)
-        self.pack_of: dict[int, Pack] = {}
+        groups = self._placed(results)
         self._order()
-        self._pack()
+        self._pack(groups)
 
     @property
     def packs(self) -> list[Pack]:
@@ -88,7 +89,8 @@ class Packer:
 
     # What must lie together -----------------------------------------------------------------------
 
-    def _add_class(self, node: int, operation: Operation) -> None:
+    def _add(self, node: int, operation: Operation) -> None:
+        self.operations[node] = operation
         if operation.mnemonic == PART:
             assert isinstance(operation.key, int)
             parts = self.parts[operation.operands[0] >> 1]
@@ -102,8 +104,7 @@ class Packer:
     def _operation(self, mnemonic: str, operands: Literals) -> int:
         self._new += 1
         span = self.operations[operands[0] >> 1].span
-        self.operations[self._new] = Operation(mnemonic, operands, False, None, span)
-        self.classes[self._new] = Class([self._new])
+        self._add(self._new, Operation(mnemonic, operands, False, None, span))
         return self._new
 
     def producer(self, node: int) -> int:
@@ -111,50 +112,40 @@ class Packer:
         operation = self.operations[node]
         return operation.operands[0] >> 1 if operation.mnemonic == PART else node
 
-    def _place_results(self, results: dict[ResultRegister, dict[int, int]]) -> None:
-        """Results are written by what computes them, or else by a MOV."""
-        used: dict[int, int] = defaultdict(int)
-        for operation in self.operations.values():
-            for literal in operation.operands:
-                used[literal >> 1] += 1
+    def _placed(self, results: dict[ResultRegister, dict[int, int]]) -> list[list[int]]:
+        """The literals of each result: written by what computes them, or else by a MOV."""
+        read = {x >> 1 for operation in self.operations.values() for x in operation.operands}
         homes: dict[int, list[tuple[ResultRegister, int]]] = defaultdict(list)
         for register, literals in results.items():
             for lane, literal in literals.items():
                 homes[literal].append((register, lane))
         for literal, lanes in homes.items():
-            node, register = literal >> 1, lanes[0][0]
-            direct = not literal & 1 and not used[node] and literal ^ 1 not in homes
-            direct = direct and all(other is register for other, _ in lanes)
-            if not direct or self.operations[node].mnemonic in (*LEAVES, PART):
-                for register in dict.fromkeys(register for register, _ in lanes):
-                    move = self._operation("MOV", (literal,))
-                    self.lanes[move] = register, [k for other, k in lanes if other is register]
-            else:
-                self.lanes[node] = register, [lane for _, lane in lanes]
-        for node, (register, numbers) in self.lanes.items():
-            results[register] |= dict.fromkeys(numbers, 2 * node)
+            registers = dict.fromkeys(register for register, _ in lanes)
+            moved = literal & 1 or literal >> 1 in read or literal ^ 1 in homes
+            moved = moved or self.operations[literal >> 1].mnemonic in (*LEAVES, PART)
+            for register in registers:
+                is_own = not moved and len(registers) == 1
+                node = literal >> 1 if is_own else self._operation("MOV", (literal,))
+                self.lanes[node] = register, [lane for other, lane in lanes if other is register]
+        return [
+            [2 * node for node, (other, _) in self.lanes.items() if other is register]
+            for register in results
+        ]
 
-    def _together(self, literals: Iterable[int]) -> bool:
+    def _home(self, literal: int) -> tuple[object, int, int]:
+        """What a literal's operand has in common with others, its sign, and its class."""
+        operation, sign = self.operations[literal >> 1], literal & 1
+        if operation.mnemonic == CONSTANT:
+            return CONSTANT, 0, 0
+        if operation.mnemonic == LEAF:
+            return id(operation.key[0]), sign, 0  # type: ignore[index]
+        return None, sign, id(self.classes[literal >> 1])
+
+    def _together(self, literals: Sequence[int]) -> bool:
         """Make literals one operand, if they can be."""
-        first: object = None
-        nodes, sign = [], -1
-        for literal in literals:
-            operation = self.operations[literal >> 1]
-            if operation.mnemonic == CONSTANT:
-                home: object = CONSTANT
-            else:
-                if sign not in (-1, literal & 1):
-                    return False
-                sign = literal & 1
-                home = operation.key[0] if operation.mnemonic == LEAF else None  # type: ignore[index]
-                if home is None:
-                    nodes.append(literal >> 1)
-                    home = Class
-            if first is None:
-                first = home
-            elif first is not home and first != home:
-                return False
-        return self._join(nodes)
+        return len({self._home(literal)[:2] for literal in literals}) == 1 and self._join(
+            [literal >> 1 for literal in literals if literal >> 1 in self.classes]
+        )
 
     def _join(self, nodes: Sequence[int]) -> bool:
         """Make nodes members of one class, if they can be."""
@@ -178,70 +169,45 @@ class Packer:
 
     # Operands without a choice --------------------------------------------------------------------
 
-    def _split(self, kill: Literals) -> list[Literals]:
-        return [kill] if self._together(kill) else [(literal,) for literal in kill]
-
-    def _settle(self, node: int) -> None:
+    def _settle(self, operation: Operation) -> None:
         """Bring the operands of a lookup, dot product or the like into one register each."""
-        operation = self.operations[node]
-        groups = operand_groups(operation)
-        if groups is None:
-            return
-        homes = sum(len({self._home(x) for x in group}) - 1 for group in groups)
-        width = len(groups[0])
-        if operation.mnemonic in ("DP3", "DP4") and homes >= width:
-            self._expand(operation, groups)
-            return
-        operation.operands = tuple(x for group in groups for x in self._required(group))
-
-    def _home(self, literal: int) -> Hashable:
-        operation = self.operations[literal >> 1]
-        match operation.mnemonic:
-            case "constant":
-                return CONSTANT
-            case "leaf":
-                assert isinstance(operation.key, tuple)
-                return operation.key[0], literal & 1
-        return id(self.classes[literal >> 1]), literal & 1
-
-    def _expand(self, operation: Operation, groups: Sequence[Literals]) -> None:
-        """A dot product of scattered scalars as products and sums, which have the same bits."""
-        a, b = groups
-        total = 2 * self._operation("MUL", (a[0], b[0]))
-        for x, y in zip(a[1:-1], b[1:-1], strict=True):
-            total = 2 * self._operation("MAD", (x, y, total))
-        operation.mnemonic, operation.operands = "MAD", (a[-1], b[-1], total)
+        groups = operand_groups(operation) or []
+        moves = sum(len({self._home(x) for x in group}) - 1 for group in groups)
+        if operation.mnemonic in ("DP3", "DP4") and moves >= len(groups[0]):
+            # Of scattered scalars: products and sums, which have the same bits.
+            (first, *others), last = zip(*groups, strict=True), 0
+            last = 2 * self._operation("MUL", first)
+            for pair in others[:-1]:
+                last = 2 * self._operation("MAD", (*pair, last))
+            operation.mnemonic, operation.operands = "MAD", (*others[-1], last)
+        elif groups:
+            operation.operands = tuple(x for group in groups for x in self._required(group))
 
     def _required(self, group: Literals) -> Literals:
         """A group in one register: as it is, or with copies of what lies elsewhere."""
         if self._together(group):
             return group
-        if group in self._copies:
-            return self._copies[group]
-        by_home: dict[Hashable, list[int]] = defaultdict(list)
-        for literal in dict.fromkeys(group):
-            by_home[self._home(literal)].append(literal)
-        copies: dict[int, int] = {}
-        kept = max(
-            (
-                literals
-                for literals in by_home.values()
-                if literals[0] >> 1 in self.classes
-                and len(self.classes[literals[0] >> 1].members) + len(set(group)) - len(literals)
-                <= 4
-            ),
-            key=len,
-            default=[],
-        )
-        sign = kept[0] & 1 if kept else 0
-        for literal in dict.fromkeys(group):
-            if literal not in kept:
-                copies[literal] = 2 * self._operation("MOV", (literal ^ sign,)) ^ sign
-        made = tuple(copies.get(literal, literal) for literal in group)
-        joined = self._together(made)
-        assert joined
-        self._copies[group] = made
-        return made
+        if group not in self._copies:
+            by_home: dict[object, set[int]] = defaultdict(set)
+            for literal in group:
+                by_home[self._home(literal)].add(literal)
+            kept = max(
+                (k for k in by_home.values() if self._has_room(k, group)), key=len, default=set()
+            )
+            sign = next(iter(kept), 0) & 1
+            copies = {
+                literal: 2 * self._operation("MOV", (literal ^ sign,)) ^ sign
+                for literal in dict.fromkeys(group)
+                if literal not in kept
+            }
+            self._copies[group] = tuple(copies.get(literal, literal) for literal in group)
+            self._together(self._copies[group])
+        return self._copies[group]
+
+    def _has_room(self, kept: set[int], group: Literals) -> bool:
+        """Whether the register of some of a group has room for copies of the others."""
+        class_ = self.classes.get(next(iter(kept)) >> 1)
+        return class_ is not None and len(class_.members) + len(set(group) - kept) <= 4
 
     # Order ----------------------------------------------------------------------------------------
 
@@ -249,28 +215,17 @@ class Packer:
         """A pack for each operation, with its level, its depth in lookups and its users."""
         for node, operation in self.operations.items():
             if operation.mnemonic not in (*LEAVES, PART):
-                self.pack_of[node] = Pack([node])
-                for literal in operation.operands:
-                    self.users[self.producer(literal >> 1)].append(node)
-        waiting = {
-            node: sum(self.producer(x >> 1) in self.pack_of for x in self.operations[node].operands)
-            for node in self.pack_of
-        }
-        ready = [node for node, count in waiting.items() if not count]
-        for node in ready:
-            pack = self.pack_of[node]
-            pack.depth += OPCODES[self.operations[node].mnemonic].form is Form.SAMPLE
-            for user in self.users[node]:
-                other = self.pack_of[user]
-                other.level = max(other.level, pack.level + 1)
-                other.depth = max(other.depth, pack.depth)
-                waiting[user] -= 1
-                if not waiting[user]:
-                    ready.append(user)
-        for node in reversed(ready):
+                self.pack_of[node] = pack = Pack([node])
+                for source in (self.producer(x >> 1) for x in operation.operands):
+                    self.users[source].append(node)
+                    before = self.pack_of.get(source, pack)
+                    pack.level = max(pack.level, before.level + 1)
+                    pack.depth = max(pack.depth, before.depth)
+                pack.depth += is_lookup(operation)
+        for node in reversed(self.pack_of):
             self.pack_of[node].feeds = any(
-                self.pack_of[u].feeds or OPCODES[self.operations[u].mnemonic].form is Form.SAMPLE
-                for u in self.users[node]
+                self.pack_of[user].feeds or is_lookup(self.operations[user])
+                for user in self.users[node]
             )
 
     def _raised(self, a: Pack, b: Pack) -> bool:
@@ -294,8 +249,7 @@ class Packer:
 
     # Packing --------------------------------------------------------------------------------------
 
-    def _pack(self) -> None:
-        work = self._groups
+    def _pack(self, work: list[list[int]]) -> None:
         for operation in self.operations.values():
             work += [list(group) for group in operand_groups(operation) or ()]
         self._pull(work)
@@ -338,12 +292,7 @@ class Packer:
         first = self.operations[pack.nodes[0]]
         if OPCODES[first.mnemonic].form is not Form.COMPONENTWISE or len(pack.nodes) > 3:
             return None
-        places = []
-        for literal in first.operands:
-            operation = self.operations[literal >> 1]
-            key = operation.key[0] if operation.mnemonic == LEAF else None  # type: ignore[index]
-            sign = 0 if operation.mnemonic == CONSTANT else literal & 1
-            places.append((key, operation.mnemonic == CONSTANT, sign))
+        places = [self._home(literal)[:2] for literal in first.operands]
         if first.mnemonic in _COMMUTATIVE:
             places[:2] = sorted(places[:2], key=repr)
         return first.mnemonic, first.saturate, tuple(places), self._result(pack)
@@ -388,6 +337,11 @@ class Packer:
                 return True
             self._undo(mark)
         return False
+
+
+def is_lookup(operation: Operation) -> bool:
+    """Whether an operation reads a texture."""
+    return OPCODES[operation.mnemonic].form is Form.SAMPLE
 
 
 _COMMUTATIVE = {"ADD", "MUL", "MAD"}

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.opcodes import OPCODES, CostClass, Form
-from gpgpu_legacy.languages.cg.packing import Class, Pack, Packer
+from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
+from gpgpu_legacy.languages.cg.packing import Class, Pack, Packer, is_lookup
 
 NATIVE_INDIRECTIONS = 4
 """Texture indirections that the Radeon 9700 allows; an order with more is avoided."""
@@ -70,12 +71,10 @@ def _depth_first(packer: Packer) -> list[Pack]:
     return list(done)
 
 
-def _phase(packer: Packer, pack: Pack) -> tuple[float, int]:
+def _phase(packer: Packer, pack: Pack) -> tuple[float, bool]:
     """Lookups as early as their coordinates allow, then what the next ones wait for."""
-    is_lookup = OPCODES[packer.operations[pack.nodes[0]].mnemonic].form is Form.SAMPLE
-    if is_lookup or pack.feeds:
-        return pack.depth, 0 if is_lookup else 1
-    return float("inf"), 0
+    looks_up = is_lookup(packer.operations[pack.nodes[0]])
+    return (pack.depth, not looks_up) if looks_up or pack.feeds else (inf, False)
 
 
 @dataclass

@@ -144,13 +144,28 @@ def size(kind: Type) -> int:
     return kind.width if isinstance(kind, Numbers) else sum(map(size, item_types(kind)))
 
 
+def built(kind: Type, leaf: Callable[[Numbers | SamplerType, str], Value], name: str = "") -> Value:
+    """A value of a type from its vectors and samplers, each of which `leaf` makes with its name."""
+    match kind:
+        case ArrayType():
+            names = [f"{name}_{k}" for k in range(kind.length or 0)]
+        case StructType():
+            names = [f"{name}_{field.name}" for field in kind.fields]
+        case _:
+            return leaf(kind, name)
+    items = (built(t, leaf, n) for t, n in zip(item_types(kind), names, strict=True))
+    return Aggregate(kind, tuple(items))
+
+
 def zeros(graph: Graph, kind: Type) -> Value:
     """The value of a variable before its first assignment."""
-    if isinstance(kind, Numbers):
-        return graph.numbers(*(0.0,) * kind.width, kind=kind.kind)
-    if isinstance(kind, ArrayType | StructType):
-        return Aggregate(kind, tuple(zeros(graph, item) for item in item_types(kind)))
-    return Unreadable(f"this {kind} is bound to no texture")
+
+    def leaf(kind: Numbers | SamplerType, _: str) -> Value:
+        if isinstance(kind, Numbers):
+            return graph.numbers(*(0.0,) * kind.width, kind=kind.kind)
+        return Unreadable(f"this {kind} is bound to no texture")
+
+    return built(kind, leaf)
 
 
 def combined(function: Callable[..., Vector], *values: Value) -> Value:
