@@ -46,14 +46,14 @@ class Moves:
         self._cleared = [name for name in cleared if not self._clears(textures[name])]
         self._others = [transfer for transfer in transfers if not self._copies(transfer)]
         self._run = RepeatRun(self._members) if self._members else None
-        if self._run is not None:
-            self._run.items[:, BASE] = 0  # they need not wait for one another
+        if self._run is not None:  # copies wait for clears, and for nothing else
+            bases = self._run.items[:, BASE]
+            clears = sum(len(member.pieces) for member in self._members[: len(self._rows)])
+            bases[...] = np.where(bases < clears, 0, clears)
 
     def run(self, arrays: Mapping[str, F32], *, resumes: bool = False) -> None:
         """Move them. resumes: clear nothing, and move only what there are arrays for."""
         if not resumes:
-            for part in self._padding:
-                part[...] = 0
             for name in self._cleared:
                 self._textures[name].reset()
             if self._run is not None:
@@ -61,6 +61,8 @@ class Moves:
                 for (name, first), words in copies:
                     words[:, MATRIX] = arrays[name].ctypes.data + first
                 self._run.run()
+            for part in self._padding:
+                part[...] = 0
         for transfer in self._transfers if resumes else self._others:
             if transfer.matrix in arrays:
                 storage = self._textures[transfer.texture]

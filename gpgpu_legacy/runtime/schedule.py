@@ -105,10 +105,8 @@ def members_of(
         pieces = rectangles([(0, width)], rows)
         return [Member(code.run, words, pieces, work * together, owners, together)]
     iteration, panels = code.staged * tile.width, cut(width, width, tile.width)
-    wanted, together = (
-        together,
-        min(together, max(1, _STAGED_BYTES // (4 * iteration * len(panels)))),
-    )
+    wanted, most = together, _STAGED_BYTES // (4 * iteration * len(panels))
+    together = min(wanted, max(1, most))
     words[DEPTH] = max(1, _PANEL_BYTES // (4 * iteration))
     words[PANEL] = together * iteration
     staging.require(len(panels) * together * iteration)
@@ -117,7 +115,7 @@ def members_of(
     most = min(threads * _PIECES, work * together // _LEAST_STAGED) // len(columns)
     rows = cut(height, max(-(-height // _PIECE_ROWS), most), tile.rows)
     work *= together
-    panels = cut(width, threads * BANDS, tile.width)
+    panels = cut(width, threads * BANDS if len(rows) > 1 else 1, tile.width)
     return [
         Member(code.stage, words, rectangles(panels, [(0, 1)]), 0, owners, together, rounds),
         Member(code.run, words, rectangles(columns, rows), work, owners, together, rounds),

@@ -12,6 +12,7 @@ from drawing import EXACT, assert_same_bits, fragment_texcoords, program, show, 
 from sorting import in_order, shuffled, sort_plan
 
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
     Binding,
@@ -86,6 +87,22 @@ def test_padding_is_zero_and_results_are_arrays_of_their_own(executor: Executor)
         for _ in range(3):
             prepared.run(twos)
             assert_same_bits(part, kept[1:, :2].T)
+
+
+@HOST
+def test_a_part_of_a_cleared_texture_is_filled(executor: Executor) -> None:
+    """By hand: what is cleared, what is given, and padding where a rectangle has more texels."""
+    p = PlanBuilder("filled")
+    given_ = p.texture("given", 301, 200, initial=0.25)
+    p.upload(p.operand("m", 100, 170), given_, rect=(20, 10, 180, 101))
+    p.output("out", given_)
+    m = np.random.default_rng(5).random((100, 170), np.float32)
+    expected = np.full((200, 301), 0.25, np.float32)
+    expected[10:111, 20:200] = 0
+    expected[10:110, 20:190] = m
+    with executor.prepare(p.plan()) as prepared:
+        for _ in range(20):
+            assert_same_bits(prepared.run({"m": m}).outputs["out"], expected)
 
 
 def test_what_native_code_declines_runs_on_the_reference_machine() -> None:
