@@ -7,7 +7,7 @@ rewrites that keep every bit are made: constants are folded with the opcodes' ow
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from math import copysign, isnan
 from typing import Any, cast
 
@@ -29,6 +29,19 @@ CONSTANT, LEAF, PART = "constant", "leaf", "part"
 """Operations besides the opcodes: a number, a component of a register, one of a vector result."""
 
 Literals = tuple[int, ...]
+
+
+_Method = Callable[["Vector", "Operand"], "Vector"]
+
+
+def _operator(
+    compute: Callable[[Graph, Vector, Vector], Vector],
+) -> tuple[_Method, _Method]:
+    """The methods of an operator: for a vector as its left and as its right operand."""
+    return (
+        lambda self, other: compute(self.graph, self, self.graph.vector(other)),
+        lambda self, other: compute(self.graph, self.graph.vector(other), self),
+    )
 
 
 @frozen
@@ -76,42 +89,15 @@ class Vector:
     def __neg__(self) -> Vector:
         return Vector(self.graph, self.kind, tuple(literal ^ 1 for literal in self.literals))
 
-    def __add__(self, other: Operand) -> Vector:
-        return self.graph.op("ADD", self, other)
-
-    def __radd__(self, other: Operand) -> Vector:
-        return self.graph.op("ADD", other, self)
-
-    def __sub__(self, other: Operand) -> Vector:
-        return self.graph.op("ADD", self, -self.graph.vector(other))
-
-    def __rsub__(self, other: Operand) -> Vector:
-        return self.graph.op("ADD", other, -self)
-
-    def __mul__(self, other: Operand) -> Vector:
-        return self.graph.op("MUL", self, other)
-
-    def __rmul__(self, other: Operand) -> Vector:
-        return self.graph.op("MUL", other, self)
-
-    def __truediv__(self, other: Operand) -> Vector:
-        """The product with the reciprocal, as the chips divided."""
-        return self.graph.op("MUL", self, self.graph.op("RCP", other))
-
-    def __rtruediv__(self, other: Operand) -> Vector:
-        return self.graph.op("MUL", other, self.graph.op("RCP", self))
-
-    def __lt__(self, other: Operand) -> Vector:
-        return self.graph.op("SLT", self, other).of("bool")
-
-    def __gt__(self, other: Operand) -> Vector:
-        return self.graph.op("SLT", other, self).of("bool")
-
-    def __ge__(self, other: Operand) -> Vector:
-        return self.graph.op("SGE", self, other).of("bool")
-
-    def __le__(self, other: Operand) -> Vector:
-        return self.graph.op("SGE", other, self).of("bool")
+    __add__, __radd__ = _operator(lambda g, a, b: g.op("ADD", a, b))
+    __sub__, __rsub__ = _operator(lambda g, a, b: g.op("ADD", a, -b))
+    __mul__, __rmul__ = _operator(lambda g, a, b: g.op("MUL", a, b))
+    # The product with the reciprocal, as the chips divided.
+    __truediv__, __rtruediv__ = _operator(lambda g, a, b: g.op("MUL", a, g.op("RCP", b)))
+    __lt__, __gt__ = _operator(lambda g, a, b: g.op("SLT", a, b).of("bool"))
+    __ge__, __le__ = _operator(lambda g, a, b: g.op("SGE", a, b).of("bool"))
+    __and__, __rand__ = _operator(lambda g, a, b: g.op("AND", a, b).of("bool"))
+    __or__, __ror__ = _operator(lambda g, a, b: g.op("OR", a, b).of("bool"))
 
     def equals(self, other: Operand) -> Vector:
         """Whether both are the same number: NaN is not, 0 and -0 are."""
@@ -122,12 +108,6 @@ class Vector:
 
     def __invert__(self) -> Vector:
         return (1.0 - self).of("bool")
-
-    def __and__(self, other: Operand) -> Vector:
-        return self.graph.op("AND", self, other).of("bool")
-
-    def __or__(self, other: Operand) -> Vector:
-        return self.graph.op("OR", self, other).of("bool")
 
 
 Operand = Vector | float
