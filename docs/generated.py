@@ -540,6 +540,7 @@ def executors() -> str:
 
 _ROOMS = {
     "api": "Run",
+    "host": "Run",
     "pipeline": "Build",
     "algorithms": "Algorithms",
     "plan": "Plans",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.figures.options import AnimationOptions as AnimationOptions
     from gpgpu_legacy.figures.options import FigureOptions as FigureOptions
     from gpgpu_legacy.figures.pictures import picture as picture
+    from gpgpu_legacy.host.program import run_brook as run_brook
     from gpgpu_legacy.isa.ir import Program as Program
     from gpgpu_legacy.languages.arb.parser import assemble as assemble
     from gpgpu_legacy.languages.arb.printer import disassemble as disassemble
@@ -75,6 +76,7 @@ _HOMES = {
     "plan_as_json": "plan.serialise",
     "player": "page.one_plan",
     "read_plan": "plan.serialise",
+    "run_brook": "host.program",
     "run_program": "api.programs",
 }
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 DEFAULT_PRODUCT = "hall-carr-hart-multi"
 
-PYTHON, PLAN, PROGRAMS = ".py", ".json", (".fp", ".texenv", *WITH_ENTRIES)
+PYTHON, PLAN, BROOK = ".py", ".json", ".br"
+PROGRAMS = (".fp", ".texenv", *WITH_ENTRIES)
 
 
 @cache
@@ -81,6 +82,11 @@ def find_algorithm(what: str) -> Algorithm:
         return outside.from_python(path, function)
     if path.suffix == PLAN:
         return outside.from_plan(path)
+    if path.suffix == BROOK:
+        raise InputError(
+            f"{what} is a Brook program, whose kernel calls are no one plan; write them with "
+            f"`gpgpu-legacy dump {what} -o FOLDER`, and give FOLDER/plan.json"
+        )
     if split_entry(what)[0].endswith(PROGRAMS):
         raise InputError(
             f"{what} is a program, and a plan is needed here; run it with `gpgpu-legacy exec "

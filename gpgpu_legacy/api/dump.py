@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
-from gpgpu_legacy.files import check_output_folder, text_writer, write_folder
+import numpy as np
+
+from gpgpu_legacy.files import Write, check_output_folder, text_writer, write_folder
+from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.languages.registry import source_of
 from gpgpu_legacy.lower.analysis.folding import decide
 from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader, vertex_shader
@@ -14,16 +19,22 @@ from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.plan.serialise import kernel_names, plan_as_json, program_names
 
 
-def dump(plan: Plan, folder: Path, *, exact: bool) -> list[Path]:
+def dump(
+    plan: Plan, folder: Path, *, exact: bool, arrays: Mapping[str, F32] | None = None
+) -> list[Path]:
     """Write plan.json, its programs and kernels, and each shader that gl-raster compiles.
 
     plan.json holds the whole plan; the texts beside it are for reading. folder: created if it
     does not exist; its parent must exist. exact: whether the shaders contract no multiply-add.
-    Returns the paths of the files, in order.
+    arrays: inputs, which are written as NAME.npy, where commands find them. Returns the paths of
+    the files, in order.
     """
     check_output_folder(folder)
-    files = _texts(plan, exact=exact)
-    write_folder(folder, {name: text_writer(text) for name, text in files.items()})
+    texts = _texts(plan, exact=exact)
+    files: dict[str, Write] = {name: text_writer(text) for name, text in texts.items()}
+    for name, array in (arrays or {}).items():
+        files[f"{name}.npy"] = partial(np.save, arr=array)
+    write_folder(folder, files)
     return [folder / name for name in files]
 
 

@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import click
+
 from gpgpu_legacy.cli.completion import section_names
 from gpgpu_legacy.cli.frame import Report, answers
 from gpgpu_legacy.cli.options import PICTURE, Several
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.api.pipeline import Pipeline
     from gpgpu_legacy.api.run import Run
     from gpgpu_legacy.api.trace import Trace
+    from gpgpu_legacy.host.program import BrookRun
 
 
 @answers("run")
@@ -36,11 +39,14 @@ def run_command(
     ] = (),
     check: Annotated[bool, "Compare the outputs with the reference function."] = True,
     report: Report,
-) -> Run:
+) -> Run | BrookRun:
     """Run an algorithm: its outputs, times and counts, and its error against a reference.
 
-    Without inputs, it runs on random samples; with inputs, sizes follow them.
+    Without inputs, it runs on random samples; with inputs, sizes follow them. Of a Brook program,
+    FILE.br, it prints what the program prints, and the exit status is the program's.
     """
+    if job.brook:
+        return _run_brook(job.brook, machine)
     from gpgpu_legacy.api.arrays import output_writers
     from gpgpu_legacy.api.run import run, steps_of
     from gpgpu_legacy.measure.other_work import OtherWork
@@ -65,6 +71,25 @@ def run_command(
     return result
 
 
+def _run_brook(words: Several[str], how: MachineOptions) -> BrookRun:
+    """Run FILE.br with its arguments, and print what it prints as it comes, unless JSON is."""
+    from gpgpu_legacy.host.program import run_brook
+
+    is_shown = not click.get_current_context().params["as_json"]
+
+    def show(stream: int, data: bytes) -> None:
+        to = (sys.stdout, sys.stderr)[stream - 1]
+        to.write(data.decode("utf-8", "replace"))
+
+    return run_brook(
+        *words,
+        executor=how.executor,
+        machine=how.machine(),
+        stdin=sys.stdin.buffer.read,
+        out=show if is_shown else None,
+    )
+
+
 def _outputs(pipeline: Pipeline, texts: Several[str]) -> dict[str, Path]:
     """The files of outputs, by name; one output needs none."""
     results = pipeline.plan().results
@@ -83,11 +108,13 @@ def dump_command(
 ) -> Iterable[Path]:
     """Write a plan as files: plan.json, its programs, and the code generated from them.
 
-    Every command that takes WHAT can read the plan.json.
+    Every command that takes WHAT can read the plan.json. The inputs that are given, or that a
+    Brook program had, are written beside it; then they are the plan's inputs there, too.
     """
     from gpgpu_legacy.api.dump import dump
 
-    return dump(job.pipeline().plan(), output, exact=exact)
+    pipeline, arrays = job.built
+    return dump(pipeline.plan(), output, exact=exact, arrays=arrays)
 
 
 @answers("trace")

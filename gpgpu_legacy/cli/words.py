@@ -19,7 +19,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from gpgpu_legacy.algorithms.registry import PROGRAMS, find_algorithm
+from gpgpu_legacy.algorithms.registry import BROOK, PLAN, PROGRAMS, find_algorithm
 from gpgpu_legacy.cli.completion import (
     algorithm_names,
     arithmetic_names,
@@ -141,7 +141,8 @@ MOST_CASES = 1000
 
 WHAT_HELP = (
     "An algorithm's name (see `gpgpu-legacy algorithms`), FILE.py[:function], or a plan.json; then "
-    "parameters as in n=512, and inputs as in b=b.npy."
+    "parameters as in n=512, and inputs as in b=b.npy. Or FILE.br, a Brook program; then --, and "
+    "its arguments."
 )
 
 _NAMED = re.compile(r"([^=/\\.]+)=(.*)", re.DOTALL)
@@ -202,9 +203,18 @@ class Job:
         """The pipeline, built for its parameters; its sizes follow the inputs."""
         return self.built[0]
 
+    @property
+    def brook(self) -> Several[str]:
+        """FILE.br and the program's arguments; nothing for another WHAT."""
+        return self.words if self.words and self.words[0].endswith(BROOK) else ()
+
     @cached_property
     def built(self) -> tuple[Pipeline, dict[str, Any]]:
-        """The pipeline, and the inputs from files."""
+        """The pipeline, and the inputs from files, or those that a program's run had."""
+        if self.brook:
+            from gpgpu_legacy.host.record import recorded
+
+            return recorded(*self.brook)
         algorithm, given = self.algorithm, split(self.words)[1]
         for name, value in given.items():
             parameter = algorithm.parameters.get(name)
@@ -303,9 +313,12 @@ def _built(algorithm: Algorithm, given: Mapping[str, str]) -> tuple[Pipeline, di
 
     parameters = algorithm.parameters
     named = {*parameters, ITERATIONS}
-    files = {name: Path(text) for name, text in given.items() if name not in named}
     pipeline = Pipeline.of(algorithm, {n: t for n, t in given.items() if n in named})
-    inputs = pipeline.operands
+    inputs, files = pipeline.operands, dict[str, Path]()
+    if algorithm.name.endswith(PLAN):
+        beside = {name: Path(algorithm.name).with_name(f"{name}.npy") for name in inputs}
+        files = {name: path for name, path in beside.items() if path.is_file()}
+    files |= {name: Path(text) for name, text in given.items() if name not in named}
     for name in files.keys() - inputs:
         known = (
             f"its parameters are {', '.join(parameters) or 'none'}, its inputs "

@@ -1,0 +1,360 @@
+"""Statements and functions of the host's C, as the lines of a Python module."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from gpgpu_legacy.host.expressions import Expressions
+from gpgpu_legacy.host.memory import HostError, Memory
+from gpgpu_legacy.host.types import INT, Array, Record, Stream, Type, record, times
+from gpgpu_legacy.host.values import (
+    Cell,
+    Local,
+    Place,
+    Value,
+    added,
+    assigned,
+    converted,
+    fresh,
+    literal,
+    settled,
+)
+from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.languages.c import syntax as c
+
+
+class Compiler(Expressions):
+    """Compiles a program: `lines` is the Python, each with the place of its statement.
+
+    `start` is the function that fills the program's own variables.
+    """
+
+    def __init__(
+        self,
+        unit: c.Unit,
+        memory: Memory,
+        library: Mapping[str, str],
+        kernels: Mapping[str, Sequence[bool]],
+    ) -> None:
+        super().__init__(unit, memory, library, kernels)
+        self.lines: list[tuple[str, Span]] = []
+        self.start, self._global = fresh(), list[str]()
+        self._started: list[tuple[str, Span]] = []
+        self._out, self._depth, self._place_of = self._started, 1, Span(1, 1)
+        self._objects: list[str] | None = None  # of a function; None outside of functions
+        self._loops: list[c.For | c.DoWhile | str] = []
+        self._labels: dict[str, str] = {}
+        for item in unit.items:
+            if not isinstance(item, c.Function):
+                self.statement(item)
+            elif item.body and not {"kernel", "reduce"} & item.type.qualifiers:
+                self.functions[item.name] = fresh(), item
+        for name, function in self.functions.values():
+            self.at(function, partial(self._function, name))
+        heads = [f"def {self.start}():", f"    global {', '.join([self.start, *self._global])}"]
+        self.lines += [(head, Span(1, 1)) for head in heads] + self._started
+
+    def emit(self, line: str) -> None:
+        """Add a line of Python."""
+        self._out.append(("    " * self._depth + line, self._place_of))
+
+    @contextmanager
+    def indented(self, head: str) -> Iterator[None]:
+        """A scope of names, indented below a head."""
+        self.emit(head)
+        self._depth += 1
+        self.scopes.append({})
+        yield
+        self.emit("pass")
+        self.scopes.pop()
+        self._depth -= 1
+
+    def _function(self, name: str, f: c.Function) -> None:
+        assert f.body is not None
+        self._out, self._objects, self._place_of = [], [], f.at
+        self._taken = {*_taken(f.body)}
+        self._result = self.shaped(f.type, f.pointers)
+        names = [fresh() for _ in f.parameters]
+        with self.indented("try:"):
+            for code, d in zip(names, f.parameters, strict=True):
+                kind = self.parameter(d)
+                self.scopes[-1][d.name] = Local(code, kind)
+                is_taken = d.name in self._taken and not isinstance(kind, Stream)
+                if is_taken or isinstance(kind, Record):
+                    self.emit(assigned(self._variable(d.name, kind), Value(code, kind)))
+            self._statements(f.body.statements)
+            self._return(c.Return())
+        body, objects = self._out, [f"{one} = 0" for one in self._objects]
+        if any(f"{one}(" in line for line, _ in body for one, _ in self.functions.values()):
+            objects.append("next(steps)")
+        head = [f"def {name}({', '.join(names)}):", *(f"    {line}" for line in objects)]
+        tail = ["    finally:", f"        drop({', '.join(self._objects)})"]
+        if not self._objects:
+            body, tail = [("    if 1:", f.at), *body[1:]], []
+        self.lines += [*((line, f.at) for line in head), *body, *((line, f.at) for line in tail)]
+        self._out, self._objects = self._started, None
+
+    # Declarations ---------------------------------------------------------------------------------
+
+    def _declare(self, s: c.Declare) -> None:
+        for d in s.declarations:
+            self.at(d, self._declaration)
+
+    def _declaration(self, d: c.Declaration) -> None:
+        if d.stream is not None and not d.pointers:
+            self._stream(d)
+            return
+        kind = self.shaped(d.type, d.pointers, d.dimensions)
+        if d.dimensions[:1] == (None,) and isinstance(kind, Array):
+            match d.value:
+                case c.String(value=text):
+                    kind = Array(kind.element, len(text) + 1)
+                case c.Braces(items=items):
+                    kind = Array(kind.element, len(items))
+                case _:  # T (*p)[n]
+                    kind = self.parameter(d)
+        if self._objects is None or "static" in d.type.qualifiers:
+            if not isinstance(kind.size, int):
+                raise HostError(f"the size of {d.name} must be known before the program runs")
+            place: Place = Cell(str(self.memory.new(kind.size)), kind)
+            self.scopes[-1][d.name] = place
+            before = self._out, self._depth
+            self._out, self._depth = self._started, 1
+            if d.value is not None:
+                self._initialise(place, d.value)
+            self._out, self._depth = before
+            return
+        place = self._variable(d.name, kind)
+        if d.value is not None:
+            self._initialise(place, d.value)
+        elif isinstance(place, Local):
+            self.emit(f"{place.code} = 0")
+
+    def _variable(self, name: str, kind: Type) -> Place:
+        """A new variable of a function: Python's own, or an object in memory."""
+        assert self._objects is not None
+        kind = self._frozen(kind)
+        place: Place = Local(fresh(), kind)
+        if name in self._taken or isinstance(kind, Array | Record):
+            place, code = Cell(place.code, kind), place.code
+            is_fixed = isinstance(kind.size, int)
+            new = f"{code} or new({kind.size})" if is_fixed else f"again({code}, {kind.size})"
+            self.emit(f"{code} = {new}")
+            self._objects.append(code)
+        self.scopes[-1][name] = place
+        return place
+
+    def _frozen(self, kind: Type) -> Type:
+        """The type with its lengths as they are now."""
+        if not isinstance(kind, Array):
+            return kind
+        count = kind.count
+        if isinstance(count, str):
+            count = fresh()
+            self.emit(f"{count} = {kind.count}")
+        return Array(self._frozen(kind.element), count)
+
+    def _stream(self, d: c.Declaration) -> None:
+        if "vout" in d.type.qualifiers:
+            raise HostError("streams of variable length (vout) are not supported")
+        name, kind = fresh(), repr(d.type.name)
+        extents = f"({', '.join(str(self.count(one)) for one in d.stream or ())},)"
+        code = f"stream({d.name!r}, {kind}, {extents})"
+        if "iter" in d.type.qualifiers:
+            if not isinstance(d.value, c.Call) or len(d.value.arguments) != 2:
+                raise HostError(f"an iterator needs two ends, as in {d.name} = iter(0, 10)")
+            ends = (self.plain(self.value(one)) for one in d.value.arguments)
+            code = f"iterator({kind}, {extents}, {', '.join(ends)})"
+        if self._objects is None:
+            self._global.append(name)
+        self.emit(f"{name} = {code}")
+        self.scopes[-1][d.name] = Local(name, Stream(d.type.name))
+
+    def _initialise(self, place: Place, e: c.Expression) -> None:
+        kind = place.type
+        if isinstance(e, c.String) and isinstance(kind, Array) and isinstance(kind.count, int):
+            self.emit(f"write({place.code}, {(e.value + bytes(1))[: kind.count]!r})")
+        elif isinstance(e, c.Braces) and isinstance(kind, Array | Record):
+            self.emit(f"write({place.code}, bytes({kind.size}))")
+            self._fill(Cell(place.code, kind), list(e.items))
+        else:
+            first = e.items[0] if isinstance(e, c.Braces) and e.items else e
+            self.emit(assigned(place, converted(self.value(first), kind)))
+
+    def _fill(self, place: Cell, items: list[c.Expression]) -> None:
+        """Store the items of braces; inner braces may be left out."""
+        kind = place.type
+        if isinstance(kind, Array):
+            size, element = kind.element.size, kind.element
+            parts = [(element, times(n, size)) for n in range(min(len(items), int(kind.count)))]
+        else:
+            parts = [*kind.fields.values()] if isinstance(kind, Record) else []
+        for part, offset in parts:
+            if not items:
+                return
+            cell = Cell(added(place.code, "+", offset), part)
+            is_whole = isinstance(items[0], c.Braces | c.String | c.Call | c.Name)
+            if is_whole or not isinstance(part, Array | Record):
+                self._initialise(cell, items.pop(0))
+            else:
+                self._fill(cell, items)
+
+    def _struct(self, s: c.Struct) -> None:
+        self.types[s.name] = made = Record(s.name)
+        fields = {d.name: self.shaped(d.type, d.pointers, d.dimensions) for d in s.fields}
+        if any(isinstance(kind.size, str) for kind in fields.values()):
+            raise HostError(f"the size of struct {s.name} must be known before the program runs")
+        record(s.name, fields, made)
+
+    def _typedef(self, s: c.Typedef) -> None:
+        d = s.declaration
+        self.types[d.name] = self.shaped(d.type, d.pointers, d.dimensions)
+
+    def _enumeration(self, s: c.Enumeration) -> None:
+        self.types[s.name], number = INT, -1
+        for name, value in s.items:
+            number = number + 1 if value is None else self.constant(value)
+            self.scopes[-1][name] = literal(number, INT)
+
+    # Statements -----------------------------------------------------------------------------------
+
+    def statement(self, s: c.Statement | c.Item) -> None:
+        """Emit a statement or a declaration."""
+        self._place_of = s.at
+        self.at(s, getattr(self, f"_{type(s).__name__.lower()}", self._jump))
+
+    def _block(self, s: c.Statement, head: str = "if 1:") -> None:
+        with self.indented(head):
+            self._statements(s.statements if isinstance(s, c.Block) else (s,))
+
+    def _statements(self, statements: Sequence[c.Statement]) -> None:
+        """Statements in order. Those before a label stand in a block that a goto leaves."""
+        labels = [n for n, s in enumerate(statements) if isinstance(s, c.Target)]
+        if not labels:
+            for s in statements:
+                self.statement(s)
+            return
+        number, s = labels[-1], statements[labels[-1]]
+        assert isinstance(s, c.Target)
+        self._labels[s.label] = name = fresh()
+        self.emit("try:")
+        self._depth += 1
+        self._statements(statements[:number])
+        self.emit("pass")
+        self._depth -= 1
+        self.emit("except JumpError as jumped:")
+        self.emit(f"    if jumped.args[0] != {name!r}: raise")
+        del self._labels[s.label]
+        self._statements(statements[number + 1 :])
+
+    def _goto(self, s: c.Goto) -> None:
+        if s.label not in self._labels:
+            raise HostError(f"goto {s.label} leads backwards or into a block; write a loop")
+        self.emit(f"raise JumpError({self._labels[s.label]!r})")
+
+    def _evaluate(self, s: c.Evaluate) -> None:
+        e = s.expression
+        if isinstance(e, c.Unary | c.Postfix) and e.operator in {"++", "--"}:
+            e = c.Assign(f"{e.operator[0]}=", e.operand, c.Number(1), e.at)
+        if isinstance(e, c.Comma):
+            for one in e.items:
+                self._evaluate(c.Evaluate(one, one.at))
+        elif isinstance(e, c.Assign):
+            self.emit(assigned(*self.at(e, self.assignment)))
+        elif e is not None:
+            self.emit(settled(self.value(e)))
+
+    def _if(self, s: c.If) -> None:
+        self._block(s.yes, f"if {self.condition(s.condition)}:")
+        if s.no is not None:
+            self._block(s.no, "else:")
+
+    def _for(self, s: c.For | c.DoWhile) -> None:
+        with self.indented("if 1:"):
+            if isinstance(s, c.For) and s.start is not None:
+                self.statement(s.start)
+            with self.indented("for _ in steps:"):
+                if isinstance(s, c.For) and s.condition is not None:
+                    self.emit(f"if not {self.condition(s.condition)}: break")
+                self._loops.append(s)
+                self._block(s.body)
+                self._continue(s)
+                self._loops.pop()
+            self.emit("else: next(steps)")
+
+    _dowhile = _for
+
+    def _continue(self, s: c.For | c.DoWhile) -> None:
+        """What stands between two rounds of a loop."""
+        self._place_of = s.at
+        if isinstance(s, c.DoWhile):
+            self.emit(f"if not {self.condition(s.condition)}: break")
+        elif s.step is not None:
+            self._evaluate(c.Evaluate(s.step, s.step.at))
+
+    def _jump(self, s: c.Jump) -> None:
+        if getattr(s, "kind", "discard") == "discard" or not self._loops:
+            raise HostError("this has no place here")
+        loop = self._loops[-1]
+        if s.kind == "break":
+            self.emit("break")
+        elif isinstance(loop, str):
+            self.emit(f"{loop} = 1; break")
+        else:
+            self._continue(loop)
+            self.emit("continue")
+
+    def _switch(self, s: c.Switch) -> None:
+        cases, default, groups = dict[int, int](), None, list[list[c.Statement]]()
+        for one in s.body.statements if isinstance(s.body, c.Block) else ():
+            if not isinstance(one, c.Label):
+                if groups:
+                    groups[-1].append(one)
+                else:  # a declaration, since nothing leads to a statement
+                    self.statement(one)
+                continue
+            if one.value is None:
+                default = len(groups)
+            elif cases.setdefault(self.constant(one.value), len(groups)) != len(groups):
+                raise self.unit.texts.error("this case is there already", one.at)
+            groups.append([])
+        entry, flag = fresh(), fresh()
+        value = settled(converted(self.value(s.value), INT))
+        missing = len(groups) if default is None else default
+        self.emit(f"{entry} = {cases}.get({value}, {missing}); {flag} = 0")
+        self._loops.append(flag)
+        with self.indented("for _ in once:"):
+            for number, statements in enumerate(groups):
+                self.emit(f"if {entry} <= {number}:")
+                self._depth += 1
+                self._statements(statements)
+                self.emit("pass")
+                self._depth -= 1
+        self._loops.pop()
+        if self._loops:
+            with self.indented(f"if {flag}:"):
+                self._jump(c.Jump("continue"))
+
+    def _return(self, s: c.Return) -> None:
+        code = f"bytes({self._result.size})" if isinstance(self._result, Record) else "0"
+        if s.value is not None:
+            code = settled(converted(self.value(s.value), self._result))
+        self.emit(f"return {code}")
+
+
+def _taken(node: Any) -> Iterator[str]:
+    """The variables whose addresses a statement takes."""
+    if isinstance(node, tuple):
+        for part in node:
+            yield from _taken(part)
+    elif hasattr(node, "at"):
+        if isinstance(node, c.Unary) and node.operator == "&":
+            base = node.operand
+            while isinstance(base, c.Member | c.Index):
+                base = base.base
+            yield getattr(base, "name", "")
+        for name in node.__slots__:
+            yield from _taken(getattr(node, name))

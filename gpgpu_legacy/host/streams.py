@@ -1,0 +1,312 @@
+"""The streams of a running program, and the calls of its kernels: each is a small plan, kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator as Iterating
+from dataclasses import dataclass
+from math import isinf, isnan, prod
+from struct import pack
+from typing import Any
+from weakref import finalize
+
+import numpy as np
+
+from gpgpu_legacy.host.memory import HostError, Memory
+from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.languages.brook.kernels import ElementType, Kernel, Kernels, Role
+from gpgpu_legacy.languages.brook.scatter import scatter_rounds
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.streams import Iterator, Stream
+from gpgpu_legacy.plan.plan import Plan
+
+MOST_NUMBERS = 1 << 26
+"""The most numbers that the streams of a program hold together."""
+
+MOST_PLANS = 256
+"""The most plans of calls that are kept."""
+
+WRITTEN = (Role.OUT, Role.REDUCE)
+
+
+@dataclass(eq=False)
+class Data:
+    """A stream's content: `values` has its extents, and last an axis of components."""
+
+    name: str
+    type: ElementType
+    values: F32
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """The elements along each dimension, the outermost first."""
+        return self.values.shape[:-1]
+
+
+@dataclass(eq=False)
+class View:
+    """A stream or a domain of it, from start up to end, x first. ends: of an iterator."""
+
+    data: Data
+    start: tuple[int, ...] = ()
+    end: tuple[int, ...] = ()
+    ends: tuple[Any, Any] | None = None
+
+    @property
+    def part(self) -> F32:
+        """The values in the domain, which is written through it."""
+        part: F32 = self.data.values[tuple(map(slice, self.start, self.end))[::-1]]
+        return part
+
+    @property
+    def rows(self) -> F32:
+        """A copy of them, a row for each element."""
+        return self.part.reshape(-1, self.data.type.components).copy()
+
+    def put(self, values: F32) -> None:
+        """Write all of the domain."""
+        self.part[...] = values.reshape(self.part.shape)
+
+
+Recorder = Callable[[Kernel, Sequence[Any]], Callable[[], None]]
+"""Is told of each call of a kernel before it runs; returns a function to call when it has run."""
+
+
+class Streams:
+    """The streams of one program. run: executes a plan on inputs by name; returns its outputs."""
+
+    def __init__(
+        self,
+        memory: Memory,
+        kernels: Kernels,
+        run: Callable[[Plan, dict[str, F32]], dict[str, F32]],
+        out: Callable[[int, bytes], object],
+        recorder: Recorder | None = None,
+    ) -> None:
+        self.recorder = recorder
+        self.memory, self.kernels, self.run, self.out = memory, kernels, run, out
+        self.calls, self.left = 0, MOST_NUMBERS
+        self._plans: dict[Any, Plan] = {}
+
+    def names(self) -> dict[str, Any]:
+        """The functions that generated code calls."""
+        return {
+            "stream": self.stream, "iterator": self.iterator, "kernel": self.kernel,
+            "stream_domain": self.domain, "stream_copy": self.copy,
+            "streamRead_": self.read, "streamWrite_": self.write, "streamSwap_": self.swap,
+            "streamPrint_": self.show, "streamGatherOp_": self.gather,
+            "streamScatterOp_": self.scatter,
+            "streamSize_": lambda view: pack("=4f", *(*view.part.shape[:-1], 0, 0, 0)[:4]),
+        }  # fmt: skip
+
+    def stream(self, name: str, kind: str, extents: tuple[int, ...]) -> View:
+        """A new stream, of zeros."""
+        element = self.kernels.type(kind)
+        if min(extents, default=0) < 1:
+            raise HostError(f"stream {name} has an extent below 1")
+        shape = *extents, element.components
+        if prod(shape) > self.left:
+            raise HostError(f"the streams of a program hold {MOST_NUMBERS} numbers at most")
+        data = Data(name, element, np.zeros(shape, np.float32))
+        self._take(prod(shape))
+        finalize(data, self._take, -prod(shape))
+        return View(data)
+
+    def _take(self, numbers: int) -> None:
+        self.left -= numbers
+
+    def iterator(self, kind: str, extents: tuple[int, ...], *ends: Any) -> View:
+        """Numbers in equal steps, from one end up to the other, which is left out."""
+        view = self.stream("iterator", kind, extents)
+        places = np.indices(extents, np.float32).reshape(len(extents), -1)[::-1]
+        start, end = (np.array(one, np.float32, ndmin=1) for one in ends)
+        step: Any = (end - start) / np.array(extents[::-1], np.float32)
+        view.put(start + step * places.T)
+        return View(view.data, ends=(ends[0], ends[1]))
+
+    def domain(self, view: View, start: Any, end: Any) -> View:
+        """The elements from start up to end, x first."""
+        first, last = (one if isinstance(one, tuple) else (one,) for one in (start, end))
+        sizes = view.data.extents[::-1]
+        if not len(first) == len(last) == len(sizes) or not all(
+            0 <= a < b <= n for a, b, n in zip(first, last, sizes, strict=True)
+        ):
+            raise HostError(f"the domain from {start} to {end} is not in a stream of {sizes}")
+        return View(view.data, first, last)
+
+    def copy(self, to: View, source: View) -> View:
+        """An assignment of streams."""
+        to.put(source.part)
+        return to
+
+    def swap(self, a: View, b: View) -> None:
+        """Exchange the contents of two streams."""
+        a.data, b.data = b.data, a.data
+
+    def read(self, view: View, address: int) -> None:
+        """streamRead: from memory to a stream."""
+        view.put(np.frombuffer(self.memory.span(address, view.part.nbytes), np.float32))
+
+    def write(self, view: View, address: int) -> None:
+        """streamWrite: from a stream to memory."""
+        self.memory.write(address, view.part.tobytes())
+
+    def show(self, view: View) -> None:
+        """streamPrint, as Brook's runtime prints."""
+        text = ""
+        for number, row in enumerate(view.rows.tolist(), 1):
+            shown = ", ".join(map(_shown, row))
+            text += f"{{{shown}}}" if len(row) > 1 else f"{shown} "
+            text += "\n" * (number % view.part.shape[-2] == 0)
+        self.out(1, text.encode())
+
+    # Gather and scatter operations --------------------------------------------------------------
+
+    def gather(self, to: View, index: View, source: View, operation: str) -> None:
+        """Give to = source[index]; the operation changes the source, element by element."""
+        addresses = self._addresses(index, source)
+        values, given = source.rows, to.rows
+        for numbers in scatter_rounds(addresses):
+            where = addresses[numbers]
+            given[numbers] = values[where]
+            if operation != "STREAM_GATHER_FETCH":
+                values[where] = self._once(operation, source, given[numbers], given[numbers])
+        source.put(values)
+        to.put(given)
+
+    def scatter(self, to: View, index: View, source: View, operation: str) -> None:
+        """Assign, add or multiply to[index] by source.
+
+        With a program's own reduction, `to` itself takes source[index]: so does Brook's runtime,
+        from which the recorded outputs are.
+        """
+        if operation in _SCATTERED:
+            values = to.rows
+            _SCATTERED[operation](values, self._addresses(index, to), source.rows)
+        else:
+            picked = source.rows[self._addresses(index, source)]
+            values = self._once(operation, to, picked, to.rows)
+        to.put(values)
+
+    @staticmethod
+    def _addresses(index: View, view: View) -> Any:
+        places = np.floor(index.rows + np.float32(0.5)).astype(np.int64).T[::-1]
+        shape = view.part.shape[:-1]
+        if len(places) != len(shape):
+            raise HostError(f"the index has {len(places)} numbers; give {len(shape)}")
+        return np.ravel_multi_index(tuple(places), shape, mode="clip")
+
+    def _once(self, operation: str, like: View, new: F32, old: F32) -> F32:
+        """A reduction of each pair of elements."""
+        kind = like.data.type
+        a, r = (View(Data(name, kind, v.copy())) for name, v in (("a", new), ("r", old)))
+        self._call(self.kernels.find(operation).once(), (a, r))
+        return r.part
+
+    # Kernels ------------------------------------------------------------------------------------
+
+    def kernel(self, name: str, *arguments: Any) -> Any:
+        """Call a kernel; returns the result of a reduction that is given None for it."""
+        kernel = self.kernels.find(name)
+        results = [
+            View(Data(p.name, p.type, np.zeros((1, p.type.components), np.float32)))
+            for p, one in zip(kernel.parameters, arguments, strict=True)
+            if one is None
+        ]
+        rest = iter(results)
+        self._call(kernel, tuple(next(rest) if one is None else one for one in arguments))
+        values = results[0].part[0].tolist() if results else [0]
+        return values if len(values) > 1 else values[0]
+
+    def _call(self, kernel: Kernel, arguments: Sequence[Any]) -> None:
+        self.calls += 1
+        datas = list({one.data: 0 for one in arguments if isinstance(one, View)})
+        key = (
+            kernel.function.name,
+            kernel.reduces,
+            *(
+                (
+                    datas.index(one.data),
+                    one.data.type,
+                    one.data.extents,
+                    one.start,
+                    one.end,
+                    one.ends,
+                )
+                if isinstance(one, View)
+                else one
+                for one in arguments
+            ),
+        )
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = _plan(kernel, arguments, datas)
+            self._plans[key] = plan
+            if len(self._plans) > MOST_PLANS:
+                del self._plans[next(iter(self._plans))]
+        given = {
+            matrix.name: datas[int(matrix.name[1:])].values.reshape(matrix.array_shape)
+            for matrix in plan.operands
+        }
+        done = self.recorder(kernel, arguments) if self.recorder else None
+        for name, values in self.run(plan, given).items():
+            data = datas[int(name[1:])]
+            data.values = values.reshape(data.values.shape)
+        if done:
+            done()
+
+
+_SCATTERED = {
+    "STREAM_SCATTER_ASSIGN": lambda values, at, new: values.__setitem__(at, new),
+    "STREAM_SCATTER_ADD": np.add.at, "STREAM_SCATTER_MUL": np.multiply.at,
+}  # fmt: skip
+
+
+def uses(kernel: Kernel, arguments: Sequence[Any]) -> tuple[list[Data], list[Data]]:
+    """The streams that a call needs the content of, and those that it writes."""
+    read, written = dict[Data, None](), dict[Data, None]()
+    for one, parameter in zip(arguments, kernel.parameters, strict=True):
+        role = parameter.role
+        if isinstance(one, View) and not (role is Role.ITERATOR and one.ends):
+            changes = one.start or (role is Role.REDUCE and not kernel.reduces)
+            if role in WRITTEN:
+                written[one.data] = None
+            if role not in WRITTEN or changes:
+                read[one.data] = None
+    return [*read], [*written]
+
+
+def arguments_of(
+    kernel: Kernel, arguments: Sequence[Any], streams: Mapping[Data, Stream]
+) -> Iterating[Any]:
+    """The arguments of a call in a plan, whose streams are given."""
+    for one, parameter in zip(arguments, kernel.parameters, strict=True):
+        if not isinstance(one, View):
+            yield one
+        elif parameter.role is Role.ITERATOR and one.ends:
+            yield Iterator(one.data.extents, *one.ends)
+        else:
+            stream = streams[one.data]
+            yield stream.domain(one.start, one.end) if one.start else stream
+
+
+def _plan(kernel: Kernel, arguments: Sequence[Any], datas: list[Data]) -> Plan:
+    """The plan of one call; its streams are s0, s1 and so on."""
+    builder, (read, written) = PlanBuilder(kernel.function.name), uses(kernel, arguments)
+    streams = {
+        data: builder.stream(f"s{datas.index(data)}", data.type, data.extents, given=data in read)
+        for data in dict.fromkeys([*read, *written])
+    }
+    builder.call(kernel, *arguments_of(kernel, arguments, streams))
+    for data in written:
+        builder.output(streams[data].name, streams[data])
+    return builder.plan()
+
+
+def _shown(number: float) -> str:
+    """A number as streamPrint shows it; two large ones stand for Brook's infinities."""
+    if isnan(number):
+        return "NaN"
+    if isinf(number) or number in {36893206672442393000.0, -18446321861244485632.0}:
+        return "inf"
+    return "0.00" if abs(number) < 0.000001 else f"{number:.2f}"

@@ -1,0 +1,127 @@
+"""printf's and scanf's formats."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from math import copysign, isfinite, isnan
+from typing import Any
+
+from gpgpu_legacy.host.memory import HostError
+
+MOST_WIDTH = 1 << 16
+_PRINTED = re.compile(r"%([-+ #0]*)(\*|\d*)(?:\.(\*|\d*))?(hh|ll|[hlLqjzt]?)(.?)", re.DOTALL)
+_BITS = {"hh": 8, "h": 16, "": 32}
+
+
+def printed(form: bytes, arguments: Iterator[Any], string: Callable[[int], bytes]) -> bytes:
+    """The text of a format and its arguments."""
+
+    def taken() -> Any:
+        for value in arguments:
+            return value
+        raise HostError("the format needs more arguments than are given")
+
+    def one(found: re.Match[str]) -> str:  # noqa: PLR0912
+        flags, width, precision, size, kind = found.groups()
+        if kind == "%":
+            return kind
+        if width == "*":
+            number = taken()
+            flags, width = flags + "-" * (number < 0), str(abs(number))
+        digits = -1 if precision is None else taken() if precision == "*" else int(precision or 0)
+        if max(int(width or 0), digits) > MOST_WIDTH:
+            raise HostError(f"the format has a field wider than {MOST_WIDTH} characters")
+        if not kind or kind not in "diouxXeEfFgGscp":
+            raise HostError(f"%{kind} in a format is not supported")
+        value, text = taken(), None
+        if kind in "diouxX":
+            bits = _BITS.get(size, 64)
+            value = int(value if isfinite(value) else 0) & (1 << bits) - 1
+            if kind in "di":
+                value -= value >> bits - 1 << bits
+            else:
+                flags = re.sub("[+ ]", "", flags)
+            if digits >= 0:
+                flags = flags.replace("0", "")
+            if value == digits == 0:
+                text = ""
+            elif kind == "o" and "#" in flags:
+                text = f"0{value:o}".rjust(digits, "0")
+        elif kind in "eEfFgG" and not isfinite(value):
+            sign = "-" if copysign(1, value) < 0 else "+" * ("+" in flags)
+            text = sign + ("nan" if isnan(value) else "inf")
+            text = text.upper() if kind.isupper() else text
+        elif kind == "s":
+            text = string(value).decode("latin-1")[: digits if digits >= 0 else None]
+        elif kind == "c":
+            text = chr(int(value) & 255)
+        elif kind == "p":
+            text = f"{value:#x}" if value else "(nil)"
+        if text is not None:
+            return text.ljust(int(width or 0)) if "-" in flags else text.rjust(int(width or 0))
+        return str(f"%{flags}{width}{f'.{digits}' * (digits >= 0)}{kind}" % value)
+
+    return _PRINTED.sub(one, form.decode("latin-1")).encode("latin-1")
+
+
+class Source:
+    """Bytes that are read from the front."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at, self.is_ended = data, 0, False
+
+    def take(self, count: int) -> bytes:
+        """The next bytes, fewer at the end."""
+        data = self.data[self.at : self.at + count]
+        self.at += len(data)
+        self.is_ended |= len(data) < count
+        return data
+
+    def line(self, most: int) -> bytes:
+        """The rest of the line with its end, or so many bytes."""
+        end = self.data.find(b"\n", self.at, self.at + most)
+        return self.take(end + 1 - self.at if end >= 0 else most)
+
+
+_READ = re.compile(rb"(\s+)|%(\*?)(\d*)(hh|ll|[hlL]?)(\[\^?\]?[^]]*\]|.)|(.)", re.DOTALL)
+_FLOAT = rb"(?i)[+-]?(?:inf(?:inity)?|nan|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)"
+_PATTERNS = {
+    b"d": rb"[+-]?\d+", b"u": rb"[+-]?\d+", b"i": rb"[+-]?(?:0[xX][0-9a-fA-F]+|\d+)",
+    b"x": rb"[+-]?(?:0[xX])?[0-9a-fA-F]+", b"s": rb"\S+", b"f": _FLOAT, b"e": _FLOAT, b"g": _FLOAT,
+}  # fmt: skip
+
+
+def scanned(source: Source, form: bytes) -> Iterator[tuple[str, Any]]:
+    """The fields that a format reads: numbers with the codes of their types, or bytes and ""."""
+    for space, skipped, width, size, kind, plain in _READ.findall(form):
+        if space or plain or kind[:1] not in {b"c", b"["}:
+            while source.data[source.at : source.at + 1].isspace():
+                source.at += 1
+        if space:
+            continue
+        pattern = re.escape(plain or b"%") if plain or kind == b"%" else _PATTERNS.get(kind)
+        if kind[:1] in {b"c", b"["}:
+            some = re.sub(rb"([\\[&~|])", rb"\\\1", kind[1:])
+            pattern = b"(?s:.){%b}" % (width or b"1") if kind == b"c" else b"[" + some + b"+"
+        if pattern is None:
+            raise HostError(f"%{kind.decode('latin-1')} in a format is not supported")
+        end = source.at + int(width) if width else len(source.data)
+        try:
+            match = re.compile(pattern).match(source.data, source.at, end)
+        except re.error:
+            raise HostError("a format has a set of characters that runs backwards") from None
+        if match is None:
+            source.is_ended |= source.at >= len(source.data)
+            return
+        text, source.at = match[0], match.end()
+        if skipped or plain or kind == b"%":
+            continue
+        if kind in b"feg":
+            yield "d" if size else "f", float(text)
+        elif kind in b"duix":
+            code = {b"hh": "B", b"h": "H", b"": "I"}.get(size, "Q")
+            base = 16 if b"x" in kind + text.lower() else 10
+            yield code, int(text[:40], base) & (1 << _BITS.get(size.decode(), 64)) - 1
+        else:
+            yield "", text if kind == b"c" else text + b"\0"

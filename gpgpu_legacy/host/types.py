@@ -1,0 +1,152 @@
+"""The types of the host's C, with the sizes of a 64-bit Unix, and Brook's vectors and streams."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from struct import calcsize
+
+from gpgpu_legacy.frozen import frozen
+
+
+@frozen
+class Scalar:
+    """A number's type. code: as in the module struct; rank: of C's conversions."""
+
+    name: str
+    code: str
+    rank: int
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return calcsize(f"={self.code}")
+
+    align = size
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is float or double."""
+        return self.code in "fd"
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether an integer type has negative numbers."""
+        return self.code.islower()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@frozen
+class Pointer:
+    """A pointer; in Python, an int."""
+
+    target: Type
+    code = "Q"
+    size = align = 8
+
+    def __str__(self) -> str:
+        return f"{self.target} *"
+
+
+@frozen
+class Array:
+    """An array. count: if it is known at run time alone, Python code."""
+
+    element: Type
+    count: int | str
+
+    @property
+    def size(self) -> int | str:
+        """Its bytes: a number, or Python code."""
+        return times(self.count, self.element.size)
+
+    @property
+    def align(self) -> int:
+        """The number that divides its address."""
+        return self.element.align
+
+    def __str__(self) -> str:
+        return f"array of {self.element}"
+
+
+@dataclass(eq=False)
+class Record:
+    """A struct, its fields with types and offsets; in Python, bytes.
+
+    lanes: the numbers of float2, int4 and the like, which are structs that also have operators.
+    """
+
+    name: str
+    fields: dict[str, tuple[Type, int]] = field(default_factory=dict)
+    size: int | str = 0
+    align: int = 1
+    lanes: Scalar | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def form(self) -> str:
+        """The format of a vector's numbers, as in the module struct."""
+        assert self.lanes
+        return f"={self.name[-1]}{self.lanes.code}"
+
+
+@frozen
+class Stream:
+    """A stream, an iterator, or a pointer to one: always the object itself in Python."""
+
+    element: str
+    size = align = 8
+
+    def __str__(self) -> str:
+        return f"stream of {self.element}"
+
+
+Type = Scalar | Pointer | Array | Record | Stream
+
+SCALARS = {
+    name: Scalar(name, code, int(rank))
+    for name, code, rank in re.findall(
+        r"(\w+):(.)(\d)",
+        "char:b1 schar:b1 uchar:B1 bool:B1 short:h2 ushort:H2 int:i3 uint:I3 long:q4 ulong:Q4 "
+        "size_t:Q4 time_t:q4 clock_t:q4 longlong:q5 ulonglong:Q5 float:f6 float1:f6 double:d7 "
+        "void:B0 FILE:B0 function:B0",
+    )
+}
+"""The types of numbers with their codes and ranks."""
+
+BY_CODE = {one.code: one for one in reversed(SCALARS.values()) if one.rank in {3, 4, 6, 7}}
+INT, LONG, ULONG, FLOAT, DOUBLE = (BY_CODE[code] for code in "iqQfd")
+VOID = SCALARS["void"]
+
+
+def times(a: int | str, b: int | str) -> int | str:
+    """A product of numbers, or the code of one that is known at run time."""
+    return a * b if isinstance(a, int) and isinstance(b, int) else f"({a} * {b})"
+
+
+def record(name: str, fields: dict[str, Type], into: Record | None = None) -> Record:
+    """A struct with its fields in place. into: the same, which a field may point to."""
+    made, size = into or Record(name), 0
+    for part, kind in fields.items():
+        assert isinstance(kind.size, int)
+        offset = -(-size // kind.align) * kind.align
+        made.fields[part] = kind, offset
+        size, made.align = offset + kind.size, max(made.align, kind.align)
+    made.size = -(-size // made.align) * made.align
+    return made
+
+
+@cache
+def vector(name: str) -> Record | None:
+    """The type of that name, such as float4, if it is a vector."""
+    found = re.fullmatch(r"(float|double|u?int|u?char|u?short)([2-4])", name)
+    if found is None:
+        return None
+    made = record(name, dict.fromkeys("xyzw"[: int(found[2])], SCALARS[found[1]]))
+    made.lanes = SCALARS[found[1]]
+    return made

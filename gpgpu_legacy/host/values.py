@@ -1,0 +1,354 @@
+"""Pieces of Python code with C's types: conversions and arithmetic, and places in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+from math import copysign, inf, isnan, nan
+from struct import pack, unpack, unpack_from
+from typing import Any
+
+from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.host.memory import HostError
+from gpgpu_legacy.host.types import (
+    BY_CODE,
+    FLOAT,
+    INT,
+    LONG,
+    ULONG,
+    Array,
+    Pointer,
+    Record,
+    Scalar,
+    Type,
+    times,
+    vector,
+)
+
+COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
+
+
+@frozen
+class Value:
+    """An expression's code. is_exact: whether it has its type's range and precision already.
+
+    constant: its number, if that is known.
+    """
+
+    code: str
+    type: Type
+    is_exact: bool = True
+    constant: Any = None
+
+
+@frozen
+class Local:
+    """A variable that is Python's, too."""
+
+    code: str
+    type: Type
+
+
+@frozen
+class Cell:
+    """An object in memory. code: its address."""
+
+    code: str
+    type: Type
+
+
+Place = Local | Cell
+
+
+# What generated code calls ----------------------------------------------------------------------
+
+
+def rounder() -> Callable[[float], float]:
+    """A function that rounds to float32; each program has one, since it keeps a cell."""
+    cell = memoryview(bytearray(4)).cast("f")
+
+    def single(x: float) -> float:
+        cell[0] = x
+        return cell[0]
+
+    return single
+
+
+def divided(a: float, b: float) -> float:
+    """A quotient of floats; 0/0 is x86's NaN, which has a sign."""
+    try:
+        return a / b
+    except ZeroDivisionError:
+        return copysign(inf, a) * copysign(1, b) if a and not isnan(a) else -nan
+
+
+def quotient(a: int, b: int) -> int:
+    """A quotient of ints, rounded towards zero."""
+    return a // b if (a < 0) == (b < 0) else -(-a // b)
+
+
+def remainder(a: int, b: int) -> int:
+    """What `quotient` leaves: it has the sign of a."""
+    return a - b * quotient(a, b)
+
+
+def whole(x: float, limit: float) -> int:
+    """A float without its fraction; where that is no int, what x86 gives."""
+    return int(x) if -limit <= x < limit else -int(limit)
+
+
+def lanewise(
+    function: Callable[..., Any], form: str, *sides: tuple[str, bytes] | tuple[str, Any]
+) -> bytes:
+    """A function of each lane of vectors, which come with their formats; numbers without one."""
+    lanes = [unpack(f, v) if f else (v,) * int(form[1]) for f, v in sides]
+    return pack(form, *map(function, *lanes))
+
+
+FUNCTIONS: dict[str, Any] = {
+    function.__name__: function
+    for function in (divided, quotient, remainder, whole, lanewise, pack, unpack, unpack_from)
+} | {"inf": inf, "nan": nan, "once": (None,)}
+
+
+# Values -----------------------------------------------------------------------------------------
+
+_CONSTANT = {**FUNCTIONS, "single": rounder()}
+
+
+def literal(number: Any, kind: Scalar) -> Value:
+    """A number as a value of this type."""
+    code = repr(number)
+    return folded(Value(code if code[0] != "-" else f"({code})", kind, kind.code == "d", number))
+
+
+def settled(value: Value) -> str:
+    """The code of a value in the range and precision of its type."""
+    kind = value.type
+    if value.is_exact or not isinstance(kind, Scalar):
+        return value.code
+    if kind.is_float:
+        return f"single({value.code})"
+    half = 1 << 8 * kind.size - 1
+    if kind.is_signed:
+        return f"(({value.code} + {half} & {2 * half - 1}) - {half})"
+    return f"({value.code} & {2 * half - 1})"
+
+
+def folded(value: Value, *operands: Value) -> Value:
+    """The value as a number, if its operands are numbers."""
+    if any(one.constant is None for one in operands) or not isinstance(value.type, Scalar):
+        return value
+    try:
+        number = eval(settled(value), _CONSTANT)
+    except ZeroDivisionError:
+        return value
+    code = repr(number)
+    return Value(code if code[0] != "-" else f"({code})", value.type, True, number)
+
+
+def usual(a: Scalar, b: Scalar) -> Scalar:
+    """The type in which two numbers meet."""
+    high, low = (a, b) if a.rank >= b.rank else (b, a)
+    if high.rank < INT.rank:
+        return INT
+    if high.is_float or high.size > low.size or low.is_signed:
+        return high
+    return BY_CODE[high.code.upper()]
+
+
+def is_vector(kind: Type) -> bool:
+    """Whether it is float2, int4 or the like."""
+    return isinstance(kind, Record) and kind.lanes is not None
+
+
+def decayed(value: Value) -> Value:
+    """An array as the pointer to its first element."""
+    if isinstance(value.type, Array):
+        return replace(value, type=Pointer(value.type.element))
+    return value
+
+
+def converted(value: Value, to: Type, *, cast: bool = False) -> Value:  # noqa: PLR0911
+    """The value as another type; HostError if there is no such conversion."""
+    value = decayed(value)
+    kind = value.type
+    if kind == to or (isinstance(to, Scalar) and not to.rank):
+        return replace(value, type=to)
+    match kind, to:
+        case Scalar(), Scalar():
+            return folded(_number(value, kind, to), value)
+        case Pointer(), Scalar() if cast and not to.is_float:
+            return Value(value.code, to, to.size == 8)
+        case Scalar(), Pointer() if not kind.is_float and (cast or value.constant == 0):
+            return Value(settled(converted(value, ULONG)), to)
+        case Pointer(), Pointer() if to.target.align > kind.target.align:
+            return Value(f"aligned({value.code}, {to.target.align})", to)
+        case Pointer(), Pointer():
+            return replace(value, type=to)
+        case Scalar() | Record(), Record(lanes=Scalar() as lanes):
+            return _lanewise(lambda x: converted(x, lanes), value, name=to.name)
+    raise HostError(f"{kind} cannot become {to}")
+
+
+def _number(value: Value, kind: Scalar, to: Scalar) -> Value:
+    if to.code == kind.code:
+        return replace(value, type=to)
+    if kind.is_float and to.is_float:
+        return Value(settled(value), to, to.code == "d")
+    if to.is_float:
+        return Value(f"({settled(value)} + 0.0)", to, to.code == "d" or kind.size < 4)
+    if kind.is_float:
+        limit = 2.0 ** (31 if to.size < 4 or to.code == "i" else 63)
+        return Value(f"whole({settled(value)}, {limit})", to, to.code in "iq")
+    if to.size > kind.size:
+        return Value(settled(value), to, to.is_signed or not kind.is_signed)
+    return Value(value.code, to, False)
+
+
+def binary(operator: str, a: Value, b: Value) -> Value:
+    """An operator between two values, && and || excepted."""
+    a, b = decayed(a), decayed(b)
+    x, y = a.type, b.type
+    if isinstance(x, Pointer) or isinstance(y, Pointer):
+        return _pointers(operator, a, b)
+    if operator not in COMPARISONS and (is_vector(x) or is_vector(y)):
+        return _lanewise(lambda x, y: binary(operator, x, y), a, b)
+    if not isinstance(x, Scalar) or not isinstance(y, Scalar):
+        raise HostError(f"there is no {x} {operator} {y}")
+    is_shift = operator in {"<<", ">>"}
+    kind = usual(x, INT if is_shift else y)
+    a, b = converted(a, kind), converted(b, usual(y, INT) if is_shift else kind)
+    code = f"({settled(a)} {operator} {settled(b)})"
+    if operator in COMPARISONS:
+        return folded(Value(code, INT), a, b)
+    if kind.is_float:
+        if operator not in "+-*/":
+            raise HostError(f"there is no {x} {operator} {y}")
+        if operator == "/" and not b.constant:
+            code = f"divided({settled(a)}, {settled(b)})"
+        return folded(Value(code, kind, kind.code == "d"), a, b)
+    if operator in "+-*":
+        code = f"({a.code} {operator} {b.code})"
+    elif is_shift:
+        code = f"({settled(a)} {operator} ({settled(b)} & {8 * kind.size - 1}))"
+    elif operator in "/%" and kind.is_signed:
+        code = f"{'quotient' if operator == '/' else 'remainder'}({settled(a)}, {settled(b)})"
+    elif operator == "/":
+        code = code.replace(" / ", " // ")
+    return folded(Value(code, kind, operator not in {"+", "-", "*", "<<", "/"}), a, b)
+
+
+def _pointers(operator: str, a: Value, b: Value) -> Value:
+    kind, other = a.type, b.type
+    if operator == "+" and isinstance(other, Pointer):
+        return _pointers(operator, b, a)
+    if operator in COMPARISONS:
+        return Value(f"({settled(a)} {operator} {settled(b)})", INT)
+    if operator == "-" and isinstance(kind, Pointer) and isinstance(other, Pointer):
+        return Value(f"(({a.code} - {b.code}) // {kind.target.size})", LONG)
+    if operator in "+-" and isinstance(kind, Pointer) and isinstance(other, Scalar):
+        size = kind.target.size
+        if b.constant is not None:
+            return replace(a, code=added(a.code, operator, times(size, b.constant)))
+        code = b.code if other.is_signed and other.size >= 4 else settled(b)
+        return replace(a, code=f"({a.code} {operator} {size} * {code})")
+    raise HostError(f"there is no {kind} {operator} {other}")
+
+
+def added(address: str, operator: str, offset: int | str) -> str:
+    """The code of an address and an offset."""
+    if address.isdecimal() and isinstance(offset, int):
+        return str(int(address) + (offset if operator == "+" else -offset))
+    return f"({address} {operator} {offset})" if offset else address
+
+
+def _lanewise(function: Callable[..., Value], *sides: Value, name: str = "") -> Value:
+    """An operation on each lane of vectors; a number counts for all lanes."""
+    names, kinds, forms = "xy"[: len(sides)], list[Scalar](), list[str]()
+    for side in sides:
+        lanes = side.type.lanes if isinstance(side.type, Record) else side.type
+        if not isinstance(lanes, Scalar):
+            raise HostError(f"a {side.type} is no vector; take its members")
+        kinds.append(lanes)
+        forms.append(side.type.form if isinstance(side.type, Record) else "")
+    lane = function(*map(Value, names, kinds))
+    kind = vector(name or f"{lane.type}{min(filter(None, forms))[1]}")
+    assert kind is not None
+    pairs = ", ".join(f"({form!r}, {settled(v)})" for form, v in zip(forms, sides, strict=True))
+    code = f"lanewise(lambda {', '.join(names)}: {settled(lane)}, {kind.form!r}, {pairs})"
+    return Value(code, kind)
+
+
+def signed(operator: str, value: Value) -> Value:
+    """-, + or ~ of a value."""
+    kind = decayed(value).type
+    if is_vector(kind):
+        return _lanewise(lambda x: signed(operator, x), value)
+    if not isinstance(kind, Scalar) or (kind.is_float and operator == "~"):
+        raise HostError(f"there is no {operator} {kind}")
+    value = converted(value, usual(kind, INT))
+    code = f"({operator}{settled(value)})"
+    return folded(Value(code, value.type, kind.is_float), value)
+
+
+# Places -----------------------------------------------------------------------------------------
+
+_names = count(1)
+
+
+def fresh() -> str:
+    """A Python name that no other variable has."""
+    return f"v{next(_names)}"
+
+
+def _element(place: Cell) -> str:
+    """The number at a place, as an element of its view."""
+    address, kind = place.code, place.type
+    assert isinstance(kind, Scalar | Pointer)
+    shift = kind.size.bit_length() - 1
+    if address.isdecimal():
+        return f"{kind.code}[{int(address) >> 32}][{(int(address) & 0xFFFFFFFF) >> shift}]"
+    name = address if address.isidentifier() else fresh()
+    first = address if name == address else f"({name} := {address})"
+    return f"{kind.code}[{first} >> 32][({name} & 0xFFFFFFFF) >> {shift}]"
+
+
+def loaded(place: Place) -> Value:
+    """What a place holds; of an array, its address."""
+    code, kind = place.code, place.type
+    if isinstance(place, Cell) and isinstance(kind, Record):
+        code = f"read({code}, {kind.size})"
+    elif isinstance(place, Cell) and isinstance(kind, Scalar | Pointer):
+        code = _element(place)
+    return Value(code, kind)
+
+
+def assigned(place: Place, value: Value) -> str:
+    """The statement that stores a value, which has the place's type."""
+    if not isinstance(place.type, Scalar | Pointer):
+        return stored(place, value)
+    code = value.code if place.type == FLOAT and isinstance(place, Cell) else settled(value)
+    return f"{_element(place) if isinstance(place, Cell) else place.code} = {code}"
+
+
+def stored(place: Place, value: Value) -> str:
+    """The expression that stores a value, and is it."""
+    kind, code = place.type, settled(value)
+    if isinstance(place, Local):
+        is_number = isinstance(kind, Scalar | Pointer)
+        return f"({place.code} := {code})" if is_number else f"stream_copy({place.code}, {code})"
+    if isinstance(kind, Record):
+        return f"store({code}, {place.code})"
+    if isinstance(kind, Array):
+        raise HostError(f"an {kind} cannot be assigned to; copy its elements")
+    return f"put({getattr(kind, 'code', '')!r}, {code}, {place.code})"
+
+
+def anchored(place: Place) -> tuple[Place, Place]:
+    """The place twice: the first computes the address, which the second uses again."""
+    if isinstance(place, Local) or place.code.isidentifier() or place.code.isdecimal():
+        return place, place
+    name = fresh()
+    return replace(place, code=f"({name} := {place.code})"), replace(place, code=name)
