@@ -520,6 +520,8 @@ def compiled() -> str:
     for file in sorted(shader_folder().rglob("*.cg")):
         path, parameters = file.relative_to(shader_folder()), templates.get(file.stem, {})
         by_hand = path.with_suffix(".fp.j2" if parameters else ".fp").as_posix()
+        if not (shader_folder() / by_hand).exists():
+            continue
         pair = (
             load_program(by_hand, **parameters),
             compile_text(shader_text(path.as_posix()), path.as_posix()),

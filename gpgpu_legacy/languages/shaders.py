@@ -1,12 +1,16 @@
-"""The fragment programs and texture environments under shaders/."""
+"""The fragment programs, kernels and texture environments under shaders/."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from typing import TYPE_CHECKING
 
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.sources import shader_text
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.languages.brook.kernels import Kernel
 
 
 @cache
@@ -21,7 +25,16 @@ def load_program(path: str, **parameters: int | str | bool) -> Program:
 
     text = shader_text(path, **parameters)
     if not text.startswith(HEADER):
-        return language_of(text).assemble(text, f"shaders/{path}")
+        return language_of(text, path).assemble(text, f"shaders/{path}")
     own = ("characters", "instructions", "alu_instructions", "texture_instructions")
     limits = replace(DEFAULT_LIMITS, **dict.fromkeys(own, len(text)))  # it is the package's own
     return assemble(text, f"shaders/{path}", limits=limits)
+
+
+@cache
+def load_kernel(path: str, name: str = "") -> Kernel:
+    """A kernel of a Brook text under shaders/, by its name if there are several."""
+    from gpgpu_legacy.languages.brook.kernels import Kernels
+    from gpgpu_legacy.languages.c.parser import parse
+
+    return Kernels(parse(shader_text(path), f"shaders/{path}")).find(name)

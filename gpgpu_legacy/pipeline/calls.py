@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -133,17 +133,17 @@ class Call:
         self, out: Place, arguments: Mapping[str, Any], fold: Fold | None
     ) -> tuple[Compiled, ...]:
         """The programs; numbers are compiled in if the kernel needs to know them, as for a loop."""
-        bound = tuple(_bound(p, arguments[p.name]) for p in self.kernel.parameters)
+
+        def bound(known: Set[str]) -> tuple[Bound, ...]:
+            return tuple(_bound(p, arguments[p.name], known) for p in self.kernel.parameters)
+
+        needed, every = self.kernel.loop_names, {p.name for p in self.kernel.of(Role.NUMBER)}
         try:
-            return compiled(self.kernel, out, bound, self.limits, fold)
+            return compiled(self.kernel, out, bound(needed), self.limits, fold)
         except AssemblyError:
-            known = tuple(
-                replace(b, numbers=_numbers(p, arguments[p.name])) if p.role is Role.NUMBER else b
-                for p, b in zip(self.kernel.parameters, bound, strict=True)
-            )
-            if known == bound:
+            if every <= needed:
                 raise
-            return compiled(self.kernel, out, known, self.limits, fold)
+            return compiled(self.kernel, out, bound(every), self.limits, fold)
 
 
 def call(
@@ -214,15 +214,15 @@ def _argument(builder: PlanBuilder, kernel: Kernel, p: Parameter, given: Any) ->
     return stream
 
 
-def _bound(p: Parameter, given: Any) -> Bound:
+def _bound(p: Parameter, given: Any, known: Set[str]) -> Bound:
     if isinstance(given, Iterator):
         extents = given.extents[::-1]
         return Bound(Place(extents, extents[0], (0,) * len(extents), extents))
-    return Bound(given.place) if p.role is not Role.NUMBER else Bound()
-
-
-def _numbers(p: Parameter, given: Any) -> tuple[float, ...] | None:
-    return None if any(isinstance(n, LoopExpression) for n in given) else tuple(map(float, given))
+    if p.role is not Role.NUMBER:
+        return Bound(given.place)
+    if p.name not in known or any(isinstance(n, LoopExpression) for n in given):
+        return Bound()
+    return Bound(numbers=tuple(map(float, given)))
 
 
 def _texels(axes: tuple[tuple[float, float], ...], rect: tuple[int, int, int, int]) -> Texels:

@@ -23,10 +23,15 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("conjugate-gradient", {"n": 9}),
     ("fluid", {"n": 8, "steps": 2, "passes": 6}),
     ("life", {"width": 8, "height": 16, "generations": 4}),
+    ("prefix-sum", {"n": 37}),
+    ("fft", {"n": 8, "m": 4}),
+    ("floyd-warshall", {"n": 9}),
+    ("n-body", {"n": 6, "steps": 2}),
+    ("image-filter", {"width": 8, "height": 6}),
 ]
 
-ROUNDED = ("conjugate-gradient", "fluid")
-"""Those with a reciprocal and multiply-adds, which a driver's own assembler may round otherwise."""
+ROUNDED = ("conjugate-gradient", "fluid", "fft", "n-body", "image-filter")
+"""Those with reciprocals, angles or multiply-adds, which an assembler may round otherwise."""
 
 
 @pytest.mark.parametrize(("algorithm", "parameters"), CASES)

@@ -18,7 +18,7 @@ from gpgpu_legacy.errors import InputError
 EXAMPLES = ROOT / "shaders" / "examples"
 PAGES = {
     "tutorials/your-own-algorithm.md": ("heat.fp", "heat.py"),
-    "how-to/log-steps.md": ("scan.fp", "scan.py", "largest.fp", "largest.py"),
+    "how-to/log-steps.md": ("largest.fp", "largest.py"),
     "reference/plan-json.md": ("halve.json",),
 }
 
@@ -51,14 +51,14 @@ def test_every_example_has_a_command_that_runs(copied: Path) -> None:
         assert program == "gpgpu-legacy"
         result = CliRunner().invoke(app, words)
         assert result.exit_code == 0, f"{line}: {result.output}"
-    named = set(re.findall(r"[\w-]+\.(?:fp|py|json|csv|texenv)\b", text))
+    named = set(re.findall(r"[\w-]+\.(?:cg|csv|fp|json|py|texenv)\b", text))
     assert named == {file.name for file in EXAMPLES.iterdir()} - {"README.txt"}
 
 
 def test_nothing_is_overwritten(copied: Path) -> None:
     (copied / "README.txt").unlink()
     (copied / "heat.py").write_text("mine")
-    with pytest.raises(InputError, match=r"blur\.fp is there already; give another folder"):
+    with pytest.raises(InputError, match=r"blur\.cg is there already; give another folder"):
         CliRunner().invoke(app, ["examples", str(copied)], catch_exceptions=False)
     assert (copied / "heat.py").read_text() == "mine"
     assert not (copied / "README.txt").exists()

@@ -25,6 +25,7 @@ TEMPLATES: dict[str, dict[str, Any]] = {
 NAMES = [
     path.relative_to(shader_folder()).with_suffix("").as_posix()
     for path in sorted(shader_folder().rglob("*.cg"))
+    if any(path.parent.glob(f"{path.stem}.fp*"))
 ]
 
 

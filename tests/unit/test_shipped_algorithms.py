@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import operator
+from cmath import exp
 from collections.abc import Callable
 from functools import cache
-from itertools import product
-from math import fsum
+from heapq import heappop, heappush
+from itertools import accumulate, product
+from math import fsum, pi
 from typing import Any
 
 import numpy as np
@@ -152,6 +154,81 @@ def test_generations_are_those_of_plain_python(
     assert np.array_equal(generations(given_cells, count), cells)
 
 
+# Prefix sums, transforms, shortest ways, bodies, filters ------------------------------------------
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 70), st.integers(0, 2**16))
+def test_prefix_sums_are_those_of_plain_python(n: int, seed: int) -> None:
+    values = np.random.default_rng(seed).integers(-64, 64, n)
+    assert ran("prefix-sum", values, n=n).tolist() == list(accumulate(values.tolist()))
+
+
+def test_prefix_sums_of_more_numbers_than_a_row_of_texels_holds() -> None:
+    assert ran("prefix-sum", np.ones(20_000), n=20_000).tolist() == list(range(1, 20_001))
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 1), (8, 1), (1, 4), (4, 8), (16, 2)])
+def test_a_transform_is_the_sum_that_defines_it(n: int, m: int) -> None:
+    values = np.random.default_rng(n + m).integers(-9, 9, (m, n, 2)) / 4
+    found = ran("fft", values, n=n, m=m)
+    for v, u in product(range(m), range(n)):
+        wanted = sum(
+            complex(*values[y, x]) * exp(-2j * pi * (u * x / n + v * y / m))
+            for y, x in product(range(m), range(n))
+        )
+        assert complex(*found[v, u]) == pytest.approx(wanted, abs=1e-4)
+    back = ran("fft", found, n=n, m=m, inverse=True)
+    np.testing.assert_allclose(back, values, atol=1e-5)
+
+
+@settings(max_examples=10)
+@given(st.integers(1, 12), st.integers(0, 2**16))
+def test_the_shortest_ways_are_those_of_dijkstra(n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    roads = np.where(rng.random((n, n)) < 0.3, rng.integers(1, 50, (n, n)), np.inf)
+    found = ran("floyd-warshall", np.where(np.eye(n), 0, roads), n=n)
+    for start in range(n):
+        done: dict[int, float] = {}
+        queue = [(0.0, start)]
+        while queue:
+            far, node = heappop(queue)
+            if node not in done:
+                done[node] = far
+                for to in np.flatnonzero(np.isfinite(roads[node])):
+                    heappush(queue, (far + roads[node, to], int(to)))
+        assert found[start].tolist() == [done.get(node, np.inf) for node in range(n)]
+
+
+@pytest.mark.parametrize("block", [1, 2, 3])
+def test_two_bodies_come_back_after_a_turn(block: int) -> None:
+    """On circles around their centre. Half the time step errs by a quarter: the order is two."""
+    masses, distance = (3.0, 1.0), 1.0
+    turn = 2 * pi / np.sqrt(sum(masses) / distance**3)
+    bodies = np.array([[-0.25, 0, 0, 3], [0.75, 0, 0, 1]])
+    velocities = np.array([[0, -0.25, 0], [0, 0.75, 0]]) * 2 * pi / turn
+    errors = []
+    for steps in (40, 80):
+        pipeline = find("n-body", n=2, block=block, steps=steps, step=turn / steps, softening=1e-9)
+        run = pipeline.run(bodies=bodies, velocities=velocities, executor="numpy")
+        errors.append(np.abs(run.moved - bodies).max())
+    assert errors[0] < 0.05
+    assert errors[0] / errors[1] == pytest.approx(4, rel=0.1)
+
+
+def test_a_filter_of_a_point_is_its_gaussian_and_keeps_what_is_even() -> None:
+    picture = np.zeros((9, 9, 4))
+    picture[4, 4], picture[..., 3] = (1, 2, 0, 0), 5
+    blurred = ran("image-filter", picture, width=9, height=9, sigma=1.0, amount=-1)
+    bell = {k: np.exp(-(k**2) / 2) for k in range(-3, 4)}
+    total = sum(bell.values()) ** 2
+    for y, x in product(range(9), repeat=2):
+        wanted = bell.get(y - 4, 0) * bell.get(x - 4, 0) / total
+        assert blurred[y, x].tolist() == pytest.approx([wanted, 2 * wanted, 0, 5], abs=1e-6)
+    sharper = ran("image-filter", picture, width=9, height=9, sigma=1.0, amount=2)
+    np.testing.assert_allclose(sharper, 3 * picture - 2 * blurred, atol=1e-5)
+
+
 # All of them -------------------------------------------------------------------------------------
 
 SMALL: dict[str, dict[str, Any]] = {
@@ -161,6 +238,11 @@ SMALL: dict[str, dict[str, Any]] = {
     "conjugate-gradient": {"n": 11},
     "fluid": {"n": 9, "steps": 3, "passes": 5},
     "life": {"width": 13, "height": 7, "generations": 5},
+    "prefix-sum": {"n": 100},
+    "fft": {"n": 16, "m": 4, "inverse": True},
+    "floyd-warshall": {"n": 12},
+    "n-body": {"n": 11, "steps": 3},
+    "image-filter": {"width": 9, "height": 5},
 }
 
 
@@ -200,6 +282,8 @@ def test_each_has_everything_that_a_reader_asks_for(algorithm: Algorithm) -> Non
         ("reduction", {"operation": "mean"}, "operation is 'mean'; give one of max, min, sum"),
         ("jacobian", {}, r"no algorithm jacobian; did you mean jacobi\?"),
         ("bitonic_sort", {"n": 100}, "n is 100; .* power of two, such as 128"),
+        ("fft", {"n": 8, "m": 12}, "m is 12; an fft takes a power of two, such as 16"),
+        ("image-filter", {"sigma": 0.0}, "sigma is 0.0; it must be above 0"),
     ],
 )
 def test_a_parameter_that_does_not_fit_is_one_line(
@@ -214,7 +298,7 @@ def test_a_parameter_that_does_not_fit_is_one_line(
 
 def plan_of(name: str, **fixed: Any) -> Callable[..., Plan]:
     def build(n: int) -> Plan:
-        sizes = {"width": n, "height": n} if name == "life" else {"n": n}
+        sizes = {"width": n, "height": n} if name in ("life", "image-filter") else {"n": n}
         return find_algorithm(name).plan(**sizes, **fixed)
 
     return build
@@ -241,6 +325,11 @@ def plan_of(name: str, **fixed: Any) -> Callable[..., Plan]:
         ("life", {"generations": 100}, {
             "passes": "100", "fragments": "100*n**2", "lookup": "900*n**2",
         }),
+        ("prefix-sum", {}, {"passes": "log(n, 2)", "lookup": "2*n*log(n, 2)"}),
+        ("fft", {}, {"passes": "2*log(n, 2)", "lookup": "4*n**2*log(n, 2)"}),
+        ("floyd-warshall", {}, {"passes": "n", "lookup": "3*n**3"}),
+        ("n-body", {"steps": 1}, {"passes": "n/4 + 2", "lookup": "3*n**2/2 + 4*n"}),
+        ("image-filter", {}, {"passes": "3", "lookup": "16*n**2"}),
     ],
 )  # fmt: skip
 def test_closed_forms_come_out_of_counts(
@@ -279,7 +368,10 @@ def test_a_field_alone(run, run_json) -> None:  # type: ignore[no-untyped-def]
     assert [algorithm["name"] for algorithm in data["algorithms"]] == ["bitonic-sort"]
     code, _, err = run("algorithms", "--field", "cooking")
     assert code == 2
-    assert "choose from linear algebra, matrix products, reduction, simulation, sorting" in err
+    assert (
+        "choose from graphs, images, linear algebra, matrix products, reduction, simulation, "
+        in err
+    )
     code, _, err = run("algorithms", "life", "--field", "simulation")
     assert (code, "not both" in err) == (2, True)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Set
+from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from functools import cached_property
 
@@ -12,8 +13,11 @@ from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.languages.c.syntax import (
     Declaration,
     Declare,
+    DoWhile,
     Enumeration,
+    For,
     Function,
+    Name,
     Struct,
     Typedef,
     Unit,
@@ -77,6 +81,11 @@ class Kernel:
     def name(self) -> str:
         """The file's name and the kernel's."""
         return f"{self.kernels.unit.name}:{self.function.name}"
+
+    @cached_property
+    def loop_names(self) -> Set[str]:
+        """The names in conditions of its loops, whose values a compiler must know."""
+        return set(_names(self.function.body, is_asked=False))
 
     def once(self) -> Kernel:
         """A reduction as a kernel that changes each element of its result with one of the input."""
@@ -179,3 +188,16 @@ class Kernels:
         if role is Role.NUMBER and name.startswith(("int", "half", "fixed", "bool", "double")):
             name = "float" + name.lstrip("abcdefghijklmnopqrstuvwxyz")
         return self.type(name, given.at)
+
+
+def _names(tree: object, *, is_asked: bool) -> Iterator[str]:
+    """The names in a tree that is part of a loop's condition, or in those below it that are."""
+    if isinstance(tree, tuple):
+        for item in tree:
+            yield from _names(item, is_asked=is_asked)
+    elif isinstance(tree, Name):
+        yield from [tree.name] * is_asked
+    elif is_dataclass(tree):
+        for field in fields(tree):
+            asks = isinstance(tree, For | DoWhile) and field.name == "condition"
+            yield from _names(getattr(tree, field.name), is_asked=is_asked or asks)

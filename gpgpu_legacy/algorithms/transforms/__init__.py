@@ -1,0 +1,4 @@
+"""Transforms of signals, a module each with its ALGORITHM.
+
+Their shaders live under shaders/, and code for several fields does not live here.
+"""
