@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 WIDEST = 8192
 """Texels that a texture is wide and high at most."""
 
-MOST_TRANSLATED = 2**22
-"""Elements of a stream that needs address translation. Up to here float32 divides exactly."""
-
-_TRANSLATED_WIDTH = 4096
+SIDE = 2048
+"""Texels of the textures of a stream that needs address translation, along either side at most:
+what chips of 2004 allowed, and so few elements that float32 divides them exactly.
+"""
 
 
 def rectangle(name: str, extents: tuple[int, ...]) -> tuple[int, int]:
@@ -39,13 +39,12 @@ def rectangle(name: str, extents: tuple[int, ...]) -> tuple[int, int]:
         raise InputError(f"stream {name} has {len(extents)} dimensions; give it 1 to 4")
     if columns <= WIDEST and total // columns <= WIDEST:
         return columns, total // columns
-    if total > MOST_TRANSLATED:
+    if total > SIDE**2:
         raise InputError(
             f"stream {name} of {shape_in_words(extents[::-1])} fits no texture as it is, and has "
-            f"more than {MOST_TRANSLATED} elements; make it smaller"
+            f"more than {SIDE**2} elements; make it smaller"
         )
-    widths = range(WIDEST, total // WIDEST, -1)
-    width = next((w for w in widths if total % w == 0), _TRANSLATED_WIDTH)
+    width = next((w for w in range(SIDE, (total - 1) // SIDE, -1) if total % w == 0), SIDE)
     return width, -(-total // width)
 
 
