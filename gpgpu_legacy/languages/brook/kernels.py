@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from enum import Enum
 from functools import cached_property
 
@@ -68,19 +68,15 @@ class Parameter:
     at: Span
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Kernel:
-    """A kernel, or a reduction if `reduces`."""
+    """A kernel, or a reduction if `reduces`. name: the text's and its own."""
 
     kernels: Kernels
-    function: Function
-    parameters: tuple[Parameter, ...]
+    name: str
     reduces: bool
-
-    @property
-    def name(self) -> str:
-        """The file's name and the kernel's."""
-        return f"{self.kernels.unit.name}:{self.function.name}"
+    function: Function = field(compare=False)
+    parameters: tuple[Parameter, ...] = field(compare=False)
 
     @cached_property
     def loop_names(self) -> Set[str]:
@@ -151,24 +147,26 @@ class Kernels:
             what = f"kernel {name}" if name else "single kernel"
             raise InputError(f"{self.unit.name} has no {what}; {advice}")
         function = self.functions[name]
-        parameters = tuple(map(self._parameter, function.parameters))
-        return Kernel(self, function, parameters, "reduce" in function.type.qualifiers)
+        return Kernel(
+            self, f"{self.unit.name}:{name}", "reduce" in function.type.qualifiers,
+            function, tuple(map(self._parameter, function.parameters)),
+        )  # fmt: skip
 
     def type(self, name: str, at: Span | None = None) -> ElementType:
         """The element type of that name: float to float4, or a struct of the text."""
         if name in _FLOATS:
             return _FLOATS[name]
         if name in self._structs:
-            return ElementType(name, tuple(self._fields(self._structs[name], "")))
+            return ElementType(name, tuple(self._fields(self._structs[name])))
         where = f"{self.unit.name}:{at.line}:{at.column}" if at else self.unit.name
         known = [*_FLOATS, *self._structs]
         raise InputError(f"{where}: a stream of {name}; {hint(name, known)}")
 
-    def _fields(self, struct: Struct, before: str) -> list[tuple[str, int]]:
+    def _fields(self, struct: Struct) -> list[tuple[str, int]]:
         return [
-            (f"{before}{field.name}{f'.{name}' if name else ''}", components)
-            for field in struct.fields
-            for name, components in self.type(field.type.name, field.at).fields
+            (f"{declared.name}{f'.{name}' if name else ''}", components)
+            for declared in struct.fields
+            for name, components in self.type(declared.type.name, declared.at).fields
         ]
 
     def _parameter(self, given: Declaration) -> Parameter:
