@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
+from random import Random
 from typing import Any
 
 import numpy as np
 from drawing import F32, Image, fragment_texcoords
+from strategies import random_image
 
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.plan.textures import REPEATING, RGBA32F, Filter, Sampler, TextureKind, Wrap
+from gpgpu_legacy.plan.plan import Blend, Texcoords
+from gpgpu_legacy.plan.textures import (
+    REPEATING,
+    RGBA32F,
+    Filter,
+    Rect,
+    Sampler,
+    TextureKind,
+    Wrap,
+)
 
 WIDTH, HEIGHT = 32, 16
 SIZE = (WIDTH, HEIGHT)
@@ -70,3 +82,49 @@ def lookups_drawn(kind: TextureKind, how: Filter, wrap: Wrap) -> dict[str, Any]:
         "texcoords": [fragment_texcoords(0, WIDTH, HEIGHT)],
         "targets": [RGBA32F] * 4,
     }
+
+
+def detailed_drawn(seed: int) -> dict[str, Any]:
+    """What draw_all is to draw: lookups with levels of detail, biases and borders, of coordinates
+    in a plane or in two, and of coordinates that depend on such a lookup.
+    """
+    random = Random(seed)
+    kind = random.choice([*SHAPES_OF])
+    image = random_image(
+        random, kind, partial(_numbers, np.random.default_rng(seed)), detailed=True
+    )
+    size = (random.randint(1, 9), random.randint(1, 9))
+    x, y = (random.randrange(side) for side in size)
+    rect = Rect(x, y, random.randint(1, size[0] - x), random.randint(1, size[1] - y))
+    scale = 8.0 if kind is TextureKind.RECT else 1.0
+    values = [[random.uniform(-3, 3) * scale for _ in range(4)] for _ in range(4)]
+    if random.randrange(2):
+        values[2] = [b + d - a for a, b, d in zip(values[0], values[1], values[3], strict=True)]
+    target = kind.value
+    lines = (
+        "!!ARBfp1.0",
+        "OPTION ARB_draw_buffers;",
+        "TEMP a, b;",
+        f"TEX a, fragment.texcoord[0], texture[0], {target};",
+        "MOV result.color[0], a;",
+        f"TXB result.color[1], fragment.texcoord[0], texture[0], {target};",
+        f"TXP b, fragment.texcoord[0], texture[0], {target};",
+        "MAD b, b, {0.1, 0.2, 0.3, 0.4}, fragment.texcoord[0].yxzw;",
+        f"TXB b, b, texture[0], {target};",
+        "KIL a;" if random.randrange(4) == 0 else "MOV a, a;",
+        "MOV result.color[2], b;",
+        "END",
+    )
+    return {
+        "text": assemble("\n".join([*lines, ""]), name=f"detailed {seed}"),
+        "size": size,
+        "rect": rect,
+        "textures": {0: image},
+        "texcoords": [Texcoords(0, tuple(map(tuple, values)))],  # type: ignore[arg-type]
+        "targets": [RGBA32F] * 3,
+        "blend": random.choice((Blend.NONE, Blend.ADD)),
+    }
+
+
+def _numbers(rng: np.random.Generator, shape: tuple[int, int, int]) -> F32:
+    return rng.normal(0, 3, shape).astype(np.float32)

@@ -130,7 +130,7 @@ def _run_band(
         execute(pass_.program, machine)
         alive = machine.alive
         if side is not None:
-            own = area.is_above(rect) == side
+            own = is_above(rect, *area.centres) == side
             alive = own if alive is None else alive & own
         if alive is not None:
             alive = np.broadcast_to(alive, area.shape)[inside]
@@ -167,11 +167,11 @@ class Band:
         )
         return x[None, :], y[:, None]
 
-    def is_above(self, rect: Rect) -> Mask:
-        """Whether the second triangle contains the fragments' centres."""
-        x, y = self.centres
-        above: Mask = np.float64(rect.width) * y > np.float64(rect.height) * x
-        return above
+
+def is_above(rect: Rect, x: F32, y: F32) -> Mask:
+    """Whether the second triangle contains fragments' centres."""
+    above: Mask = np.float64(rect.width) * y > np.float64(rect.height) * x
+    return above
 
 
 def band_of(pass_: FragmentPass, start: int, height: int) -> Band:
@@ -237,7 +237,8 @@ def inputs_of(pass_: FragmentPass, band: Band, side: int | None = None) -> Fragm
     read, bindings = pass_.program.attributes_read, pass_.program.state_bindings
     if pass_.program.fog is not None:
         read, bindings = (*read, FOG_COORDINATE), (*bindings, FOG_COLOR, FOG_PARAMS)
-    attributes = {attribute: _attribute(attribute, given, rect, band, side) for attribute in read}
+    centres = band.centres
+    attributes = {each: _attribute(each, given, rect, centres, side) for each in read}
     state = state_values(pass_)
     local = {p.index: constant_vector(p.value) for p in pass_.locals}
     env = {p.index: constant_vector(p.value) for p in pass_.env}
@@ -248,27 +249,29 @@ def _attribute(
     attribute: Attribute,
     given: Mapping[Attribute, Corners],
     rect: Rect,
-    band: Band,
+    centres: tuple[F32, F32],
     side: int | None,
 ) -> Planes:
     """An attribute at the fragment centres."""
     if attribute.kind is AttributeKind.POSITION:
-        return _position(rect, *band.centres)
+        return _position(rect, *centres)
     default = _constant(ATTRIBUTE_DEFAULTS[attribute.kind])
     if attribute not in given:
         return default
-    planes = _over_triangles(given[attribute], rect, band, side)
+    planes = _over_triangles(given[attribute], rect, centres, side)
     return planes if attribute.kind is not AttributeKind.FOGCOORD else planes[:1] + default[1:]
 
 
-def _over_triangles(corners: Corners, rect: Rect, band: Band, side: int | None) -> Planes:
+def _over_triangles(
+    corners: Corners, rect: Rect, centres: tuple[F32, F32], side: int | None
+) -> Planes:
     """An attribute: each fragment uses the plane of one triangle."""
-    x, y = band.centres
+    x, y = centres
     first, second = triangle_planes(corners, rect)
     planes = interpolate(second if side else first, x, y)
     if side is not None or first == second:
         return planes
-    above = band.is_above(rect)
+    above = is_above(rect, *centres)
     return [np.where(above, b, a) for a, b in zip(planes, interpolate(second, x, y), strict=True)]
 
 

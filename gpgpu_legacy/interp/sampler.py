@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.interp.numeric import Storage, Stored
+from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.opcodes import Symbol
 from gpgpu_legacy.plan.sampling import (
@@ -24,6 +24,7 @@ Planes = list[F32]
 Index = NDArray[np.intp]
 
 _ZERO = np.zeros((1, 1), np.float32)
+_CONSTANTS = {"0": _ZERO, "1": np.ones((1, 1), np.float32)}
 
 
 def sample(  # noqa: PLR0917 - as an instruction gives them
@@ -46,8 +47,7 @@ def sample(  # noqa: PLR0917 - as an instruction gives them
     else:
         level = level_of(texture.extent, texture.kind, sampler.base_level)
         texel = lookup.in_level(sampler.filter, level, place)
-    held = dict(zip("rgba", texel.planes, strict=False))
-    held |= {digit: np.full((1, 1), float(digit), np.float32) for digit in "01"}
+    held = {**_CONSTANTS, **dict(zip("rgba", texel.planes, strict=False))}
     return [held[source] for source in texture.format.reads]
 
 
@@ -87,9 +87,12 @@ class _Lookup(Sampling):
     """Lookups in a texture's storage."""
 
     def __init__(self, storage: Storage, sampler: Sampler) -> None:
-        texture, self.storage = storage.texture, storage
-        border = _Texel(np.array(border_of(sampler, texture.format), np.float32))
-        super().__init__(texture.kind, sampler, texture.extent, border)
+        super().__init__(storage.texture.kind, sampler, storage.texture.extent)
+        self.storage = storage
+
+    def border(self) -> _Texel:
+        colour = border_of(self.sampler, self.storage.texture.format)
+        return _Texel(np.array(colour, np.float32))
 
     def limited(self, name: str, value: F32, low: float, high: float) -> F32:
         limited: F32 = np.fmin(np.fmax(value, low), high)
@@ -102,9 +105,13 @@ class _Lookup(Sampling):
         return np.float32(size + more)
 
     def fetched(self, name: str, column: Index, row: Index, first_row: Any) -> _Texel:
-        rows = np.atleast_2d(row if type(first_row) is int and not first_row else row + first_row)
-        planes = (_gather(plane, rows, column) for plane in self.storage.planes)
-        return _Texel([self.storage.decode(stored) for stored in planes])
+        rows = row if type(first_row) is int and not first_row else row + first_row
+        rows = rows if isinstance(rows, np.ndarray) else np.full((1, 1), rows)
+        planes, decode = self.storage.planes, self.storage.decode
+        if rows.shape[1] > 1 or column.shape[0] > 1:
+            return _Texel([decode(plane[rows, column]) for plane in planes])
+        up, across = _run(rows[:, 0]), _run(column[0])  # without a full index array
+        return _Texel([decode(plane[up][:, across]) for plane in planes])
 
     def in_levels(self, filter_: Filter, numbers: F32, place: Sequence[F32]) -> _Texel:
         assert self.extent is not None
@@ -114,14 +121,6 @@ class _Lookup(Sampling):
             new = self.in_level(filter_, level_of(self.extent, self.kind, int(n)), place)
             texel = np.where(numbers == n, new, texel)
         return texel  # type: ignore[no-any-return]
-
-
-def _gather(plane: Stored, rows: Index, columns: Index) -> Stored:
-    """plane[rows, columns], without a full index array if each varies along one axis only."""
-    if rows.shape[1] == 1 and columns.shape[0] == 1:
-        picked = plane[_run(rows[:, 0])]
-        return picked[:, _run(columns[0])]
-    return plane[rows, columns]
 
 
 def _run(index: Index) -> Index | slice:

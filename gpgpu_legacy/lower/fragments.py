@@ -14,7 +14,7 @@ from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.fog import FOG_COORDINATE
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction, Program, TextureTarget
 from gpgpu_legacy.lower.analysis.folding import Decisions, Folded, undecided
-from gpgpu_legacy.lower.analysis.liveness import corner_components
+from gpgpu_legacy.lower.analysis.liveness import coordinate_components
 from gpgpu_legacy.lower.ir import (
     Array,
     Assign,
@@ -193,7 +193,8 @@ def fragment_statements(key: ShaderKey, *, rasterised: bool) -> list[Statement]:
     look_up = _Lookups(key, decodes=rasterised and key.exact)
     lowering = Lowering(look_up, key.arithmetic, discards=rasterised)
     bound = [look_up.units[unit] for unit in key.program.lookup_units]
-    corners = corner_components(key.program, tuple(unit.sampler.has_lod for unit in bound))
+    detailed = tuple(unit.sampler.has_lod for unit in bound)
+    corners = coordinate_components(key.program, detailed, executed=False)
     each = zip(key.program.instructions, key.live, corners, strict=True)
     for instruction, live, in_corners in each:
         lowering.instruction(instruction, live, in_corners, look_up.lod(instruction))

@@ -130,8 +130,11 @@ class _Code(Sampling):
     def __init__(self, unit: Unit, number: int, *, decodes: bool) -> None:
         self.unit, self.number, self.decodes = unit, number, decodes
         self.statements: list[Statement] = []
-        border = as_read(compose(border_of(unit.sampler, unit.format)), unit.format)
-        super().__init__(unit.kind, unit.sampler, unit.extent, border)
+        super().__init__(unit.kind, unit.sampler, unit.extent)
+
+    def border(self) -> Expression:
+        texel_format = self.unit.format
+        return as_read(compose(border_of(self.sampler, texel_format)), texel_format)
 
     def function(
         self,

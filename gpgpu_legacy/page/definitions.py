@@ -7,7 +7,8 @@ from functools import cache
 from gpgpu_legacy.lower.emit.javascript import fog_functions, opcode_functions
 from gpgpu_legacy.plan.interpolation import PLANAR_TOLERANCE
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS
-from gpgpu_legacy.plan.textures import FORMATS
+from gpgpu_legacy.plan.sampling import LEAST_RHO2, LOG2_FACTORS, MOST_BIAS, MOST_RHO2
+from gpgpu_legacy.plan.textures import FORMATS, Compare
 from gpgpu_legacy.serial import json_text
 
 DEFINITIONS = "player/definitions.js"
@@ -30,6 +31,13 @@ def definitions_script() -> str:
             for name, f in FORMATS.items()
         },
         "planar": PLANAR_TOLERANCE,
+        "sampling": {
+            "least": LEAST_RHO2,
+            "most": MOST_RHO2,
+            "factors": LOG2_FACTORS,
+            "bias": MOST_BIAS,
+            "compared": {compare.value: compare.results for compare in Compare},
+        },
     }
     return (
         "// Made from the package's own definitions of opcodes, fog, formats and attributes.\n"

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from functools import reduce
+from functools import cache, lru_cache, reduce
 from itertools import product
 from math import log2
 from operator import add, mul
@@ -36,7 +36,7 @@ MOST_BIAS = 16.0
 """GL's MAX_TEXTURE_LOD_BIAS: the sum of the biases is clamped to it, to either side."""
 LEAST_RHO2, MOST_RHO2 = 2.0**-32, 2.0**31
 """The range that ρ² is clamped to; NaN becomes the least."""
-_LOG2_FACTORS = (
+LOG2_FACTORS = (
     0.44265943876446345,
     -0.2767283339680995,
     0.18486223190712386,
@@ -46,6 +46,7 @@ _LOG2_FACTORS = (
 """The coefficients of the polynomial q, the constant one first."""
 
 
+@cache
 def coordinate_count(kind: TextureKind) -> int:
     """The number of s, t and r that a lookup in a texture of that kind reads."""
     return TextureTarget(kind.value).coordinates
@@ -72,6 +73,7 @@ class Level:
     first_row: V
 
 
+@lru_cache(maxsize=256)
 def level_of(extent: Extent, kind: TextureKind, number: int) -> Level:
     """The level of a texture by its number."""
     level = extent.level(number, kind)
@@ -98,18 +100,17 @@ class _Face:
 
 
 class Sampling(ABC):
-    """Lookups in a texture through a sampler, on the values of a domain.
+    """Lookups in a texture through a sampler, on the values of a domain."""
 
-    border: the border colour, as a texel.
-    """
-
-    def __init__(
-        self, kind: TextureKind, sampler: Sampler, extent: Extent | None, border: V
-    ) -> None:
+    def __init__(self, kind: TextureKind, sampler: Sampler, extent: Extent | None) -> None:
         """extent: None if the domain's levels know the sizes."""
-        self.kind, self.sampler, self.extent, self.border = kind, sampler, extent, border
+        self.kind, self.sampler, self.extent = kind, sampler, extent
 
     # The domain
+
+    @abstractmethod
+    def border(self) -> V:
+        """The border colour, as a texel."""
 
     def let(self, _name: str, value: V) -> V:
         """The value, which has that name."""
@@ -186,10 +187,10 @@ class Sampling(ABC):
             more = np.where(is_large, exponent + np.float32(bits), exponent)
             exponent = let(f"exponent{bits}", more)
         rest = let("rest", rest - 1.0)
-        factor = rest * _LOG2_FACTORS[-1]
-        for coefficient in _LOG2_FACTORS[-2:0:-1]:
+        factor = rest * LOG2_FACTORS[-1]
+        for coefficient in LOG2_FACTORS[-2:0:-1]:
             factor = (factor + coefficient) * rest
-        curve = let("curve", (rest * (1.0 - rest)) * (factor + _LOG2_FACTORS[0]))
+        curve = let("curve", (rest * (1.0 - rest)) * (factor + LOG2_FACTORS[0]))
         return (exponent + (rest + curve)) * 0.5
 
     def in_level(self, filter_: Filter, level: Level, place: Sequence[V]) -> V:
@@ -216,7 +217,7 @@ class Sampling(ABC):
             weights = [tap.weight for tap in taps if tap.weight is not None]
             texel = self.fetched(f"texel{n}", column, row, slice_ * sizes[1] + level.first_row)
             if inside:
-                bordered = np.where(reduce(np.bitwise_and, inside), texel, self.border)
+                bordered = np.where(reduce(np.bitwise_and, inside), texel, self.border())
                 texel = self.let(f"bordered{n}", bordered)
             if compare:
                 others = np.where(reference > texel, greater, equal)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import cache
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Vec4
@@ -303,6 +304,7 @@ class Filter(Enum):
     LINEAR_MIPMAP_LINEAR = "linear-mipmap-linear"
 
     @property
+    @cache
     def within(self) -> Filter:
         """The filter within a level."""
         return Filter(self.value.partition("-")[0])

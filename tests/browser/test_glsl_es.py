@@ -20,7 +20,7 @@ from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL_ES, fragment_shader, vertex_shader
 from gpgpu_legacy.lower.fragments import ShaderKey, program_key
-from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, Wrap
+from gpgpu_legacy.plan.textures import REPEATING, Extent, Filter, Sampler, Wrap
 from gpgpu_legacy.sources import shader_folder
 
 LINKED = """(() => {
@@ -102,10 +102,11 @@ def keys(exact: bool) -> Iterator[ShaderKey]:
     for arithmetic in ARITHMETICS.values():
         yield program_key(with_every_opcode(), exact=exact, arithmetic=arithmetic)
     for (target, extent), how, wrap in product(EXTENTS.items(), Filter, Wrap):
-        if target != "RECT" or wrap is not Wrap.REPEAT:
+        if target != "RECT" or not (how.between or wrap in REPEATING):
             looks = program(f"TXP result.color, fragment.texcoord[0], texture[3], {target};")
             key = program_key(looks, exact=exact)
-            unit = replace(key.units[0], extent=extent, sampler=Sampler(how, wrap, wrap, wrap))
+            size = replace(extent, levels=3 if how.between else 1)
+            unit = replace(key.units[0], extent=size, sampler=Sampler(how, wrap, wrap, wrap))
             yield replace(key, units=(unit,))
 
 

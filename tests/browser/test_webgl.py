@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from browser_pages import EACH_RENDERER, SOFTWARE, Modules
-from drawing import EXACT, assert_same_bits, carry_out_all
+from drawing import EXACT, assert_same_bits, carry_out_all, draw_all
 from hypothesis import HealthCheck, given, settings
 from interpreted import DRAWN, Interpreted, given_in_page
+from lookups import detailed_drawn
 from plans import Made, plans
 from products import F32, METHODS_AND_WAYS, plan_of, random_operands, whole_operands
 
@@ -101,6 +102,16 @@ def test_random_plans(page: Modules, sized: bool) -> None:
             assert_same_bits(mine, theirs)
 
     check()
+
+
+@pytest.mark.parametrize(("renderer", "sized"), tuple(zip(SOFTWARE, SIZED, strict=True)))
+def test_levels_of_detail(page: Modules, sized: bool) -> None:
+    drawn = Interpreted(page, DRAWN, sized=sized)
+    for seed in range(30):
+        each = detailed_drawn(seed)
+        expected, found = (draw_all(**each, executor=one) for one in (NUMPY, drawn))
+        for mine, theirs in zip(found, expected, strict=True):
+            assert_same_bits(mine, theirs)
 
 
 @EACH_RENDERER

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import chain, groupby
 from typing import Any
 
@@ -491,3 +492,38 @@ def test_buffers_stay_linear() -> None:
     made = trace(plan, "morton", line_bytes=16)
     assert [each.size_bytes for each in made.regions] == [400, 400]
     assert [line for _, _, line in written_out(next(pass_traces(made)))[::2]] == list(range(25))
+
+
+@pytest.mark.parametrize(
+    ("sampler", "levels"),
+    [
+        (Sampler(Filter.NEAREST_MIPMAP_NEAREST), {1: 1}),
+        (Sampler(Filter.LINEAR_MIPMAP_NEAREST, bias=1.0), {2: 4}),
+        (Sampler(Filter.LINEAR_MIPMAP_LINEAR), {1: 4, 2: 4}),
+        (Sampler(Filter.NEAREST_MIPMAP_LINEAR, bias=0.5), {1: 1, 2: 1}),
+        (Sampler(Filter.NEAREST_MIPMAP_NEAREST, magnify=Filter.LINEAR, bias=-1.0), {0: 4}),
+        (Sampler(Filter.LINEAR, base_level=2), {2: 4}),
+    ],
+)
+def test_a_mipmap_is_read_in_the_levels_that_the_slopes_choose(
+    sampler: Sampler, levels: dict[int, int]
+) -> None:
+    """Two texels of level 0 a fragment: λ is 1, and a trilinear lookup reads eight texels."""
+    text = program("TEX R0, fragment.texcoord[0], texture[0], 2D;", "MOV result.color, R0;")
+    read = Texture("G", TextureKind.T2D, Extent(16, 16, 1, 5), R32F)
+    places = Texcoords(0, corners((0.0, 0, 0, 1), (2 / 16, 0, 0, 0), (0, 2 / 16, 0, 0), 2, 2))
+    each = draw(text, places, sampler=sampler, size=(2, 2))
+    [made] = pass_traces(trace(one_pass(each, read=read, size=(2, 2)), line_bytes=4))
+    rows = [line // 16 for _, writes, line in written_out(made) if not writes]
+    firsts = [read.extent.first_row(n) for n in range(6)]
+    found = Counter(sum(row >= first for first in firsts) - 1 for row in rows)
+    assert found == {level: 4 * texels for level, texels in levels.items()}
+
+
+def test_a_bias_of_the_program_is_not_followed() -> None:
+    text = program("TXB R0, fragment.texcoord[0], texture[0], 2D;", "MOV result.color, R0;")
+    read = Texture("G", TextureKind.T2D, Extent(8, 8, 1, 4), R32F)
+    places = Texcoords(0, corners((0.0, 0, 0, 1), (0.25, 0, 0, 0), (0, 0.25, 0, 0), 2, 2))
+    each = draw(text, places, sampler=Sampler(Filter.LINEAR_MIPMAP_LINEAR), size=(2, 2))
+    with pytest.raises(InputError, match="TXB from G has a bias"):
+        trace(one_pass(each, read=read, size=(2, 2)))

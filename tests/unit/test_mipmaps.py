@@ -17,9 +17,11 @@ from drawing import (
     corners,
     draw,
     draw_all,
+    on,
     program,
     show,
 )
+from lookups import detailed_drawn
 
 from gpgpu_legacy import GpgpuLegacyWarning, Pipeline, run_program
 from gpgpu_legacy.errors import PlanError
@@ -248,6 +250,15 @@ def test_every_executor(ready: Ready, name: str, bent: bool) -> None:
             np.testing.assert_allclose(theirs, ours, rtol=0, atol=0.25)
         else:
             assert_same_bits(theirs, ours)
+
+
+@on("jit", "gl-raster", "gl-compute")
+@pytest.mark.parametrize("seed", range(8))
+def test_random_lookups(ready: Ready, name: str, seed: int) -> None:
+    drawn = detailed_drawn(seed)
+    expected, found = (draw_all(**drawn, executor=ready(each)) for each in ("numpy", name))
+    for ours, theirs in zip(expected, found, strict=True):
+        assert_same_bits(theirs, ours)
 
 
 # Bad input -----------------------------------------------------------------------------------

@@ -35,31 +35,12 @@ def live_components(program: Program, known: tuple[bool, ...]) -> tuple[tuple[in
 
 @lru_cache(maxsize=256)
 def coordinate_components(
-    program: Program, wanted: tuple[bool, ...]
+    program: Program, wanted: tuple[bool, ...], *, executed: bool = True
 ) -> tuple[tuple[int, ...], ...]:
-    """The same for the coordinates of the wanted lookups, each of at least one component."""
-    needed: set[tuple[str, int]] = set()
-    lookups = list(wanted)
-    live: list[tuple[int, ...]] = []
-    for instruction in reversed(program.instructions):
-        dst, components = instruction.dst, tuple[int, ...]()
-        if dst is not None and isinstance(dst.register, Temporary):
-            components = _needed(instruction, needed)
-        if dst is not None and instruction.texture is not None and lookups.pop():
-            components = components or dst.components[:1]
-        live.append(components)
-        if components:
-            needed |= all_parts_read(instruction, components)
-    return tuple(reversed(live))
+    """The same for the coordinates of the wanted lookups.
 
-
-@lru_cache(maxsize=256)
-def corner_components(program: Program, wanted: tuple[bool, ...]) -> tuple[tuple[int, ...], ...]:
-    """The same for the coordinates of the wanted lookups in other fragments of a quad, where a
-    lookup may need none.
+    executed: each of these has at least one component, even if no other needs it.
     """
-    if not any(wanted):
-        return ((),) * len(program.instructions)
     needed: set[tuple[str, int]] = set()
     lookups = list(wanted)
     live: list[tuple[int, ...]] = []
@@ -67,11 +48,11 @@ def corner_components(program: Program, wanted: tuple[bool, ...]) -> tuple[tuple
         dst, components = instruction.dst, tuple[int, ...]()
         if dst is not None and isinstance(dst.register, Temporary):
             components = _needed(instruction, needed)
-        live.append(components)
-        if dst is not None and instruction.texture is not None and lookups.pop():
-            components = components or dst.components[:1]
-        if components:
-            needed |= all_parts_read(instruction, components)
+        is_wanted = instruction.texture is not None and lookups.pop()
+        place = dst.components[:1] if dst is not None and is_wanted else ()
+        live.append(components or place if executed else components)
+        if components or place:
+            needed |= all_parts_read(instruction, components or place)
     return tuple(reversed(live))
 
 

@@ -52,7 +52,7 @@ def emit_groups(
 ) -> GroupCode:
     """The Content of fused passes as a compute shader, emitted once for equal ones.
 
-    Raises UnsupportedError for fog, bent attributes and levels of detail.
+    Raises UnsupportedError for fog and bent attributes.
 
     shape: the wanted one; without a K-depth if nothing can be staged in `shared_bytes`. fetches:
     read read-only surfaces as buffer textures, each at the texture unit of its number. Run it on
@@ -61,7 +61,7 @@ def emit_groups(
     BLOCK (std140, at binding 0): the vec4s of `vectors`, then `block_variables`. `uniform_blocks`
     gives its bytes.
     """
-    refuse_unsupported(content, in_groups=True)
+    refuse_unsupported(content)
     body = fused_body(content, as_level=False)
     at_once = 1 if fetches else AT_ONCE
     staging = choose_staging(content, body, shape, shared_bytes, at_once=at_once)

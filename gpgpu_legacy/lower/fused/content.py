@@ -25,7 +25,7 @@ from itertools import chain
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Attribute, Instruction, Program
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, Lookups, Stretch
-from gpgpu_legacy.lower.analysis.liveness import corner_components, live_components
+from gpgpu_legacy.lower.analysis.liveness import coordinate_components, live_components
 from gpgpu_legacy.lower.lookups import (
     AffineLookup,
     DependentLookup,
@@ -126,14 +126,9 @@ class Content:
         return tuple(n for n, surface in enumerate(self.surfaces) if surface.owned)
 
 
-def refuse_unsupported(content: Content, *, in_groups: bool = False) -> None:
-    """Raise UnsupportedError for passes that the code of fused passes cannot express.
-
-    in_groups: whether it is that of work groups.
-    """
+def refuse_unsupported(content: Content) -> None:
+    """Raise UnsupportedError for passes that the code of fused passes cannot express."""
     for draw in content.draws:
-        if in_groups and any(lookup_has_lod(lookup) for lookup in draw.lookups):
-            raise UnsupportedError("levels of detail")
         if draw.program.fog is not None:
             raise UnsupportedError("fog")
         if draw.bent:
@@ -382,7 +377,8 @@ class ProgramSegment:
 def segments(draw: DrawnProgram, live: Sequence[tuple[int, ...]]) -> tuple[ProgramSegment, ...]:
     """A program's live instructions, rerolled if they repeat."""
     lookups = iter(draw.lookups)
-    corners = corner_components(draw.program, tuple(map(lookup_has_lod, draw.lookups)))
+    detailed = tuple(map(lookup_has_lod, draw.lookups))
+    corners = coordinate_components(draw.program, detailed, executed=False)
     steps = []
     for instruction, *needed in zip(draw.program.instructions, live, corners, strict=True):
         lookup = next(lookups) if instruction.texture is not None else None

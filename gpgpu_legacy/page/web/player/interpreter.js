@@ -173,9 +173,10 @@ class FragmentMachine {
   // Takes what a pass gives the program.
   begin(pass, state) {
     this.units = {};
-    for (const { unit, texture, filter, wraps } of pass.bindings) {
-      this.units[unit] = new TextureUnit(state[texture], filter, wraps);
+    for (const binding of pass.bindings) {
+      this.units[binding.unit] = new TextureUnit(state[binding.texture], binding);
     }
+    this.rect = pass.rect;
     this.state = pass.state;
     this.attributes = [];
     this.program.registers.forEach((register, n) => {
@@ -186,21 +187,39 @@ class FragmentMachine {
       else if (kind === "state") this.registers.set(pass.state[name], 4 * n);
       else if (kind === "attribute") this.attributes.push([4 * n, attributeOf(register, pass)]);
     });
+    const detailed = Object.values(this.units).some((unit) => unit.detailed);
+    this.corners = detailed ? QUAD_CORNERS.map(() => this.registers.slice()) : [];
   }
 
   // Goes to the fragment in a column and a row of the rectangle.
   at(column, row) {
-    const { registers } = this;
+    const own = [column + 0.5, row + 0.5];
+    this.place(this.registers, own, own);
+    const quad = [own[0] - ((column + this.rect.x) & 1), own[1] - ((row + this.rect.y) & 1)];
+    this.corners.forEach((registers, n) => {
+      this.place(registers, [quad[0] + QUAD_CORNERS[n][0], quad[1] + QUAD_CORNERS[n][1]], own);
+    });
+  }
+
+  // The registers of a fragment with its centre there, in the triangle that has the centre `own`.
+  place(registers, [x, y], own) {
     for (const n of this.cleared) registers.fill(0, n, n + 4);
-    for (const [n, write] of this.attributes) write(registers, n, column + 0.5, row + 0.5);
+    for (const [n, write] of this.attributes) write(registers, n, x, y, own);
+  }
+
+  // Runs an instruction, in the corners of a quad first; true where it discards the fragment.
+  step({ execute, coordinates, decoded, ends }) {
+    if (this.corners.length && !ends) {
+      const unit = coordinates && this.units[decoded.texture.unit];
+      if (unit?.detailed) unit.detail(this.corners.map(coordinates));
+      for (const registers of this.corners) execute(registers);
+    }
+    return execute(this.registers);
   }
 
   // Runs the program; false where it discards the fragment.
   run() {
-    for (const { execute } of this.instructions) {
-      if (execute(this.registers)) return false;
-    }
-    return true;
+    return !this.instructions.some((instruction) => this.step(instruction));
   }
 
   // A function that gives the colour for a target, behind fog where the program asks for it.
@@ -228,13 +247,13 @@ class FragmentMachine {
     const steps = [];
     let discarded = false;
     for (const instruction of this.instructions) {
-      const { decoded, sources, execute, unclamped, lookup } = instruction;
+      const { decoded, sources, unclamped, lookup } = instruction;
       const operands = sources.map((read, n) => ({
         text: decoded.srcs[n].text,
         value: [0, 1, 2, 3].map((c) => read(this.registers, c)),
       }));
       const unsaturated = unclamped ? this.register(decoded.dst, unclamped) : null;
-      discarded = Boolean(execute(this.registers)) || discarded;
+      discarded = Boolean(this.step(instruction)) || discarded;
       steps.push({
         text: decoded.text,
         line: decoded.line,
@@ -265,7 +284,7 @@ class FragmentMachine {
     const { form, of } = INTERPRETER_OPCODES[decoded.op];
     if (form === "kill") {
       const execute = (r) => of(...sources.map((read) => sourceVector(read, r)));
-      return { decoded, sources, execute };
+      return { decoded, sources, execute, ends: true };
     }
     const places = [...decoded.mask].map((letter) => COMPONENT_LETTERS.indexOf(letter));
     const made = { decoded, sources };
@@ -289,10 +308,8 @@ class FragmentMachine {
     if (form === "scalar") return (r) => result.fill(of(a(r, 0), b(r, 0), c(r, 0)));
     if (form === "vector") return (r) => of(...sources.map((read) => sourceVector(read, r)));
     made.lookup = () => this.units[texture.unit].last();
-    return (r) => {
-      const [s, t, p] = of(sourceVector(a, r));
-      return this.units[texture.unit].sample(s, t, p);
-    };
+    made.coordinates = (r) => of(sourceVector(a, r));
+    return (r) => this.units[texture.unit].sample(...made.coordinates(r));
   }
 
   // A source as a function of the registers and a component, under its swizzle and its sign.
@@ -345,8 +362,8 @@ function attributeOf({ name, index }, pass) {
   if (!given) return (r, n) => r.set(standard, n);
   const write = overTriangles(given.corners, rect);
   if (name !== "fogcoord") return write;
-  return (r, n, x, y) => {
-    write(r, n, x, y);
+  return (r, n, x, y, own) => {
+    write(r, n, x, y, own);
     for (let c = 1; c < 4; c += 1) r[n + c] = standard[c];
   };
 }
@@ -358,7 +375,7 @@ function overTriangles([origin, right, far, top], { width, height }) {
   }
   const below = interpolatedBy(origin, slopeOf(origin, right, width), slopeOf(right, far, height));
   const above = interpolatedBy(origin, slopeOf(top, far, width), slopeOf(origin, top, height));
-  return (r, n, x, y) => (width * y <= height * x ? below : above)(r, n, x, y);
+  return (r, n, x, y, own) => (width * own[1] <= height * own[0] ? below : above)(r, n, x, y);
 }
 
 function slopeOf(start, end, length) {
@@ -387,57 +404,153 @@ function interpolatedBy(base, dx, dy) {
 
 // Lookups ----------------------------------------------------------------------------------------
 
-// A texture as a texture image unit reads it, in float32.
+// The fragments of a quad whose coordinates give its level of detail, from its first one.
+const QUAD_CORNERS = [[0, 0], [1, 0], [0, 1]];
+
+// A texture as a texture image unit reads it, in float32, by the rule of plan/sampling.py.
 class TextureUnit {
-  constructor(texture, filter, wraps) {
-    this.texture = texture;
-    this.filter = filter;
-    this.wraps = texture.kind === "CUBE" ? Array(3).fill("clamp-to-edge") : wraps;
+  constructor(texture, binding) {
+    const { kind, width, height, depth, levels, reads, numeric } = texture;
+    Object.assign(this, binding, { texture });
+    if (kind === "CUBE") this.wraps = Array(3).fill("clamp-to-edge");
     this.texel = new Float32Array(4);
-    this.s = this.t = this.r = 0;
+    this.s = this.t = this.r = this.lod = 0;
+    let first = 0;
+    this.levels = Array.from({ length: levels }, (_, n) => {
+      const [across, up, slices] = [width, height, depth].map((size) => Math.max(1, size >> n));
+      const level = { width: across, height: up, depth: kind === "3D" ? slices : depth, first };
+      first += up * depth;
+      return level;
+    });
+    const sizes = [width, height, kind === "3D" ? depth : 1];
+    const most = 31 - Math.clz32(Math.max(...sizes));
+    this.steps = (this.between ? Math.min(this.last_, most) : this.base) - this.base;
+    this.edge = [0, 1, 2, 3].map((channel) => {
+      const value = Math.fround(this.border[Math.max(0, reads.indexOf(channel))]);
+      return numeric === "unorm" ? saturatedNumber(value) : value;
+    });
+    this.in(this.base, this.within);
   }
 
-  // The texel at s, t and r; valid until the next lookup.
-  sample(s, t, r) {
-    if (this.texture.kind === "CUBE") [this.s, this.t, this.r] = cubeFace(s, t, r);
-    else [this.s, this.t, this.r] = [s, t, r];
-    if (this.filter === "linear") return this.mixed();
-    const n = 4 * (this.row() * this.texture.width + this.column());
-    const { data, reads } = this.texture;
-    for (let c = 0; c < 4; c += 1) this.texel[c] = reads[c] < 4 ? data[n + reads[c]] : reads[c] - 4;
+  // Goes to a level, to read it by a filter.
+  in(level, filter) {
+    this.level = this.levels[level];
+    this.reading = filter;
+  }
+
+  // The texel at s, t and r, valid until the next lookup; in the levels that λ and a bias choose.
+  sample(s, t, r, bias = 0) {
+    const f = Math.fround;
+    if (this.compare) this.reference = saturatedNumber(r);
+    if (this.texture.kind === "CUBE") {
+      const face = cubeFace(s, t, r);
+      [this.s, this.t, this.r] = [...onFace(face, s, t, r), face.number];
+    } else [this.s, this.t, this.r] = [s, t, r];
+    if (!this.detailed) return this.read(this.base, this.within);
+    const { bias: most } = DEFINITIONS.sampling;
+    const lod = limited(f(this.lod + limited(f(bias + f(this.bias)), -most, most)), ...this.lods);
+    if (this.within !== this.magnify) {
+      const isLinear = this.magnify === "linear" && this.between;
+      if (!(lod > (isLinear ? 0.5 : 0))) return this.read(this.base, this.magnify);
+    }
+    const above = limited(lod, 0, this.steps);
+    if (this.between !== "linear") {
+      return this.read(this.base + Math.ceil(f(above + 0.5)) - 1, this.within);
+    }
+    const whole = Math.floor(above);
+    const part = f(above - whole);
+    const far = this.read(this.base + Math.min(whole + 1, this.steps), this.within).slice();
+    const near = this.read(this.base + whole, this.within);
+    const { reads } = this.texture;
+    for (let c = 0; c < 4 && part > 0; c += 1) {
+      if (reads[c] < 4) near[c] = f(f(f(1 - part) * near[c]) + f(part * far[c]));
+    }
+    return near;
+  }
+
+  // λ without biases, from s, t and r in the corners of a quad.
+  detail(points) {
+    const f = Math.fround;
+    const { kind } = this.texture;
+    const { width, height, depth } = this.levels[this.base];
+    const scales = { RECT: [1, 1], "1D": [width], "3D": [width, height, depth] }[kind] ?? [width, height];
+    if (kind === "CUBE") {
+      const face = cubeFace(...points[0]);
+      points = points.map((point) => onFace(face, ...point));
+    }
+    const [along, across] = points.slice(1).map((point) => scales.map((scale, n) => {
+      const move = f(f(f(point[n]) - f(points[0][n])) * scale);
+      return f(move * move);
+    }).reduce((sum, square) => f(sum + square)));
+    const { least, most, factors } = DEFINITIONS.sampling;
+    let rest = f(limited(along > across ? along : across, least, most) / least);
+    const exponent = Math.floor(Math.log2(rest)); // of a power of 2 it is exact
+    const power = 2 ** exponent > rest ? exponent - 1 : 2 ** (exponent + 1) <= rest ? exponent + 1 : exponent;
+    rest = f(f(rest * 2 ** -power) - 1);
+    let factor = f(rest * f(factors.at(-1)));
+    for (const each of factors.slice(1, -1).reverse()) factor = f(f(factor + f(each)) * rest);
+    const curve = f(f(rest * f(1 - rest)) * f(factor + f(factors[0])));
+    this.lod = f(f(power + Math.log2(least) + f(rest + curve)) * 0.5);
+  }
+
+  // The texel in a level.
+  read(level, filter) {
+    this.in(level, filter);
+    if (filter === "linear") return this.mixed();
+    const column = this.nearest(this.s, this.level.width, 0);
+    const { reads } = this.texture;
+    const row = this.row();
+    const n = 4 * (row.index * this.texture.width + column.index);
+    for (let c = 0; c < 4; c += 1) {
+      this.texel[c] = reads[c] < 4 ? this.held(n, reads[c], column.inside && row.inside) : reads[c] - 4;
+    }
     return this.texel;
+  }
+
+  // A stored channel of a texel, or of the border; or what comparing it gives.
+  held(n, channel, inside) {
+    const value = inside ? this.texture.data[n + channel] : this.edge[channel];
+    if (!this.compare) return value;
+    const [less, equal, greater] = DEFINITIONS.sampling.compared[this.compare];
+    return this.reference < value ? less : this.reference > value ? greater : equal;
   }
 
   // The last lookup: the texture, the column and the row (through all layers) of the texel, and
   // what was read. A linear filter mixes that texel, the nearest one, with its neighbours.
   last() {
-    const linear = this.filter === "linear";
+    const linear = this.reading === "linear";
     const texel = [...this.texel];
-    return { texture: this.texture.name, x: this.column(), y: this.row(), texel, linear };
-  }
-
-  column() {
-    return this.nearest(this.s, this.texture.width, 0);
+    const x = this.nearest(this.s, this.level.width, 0).index;
+    return { texture: this.texture.name, x, y: this.row().index, texel, linear };
   }
 
   row() {
-    const { kind, height, depth } = this.texture;
-    const row = kind === "1D" ? 0 : this.nearest(this.t, height, 1);
-    if (kind === "CUBE") return this.r * height + row;
-    return kind === "3D" ? this.nearest(this.r, depth, 2) * height + row : row;
+    const { height, depth, first } = this.level;
+    const { kind } = this.texture;
+    const row = kind === "1D" ? { index: 0, inside: true } : this.nearest(this.t, height, 1);
+    if (kind === "CUBE") return { ...row, index: first + this.r * height + row.index };
+    if (kind !== "3D") return { ...row, index: first + row.index };
+    const layer = this.nearest(this.r, depth, 2);
+    return { index: first + layer.index * height + row.index, inside: row.inside && layer.inside };
   }
 
   // A coordinate in texels; if the texture repeats, of its fraction.
   inTexels(coordinate, size, axis) {
-    const repeats = this.wraps[axis] === "repeat";
-    const place = repeats ? Math.fround(coordinate - Math.floor(coordinate)) : coordinate;
-    return this.texture.kind === "RECT" ? place : Math.fround(place * size);
+    const f = Math.fround;
+    let place = coordinate;
+    if (this.wraps[axis] === "repeat") place = f(coordinate - Math.floor(coordinate));
+    if (this.wraps[axis] === "mirrored-repeat") {
+      const there = f(coordinate - Math.floor(f(coordinate * 0.5)) * 2);
+      place = there > 1 ? f(2 - there) : there;
+    }
+    return this.texture.kind === "RECT" ? place : f(place * size);
   }
 
-  // The texel that a coordinate is in; every wrap mode but repeat takes the same.
+  // The texel that a coordinate is in, and whether it is inside; a NaN is in texel 0.
   nearest(coordinate, size, axis) {
     const place = Math.floor(this.inTexels(coordinate, size, axis));
-    return place > 0 ? Math.min(place, size - 1) : 0; // a NaN reads texel 0
+    const inside = this.wraps[axis] !== "clamp-to-border" || !(place < 0 || place >= size);
+    return { index: place > 0 ? Math.min(place, size - 1) : 0, inside };
   }
 
   // The two texels whose centres are nearest: their index, their weight, and whether inside.
@@ -446,24 +559,23 @@ class TextureUnit {
     const wrap = this.wraps[axis];
     let place = this.inTexels(coordinate, size, axis);
     if (Number.isNaN(place)) place = 0.5;
-    if (wrap !== "repeat") {
-      const border = wrap === "clamp-to-edge" ? 0.5 : 0;
-      place = Math.min(Math.max(place, border), size - border);
-    }
+    const margin = { clamp: 0, "clamp-to-border": -0.5 }[wrap] ?? 0.5;
+    if (wrap !== "repeat") place = Math.min(Math.max(place, margin), size - margin);
     const low = Math.floor(f(place - 0.5));
     const alpha = f(f(place - 0.5) - low);
     const weights = [f(1 - alpha), alpha];
     return weights.map((weight, n) => {
       const index = low + n;
       if (wrap === "repeat") return { index: ((index % size) + size) % size, weight, inside: true };
-      const inside = wrap !== "clamp" || (index >= 0 && index < size);
+      const inside = margin === 0.5 || (index >= 0 && index < size);
       return { index: Math.min(Math.max(index, 0), size - 1), weight, inside };
     });
   }
 
   // The texels of a linear filter, summed up in GL's order, with s fastest.
   mixed() {
-    const { width, height, depth, kind, reads, data } = this.texture;
+    const { kind, reads } = this.texture;
+    const { width, height, depth, first } = this.level;
     const f = Math.fround;
     const only = (index) => [{ index, weight: 1, inside: true }]; // a factor of 1 changes nothing
     const columns = this.pair(this.s, width, 0);
@@ -478,10 +590,10 @@ class TextureUnit {
       for (const layer of layers) {
         for (const row of rows) {
           for (const column of columns) {
-            const n = 4 * ((layer.index * height + row.index) * width + column.index) + reads[c];
+            const there = first + layer.index * height + row.index;
             const inside = column.inside && row.inside && layer.inside;
-            const weight = f(f(column.weight * row.weight) * layer.weight);
-            const value = f(weight * (inside ? data[n] : 0));
+            const held = this.held(4 * (there * this.texture.width + column.index), reads[c], inside);
+            const value = f(f(f(column.weight * row.weight) * layer.weight) * held);
             total = total === null ? value : f(total + value);
           }
         }
@@ -492,15 +604,25 @@ class TextureUnit {
   }
 }
 
-// The coordinates of a direction on the face of a cube map that it selects, and the face's number;
-// where magnitudes are equal, z wins over y, and y over x.
+// Clamped; a NaN to the lower end.
+function limited(value, low, high) {
+  return value > low ? Math.min(value, Math.fround(high)) : Math.fround(low);
+}
+
+// The face of a cube map that a direction selects; where magnitudes are equal, z wins over y, and y
+// over x.
 function cubeFace(x, y, z) {
-  const f = Math.fround;
   const [alongX, alongY, alongZ] = [x, y, z].map(Math.abs);
-  const side = (value) => (value < 0 ? 1 : 0);
-  const on = (coordinate, ma) => f(f(f(coordinate / ma) + 1) * 0.5);
-  const face = (number, sc, tc, ma) => [on(sc, ma), on(tc, ma), number];
-  if (alongZ >= Math.max(alongX, alongY)) return face(4 + side(z), z < 0 ? -x : x, -y, alongZ);
-  if (alongY >= alongX) return face(2 + side(y), x, y < 0 ? -z : z, alongY);
-  return face(side(x), x < 0 ? z : -z, -y, alongX);
+  const axis = alongZ >= alongX && alongZ >= alongY ? 2 : alongY >= alongX ? 1 : 0;
+  const negative = [x, y, z][axis] < 0;
+  return { axis, negative, number: 2 * axis + Number(negative) };
+}
+
+// The coordinates of a direction on a face.
+function onFace({ axis, negative }, x, y, z) {
+  const f = Math.fround;
+  const ma = Math.abs([x, y, z][axis]);
+  const sc = [negative ? z : -z, x, negative ? -x : x][axis];
+  const tc = axis === 1 ? (negative ? -z : z) : -y;
+  return [sc, tc].map((coordinate) => f(f(f(coordinate / ma) + 1) * 0.5));
 }

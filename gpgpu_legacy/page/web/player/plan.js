@@ -157,9 +157,25 @@ function planRect(rect, at) {
 }
 
 function planBinding({ unit, texture, sampler }) {
-  const { filter = "nearest", wrap_s, wrap_t, wrap_r } = sampler ?? {};
-  const wraps = [wrap_s, wrap_t, wrap_r].map((wrap) => wrap ?? "clamp-to-edge");
-  return { unit, texture, filter, wraps };
+  const given = sampler ?? {};
+  const { filter = "nearest", wrap_s, wrap_t, wrap_r, border = [0, 0, 0, 0] } = given;
+  const [within, between] = filter.split("-mipmap-");
+  const magnify = given.magnify ?? within;
+  return {
+    unit,
+    texture,
+    within,
+    between,
+    magnify,
+    detailed: filter !== magnify,
+    wraps: [wrap_s, wrap_t, wrap_r].map((wrap) => wrap ?? "clamp-to-edge"),
+    border: border.map(Number),
+    bias: given.bias ?? 0,
+    lods: [given.min_lod ?? -1000, given.max_lod ?? 1000],
+    base: given.base_level ?? 0,
+    last_: given.max_level ?? 1000,
+    compare: given.compare ?? null,
+  };
 }
 
 function planMatrix({ name, rows, columns, shape }) {
@@ -167,14 +183,16 @@ function planMatrix({ name, rows, columns, shape }) {
 }
 
 function planTexture({ name, kind, extent, format, initial }) {
-  const { width, height, depth = 1 } = extent;
+  const { width, height, depth = 1, levels = 1 } = extent;
+  const heights = Array.from({ length: levels }, (_, n) => Math.max(1, height >> n));
   return {
     name,
     kind,
     width,
     height,
     depth,
-    rows: height * depth,
+    levels,
+    rows: depth * heights.reduce((sum, each) => sum + each),
     format,
     ...DEFINITIONS.formats[format],
     initial: (initial ?? [0, 0, 0, 0]).map(Number),
@@ -259,8 +277,8 @@ function roundedToEven(value) {
 // A texture with all texels at its initial value: `data` has four numbers a texel, row after row,
 // layer after layer: its channels, then 0, 0, 1. Lookups read R, G, B, A by the format's `reads`.
 function freshTexture(texture) {
-  const { name, kind, width, height, depth, rows, format, channels, bits, numeric, reads } = texture;
-  const made = { name, kind, width, height, depth, rows, format, channels, bits, numeric, reads };
+  const { name, kind, width, height, depth, levels, rows, format, channels, bits, numeric, reads } = texture;
+  const made = { name, kind, width, height, depth, levels, rows, format, channels, bits, numeric, reads };
   made.data = new Float32Array(4 * width * rows);
   fillTexture(made, texture.initial);
   return made;
