@@ -26,11 +26,7 @@ from gpgpu_legacy.lower.analysis.fusion import (
     fused_steps,
     moved_alone,
 )
-from gpgpu_legacy.lower.analysis.neighbourhood import (
-    Neighbourhood,
-    neighbourhood,
-    with_neighbours,
-)
+from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood, with_neighbours
 from gpgpu_legacy.lower.fused.content import (
     Arguments,
     Content,
@@ -144,7 +140,10 @@ class JitPrepared(HostPrepared):
                     yield at_iteration(pass_, iteration)
 
     def _upload(self, operands: Mapping[str, F32], *, resume: bool) -> None:
-        self._inputs.run(operands, resumes=resume)
+        if resume:
+            super()._upload(operands, resume=resume)
+        else:
+            self._inputs.run(operands)
 
     def _read_back(self) -> dict[str, F32]:
         results = self._results.new()
@@ -206,7 +205,7 @@ class JitPrepared(HostPrepared):
         stage = None
         if around is not None and len(members) == len(repeat.body):  # which stage nothing
             stage = shape_of(around, members, self.textures)
-        run = self._repeat(members, around, stage, repeat.count)
+        run = self._repeat(members, stage, repeat.count)
         return _Step(repeat.count, (run,))
 
     def _members(self, step: FusedPasses | UnfusedRepeat | Pass, count: int = 1) -> list[Member]:
@@ -227,13 +226,12 @@ class JitPrepared(HostPrepared):
     def _repeat(
         self,
         members: Sequence[Member],
-        around: Neighbourhood | None = None,
         stage: Stage | None = None,
         count: int = 1,
     ) -> Run:
         from gpgpu_legacy.runtime.schedule import RepeatRun
 
-        return RepeatRun(members, around, stage, count, self._staging).run
+        return RepeatRun(members, stage, count, self._staging).run
 
     def _with_many_offsets(self, together: Iterable[FusedPasses]) -> frozenset[Content]:
         """The loosened Contents that stand for many; a rerolled loop consists of its offsets."""

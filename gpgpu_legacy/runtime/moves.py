@@ -37,7 +37,7 @@ class Moves:
         unpacks: bool = False,
     ) -> None:
         """matrices: the plan's. textures: from `roomy`."""
-        self._textures, self._unpacks, self._transfers = textures, unpacks, transfers
+        self._textures, self._unpacks = textures, unpacks
         self._shapes = {matrix.name: (matrix.rows, matrix.columns) for matrix in matrices}
         self._members: list[Member] = []
         self._firsts: list[tuple[str, int]] = []  # of each member, what it copies of a matrix
@@ -51,23 +51,21 @@ class Moves:
             clears = sum(len(member.pieces) for member in self._members[: len(self._rows)])
             bases[...] = np.where(bases < clears, 0, clears)
 
-    def run(self, arrays: Mapping[str, F32], *, resumes: bool = False) -> None:
-        """Move them. resumes: clear nothing, and move only what there are arrays for."""
-        if not resumes:
-            for name in self._cleared:
-                self._textures[name].reset()
-            if self._run is not None:
-                copies = zip(self._firsts, self._run.words[len(self._rows) :], strict=True)
-                for (name, first), words in copies:
-                    words[:, MATRIX] = arrays[name].ctypes.data + first
-                self._run.run()
-            for part in self._padding:
-                part[...] = 0
-        for transfer in self._transfers if resumes else self._others:
-            if transfer.matrix in arrays:
-                storage = self._textures[transfer.texture]
-                move = storage.unload if self._unpacks else storage.load
-                move(arrays[transfer.matrix], transfer.region, transfer.rect, transfer.packing)
+    def run(self, arrays: Mapping[str, F32]) -> None:
+        """Clear, and move all."""
+        for name in self._cleared:
+            self._textures[name].reset()
+        if self._run is not None:
+            copies = zip(self._firsts, self._run.words[len(self._rows) :], strict=True)
+            for (name, first), words in copies:
+                words[:, MATRIX] = arrays[name].ctypes.data + first
+            self._run.run()
+        for part in self._padding:
+            part[...] = 0
+        for transfer in self._others:
+            storage = self._textures[transfer.texture]
+            move = storage.unload if self._unpacks else storage.load
+            move(arrays[transfer.matrix], transfer.region, transfer.rect, transfer.packing)
 
     def _clears(self, storage: Storage) -> bool:
         """Whether native threads clear a texture: they copy one row to all."""

@@ -140,13 +140,14 @@ def rectangles(columns: Sequence[_Piece], rows: Sequence[_Piece]) -> NDArray[np.
 class Stage:
     """The division of a rectangle into work.
 
-    passes: of a stage. bands: rows at which each begins, and at which the last one ends. wraps:
-    whether the first band follows the last one. lag, slant: rows and columns between one pass and
-    the next. chunk, span: rows and columns that a pass takes at a time.
+    passes: of a stage. bands: rows at which each begins, and at which the last one ends. width: of
+    the rectangle. wraps: whether the first band follows the last one. lag, slant: rows and columns
+    between one pass and the next. chunk, span: rows and columns that a pass takes at a time.
     """
 
     passes: int
     bands: tuple[int, ...]
+    width: int = 0
     wraps: bool = False
     lag: int = 0
     slant: int = 0
@@ -182,7 +183,7 @@ def stage_of(
     least = max(1, lag, -(-_LEAST_WORK // (work * around.width * passes)))
     if passes == 1:
         bands = max(1, min(threads * BANDS, rows // least))
-        return Stage(1, _evenly(rows, bands), wraps, lag)
+        return Stage(1, _evenly(rows, bands), around.width, wraps, lag)
     most = rows // max(least, 2 * lag * passes)
     easily = rows // max(least, 3 * lag * passes)  # joints have at most two rows of three
     bands = max(1, min(threads, most), min(threads * BANDS, easily))
@@ -191,7 +192,7 @@ def stage_of(
         # The first and the last band lose rows at one end alone, so they begin with fewer of them.
         fewer = lag * passes // 2
         inner = tuple(row - fewer for row in _evenly(rows + 2 * fewer, bands)[1:-1])
-    return Stage(passes, (0, *inner, rows), wraps, lag, slant, chunk, span)
+    return Stage(passes, (0, *inner, rows), around.width, wraps, lag, slant, chunk, span)
 
 
 def _block_of(width: int, lag: int, slanted: int, passes: int, texel_bytes: int) -> tuple[int, int]:
@@ -215,7 +216,7 @@ def _evenly(rows: int, bands: int) -> tuple[int, ...]:
 # Items ---------------------------------------------------------------------------------------
 
 
-def items_of(stage: Stage, columns: int) -> NDArray[np.int64]:
+def items_of(stage: Stage) -> NDArray[np.int64]:
     """The items of a stage (lower/emit/llvm_schedule.py): its bands, then its joints."""
     bands, joints, lag = len(stage.bands) - 1, stage.joints, stage.lag
     items = np.zeros((bands + joints, layout.ITEM_WORDS), np.int64)
@@ -225,14 +226,14 @@ def items_of(stage: Stage, columns: int) -> NDArray[np.int64]:
         words[layout.LOW], words[layout.HIGH] = stage.bands[band : band + 2]
         words[layout.LOW_STEP] = 0 if first else shrinks
         words[layout.HIGH_STEP] = 0 if last else -shrinks
-        words[layout.COUNTER], words[layout.RIGHT] = band, columns
+        words[layout.COUNTER], words[layout.RIGHT] = band, stage.width
         start, ring = (bands, joints) if joints else (0, bands)
         last_awaited = band + (not joints) + (not last)
         _await(words, start, ring, range(band - (not first), last_awaited), after=False)
     for joint, words in enumerate(items[bands:]):
         words[layout.LOW] = words[layout.HIGH] = stage.bands[joint + 1]
         words[layout.LOW_STEP], words[layout.HIGH_STEP] = -lag, lag
-        words[layout.COUNTER], words[layout.RIGHT] = bands + joint, columns
+        words[layout.COUNTER], words[layout.RIGHT] = bands + joint, stage.width
         _await(words, 0, bands, range(joint, joint + 2), after=True)
     return items
 
@@ -265,17 +266,16 @@ class RepeatRun:
     def __init__(
         self,
         members: Sequence[Member],
-        around: Neighbourhood | None = None,
         stage: Stage | None = None,
         count: int = 1,
         staging: Staging = Staging(),  # noqa: B008 - which holds nothing
     ) -> None:
-        """around, stage: if several passes are a stage. count: iterations of the Repeat."""
+        """stage: if it may have several passes. count: iterations of the Repeat."""
         self._owners, self._staging, self._loop = members, staging, schedule_code()
         self.stage, self._kinds, self.items = stage, len(members), _plain_items(members)
         depth, most = 1, max(len(member.pieces) for member in members)
-        if stage and around:
-            self.items, self._kinds = items_of(stage, around.width), 1
+        if stage:
+            self.items, self._kinds = items_of(stage), 1
             depth, most = stage.passes, len(stage.bands) - 1
         self._threads = min(thread_count(), most)
         self._of_a_round = self._kinds * depth * max(member.together for member in members)
@@ -284,7 +284,7 @@ class RepeatRun:
         self.words, self._members = self._words_of(members)
         made = zip(self.words, members, strict=True)
         self._staged = [words for words, member in made if member.rounds]
-        self._fill_header(stage or Stage(1, ()), around, -(-count // members[0].together))
+        self._fill_header(stage or Stage(1, ()), -(-count // members[0].together))
         work = self._kinds * depth * sum(m.work for m in members) // len(members)
         of_an_item = max(1, work // len(self.items))
         self._at_once = max(1, self._threads * _WORK_OF_A_CALL // of_an_item)
@@ -320,14 +320,14 @@ class RepeatRun:
             arrays.append(array)
         return arrays, numbers
 
-    def _fill_header(self, stage: Stage, around: Neighbourhood | None, count: int) -> None:
+    def _fill_header(self, stage: Stage, count: int) -> None:
         header, passes = self._header, len(self.words)
         header[layout.ITEMS], header[layout.KINDS] = len(self.items), self._kinds
         header[layout.DEPTH], header[layout.PASSES] = stage.passes, count * passes
         header[layout.MEMBERS], header[layout.LAG] = passes, stage.lag
         header[layout.SLANT] = stage.slant
         header[layout.CHUNK], header[layout.SPAN] = stage.chunk, stage.span
-        header[layout.HEIGHT] = around.height if around and stage.wraps else ENDLESS
+        header[layout.HEIGHT] = stage.bands[-1] if stage.wraps else ENDLESS
         header[layout.ITEMS_AT] = self.items.ctypes.data
         header[layout.ENDED_AT] = self._ended.ctypes.data
         header[layout.PAUSE_AT] = pause_address()

@@ -52,7 +52,8 @@ def stages(draw: st.DrawFn) -> tuple[Stage, int]:
     bands = tuple(int(row) for row in np.cumsum([0, *lengths]))
     slant, chunk = draw(st.integers(REACH, 2)), draw(st.sampled_from((1, 2, 3, 100)))
     span = draw(st.sampled_from((1, 2, 100)))
-    return Stage(passes, bands, wraps, lag, slant, chunk, span), draw(st.integers(1, 3 * passes))
+    stage = Stage(passes, bands, draw(st.integers(1, 4)), wraps, lag, slant, chunk, span)
+    return stage, draw(st.integers(1, 3 * passes))
 
 
 def parts(
@@ -82,8 +83,7 @@ def test_every_order_gives_what_the_passes_give(
     made: tuple[Stage, int], threads: int, seed: int
 ) -> None:
     (stage, count), random = made, Random(seed)
-    height, width = stage.bands[-1], random.randint(1, 4)
-    items = items_of(stage, width)
+    height, width, items = stage.bands[-1], stage.width, items_of(stage)
     textures = [
         [[random.getrandbits(40) for _ in range(width)] for _ in range(height)] for _ in range(2)
     ]

@@ -45,7 +45,6 @@ from gpgpu_legacy.lower.emit.llvm_words import (
     ROW_LENGTH,
     SIZES,
     STAGED,
-    STAGED_FIRST,
     TABLE,
     TEXTURE_WORDS,
     WIDTH,
@@ -351,7 +350,7 @@ class TileMemory:
         b, words = self.builder, self.words
         number = b.udiv(self.x, integer(self.tile.width))
         skipped = integer(self.staging.rows * self.tile.width)
-        before = b.mul(words.integer(STAGED_FIRST), skipped)
+        before = b.mul(words.integer(FIRST), skipped)
         offset = b.sub(b.mul(number, words.integer(PANEL)), before)
         self.panel = b.gep(words.address(STAGED, F32), [offset])
 

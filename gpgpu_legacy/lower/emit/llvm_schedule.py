@@ -30,7 +30,6 @@ from gpgpu_legacy.lower.emit.llvm_words import (
     COUNT,
     FIRST,
     LAST,
-    STAGED_FIRST,
     X_FIRST,
     X_LAST,
     Y_FIRST,
@@ -157,7 +156,6 @@ def _rows_function(module: ir.Module) -> None:
     together = Words(b, member).integer(TOGETHER)
     iteration = b.mul(runs, together)
     b.store(iteration, words.place(FIRST))
-    b.store(iteration, words.place(STAGED_FIRST))
     end = lesser(b, b.add(iteration, together), words.integer(COUNT))
     b.store(end, words.place(LAST))
     here = (first, lesser(b, last, height))

@@ -13,10 +13,10 @@ from llvmlite import ir
 from gpgpu_legacy.lower.emit.llvm_values import I64, integer
 
 # The rectangle's columns and rows that are to be worked on, the iterations; how many of these a
-# tile runs at a time, and how many the table has; addresses of the table and of what is staged; the
-# first iteration that is staged, and the floats of a panel; how wide the whole rectangle is.
+# tile runs at a time, and how many the table has; addresses of the table and of what is staged
+# (from the first iteration on); the floats of a panel; how wide the whole rectangle is.
 X_FIRST, X_LAST, Y_FIRST, Y_LAST, FIRST, LAST, DEPTH, COUNT = range(8)
-TABLE, STAGED, STAGED_FIRST, PANEL, WIDTH, HEADER_WORDS = range(8, 14)
+TABLE, STAGED, PANEL, WIDTH, HEADER_WORDS = range(8, 13)
 
 MOST_PLANES = 4
 ROW_LENGTH = MOST_PLANES  # in a surface's words, after its planes' addresses; in texels
