@@ -21,6 +21,16 @@ float last(float4 v, float limit)
     for (int i = 0; i < 4; i++) { if (v[i] > limit) continue; best = v[i]; if (best < 0.0) break; }
     return best;
 }
+float find(float4 v, float x)
+{
+    for (int i = 0; i < 4; i++) {
+        if (v[i] == x) return i + 0.5;
+        if (v[i] < -1.0) {
+            for (int j = 0; j < 3; j++) { if (x > j) break; x += 0.75; if (x == 1.5) return -x; }
+        }
+    }
+    return x;
+}
 """
 ONE = ("abs", "ceil", "floor", "frac", "round", "rsqrt", "saturate", "sign", "sqrt")
 TWO = ("fmod", "max", "min", "step")
@@ -186,12 +196,14 @@ class Writer:
                 f"dot({wide}, {wide})", f"dot({v[2]}, {self.value(3, depth)})",
                 f"distance({v[3]}, {self.value(4, depth)})", f"length({v[1]})",
                 f"early({v[0]}, {self.value(1, depth)})", f"last({v[3]}, {v[0]})",
-                f"twice({v[0]})", f"f1texRECT(image, {v[1]})",
+                f"twice({v[0]})", f"f1texRECT(image, {v[1]})", f"find({v[3]}, {v[0]})",
             ],
             2: [f"{v[3]}.{self.swizzle(4, 2)}", f"normalize({v[1]})"],
             3: [
                 f"normalize({v[2]})", f"twice({v[2]})", f"cross({v[2]}, {self.value(3, depth)})",
                 f"reflect({v[2]}, {self.value(3, depth)})", f"f3texRECT(image, {v[1]})",
+                f"mul({v[2]}, float3x3({v[2]}, {self.value(3, depth)}, {self.leaf(3)}))",
+                f"mul(float3x3({v[2]}, {self.leaf(3)}, {self.leaf(3)}), {self.value(3, depth)})",
             ],
             4: [f"f4texRECT(image, {v[1]})", f"normalize({v[3]})"],
         }  # fmt: skip

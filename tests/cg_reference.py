@@ -89,6 +89,14 @@ def cross(a: F32, b: F32) -> F32:
     return a[i] * b[j] - a[j] * b[i]
 
 
+def multiplied(a: Value, b: Value) -> F32:
+    """A vector is a row on the left, a column on the right."""
+    if isinstance(a, list):
+        return np.concatenate([dot(row.planes, b.planes) for row in a])
+    columns = np.stack([row.planes for row in b], 1)
+    return np.concatenate([dot(a.planes, column) for column in columns])
+
+
 def fmod(a: F32, b: F32) -> F32:
     size = fraction(np.abs(a * (ONE / b))) * np.abs(b)
     return np.where(a < 0, -size, size)
@@ -256,17 +264,25 @@ class Reference:
 
     def value_of_call(self, x: c.Call) -> Value:
         name = x.function.name  # type: ignore[union-attr]
-        if name.startswith("float"):
-            like = self.zero_of(name)
-            values = [self.value(a) for a in x.arguments]
-            if len(values) == 1:
-                return self.converted(values[0], like)
-            return Numbers(like.kind, np.concatenate([v.planes for v in values]))
         if name in self.functions:
             return self.inlined(self.functions[name], x.arguments)
         if name.endswith("texRECT"):
             return Numbers("float", self.texel(self.value(x.arguments[1]))[: int(name[1])])
         values = [self.value(a) for a in x.arguments]
+        constructs = name.startswith("float")
+        return self.constructed(name, values) if constructs else self.library(name, values)
+
+    def constructed(self, name: str, values: list[Value]) -> Value:
+        if "x" in name:
+            return values
+        like = self.zero_of(name)
+        if len(values) == 1:
+            return self.converted(values[0], like)
+        return Numbers(like.kind, np.concatenate([v.planes for v in values]))
+
+    def library(self, name: str, values: list[Value]) -> Value:
+        if name == "mul":
+            return Numbers("float", multiplied(*values))
         if name in ("any", "all"):
             truth = values[0].planes != 0
             found = truth.any(0) if name == "any" else truth.all(0)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
 import pytest
 from cg_runs import differing
+from drawing import corners, draw_all
+from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.languages.cg.compiler import compile_text
+from gpgpu_legacy.plan.plan import Texcoords
 from gpgpu_legacy.runtime.executor import find_executor
+
+F64 = NDArray[np.float64]
 
 
 def lines(program: Program) -> list[str]:
@@ -71,6 +79,52 @@ def test_parameters_are_bound_by_semantics_registers_and_order() -> None:
         "TEX R1, fragment.texcoord[0], texture[0], RECT;",
     ]
     assert program.options == ("ARB_draw_buffers",)
+
+
+LIBRARY: dict[str, Callable[[F64, F64], F64]] = {
+    "acos(x)": lambda x, y: np.arccos(x),
+    "asin(x)": lambda x, y: np.arcsin(x),
+    "atan(y)": lambda x, y: np.arctan(y),
+    "atan2(y, x)": lambda x, y: np.arctan2(y, x),
+    "cosh(y)": lambda x, y: np.cosh(y),
+    "degrees(x)": lambda x, y: np.degrees(x),
+    "determinant(float3x3(x, y, 1, 2, x, 3, y, 1, 5))": lambda x, y: (
+        x * (5 * x - 3) - y * (10 - 3 * y) + (2 - x * y)
+    ),
+    "exp(y)": lambda x, y: np.exp(y),
+    "isfinite(1 / floor(abs(y)))": lambda x, y: (abs(y) >= 1).astype(float),
+    "isnan(0 * (1 / floor(abs(y))))": lambda x, y: (abs(y) < 1).astype(float),
+    "ldexp(x, 3)": lambda x, y: np.ldexp(x, 3),
+    "lit(x, abs(y), 2).z": lambda x, y: np.where(x > 0, y * y, 0),
+    "log(abs(y))": lambda x, y: np.log(abs(y)),
+    "log10(abs(y))": lambda x, y: np.log10(abs(y)),
+    "pow(abs(y), x)": lambda x, y: abs(y) ** x,
+    "radians(y)": lambda x, y: np.radians(y),
+    "refract(float2(x, y), float2(0.6, 0.8), 0.5).x": lambda x, y: (
+        0.5 * x
+        + (0.5 * (-0.6 * x - 0.8 * y)
+           - np.sqrt(abs(1 - 0.25 * (1 - (-0.6 * x - 0.8 * y) ** 2)))) * 0.6
+    ) * (0.25 * (1 - (0.6 * x + 0.8 * y) ** 2) < 1),
+    "sinh(y)": lambda x, y: np.sinh(y),
+    "tan(x)": lambda x, y: np.tan(x),
+    "tanh(y)": lambda x, y: np.tanh(y),
+    "transpose(float2x2(1, x, y, 2))[0][1]": lambda x, y: y,
+    "trunc(y)": lambda x, y: np.trunc(y),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", LIBRARY)
+def test_the_library_computes_what_it_says(call: str) -> None:
+    """In float64, to the error that Abramowitz and Stegun give for acos."""
+    text = f"float4 main(float2 p : TEXCOORD0) : COLOR {{ float x = p.x, y = p.y; return {call}; }}"
+    size = 16
+    places = [
+        Texcoords(0, corners((-1, -3, 0, 1), (2 / size, 0, 0, 0), (0, 6 / size, 0, 0), size, size))
+    ]
+    drawn = draw_all(compile_text(text, "test.cg"), (size, size), texcoords=places)[0]
+    x, y = (np.arange(size) + 0.5) / size * 2 - 1, (np.arange(size)[:, None] + 0.5) / size * 6 - 3
+    expected = np.broadcast_to(LIBRARY[call](x, y), (size, size))
+    np.testing.assert_allclose(drawn[..., 0], expected, rtol=2e-5, atol=7e-5)
 
 
 @pytest.mark.parametrize(
