@@ -95,12 +95,12 @@ class Evaluator(Expressions):
 
         given: values of parameters, taken as they are; the others begin as 0.
         """
-        used, new = set[str](), names_in((function, *self._methods.values()))
+        used, new = set[str](), names_in(function, *self._methods.values())
         while new:
             used |= new
             reached: list[object] = [f for name in new for f in self._functions.get(name, ())]
             reached += [self.globals[name].value for name in new if name in self.globals]
-            new = names_in(tuple(reached)) - used
+            new = names_in(*reached) - used
         for name, declaration in self.globals.items():
             if name in used and name not in self.scopes[0]:
                 self._declare(declaration, self.uniform)
@@ -452,14 +452,19 @@ _EXECUTE: Mapping[type, Callable[[Evaluator, Any], None]] = {
 }
 
 
-def names_in(tree: object) -> set[str]:
-    """All names in a tree."""
-    if isinstance(tree, tuple):
-        return set().union(*map(names_in, tree))
-    if isinstance(tree, c.Name):
-        return {tree.name}
-    fields = getattr(tree, "__dataclass_fields__", ())
-    return set().union(*(names_in(getattr(tree, name)) for name in fields))
+def names_in(*trees: object) -> set[str]:
+    """All names in syntax trees."""
+    found, stack = set[str](), list(trees)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, c.Name):
+            found.add(node.name)
+        elif isinstance(node, tuple):
+            stack += node
+        else:
+            fields = getattr(type(node), "__slots__", ())
+            stack += [getattr(node, name) for name in fields if name != "at"]
+    return found
 
 
 def _is_out(p: c.Declaration) -> bool:
