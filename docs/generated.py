@@ -17,7 +17,7 @@ from enum import Enum
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from textwrap import dedent, indent
+from textwrap import dedent, fill, indent
 from types import GetSetDescriptorType, MemberDescriptorType, NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
@@ -531,6 +531,16 @@ def compiled() -> str:
     return "\n".join(lines) + "\n"
 
 
+def c_library() -> str:
+    """The functions that the host part of a Brook program may call."""
+    from gpgpu_legacy.host.expressions import STREAMS
+    from gpgpu_legacy.host.library import library
+    from gpgpu_legacy.host.memory import Memory
+
+    names = {*library(Memory(), Path(), lambda *_: None, bytes), *STREAMS} - {"address"}
+    return fill(", ".join(f"`{name}`" for name in sorted(names, key=str.lower)), 120)
+
+
 def executors() -> str:
     """The executors, and what each declares that it can do."""
     from gpgpu_legacy.runtime.executor import executors as every_executor
@@ -675,6 +685,7 @@ GENERATED: dict[str, Callable[[], str]] = {
         lineage_story,
         algorithms,
         compiled,
+        c_library,
         executors,
         api,
     )

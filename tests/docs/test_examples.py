@@ -17,6 +17,7 @@ from gpgpu_legacy.errors import InputError
 
 EXAMPLES = ROOT / "shaders" / "examples"
 PAGES = {
+    "tutorials/brook.md": ("drum.br",),
     "tutorials/your-own-algorithm.md": ("heat.fp", "heat.py"),
     "how-to/log-steps.md": ("largest.fp", "largest.py"),
     "reference/plan-json.md": ("halve.json",),
@@ -51,7 +52,7 @@ def test_every_example_has_a_command_that_runs(copied: Path) -> None:
         assert program == "gpgpu-legacy"
         result = CliRunner().invoke(app, words)
         assert result.exit_code == 0, f"{line}: {result.output}"
-    named = set(re.findall(r"[\w-]+\.(?:cg|csv|fp|json|py|texenv)\b", text))
+    named = set(re.findall(r"[\w-]+\.(?:br|cg|csv|fp|json|py|texenv)\b", text))
     assert named == {file.name for file in EXAMPLES.iterdir()} - {"README.txt"}
 
 
