@@ -18,8 +18,9 @@ from strategies import Scene
 from gpgpu_legacy.cache.trace import NO_ACCESS, AccessTrace, Chunk, PassTrace
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.plan.expand import passes
+from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.numbers import constant_vector
-from gpgpu_legacy.plan.plan import Blend, CopyPass, FragmentPass, Pass, Plan, state_values
+from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, Plan, state_values
 from gpgpu_legacy.plan.textures import Texture, TextureKind
 
 Place = tuple[int, int]
@@ -219,7 +220,7 @@ def of_fragment(
     found = [one and space.access(*one, writes=False) for one in looked_up[place]]
     own = (each.rect.x + place[0], each.rect.y + place[1])
     for target in each.targets:
-        if each.blend is Blend.ADD:
+        if each.blend == ADD:
             found.append(space.access(target, own, writes=False))
         found.append(space.access(target, own, writes=True))
     return found

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.isa.ir import Program, Vec4
 from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.plan.framebuffer import Blend
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
     Binding,
-    Blend,
     FragmentPass,
     ParameterValue,
     Plan,
@@ -244,7 +244,7 @@ def draw_all(
     env: Mapping[int, Vec4] | None = None,
     targets: Sequence[Format] = (RGBA32F,),
     initial: Vec4 = ZERO,
-    blend: Blend = Blend.NONE,
+    blend: Blend | None = None,
     executor: Executor | None = None,
     machine: Machine = EXACT,
 ) -> list[F32]:

@@ -11,7 +11,8 @@ from drawing import F32, Image, fragment_texcoords
 from strategies import random_image
 
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.plan.plan import Blend, Texcoords
+from gpgpu_legacy.plan.framebuffer import ADD
+from gpgpu_legacy.plan.plan import Texcoords
 from gpgpu_legacy.plan.textures import (
     REPEATING,
     RGBA32F,
@@ -122,7 +123,7 @@ def detailed_drawn(seed: int) -> dict[str, Any]:
         "textures": {0: image},
         "texcoords": [Texcoords(0, tuple(map(tuple, values)))],  # type: ignore[arg-type]
         "targets": [RGBA32F] * 3,
-        "blend": random.choice((Blend.NONE, Blend.ADD)),
+        "blend": random.choice((None, ADD)),
     }
 
 

@@ -15,8 +15,8 @@ from typing import TypeVar
 
 import numpy as np
 from drawing import EXACT, F32, Image, Made, assert_same_bits, corners, show
+from framebuffers import TARGETS, operations
 from hypothesis import strategies as st
-from plans import TARGETS
 from strategies import SEED
 from varying import ADDENDS, SUMS, dispatches
 
@@ -24,7 +24,6 @@ from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.numbers import Affine, NumberVec4
 from gpgpu_legacy.plan.plan import (
     Binding,
-    Blend,
     ClearPass,
     CopyPass,
     FragmentPass,
@@ -34,7 +33,16 @@ from gpgpu_legacy.plan.plan import (
     Repeat,
     Texcoords,
 )
-from gpgpu_legacy.plan.textures import FORMATS, RGBA32F, Extent, Rect, Sampler, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import (
+    FORMATS,
+    R32F,
+    RGBA32F,
+    Extent,
+    Rect,
+    Sampler,
+    TextureKind,
+    Wrap,
+)
 from gpgpu_legacy.runtime.executor import Executor, reference
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.prepared import Prepared
@@ -172,7 +180,7 @@ def _draws(
         field.rects[targets[0]],
         (*(field.own(n, name) for n, name in enumerate(sources)), Texcoords(3, there)),
         (ParameterValue(0, local),),
-        blend=draw(st.sampled_from((Blend.NONE, Blend.NONE, Blend.NONE, Blend.ADD))),
+        **draw(operations(field.rects[targets[0]], R32F, tame=True)),
     )
 
 

@@ -15,11 +15,11 @@ from drawing import texture
 from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.numbers import Affine, Table
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
     Binding,
-    Blend,
     BufferBinding,
     ClearPass,
     ComputePass,
@@ -100,7 +100,7 @@ def everything() -> Plan:
         (ParameterValue(0, (NAN, INF, -INF, -0.0)),
          ParameterValue(1, (1, 2, 3, Table((INF, 0, NAN))))),
         (ParameterValue(9, (np.float32(0.1), np.int64(3), 1e-45, 1e300)),),
-        Blend.ADD,
+        ADD,
         (AttributeCorners(AttributeKind.FOGCOORD, corners),),
         (StateValue("state.matrix.mvp.row[2]", (1.0, 0.0, Affine(0.0, -1.5), 0.0)),),
     )  # fmt: skip

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from drawing import F32, Image, Made, corners, show
+from framebuffers import TARGETS, operations
 from hypothesis import strategies as st
 from strategies import ANY_FLOAT, SEED, Reach, program_texts, vec4, vector
 from varying import Setting, varied
@@ -20,11 +21,11 @@ from varying import Setting, varied
 from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.expand import at_iteration
+from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
     Binding,
-    Blend,
     ClearPass,
     CopyPass,
     FragmentPass,
@@ -38,7 +39,6 @@ from gpgpu_legacy.plan.textures import FORMATS, Format, Numeric, Rect
 
 NAMES = ("P", "Q", "S")
 GIVEN = "G"
-TARGETS = sorted(name for name, kept in FORMATS.items() if kept.is_drawn_to)
 SEPARATELY = "OPTION ARB_draw_buffers;"
 
 # Four instructions of these on quarters make no denormal number and no infinity.
@@ -175,16 +175,17 @@ def _draws(draw: st.DrawFn, scene: _Scene) -> FragmentPass:
     results = draw(st.sampled_from((1, 1, 1, 2)))
     targets = draw(st.permutations(NAMES))[:results]
     readable = [*(name for name in NAMES if name not in targets), GIVEN]
+    rect = draw(_rects(scene))
     return FragmentPass(
         assemble(draw(_texts(scene, results)), name="random.fp"),
         tuple(Binding(unit, draw(st.sampled_from(readable))) for unit in range(3)),
         tuple(targets),
-        draw(_rects(scene)),
+        rect,
         draw(_places(scene)),
         draw(_parameters()),
         draw(_parameters()),
-        draw(st.sampled_from((Blend.NONE, Blend.NONE, Blend.ADD))),
-        draw(_colours(scene)),
+        attributes=draw(_colours(scene)),
+        **draw(operations(rect, scene.format, tame=scene.tame)),
     )
 
 
@@ -227,12 +228,14 @@ def _chains(draw: st.DrawFn, scene: _Scene) -> Repeat:
     one, two, read = draw(st.permutations(NAMES))
     read = draw(st.sampled_from((read, GIVEN)))
 
-    def drawn(target: str, own: str, blend: Blend = Blend.NONE) -> FragmentPass:
+    def drawn(target: str, own: str, *, blends: bool = False) -> FragmentPass:
         text = tame_text(draw(_unrolled() if draw(st.booleans()) else tame_bodies()), 1)
         bindings = (Binding(0, own), Binding(1, read), Binding(2, GIVEN))
         places, local, env = (draw(_places(scene)), draw(_parameters()), draw(_parameters()))
         program = assemble(text, name="random.fp")
-        return FragmentPass(program, bindings, (target,), scene.rect, places, local, env, blend)
+        given = draw(operations(scene.rect, scene.format, tame=True))
+        given = {**given, "blend": given["blend"] or ADD if blends else None}
+        return FragmentPass(program, bindings, (target,), scene.rect, places, local, env, **given)
 
     match draw(st.sampled_from(("copy", "turns", "blend"))):
         case "copy":
@@ -243,7 +246,7 @@ def _chains(draw: st.DrawFn, scene: _Scene) -> Repeat:
         case "turns":
             body = (drawn(one, two), drawn(two, one))
         case _:
-            body = (drawn(one, read, Blend.ADD),)
+            body = (drawn(one, read, blends=True),)
     return draw(_repeats(scene, draw(st.integers(1, 4)), body))
 
 

@@ -34,7 +34,8 @@ from gpgpu_legacy.isa.ir import Program, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.groups.shape import GroupShape
-from gpgpu_legacy.plan.plan import AttributeCorners, Blend, Texcoords
+from gpgpu_legacy.plan.framebuffer import ADD
+from gpgpu_legacy.plan.plan import AttributeCorners, Texcoords
 from gpgpu_legacy.plan.textures import TextureKind
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 
@@ -221,7 +222,7 @@ def _given(random: Random, kinds: list[TextureKind]) -> dict[str, Any]:
         "local": {n: vector(random) for n in range(4)},
         "env": {n: vector(random) for n in range(3)},  # program.env[3] has GL's initial value
         "initial": (0.5, -2.0, 1e-41, 0.25),
-        "blend": Blend.ADD if random.randrange(6) == 0 else Blend.NONE,
+        "blend": ADD if random.randrange(6) == 0 else None,
     }  # fmt: skip
 
 

@@ -22,7 +22,8 @@ from gpgpu_legacy.pipeline.inputs import as_numbers
 from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR
 from gpgpu_legacy.pipeline.samplers import as_sampler
 from gpgpu_legacy.pipeline.values import Values, indexed
-from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Binding, Blend, FragmentPass, Plan
+from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, blend_of
+from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Binding, FragmentPass, Plan
 from gpgpu_legacy.plan.textures import (
     FORMATS,
     LARGEST_TEXTURE,
@@ -119,7 +120,7 @@ class DrawArguments:
     that is not given has GL's initial value.
 
     clear: the initial colour of the rectangle, which discarded fragments keep.
-    blend: `add` adds the program's colour to it; `none` replaces it.
+    blend, mask, scissor, alpha_test: how the program's colour gets there; see DrawKeywords.
     draw_buffers: n keeps result.color[0] to result.color[n - 1]; None keeps result.color alone.
 
     passes, feedback: draw the rectangle `passes` times. After each pass, result.color replaces the
@@ -135,7 +136,10 @@ class DrawArguments:
     fogcoord: ArrayLike | None = None
     state: Mapping[str, Any] | None = None
     clear: ArrayLike = (0.0, 0.0, 0.0, 0.0)
-    blend: Blend | str = Blend.NONE
+    blend: Blend | str | None = None
+    mask: str = "rgba"
+    scissor: Sequence[int] | None = None
+    alpha_test: AlphaTest | str | None = None
     draw_buffers: int | None = None
     passes: int | None = None
     feedback: int | None = None
@@ -178,9 +182,9 @@ def make_drawing(
         p.draw(program, bound, into=targets, **values)
     else:
         fed, _ = bound[fed_back.binding.unit]
-        blends = as_member("blend", arguments.blend, Blend) is not Blend.NONE
+        keeps = program.kills or blend_of(arguments.blend) or arguments.mask != "rgba"
         with p.repeat(arguments.passes):
-            for target in targets if blends or program.kills else ():
+            for target in targets if keeps or arguments.scissor or arguments.alpha_test else ():
                 p.clear(target, clear)
             p.draw(program, bound, into=targets, **values)
             p.swap(fed, targets[0])

@@ -7,7 +7,7 @@ texture back, and an executor runs that plan like any other.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from gpgpu_legacy.errors import GpgpuLegacyWarning
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.lower.analysis.program_warnings import program_warnings
-from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass
+from gpgpu_legacy.plan.plan import FragmentPass, Pass
 from gpgpu_legacy.present.animation import check_size, texel_animation_writer
 from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.runtime.executor import AUTO, Executor
@@ -140,14 +140,17 @@ def _again(drawing: Drawing, arguments: DrawArguments) -> Drawing:
     return make_drawing(drawing.program, rect.width, rect.height, arguments=arguments)
 
 
+_PLAIN: Mapping[str, Any] = {"blend": None, "mask": "rgba", "scissor": None}
+
+
 def discarded(drawing: Drawing, executor: Executor, machine: Machine = DEFAULT_MACHINE) -> int:
-    """The number of fragments that KIL discards in the last pass: they keep two clear colours."""
-    if not drawing.program.kills:
+    """The number of fragments that the last pass discards: they keep two clear colours."""
+    if not (drawing.program.kills or drawing.arguments.alpha_test):
         return 0
     alone = last_pass(drawing, executor.name, machine)
     keeps = np.ones((drawing.rect.height, drawing.rect.width), bool)
     for value in (0.0, 1.0):
-        over = _again(drawing, replace(alone, clear=(value,) * 4, blend=Blend.NONE))
+        over = _again(drawing, replace(alone, clear=(value,) * 4, **_PLAIN))
         _, images, _ = run_drawing(over, executor.name, machine)
         keeps &= images[0, ..., 0] == value
     return int(keeps.sum())

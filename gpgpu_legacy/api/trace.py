@@ -23,7 +23,6 @@ from gpgpu_legacy.isa.ir import COMPONENTS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import operands_of
 from gpgpu_legacy.plan.plan import (
-    Blend,
     ComputePass,
     CopyPass,
     FragmentPass,
@@ -395,7 +394,7 @@ class _Watcher:
                 program=name_of_pass(pass_) or None,
                 line=_line(steps),
                 fate=fate,
-                blends=draw is not None and draw.blend is not Blend.NONE,
+                blends=draw is not None and draw.blend is not None,
                 fog=fog.value if fog else None,
                 sources=read_by(pass_) if isinstance(pass_, ComputePass) else (),
                 reads=self._reads(pass_, steps, fate, read),

@@ -264,7 +264,7 @@ def _repeated(
 def _access_key(pass_: Pass) -> object:
     """Everything that may vary in a pass and changes its accesses."""
     if isinstance(pass_, FragmentPass):
-        return pass_.rect, pass_.texcoords, pass_.locals, pass_.env
+        return pass_.rect, pass_.scissor, pass_.texcoords, pass_.locals, pass_.env
     return pass_
 
 
@@ -280,7 +280,7 @@ def _pass(plan: Plan, pass_: Pass, count: int, space: AddressSpace, access: Acce
         make_axis([(t.t, t.size[1], t.edges[1], space.rows[n] + t.first_row) for n, t in slots]),
     )
     assert isinstance(pass_, CopyPass | FragmentPass)
-    rect = constant_rect(pass_.target_rect if isinstance(pass_, CopyPass) else pass_.rect)
+    rect = constant_rect(pass_.target_rect) if isinstance(pass_, CopyPass) else pass_.drawn
     by_row = np.repeat(np.array(kinds, np.int16), len(QUAD) if quads else 1)
     size = (rect.width, rect.height)
     in_flight = 1 if is_copy else max(1, min(access.in_flight, rect.area))

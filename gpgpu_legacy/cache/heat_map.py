@@ -16,8 +16,8 @@ from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, PassTrace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.numba_code import native
 from gpgpu_legacy.memory import require_memory
+from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
-from gpgpu_legacy.plan.textures import Rect
 
 I64 = NDArray[np.int64]
 
@@ -67,9 +67,9 @@ class _FragmentCounter:
 
     def __init__(self, plan: Plan, access: Access) -> None:
         drawn = [
-            pass_.rect if isinstance(pass_.rect, Rect) else pass_.rect.at(times - 1)
+            now.drawn
             for times, pass_ in plan.weighted_passes()
-            if isinstance(pass_, FragmentPass)
+            if isinstance(now := at_iteration(pass_, times - 1), FragmentPass)
         ]
         if not drawn:
             raise InputError(f"{plan.name} draws no fragments, so there is nothing to map")

@@ -22,7 +22,7 @@ from gpgpu_legacy.cache.trace import MemoryRegion, lay_out
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.analysis.affine import Linear, Value, lookup_coordinates
 from gpgpu_legacy.memory import require_memory
-from gpgpu_legacy.plan.plan import Blend, CopyPass, FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.sampling import LEAST_RHO2, MOST_BIAS, MOST_RHO2, coordinate_count
 from gpgpu_legacy.plan.textures import (
     Filter,
@@ -144,13 +144,23 @@ def texel_accesses(plan: Plan, pass_: Pass, count: int) -> list[TexelAccess]:
         raise InputError(
             f"plan {plan.name} dispatches kernels; trace_fragments is for plans that draw"
         )
-    ways = (True,) if pass_.blend is Blend.NONE else (False, True)
+    ways = (False, True) if pass_.blend else (True,)
     own = (
         _own(plan.texture(target), constant_rect(pass_.rect), writes=writes)
         for target in pass_.targets
         for writes in ways
     )
-    return [*_lookups(plan, pass_, count), *own]
+    every = [*_lookups(plan, pass_, count), *own]
+    if pass_.scissor is None:
+        return every
+    rect, drawn = constant_rect(pass_.rect), pass_.drawn
+
+    def moved(form: Linear) -> Linear:
+        """From the rectangle's corner to that of its part in the scissor."""
+        right, up = form.x * (drawn.x - rect.x), form.y * (drawn.y - rect.y)
+        return replace(form, constant=form.constant + right + up)
+
+    return [replace(one, s=moved(one.s), t=moved(one.t)) for one in every]
 
 
 def _own(texture: Texture, rect: Rect, *, writes: bool) -> TexelAccess:

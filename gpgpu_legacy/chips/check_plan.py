@@ -27,7 +27,6 @@ from gpgpu_legacy.chips.verdict import (
 from gpgpu_legacy.count.resources import Resources, resources
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.plan.plan import (
-    Blend,
     ComputePass,
     CopyPass,
     FragmentPass,
@@ -128,7 +127,7 @@ def _uses(plan: Plan) -> _Uses:
                     names = [b.texture for b in pass_.bindings if kind in b.sampler.filters]
                     note(uses.filtered.setdefault(kind, {}), names, numbers)
                 note(uses.drawn, pass_.targets, numbers)
-                note(uses.blended, pass_.targets if pass_.blend is not Blend.NONE else (), numbers)
+                note(uses.blended, pass_.targets if pass_.blend else (), numbers)
             case CopyPass():
                 note(uses.read, (pass_.target,), numbers)
             case ComputePass():

@@ -45,7 +45,7 @@ BROKEN_PIPE = 1
 OF_OUTPUT = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """Its reader is gone, or its disk or a quota is full; an error of a file has the file's name."""
 
-DEBUG = "--debug"
+DEBUG, LENIENT = "--debug", "--lenient"
 
 PACKAGE = str(Path(__file__).resolve().parent.parent)
 
@@ -53,14 +53,14 @@ PACKAGE = str(Path(__file__).resolve().parent.parent)
 def main() -> None:
     """Run the command line; an error is one line and exit code 2, or 70 for a fault of ours.
 
-    `--debug` may stand anywhere.
+    `--debug` and `--lenient` may stand anywhere.
     """
     prepare_streams()
-    words = [word for word in sys.argv[1:] if word != DEBUG]
-    debug = len(words) < len(sys.argv) - 1
+    words = [word for word in sys.argv[1:] if word not in (DEBUG, LENIENT)]
+    debug, lenient = (option in sys.argv[1:] for option in (DEBUG, LENIENT))
     try:
         with plain_warnings(others=debug):
-            status = app.main(words, prog_name=PROGRAM, standalone_mode=False)
+            status = app.main(words, prog_name=PROGRAM, standalone_mode=False, obj=lenient)
         sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
         print("gpgpu-legacy: interrupted", file=sys.stderr)

@@ -103,6 +103,13 @@ app = Commands(
             expose_value=False,
             help="Show the traceback of an error; it may be anywhere in a call.",
         ),
+        click.Option(
+            ["--lenient"],
+            is_flag=True,
+            expose_value=False,
+            help="Take white space and comments before a program's header, as Mesa does; it, too, "
+            "may be anywhere.",
+        ),
     ],
     context_settings={"max_content_width": 100},
     help="A historical GPGPU shader emulator: fragment programs and matrix products, from 2001 on."

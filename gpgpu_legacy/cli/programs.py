@@ -75,7 +75,17 @@ class DrawOptions:
         "GL state, as in fog.color=1,0,0,1; a matrix has 16 numbers (default: GL's own).",
     ] = ()
     clear: Annotated[str, "R,G,B,A", "The colour of discarded fragments."] = "0,0,0,0"
-    blend: Annotated[str, "none|add", "add adds to the colour of --clear."] = "none"
+    blend: Annotated[
+        str,
+        "EQUATION[,FACTOR,FACTOR[,R,G,B,A]]",
+        "Blend with the colour of --clear, as in add, or add,src-alpha,one-minus-src-alpha; the "
+        "numbers are the constant's (default: none).",
+    ] = "none"
+    mask: Annotated[str, "CHANNELS", "The channels that are written."] = "rgba"
+    scissor: Annotated[str | None, "X,Y,W,H", "Draw only inside this rectangle."] = None
+    alpha_test: Annotated[
+        str | None, "COMPARISON,NUMBER", "Discard fragments of other alphas, as in greater,0.5."
+    ] = None
     draw_buffers: Annotated[
         int | None,
         "N",
@@ -109,6 +119,9 @@ class DrawOptions:
             },
             clear=_value("--clear", self.clear),
             blend=self.blend,
+            mask=self.mask,
+            scissor=_value("--scissor", self.scissor),
+            alpha_test=self.alpha_test,
             draw_buffers=self.draw_buffers,
             passes=self.passes,
             feedback=self.feedback,

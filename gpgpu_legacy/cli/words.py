@@ -19,6 +19,8 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+import click
+
 from gpgpu_legacy.algorithms.registry import BROOK, PLAN, PROGRAMS, find_algorithm
 from gpgpu_legacy.cli.completion import (
     algorithm_names,
@@ -343,11 +345,15 @@ def assembled(file: Path) -> Program:
 def read_program(file: Path) -> tuple[str, str]:
     """The text of a program, FILE.fp or FILE.cg:entry, and its name in messages."""
     from gpgpu_legacy.files import read_standard_input, read_text
+    from gpgpu_legacy.languages.arb.parser import with_header_first
     from gpgpu_legacy.languages.language import MOST_CHARACTERS
 
     if str(file) == "-":
-        return read_standard_input(MOST_CHARACTERS), "standard input"
-    return read_text(Path(split_entry(str(file))[0]), MOST_CHARACTERS), str(file)
+        text, name = read_standard_input(MOST_CHARACTERS), "standard input"
+    else:
+        text, name = read_text(Path(split_entry(str(file))[0]), MOST_CHARACTERS), str(file)
+    is_lenient = click.get_current_context().find_root().obj
+    return (with_header_first(text) if is_lenient else text), name
 
 
 # Values of options ------------------------------------------------------------------------------

@@ -20,9 +20,8 @@ from gpgpu_legacy.count.instructions import count_instructions, lookups_by_unit
 from gpgpu_legacy.count.kernels import Additive, count_compute_pass, distinct_dispatches
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.kernel.dependence import control_uniforms
-from gpgpu_legacy.plan.expand import areas_of, total_area
+from gpgpu_legacy.plan.expand import drawn_areas, moves, total_area
 from gpgpu_legacy.plan.plan import (
-    Blend,
     ClearPass,
     ComputePass,
     CopyPass,
@@ -131,7 +130,7 @@ def count_repeated(plan: Plan, pass_: Pass, times: int) -> Counts:
             return sum((_dispatch(plan, one).times(n) for n, one in dispatches), Counts())
     rect = pass_.rect if isinstance(pass_.rect, Rect) else pass_.rect.at(0)
     return replace(
-        _fragment_counts(plan, pass_).times(total_area(pass_.rect, times)),
+        _fragment_counts(plan, pass_).times(sum(drawn_areas(pass_, times))),
         passes=times,
         geometry_bytes=times * len(rect.corners) * VERTEX_BYTES,
     )
@@ -148,7 +147,7 @@ def _fragment_counts(plan: Plan, pass_: FragmentPass) -> Counts:
     looked_up = sum(
         lookups * bound[unit].format.texel_bytes for unit, lookups in lookups_by_unit(pass_.program)
     )
-    blends = 0 if pass_.blend is Blend.NONE else len(pass_.targets)
+    blends = len(pass_.targets) if pass_.blend else 0
     texels = sum(plan.texture(target).format.texel_bytes for target in pass_.targets)
     return Counts(
         fragments=1,
@@ -170,7 +169,7 @@ def fragments_per_pass(plan: Plan) -> int | None:
         area
         for times, pass_ in plan.weighted_passes()
         if isinstance(pass_, FragmentPass)
-        for area in set(areas_of(pass_.rect, 1 if isinstance(pass_.rect, Rect) else times))
+        for area in set(drawn_areas(pass_, times if moves(pass_) else 1))
     }
     return areas.pop() if len(areas) == 1 else None
 
@@ -223,8 +222,9 @@ def work_of_pass(pass_: Pass) -> Hashable:
     """
     match pass_:
         case FragmentPass():
-            textures = (pass_.bindings, pass_.targets, pass_.blend)
-            return (pass_.program, *textures, _size(pass_.rect))
+            textures = (pass_.bindings, pass_.targets, pass_.writes)
+            drawn = _size(pass_.rect) if pass_.scissor is None else (pass_.rect, pass_.scissor)
+            return (pass_.program, *textures, drawn)
         case CopyPass():
             return (pass_.source, pass_.target, _size(pass_.source_rect))
         case ClearPass():

@@ -38,9 +38,10 @@ from gpgpu_legacy.isa.ir import (
 )
 from gpgpu_legacy.isa.opcodes import Form, Opcode
 from gpgpu_legacy.isa.state import state_vector
+from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.interpolation import AttributePlane, is_planar, triangle_planes
 from gpgpu_legacy.plan.numbers import constant_vector
-from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Blend, Corners, FragmentPass, state_values
+from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Corners, FragmentPass, state_values
 from gpgpu_legacy.plan.textures import Numeric, Rect, Sampler, constant_rect
 
 # Fog ----------------------------------------------------------------------------------------------
@@ -128,20 +129,39 @@ def _run_band(
         inputs = inputs_of(pass_, area, side)
         machine = FragmentMachine(inputs, bound, arithmetic)
         execute(pass_.program, machine)
+        if pass_.alpha_test is not None:
+            alpha = machine.register(ResultRegister(ResultKind.COLOR, 0))[3]
+            kept = textures[pass_.target].texture.format
+            alpha = saturated(alpha) if kept.numeric is Numeric.UNORM else alpha
+            machine.discard(~pass_.alpha_test.passes(alpha, kept))
         alive = machine.alive
         if side is not None:
             own = is_above(rect, *area.centres) == side
             alive = own if alive is None else alive & own
         if alive is not None:
             alive = np.broadcast_to(alive, area.shape)[inside]
+        if pass_.scissor is not None:
+            alive = _inside(pass_, start, height) & (True if alive is None else alive)
         for number, name in enumerate(pass_.targets):
             target = textures[name]
             color = machine.register(ResultRegister(ResultKind.COLOR, number if separate else 0))
             color = _with_fog(pass_, inputs, color, target, arithmetic)
-            write = target.write if pass_.blend is Blend.NONE else target.blend_add
-            for channel in range(len(target.planes)):
-                values = np.broadcast_to(color[channel], area.shape)[inside]
-                write(channel, where, values, alive)
+            planes = [np.broadcast_to(plane, area.shape)[inside] for plane in color]
+            channels = pass_.writes.channels(target.texture.format)
+            if pass_.blend not in (None, ADD):
+                planes = target.blend(pass_.blend, where, planes, channels)
+            write = target.blend_add if pass_.blend == ADD else target.write
+            for channel in channels:
+                write(channel, where, planes[channel], alive)
+
+
+def _inside(pass_: FragmentPass, start: int, height: int) -> Mask:
+    """The fragments of a band that are inside the scissor."""
+    rect, drawn = constant_rect(pass_.rect), pass_.drawn
+    inside = np.zeros((height, rect.width), bool)
+    first, left = drawn.y - rect.y - start, drawn.x - rect.x
+    inside[max(first, 0) : max(first + drawn.height, 0), left : left + drawn.width] = True
+    return inside
 
 
 @frozen

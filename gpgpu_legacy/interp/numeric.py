@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.plan.framebuffer import Blend
 from gpgpu_legacy.plan.textures import Format, Numeric, Packing, Rect, Region, Texture
 
 Stored = NDArray[np.float32] | NDArray[np.float16] | NDArray[np.uint8] | NDArray[np.uint16]
@@ -45,7 +46,10 @@ def _unorm(dtype: type[np.uint8] | type[np.uint16]) -> _Codec:
 
     def add(destination: Stored, source: Stored) -> Stored:
         """Blending saturates."""
-        return encode(decode(destination) + decode(source))
+        total = np.add(destination, source, dtype=f"u{2 * destination.itemsize}")
+        limited: Any = np.minimum(total, np.iinfo(dtype).max)
+        stored: Stored = limited.astype(dtype)
+        return stored
 
     return _Codec(dtype, encode, decode, add)
 
@@ -129,6 +133,21 @@ class Storage:
         part = self.planes[channel][where]
         total = self._codec.add(part, self._codec.encode(values))
         np.copyto(part, total, where=True if alive is None else alive)
+
+    def blend(
+        self, blend: Blend, where: Slices, color: Sequence[F32], writes: Iterable[int]
+    ) -> list[F32]:
+        """What the channels hold after a colour (R, G, B, A) was blended there.
+
+        writes: the channels that are needed.
+        """
+        needed = {*writes, 3} if blend.reads_alpha else {*writes}
+        source = {c: self.decode(self._codec.encode(color[c])) for c in needed}
+        held = dict(zip("rgba", (self.decode(p[where]) for p in self.planes), strict=False))
+        held |= {digit: np.full((1, 1), float(digit), np.float32) for digit in "01"}
+        there, texel_format = [held[s] for s in self.texture.format.reads], self.texture.format
+        values = {c: blend.channel(c, source, there, texel_format) for c in writes}
+        return [np.broadcast_to(values.get(c, 0.0), color[0].shape) for c in range(len(color))]
 
     def load(self, matrix: F32, region: Region, rect: Rect, packing: Packing) -> None:
         """Pack a region of a matrix into a rectangle; the padding is 0."""

@@ -46,6 +46,7 @@ class Symbol:
     __gt__ = _methods("greater")[0]
     __ge__ = _methods("greater_equal")[0]
     __or__ = _methods("bitwise_or")[0]
+    __and__ = _methods("bitwise_and")[0]
 
     def __neg__(self) -> Any:
         return self.operate("negative", (self,))

@@ -53,14 +53,17 @@ from gpgpu_legacy.lower.lowering import (
     KILLED,
     Lowering,
     as_decoded,
+    as_read,
     attribute_of,
     attribute_value,
     behind_fog,
     blended,
+    blended_channel,
     centre,
     cleared_registers,
     color_number,
     encoded,
+    fails,
     fog_declared,
     result_variable,
     variables_read,
@@ -74,8 +77,9 @@ from gpgpu_legacy.lower.sampling import (
 )
 from gpgpu_legacy.lower.values import given_corners, iterations_of
 from gpgpu_legacy.plan.expand import corners_at
+from gpgpu_legacy.plan.framebuffer import ADD, Writes
 from gpgpu_legacy.plan.interpolation import is_planar
-from gpgpu_legacy.plan.plan import Blend, Corners, FragmentPass, Plan
+from gpgpu_legacy.plan.plan import Corners, FragmentPass, Plan
 from gpgpu_legacy.plan.textures import RGBA32F, Extent, Format, Sampler, TextureKind
 
 
@@ -91,7 +95,8 @@ class ShaderKey:
     that the program reads, or its fog, whose corner values do not lie in a plane; each triangle has
     its own. exact: a multiply-add is rounded twice, and operations on 0 and 1 are not simplified;
     otherwise a multiply-add may be rounded once, and a product with a constant 0 may become 0.
-    Either way no sum is reordered.
+    Either way no sum is reordered. writes: how the colours get to the targets; shaders that are
+    drawn do no more than its alpha test.
     """
 
     program: Program
@@ -103,6 +108,7 @@ class ShaderKey:
     bent: tuple[Attribute, ...]
     exact: bool
     arithmetic: Arithmetic = FP32
+    writes: Writes = Writes()
 
 
 def shader_key(
@@ -113,9 +119,11 @@ def shader_key(
     exact: bool,
     arithmetic: Arithmetic = FP32,
     sized: bool = True,
+    drawn: bool = True,
 ) -> ShaderKey:
     """The key of a pass, as its plan writes it, with the decisions about it.
 
+    drawn: whether a rasteriser runs it, and a framebuffer blends and masks.
     sized: whether the sizes of textures are constants of the code; otherwise nothing may be folded.
     """
     units = []
@@ -136,6 +144,7 @@ def shader_key(
         tuple(a for a, corners in given.items() if _is_bent(corners, iterations)),
         exact,
         arithmetic,
+        Writes(alpha_test=pass_.alpha_test) if drawn else pass_.writes,
     )
 
 
@@ -198,6 +207,9 @@ def fragment_statements(key: ShaderKey, *, rasterised: bool) -> list[Statement]:
     each = zip(key.program.instructions, key.live, corners, strict=True)
     for instruction, live, in_corners in each:
         lowering.instruction(instruction, live, in_corners, look_up.lod(instruction))
+    if key.writes.alpha_test is not None:
+        alpha = Read(result_variable(0), (3,), EVERYWHERE)
+        lowering.discard(fails(key.writes.alpha_test, alpha, key.targets[0]))
     colours = [s for n, target in enumerate(key.targets) for s in _colour(key, n, target)]
     fog = [fog_declared(key.program.fog, key.arithmetic)] if key.program.fog else []
     body = [*lowering.statements, *fog, *colours]
@@ -312,24 +324,35 @@ def unit_fetch(unit: Unit) -> Function:
     return fetch_function(unit.number, unit.format, constant(extent.width, Kind.INT), texel)
 
 
-def stored_colours(key: ShaderKey, blend: Blend) -> list[Statement]:
-    """Write the colours of a live fragment to its texels, or add them."""
+def stored_colours(key: ShaderKey) -> list[Statement]:
+    """Write the colours of a live fragment to its texels, or blend them."""
     dead = Read(KILLED, (0,), EVERYWHERE) > 0.0
     column, row = (
         operation(Operator.TO_INT, Given(Place.ORIGIN, (axis,)) + centre(axis)) for axis in range(2)
     )
     return [
-        *([If(dead, (Return(),))] if key.program.kills else []),
+        *([If(dead, (Return(),))] if key.program.kills or key.writes.alpha_test else []),
         Declare(_AT, row * Read(TARGET_WIDTH, (0,)) + column),
         *(
-            _store(number, channel, key, blend)
+            _store(number, channel, key)
             for number, target in enumerate(key.targets)
-            for channel in ALL[: target.channels]
+            for channel in key.writes.channels(target)
         ),
     ]
 
 
-def _store(number: int, channel: int, key: ShaderKey, blend: Blend) -> Store:
-    target, value = key.targets[number], Read(target_variable(number), (channel,), EVERYWHERE)
-    place = Element((Read(_AT, (0,)) * target.channels + channel,), target_array(number))
-    return Store(place, blended(value, place, target) if blend is Blend.ADD else value)
+def _store(number: int, channel: int, key: ShaderKey) -> Store:
+    """Alpha, which other channels may be weighted by, is the last."""
+    target, blend = key.targets[number], key.writes.blend
+    value: Expression = Read(target_variable(number), (channel,), EVERYWHERE)
+    places = [
+        Element((Read(_AT, (0,)) * target.channels + c,), target_array(number))
+        for c in range(target.channels)
+    ]
+    if blend == ADD:
+        value = blended(value, places[channel], target)
+    elif blend is not None:
+        source = Read(target_variable(number), ALL, EVERYWHERE)
+        held = as_read(compose(places), target)
+        value = encoded(blended_channel(blend, channel, source, held, target), target)
+    return Store(places[channel], value)

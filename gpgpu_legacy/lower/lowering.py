@@ -53,6 +53,7 @@ from gpgpu_legacy.lower.ir import (
     Statement,
     Variable,
     all_expressions,
+    component,
     compose,
     constant,
     expression,
@@ -78,6 +79,7 @@ from gpgpu_legacy.lower.ir_types import (
     type_of,
     union,
 )
+from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend
 from gpgpu_legacy.plan.textures import RGBA32F, Format, Numeric
 
 LookUp = Callable[[Instruction, Sequence[Expression], Components], Expression]
@@ -117,10 +119,10 @@ class Lowering(Domain[Expression]):
 
     def assign(self, variable: Variable, components: Components, value: Expression) -> None:
         """Add an assignment. Repeated subexpressions of the value are computed once."""
-        value = self._with_names(value)
+        value = self.with_names(value)
         self.statements.append(Assign(variable, components, value, self._instruction))
 
-    def _with_names(self, value: Expression) -> Expression:
+    def with_names(self, value: Expression) -> Expression:
         """The value with a variable instead of each operation that it contains several times."""
         if not value.operands:
             return value
@@ -473,6 +475,16 @@ def shown_level(whole: Expression, texel_format: Format) -> Expression:
     return uncontracted(whole * high + whole * low)
 
 
+def as_read(texel: Expression, texel_format: Format) -> Expression:
+    """The R, G, B and A that a lookup reads, from the channels that a texel stores."""
+    if texel_format.reads == "rgba":
+        return texel
+    return compose(
+        constant(float(source)) if source in "01" else component(texel, "rgba".index(source))
+        for source in texel_format.reads
+    )
+
+
 def level(value: Expression, texel_format: Format) -> Expression:
     """The whole number that a fixed-point format stores for a colour."""
     # The colour may be any expression, so operation by operation.
@@ -514,6 +526,24 @@ def blended(
         total = operation(Operator.FLOOR, uncontracted(total * levels + 0.5))
     limited = operation(Operator.SELECT, total < levels, total, levels)
     return limited if as_level else shown_level(limited, texel_format)
+
+
+def blended_channel(
+    blend: Blend, channel: int, source: Expression, held: Expression, texel_format: Format
+) -> Expression:
+    """A channel's value, not yet encoded, after an encoded colour has been blended with a target.
+
+    source, held: their R, G, B and A.
+    """
+    colour, there = ([component(value, c) for c in ALL] for value in (source, held))
+    return expression(blend.channel(channel, colour, there, texel_format))
+
+
+def fails(test: AlphaTest, alpha: Expression, target: Format) -> Expression:
+    """Whether a fragment of this alpha is discarded."""
+    if target.numeric is Numeric.UNORM:
+        alpha = operation(Operator.SATURATE, alpha)
+    return operation(Operator.NOT, test.passes(alpha, target))
 
 
 def color_number(program: Program, target: int) -> int:

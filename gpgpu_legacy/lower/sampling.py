@@ -29,7 +29,7 @@ from gpgpu_legacy.lower.ir import (
     uncontracted,
 )
 from gpgpu_legacy.lower.ir_types import FLOAT, INT, Kind, Operator, type_of
-from gpgpu_legacy.lower.lowering import LOD, as_decoded
+from gpgpu_legacy.lower.lowering import LOD, as_decoded, as_read
 from gpgpu_legacy.plan.sampling import (
     Level,
     Sampling,
@@ -54,16 +54,6 @@ class Unit:
     extent: Extent | None
     sampler: Sampler
     format: Format
-
-
-def as_read(texel: Expression, texel_format: Format) -> Expression:
-    """The R, G, B and A that a lookup reads, from the channels that a texel stores."""
-    if texel_format.reads == "rgba":
-        return texel
-    return compose(
-        constant(float(source)) if source in "01" else component(texel, "rgba".index(source))
-        for source in texel_format.reads
-    )
 
 
 def fetch_function(

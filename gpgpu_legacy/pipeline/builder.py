@@ -25,7 +25,6 @@ from gpgpu_legacy.errors import (
     GpgpuLegacyWarning,
     InputError,
     PlanError,
-    as_member,
     as_positive,
     described,
 )
@@ -51,9 +50,9 @@ from gpgpu_legacy.pipeline.sources import as_brook, as_kernel, as_program
 from gpgpu_legacy.pipeline.streams import Stream, StreamBuilder
 from gpgpu_legacy.pipeline.values import Texels, Values, indexed
 from gpgpu_legacy.plan.expand import settled
+from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, alpha_test_of, blend_of
 from gpgpu_legacy.plan.plan import (
     Binding,
-    Blend,
     BufferBinding,
     ClearPass,
     ComputePass,
@@ -89,7 +88,10 @@ class DrawKeywords(TypedDict, total=False):
     Set 0 holds the pixel's own coordinates if it is not given.
     color, secondary_color: a vector, or four. fogcoord: a number, or four.
     state: {name: value} of GL state.
-    blend: `add` adds what is drawn to what was there.
+    blend: how what is drawn is combined with what was there (GL 1.5, section 4.1.7), as in `add`,
+    which adds, or `add,src-alpha,one-minus-src-alpha`; see blend_of. mask: the channels that are
+    written, of `rgba`. scissor: (x, y, width, height) in texels of the target, outside of which
+    nothing is drawn. alpha_test: as in `greater,0.5`: fragments of other alphas are discarded.
     """
 
     local: Mapping[int, Any]
@@ -99,7 +101,10 @@ class DrawKeywords(TypedDict, total=False):
     secondary_color: Any
     fogcoord: Any
     state: Mapping[str, Any]
-    blend: Blend | str
+    blend: Blend | str | None
+    mask: str
+    scissor: Any
+    alpha_test: AlphaTest | str | None
 
 
 class PlanBuilder(StreamBuilder):
@@ -160,6 +165,7 @@ class PlanBuilder(StreamBuilder):
         unknown = given.keys() - DrawKeywords.__annotations__.keys()
         if unknown:
             raise TypeError(f"draw() got an unexpected keyword argument {min(unknown)!r}")
+        scissor = given.get("scissor")
         pass_ = FragmentPass(
             program=code,
             bindings=tuple(self._bindings(textures, code)),
@@ -168,13 +174,16 @@ class PlanBuilder(StreamBuilder):
             texcoords=_texcoords(code, values, given.get("texcoords"), area),
             locals=values.parameters("local", given.get("local"), DEFAULT_LIMITS.local_parameters),
             env=values.parameters("env", given.get("env"), DEFAULT_LIMITS.environment_parameters),
-            blend=as_member("blend", given.get("blend", Blend.NONE), Blend),
+            blend=blend_of(given.get("blend")),
             attributes=tuple(
                 values.attribute(kind, given[name], area)  # type: ignore[literal-required]
                 for name, kind in _ATTRIBUTES.items()
                 if given.get(name) is not None
             ),
             state=values.state(given.get("state")),
+            mask=given.get("mask", "rgba"),
+            scissor=None if scissor is None else values.rect("scissor", scissor),
+            alpha_test=alpha_test_of(given.get("alpha_test")),
         )
         self._add(pass_)
         if self.warns:

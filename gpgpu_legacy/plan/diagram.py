@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
+from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.plan import (
-    Blend,
     FragmentPass,
     Pass,
     Plan,
@@ -87,7 +87,7 @@ def _box(numbers: str, pass_: Pass, y: int) -> Iterator[str]:
     middle, right, edge = y + _HEIGHT / 2, _LEFT + _BOX, _INDENT + _ARROW
     yield f'<rect x="{_LEFT}" y="{y}" width="{_BOX}" height="{_HEIGHT}" rx="4"/>'
     what = f"{kind_of_pass(pass_)} {name_of_pass(pass_)}".rstrip()
-    adds = isinstance(pass_, FragmentPass) and pass_.blend is Blend.ADD
+    adds = isinstance(pass_, FragmentPass) and pass_.blend == ADD
     word = "pass" if numbers.isdecimal() else "passes"
     text = f"{word} {numbers}{', added to what is there' if adds else ''}"
     yield _text(_WIDTH / 2, y + _LINE, what, "middle", 44)

@@ -163,7 +163,7 @@ def rects(pass_: Pass) -> tuple[Rect | MovingRect, ...]:
     """The rectangles that a pass covers."""
     match pass_:
         case FragmentPass():
-            return (pass_.rect,)
+            return (pass_.rect,) if pass_.scissor is None else (pass_.rect, pass_.scissor)
         case CopyPass():
             return pass_.source_rect, pass_.target_rect
     return ()
@@ -210,6 +210,7 @@ def with_numbers(pass_: Pass, change: Callable[[Number], Number]) -> Pass:
                     AttributeCorners(a.kind, corners(a.corners)) for a in pass_.attributes
                 ),
                 state=tuple(StateValue(s.binding, vector(s.value)) for s in pass_.state),
+                scissor=pass_.scissor and _changed_rect(pass_.scissor, change),
             )
         case CopyPass():
             return replace(
@@ -298,6 +299,14 @@ def areas_of(rect: Rect | MovingRect, count: int) -> Iterable[int]:
         return repeat(rect.area, count)
     widths, heights = (map(int, values_of(side, count)) for side in (rect.width, rect.height))
     return map(mul, widths, heights)
+
+
+def drawn_areas(pass_: FragmentPass, count: int) -> Iterable[int]:
+    """The fragments that a pass draws in the `count` iterations of a Repeat, in order."""
+    if pass_.scissor is None:
+        return areas_of(pass_.rect, count)
+    every = (at_iteration(pass_, iteration) for iteration in range(count))
+    return (now.drawn.area for now in every if isinstance(now, FragmentPass))
 
 
 def total_area(rect: Rect | MovingRect, count: int) -> int:

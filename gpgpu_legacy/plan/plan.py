@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
 from functools import cached_property
 from itertools import chain, cycle, islice
 from pathlib import PurePath
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING
 from gpgpu_legacy.errors import InputError, described
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
+from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, Writes
 from gpgpu_legacy.plan.numbers import (
     Finite,
     Integer,
@@ -37,6 +37,7 @@ from gpgpu_legacy.plan.textures import (
     Sampler,
     Texture,
     Transfer,
+    constant_rect,
 )
 from gpgpu_legacy.serial import Index
 
@@ -108,13 +109,6 @@ class ParameterValue:
     value: NumberVec4
 
 
-class Blend(Enum):
-    """How a fragment's colour is written: NONE replaces, ADD is glBlendFunc(GL_ONE, GL_ONE)."""
-
-    NONE = "none"
-    ADD = "add"
-
-
 @frozen
 class FragmentPass:
     """A pass that draws one rectangle: the program runs once for each fragment of `rect`.
@@ -122,8 +116,9 @@ class FragmentPass:
     bindings: the textures that the program looks up. targets: the names of the textures of
     result.color[0], result.color[1] and so on, of one size and kind; a fragment that KIL discards
     writes to none of them. locals, env: program.local and program.env; missing ones are 0. blend:
-    `none` replaces a texel, `add` adds to it. texcoords, attributes, state: missing ones have GL's
-    initial values.
+    without one, a colour replaces a texel. texcoords, attributes, state: missing ones have GL's
+    initial values. mask: the channels that are written, of `rgba`. scissor: the part of the
+    targets, in texels, outside of which no fragment is drawn.
     """
 
     program: Program
@@ -133,9 +128,12 @@ class FragmentPass:
     texcoords: tuple[Texcoords, ...] = ()
     locals: tuple[ParameterValue, ...] = ()
     env: tuple[ParameterValue, ...] = ()
-    blend: Blend = Blend.NONE
+    blend: Blend | None = None
     attributes: tuple[AttributeCorners, ...] = ()
     state: tuple[StateValue, ...] = ()
+    mask: str = "rgba"
+    scissor: Rect | MovingRect | None = None
+    alpha_test: AlphaTest | None = None
 
     @property
     def target(self) -> str:
@@ -146,6 +144,23 @@ class FragmentPass:
     def has_lod(self) -> bool:
         """Whether its lookups need levels of detail."""
         return any(binding.sampler.has_lod for binding in self.bindings)
+
+    @property
+    def writes(self) -> Writes:
+        """What decides the code that writes its fragments."""
+        return Writes(self.blend, self.mask, self.alpha_test)
+
+    @property
+    def keeps(self) -> bool:
+        """Whether something of a texel of the rectangle may outlast the pass."""
+        given = self.program.kills, self.scissor, self.alpha_test, self.blend
+        return any(given) or self.mask != "rgba"
+
+    @property
+    def drawn(self) -> Rect:
+        """The part of the rectangle inside the scissor; only for expanded plans."""
+        rect = constant_rect(self.rect)
+        return rect if self.scissor is None else rect.part_in(constant_rect(self.scissor))
 
 
 @frozen

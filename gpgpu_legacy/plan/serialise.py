@@ -135,6 +135,7 @@ _STORED: dict[Any, Any] = {
     float: Constant,
     Finite: Finite,
     Rect | MovingRect: MovingRect,
+    Rect | MovingRect | None: MovingRect,
     tuple[Step, ...]: "tuple[StoredStep, ...]",  # since an Until's rounds hold steps in their turn
 }
 _STORED |= {

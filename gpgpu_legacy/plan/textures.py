@@ -179,6 +179,13 @@ class Rect:
         """The number of texels that it covers."""
         return self.width * self.height
 
+    def part_in(self, other: Rect) -> Rect:
+        """The rectangle that both cover, which may be empty."""
+        x, y = max(self.x, other.x), max(self.y, other.y)
+        right = min(self.x + self.width, other.x + other.width)
+        top = min(self.y + self.height, other.y + other.height)
+        return Rect(x, y, max(0, right - x), max(0, top - y))
+
     @property
     def corners(self) -> tuple[tuple[int, int], ...]:
         """Its four vertices, in the order of Corners."""

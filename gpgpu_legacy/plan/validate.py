@@ -7,15 +7,18 @@ from itertools import chain
 from math import isfinite, prod
 from typing import TypeVar
 
-from gpgpu_legacy.errors import PlanError, shape_in_words
+from gpgpu_legacy.errors import PlanError, described, shape_in_words
 from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.plan.expand import (
+    drawn_areas,
     extremes_of,
+    moves,
     number_at,
     rect_numbers,
     values_of,
     varies,
 )
+from gpgpu_legacy.plan.framebuffer import Factor
 from gpgpu_legacy.plan.numbers import Integer, Number, Table
 from gpgpu_legacy.plan.plan import (
     Binding,
@@ -337,9 +340,9 @@ class Validator:
         for binding in pass_.bindings:
             self.read(binding.texture, "bound")
         self.attributes(pass_, count)
-        for target in pass_.targets:
-            if pass_.blend is not pass_.blend.NONE:
-                self.read(target, "blended with")
+        for target in pass_.targets if pass_.blend else ():
+            self.read(target, "blended with")
+        self.operations(pass_, count)
         self.defined.update(pass_.targets)
 
     def targets(self, pass_: FragmentPass) -> None:
@@ -361,6 +364,24 @@ class Validator:
             raise self.fail(
                 f"{pass_.program.name} writes result.color[{written - 1}], but its pass has "
                 f"{given} target{'s' * (given > 1)}; add targets"
+            )
+
+    def operations(self, pass_: FragmentPass, count: int) -> None:
+        """Check what happens to a pass's fragments."""
+        for name in pass_.targets:
+            texel_format = self.texture(name).format
+            if {*pass_.mask} - {*"rgba"} or not pass_.writes.channels(texel_format):
+                raise self.fail(
+                    f"mask is {described(pass_.mask)}; give channels of rgba, some of which {name} "
+                    f"has: it is {texel_format.name}"
+                )
+        if pass_.blend and pass_.blend.destination is Factor.SRC_ALPHA_SATURATE:
+            raise self.fail(
+                "src-alpha-saturate weights what is in the target; GL has it for the source alone"
+            )
+        if pass_.scissor and min(drawn_areas(pass_, count if moves(pass_) else 1)) < 1:
+            raise self.fail(
+                f"the scissor leaves nothing of {pass_in_words(pass_)}; give one that covers a part"
             )
 
     def written(self, name: str) -> Texture:

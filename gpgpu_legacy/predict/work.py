@@ -27,7 +27,6 @@ from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_s
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, Lookup, OwnLookup
 from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.plan import (
-    Blend,
     ClearPass,
     CopyPass,
     FragmentPass,
@@ -200,7 +199,7 @@ class _Counter:
         registers: the number of its lookups, by texture, that read registers instead; None if
         tiled.
         """
-        fragments = times * constant_rect(pass_.rect).area
+        fragments = times * pass_.drawn.area
         self._add_arithmetic(pass_, lookups, fragments)
         if registers is not None:
             textures = {binding.unit: binding.texture for binding in pass_.bindings}
@@ -210,17 +209,17 @@ class _Counter:
                 self.work.lookups[self._texel_bits(name)] -= fragments * number
         self.work.memory_bytes += times * self._read_bytes(pass_, lookups)
         if writes:
-            blends = pass_.blend is not Blend.NONE
+            blends = pass_.blend is not None
             for bits in map(self._texel_bits, pass_.targets):
                 (self.work.blends if blends else self.work.fills)[bits] += fragments
                 self.work.memory_bytes += fragments * bits // 8 * (1 + blends)
 
     def _add_sums(self, passes: Sequence[FragmentPass], content: Content, times: int) -> None:
         """The additions of blending in registers, unless a product's multiply-add does them."""
-        if all(pass_.blend is Blend.NONE for pass_ in passes):
+        if all(pass_.blend is None for pass_ in passes):
             return
         for pass_, products in zip(passes, blended_products(content), strict=True):
-            if pass_.blend is Blend.NONE:
+            if pass_.blend is None:
                 continue
             fragments = times * constant_rect(pass_.rect).area
             for target, is_product in zip(pass_.targets, products, strict=True):
@@ -294,7 +293,7 @@ class _Counter:
 
     def _read_bytes(self, pass_: FragmentPass, lookups: Lookups) -> int:
         """Bytes of the texels that a pass touches, each texel counted once."""
-        rect = constant_rect(pass_.rect)
+        rect = pass_.drawn
         touched: Counter[str] = Counter()
         for lookup in lookups:
             if isinstance(lookup, AffineLookup):

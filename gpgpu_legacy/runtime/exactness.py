@@ -13,7 +13,7 @@ No device is known by its name here. All is measured once a process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cache
 
@@ -21,11 +21,11 @@ import numpy as np
 
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, OperandKind
+from gpgpu_legacy.plan.framebuffer import ADD, Blend, blend_of
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
     Binding,
-    Blend,
     ComputePass,
     Corners,
     FragmentPass,
@@ -69,19 +69,21 @@ _HELD = (0.1, 0.7, 0.3, 1.9)  # what a blend adds to
 _TOGETHER = 4  # instructions of a program: targets and textures are at most 8 storage buffers
 
 
-def _blend_into(texel_format: Format) -> str:
-    return f"blends into {texel_format.name}"
+_BLENDS = "blends "
 
 
-_BLENDS = {_blend_into(f): f for f in FORMATS.values() if f.is_drawn_to}
+def _blended(blend: Blend, texel_format: Format) -> str:
+    return f"{_BLENDS}{blend.text} into {texel_format.name}"
+
 
 INSTRUCTIONS = frozenset(
     {row.mnemonic for row in OPCODES.values() if row.form not in (Form.SAMPLE, Form.KILL)}
     | {mode.value for mode in Fog}
-    | _BLENDS.keys()
+    | {_blended(ADD, f) for f in FORMATS.values() if f.is_drawn_to}
 )
-"""The measured operations: computing opcodes, options of fog, and blends into each format, by a
-framebuffer or its substitute. Lookups are built from these.
+"""The measured operations: computing opcodes, options of fog, and sums by a framebuffer, or its
+substitute, in each format; other blends are measured when a plan has them. Lookups are built from
+these.
 """
 
 
@@ -91,16 +93,18 @@ def inexact_among(names: frozenset[str], run: Outputs, reference: Outputs) -> fr
     run: the device's, with the code of exact runs. Each is measured once per process. Raises
     ExecutorUnavailableError if the executor cannot run here.
     """
-    is_exact, wanted = _is_exact(run, reference), names & INSTRUCTIONS
+    is_exact = _is_exact(run, reference)
+    wanted = {name for name in names if name in INSTRUCTIONS or name.startswith(_BLENDS)}
     new = sorted(wanted - is_exact.keys())
     opcodes = [name for name in new if name in OPCODES]
     groups = [opcodes[n : n + _TOGETHER] for n in range(0, len(opcodes), _TOGETHER)]
     plans = [(group, _opcodes_plan([OPCODES[name] for name in group])) for group in groups]
     for name in sorted(set(new) - set(opcodes)):
-        option = "" if name in _BLENDS else f"OPTION {name};"
-        plans.append(
-            ([name], _instructions_plan(option, ["MOV result.color, A;"], 1, _BLENDS.get(name)))
-        )
+        if name.startswith(_BLENDS):
+            plans.append(([name], _blends_plan(name)))
+        else:
+            line = "MOV result.color, A;"
+            plans.append(([name], _instructions_plan(f"OPTION {name};", [line], 1)))
     operands = _operands()
     for group, plan in plans:
         found, expected = run(plan, operands), reference(plan, operands)
@@ -130,8 +134,8 @@ def instructions_of(plan: Plan) -> frozenset[str]:
         found |= {instruction.mnemonic for instruction in program.instructions}
         found |= {program.fog.value} if program.fog else set()
     for _, pass_ in plan.weighted_passes():
-        if isinstance(pass_, FragmentPass) and pass_.blend is Blend.ADD:
-            found |= {_blend_into(plan.texture(name).format) for name in pass_.targets}
+        if isinstance(pass_, FragmentPass) and pass_.blend is not None:
+            found |= {_blended(pass_.blend, plan.texture(n).format) for n in pass_.targets}
     return frozenset(found)
 
 
@@ -153,29 +157,45 @@ def _sources(row: Opcode) -> str:
     )
 
 
-def _instructions_plan(
-    option: str, lines: Sequence[str], count: int, blended: Format | None = None
-) -> Plan:
-    """One pass that reads all operands and draws to that many targets.
+def _blends_plan(name: str) -> Plan:
+    """Numbers of [0, 1] that are blended with others, and alphas with them."""
+    blend, _, texel_format = name.removeprefix(_BLENDS).partition(" into ")
+    targets = {"result0": FORMATS[texel_format]}
+    passes = [
+        _reading_pass(
+            "", [f"ABS {operand}, {operand};", f"MUL result.color, {operand}, 0.25;"], targets, how
+        )
+        for operand, how in (("B", None), ("C", blend_of(blend)))
+    ]
+    formats = dict.fromkeys(_OPERANDS, RGBA32F) | targets
+    return _measuring_plan("exactness", SIDE, formats, _OPERANDS, _HELD, *passes)
 
-    blended: the format of the targets if the pass blends.
-    """
+
+def _instructions_plan(option: str, lines: Sequence[str], count: int) -> Plan:
+    """One pass that reads all operands and draws to that many targets."""
+    targets = {f"result{n}": RGBA32F for n in range(count)}
+    formats = dict.fromkeys(_OPERANDS, RGBA32F) | targets
+    drawing = _reading_pass(option, lines, targets)
+    return _measuring_plan("exactness", SIDE, formats, _OPERANDS, _HELD, drawing)
+
+
+def _reading_pass(
+    option: str, lines: Sequence[str], targets: Iterable[str], blend: Blend | None = None
+) -> FragmentPass:
+    """A pass that reads all operands."""
     from gpgpu_legacy.languages.arb.parser import assemble
 
-    targets = [f"result{n}" for n in range(count)]
     loads = [f"TEX {o}, fragment.position, texture[{n}], RECT;" for n, o in enumerate(_OPERANDS)]
     text = "\n".join(["!!ARBfp1.0", option, "TEMP A, B, C;", *loads, *lines, "END"])
-    pass_ = FragmentPass(
+    return FragmentPass(
         assemble(text, name="exactness"),
         tuple(Binding(n, name) for n, name in enumerate(_OPERANDS)),
         tuple(targets),
         Rect(0, 0, SIDE, SIDE),
-        blend=Blend.ADD if blended else Blend.NONE,
+        blend=blend,
         attributes=(AttributeCorners(AttributeKind.FOGCOORD, _DISTANCES),),
         state=(StateValue("state.fog.params", (0.3, 0.1, 2.3, 0.0)),),
     )
-    formats = dict.fromkeys(_OPERANDS, RGBA32F) | dict.fromkeys(targets, blended or RGBA32F)
-    return _measuring_plan("exactness", SIDE, formats, _OPERANDS, _HELD, pass_)
 
 
 def _measuring_plan(
@@ -274,7 +294,7 @@ def paths_of(plan: Plan) -> frozenset[DataPath]:
     for _, pass_ in plan.weighted_passes():
         if isinstance(pass_, FragmentPass | ComputePass):
             paths |= frozenset(DataPath) - {DataPath.BLENDED}
-        if isinstance(pass_, FragmentPass) and pass_.blend is Blend.ADD:
+        if isinstance(pass_, FragmentPass) and pass_.blend is not None:
             paths.add(DataPath.BLENDED)
     return frozenset(paths)
 
@@ -349,6 +369,6 @@ def _denormals_plan() -> Plan:
             ("blended",),
             texel,
             locals=parameters[:1],
-            blend=Blend.ADD,
+            blend=ADD,
         ),
     )

@@ -110,7 +110,7 @@ def rect_of(pass_: Pass) -> Rect | None:
     """
     match pass_:
         case FragmentPass():
-            return constant_rect(pass_.rect)
+            return pass_.drawn
         case CopyPass():
             return constant_rect(pass_.target_rect)
     return None

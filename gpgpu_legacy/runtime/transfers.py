@@ -14,7 +14,6 @@ from gpgpu_legacy.interp.numeric import Stored, decode, encode, pack, stored_dty
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.memory import SURELY_THERE
 from gpgpu_legacy.plan.plan import (
-    Blend,
     ClearPass,
     ComputePass,
     CopyPass,
@@ -189,7 +188,7 @@ def _fills(pass_: Pass, extent: Extent) -> bool:
         case CopyPass():
             rect = pass_.target_rect
         case FragmentPass():
-            if pass_.blend is not Blend.NONE or pass_.program.kills:
+            if pass_.keeps:
                 return False
             rect = pass_.rect
         case ComputePass():

@@ -30,7 +30,7 @@ from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass
+from gpgpu_legacy.plan.plan import FragmentPass, Pass
 from gpgpu_legacy.plan.textures import UNORM8
 from gpgpu_legacy.present.animation import film_of
 from gpgpu_legacy.present.colours import Colour
@@ -162,7 +162,7 @@ def demonstrate(
 
     def alone(pass_: FragmentPass, program: Program) -> F32:
         """The result of the pass with another program, on an empty framebuffer."""
-        drawing = replace(pass_, program=program, blend=Blend.NONE)
+        drawing = replace(pass_, program=program, blend=None)
         return drawn_alone(executor, plan, drawing, operands)[..., 0]
 
     column, row = map(_lookup, range(2))

@@ -47,7 +47,8 @@ from gpgpu_legacy.isa.arithmetic import ARITHMETICS, F32, FP32, Arithmetic, find
 from gpgpu_legacy.isa.ir import Temporary
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan
+from gpgpu_legacy.plan.framebuffer import ADD
+from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.plan.textures import LARGEST_TEXTURE, Format, Numeric
 from gpgpu_legacy.present.grid import Entry, Grid, Result
 from gpgpu_legacy.present.plot import (
@@ -360,7 +361,7 @@ def _passes(plan: Plan) -> int:
 
 
 def _blends(plan: Plan) -> bool:
-    return any(pass_.blend is Blend.ADD for _, pass_ in _drawn(plan))
+    return any(pass_.blend == ADD for _, pass_ in _drawn(plan))
 
 
 def reaches_texels(plan: Plan, arithmetic: Arithmetic) -> bool:

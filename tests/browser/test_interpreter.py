@@ -19,6 +19,7 @@ from drawing import (
     show,
     texture,
 )
+from framebuffers import BLENDS
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from interpreted import Interpreted
@@ -37,7 +38,7 @@ from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.page.scenes import INTERPRETER, scene_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.plan import AttributeCorners, Blend, FragmentPass, Plan, written_by
+from gpgpu_legacy.plan.plan import AttributeCorners, FragmentPass, Plan, written_by
 from gpgpu_legacy.plan.serialise import plan_as_json, plan_from_json
 from gpgpu_legacy.plan.textures import FORMATS, RGBA32F, Rect
 from gpgpu_legacy.runtime.executor import find_executor
@@ -88,7 +89,7 @@ def test_whole_scenes(interpreted: Interpreted, scene: Scene) -> None:
                 blend=blend,
                 executor=executor,
             )
-            for blend in Blend
+            for blend in BLENDS
             for targets in ((RGBA32F, FORMATS["rgba16f"]), (FORMATS["rgba8"], FORMATS["unorm8"]))
         ]
         for executor in (NUMPY, interpreted)

@@ -22,11 +22,12 @@ from drawing import (
     show,
     texture,
 )
-from plans import TARGETS
+from framebuffers import TARGETS
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan
+from gpgpu_legacy.plan.framebuffer import ADD
+from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.plan.textures import FORMATS, R32F, RGBA32F, UNORM8, Rect
 from gpgpu_legacy.runtime.exactness import INSTRUCTIONS, inexact_among, instructions_of
 from gpgpu_legacy.runtime.executor import Executor, find_executor
@@ -44,7 +45,7 @@ def by_numpy(plan: Plan, operands: Mapping[str, F32]) -> Mapping[str, F32]:
 @on("gl-raster", "gl-compute")
 def test_only_approximations_are_refused(name: str, ready: Callable[[str], Executor]) -> None:
     executor = ready(name)
-    blends = {f"blends into {name}" for name in TARGETS}
+    blends = {f"blends add into {name}" for name in TARGETS}
     framebuffers = blends if name == "gl-raster" else set[str]()
     assert executor.inexact_among(INSTRUCTIONS) <= APPROXIMATE | framebuffers
     computing = {row.mnemonic for row in OPCODES.values() if row.form is not Form.SAMPLE}
@@ -147,9 +148,9 @@ def test_blends_are_measured_by_the_format_that_they_blend_into() -> None:
     text = program("MOV result.color, 0.375;")
     for texel_format in map(FORMATS.__getitem__, TARGETS):
         target = texture("target", 2, 2, texel_format)
-        drawing = FragmentPass(text, (), ("target",), Rect(0, 0, 2, 2), blend=Blend.ADD)
+        drawing = FragmentPass(text, (), ("target",), Rect(0, 0, 2, 2), blend=ADD)
         used = instructions_of(show([drawing], target))
-        assert used == {"MOV", f"blends into {texel_format.name}"}
+        assert used == {"MOV", f"blends add into {texel_format.name}"}
         found = inexact_among(used, cut, by_numpy)
         assert found == (used - {"MOV"} if texel_format.bits_per_channel == 16 else set())
-        assert instructions_of(show([replace(drawing, blend=Blend.NONE)], target)) == {"MOV"}
+        assert instructions_of(show([replace(drawing, blend=None)], target)) == {"MOV"}

@@ -22,8 +22,8 @@ from products import random_operands, whole_operands
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
 from gpgpu_legacy.isa.ir import Program, Vec4
+from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.plan import (
-    Blend,
     ComputePass,
     FragmentPass,
     Pass,
@@ -318,7 +318,7 @@ def test_a_run_finds_nothing_of_the_one_before(
     """3 is written to a part, 1 added to all: else undefined, that is zero, or one half."""
     one, three = (program(f"MOV result.color, {n}.0;") for n in (1, 3))
     write = FragmentPass(three, (), ("P",), Rect(1, 1, 3, 2))
-    add = FragmentPass(one, (), ("P",), Rect(0, 0, 5, 4), blend=Blend.ADD)
+    add = FragmentPass(one, (), ("P",), Rect(0, 0, 5, 4), blend=ADD)
     expected = np.full((4, 5), 1.5 if initial else 1.0, np.float32)
     expected[1:3, 1:4] = 4.0
     with ready(name).prepare(show([write, add], texture("P", 5, 4, R32F, initial))) as prepared:

@@ -27,6 +27,7 @@ from drawing import (
     on,
     program,
 )
+from framebuffers import BLENDS
 from hypothesis import assume, given, settings
 from lookups import LOOKUPS, lookups_drawn
 from plans import NAMES, Made, plans
@@ -41,7 +42,8 @@ from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.isa.ir import ParameterSpace
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.expand import expand
-from gpgpu_legacy.plan.plan import Blend, Corners, FragmentPass, Plan, Texcoords
+from gpgpu_legacy.plan.framebuffer import Blend
+from gpgpu_legacy.plan.plan import Corners, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.plan.textures import Filter, Sampler, TextureKind, Wrap
 from gpgpu_legacy.runtime import jit as jit_module
 from gpgpu_legacy.runtime.executor import Executor, find_executor
@@ -55,14 +57,14 @@ pytestmark = pytest.mark.filterwarnings("error")
 # Scenes ------------------------------------------------------------------------------------------
 
 
-def drawn(scene: Scene, executor: Executor, blend: Blend) -> list[F32]:
+def drawn(scene: Scene, executor: Executor, blend: Blend | None) -> list[F32]:
     return draw_scene(scene, initial=(0.5, -2.0, 1.0, 0.25), blend=blend, executor=executor)
 
 
 @settings(max_examples=20)
 @given(whole_scenes())
 def test_whole_scenes_to_the_last_bit(scene: Scene) -> None:
-    for blend in Blend:
+    for blend in BLENDS:
         expected = drawn(scene, NUMPY, blend)
         for found, wanted in zip(drawn(scene, JIT, blend), expected, strict=True):
             assert_same_bits(found, wanted)

@@ -23,7 +23,7 @@ from random_programs import INEXACT, MOST_JOINED, SIZE, Batch, Part, random_batc
 
 from gpgpu_legacy.isa import execute
 from gpgpu_legacy.isa.opcodes import OPCODES
-from gpgpu_legacy.plan.plan import Blend
+from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.textures import RGBA32F
 from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.studies.sweep import sweep, workers
@@ -68,7 +68,7 @@ def unexplained(batch: Batch, executor: Executor, found: list[F32]) -> list[str]
 def near(found: F32, expected: F32, part: Part, batch: Batch) -> np.ndarray:
     """Which components are within the bounds of the program's last opcode, and a sum's rounding."""
     relative, absolute = INEXACT[part.inexact]
-    if batch.given["blend"] is Blend.ADD:
+    if batch.given["blend"] == ADD:
         relative, absolute = relative + 2.0**-22, absolute + 4 * relative  # what is there is small
     with np.errstate(all="ignore"):
         return np.isclose(found, expected, relative, absolute, equal_nan=True)

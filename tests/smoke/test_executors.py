@@ -20,9 +20,9 @@ from drawing import (
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.isa.opcodes import OperandList as Operands
+from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.plan import (
     Binding,
-    Blend,
     ClearPass,
     ComputePass,
     CopyPass,
@@ -100,7 +100,7 @@ def test_each_kind_of_pass(name: str) -> None:
             ("P",),
             WHOLE,
             (fragment_texcoords(0, *SIZE),),
-            blend=Blend.ADD,
+            blend=ADD,
         )
         steps = (ClearPass("P", (1.0,) * 4), Repeat(3, (draw, CopyPass("P", WHOLE, "T", WHOLE))))
         compared(show(steps, texture("P", *SIZE, RGBA32F), {"T": TEXELS}), {"T": TEXELS}, name)

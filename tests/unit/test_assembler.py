@@ -111,6 +111,18 @@ def test_an_error_names_the_place_shows_the_line_and_points_at_it() -> None:
     assert caret.strip() == "^"
 
 
+def test_mesas_text_before_a_header_is_taken_if_asked() -> None:
+    text = "# made by hand\n\n\t!!ARBfp1.0 # one\nMOV result.color, 1;\nEND"
+    with pytest.raises(AssemblyError, match="--lenient"):
+        assemble(text)
+    program = assemble(text, lenient=True)
+    assert program.instructions[0].span.line == 4
+    assert assemble(text[text.index("!!") :]).instructions[0].dst == program.instructions[0].dst
+    for wrong in ("x" + text, "# no header\nEND", ""):
+        with pytest.raises(AssemblyError):
+            assemble(wrong, lenient=True)
+
+
 @pytest.mark.parametrize(
     "wrong",
     ["", " ", "\n!!ARBfp1.0\nEND", " !!ARBfp1.0\nEND", "!!arbfp1.0\nEND", "!!ARBfp2.0\nEND",

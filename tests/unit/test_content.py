@@ -24,12 +24,12 @@ from gpgpu_legacy.lower.fused.content import (
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, OwnLookup
 from gpgpu_legacy.lower.values import is_flat, parameter_values, plane_values
 from gpgpu_legacy.plan.expand import at_iteration, without_tables
+from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.interpolation import plane
 from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4, Table, constant_vector
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
     Binding,
-    Blend,
     FragmentPass,
     ParameterValue,
     Plan,
@@ -145,7 +145,7 @@ def test_what_shapes_the_code_is_in_the_content() -> None:
         other(program=program(READ, "MOV result.color, R0;")),
         other(target=RGBA16F),
         other(source=R32F),
-        other(blend=Blend.ADD),
+        other(blend=ADD),
         other(texcoords=(place(dx=2.0, right=0.5),)),
         other(texcoords=(place(right=13.0),)),  # it leaves the texture
         other(texcoords=(place(right=0.25),)),  # on no texel's centre
@@ -160,7 +160,7 @@ def test_whether_texels_follow_is_in_the_content_of_several_iterations() -> None
     """The texture is 8 wide: nothing follows 6 texels from x = 2. One iteration is the same."""
     for count in (1, 3):
         followed, last = (
-            described(Repeat(count, (replace(PASS, rect=Rect(x, 0, *SIZE), blend=Blend.ADD),)))[0]
+            described(Repeat(count, (replace(PASS, rect=Rect(x, 0, *SIZE), blend=ADD),)))[0]
             for x in (0, 2)
         )
         assert [content.surfaces[0].followed for content in (followed, last)] == [count > 1, False]
@@ -174,7 +174,7 @@ def test_an_affine_step_stays_and_what_it_starts_from_is_handed_over() -> None:
             for corner in place(right=start).corners
         )
         four = Texcoords(0, (a, b, c, d))  # type: ignore[arg-type]
-        return described(Repeat(3, (replace(PASS, texcoords=(four,), blend=Blend.ADD),)))
+        return described(Repeat(3, (replace(PASS, texcoords=(four,), blend=ADD),)))
 
     (first, given), (second, handed) = moving(1.0, 1.0), moving(4.0, 1.0)
     assert first == second
@@ -209,7 +209,7 @@ def test_lookups_of_what_is_written_and_at_unknown_places() -> None:
 
 
 def test_iterations_that_run_in_one_go_are_counted_in_powers_of_two() -> None:
-    blended = replace(PASS, blend=Blend.ADD)
+    blended = replace(PASS, blend=ADD)
     for count, together in ((1, 1), (2, 2), (7, 4), (64, 64), (1000, 64)):
         assert described(Repeat(count, (blended,)), groups=True)[0].together == together
     copied = (blended, replace(blended, rect=Rect(1, 1, *SIZE)))

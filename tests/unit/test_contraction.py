@@ -8,7 +8,8 @@ from drawing import program, texture
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.fused.body import blended_products
 from gpgpu_legacy.lower.fused.content import group_content
-from gpgpu_legacy.plan.plan import Blend, CopyPass, FragmentPass, Plan, Repeat
+from gpgpu_legacy.plan.framebuffer import ADD, Blend
+from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Plan, Repeat
 from gpgpu_legacy.plan.textures import R32F, RGBA16F, RGBA32F, UNORM8, Format, Rect
 
 RECT = Rect(0, 0, 4, 4)
@@ -17,7 +18,7 @@ TWO = "MUL result.color[0], R0, R1; MUL result.color[1], R0, R1;"
 
 
 def pass_of(
-    *lines: str, targets: tuple[str, ...] = ("P",), blend: Blend = Blend.ADD
+    *lines: str, targets: tuple[str, ...] = ("P",), blend: Blend | None = ADD
 ) -> FragmentPass:
     option = "OPTION ARB_draw_buffers; " if len(targets) > 1 else ""
     text = program("MOV R0, program.local[1];", *lines, temporaries=f"{option}TEMP R0, R1;")
@@ -62,7 +63,7 @@ def test_a_product_that_is_rounded_to_its_target_before_it_is_added_stays_apart(
 
 
 def test_what_is_not_blended_is_no_sum() -> None:
-    assert products_of(pass_of(MUL, blend=Blend.NONE)) == ((False,),)
+    assert products_of(pass_of(MUL, blend=None)) == ((False,),)
 
 
 def test_there_is_an_answer_for_each_target_of_each_draw_and_none_for_copies() -> None:

@@ -22,8 +22,9 @@ from gpgpu_legacy.count.traffic import (
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
 from gpgpu_legacy.isa.opcodes import OperandList as OperandShape
 from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.plan.framebuffer import ADD, Blend
 from gpgpu_legacy.plan.numbers import Affine, Table
-from gpgpu_legacy.plan.plan import Binding, Blend, ClearPass, CopyPass, FragmentPass, Plan, Repeat
+from gpgpu_legacy.plan.plan import Binding, ClearPass, CopyPass, FragmentPass, Plan, Repeat
 from gpgpu_legacy.plan.textures import (
     R32F,
     RGBA32F,
@@ -63,7 +64,7 @@ LOOK_TWICE = program(
 RECT = Rect(1, 0, 3, 2)
 
 
-def drawn(blend: Blend = Blend.NONE) -> FragmentPass:
+def drawn(blend: Blend | None = None) -> FragmentPass:
     return FragmentPass(
         LOOK_TWICE,
         (Binding(0, "F"), Binding(1, "E")),
@@ -92,7 +93,7 @@ def test_a_pass_asks_for_its_lookups_and_its_writes() -> None:
 
 
 def test_a_blended_pass_reads_what_it_writes_and_adds_once() -> None:
-    result = count_pass(plan_of_steps(ClearPass("target"), drawn(Blend.ADD)), drawn(Blend.ADD))
+    result = count_pass(plan_of_steps(ClearPass("target"), drawn(ADD)), drawn(ADD))
     assert result == Counts(
         passes=1, fragments=6, arithmetic=12, blend=6, lookup=12, bytes_requested=6 * 25,
         geometry_bytes=48,
@@ -132,9 +133,9 @@ def test_every_target_is_written_and_blended() -> None:
     plan = replace(plan, textures=(*plan.textures, texture("H", 4, 4, RGBA32F, None)))
     once = count_pass(plan, both)
     assert (once.bytes_requested, once.blend, once.arithmetic) == (6 * 32, 0, 12)
-    blended = count_pass(plan, replace(both, blend=Blend.ADD))
+    blended = count_pass(plan, replace(both, blend=ADD))
     assert (blended.bytes_requested, blended.blend, blended.arithmetic) == (6 * 64, 12, 24)
-    mixed = count_pass(plan, replace(both, targets=("F", "G"), blend=Blend.ADD))
+    mixed = count_pass(plan, replace(both, targets=("F", "G"), blend=ADD))
     assert mixed.bytes_requested == 6 * 2 * (16 + 4)
 
 

@@ -19,7 +19,8 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.matmul import matmul
 from gpgpu_legacy.count.traffic import count_plan
-from gpgpu_legacy.plan.plan import Blend, ClearPass, FragmentPass, Plan
+from gpgpu_legacy.plan.framebuffer import ADD
+from gpgpu_legacy.plan.plan import ClearPass, FragmentPass, Plan
 from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.runtime.machine import Machine
 
@@ -105,7 +106,7 @@ def test_a_sum_too_long_for_a_texture_is_added_up_in_the_framebuffer(method: Alg
     plan = method.plan(n=4, l=2 * 8 * per_texel + 1, largest_texture=8)
     clear, *_ = plan.steps
     assert clear == ClearPass("C[0,0]")
-    assert [pass_.blend for pass_ in drawn(plan)] == [Blend.ADD] * 3
+    assert [pass_.blend for pass_ in drawn(plan)] == [ADD] * 3
     lookups = [sum(i.texture is not None for i in pass_.program.instructions)
                for pass_ in drawn(plan)]  # fmt: skip
     a_step = 2 if method is PACKED else 5

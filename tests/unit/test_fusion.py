@@ -13,10 +13,10 @@ from gpgpu_legacy.lower.analysis.fusion import (
     fused_steps,
 )
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, OwnLookup
+from gpgpu_legacy.plan.framebuffer import Blend
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
     Binding,
-    Blend,
     ClearPass,
     CopyPass,
     Corners,
@@ -69,7 +69,7 @@ def draw(
     *places: Texcoords,
     text: Program = ADDS,
     rect: Rect = WHOLE,
-    blend: Blend = Blend.NONE,
+    blend: Blend | None = None,
     also: tuple[str, ...] = (),
     read: str = "G",
     sampler: Sampler = Sampler(),  # noqa: B008 - frozen

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import pytest
 from drawing import program
+from framebuffers import BLENDS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import program_texts, reaches
@@ -48,7 +49,6 @@ from gpgpu_legacy.lower.ir import (
 )
 from gpgpu_legacy.lower.ir_types import BOOL, FLOAT, INT, VEC4, Kind, Operator, type_of
 from gpgpu_legacy.lower.lowering import Lowering, temporary_variable
-from gpgpu_legacy.plan.plan import Blend
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl import core
 
@@ -283,7 +283,7 @@ def test_a_compiler_takes_any_program(context: core.GlContext, data: st.DataObje
     text = assemble(data.draw(program_texts(reach=data.draw(reaches()))))
     arithmetic = ARITHMETICS[data.draw(st.sampled_from(sorted(ARITHMETICS)))]
     key = program_key(text, exact=data.draw(st.booleans()), arithmetic=arithmetic)
-    shaders = fragment_shader(key), compute_shader(key, data.draw(st.sampled_from(Blend)))
+    shaders = fragment_shader(key), compute_shader(key, data.draw(st.sampled_from(BLENDS)))
     for shader in shaders:  # reserved by the specification, which a compiler need not say
         assert all("__" not in line.partition("//")[0] for line in shader.splitlines())
     with context.current() as ctx:

@@ -32,10 +32,10 @@ from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.analysis.register_tile import MOST_VECTORS
 from gpgpu_legacy.lower.emit.llvm_fused import Code, VectorUnit, emit_fused_passes
 from gpgpu_legacy.lower.fused.content import ROOM, UnsupportedError, native_content
+from gpgpu_legacy.plan.framebuffer import ADD, Blend
 from gpgpu_legacy.plan.numbers import Affine, constant_vector
 from gpgpu_legacy.plan.plan import (
     Binding,
-    Blend,
     FragmentPass,
     Plan,
     Repeat,
@@ -98,12 +98,12 @@ SQUARE = 16785408.0  # of 4097 as float32 rounds it; 1 is left
 @pytest.mark.parametrize(
     ("line", "target", "blend"),
     [
-        (f"MAD result.color, R0, R0, -{SQUARE};", "r32f", Blend.NONE),
-        (f"MAD result.color, R0, R0, -{SQUARE};", "unorm8", Blend.NONE),
-        ("MUL result.color, R0, R0;", "r32f", Blend.ADD),
+        (f"MAD result.color, R0, R0, -{SQUARE};", "r32f", None),
+        (f"MAD result.color, R0, R0, -{SQUARE};", "unorm8", None),
+        ("MUL result.color, R0, R0;", "r32f", ADD),
     ],
 )
-def test_only_the_default_contracts(line: str, target: str, blend: Blend) -> None:
+def test_only_the_default_contracts(line: str, target: str, blend: Blend | None) -> None:
     import llvmlite.binding as llvm
 
     def left(*, exact: bool) -> float:

@@ -20,10 +20,10 @@ from gpgpu_legacy.lower.analysis.neighbourhood import (
     neighbourhood,
 )
 from gpgpu_legacy.lower.lookups import AffineLookup, NeighbourLookup, OwnLookup
+from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
     Binding,
-    Blend,
     ClearPass,
     CopyPass,
     FragmentPass,
@@ -110,9 +110,9 @@ def test_what_fragments_keep_is_live() -> None:
     beside = (place(0, 1.0), place(1))
     assert known(draw("P", "Q", *beside), draw("Q", "P")).live == {"Q"}
     assert known(draw("P", "Q", *beside, text=KILLS), draw("Q", "P")).live == {"P", "Q"}
-    added = draw("P", "Q", *beside, blend=Blend.ADD)
+    added = draw("P", "Q", *beside, blend=ADD)
     assert known(added, draw("Q", "P")).live == {"P", "Q"}
-    late = draw("P", "Q", *beside, blend=Blend.ADD)
+    late = draw("P", "Q", *beside, blend=ADD)
     assert known(draw("P", "Q", *beside), late, draw("Q", "P")).live == {"Q"}
 
 

@@ -433,7 +433,11 @@ MISTAKES: list[tuple[str, Callable[[Pipeline, Any, Any], object]]] = [
     ("there is no file no.fp", lambda p, x, y: p.draw("no.fp", {0: x}, into=y)),
     ("give a Program, its text or its file", lambda p, x, y: p.draw(3, {0: x}, into=y)),
     (r"expected ';'|unexpected", lambda p, x, y: p.draw("!!ARBfp1.0\nMOV a\nEND", {0: x}, into=y)),
-    ("choose from none, add", lambda p, x, y: p.draw(COPY, {0: x}, into=y, blend="max")),
+    ("choose from add, subtract", lambda p, x, y: p.draw(COPY, {0: x}, into=y, blend="most")),
+    ("in add,src-alpha,one-minus", lambda p, x, y: p.draw(COPY, {0: x}, into=y, blend="add,one")),
+    ("as in greater,0.5", lambda p, x, y: p.draw(COPY, {0: x}, into=y, alpha_test="less")),
+    ("some of which y has", lambda p, x, y: p.draw(COPY, {0: x}, into=y, mask="gb")),
+    ("scissor leaves nothing", lambda p, x, y: p.draw(COPY, {0: x}, into=y, scissor=(0, 0, -1, 1))),
     ("two operands share a name, x", lambda p, _x, _y: p.operand("x", 1, 1)),
 ]  # fmt: skip
 

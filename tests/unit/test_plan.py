@@ -27,11 +27,11 @@ from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.expand import execution_order, expand, passes
+from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.numbers import Affine, Integer, Number, Table
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
     Binding,
-    Blend,
     ClearPass,
     ComputePass,
     CopyPass,
@@ -190,7 +190,7 @@ CORNER = Rect(0, 0, 1, 1)
         (CopyPass("T", CORNER, "T", Rect(1, 1, 1, 1)), "copied to itself"),
         (looks("N"), "texture N is bound before anything was written"),
         (CopyPass("N", WHOLE, "T", WHOLE), "texture N is copied before"),
-        (drawn(targets=("N",), blend=Blend.ADD), "texture N is blended with before"),
+        (drawn(targets=("N",), blend=ADD), "texture N is blended with before"),
         (Repeat(2, (CopyPass("N", WHOLE, "T", WHOLE), ClearPass("N"))), "N is copied before"),
         (replace(looks("U"), bindings=(Binding(2, "U"),)), "nothing is bound"),
         (looks("FLAT"), "texture[3] as RECT"),
@@ -538,7 +538,7 @@ def test_half_precision_stores_the_nearest(value: float, stored: float) -> None:
 def test_half_precision_blending_rounds_the_sum() -> None:
     halves = Texture("T", TextureKind.RECT, Extent(1, 1), RGBA16F, (2048.0, 1.0, -65504.0, 0.0))
     add = replace(drawn("MOV result.color, {1, 3, -32, 7};"), rect=Rect(0, 0, 1, 1))
-    plan = show([replace(add, blend=Blend.ADD)], halves)
+    plan = show([replace(add, blend=ADD)], halves)
     assert execute(plan).tolist() == [[[2048, 4, -np.inf, 7]]]
 
 

@@ -14,7 +14,7 @@ from gpgpu_legacy.api.drawing import DrawArguments, make_drawing
 from gpgpu_legacy.api.programs import discarded, run_drawing
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import FP16
-from gpgpu_legacy.plan.plan import Blend
+from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.textures import Filter, Sampler, Wrap
 from gpgpu_legacy.predict import auto
 from gpgpu_legacy.runtime.executor import executors, find_executor
@@ -238,7 +238,7 @@ def test_discarded_fragments_are_counted() -> None:
     assert discarded(make_drawing(show("fragment.color"), 3, 2), find_executor("numpy")) == 0
 
 
-@pytest.mark.parametrize("blend", ["add", Blend.ADD])
+@pytest.mark.parametrize("blend", ["add", ADD])
 def test_blending_adds_to_clear(blend: Any) -> None:
     found = run_program(KILL, 3, 2, clear=(5, 6, 7, 8), blend=blend)
     assert (found[:, 0] == (5, 6, 7, 8)).all()

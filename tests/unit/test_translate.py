@@ -19,7 +19,6 @@ from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.lower.emit.numpy_source import numpy_source
-from gpgpu_legacy.plan.plan import Blend
 from gpgpu_legacy.plan.textures import RGBA32F
 from gpgpu_legacy.sources import shader_folder, shader_text
 
@@ -70,7 +69,7 @@ def test_random_programs_give_the_machines_bits(number: int) -> None:
     lookup = Sampling(given_["textures"])
     results, alive = module(numpy_source(batch.program))(attributes, parameters | state, lookup)
     expected = draw_all(
-        batch.program, SIZE, **{**given_, "blend": Blend.NONE},
+        batch.program, SIZE, **{**given_, "blend": None},
         targets=(RGBA32F,) * batch.targets,
     )  # fmt: skip
     for target, wanted in enumerate(expected):

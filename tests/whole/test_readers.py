@@ -23,10 +23,10 @@ from gpgpu_legacy.count.traffic import count_plan, fragments_per_pass
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.plan.expand import expand
+from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.numbers import Affine, Integer, Number, Table
 from gpgpu_legacy.plan.plan import (
     Binding,
-    Blend,
     ComputePass,
     CopyPass,
     Corners,
@@ -250,9 +250,7 @@ MANY = 1_000_000
 def test_a_million_iterations_are_counted_at_once() -> None:
     """Their parameters, coordinates and offsets differ, and what is counted does not."""
     moving: Corners = ((Affine(0.5, 1.0), 0.0, 0.0, 1.0),) * 4
-    draw = FragmentPass(
-        PLAIN, (), ("T",), Rect(0, 0, 4, 4), (Texcoords(0, moving),), blend=Blend.ADD
-    )
+    draw = FragmentPass(PLAIN, (), ("T",), Rect(0, 0, 4, 4), (Texcoords(0, moving),), blend=ADD)
     one = ComputePass(
         parse_kernel(KERNEL), bindings("A", "R"),
         (UniformValue("trips", 2), UniformValue("from", 3), UniformValue("factor", Affine(0, 1))),

@@ -26,7 +26,7 @@ from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.values import Texels
-from gpgpu_legacy.plan.plan import Blend
+from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.textures import R32F, RGBA32F, Format, Texture
 
 DEFAULT_BLOCK = 32  # "For our tests we have chosen b = 32" (Section 3)
@@ -105,7 +105,7 @@ def _summed(
                     rect=square,
                     texcoords=coordinates | {2: Texels()},
                     local={0: p.coordinate_steps},
-                    blend=Blend.NONE if f else Blend.ADD,
+                    blend=None if f else ADD,
                 )
                 if f and turns:
                     p.swap(framebuffer, f)

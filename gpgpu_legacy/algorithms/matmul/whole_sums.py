@@ -38,7 +38,7 @@ from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.packings import CHANNELS, ROW_OF_FOUR
-from gpgpu_legacy.plan.plan import Blend
+from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.textures import RGBA32F, Matrix, Packing, Texture
 
 NEIGHBOURS = Packing(((0, 0), (0, 1), (1, 0), (1, 1)), row_step=2, column_step=2)
@@ -90,7 +90,7 @@ def _drawn(
                 p.factors(tile, k),
                 into=target,
                 texcoords=p.coordinates(rows, columns, 0.5),
-                blend=Blend.ADD if several else Blend.NONE,
+                blend=ADD if several else None,
                 **keywords,
             )
         p.finish(tile, target)

@@ -76,14 +76,33 @@ OPTIONS = (*_FOGS, *_PRECISIONS, *DRAW_BUFFERS, SHADOW)
 OPTION_SECTION = "3.11.4.5"
 
 
+_BEFORE_HEADER = re.compile(r"(?:\s|#[^\n]*\n)+" + re.escape(HEADER))
+
+
+def with_header_first(text: str) -> str:
+    """The text with its header before the white space and comments that Mesa takes there, too.
+
+    What follows keeps its lines and columns.
+    """
+    before = _BEFORE_HEADER.match(text)
+    if before is None:
+        return text
+    return HEADER + text[: before.end() - len(HEADER)] + " " * len(HEADER) + text[before.end() :]
+
+
 def assemble(
-    text: str, name: str = "program", *, limits: AssemblerLimits = DEFAULT_LIMITS
+    text: str,
+    name: str = "program",
+    *,
+    limits: AssemblerLimits = DEFAULT_LIMITS,
+    lenient: bool = False,
 ) -> Program:
     """Assemble the text of a fragment program.
 
     text: the whole program, from `!!ARBfp1.0` to `END`.
     name: of the text in messages, usually a file's path.
     limits: the resources and indices that a program may use.
+    lenient: whether white space and comments may come before the header, as Mesa has it.
     Raises AssemblyError with every fault found, up to MOST_FAULTS, each with its line and column,
     and InputError for a text that is too long.
     """
@@ -91,7 +110,7 @@ def assemble(
         raise InputError(
             f"{name} has {len(text)} characters; a program has at most {limits.characters}"
         )
-    program = _Assembler(text, name, limits).program()
+    program = _Assembler(with_header_first(text) if lenient else text, name, limits).program()
     lines = text.split("\n") if "  # " in text else []
     origins = {n: found[1] for n, line in enumerate(lines, 1) if (found := _ORIGIN.search(line))}
     if not origins:
@@ -377,12 +396,12 @@ class _Assembler:
 
 
 def _header_fault(text: str) -> FaultError:
-    first = text.lstrip(" \t\r\n\ufeff")[: len(HEADER)]
+    first = with_header_first(text.lstrip("\ufeff"))[: len(HEADER)]
     problem = f"a fragment program begins with {HEADER}, with nothing before it"
     if not text:
         expected = "the text is empty"
     elif first == HEADER:
-        expected = "remove what is before it"
+        expected = "remove what is before it, or take it as Mesa does: --lenient, lenient=True"
     elif first.startswith("!!ARBvp"):
         expected = "this is a vertex program"
     elif first.startswith("!!"):

@@ -114,7 +114,11 @@ def all_fused(steps: Steps) -> Iterator[FusedPasses]:
 
 def _fused(plan: Plan, body: tuple[Pass, ...], count: int) -> FusedPasses | None:
     """These passes, fused; None if that is impossible."""
-    passes = tuple(pass_ for pass_ in body if isinstance(pass_, FragmentPass | CopyPass))
+    passes = tuple(
+        pass_
+        for pass_ in body
+        if isinstance(pass_, CopyPass) or (isinstance(pass_, FragmentPass) and not pass_.scissor)
+    )
     if len(passes) < len(body) or not any(isinstance(p, FragmentPass) for p in passes):
         return None
     place = common_rectangle(passes)

@@ -34,7 +34,7 @@ from gpgpu_legacy.lower.analysis.fusion import (
 )
 from gpgpu_legacy.lower.lookups import AffineLookup, Lookup, NeighbourLookup, OwnLookup
 from gpgpu_legacy.plan.expand import varies
-from gpgpu_legacy.plan.plan import Binding, Blend, CopyPass, FragmentPass, Pass, Plan, written_by
+from gpgpu_legacy.plan.plan import Binding, CopyPass, FragmentPass, Pass, Plan, written_by
 from gpgpu_legacy.plan.textures import Extent, Filter, Rect, TextureKind, Wrap
 
 MOST_REACH = 16
@@ -163,7 +163,7 @@ def _live(passes: Iterable[FragmentPass | CopyPass], lookups: Iterable[Lookups])
         else:
             near = (OwnLookup, NeighbourLookup)
             read = {lookup.texture for lookup in known if isinstance(lookup, near)}
-            kept = pass_.program.kills or pass_.blend is not Blend.NONE
+            kept = pass_.keeps
         yield from (read | targets if kept else read) - written
         written |= targets
 

@@ -36,7 +36,6 @@ from gpgpu_legacy.lower.fragments import (
 )
 from gpgpu_legacy.lower.ir import Array, Call, Fetch, Given, Place, PlanePart, Texel, Variable
 from gpgpu_legacy.lower.sampling import size_variables
-from gpgpu_legacy.plan.plan import Blend
 
 GLSL = Dialect(("#version 400 core",))
 
@@ -195,18 +194,18 @@ GROUP = (8, 8)
 
 
 @lru_cache(maxsize=256)
-def compute_shader(key: ShaderKey, blend: Blend = Blend.NONE) -> str:
+def compute_shader(key: ShaderKey, *, scissored: bool = False) -> str:
     """The GLSL text, made once per key; no lookup may be folded, since there is no rasteriser.
 
     Buffers, by binding: the textures of key.units in order, then the targets in order. Each
     holds its texels' channels as float32, row after row and layer after layer, an 8-bit one as
     numbers of [0, 1]. Uniforms: `origin` and `size`, the rectangle in the target; `target_width` in
-    texels; the rest as fragment_shader has them.
+    texels; the corners of the `scissor` in the rectangle; the rest as fragment_shader has them.
     """
     assert key.varyings == 0
     emitter = _BufferEmitter(key)
     statements = fragment_statements(key, rasterised=False)
-    body = emitter.block([*statements, *stored_colours(key, blend)])
+    body = emitter.block([*statements, *stored_colours(key)])
     uniforms, functions = emitter.head()
     lines = [*COMPUTE.header, ORIGIN]
     lines.append(f"layout(local_size_x = {GROUP[0]}, local_size_y = {GROUP[1]}) in;")
@@ -222,6 +221,9 @@ def compute_shader(key: ShaderKey, blend: Blend = Blend.NONE) -> str:
         "    vec2 fragment = vec2(gl_GlobalInvocationID.xy) + 0.5;",
         "    if (fragment.x > size.x || fragment.y > size.y) return;",
     ]
+    if scissored:
+        lines.insert(-3, "uniform vec4 scissor;")
+        lines.append("    if (clamp(fragment, scissor.xy, scissor.zw) != fragment) return;")
     return "\n".join([*lines, *emitter.side(), *body, "}", ""])
 
 

@@ -8,6 +8,7 @@ which lookups they share.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from gpgpu_legacy.isa.execute import ALL
@@ -31,6 +32,7 @@ from gpgpu_legacy.lower.ir import (
     Texel,
     Variable,
     components,
+    compose,
     multiply_add,
     operation,
     read,
@@ -47,23 +49,25 @@ from gpgpu_legacy.lower.lookups import (
 from gpgpu_legacy.lower.lowering import (
     KILLED,
     AxesLowering,
+    as_read,
     attribute_value,
     blended,
+    blended_channel,
     cleared_registers,
     color_number,
     decoded,
     encoded,
+    fails,
     result_variable,
     variables_read,
 )
 from gpgpu_legacy.lower.sampling import (
     Unit,
-    as_read,
     lod_function,
     lookup_arguments,
     lookup_function,
 )
-from gpgpu_legacy.plan.plan import Blend
+from gpgpu_legacy.plan.framebuffer import ADD
 
 
 def own_variable(content: Content, number: int) -> Variable:
@@ -108,6 +112,11 @@ class _Draw:
         body = self.lowering.statements
         for segment in live_segments(self.draw):
             self.segment(segment)
+        test = self.draw.writes.alpha_test
+        if test is not None:
+            target = self.content.surfaces[self.draw.targets[0]].format
+            axes = self.lowering.axes_of(result_variable(0), (3,))
+            self.lowering.discard(fails(test, Read(result_variable(0), (3,), axes), target))
         body += self.writes(body)
         registers = cleared_registers(self.draw.program, len(self.draw.targets), body)
         cleared = [Assign(v, ALL[: v.type.width], zero) for v, zero in registers.items()]
@@ -173,17 +182,26 @@ class _Draw:
 
     def writes(self, body: list[Statement]) -> list[Statement]:
         """The colours to the targets' variables: encoded, blended, unless the fragment died."""
-        draw = self.draw
+        draw, as_level = self.draw, self.as_level
         writes: list[Statement] = []
         for number, target in enumerate(draw.targets):
             texel_format = self.content.surfaces[target].format
-            held = own_texel(self.content, target)
-            wanted = color_number(draw.program, number)
-            colour, instruction = self.colour(body, wanted, held.components)
-            value = encoded(colour, texel_format, as_level=self.as_level)
-            if draw.blend is Blend.ADD:
-                value = blended(value, held, texel_format, as_level=self.as_level)
-            if draw.program.kills:
+            whole = own_texel(self.content, target)
+            held = replace(whole, components=draw.writes.channels(texel_format))
+            wanted, blend = color_number(draw.program, number), draw.writes.blend
+            adds = blend in (None, ADD)
+            colour, instruction = self.colour(body, wanted, held.components if adds else ALL)
+            value = encoded(colour, texel_format, as_level=as_level and adds)
+            if blend == ADD:
+                value = blended(value, held, texel_format, as_level=as_level)
+            elif blend is not None:
+                there = as_read(decoded(whole, texel_format, as_level=as_level), texel_format)
+                total = compose(
+                    blended_channel(blend, c, value, there, texel_format) for c in held.components
+                )
+                named = self.lowering.with_names(total)
+                value = encoded(named, texel_format, as_level=as_level)
+            if draw.discards:
                 dead = Read(KILLED, (0,), EVERYWHERE) > 0.0
                 value = operation(Operator.SELECT, dead, held, value)
             writes.append(Assign(held.variable, held.components, value, instruction))

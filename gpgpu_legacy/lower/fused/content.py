@@ -34,7 +34,8 @@ from gpgpu_legacy.lower.lookups import (
     OwnLookup,
 )
 from gpgpu_legacy.lower.values import given_corners, is_flat
-from gpgpu_legacy.plan.plan import Blend, CopyPass, FragmentPass, Plan, written_by
+from gpgpu_legacy.plan.framebuffer import Writes
+from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Plan, written_by
 from gpgpu_legacy.plan.textures import RGBA32F, Extent, Format, Texture, TextureKind
 
 LEAST_ROWS_TO_STAGE = 16
@@ -80,14 +81,19 @@ class DrawnProgram:
     """A fragment pass: its program and the facts about each of its lookups, in program order.
 
     targets: the surfaces of its colours. bent: the attributes that it reads whose corner values do
-    not lie in a plane.
+    not lie in a plane. writes: how its colours get there.
     """
 
     program: Program
     lookups: tuple[Lookup[int], ...]
     targets: tuple[int, ...]
-    blend: Blend
+    writes: Writes
     bent: tuple[Attribute, ...]
+
+    @property
+    def discards(self) -> bool:
+        """Whether a fragment may write nothing."""
+        return self.program.kills or self.writes.alpha_test is not None
 
 
 @frozen
@@ -291,7 +297,7 @@ class _Numbering:
             pass_.program,
             tuple(map(self.lookup, lookups)),
             tuple(map(self.texture, pass_.targets)),
-            pass_.blend,
+            pass_.writes,
             tuple(bent_attributes(pass_, self.count)),
         )
 

@@ -11,7 +11,8 @@ from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.values import Texels
-from gpgpu_legacy.plan.plan import Blend, Plan
+from gpgpu_legacy.plan.framebuffer import ADD, Blend
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import R32F, RGBA32F, Format, Texture
 from gpgpu_legacy.runtime.prepared import Timings
 
@@ -102,7 +103,7 @@ def tasks(*, tiled: bool) -> tuple[CeilingTask, ...]:
                 partial(_fills, side=SIDE[texels], texels=texels, blend=blend),
                 SIDE[texels] ** 2 / 1e9,
             )
-            for kind, blend in (("fills", Blend.NONE), ("blends", Blend.ADD))
+            for kind, blend in (("fills", None), ("blends", ADD))
             for bits, texels in _SIZES.items()
         ),
         copies("memory_gb_per_s", COPY_SIDE),
@@ -179,7 +180,7 @@ def _fills(
     iterations: int,
     side: int,
     texels: Format = RGBA32F,
-    blend: Blend = Blend.NONE,
+    blend: Blend | None = None,
 ) -> None:
     target = _texture(p, "C", texels, side, side)
     for _ in range(iterations):

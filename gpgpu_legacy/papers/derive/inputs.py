@@ -20,7 +20,7 @@ from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.plan import Blend, ComputePass, FragmentPass, Pass, Plan, Repeat
+from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan, Repeat
 from gpgpu_legacy.plan.textures import FORMATS, Rect
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.published.schema import PlanChange, ProgramChange, Scalar
@@ -112,9 +112,7 @@ class Product:
         """The plan whose passes write without reading the framebuffer."""
         return _each_pass(
             self.plan,
-            lambda pass_: (
-                replace(pass_, blend=Blend.NONE) if isinstance(pass_, FragmentPass) else pass_
-            ),
+            lambda pass_: replace(pass_, blend=None) if isinstance(pass_, FragmentPass) else pass_,
         )
 
     @property

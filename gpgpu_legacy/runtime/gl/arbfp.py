@@ -18,6 +18,7 @@ import numpy as np
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.lower.values import F64, NO_PARAMETER, given_corners, over_iterations
+from gpgpu_legacy.plan.framebuffer import AlphaTest
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,
@@ -62,6 +63,7 @@ class BoundProgram(Bound):
         """See Bound."""
         super().forget()
         self._program = 0
+        self._alpha_test: AlphaTest | bool | None = False
         self._locals: dict[tuple[int, int], int] = {}
         self._env: dict[int, int] = {}
 
@@ -70,6 +72,14 @@ class BoundProgram(Bound):
         if number != self._program:
             self.gl.glBindProgramARB(GL.FRAGMENT_PROGRAM, number)
             self._program = number
+
+    def alpha_test(self, test: AlphaTest | None) -> None:
+        """Set the alpha test."""
+        if test != self._alpha_test:
+            self._alpha_test = test
+            (self.gl.glEnable if test else self.gl.glDisable)(GL.ALPHA_TEST)
+            if test is not None:
+                self.gl.glAlphaFunc(getattr(GL, test.comparison.name), test.reference)
 
     def local(self, index: int, address: int) -> None:
         """Set a local parameter of the program that is bound."""
@@ -180,6 +190,7 @@ class GlArbfpPrepared(DrawnPrepared[Context]):
         def paint(iteration: int) -> None:
             if isinstance(program, LoadedProgram):
                 bound.program(program.number)
+            bound.alpha_test(pass_.alpha_test)
             for index, rows in locals_:
                 bound.local(index, rows.address(iteration))
             for index, rows in env:

@@ -8,12 +8,12 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from gpgpu_legacy.plan.numbers import NumberVec4
-from gpgpu_legacy.plan.plan import Blend, ClearPass, CopyPass, FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import constant_rect
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.prepared import Call, GlPrepared, record_steps
 from gpgpu_legacy.runtime.gl.sharing import SharedContext
-from gpgpu_legacy.runtime.gl.surfaces import Bound, Sampled, Surfaces
+from gpgpu_legacy.runtime.gl.surfaces import NO_OPERATIONS, Bound, Sampled, Surfaces
 from gpgpu_legacy.runtime.gl.transfers import DeviceTransfers
 from gpgpu_legacy.runtime.gl.values import clear_values, in_iteration, viewport
 from gpgpu_legacy.runtime.machine import Machine
@@ -39,14 +39,15 @@ class Draw:
         self._bound, self._textures, self._paint = bound, textures, paint
         self._framebuffer = surfaces.framebuffer(*((name, 0) for name in pass_.targets))
         self._viewport = viewport(constant_rect(pass_.rect))
-        self._adds = pass_.blend is Blend.ADD
+        scissor = viewport(constant_rect(pass_.scissor)) if pass_.scissor else None
+        self._operations = (pass_.blend, pass_.mask, scissor)
 
     def __call__(self, iteration: int) -> None:
         """Draw that iteration."""
         bound = self._bound
         for sampled in self._textures:
             bound.look_up(sampled)
-        bound.draw_to(self._framebuffer, self._viewport, adds=self._adds)
+        bound.draw_to(self._framebuffer, self._viewport, self._operations)
         self._paint(iteration)
 
     def warm_up(self) -> None:
@@ -107,6 +108,7 @@ class DrawnPrepared(GlPrepared[_Shared]):
         values = clear_values(value, self.plan.texture(name).format, count)
 
         def clear(iteration: int) -> None:
+            bound.operate(NO_OPERATIONS)
             bound.gl.glClearColor(*in_iteration(values, iteration))
             for framebuffer in framebuffers:
                 bound.aim(framebuffer)

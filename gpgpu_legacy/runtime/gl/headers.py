@@ -10,6 +10,7 @@ from ctypes import (
     c_float,
     c_int,
     c_ssize_t,
+    c_ubyte,
     c_uint,
     c_uint64,
     c_void_p,
@@ -21,13 +22,25 @@ class GL:
     """The constants of OpenGL's headers that are used here, by their names without `GL_`."""
 
     NO_ERROR = 0
+    ZERO = 0
     ONE = 1
     TRIANGLE_FAN = 0x0006
     ADD = 0x0104
+    LESS = 0x0201
+    EQUAL = 0x0202
+    LEQUAL = 0x0203
+    GREATER = 0x0204
+    NOTEQUAL = 0x0205
+    GEQUAL = 0x0206
     SRC_COLOR = 0x0300
     ONE_MINUS_SRC_COLOR = 0x0301
     SRC_ALPHA = 0x0302
     ONE_MINUS_SRC_ALPHA = 0x0303
+    DST_ALPHA = 0x0304
+    ONE_MINUS_DST_ALPHA = 0x0305
+    DST_COLOR = 0x0306
+    ONE_MINUS_DST_COLOR = 0x0307
+    SRC_ALPHA_SATURATE = 0x0308
     FRONT = 0x0404
     BACK = 0x0405
     OUT_OF_MEMORY = 0x0505
@@ -36,8 +49,10 @@ class GL:
     FOG_START = 0x0B63
     FOG_END = 0x0B64
     FOG_COLOR = 0x0B66
+    ALPHA_TEST = 0x0BC0
     DITHER = 0x0BD0
     BLEND = 0x0BE2
+    SCISSOR_TEST = 0x0C11
     UNPACK_ROW_LENGTH = 0x0CF2
     UNPACK_ALIGNMENT = 0x0CF5
     PACK_ROW_LENGTH = 0x0D02
@@ -90,6 +105,15 @@ class GL:
     CLAMP = 0x2900
     REPEAT = 0x2901
     LIGHT0 = 0x4000
+    CONSTANT_COLOR = 0x8001
+    ONE_MINUS_CONSTANT_COLOR = 0x8002
+    CONSTANT_ALPHA = 0x8003
+    ONE_MINUS_CONSTANT_ALPHA = 0x8004
+    FUNC_ADD = 0x8006
+    MIN = 0x8007
+    MAX = 0x8008
+    FUNC_SUBTRACT = 0x800A
+    FUNC_REVERSE_SUBTRACT = 0x800B
     RGBA8 = 0x8058
     RGBA16 = 0x805B
     TEXTURE_3D = 0x806F
@@ -237,10 +261,10 @@ EGL_EXTENSION_FUNCTIONS: Signatures = {
 }
 
 _NAMES: Mapping[tuple[Any, ...], str] = {
-    (
-        None,
-        c_uint,
-    ): "glActiveTexture glBegin glClear glDisable glEnable glEndQuery glMatrixMode glPushAttrib",
+    (None, c_uint): (
+        "glActiveTexture glBegin glBlendEquation glClear glDisable glEnable glEndQuery "
+        "glMatrixMode glPushAttrib"
+    ),
     (None, c_uint, c_uint): (
         "glBeginQuery glBindBuffer glBindFramebuffer glBindProgramARB glBindSampler glBindTexture "
         "glBlendFunc glClampColor"
@@ -248,7 +272,7 @@ _NAMES: Mapping[tuple[Any, ...], str] = {
     (None, c_uint, c_ssize_t, c_void_p, c_uint): "glBufferData glBufferStorage",
     (c_uint, c_uint): "glCheckFramebufferStatus",
     (None, c_uint, c_uint, c_uint, c_uint, c_void_p): "glClearBufferData",
-    (None, c_float, c_float, c_float, c_float): "glClearColor",
+    (None, c_float, c_float, c_float, c_float): "glBlendColor glClearColor",
     (c_uint, c_void_p, c_uint, c_uint64): "glClientWaitSync",
     (None, c_uint, c_uint, *(c_ssize_t,) * 3): "glCopyBufferSubData",
     (None, c_uint, *(c_int,) * 7): "glCopyTexSubImage2D",
@@ -261,7 +285,8 @@ _NAMES: Mapping[tuple[Any, ...], str] = {
     (None, c_double, c_double): "glDepthRange",
     (None,): "glEnd glFinish glFlush glLoadIdentity glPopAttrib",
     (c_void_p, c_uint, c_uint): "glFenceSync",
-    (None, c_uint, c_float): "glFogf",
+    (None, c_uint, c_float): "glAlphaFunc glFogf",
+    (None, *(c_ubyte,) * 4): "glColorMask",
     (None, c_uint, POINTER(c_float)): "glFogfv glGetFloatv glLightModelfv",
     (None, c_uint, c_uint, c_uint, c_uint, c_int): "glFramebufferTexture1D glFramebufferTexture2D",
     (None, c_uint, c_uint, c_uint, c_uint, c_int, c_int): "glFramebufferTexture3D",
@@ -289,7 +314,7 @@ _NAMES: Mapping[tuple[Any, ...], str] = {
     (None, c_uint, *(c_int,) * 3, c_uint, c_uint, c_void_p): "glTexSubImage1D",
     (None, c_uint, *(c_int,) * 7, c_uint, c_uint, c_void_p): "glTexSubImage3D",
     (None, c_uint, c_void_p): "glVertexAttrib4fv",
-    (None, c_int, c_int, c_int, c_int): "glViewport",
+    (None, c_int, c_int, c_int, c_int): "glScissor glViewport",
 }
 """The functions of each signature."""
 

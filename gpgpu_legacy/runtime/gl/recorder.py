@@ -262,16 +262,20 @@ class Recorder:
             undecided(pass_.program),
             exact=self._machine.exact,
             arithmetic=self._machine.arithmetic,
+            drawn=False,
         )
         used = pass_.program.texture_units
         names = [b.texture if b.unit in used else None for b in pass_.bindings]
         bound = [None if n is None else self._buffers[n] for n in (*names, *pass_.targets)]
         self._require_blocks(sum(buffer is not None for buffer in bound), (pass_,))
 
-        text = compute_shader(key, pass_.blend)
+        text = compute_shader(key, scissored=pass_.scissor is not None)
         shader = computing_shader(self._context, pass_.program.name, text)
         rect, target = constant_rect(pass_.rect), self._textures[pass_.target]
         values: dict[str, Values] = dict(pass_values(pass_, count, shader.has))
+        if pass_.scissor is not None:
+            sides = np.subtract(pass_.drawn.corners[::2], (rect.x, rect.y))
+            values["scissor"] = sides.reshape(1, 4).astype(np.float32)
         values["target_width"] = np.array([[target.extent.width]], np.int32)
         groups = (-(-rect.width // GROUP[0]), -(-rect.height // GROUP[1]))
         uniforms = self.uniforms.add(shader, values)

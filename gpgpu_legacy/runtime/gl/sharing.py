@@ -134,7 +134,6 @@ class SharedContext(ABC, Generic[_Handle]):
             gl.glDisable(capability)
         for direction in (GL.PACK_ALIGNMENT, GL.UNPACK_ALIGNMENT):
             gl.glPixelStorei(direction, 1)
-        gl.glBlendFunc(GL.ONE, GL.ONE)
 
     @property
     def device_name(self) -> str:

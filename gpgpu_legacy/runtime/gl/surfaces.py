@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from gpgpu_legacy.errors import NoDeviceRoomError, PlanError
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Stored
+from gpgpu_legacy.plan.framebuffer import Blend, Equation
 from gpgpu_legacy.plan.plan import Plan, written_by
 from gpgpu_legacy.plan.textures import (
     Extent,
@@ -97,6 +98,11 @@ _CONSTANTS: Mapping[Filter | Wrap, int] = {
 Surface = tuple[str, int]
 """A texture by name, and one of its layers, those of level 0 first."""
 
+Operations = tuple[Blend | None, str, Viewport | None]
+"""What happens to fragments: their blend, the mask of channels, and the scissor."""
+
+NO_OPERATIONS: Operations = (None, "rgba", None)
+
 Sampled = tuple[int, int, int, int, tuple[int, int]]
 """A texture unit, and the target, texture and sampler that it has, and the levels that it reads."""
 
@@ -113,7 +119,7 @@ class Bound:
     def forget(self) -> None:
         """Forget all: others have used the context."""
         self._framebuffer = 0
-        self._adds: bool | None = None
+        self._operations: Operations | None = None
         self._viewport: Viewport | None = None
         self._textures: dict[tuple[int, int], int] = {}
         self._samplers: dict[int, int] = {}
@@ -144,12 +150,27 @@ class Bound:
             self.gl.glTexParameteri(target, GL.TEXTURE_MAX_LEVEL, levels[1])
             self._levels[number] = levels
 
-    def draw_to(self, framebuffer: int, viewport: Viewport, *, adds: bool) -> None:
-        """Set the rectangle of a framebuffer to draw to, and whether draws are added to it."""
+    def operate(self, operations: Operations) -> None:
+        """Set what happens to fragments; clears obey the mask and the scissor, too."""
+        if operations == self._operations:
+            return
+        self._operations, gl = operations, self.gl
+        blend, mask, scissor = operations
+        for capability, on in ((GL.BLEND, blend), (GL.SCISSOR_TEST, scissor)):
+            (gl.glEnable if on else gl.glDisable)(capability)
+        gl.glColorMask(*(channel in mask for channel in "rgba"))
+        if scissor is not None:
+            gl.glScissor(*scissor)
+        if blend is not None:
+            weighs = blend.equation not in (Equation.MIN, Equation.MAX)
+            gl.glBlendEquation(getattr(GL, "FUNC_" * weighs + blend.equation.name))
+            gl.glBlendFunc(*(getattr(GL, f.name) for f in (blend.source, blend.destination)))
+            gl.glBlendColor(*blend.constant)
+
+    def draw_to(self, framebuffer: int, viewport: Viewport, operations: Operations) -> None:
+        """Set the rectangle of a framebuffer to draw to, and what happens to its fragments."""
         self.aim(framebuffer)
-        if adds is not self._adds:
-            (self.gl.glEnable if adds else self.gl.glDisable)(GL.BLEND)
-            self._adds = adds
+        self.operate(operations)
         if viewport != self._viewport:
             self.gl.glViewport(*viewport)
             self._viewport = viewport

@@ -67,9 +67,9 @@ class Interpreter {
 
   // The same for a pass over the textures of a state, whoever made it.
   traced(pass, textures, x, y) {
-    const { rect } = pass;
+    const { rect, drawn = rect } = pass;
     const [column, row] = [x - rect.x, y - rect.y];
-    if (column < 0 || row < 0 || column >= rect.width || row >= rect.height) return null;
+    if (!partIn(drawn, { x, y, width: 1, height: 1 }).width) return null;
     const texel = (state, name) => {
       const n = 4 * (y * state[name].width + x);
       return [...state[name].data.subarray(n, n + 4)];
@@ -117,24 +117,27 @@ class Interpreter {
 
   draw(pass, state, written) {
     const machine = this.programs[pass.program];
-    const { rect } = pass;
+    const { rect, drawn, mask, blending, alphaTest } = pass;
     machine.begin(pass, state);
     const targets = pass.targets.map((name, number) => ({
       texture: written[name],
       held: heldBy(written[name]),
-      added: pass.blend === "add" ? addedIn(written[name]) : null,
+      blended: blending && blendedIn(written[name], blending),
       color: machine.color(number, written[name]),
     }));
-    for (let row = 0; row < rect.height; row += 1) {
-      for (let column = 0; column < rect.width; column += 1) {
+    const passes = alphaTest && machine.alphaTest(alphaTest, targets[0].texture);
+    const [left, bottom] = [drawn.x - rect.x, drawn.y - rect.y];
+    for (let row = bottom; row < bottom + drawn.height; row += 1) {
+      for (let column = left; column < left + drawn.width; column += 1) {
         machine.at(column, row);
-        if (!machine.run()) continue;
-        for (const { texture, held, added, color } of targets) {
-          const value = color();
+        if (!machine.run() || (passes && !passes())) continue;
+        for (const { texture, held, blended, color } of targets) {
+          const value = Array.from(color(), held);
           const n = 4 * ((rect.y + row) * texture.width + rect.x + column);
+          const there = blended && texture.data.slice(n, n + 4);
           for (let c = 0; c < texture.channels; c += 1) {
-            const stored = held(value[c]);
-            texture.data[n + c] = added ? added(texture.data[n + c], stored) : stored;
+            if (!mask.includes("rgba"[c])) continue;
+            texture.data[n + c] = blended ? held(blended(value, there, c)) : value[c];
           }
         }
       }
@@ -220,6 +223,17 @@ class FragmentMachine {
   // Runs the program; false where it discards the fragment.
   run() {
     return !this.instructions.some((instruction) => this.step(instruction));
+  }
+
+  // A function that says whether the fragment's alpha passes a test.
+  alphaTest({ comparison, reference }, target) {
+    const place = this.program.colors[0];
+    const against = stateIn(target, reference);
+    const clamps = target.numeric === "unorm";
+    return () => {
+      const alpha = place === undefined ? 0 : this.registers[4 * place + 3];
+      return COMPARISONS[comparison](clamps ? saturatedNumber(alpha) : alpha, against);
+    };
   }
 
   // A function that gives the colour for a target, behind fog where the program asks for it.

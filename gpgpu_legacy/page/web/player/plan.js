@@ -47,7 +47,9 @@ class PlanOf {
   // Pass k of those that run, from 0, with every number evaluated. `kind` is draw, copy or clear;
   // `number` is k, `step` and `place` say where it stands in the plan, `iteration` is its Repeat's.
   // Of a draw: `program`, `targets`, `rect`, `bindings`, `texcoords`, `attributes`, `locals`,
-  // `env`, `state`, `blend`; of a copy: `source`, `sourceRect`, `target`, `rect`; of a clear:
+  // `env`, `state`, `blend` (none, add, or other), `blending`, `mask`, `scissor`, `alphaTest`, and
+  // `drawn`, the part of its rectangle in the scissor; of a copy: `source`, `sourceRect`, `target`,
+  // `rect`; of a clear:
   // `target`, `value`, and as `rect` the whole target, all layers. `targets` and `rect` are there
   // in all three.
   pass(k) {
@@ -77,13 +79,17 @@ class PlanOf {
         rect: { x: 0, y: 0, width, height: rows },
       };
     }
+    const rect = planRect(record.rect, at);
+    const scissor = record.scissor ? planRect(record.scissor, at) : null;
+    const { blend: blending = null, mask = "rgba", alpha_test: alphaTest = null } = record;
+    const isSum = Object.keys(blending ?? {}).length === 1 && blending.equation === "add";
     const state = this.scene.state?.[step.number]?.[place] ?? {};
     return {
       ...common,
       kind: "draw",
       program: record.program,
       targets: record.targets,
-      rect: planRect(record.rect, at),
+      rect,
       bindings: (record.bindings ?? []).map(planBinding),
       texcoords: (record.texcoords ?? []).map(({ set, corners }) => ({
         set,
@@ -98,7 +104,9 @@ class PlanOf {
       state: Object.fromEntries(
         Object.entries(state).map(([name, value]) => [name, vector(value)]),
       ),
-      blend: record.blend ?? "none",
+      blend: isSum ? "add" : blending ? "other" : "none",
+      blending, mask, scissor, alphaTest,
+      drawn: scissor ? partIn(rect, scissor) : rect,
     };
   }
 
@@ -122,7 +130,8 @@ class PlanOf {
   counts(k) {
     const { step, place } = this.placed(k);
     const { fixed, each } = this.scene.counts[step.number][place];
-    const { width, height } = this.pass(k).rect;
+    const { rect, drawn = rect } = this.pass(k);
+    const { width, height } = drawn;
     const total = { ...fixed };
     for (const [name, count] of Object.entries(each)) {
       total[name] = (total[name] ?? 0) + count * width * height;
@@ -150,6 +159,13 @@ function numberAt(number, iteration) {
   if (Array.isArray(number)) return Number(number[iteration]);
   if (typeof number === "object") return number.base + number.step * iteration;
   return Number(number); // NaN and the infinities are texts
+}
+
+// The part of a rectangle inside another.
+function partIn(one, other) {
+  const [x, y] = [Math.max(one.x, other.x), Math.max(one.y, other.y)];
+  const end = (side, size) => Math.min(one[side] + one[size], other[side] + other[size]);
+  return { x, y, width: Math.max(0, end("x", "width") - x), height: Math.max(0, end("y", "height") - y) };
 }
 
 function planRect(rect, at) {
@@ -242,16 +258,40 @@ function heldBy({ numeric, bits }) {
   return bits === 16 ? roundedToHalf : Math.fround;
 }
 
-// What a texture holds after a held value has been added to another: blending by ONE, ONE.
-function addedIn(format) {
-  const held = heldBy(format);
-  if (format.numeric !== "unorm") return (there, value) => held(Math.fround(value + there));
-  const most = 2 ** format.bits - 1;
-  return (there, value) => {
-    const levels = Math.round(there * most) + Math.round(value * most);
-    return Math.fround(Math.min(levels, most) / most);
+// A number of the state, which fixed-point targets clamp.
+const stateIn = ({ numeric }, value) =>
+  Math.fround(numeric === "unorm" ? Math.min(Math.max(value, 0), 1) : value);
+
+// The channel c of a target after a held colour was blended with what it holds, not yet rounded:
+// a function of both colours, R, G, B, A, and of c (plan/framebuffer.py).
+function blendedIn(target, { equation, source = "one", destination = "one", constant = [0, 0, 0, 0] }) {
+  const f = Math.fround;
+  const k = constant.map((value) => stateIn(target, value));
+  const weights = {
+    zero: () => 0, one: () => 1,
+    "src-color": (s, d, c) => s[c], "dst-color": (s, d, c) => d[c], "constant-color": (s, d, c) => k[c],
+    "src-alpha": (s) => s[3], "dst-alpha": (s, d) => d[3], "constant-alpha": () => k[3],
+    "src-alpha-saturate": (s, d, c) => (c === 3 ? 1 : Math.min(s[3], f(1 - d[3]))),
   };
+  const weighted = (factor, value, ...given) => {
+    if (factor === "zero") return 0;
+    const weight = weights[factor.replace("one-minus-", "")](...given);
+    return f(value * (factor.startsWith("one-minus-") ? f(1 - weight) : weight));
+  };
+  const sum = {
+    add: (s, d) => s + d, subtract: (s, d) => s - d, "reverse-subtract": (s, d) => d - s,
+  }[equation];
+  if (sum) {
+    return (s, d, c) => f(sum(weighted(source, s[c], s, d, c), weighted(destination, d[c], s, d, c)));
+  }
+  const takesDestination = equation === "min" ? (s, d) => s > d : (s, d) => !(s > d);
+  return (s, d, c) => (takesDestination(s[c], d[c]) ? d[c] : s[c]);
 }
+
+const COMPARISONS = {
+  less: (a, r) => a < r, lequal: (a, r) => a <= r, equal: (a, r) => a === r,
+  notequal: (a, r) => a < r || a > r, gequal: (a, r) => a >= r, greater: (a, r) => a > r,
+};
 
 const HALF_PRECISION = { largest: 65504, leastExponent: -14, fraction: 10 };
 

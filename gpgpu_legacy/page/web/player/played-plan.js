@@ -104,7 +104,7 @@ class PlayedPlan {
     const where = `${width} × ${height} texels at (${x}, ${y})`;
     const targets = pass.targets.join(", ");
     const inputs = [...new Set((pass.bindings ?? []).map(({ texture }) => texture))].join(" and ");
-    const adds = pass.blend === "add" ? ", adding to what is there" : "";
+    const adds = { add: ", adding to what is there", other: ", blending with what is there" }[pass.blend] ?? "";
     const words = {
       draw: () => `${pass.program} draws ${where} of ${targets}${adds}${inputs ? `, and reads ${inputs}` : ""}.`,
       copy: () => `copies ${where} of ${targets} from ${pass.source}.`,
@@ -163,9 +163,9 @@ class PlayedPlan {
   // The trace of the last pass up to here that drew a texel, and its number.
   #tracedFrom({ texture, x, y }) {
     for (let k = this.at - 1; k >= 0; k -= 1) {
-      const { kind, targets, rect } = this.plan.pass(k);
+      const { kind, targets, rect, drawn = rect } = this.plan.pass(k);
       if (kind !== "draw" || !targets.includes(texture)) continue;
-      if (x < rect.x || y < rect.y || x >= rect.x + rect.width || y >= rect.y + rect.height) continue;
+      if (!partIn(drawn, { x, y, width: 1, height: 1 }).width) continue;
       const trace = this.player.trace(k, x, y);
       if (trace) return { trace, pass: k };
     }

@@ -146,7 +146,7 @@ class GpuRun {
     const passes = Array.from({ length: plan.passes }, (_, k) => plan.pass(k));
     this.written = new Set(passes.flatMap((pass) => pass.targets));
     for (const name of this.written) this.requireTarget(this.storage[name]);
-    for (const pass of passes) if (pass.blend === "add") this.requireBlending(pass);
+    for (const pass of passes) if (pass.blending) this.requireBlending(pass);
     this.textures = Object.fromEntries(plan.textures.map((t) => [t.name, this.made(t)]));
     this.commands = passes.map((pass) => this.command(pass));
     gpu.check();
@@ -176,7 +176,11 @@ class GpuRun {
   }
 
   requireBlending({ targets }) {
-    const has32 = targets.some((name) => this.storage[name].bits === 32);
+    const stored = targets.map((name) => this.storage[name]);
+    const has32 = stored.some(({ bits }) => bits === 32);
+    if (stored.some(({ bits, numeric }) => bits === 16 && numeric === "unorm")) {
+      throw new GpuError("WebGL does not blend 16 bits of fixed point");
+    }
     if (has32 && !this.gpu.blendsFloats) throw new GpuError(this.gpu.why);
   }
 
@@ -246,21 +250,32 @@ class GpuRun {
         gl.bindTexture(gl.TEXTURE_2D, texture);
       }
       for (const [uniform, rows] of values) uniform.set(rows);
-      this.strip(target, pass.rect, pass.blend === "add");
+      this.strip(target, pass.rect, pass);
     };
   }
 
   // Draws the rectangle of a framebuffer with the program in use.
-  strip(framebuffer, rect, adds) {
+  strip(framebuffer, rect, { blending = null, mask = "rgba", scissor = null } = {}) {
     const { gl } = this;
     gl.bindFramebuffer(gl.FRAMEBUFFER, framebuffer);
     gl.viewport(rect.x, rect.y, rect.width, rect.height);
-    if (adds) {
+    const named = (text) => text.toUpperCase().replaceAll("-", "_");
+    if (blending) {
+      const { equation, source = "one", destination = "one", constant = [0, 0, 0, 0] } = blending;
       gl.enable(gl.BLEND);
-      gl.blendFunc(gl.ONE, gl.ONE);
+      gl.blendEquation(gl[named(equation)] ?? gl[`FUNC_${named(equation)}`]);
+      gl.blendFunc(gl[named(source)], gl[named(destination)]);
+      gl.blendColor(...constant);
     }
+    if (scissor) {
+      gl.enable(gl.SCISSOR_TEST);
+      gl.scissor(scissor.x, scissor.y, scissor.width, scissor.height);
+    }
+    gl.colorMask(...[..."rgba"].map((channel) => mask.includes(channel)));
     gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
-    if (adds) gl.disable(gl.BLEND);
+    gl.colorMask(true, true, true, true);
+    gl.disable(gl.BLEND);
+    gl.disable(gl.SCISSOR_TEST);
   }
 
   // The values of a draw's uniforms by name, those that its shader lacks among them.
@@ -318,7 +333,7 @@ class GpuRun {
       gl.bindTexture(gl.TEXTURE_2D, this.textures[source]);
       program.uniforms.get("source").set([0]);
       program.uniforms.get("offset").set(offset);
-      this.strip(onto, rect, false);
+      this.strip(onto, rect);
     };
   }
 
