@@ -65,6 +65,7 @@ from gpgpu_legacy.plan.plan import (
     UniformValue,
 )
 from gpgpu_legacy.plan.textures import (
+    Filter,
     MovingRect,
     Rect,
     Sampler,
@@ -208,7 +209,8 @@ class PlanBuilder(StreamBuilder):
     def generate_mipmap(self, texture: Texture) -> None:
         """Compute the levels of a 2D texture from level 0: each texel is the mean of 2×2 texels.
 
-        Each level is drawn, and copied into the texture. Of an odd side the last texel is dropped.
+        Each level is drawn by a linear lookup between them, and copied into the texture. Of an odd
+        side the last texel is dropped.
         """
         known = self._known(texture)
         if known.kind is not TextureKind.T2D:
@@ -222,14 +224,13 @@ class PlanBuilder(StreamBuilder):
                 f"{known.name}, level {n}", here.width, here.height,
                 format=known.format.name, kind="2D",
             )  # fmt: skip
-            sides = ((above.width, here.width), (above.height, here.height))
-            first, second = ([_doubled(*side, texel=texel) for side in sides] for texel in range(2))
-            corners = {
-                set_: [(x, y) for x, y in ((s[0], t[0]), (s[1], t[0]), (s[1], t[1]), (s[0], t[1]))]
-                for set_, (s, t) in enumerate((first, second))
-            }
-            sampler = Sampler(base_level=n - 1, max_level=n - 1)
-            self.draw(_BOX, {0: (known, sampler)}, into=drawn, texcoords=corners)
+            s, t = (
+                min(1.0, 2 * small / large)  # a row or a column of one texel stays as it is
+                for small, large in ((here.width, above.width), (here.height, above.height))
+            )
+            sampler = Sampler(Filter.LINEAR, base_level=n - 1, max_level=n - 1)
+            corners = [(0, 0), (s, 0), (s, t), (0, t)]
+            self.draw(_BOX, {0: (known, sampler)}, into=drawn, texcoords={0: corners})
             level = level_rect(known, n)
             there = (level.x, level.y, level.width, level.height)
             self.copy(drawn, known, target_rect=there)
@@ -461,30 +462,7 @@ class PlanBuilder(StreamBuilder):
         )
 
 
-_BOX = """!!ARBfp1.0
-TEMP place, a, b, c, d;
-MOV place, fragment.texcoord[0];
-TEX a, place, texture[0], 2D;
-MOV place.x, fragment.texcoord[1].x;
-TEX b, place, texture[0], 2D;
-TEX d, fragment.texcoord[1], texture[0], 2D;
-MOV place, fragment.texcoord[1];
-MOV place.x, fragment.texcoord[0].x;
-TEX c, place, texture[0], 2D;
-ADD a, a, b;
-ADD c, c, d;
-ADD a, a, c;
-MUL result.color, a, 0.25;
-END
-"""
-"""The mean of the texels at the columns and rows of two coordinates."""
-
-
-def _doubled(above: int, here: int, *, texel: int) -> tuple[float, float]:
-    """The coordinate of the first or the second of two texels, at the ends of a level's side."""
-    if above == 1:
-        return 0.5, 0.5
-    return (texel - 0.5) / above, (2 * here + texel - 0.5) / above
+_BOX = "!!ARBfp1.0 TEX result.color, fragment.texcoord[0], texture[0], 2D; END"
 
 
 _ATTRIBUTES = {

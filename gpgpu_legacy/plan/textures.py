@@ -378,14 +378,8 @@ class Compare(Enum):
 
 
 _COMPARED = {
-    Compare.LEQUAL: (1.0, 1.0, 0.0),
-    Compare.GEQUAL: (0.0, 1.0, 1.0),
-    Compare.LESS: (1.0, 0.0, 0.0),
-    Compare.GREATER: (0.0, 0.0, 1.0),
-    Compare.EQUAL: (0.0, 1.0, 0.0),
-    Compare.NOTEQUAL: (1.0, 0.0, 1.0),
-    Compare.ALWAYS: (1.0, 1.0, 1.0),
-    Compare.NEVER: (0.0, 0.0, 0.0),
+    compare: (float("<" in holds), float("=" in holds), float(">" in holds))
+    for compare, holds in zip(Compare, ("<=", "=>", "<", ">", "=", "<>", "<=>", ""), strict=True)
 }
 
 

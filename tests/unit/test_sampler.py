@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
-from drawing import Image, assert_same_bits
+from drawing import Image, assert_same_bits, draw, on, program
 
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.interp.sampler import sample
@@ -20,6 +22,7 @@ from gpgpu_legacy.plan.textures import (
     TextureKind,
     Wrap,
 )
+from gpgpu_legacy.runtime.executor import Executor
 
 NAN, INF = float("nan"), float("inf")
 T1D, T2D, T3D, CUBE, RECT = (TextureKind(name) for name in ("1D", "2D", "3D", "CUBE", "RECT"))
@@ -235,3 +238,25 @@ def test_every_fragment_has_its_own_face() -> None:
     x, y = np.array([[1.0, -1.0]], np.float32), np.array([[0.5], [5.0]], np.float32)
     result = sample(stored(cube), cube.sampler, x, y, np.full((1, 1), 0.25, np.float32))[0]
     assert result.tolist() == [[0.0, 11.0], [23.0, 22.0]]
+
+
+@on("numpy", "jit", "gl-raster", "gl-compute", "gl-arbfp")
+@pytest.mark.parametrize(
+    ("name_of_format", "border"),
+    [
+        ("alpha8", [0, 0, 0, 0.25]), ("luminance16f", [2, 2, 2, 1]), ("r32f", [2, 0, 0, 1]),
+        ("luminance_alpha32f", [2, 2, 2, 0.25]), ("intensity8", [1, 1, 1, 1]),
+        ("rg32f", [2, -1, 0, 1]),
+    ],
+)  # fmt: skip
+def test_a_border_is_a_texel_of_the_format(
+    ready: Callable[[str], Executor], name: str, name_of_format: str, border: list[float]
+) -> None:
+    """GL 1.5, table 3.20: grey is red; fixed point is clamped, and shows a quarter as 64 of 255."""
+    texel_format = FORMATS[name_of_format]
+    texels = np.zeros((1, 1, texel_format.channels), np.float32)
+    sampler = Sampler(NEAREST, BORDER, BORDER, border=(2.0, -1.0, 0.5, 0.25))
+    read = Image(texels, T2D, 1, sampler, texel_format)
+    text = program("TEX result.color, {-1, 0.5}, texture[0], 2D;")
+    drawn = draw(text, (1, 1), textures={0: read}, executor=ready(name))[0, 0]
+    np.testing.assert_allclose(drawn, border, rtol=0, atol=1 / 510 if "8" in name_of_format else 0)

@@ -16,6 +16,7 @@ from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Stored
 from gpgpu_legacy.plan.framebuffer import Blend, Equation
 from gpgpu_legacy.plan.plan import Plan, written_by
+from gpgpu_legacy.plan.sampling import border_of
 from gpgpu_legacy.plan.textures import (
     Extent,
     Filter,
@@ -234,7 +235,7 @@ class Surfaces:
         self._gl = context.gl
         self._images: dict[str, Image] = {}
         self._framebuffers: dict[tuple[Surface, ...], int] = {}
-        self._samplers: dict[Sampler, int] = {}
+        self._samplers: dict[tuple[Sampler, Format], int] = {}
         self._gl.glGetError()  # of whoever used the context before
         for texture in plan.textures:
             image = self._images[texture.name] = self._image(texture, flat=flat)
@@ -348,16 +349,23 @@ class Surfaces:
         """What a unit is to read."""
         image = self._images[name]
         levels = (sampler.base_level, min(sampler.max_level, image.extent.levels - 1))
-        return (unit, image.target.name, image.number, self.sampler(name, sampler), levels)
+        return (
+            unit,
+            image.target.name,
+            image.number,
+            self._sampler(image.texture, sampler),
+            levels,
+        )
 
-    def sampler(self, texture: str, sampler: Sampler) -> int:
+    def _sampler(self, texture: Texture, sampler: Sampler) -> int:
         """A sampler for a texture; those of cube maps always clamp to the edge."""
-        if self._images[texture].texture.kind is TextureKind.CUBE:
+        if texture.kind is TextureKind.CUBE:
             edge = Wrap.CLAMP_TO_EDGE
             sampler = replace(sampler, wrap_s=edge, wrap_t=edge, wrap_r=edge)
-        if sampler not in self._samplers:
+        key = (sampler, texture.format)
+        if key not in self._samplers:
             gl = self._gl
-            number = self._samplers[sampler] = self._make(gl.glGenSamplers, gl.glDeleteSamplers)
+            number = self._samplers[key] = self._make(gl.glGenSamplers, gl.glDeleteSamplers)
             for parameter, value in (
                 (GL.TEXTURE_MIN_FILTER, sampler.filter),
                 (GL.TEXTURE_MAG_FILTER, sampler.magnifying),
@@ -373,9 +381,9 @@ class Surfaces:
                 gl.glSamplerParameteri(number, GL.TEXTURE_COMPARE_MODE, GL.COMPARE_R_TO_TEXTURE)
                 compare = getattr(GL, sampler.compare.name)
                 gl.glSamplerParameteri(number, GL.TEXTURE_COMPARE_FUNC, compare)
-            border = (c_float * 4)(*sampler.border)
+            border = (c_float * 4)(*border_of(sampler, texture.format))
             gl.glSamplerParameterfv(number, GL.TEXTURE_BORDER_COLOR, border)
-        return self._samplers[sampler]
+        return self._samplers[key]
 
     # To and from the host ------------------------------------------------------------------
 
