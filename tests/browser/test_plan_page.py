@@ -75,6 +75,17 @@ def test_a_sort_ends_sorted(open_page: Opener, renderer: str) -> None:
     assert "bit for bit" in page.locator(".plan > .note").inner_text()
 
 
+def test_a_kernel_in_brook_ends_with_the_packages_numbers(open_page: Opener) -> None:
+    """Of a graph with roads that are missing, of infinite length."""
+    ways = find("floyd-warshall", n=4)
+    assert np.isinf(ways.inputs()["lengths"]).any()
+    page = open_page.html(plan_page(ways))
+    to_the_end(page)
+    found = texels(page, ways.plan().outputs[0].texture, 4, 4)
+    assert np.float32(found).tolist() == ways.run(executor="numpy").shortest.ravel().tolist()
+    assert "bit for bit" in page.locator(".plan > .note").inner_text()
+
+
 def test_the_counts_are_the_packages(open_page: Opener) -> None:
     page = open_page.html(sort_page())
     counts = count_plan(sort_plan())
