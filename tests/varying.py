@@ -163,6 +163,7 @@ def varied(draw: st.DrawFn, setting: Setting, pass_: Pass) -> Pass:
             return replace(
                 pass_,
                 rect=draw(moving_rects(setting)) if moves else pass_.rect,
+                scissor=None if moves else pass_.scissor,
                 texcoords=draw(_some(setting, pass_.texcoords)),
                 attributes=draw(_some(setting, pass_.attributes)),
                 locals=tuple(

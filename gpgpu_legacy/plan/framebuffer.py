@@ -166,6 +166,11 @@ class AlphaTest:
     comparison: Comparison
     reference: Finite
 
+    @property
+    def text(self) -> str:
+        """As alpha_test_of reads it."""
+        return f"{self.comparison.value},{self.reference!r}"
+
     def passes(self, alpha: Any, target: Format) -> Any:
         """Whether an alpha passes; fixed-point targets have clamped it."""
         return _COMPARISONS[self.comparison](alpha, _held(self.reference, target))

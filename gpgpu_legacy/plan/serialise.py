@@ -32,6 +32,7 @@ from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.languages.registry import language_of, source_of
+from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, alpha_test_of, blend_of
 from gpgpu_legacy.plan.limits import (
     MOST_DEPTH,
     MOST_FILE_BYTES,
@@ -136,6 +137,8 @@ _STORED: dict[Any, Any] = {
     Finite: Finite,
     Rect | MovingRect: MovingRect,
     Rect | MovingRect | None: MovingRect,
+    Blend: Name,
+    AlphaTest: Name,
     tuple[Step, ...]: "tuple[StoredStep, ...]",  # since an Until's rounds hold steps in their turn
 }
 _STORED |= {
@@ -225,6 +228,8 @@ def _recorded(value: Any, names: Mapping[Any, str]) -> Any:  # noqa: PLR0911 - o
             )
         case Format():
             return value.name
+        case Blend() | AlphaTest():
+            return value.text
         case _ if value == DEFAULT_SAMPLER:
             return None
         case Enum():
@@ -304,6 +309,9 @@ _NOT_IN_JSON = {"NaN": nan, "Infinity": inf, "-Infinity": -inf}
 _OF_STEPS = {"steps", "body", "rounds", "end", "restore"}
 """The fields whose items have places in messages."""
 
+_OF_TEXT: Mapping[str, Callable[[str], Any]] = {"blend": blend_of, "alpha_test": alpha_test_of}
+"""The fields of which a text says all, and what reads it."""
+
 _OF_NUMBERS = {"border", "corners", "initial", "value"}
 """The fields in which such a string is a number, not a name."""
 
@@ -336,6 +344,11 @@ class _Reader:
                 return _NOT_IN_JSON[value]
             case str() if field in self.texts:
                 return self.text(value, field, place)
+            case str() if field in _OF_TEXT:
+                try:
+                    return _OF_TEXT[field](value)
+                except InputError as error:
+                    raise InputError(f"{self.file}, {place}.{field}: {error}") from None
             case str() if field == "format":
                 return FORMATS[value]
             case None if field == "sampler":

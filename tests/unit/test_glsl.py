@@ -7,10 +7,11 @@ tests/differential/.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from drawing import program
-from framebuffers import BLENDS
+from framebuffers import operations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import program_texts, reaches
@@ -49,6 +50,8 @@ from gpgpu_legacy.lower.ir import (
 )
 from gpgpu_legacy.lower.ir_types import BOOL, FLOAT, INT, VEC4, Kind, Operator, type_of
 from gpgpu_legacy.lower.lowering import Lowering, temporary_variable
+from gpgpu_legacy.plan.framebuffer import Writes
+from gpgpu_legacy.plan.textures import RGBA32F, Rect
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl import core
 
@@ -283,7 +286,10 @@ def test_a_compiler_takes_any_program(context: core.GlContext, data: st.DataObje
     text = assemble(data.draw(program_texts(reach=data.draw(reaches()))))
     arithmetic = ARITHMETICS[data.draw(st.sampled_from(sorted(ARITHMETICS)))]
     key = program_key(text, exact=data.draw(st.booleans()), arithmetic=arithmetic)
-    shaders = fragment_shader(key), compute_shader(key, data.draw(st.sampled_from(BLENDS)))
+    given = data.draw(operations(Rect(0, 0, 8, 8), RGBA32F))
+    scissored = given.pop("scissor", None) is not None
+    written = replace(key, writes=Writes(**given))
+    shaders = fragment_shader(key), compute_shader(written, scissored=scissored)
     for shader in shaders:  # reserved by the specification, which a compiler need not say
         assert all("__" not in line.partition("//")[0] for line in shader.splitlines())
     with context.current() as ctx:

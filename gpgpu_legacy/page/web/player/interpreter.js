@@ -117,12 +117,12 @@ class Interpreter {
 
   draw(pass, state, written) {
     const machine = this.programs[pass.program];
-    const { rect, drawn, mask, blending, alphaTest } = pass;
+    const { rect, drawn, mask, blend, alphaTest } = pass;
     machine.begin(pass, state);
     const targets = pass.targets.map((name, number) => ({
       texture: written[name],
       held: heldBy(written[name]),
-      blended: blending && blendedIn(written[name], blending),
+      blended: blend === "none" ? null : blendedIn(written[name], blend),
       color: machine.color(number, written[name]),
     }));
     const passes = alphaTest && machine.alphaTest(alphaTest, targets[0].texture);
@@ -226,9 +226,10 @@ class FragmentMachine {
   }
 
   // A function that says whether the fragment's alpha passes a test.
-  alphaTest({ comparison, reference }, target) {
+  alphaTest(test, target) {
+    const [comparison, reference] = test.split(",");
     const place = this.program.colors[0];
-    const against = stateIn(target, reference);
+    const against = stateIn(target, Number(reference));
     const clamps = target.numeric === "unorm";
     return () => {
       const alpha = place === undefined ? 0 : this.registers[4 * place + 3];

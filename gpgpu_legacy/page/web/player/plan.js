@@ -47,7 +47,7 @@ class PlanOf {
   // Pass k of those that run, from 0, with every number evaluated. `kind` is draw, copy or clear;
   // `number` is k, `step` and `place` say where it stands in the plan, `iteration` is its Repeat's.
   // Of a draw: `program`, `targets`, `rect`, `bindings`, `texcoords`, `attributes`, `locals`,
-  // `env`, `state`, `blend` (none, add, or other), `blending`, `mask`, `scissor`, `alphaTest`, and
+  // `env`, `state`, `blend`, as plan/framebuffer.py reads it, or none, `mask`, `scissor`, `alphaTest`, and
   // `drawn`, the part of its rectangle in the scissor; of a copy: `source`, `sourceRect`, `target`,
   // `rect`; of a clear:
   // `target`, `value`, and as `rect` the whole target, all layers. `targets` and `rect` are there
@@ -81,8 +81,7 @@ class PlanOf {
     }
     const rect = planRect(record.rect, at);
     const scissor = record.scissor ? planRect(record.scissor, at) : null;
-    const { blend: blending = null, mask = "rgba", alpha_test: alphaTest = null } = record;
-    const isSum = Object.keys(blending ?? {}).length === 1 && blending.equation === "add";
+    const { blend = "none", mask = "rgba", alpha_test: alphaTest = null } = record;
     const state = this.scene.state?.[step.number]?.[place] ?? {};
     return {
       ...common,
@@ -104,8 +103,7 @@ class PlanOf {
       state: Object.fromEntries(
         Object.entries(state).map(([name, value]) => [name, vector(value)]),
       ),
-      blend: isSum ? "add" : blending ? "other" : "none",
-      blending, mask, scissor, alphaTest,
+      blend, mask, scissor, alphaTest,
       drawn: scissor ? partIn(rect, scissor) : rect,
     };
   }
@@ -258,13 +256,20 @@ function heldBy({ numeric, bits }) {
   return bits === 16 ? roundedToHalf : Math.fround;
 }
 
+// The parts of a blend's text.
+function blendOf(text) {
+  const [equation, source = "one", destination = "one", ...constant] = text.split(",");
+  return { equation, source, destination, constant: constant.length ? constant.map(Number) : [0, 0, 0, 0] };
+}
+
 // A number of the state, which fixed-point targets clamp.
 const stateIn = ({ numeric }, value) =>
   Math.fround(numeric === "unorm" ? Math.min(Math.max(value, 0), 1) : value);
 
 // The channel c of a target after a held colour was blended with what it holds, not yet rounded:
 // a function of both colours, R, G, B, A, and of c (plan/framebuffer.py).
-function blendedIn(target, { equation, source = "one", destination = "one", constant = [0, 0, 0, 0] }) {
+function blendedIn(target, blend) {
+  const { equation, source, destination, constant } = blendOf(blend);
   const f = Math.fround;
   const k = constant.map((value) => stateIn(target, value));
   const weights = {

@@ -104,7 +104,7 @@ class PlayedPlan {
     const where = `${width} × ${height} texels at (${x}, ${y})`;
     const targets = pass.targets.join(", ");
     const inputs = [...new Set((pass.bindings ?? []).map(({ texture }) => texture))].join(" and ");
-    const adds = { add: ", adding to what is there", other: ", blending with what is there" }[pass.blend] ?? "";
+    const adds = { add: ", adding to what is there", none: "" }[pass.blend] ?? ", blending with what is there";
     const words = {
       draw: () => `${pass.program} draws ${where} of ${targets}${adds}${inputs ? `, and reads ${inputs}` : ""}.`,
       copy: () => `copies ${where} of ${targets} from ${pass.source}.`,

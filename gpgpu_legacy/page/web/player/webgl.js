@@ -146,7 +146,7 @@ class GpuRun {
     const passes = Array.from({ length: plan.passes }, (_, k) => plan.pass(k));
     this.written = new Set(passes.flatMap((pass) => pass.targets));
     for (const name of this.written) this.requireTarget(this.storage[name]);
-    for (const pass of passes) if (pass.blending) this.requireBlending(pass);
+    for (const pass of passes) if (pass.blend && pass.blend !== "none") this.requireBlending(pass);
     this.textures = Object.fromEntries(plan.textures.map((t) => [t.name, this.made(t)]));
     this.commands = passes.map((pass) => this.command(pass));
     gpu.check();
@@ -255,13 +255,13 @@ class GpuRun {
   }
 
   // Draws the rectangle of a framebuffer with the program in use.
-  strip(framebuffer, rect, { blending = null, mask = "rgba", scissor = null } = {}) {
+  strip(framebuffer, rect, { blend = "none", mask = "rgba", scissor = null } = {}) {
     const { gl } = this;
     gl.bindFramebuffer(gl.FRAMEBUFFER, framebuffer);
     gl.viewport(rect.x, rect.y, rect.width, rect.height);
     const named = (text) => text.toUpperCase().replaceAll("-", "_");
-    if (blending) {
-      const { equation, source = "one", destination = "one", constant = [0, 0, 0, 0] } = blending;
+    if (blend !== "none") {
+      const { equation, source, destination, constant } = blendOf(blend);
       gl.enable(gl.BLEND);
       gl.blendEquation(gl[named(equation)] ?? gl[`FUNC_${named(equation)}`]);
       gl.blendFunc(gl[named(source)], gl[named(destination)]);
