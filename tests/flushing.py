@@ -47,22 +47,39 @@ class Touched:
     """The fragments that a device which flushes may compute otherwise than the numpy machine.
 
     In these an operation, but for moves, had a denormal operand, or a result that is another where
-    denormals are flushed. mask: (H, W), or a scalar.
+    denormals are flushed. mask: (H, W), or a scalar. in_quads: with levels of detail a fragment
+    depends on all of its quad, and the mask has an element for each quad.
     """
 
-    def __init__(self) -> None:
-        self.mask: Any = np.zeros((), bool)
+    def __init__(self, *, in_quads: bool) -> None:
+        self.in_quads, self.mask = in_quads, np.zeros((1, 1) if in_quads else (), bool)
 
     def note(self, *arrays: Any) -> None:
         """Arrays that broadcast to the fragments: where any of them is true."""
         for array in arrays:
-            self.mask = self.mask | array
+            self.mask = self.mask | (_any_of_quads(array) if self.in_quads else array)
+
+    def of(self, width: int, height: int) -> Any:
+        """The mask of a rectangle that begins with a quad."""
+        if not self.in_quads:
+            return np.broadcast_to(self.mask, (height, width))
+        quads = np.broadcast_to(self.mask, ((height + 1) // 2, (width + 1) // 2))
+        return quads.repeat(2, 0).repeat(2, 1)[:height, :width]
+
+
+def _any_of_quads(array: Any) -> Any:
+    quads = np.atleast_2d(array)
+    for axis in range(2):
+        starts = np.arange(0, quads.shape[axis], 2)
+        quads = np.logical_or.reduceat(quads, starts, axis) if len(starts) > 1 else quads
+        quads = quads.any(axis, keepdims=True) if len(starts) == 1 else quads
+    return quads
 
 
 @contextmanager
-def touched_by_denormals() -> Iterator[Touched]:
+def touched_by_denormals(*, in_quads: bool = False) -> Iterator[Touched]:
     """Watch the numpy machine; what it computes stays as it is. It runs in one band of rows."""
-    touched = Touched()
+    touched = Touched(in_quads=in_quads)
 
     def watched(function: Callable[..., Any], *, moves: bool = False) -> Callable[..., Any]:
         def call(*args: Any) -> Any:

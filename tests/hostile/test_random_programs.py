@@ -77,9 +77,10 @@ def near(found: F32, expected: F32, part: Part, batch: Batch) -> np.ndarray:
 def touched(part: Part, batch: Batch) -> np.ndarray:
     """The fragments in which the program, or what discards for it, computes with denormals."""
     others = [p for p in batch.parts if p is not part and p.discards]
-    with touched_by_denormals() as seen:
+    in_quads = any(image.sampler.has_lod for image in batch.given["textures"].values())
+    with touched_by_denormals(in_quads=in_quads) as seen:
         drawn(batch.of(*others, part))
-    return np.broadcast_to(seen.mask, SIZE[::-1])[..., None]
+    return seen.of(*SIZE)[..., None]
 
 
 def differences(item: tuple[str, str]) -> list[str]:
