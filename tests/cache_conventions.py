@@ -18,7 +18,6 @@ from strategies import Scene
 from gpgpu_legacy.cache.trace import NO_ACCESS, AccessTrace, Chunk, PassTrace
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, Plan, state_values
 from gpgpu_legacy.plan.textures import Texture, TextureKind
@@ -217,10 +216,11 @@ def lookups_of_pass(each: Pass, textures: dict[str, Texture]) -> Lookups:
 def of_fragment(
     each: FragmentPass, looked_up: Lookups, space: Addresses, place: Place
 ) -> list[Access | None]:
-    found = [one and space.access(*one, writes=False) for one in looked_up[place]]
-    own = (each.rect.x + place[0], each.rect.y + place[1])
+    own = (each.drawn.x + place[0], each.drawn.y + place[1])
+    looked = looked_up[own[0] - each.rect.x, own[1] - each.rect.y]
+    found = [one and space.access(*one, writes=False) for one in looked]
     for target in each.targets:
-        if each.blend == ADD:
+        if each.blend is not None:
             found.append(space.access(target, own, writes=False))
         found.append(space.access(target, own, writes=True))
     return found
@@ -242,7 +242,7 @@ def of_pass(
         ]
     if not isinstance(each, FragmentPass):
         return []
-    width, height = each.rect.width, each.rect.height
+    width, height = each.drawn.width, each.drawn.height
     together = [[place] for place in order_of(raster, width, height)]
     if quads:
         together = order_of_quads(raster, width, height)

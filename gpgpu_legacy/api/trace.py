@@ -33,7 +33,7 @@ from gpgpu_legacy.plan.plan import (
     read_by,
     written_by,
 )
-from gpgpu_legacy.plan.textures import Format, Texture, constant_rect
+from gpgpu_legacy.plan.textures import Format, Numeric, Texture, constant_rect
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result
 from gpgpu_legacy.runtime.executor import AUTO
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
@@ -56,12 +56,13 @@ class Fate(Enum):
     """The effect of a pass on the texel.
 
     WRITTEN: it writes it; a dispatch may. OUTSIDE: it draws or copies to other texels alone.
-    DISCARDED: a KIL discards the fragment there.
+    DISCARDED: a KIL discards the fragment there. FAILED: the alpha test does.
     """
 
     WRITTEN = "written"
     OUTSIDE = "outside"
     DISCARDED = "discarded"
+    FAILED = "failed"
 
 
 class TracedRead(Record):
@@ -96,8 +97,9 @@ class Visit(Record, rename={"pass_": "pass"}):
 
     pass_: its number, from 1. iteration: of its Repeat, from 0, of `iterations`; None outside of
     Repeats. kind: draw, copy, clear or dispatch. program: the file name of its program or kernel.
-    line: of the instruction that wrote the colour last, None for other kinds. blends: whether what
-    is drawn is added to the texel. fog: the OPTION that then mixes fog into the colour. sources:
+    line: of the instruction that wrote the colour last, None for other kinds. blend: how a colour
+    is combined with the texel, `none` if it replaces it. fog: the OPTION that then mixes fog into
+    the colour. sources:
     the textures that a dispatch may read. steps: the fragment's instructions; None unless
     requested.
     """
@@ -109,7 +111,7 @@ class Visit(Record, rename={"pass_": "pass"}):
     program: str | None
     line: int | None
     fate: Fate
-    blends: bool
+    blend: str
     fog: str | None
     sources: tuple[str, ...]
     reads: tuple[TracedRead, ...]
@@ -200,7 +202,7 @@ def _passes(count: int) -> str:
 
 def _title(visit: Visit) -> str:
     what = f"{visit.kind} {visit.program or ''}".rstrip()
-    to = "added to" if visit.blends else "to"
+    to = {"none": "to", "add": "added to"}.get(visit.blend, f"blended by {visit.blend} with")
     targets = _listed([written.texture for written in visit.written])
     iteration = f"; iteration {visit.iteration} of {visit.iterations}" if visit.iterations else ""
     return f"{what}, {to} {targets}{iteration}"
@@ -223,6 +225,8 @@ def _events(visit: Visit) -> Iterator[tuple[str, Sequence[float | None]]]:
         yield f"may read {', '.join(visit.sources)}", ()
     if visit.fate is Fate.DISCARDED:
         yield "a KIL discards the fragment", ()
+    elif visit.fate is Fate.FAILED:
+        yield "the alpha test discards the fragment", ()
     elif visit.steps and visit.fog:
         yield f"OPTION {visit.fog} then mixes the colour with state.fog.color", ()
     by = f", by line {visit.line}" if visit.line and visit.fate is Fate.WRITTEN else ""
@@ -290,7 +294,7 @@ def trace(
         passes=plan.pass_count,
         writing=watcher.seen,
         outside=watcher.fates[Fate.OUTSIDE],
-        discarded=watcher.fates[Fate.DISCARDED],
+        discarded=watcher.fates[Fate.DISCARDED] + watcher.fates[Fate.FAILED],
         unchanged=watcher.seen - len(watcher.visits),
         visits=tuple(watcher.visits),
     )
@@ -374,9 +378,10 @@ class _Watcher:
         fate = Fate.WRITTEN
         if not covers(pass_, self.x, self.y):
             fate = Fate.OUTSIDE
-        elif draw and draw.program.kills:
+        elif draw and (draw.program.kills or draw.alpha_test):
             steps = self._steps(draw, read)
-            fate = Fate.DISCARDED if steps[-1].discards else Fate.WRITTEN
+            fate = Fate.FAILED if self._fails(draw, steps) else Fate.WRITTEN
+            fate = Fate.DISCARDED if steps[-1].discards else fate
         self.fates[fate] += 1
         is_new = self.value is None or not _same(written[0].after, self.value)
         self.value = written[0].after
@@ -394,7 +399,7 @@ class _Watcher:
                 program=name_of_pass(pass_) or None,
                 line=_line(steps),
                 fate=fate,
-                blends=draw is not None and draw.blend is not None,
+                blend=draw.blend.text if draw and draw.blend else "none",
                 fog=fog.value if fog else None,
                 sources=read_by(pass_) if isinstance(pass_, ComputePass) else (),
                 reads=self._reads(pass_, steps, fate, read),
@@ -402,6 +407,20 @@ class _Watcher:
                 steps=steps if draw and steps and self.instructions else None,
             )
         )
+
+    def _fails(self, draw: FragmentPass, steps: Sequence[TracedInstruction]) -> bool:
+        """Whether the alpha test discards a fragment of these instructions."""
+        if draw.alpha_test is None:
+            return False
+        target, alpha = self.plan.texture(draw.target).format, 0.0
+        for step in steps:
+            name = (step.destination or "").replace("[0]", "")
+            is_first = name.startswith("result.color") and "[" not in name
+            if is_first and step.result and step.result[3] is not None:
+                alpha = float(step.result[3])
+        if target.numeric is Numeric.UNORM:
+            alpha = min(max(alpha, 0.0), 1.0)
+        return not draw.alpha_test.passes(alpha, target)
 
     def _written(self, pass_: Pass, name: str, read: Callable[[str], F32]) -> Written:
         before = self.latest[name]

@@ -87,9 +87,10 @@ def _box(numbers: str, pass_: Pass, y: int) -> Iterator[str]:
     middle, right, edge = y + _HEIGHT / 2, _LEFT + _BOX, _INDENT + _ARROW
     yield f'<rect x="{_LEFT}" y="{y}" width="{_BOX}" height="{_HEIGHT}" rx="4"/>'
     what = f"{kind_of_pass(pass_)} {name_of_pass(pass_)}".rstrip()
-    adds = isinstance(pass_, FragmentPass) and pass_.blend == ADD
+    blend = pass_.blend if isinstance(pass_, FragmentPass) else None
+    how = {None: "", ADD: ", added to what is there"}.get(blend, ", blended with what is there")
     word = "pass" if numbers.isdecimal() else "passes"
-    text = f"{word} {numbers}{', added to what is there' if adds else ''}"
+    text = f"{word} {numbers}{how}"
     yield _text(_WIDTH / 2, y + _LINE, what, "middle", 44)
     yield _text(_WIDTH / 2, y + 2 * _LINE, text, "middle", 44, opacity=0.75)
     read, written = (", ".join(dict.fromkeys(of(pass_))) for of in (read_by, written_by))

@@ -135,7 +135,7 @@ def test_random_plans(  # noqa: PLR0917
     made: Made, layout: str, raster: str, quads: bool, line: int, in_flight: int
 ) -> None:
     """Several targets, blends, copies, discards, Repeats that are not fused, clamped lookups."""
-    drawn = [p.rect.area for p in passes(made.plan) if isinstance(p, FragmentPass)]
+    drawn = [p.drawn.area for p in passes(made.plan) if isinstance(p, FragmentPass)]
     assume(sum(drawn) <= 600)
     try:
         trace(made.plan, layout, raster, quads=quads, line_bytes=line)

@@ -42,7 +42,7 @@ def test_the_work_of_any_plan_is_what_its_passes_count(made: Made) -> None:
     drawn = [p for p in run if isinstance(p, FragmentPass)]
     assert work.lookups.total() == counts.lookup
     assert work.fills.total() + work.blends.total() == sum(
-        p.rect.area * len(p.targets) for p in drawn if isinstance(p.rect, Rect)
+        p.drawn.area * len(p.targets) for p in drawn
     )
     assert work.instructions + counts.blend == counts.arithmetic
     assert work.copy_bytes == counts.copy_bytes

@@ -191,7 +191,7 @@ def test_what_becomes_of_a_texel(
     assert [visit.fate.name for visit in found.visits] == fates.split()
     assert [visit.written[0].after for visit in found.visits] == after
     assert [visit.kind for visit in found.visits] == ["clear", "draw", "draw", "copy"]
-    assert [visit.blends for visit in found.visits] == [False, False, True, False]
+    assert [visit.blend for visit in found.visits] == ["none", "none", "add", "none"]
     assert (found.outside, found.discarded) == (fates.count("OUT"), fates.count("DISC"))
     copied = [(r.texture, r.texel.x, r.texel.y, r.value) for r in found.visits[3].reads]
     expected = ("u", at[0] + 2, 0, (1.0, 2.0, 3.0, 4.0))
@@ -459,3 +459,15 @@ def test_fog_is_named() -> None:
     assert steps_of(found)[0].result == (0, 0, 0, 0)
     assert pixel_of(found) == (0.25, 0.125, 0, 0)  # f = (4 - 1) / 4
     assert "OPTION ARB_fog_linear then mixes the colour" in as_text(found.grids())
+
+
+def test_the_alpha_test_is_told_apart_from_a_kil() -> None:
+    p = Pipeline("tested")
+    target = p.texture("T", 2, 1, format="rgba8", initial=0.5)
+    ramp = "!!ARBfp1.0\nMUL result.color, fragment.position.x, 0.5;\nEND"
+    p.draw(ramp, into=target, alpha_test="greater,0.5", blend="max", mask="rg")
+    p.output("o", target)
+    discarded, drawn = (as_text(p.trace(x, 0).grids()) for x in range(2))
+    assert "the alpha test discards the fragment" in discarded
+    assert "discards" not in drawn
+    assert "blended by max with" in drawn
