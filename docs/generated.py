@@ -533,11 +533,9 @@ def compiled() -> str:
 
 def c_library() -> str:
     """The functions that the host part of a Brook program may call."""
-    from gpgpu_legacy.host.expressions import STREAMS
-    from gpgpu_legacy.host.library import library
-    from gpgpu_legacy.host.memory import Memory
+    from gpgpu_legacy.host.library import SIGNATURES
 
-    names = {*library(Memory(), Path(), lambda *_: None, bytes), *STREAMS} - {"address"}
+    names = SIGNATURES.keys() - {"address"}
     return fill(", ".join(f"`{name}`" for name in sorted(names, key=str.lower)), 120)
 
 

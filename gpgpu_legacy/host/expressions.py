@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from gpgpu_legacy.errors import hint
-from gpgpu_legacy.host.library import CONSTANTS
+from gpgpu_legacy.host.library import CONSTANTS, SIGNATURES
 from gpgpu_legacy.host.memory import HostError, Memory
 from gpgpu_legacy.host.types import (
     BY_CODE,
     DOUBLE,
     FLOAT,
     INT,
-    LONG,
     SCALARS,
     ULONG,
     VOID,
@@ -46,29 +45,20 @@ from gpgpu_legacy.host.values import (
 )
 from gpgpu_legacy.languages.c import syntax as c
 
-STREAMS = {
-    "streamRead": "vSP", "streamWrite": "vSP", "streamPrint": "vS.", "streamSwap": "vSS",
-    "streamSize": "4S", "streamScatterOp": "vSSSn", "streamGatherOp": "vSSSn",
-}  # fmt: skip
-"""Brook's functions, with letters as those of the library; S is a stream, n a reduction's name."""
-
-_RGBA = str.maketrans("rgba", "xyzw")
-
 
 class Expressions:
     """Compiles expressions in the scopes of one program.
 
-    library: signatures by name. kernels: for each parameter of a kernel, whether it is written.
+    kernels: for each parameter of a kernel, whether it is written.
     """
 
     def __init__(
         self,
         unit: c.Unit,
         memory: Memory,
-        library: Mapping[str, str],
         kernels: Mapping[str, Sequence[bool]],
     ) -> None:
-        self.unit, self.memory, self.library, self.kernels = unit, memory, library, kernels
+        self.unit, self.memory, self.kernels = unit, memory, kernels
         self.types: dict[str, Type] = dict(SCALARS)
         self.scopes: list[dict[str, Place | Value]] = [
             {name: literal(number, kind) if isinstance(kind, Scalar) else Value(str(number), kind)
@@ -96,15 +86,8 @@ class Expressions:
         for _ in range(pointers):
             kind = Pointer(kind)
         for dimension in reversed(dimensions):
-            kind = Array(kind, self.count(dimension))
+            kind = Array(kind, self.constant(dimension) if dimension else 0)
         return kind
-
-    def count(self, e: c.Expression | None) -> int | str:
-        """The length of an array; 0 if it is left out."""
-        if e is None:
-            return 0
-        value = converted(self.value(e), LONG)
-        return settled(value) if value.constant is None else int(value.constant)
 
     def constant(self, e: c.Expression) -> int:
         """The number that an expression is."""
@@ -161,21 +144,21 @@ class Expressions:
                     if e.name in scope:
                         return scope[e.name]
                 if e.name in self.functions:
-                    return Value(f"address({self.functions[e.name][0]})", Pointer(VOID))
+                    return Value(f"address_({self.functions[e.name][0]})", Pointer(VOID))
                 names = {*self.functions, *(name for scope in self.scopes for name in scope)}
                 raise HostError(f"there is no {e.name}; {hint(e.name, names, 'declare it')}")
             case c.String():
-                kind = Array(SCALARS["char"], len(e.value) + 1)
-                return Cell(str(self.memory.literal(e.value)), kind)
+                of = Array(SCALARS["char"], len(e.value) + 1)
+                return Cell(str(self.memory.literal(e.value)), of)
             case c.Unary(operator="*"):
                 return self._target(self.value(e.operand))
             case c.Index():
                 return self._target(binary("+", self.value(e.base), self.value(e.index)))
             case c.Member():
                 base = self._target(self.value(e.base)) if e.arrow else self._place(e.base)
-                found = isinstance(base, Cell) and self._field(e, base.type)
-                if found and isinstance(base, Cell):
-                    return Cell(added(base.code, "+", found[1]), found[0])
+                if isinstance(base, Cell):
+                    kind, offset = self._field(e, base.type)
+                    return Cell(added(base.code, "+", offset), kind)
         return None
 
     @staticmethod
@@ -187,14 +170,9 @@ class Expressions:
         return Cell(settled(pointer), pointer.type.target)
 
     @staticmethod
-    def _field(e: c.Member, kind: Type) -> tuple[Type, int] | None:
-        """The type and offset of a member; None for several lanes of a vector."""
-        name = e.name
-        if isinstance(kind, Record) and kind.lanes:
-            name = name.translate(_RGBA)
-            if 1 < len(name) <= 4 and set(name) <= kind.fields.keys():
-                return None
-        fields = kind.fields if isinstance(kind, Record) else {}
+    def _field(e: c.Member, kind: Type) -> tuple[Type, int]:
+        """The type and offset of a member."""
+        name, fields = e.name, kind.fields if isinstance(kind, Record) else {}
         if name not in fields:
             advice = hint(name, fields, "" if fields else "it is no struct")
             raise HostError(f"a {kind} has no member {name}; {advice}")
@@ -205,17 +183,10 @@ class Expressions:
         if place is not None:
             return decayed(loaded(place))
         base = self.value(e.base)
-        found = self._field(e, base.type)
-        if found is None:
-            assert isinstance(base.type, Record) and base.type.lanes
-            lanes = [list("xyzw").index(name) for name in e.name.translate(_RGBA)]
-            kind = vector(f"{base.type.lanes}{len(lanes)}")
-            assert kind is not None
-            picked = f"map(unpack({base.type.form!r}, {base.code}).__getitem__, {lanes})"
-            return Value(f"pack({kind.form!r}, *{picked})", kind)
-        if not isinstance(found[0], Scalar | Pointer):
+        kind, offset = self._field(e, base.type)
+        if not isinstance(kind, Scalar | Pointer):
             raise HostError("the struct has no name; store it in a variable first")
-        return Value(f"unpack_from('={found[0].code}', {base.code}, {found[1]})[0]", found[0])
+        return Value(f"unpack_from('={kind.code}', {base.code}, {offset})[0]", kind)
 
     # Kinds of expressions -------------------------------------------------------------------------
 
@@ -292,7 +263,7 @@ class Expressions:
             size = self.shaped(e.operand, e.pointers, e.dimensions).size
         else:
             size = (self._place(e.operand) or self.value(e.operand)).type.size
-        return literal(size, ULONG) if isinstance(size, int) else Value(size, ULONG)
+        return literal(size, ULONG)
 
     # Calls --------------------------------------------------------------------------------------
 
@@ -311,9 +282,9 @@ class Expressions:
             return Value(self._called(e, code, kinds), self.shaped(of.type, of.pointers))
         if name in self.kernels:
             return self._kernel(name, e)
-        letters = STREAMS.get(name) or self.library.get(name)
+        letters = SIGNATURES.get(name)
         if letters is None:
-            names = {*self.functions, *self.kernels, *STREAMS, *self.library}
+            names = {*self.functions, *self.kernels, *SIGNATURES}
             raise HostError(f"there is no function {name}; {hint(name, names, 'define it')}")
         given = letters[1:].rstrip(".")
         kinds = [_LETTERS.get(letter) for letter in given]

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpgpu_legacy.host.expressions import Expressions
 from gpgpu_legacy.host.memory import HostError, Memory
-from gpgpu_legacy.host.types import INT, Array, Record, Stream, Type, record, times
+from gpgpu_legacy.host.types import INT, LONG, Array, Record, Stream, Type, record
 from gpgpu_legacy.host.values import (
     Cell,
     Local,
@@ -36,17 +36,15 @@ class Compiler(Expressions):
         self,
         unit: c.Unit,
         memory: Memory,
-        library: Mapping[str, str],
         kernels: Mapping[str, Sequence[bool]],
     ) -> None:
-        super().__init__(unit, memory, library, kernels)
+        super().__init__(unit, memory, kernels)
         self.lines: list[tuple[str, Span]] = []
         self.start, self._global = fresh(), list[str]()
         self._started: list[tuple[str, Span]] = []
         self._out, self._depth, self._place_of = self._started, 1, Span(1, 1)
         self._objects: list[str] | None = None  # of a function; None outside of functions
         self._loops: list[c.For | c.DoWhile | str] = []
-        self._labels: dict[str, str] = {}
         for item in unit.items:
             if not isinstance(item, c.Function):
                 self.statement(item)
@@ -117,8 +115,6 @@ class Compiler(Expressions):
                 case _:  # T (*p)[n]
                     kind = self.parameter(d)
         if self._objects is None or "static" in d.type.qualifiers:
-            if not isinstance(kind.size, int):
-                raise HostError(f"the size of {d.name} must be known before the program runs")
             place: Place = Cell(str(self.memory.new(kind.size)), kind)
             self.scopes[-1][d.name] = place
             before = self._out, self._depth
@@ -136,32 +132,20 @@ class Compiler(Expressions):
     def _variable(self, name: str, kind: Type) -> Place:
         """A new variable of a function: Python's own, or an object in memory."""
         assert self._objects is not None
-        kind = self._frozen(kind)
         place: Place = Local(fresh(), kind)
         if name in self._taken or isinstance(kind, Array | Record):
             place, code = Cell(place.code, kind), place.code
-            is_fixed = isinstance(kind.size, int)
-            new = f"{code} or new({kind.size})" if is_fixed else f"again({code}, {kind.size})"
-            self.emit(f"{code} = {new}")
+            self.emit(f"{code} = {code} or new({kind.size})")
             self._objects.append(code)
         self.scopes[-1][name] = place
         return place
-
-    def _frozen(self, kind: Type) -> Type:
-        """The type with its lengths as they are now."""
-        if not isinstance(kind, Array):
-            return kind
-        count = kind.count
-        if isinstance(count, str):
-            count = fresh()
-            self.emit(f"{count} = {kind.count}")
-        return Array(self._frozen(kind.element), count)
 
     def _stream(self, d: c.Declaration) -> None:
         if "vout" in d.type.qualifiers:
             raise HostError("streams of variable length (vout) are not supported")
         name, kind = fresh(), repr(d.type.name)
-        extents = f"({', '.join(str(self.count(one)) for one in d.stream or ())},)"
+        lengths = (settled(converted(self.value(one), LONG)) for one in d.stream or ())
+        extents = f"({', '.join(lengths)},)"
         code = f"stream({d.name!r}, {kind}, {extents})"
         if "iter" in d.type.qualifiers:
             if not isinstance(d.value, c.Call) or len(d.value.arguments) != 2:
@@ -175,7 +159,7 @@ class Compiler(Expressions):
 
     def _initialise(self, place: Place, e: c.Expression) -> None:
         kind = place.type
-        if isinstance(e, c.String) and isinstance(kind, Array) and isinstance(kind.count, int):
+        if isinstance(e, c.String) and isinstance(kind, Array):
             self.emit(f"write({place.code}, {(e.value + bytes(1))[: kind.count]!r})")
         elif isinstance(e, c.Braces) and isinstance(kind, Array | Record):
             self.emit(f"write({place.code}, bytes({kind.size}))")
@@ -189,7 +173,7 @@ class Compiler(Expressions):
         kind = place.type
         if isinstance(kind, Array):
             size, element = kind.element.size, kind.element
-            parts = [(element, times(n, size)) for n in range(min(len(items), int(kind.count)))]
+            parts = [(element, n * size) for n in range(min(len(items), kind.count))]
         else:
             parts = [*kind.fields.values()] if isinstance(kind, Record) else []
         for part, offset in parts:
@@ -205,8 +189,6 @@ class Compiler(Expressions):
     def _struct(self, s: c.Struct) -> None:
         self.types[s.name] = made = Record(s.name)
         fields = {d.name: self.shaped(d.type, d.pointers, d.dimensions) for d in s.fields}
-        if any(isinstance(kind.size, str) for kind in fields.values()):
-            raise HostError(f"the size of struct {s.name} must be known before the program runs")
         record(s.name, fields, made)
 
     def _typedef(self, s: c.Typedef) -> None:
@@ -231,38 +213,14 @@ class Compiler(Expressions):
             self._statements(s.statements if isinstance(s, c.Block) else (s,))
 
     def _statements(self, statements: Sequence[c.Statement]) -> None:
-        """Statements in order. Those before a label stand in a block that a goto leaves."""
-        labels = [n for n, s in enumerate(statements) if isinstance(s, c.Target)]
-        if not labels:
-            for s in statements:
-                self.statement(s)
-            return
-        number, s = labels[-1], statements[labels[-1]]
-        assert isinstance(s, c.Target)
-        self._labels[s.label] = name = fresh()
-        self.emit("try:")
-        self._depth += 1
-        self._statements(statements[:number])
-        self.emit("pass")
-        self._depth -= 1
-        self.emit("except JumpError as jumped:")
-        self.emit(f"    if jumped.args[0] != {name!r}: raise")
-        del self._labels[s.label]
-        self._statements(statements[number + 1 :])
-
-    def _goto(self, s: c.Goto) -> None:
-        if s.label not in self._labels:
-            raise HostError(f"goto {s.label} leads backwards or into a block; write a loop")
-        self.emit(f"raise JumpError({self._labels[s.label]!r})")
+        for s in statements:
+            self.statement(s)
 
     def _evaluate(self, s: c.Evaluate) -> None:
         e = s.expression
         if isinstance(e, c.Unary | c.Postfix) and e.operator in {"++", "--"}:
             e = c.Assign(f"{e.operator[0]}=", e.operand, c.Number(1), e.at)
-        if isinstance(e, c.Comma):
-            for one in e.items:
-                self._evaluate(c.Evaluate(one, one.at))
-        elif isinstance(e, c.Assign):
+        if isinstance(e, c.Assign):
             self.emit(assigned(*self.at(e, self.assignment)))
         elif e is not None:
             self.emit(settled(self.value(e)))
@@ -295,9 +253,9 @@ class Compiler(Expressions):
         elif s.step is not None:
             self._evaluate(c.Evaluate(s.step, s.step.at))
 
-    def _jump(self, s: c.Jump) -> None:
-        if getattr(s, "kind", "discard") == "discard" or not self._loops:
-            raise HostError("this has no place here")
+    def _jump(self, s: c.Jump | c.Goto | c.Label) -> None:
+        if not isinstance(s, c.Jump) or s.kind == "discard" or not self._loops:
+            raise HostError(f"{getattr(s, 'kind', 'goto')} has no place here")
         loop = self._loops[-1]
         if s.kind == "break":
             self.emit("break")

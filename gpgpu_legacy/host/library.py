@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Decimal
 from functools import cmp_to_key
 from pathlib import Path
 from typing import Any
@@ -39,11 +40,33 @@ CONSTANTS: dict[str, tuple[Type, float]] = {
 }
 
 _MATH = {
-    "dd": "sin cos tan asin acos atan sinh cosh tanh exp log log10 log2 sqrt cbrt fabs floor ceil "
-    "rint trunc",
-    "ddd": "atan2 fmod pow fmax fmin hypot",
-    "ddi": "ldexp",
-}
+    f"{name}{end}": (name, codes.replace("d", end or "d"))
+    for codes, names in (
+        ("dd", "sin cos tan asin acos atan sinh cosh tanh exp log log10 log2 sqrt cbrt fabs floor "
+         "ceil rint trunc round"), ("ddd", "atan2 fmod pow fmax fmin hypot"), ("ddi", "ldexp"),
+    )
+    for name in names.split()
+    for end in ("", "f")
+}  # fmt: skip
+SIGNATURES = {name: codes for name, (_, codes) in _MATH.items()} | dict(
+    re.findall(
+        r"(\w+):(\S+)",
+        "isnan:id isinf:id isfinite:id finite:id abs:ii labs:qq printf:is. fprintf:iPs. "
+        "sprintf:iPs. puts:is putchar:ii fputs:isP fflush:iP scanf:is. fscanf:iPs. sscanf:iss. "
+        "fopen:Pss fclose:iP feof:iP fgets:PPiP getchar:i fgetc:iP getc:iP malloc:PQ calloc:PQQ "
+        "realloc:PPQ free:vP brmalloc:PQ brfree:vP memcpy:PPPQ memset:PPiQ strlen:Qs strcmp:iss "
+        "strncmp:issQ strcpy:PPs strncpy:PPsQ strcat:PPs strchr:PPi atoi:is atof:ds rand:i "
+        "srand:vI time:qP clock:q GetTimeMillis:d exit:vi assert:vi qsort:vPQQP address:P "
+        "streamRead:vSP streamWrite:vSP streamPrint:vS. streamSwap:vSS streamSize:4S "
+        "streamScatterOp:vSSSn streamGatherOp:vSSSn",
+    )
+)
+"""The functions with the codes of their results and of their arguments.
+
+P is a pointer, s a string, v nothing; a dot stands for any more. Of Brook's functions, S is a
+stream, 4 a float4, n the name of a reduction.
+"""
+
 _AS_NUMPY = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power",
 }  # fmt: skip
@@ -88,9 +111,7 @@ def _as_c(name: str) -> Callable[..., float]:
 
 def _rounded(x: float) -> float:
     """Halves away from zero."""
-    if not math.isfinite(x):
-        return x
-    return math.copysign(math.trunc(x) + (abs(math.fmod(x, 1)) >= 0.5) * math.copysign(1, x), x)
+    return float(Decimal(x).to_integral_value(ROUND_HALF_UP))
 
 
 def _compared(a: bytes, b: bytes, size: int | None = None) -> int:
@@ -106,11 +127,11 @@ def library(  # noqa: PLR0915
     folder: Path,
     out: Callable[[int, bytes], object],
     stdin: Callable[[], bytes],
-) -> dict[str, tuple[str, Callable[..., Any]]]:
-    """The functions by name, each with the codes of its result and of its arguments.
+) -> dict[str, Callable[..., Any]]:
+    """The functions by name.
 
-    P is a pointer, s a string, v nothing; a dot stands for any more. folder: that of the files
-    which the program may read. out: takes what it prints, with 1 for stdout, 2 for stderr.
+    folder: that of the files which the program may read. out: takes what it prints, with 1 for
+    stdout, 2 for stderr.
     """
     files: dict[int, Source] = {}
     functions: list[Callable[..., int]] = []
@@ -210,37 +231,35 @@ def library(  # noqa: PLR0915
         memory.write(base, b"".join(sorted(items, key=cmp_to_key(order))))
         memory.drop(a, b)
 
-    math_ = {name: (code, _as_c(name)) for code, names in _MATH.items() for name in names.split()}
-    math_["round"] = "dd", _rounded
     put, span, string = memory.write, memory.span, memory.string
-    return math_ | {f"{n}f": (code.replace("d", "f"), own) for n, (code, own) in math_.items()} | {
-        "isnan": ("id", math.isnan), "isinf": ("id", math.isinf), "isfinite": ("id", math.isfinite),
-        "finite": ("id", math.isfinite), "abs": ("ii", abs), "labs": ("qq", abs),
-        "printf": ("is.", lambda form, *given: show(STDOUT, text(form, given))),
-        "fprintf": ("iPs.", lambda to, form, *given: show(to, text(form, given))),
-        "sprintf": ("iPs.", lambda to, form, *given: len(put(to, text(form, given) + b"\0")) - 1),
-        "puts": ("is", lambda line: show(STDOUT, line + b"\n")),
-        "putchar": ("ii", lambda c: show(STDOUT, bytes([c & 255])) and c & 255),
-        "fputs": ("isP", lambda line, to: show(to, line)), "fflush": ("iP", lambda to: 0),
-        "scanf": ("is.", lambda form, *to: scan(source(STDIN), form, *to)),
-        "fscanf": ("iPs.", lambda file, form, *to: scan(source(file), form, *to)),
-        "sscanf": ("iss.", lambda line, form, *to: scan(Source(line), form, *to)),
-        "fopen": ("Pss", opened), "fclose": ("iP", lambda file: files.pop(file, 0) and 0),
-        "feof": ("iP", lambda file: source(file).is_ended), "fgets": ("PPiP", line),
-        "getchar": ("i", character), "fgetc": ("iP", character), "getc": ("iP", character),
-        "malloc": ("PQ", memory.new), "calloc": ("PQQ", lambda n, size: memory.new(n * size)),
-        "realloc": ("PPQ", memory.resized), "free": ("vP", memory.drop),
-        "brmalloc": ("PQ", memory.new), "brfree": ("vP", memory.drop),
-        "memcpy": ("PPPQ", lambda to, at, n: copied(to, memory.read(at, n))),
-        "memset": ("PPiQ", lambda to, c, n: copied(to, bytes([c & 255]) * len(span(to, n)))),
-        "strlen": ("Qs", len), "strcmp": ("iss", _compared), "strncmp": ("issQ", _compared),
-        "strcpy": ("PPs", lambda to, s: copied(to, s + b"\0")),
-        "strncpy": ("PPsQ", lambda to, s, n: copied(to, s[:n].ljust(n, b"\0"))),
-        "strcat": ("PPs", lambda to, s: copied(to, string(to) + s + b"\0")),
-        "strchr": ("PPi", found),
-        "atoi": ("is", lambda s: (_first(s, b"%d") + (1 << 31) & (1 << 32) - 1) - (1 << 31)),
-        "atof": ("ds", lambda s: float(_first(s, b"%lf"))), "rand": ("i", random),
-        "srand": ("vI", random.seed), "time": ("qP", lambda to: to and put(to, bytes(8)) and 0),
-        "clock": ("q", int), "GetTimeMillis": ("d", float), "exit": ("vi", leave),
-        "assert": ("vi", insist), "qsort": ("vPQQP", sort), "address": ("P", address),
+    return {spelled: _as_c(name) for spelled, (name, _) in _MATH.items()} | {
+        "isnan": math.isnan, "isinf": math.isinf, "isfinite": math.isfinite,
+        "finite": math.isfinite, "round": _rounded, "roundf": _rounded, "abs": abs, "labs": abs,
+        "printf": lambda form, *given: show(STDOUT, text(form, given)),
+        "fprintf": lambda to, form, *given: show(to, text(form, given)),
+        "sprintf": lambda to, form, *given: len(put(to, text(form, given) + b"\0")) - 1,
+        "puts": lambda line: show(STDOUT, line + b"\n"),
+        "putchar": lambda c: show(STDOUT, bytes([c & 255])) and c & 255,
+        "fputs": lambda line, to: show(to, line), "fflush": lambda to: 0,
+        "scanf": lambda form, *to: scan(source(STDIN), form, *to),
+        "fscanf": lambda file, form, *to: scan(source(file), form, *to),
+        "sscanf": lambda line, form, *to: scan(Source(line), form, *to),
+        "fopen": opened, "fclose": lambda file: files.pop(file, 0) and 0,
+        "feof": lambda file: source(file).is_ended, "fgets": line,
+        "getchar": character, "fgetc": character, "getc": character,
+        "malloc": memory.new, "calloc": lambda n, size: memory.new(n * size),
+        "realloc": memory.resized, "free": memory.drop,
+        "brmalloc": memory.new, "brfree": memory.drop,
+        "memcpy": lambda to, at, n: copied(to, memory.read(at, n)),
+        "memset": lambda to, c, n: copied(to, bytes([c & 255]) * len(span(to, n))),
+        "strlen": len, "strcmp": _compared, "strncmp": _compared,
+        "strcpy": lambda to, s: copied(to, s + b"\0"),
+        "strncpy": lambda to, s, n: copied(to, s[:n].ljust(n, b"\0")),
+        "strcat": lambda to, s: copied(to, string(to) + s + b"\0"),
+        "strchr": found,
+        "atoi": lambda s: (_first(s, b"%d") + (1 << 31) & (1 << 32) - 1) - (1 << 31),
+        "atof": lambda s: float(_first(s, b"%lf")), "rand": random,
+        "srand": random.seed, "time": lambda to: to and put(to, bytes(8)) and 0,
+        "clock": int, "GetTimeMillis": float, "exit": leave,
+        "assert": insist, "qsort": sort, "address": address,
     }  # fmt: skip

@@ -14,6 +14,10 @@ MOST_BYTES = 1 << 30
 """The most bytes that a program's objects may have together."""
 
 
+OPERATIONS = "new drop read write put string aligned store"
+"""The methods of Memory that generated code calls."""
+
+
 class HostError(Exception):
     """What stops a program, in words; the place is that of the statement which runs."""
 
@@ -68,11 +72,6 @@ class Memory:
                 views.pop(block, None)
             self.left += len(self.blocks.pop(block))
 
-    def again(self, address: int, size: int) -> int:
-        """A new object in the place of an old one."""
-        self.drop(address)
-        return self.new(size)
-
     def resized(self, address: int, size: int) -> int:
         """As realloc."""
         new = self.new(size)
@@ -112,3 +111,16 @@ class Memory:
         view, at = views[address >> 32], (address & 0xFFFFFFFF) // views.size
         view[at] = value
         return view[at]
+
+    def store(self, data: bytes, address: int) -> bytes:
+        """As `write`; the address is computed last."""
+        return self.write(address, data)
+
+    @staticmethod
+    def aligned(address: int, size: int) -> int:
+        """The address, if its type's alignment divides it."""
+        if address % size:
+            raise HostError(
+                f"the pointer's address is no multiple of {size}, which its new type needs"
+            )
+        return address

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import repeat
 from pathlib import Path
+from traceback import walk_tb
 from types import CodeType
 from typing import Any
 
@@ -15,7 +17,7 @@ from gpgpu_legacy.files import read_text
 from gpgpu_legacy.host import memory, values
 from gpgpu_legacy.host.functions import Compiler
 from gpgpu_legacy.host.library import ExitError, library
-from gpgpu_legacy.host.memory import HostError, Memory
+from gpgpu_legacy.host.memory import OPERATIONS, HostError, Memory
 from gpgpu_legacy.host.streams import WRITTEN, Recorder, Streams
 from gpgpu_legacy.host.values import FUNCTIONS, rounder
 from gpgpu_legacy.isa.arithmetic import F32
@@ -45,10 +47,6 @@ class BrookRun(Result):
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """None: what it printed is the answer."""
         return []
-
-
-class JumpError(Exception):
-    """goto: its argument is the label."""
 
 
 def run_brook(
@@ -90,18 +88,14 @@ def run_brook(
         name: [p.role in WRITTEN for p in kernels.find(name).parameters]
         for name in kernels.functions
     }
-    signatures = {name: codes for name, (codes, _) in functions.items()}
-    compiled = Compiler(unit, objects, signatures, written)
+    compiled = Compiler(unit, objects, written)
     if "main" not in compiled.functions:
         raise InputError(f"{path} has no function main; its kernels alone make no program")
     names: dict[str, Any] = {
         **FUNCTIONS, **objects.views, **streams.names(), "single": rounder(),
-        "JumpError": JumpError,
-        **{f"{name}_": function for name, (_, function) in functions.items()},
-        "new": objects.new, "drop": objects.drop, "again": objects.again, "read": objects.read,
-        "write": objects.write, "put": objects.put, "string": objects.string, "aligned": _aligned,
-        "store": lambda data, address: objects.write(address, data),
-        "address": functions["address"][1], "steps": repeat(None, MOST_STEPS),
+        "steps": repeat(None, MOST_STEPS),
+        **{f"{name}_": function for name, function in functions.items()},
+        **{name: getattr(objects, name) for name in OPERATIONS.split()},
     }  # fmt: skip
     texts = [objects.literal(text.encode()) for text in (path.name, *arguments)]
     table = objects.new(8 * len(texts) + 8)
@@ -133,17 +127,16 @@ def _ran(compiled: Compiler, names: dict[str, Any], main: str, given: tuple[int,
     except AssemblyError:
         raise
     except Exception as error:
-        at, trace, file = None, error.__traceback__, ""
-        while trace is not None:
-            file = trace.tb_frame.f_code.co_filename
+        at, file = None, ""
+        for frame, line in walk_tb(error.__traceback__):
+            file = frame.f_code.co_filename
             if file == code.co_filename:
-                at = compiled.lines[trace.tb_lineno - 1][1]
-            trace = trace.tb_next
+                at = compiled.lines[line - 1][1]
         said = ""
         if isinstance(error, HostError | GpgpuLegacyError):
             said = str(error).removeprefix(f"{unit.name}: ")
         elif file in {code.co_filename, memory.__file__, values.__file__}:
-            said = _said(error)
+            said = next((said for what, said in _said() if re.match(what, repr(error))), "")
         if at is None or not said:
             raise
         raise InputError(f"{unit.name}:{at.line}:{at.column}: {said}") from None
@@ -151,28 +144,13 @@ def _ran(compiled: Compiler, names: dict[str, Any], main: str, given: tuple[int,
         sys.setrecursionlimit(limit)
 
 
-def _aligned(address: int, size: int) -> int:
-    if address % size:
-        raise HostError(f"the pointer's address is no multiple of {size}, which its new type needs")
-    return address
-
-
-def _said(error: Exception) -> str:  # noqa: PLR0911
+def _said() -> Iterator[tuple[str, str]]:
     """What Python refuses, in the words of C."""
-    match error:
-        case KeyError():
-            freed = "the pointer leads to no object: it was freed, or never set"
-            return freed if error.args[0] else "a null pointer is read or written"
-        case IndexError():
-            return "this reads or writes outside of an object"
-        case TypeError() if "read-only" in str(error):
-            return "this writes to a string literal; copy it to an array first"
-        case StopIteration():
-            return f"the program takes more than {MOST_STEPS} steps; does each loop end?"
-        case RecursionError():
-            return f"more than {MOST_NESTED} calls are nested; does each recursion end?"
-        case NameError():
-            return "a variable is read that was jumped over where it is set"
-        case ZeroDivisionError():
-            return "this divides an integer by zero"
-    return ""
+    yield r"KeyError\(0\)", "a null pointer is read or written"
+    yield "KeyError", "the pointer leads to no object: it was freed, or never set"
+    yield "IndexError", "this reads or writes outside of an object"
+    yield "TypeError.*read-only", "this writes to a string literal; copy it to an array first"
+    yield "StopIteration", f"the program takes more than {MOST_STEPS} steps; does each loop end?"
+    yield "RecursionError", f"more than {MOST_NESTED} calls are nested; does each recursion end?"
+    yield ".*(Name|Local)Error", "a variable is read that was jumped over where it is set"
+    yield "ZeroDivisionError", "this divides an integer by zero"

@@ -53,15 +53,15 @@ class Pointer:
 
 @frozen
 class Array:
-    """An array. count: if it is known at run time alone, Python code."""
+    """An array."""
 
     element: Type
-    count: int | str
+    count: int
 
     @property
-    def size(self) -> int | str:
-        """Its bytes: a number, or Python code."""
-        return times(self.count, self.element.size)
+    def size(self) -> int:
+        """Its bytes."""
+        return self.count * self.element.size
 
     @property
     def align(self) -> int:
@@ -76,12 +76,12 @@ class Array:
 class Record:
     """A struct, its fields with types and offsets; in Python, bytes.
 
-    lanes: the numbers of float2, int4 and the like, which are structs that also have operators.
+    lanes: the numbers of float2, int4 and the like.
     """
 
     name: str
     fields: dict[str, tuple[Type, int]] = field(default_factory=dict)
-    size: int | str = 0
+    size: int = 0
     align: int = 1
     lanes: Scalar | None = None
 
@@ -124,16 +124,10 @@ INT, LONG, ULONG, FLOAT, DOUBLE = (BY_CODE[code] for code in "iqQfd")
 VOID = SCALARS["void"]
 
 
-def times(a: int | str, b: int | str) -> int | str:
-    """A product of numbers, or the code of one that is known at run time."""
-    return a * b if isinstance(a, int) and isinstance(b, int) else f"({a} * {b})"
-
-
 def record(name: str, fields: dict[str, Type], into: Record | None = None) -> Record:
     """A struct with its fields in place. into: the same, which a field may point to."""
     made, size = into or Record(name), 0
     for part, kind in fields.items():
-        assert isinstance(kind.size, int)
         offset = -(-size // kind.align) * kind.align
         made.fields[part] = kind, offset
         size, made.align = offset + kind.size, max(made.align, kind.align)

@@ -22,8 +22,6 @@ from gpgpu_legacy.host.types import (
     Record,
     Scalar,
     Type,
-    times,
-    vector,
 )
 
 COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
@@ -98,17 +96,9 @@ def whole(x: float, limit: float) -> int:
     return int(x) if -limit <= x < limit else -int(limit)
 
 
-def lanewise(
-    function: Callable[..., Any], form: str, *sides: tuple[str, bytes] | tuple[str, Any]
-) -> bytes:
-    """A function of each lane of vectors, which come with their formats; numbers without one."""
-    lanes = [unpack(f, v) if f else (v,) * int(form[1]) for f, v in sides]
-    return pack(form, *map(function, *lanes))
-
-
 FUNCTIONS: dict[str, Any] = {
     function.__name__: function
-    for function in (divided, quotient, remainder, whole, lanewise, pack, unpack, unpack_from)
+    for function in (divided, quotient, remainder, whole, pack, unpack, unpack_from)
 } | {"inf": inf, "nan": nan, "once": (None,)}
 
 
@@ -158,11 +148,6 @@ def usual(a: Scalar, b: Scalar) -> Scalar:
     return BY_CODE[high.code.upper()]
 
 
-def is_vector(kind: Type) -> bool:
-    """Whether it is float2, int4 or the like."""
-    return isinstance(kind, Record) and kind.lanes is not None
-
-
 def decayed(value: Value) -> Value:
     """An array as the pointer to its first element."""
     if isinstance(value.type, Array):
@@ -170,7 +155,7 @@ def decayed(value: Value) -> Value:
     return value
 
 
-def converted(value: Value, to: Type, *, cast: bool = False) -> Value:  # noqa: PLR0911
+def converted(value: Value, to: Type, *, cast: bool = False) -> Value:
     """The value as another type; HostError if there is no such conversion."""
     value = decayed(value)
     kind = value.type
@@ -187,8 +172,6 @@ def converted(value: Value, to: Type, *, cast: bool = False) -> Value:  # noqa: 
             return Value(f"aligned({value.code}, {to.target.align})", to)
         case Pointer(), Pointer():
             return replace(value, type=to)
-        case Scalar() | Record(), Record(lanes=Scalar() as lanes):
-            return _lanewise(lambda x: converted(x, lanes), value, name=to.name)
     raise HostError(f"{kind} cannot become {to}")
 
 
@@ -213,8 +196,6 @@ def binary(operator: str, a: Value, b: Value) -> Value:
     x, y = a.type, b.type
     if isinstance(x, Pointer) or isinstance(y, Pointer):
         return _pointers(operator, a, b)
-    if operator not in COMPARISONS and (is_vector(x) or is_vector(y)):
-        return _lanewise(lambda x, y: binary(operator, x, y), a, b)
     if not isinstance(x, Scalar) or not isinstance(y, Scalar):
         raise HostError(f"there is no {x} {operator} {y}")
     is_shift = operator in {"<<", ">>"}
@@ -251,41 +232,22 @@ def _pointers(operator: str, a: Value, b: Value) -> Value:
     if operator in "+-" and isinstance(kind, Pointer) and isinstance(other, Scalar):
         size = kind.target.size
         if b.constant is not None:
-            return replace(a, code=added(a.code, operator, times(size, b.constant)))
+            return replace(a, code=added(a.code, operator, size * b.constant))
         code = b.code if other.is_signed and other.size >= 4 else settled(b)
         return replace(a, code=f"({a.code} {operator} {size} * {code})")
     raise HostError(f"there is no {kind} {operator} {other}")
 
 
-def added(address: str, operator: str, offset: int | str) -> str:
+def added(address: str, operator: str, offset: int) -> str:
     """The code of an address and an offset."""
-    if address.isdecimal() and isinstance(offset, int):
+    if address.isdecimal():
         return str(int(address) + (offset if operator == "+" else -offset))
     return f"({address} {operator} {offset})" if offset else address
-
-
-def _lanewise(function: Callable[..., Value], *sides: Value, name: str = "") -> Value:
-    """An operation on each lane of vectors; a number counts for all lanes."""
-    names, kinds, forms = "xy"[: len(sides)], list[Scalar](), list[str]()
-    for side in sides:
-        lanes = side.type.lanes if isinstance(side.type, Record) else side.type
-        if not isinstance(lanes, Scalar):
-            raise HostError(f"a {side.type} is no vector; take its members")
-        kinds.append(lanes)
-        forms.append(side.type.form if isinstance(side.type, Record) else "")
-    lane = function(*map(Value, names, kinds))
-    kind = vector(name or f"{lane.type}{min(filter(None, forms))[1]}")
-    assert kind is not None
-    pairs = ", ".join(f"({form!r}, {settled(v)})" for form, v in zip(forms, sides, strict=True))
-    code = f"lanewise(lambda {', '.join(names)}: {settled(lane)}, {kind.form!r}, {pairs})"
-    return Value(code, kind)
 
 
 def signed(operator: str, value: Value) -> Value:
     """-, + or ~ of a value."""
     kind = decayed(value).type
-    if is_vector(kind):
-        return _lanewise(lambda x: signed(operator, x), value)
     if not isinstance(kind, Scalar) or (kind.is_float and operator == "~"):
         raise HostError(f"there is no {operator} {kind}")
     value = converted(value, usual(kind, INT))

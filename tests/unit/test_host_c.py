@@ -68,12 +68,12 @@ PRINTED = {
     ),
     "pointers": (
         r"""
-        int a[5] = {5, 3, 9, 1, 7}, i, k = 12; int *p = a, *q = &a[4]; float vla[k][3];
+        int a[5] = {5, 3, 9, 1, 7}, i, k = 12; int *p = a, *q = &a[4]; float grid[12][3];
         char buffer[20] = "hello"; char *s = buffer; V2 c, *pv = &c; int (*rows)[2] = (void *)a;
         qsort(a, 5, sizeof(int), compare); for (i = 0; i < 5; i++) printf("%d ", a[i]);
         printf("%ld %d %d %d\n", (long)(q - p), *p, p[1], rows[1][1]);
         p++; *p++ = 42; (*p)++; p[-1] += 2; printf("%d %d %d\n", a[1], a[2], *(a + 3));
-        fill(k, 3, vla); printf("%g %g %lu\n", vla[11][2], *(*(vla + 2) + 1), sizeof vla);
+        fill(k, grid); printf("%g %g %lu\n", grid[11][2], *(*(grid + 2) + 1), sizeof grid);
         while (*s) s++; printf("%ld %s\n", (long)(s - buffer), strcat(buffer, " world"));
         printf("%s|%c|%lu\n", strchr(buffer, 'w'), buffer[4], strlen(buffer));
         strncpy(buffer, "xyzzy", 3); printf("%s %d\n", buffer, strcmp("a", "b") < 0);
@@ -109,9 +109,7 @@ PRINTED = {
         k = (i = 3, j = 4, i * j); printf("%d %d %d %d\n", k, i++ + ++j, i > 2 && j, i ? 7 : 8);
         for (i = 0, j = 10; i < j; i++, j--); printf("%d %d %lu\n", i, j, sizeof(double[3]));
         for (i = 0; i < 3; i++) { int fresh[2] = {i}; fresh[1] += 5;
-            printf("%d%d ", fresh[0], fresh[1]); if (i == 1) goto end; }
-        printf("skipped");
-    end:
+            printf("%d%d ", fresh[0], fresh[1]); if (i == 1) break; }
         printf("end\n");
         """,
         "zero one . one . three9 other . 9 8 7 once\n610 10 11 6\n12 8 1 7\n5 5 24\n05 15 end\n",
@@ -159,8 +157,8 @@ int compare(const void *a, const void *b) { int x = *(const int *)a, y = *(const
 static int counter(void) { static int n = 10; return n++; }
 V2 add(V2 a, V2 b) { V2 r; r.x = a.x + b.x; r.y = a.y + b.y; a.x = 99; return r; }
 int fib(int n) { if (n < 2) return n; return fib(n - 1) + fib(n - 2); }
-void fill(int n, int m, float a[n][m]) { int i, j; for (i = 0; i < n; i++) for (j = 0; j < m;
-    j++) a[i][j] = i * 10 + j; }
+void fill(int n, float a[][3]) { int i, j; for (i = 0; i < n; i++) for (j = 0; j < 3; j++)
+    a[i][j] = i * 10 + j; }
 """
 
 
@@ -172,18 +170,17 @@ def test_programs_print_what_a_compiled_program_prints(name: str, run) -> None:
 
 def test_brook_vectors(run) -> None:
     text = """
-    float4 scaled(float4 v, float s) { v = v * s; return v; }
+    float4 scaled(float4 v, float s) { v.y *= s; return v; }
     int main() {
-        float4 a = float4(1, 2, 3, 4), *p = &a; float2 b; int2 n = int2(7, 2.9f);
+        float4 a = float4(1, 2, 3, 4), *p = &a; int2 n = int2(7, 2.9f), b;
         float4 q[2] = { {1, 1, 1, 1} }; int k = 0;
-        b = a.wx; a.y += 10; p->z = -a.x; q[k] *= 3; q[1 - k] -= q[k];
-        a = scaled(a, .5f) + float4(1, 1, 1, 1) / a.w;
+        b = n; a.y += 10; p->z = -a.x; q[1 - k] = q[k]; q[k].w *= 3;
         printf("%g%g ", q[0].w, q[1].y);
-        printf("%g %g %g %g|%g %g|%d %d|%g %d", a.x, a.y, a.z, a.w, b.x, b.y, n.x, n.y,
-            (a * a).w, (int)sizeof(float3));
+        printf("%g %g %g %g|%d %d|%g %d", a.x, a.y, a.z, a.w, b.x, b.y,
+            scaled(a, .5f).y, (int)sizeof(float3));
     }
     """
-    assert run(text).stdout == "3-3 0.75 6.25 -0.25 2.25|4 1|7 2|5.0625 12"
+    assert run(text).stdout == "31 1 12 -1 4|7 2|6 12"
 
 
 def test_printf_formats_as_python_does() -> None:
@@ -234,7 +231,8 @@ def test_a_program_reads_its_arguments_its_folder_and_its_input(tmp_path: Path, 
         ("assert(1 == 2);", "2:1: the assertion does not hold"),
         ("printf(\"%d %d\", 1);", "2:1: the format needs more arguments"),
         ("char c[8]; int *p = (int *)(c + 1);", "the pointer's address is no multiple of 4"),
-        ("int n = -1; float a[n];", "2:13: an object of -4 bytes is too large"),
+        ("int n = 9; float a[n];", "2:20: this must be known before the program runs"),
+        ("if (1) goto end; end: ;", "2:8: goto has no place here"),
     ],
 )  # fmt: skip
 def test_a_fault_has_its_place_and_says_what_is_wrong(body: str, said: str, run) -> None:
@@ -276,7 +274,7 @@ def test_programs_are_bounded(body: str, said: str, run, monkeypatch: pytest.Mon
         "int f() { return; } int main() { return f() + 4; }",
         "struct V { float a; int b; }; struct V f(void) { } int main() { return 4 + f().b; }",
         r'int main() { char s[4], t[4]; sscanf("^]\\x", "%[]^]%s", s, t); return 2 * strlen(s); }',
-        "int main() { while (1) { switch (1) { default: goto out; } } out: return 4; }",
+        "int main() { while (1) { switch (1) { default: return 4; } } }",
     ],
 )  # fmt: skip
 def test_what_c_allows(text: str, run) -> None:
@@ -288,7 +286,7 @@ def test_what_c_allows(text: str, run) -> None:
     [
         "case 1: ;", "break;", "continue;", "int x = f({1});", "struct A { int a[main]; } b;",
         "goto nowhere;", "float4 v; printf(\"%d\", v);", "int *p = &3;", "3 = 4;", "main = 4;",
-        "if (1) goto end; { int y = 1; } int x = 1; end: return x;", "float4 a; if (a) ;",
+        "float4 a; a = a + a;", "float4 a; a.xy = a.yx;", "float4 a; if (a) ;",
         "char s[4]; sscanf(\"a\", \"%[z-a]\", s);", "int x; x();", "1.5 % 2;", "discard;",
         "int n = 2; struct B { int a[n]; } b;", "float4 v = float4(1, 2);", "strlen(1);",
     ],

@@ -102,6 +102,8 @@ def _bytes(literal: str) -> bytes:
     return _ESCAPE.sub(byte, literal.lstrip("L")[1:-1].encode())
 
 
+_KEYWORDS = {"IF", "DO", "WHILE", "SWITCH", "CASE", "DEFAULT", "GOTO", "RETURN"}
+_AS_WRITTEN = "If DoWhile Switch Label Target Goto Jump Return Conditional Unary Index Name"
 _ALIASES = {"vector": "float4", "matrix": "float4x4"}
 
 
@@ -110,9 +112,11 @@ def _flat(parts: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(s for part in parts for s in (part if isinstance(part, tuple) else (part,)))
 
 
-def _node(kind: Callable[..., Any], *order: int, at: int = 0) -> Callable[[list[Any]], Any]:
-    """Makes a node of a rule's children, in this order, at the place of one of them."""
-    return lambda c: kind(*(_plain(c[n]) for n in order), c[at].at)
+def _node(kind: Callable[..., Any]) -> Callable[[list[Any]], Any]:
+    """Makes a node of a rule's children, keywords left out, at the place of the first of them."""
+    return lambda c: kind(
+        *(_plain(part) for part in c if getattr(part, "type", "") not in _KEYWORDS), at=c[0].at
+    )
 
 
 def _plain(part: Any) -> Any:
@@ -258,36 +262,23 @@ _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
     "nameless": _nameless,
     "block": lambda c: tree.Block(_flat(c[1:]), c[0].at),
     "evaluate": lambda c: tree.Evaluate(c[0], getattr(c[0], "at", tree.NOWHERE)),
-    "if_": _node(tree.If, 1, 2, 3),
     "for_": lambda c: tree.For(_flat(c[1:2])[0], c[2], c[3], _plain(c[4]), c[0].at),
     "while_": lambda c: tree.For(None, c[1], None, _plain(c[2]), c[0].at),
-    "do": _node(tree.DoWhile, 1, 3),
-    "switch": _node(tree.Switch, 1, 2),
-    "case": _node(tree.Label, 1),
-    "default": lambda c: tree.Label(None, c[0].at),
-    "target": _node(tree.Target, 0),
-    "goto": _node(tree.Goto, 1),
-    "jump": _node(tree.Jump, 0, 1),
-    "return_": _node(tree.Return, 1),
     "comma": lambda c: tree.Comma(tuple(c), c[0].at),
-    "assign": _node(tree.Assign, 1, 0, 2, at=1),
-    "conditional": _node(tree.Conditional, 0, 1, 2),
+    "assign": lambda c: tree.Assign(str(c[1]), c[0], c[2], c[1].at),
     "binary": _binary,
     "cast": _cast,
     "type_name": tuple,
-    "prefix": _node(tree.Unary, 0, 1),
     "size": _size,
-    "index": _node(tree.Index, 0, 1),
     "member": lambda c: tree.Member(c[0], str(c[2]), c[1] == "->", c[2].at),
     "call": lambda c: tree.Call(c[0], c[1] or (), c[0].at),
-    "postfix": _node(tree.Postfix, 1, 0, at=1),
+    "postfix": lambda c: tree.Postfix(str(c[1]), c[0], c[1].at),
     "index_of": lambda c: tree.Call(tree.Name("indexof", c[0].at), (c[1],), c[0].at),
     "constructor": lambda c: tree.Call(_specifiers(c[:1])[0], c[1] or (), c[0].at),
     "arguments": tuple,
-    "name": _node(tree.Name, 0),
     "number": _number,
     "string": lambda c: tree.String(b"".join(map(_bytes, c)), c[0].at),
-}
+} | {name.lower(): _node(getattr(tree, name)) for name in _AS_WRITTEN.split()}
 """What is made of the children of each rule of the grammar."""
 
 

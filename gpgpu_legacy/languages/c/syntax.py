@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import PurePath
+from typing import Any
 
 from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Span
 
 NOWHERE = Span(0, 0)
+
+AT: Any = field(default=NOWHERE, compare=False)
+"""Every node's last field: where the text has it."""
 
 
 @frozen
@@ -26,7 +30,7 @@ class TypeName:
 
     name: str
     qualifiers: frozenset[str] = frozenset()
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 # Expressions --------------------------------------------------------------------------------------
@@ -38,7 +42,7 @@ class Number:
 
     value: int | float
     suffix: str = ""
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -46,7 +50,7 @@ class String:
     """A string literal, with its escapes resolved; adjacent ones are joined."""
 
     value: bytes
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -54,7 +58,7 @@ class Name:
     """A variable's or a function's name."""
 
     name: str
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -63,7 +67,7 @@ class Unary:
 
     operator: str
     operand: Expression
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -72,7 +76,7 @@ class Postfix:
 
     operator: str
     operand: Expression
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -82,7 +86,7 @@ class Binary:
     operator: str
     left: Expression
     right: Expression
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -92,7 +96,7 @@ class Conditional:
     condition: Expression
     yes: Expression
     no: Expression
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -102,7 +106,7 @@ class Assign:
     operator: str
     target: Expression
     value: Expression
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -110,7 +114,7 @@ class Comma:
     """Expressions in order; the last one's value counts. In `g[x, y]` it is the index."""
 
     items: tuple[Expression, ...]
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -119,7 +123,7 @@ class Index:
 
     base: Expression
     index: Expression
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -129,7 +133,7 @@ class Member:
     base: Expression
     name: str
     arrow: bool = False
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -138,7 +142,7 @@ class Call:
 
     function: Expression | TypeName
     arguments: tuple[Expression, ...]
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -149,7 +153,7 @@ class Cast:
     pointers: int
     dimensions: tuple[Expression | None, ...]
     operand: Expression
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -159,7 +163,7 @@ class SizeOf:
     operand: Expression | TypeName
     pointers: int = 0
     dimensions: tuple[Expression | None, ...] = ()
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -167,7 +171,7 @@ class Braces:
     """An initialiser, `{1, 2, {3, 4}}`."""
 
     items: tuple[Expression, ...]
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 Expression = (
@@ -196,7 +200,7 @@ class Declaration:
     semantic: str = ""
     register: str = ""
     value: Expression | None = None
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -206,7 +210,7 @@ class Struct:
     name: str
     fields: tuple[Declaration, ...]
     methods: tuple[Function, ...] = ()
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -214,7 +218,7 @@ class Typedef:
     """A typedef: its declaration names the new type."""
 
     declaration: Declaration
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -223,7 +227,7 @@ class Enumeration:
 
     name: str
     items: tuple[tuple[str, Expression | None], ...]
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -238,7 +242,7 @@ class Function:
     parameters: tuple[Declaration, ...]
     body: Block | None
     semantic: str = ""
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 # Statements ---------------------------------------------------------------------------------------
@@ -249,7 +253,7 @@ class Block:
     """`{ … }`."""
 
     statements: tuple[Statement, ...]
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -257,7 +261,7 @@ class Declare:
     """The names that one statement declares."""
 
     declarations: tuple[Declaration, ...]
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -265,7 +269,7 @@ class Evaluate:
     """An expression for its effect; None for a lone semicolon."""
 
     expression: Expression | None
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -275,7 +279,7 @@ class If:
     condition: Expression
     yes: Statement
     no: Statement | None = None
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -286,7 +290,7 @@ class For:
     condition: Expression | None
     step: Expression | None
     body: Statement
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -295,7 +299,7 @@ class DoWhile:
 
     body: Statement
     condition: Expression
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -304,15 +308,15 @@ class Switch:
 
     value: Expression
     body: Statement
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
 class Label:
     """`case value:`; None for `default:`."""
 
-    value: Expression | None
-    at: Span = field(default=NOWHERE, compare=False)
+    value: Expression | None = None
+    at: Span = AT
 
 
 @frozen
@@ -321,7 +325,7 @@ class Jump:
 
     kind: str
     condition: Expression | None = None
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -329,7 +333,7 @@ class Goto:
     """goto."""
 
     label: str
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -337,7 +341,7 @@ class Target:
     """`label:`, where a goto leads."""
 
     label: str
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 @frozen
@@ -345,7 +349,7 @@ class Return:
     """return, with a value or without."""
 
     value: Expression | None = None
-    at: Span = field(default=NOWHERE, compare=False)
+    at: Span = AT
 
 
 Statement = (
