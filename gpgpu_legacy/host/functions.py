@@ -85,14 +85,11 @@ class Compiler(Expressions):
                     self.emit(assigned(self._variable(d.name, kind), Value(code, kind)))
             self._statements(f.body.statements)
             self._return(c.Return())
-        body, objects = self._out, [f"{one} = 0" for one in self._objects]
-        if any(f"{one}(" in line for line, _ in body for one, _ in self.functions.values()):
-            objects.append("next(steps)")
-        head = [f"def {name}({', '.join(names)}):", *(f"    {line}" for line in objects)]
-        tail = ["    finally:", f"        drop({', '.join(self._objects)})"]
-        if not self._objects:
-            body, tail = [("    if 1:", f.at), *body[1:]], []
-        self.lines += [*((line, f.at) for line in head), *body, *((line, f.at) for line in tail)]
+        head = [f"def {name}({', '.join(names)}):", "    next(steps)"]
+        head += [f"    {one} = 0" for one in self._objects]
+        drop = f"drop({', '.join(self._objects)})" if self._objects else "pass"
+        tail = ["    finally:", f"        {drop}"]
+        self.lines += [(line, f.at) for line in head] + self._out + [(line, f.at) for line in tail]
         self._out, self._objects = self._started, None
 
     # Declarations ---------------------------------------------------------------------------------
@@ -266,29 +263,24 @@ class Compiler(Expressions):
             self.emit("continue")
 
     def _switch(self, s: c.Switch) -> None:
-        cases, default, groups = dict[int, int](), None, list[list[c.Statement]]()
-        for one in s.body.statements if isinstance(s.body, c.Block) else ():
-            if not isinstance(one, c.Label):
-                if groups:
-                    groups[-1].append(one)
-                else:  # a declaration, since nothing leads to a statement
-                    self.statement(one)
-                continue
-            if one.value is None:
-                default = len(groups)
-            elif cases.setdefault(self.constant(one.value), len(groups)) != len(groups):
-                raise self.unit.texts.error("this case is there already", one.at)
-            groups.append([])
-        entry, flag = fresh(), fresh()
+        body = s.body.statements if isinstance(s.body, c.Block) else ()
+        labels = [one.value for one in body if isinstance(one, c.Label)]
+        cases = {one and self.constant(one): number for number, one in enumerate(labels)}
+        if len(cases) < len(labels):
+            raise HostError("two cases of this are the same")
+        default, entry, flag = cases.pop(None, len(labels)), fresh(), fresh()
         value = settled(converted(self.value(s.value), INT))
-        missing = len(groups) if default is None else default
-        self.emit(f"{entry} = {cases}.get({value}, {missing}); {flag} = 0")
+        self.emit(f"{entry} = {cases}.get({value}, {default}); {flag} = 0")
         self._loops.append(flag)
         with self.indented("for _ in once:"):
-            for number, statements in enumerate(groups):
+            number = -1
+            for one in body:
+                if isinstance(one, c.Label):
+                    number += 1
+                    continue
                 self.emit(f"if {entry} <= {number}:")
                 self._depth += 1
-                self._statements(statements)
+                self.statement(one)
                 self.emit("pass")
                 self._depth -= 1
         self._loops.pop()
@@ -303,16 +295,11 @@ class Compiler(Expressions):
         self.emit(f"return {code}")
 
 
-def _taken(node: Any) -> Iterator[str]:
+def _taken(tree: Any) -> Iterator[str]:
     """The variables whose addresses a statement takes."""
-    if isinstance(node, tuple):
-        for part in node:
-            yield from _taken(part)
-    elif hasattr(node, "at"):
+    for node in c.walk(tree):
         if isinstance(node, c.Unary) and node.operator == "&":
             base = node.operand
             while isinstance(base, c.Member | c.Index):
                 base = base.base
             yield getattr(base, "name", "")
-        for name in node.__slots__:
-            yield from _taken(getattr(node, name))

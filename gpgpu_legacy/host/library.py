@@ -220,16 +220,11 @@ def library(  # noqa: PLR0915
         number = -(compare >> 32) - 1
         if not 0 <= number < len(functions):
             raise HostError("qsort's last argument is no function")
-        data, a, b = memory.read(base, count * size), memory.new(size), memory.new(size)
-
-        def order(x: Any, y: Any) -> int:
-            memory.write(a, x)
-            memory.write(b, y)
-            return functions[number](a, b)
-
-        items = [data[at : at + size] for at in range(0, len(data), size)]
-        memory.write(base, b"".join(sorted(items, key=cmp_to_key(order))))
-        memory.drop(a, b)
+        copy = memory.new(count * size)
+        memory.write(copy, memory.read(base, count * size))
+        places = sorted(range(copy, copy + count * size, size), key=cmp_to_key(functions[number]))
+        memory.write(base, b"".join(memory.read(at, size) for at in places))
+        memory.drop(copy)
 
     put, span, string = memory.write, memory.span, memory.string
     return {spelled: _as_c(name) for spelled, (name, _) in _MATH.items()} | {

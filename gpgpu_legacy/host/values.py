@@ -109,8 +109,7 @@ _CONSTANT = {**FUNCTIONS, "single": rounder()}
 
 def literal(number: Any, kind: Scalar) -> Value:
     """A number as a value of this type."""
-    code = repr(number)
-    return folded(Value(code if code[0] != "-" else f"({code})", kind, kind.code == "d", number))
+    return folded(Value(repr(number), kind, kind.code == "d"))
 
 
 def settled(value: Value) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from collections.abc import Set
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
@@ -21,6 +21,7 @@ from gpgpu_legacy.languages.c.syntax import (
     Struct,
     Typedef,
     Unit,
+    walk,
 )
 
 
@@ -81,7 +82,10 @@ class Kernel:
     @cached_property
     def loop_names(self) -> Set[str]:
         """The names in conditions of its loops, whose values a compiler must know."""
-        return set(_names(self.function.body, is_asked=False))
+        loops = (node for node in walk(self.function.body) if isinstance(node, For | DoWhile))
+        return {
+            node.name for loop in loops for node in walk(loop.condition) if isinstance(node, Name)
+        }
 
     def once(self) -> Kernel:
         """A reduction as a kernel that changes each element of its result with one of the input."""
@@ -186,16 +190,3 @@ class Kernels:
         if role is Role.NUMBER and name.startswith(("int", "half", "fixed", "bool", "double")):
             name = "float" + name.lstrip("abcdefghijklmnopqrstuvwxyz")
         return self.type(name, given.at)
-
-
-def _names(tree: object, *, is_asked: bool) -> Iterator[str]:
-    """The names in a tree that is part of a loop's condition, or in those below it that are."""
-    if isinstance(tree, tuple):
-        for item in tree:
-            yield from _names(item, is_asked=is_asked)
-    elif isinstance(tree, Name):
-        yield from [tree.name] * is_asked
-    elif is_dataclass(tree):
-        for field in fields(tree):
-            asks = isinstance(tree, For | DoWhile) and field.name == "condition"
-            yield from _names(getattr(tree, field.name), is_asked=is_asked or asks)

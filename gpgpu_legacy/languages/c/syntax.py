@@ -5,6 +5,7 @@ Nodes are frozen and know their place. Names are not resolved, and nothing is ch
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
@@ -384,3 +385,14 @@ class Unit:
     name: str
     items: tuple[Item, ...]
     texts: Texts = field(default=Texts(""), compare=False)
+
+
+def walk(tree: Any) -> Iterator[Any]:
+    """A node, or each of a tuple, and all nodes below."""
+    if isinstance(tree, tuple):
+        for part in tree:
+            yield from walk(part)
+    elif hasattr(tree, "at"):
+        yield tree
+        for name in tree.__slots__:
+            yield from walk(getattr(tree, name))
