@@ -27,8 +27,6 @@ from gpgpu_legacy.host.types import (
 )
 from gpgpu_legacy.host.values import (
     COMPARISONS,
-    Cell,
-    Local,
     Place,
     Value,
     added,
@@ -113,7 +111,7 @@ class Expressions:
     def place(self, e: c.Expression) -> Place:
         """The place that an expression names."""
         place = self.at(e, self._place)
-        if not isinstance(place, Local | Cell):
+        if not isinstance(place, Place):
             raise self.unit.texts.error("this cannot be assigned to; name a variable", e.at)
         return place
 
@@ -135,7 +133,7 @@ class Expressions:
         place = self._place(e)
         if place is None:
             raise HostError("this has no value here")
-        return decayed(loaded(place)) if isinstance(place, Local | Cell) else place
+        return decayed(loaded(place)) if isinstance(place, Place) else place
 
     def _place(self, e: c.Expression) -> Any:  # noqa: PLR0911
         match e:
@@ -149,25 +147,25 @@ class Expressions:
                 raise HostError(f"there is no {e.name}; {hint(e.name, names, 'declare it')}")
             case c.String():
                 of = Array(SCALARS["char"], len(e.value) + 1)
-                return Cell(str(self.memory.literal(e.value)), of)
+                return Place(str(self.memory.literal(e.value)), of)
             case c.Unary(operator="*"):
                 return self._target(self.value(e.operand))
             case c.Index():
                 return self._target(binary("+", self.value(e.base), self.value(e.index)))
             case c.Member():
                 base = self._target(self.value(e.base)) if e.arrow else self._place(e.base)
-                if isinstance(base, Cell):
+                if isinstance(base, Place):
                     kind, offset = self._field(e, base.type)
-                    return Cell(added(base.code, "+", offset), kind)
+                    return Place(added(base.code, "+", offset), kind)
         return None
 
     @staticmethod
     def _target(pointer: Value) -> Place:
         if isinstance(pointer.type, Stream):
-            return Local(pointer.code, pointer.type)
+            return Place(pointer.code, pointer.type, is_local=True)
         if not isinstance(pointer.type, Pointer):
             raise HostError(f"a {pointer.type} is no pointer")
-        return Cell(settled(pointer), pointer.type.target)
+        return Place(settled(pointer), pointer.type.target)
 
     @staticmethod
     def _field(e: c.Member, kind: Type) -> tuple[Type, int]:
@@ -204,10 +202,8 @@ class Expressions:
                 return self._held(e)
             case "&":
                 place = self._place(e.operand)
-                if isinstance(place, Cell):
-                    return Value(place.code, Pointer(place.type))
-                if isinstance(place, Local) and isinstance(place.type, Stream):
-                    return loaded(place)
+                if isinstance(place, Place):
+                    return Value(place.code, place.type if place.is_local else Pointer(place.type))
                 raise HostError("this has no address; name a variable")
             case "!":
                 return Value(self.condition(e), INT)

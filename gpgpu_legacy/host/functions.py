@@ -11,8 +11,6 @@ from gpgpu_legacy.host.expressions import Expressions
 from gpgpu_legacy.host.memory import HostError, Memory
 from gpgpu_legacy.host.types import INT, LONG, Array, Record, Stream, Type, record
 from gpgpu_legacy.host.values import (
-    Cell,
-    Local,
     Place,
     Value,
     added,
@@ -79,7 +77,7 @@ class Compiler(Expressions):
         with self.indented("try:"):
             for code, d in zip(names, f.parameters, strict=True):
                 kind = self.parameter(d)
-                self.scopes[-1][d.name] = Local(code, kind)
+                self.scopes[-1][d.name] = Place(code, kind, is_local=True)
                 is_taken = d.name in self._taken and not isinstance(kind, Stream)
                 if is_taken or isinstance(kind, Record):
                     self.emit(assigned(self._variable(d.name, kind), Value(code, kind)))
@@ -112,7 +110,7 @@ class Compiler(Expressions):
                 case _:  # T (*p)[n]
                     kind = self.parameter(d)
         if self._objects is None or "static" in d.type.qualifiers:
-            place: Place = Cell(str(self.memory.new(kind.size)), kind)
+            place: Place = Place(str(self.memory.new(kind.size)), kind)
             self.scopes[-1][d.name] = place
             before = self._out, self._depth
             self._out, self._depth = self._started, 1
@@ -123,15 +121,15 @@ class Compiler(Expressions):
         place = self._variable(d.name, kind)
         if d.value is not None:
             self._initialise(place, d.value)
-        elif isinstance(place, Local):
+        elif place.is_local:
             self.emit(f"{place.code} = 0")
 
     def _variable(self, name: str, kind: Type) -> Place:
         """A new variable of a function: Python's own, or an object in memory."""
         assert self._objects is not None
-        place: Place = Local(fresh(), kind)
+        place: Place = Place(fresh(), kind, is_local=True)
         if name in self._taken or isinstance(kind, Array | Record):
-            place, code = Cell(place.code, kind), place.code
+            place, code = Place(place.code, kind), place.code
             self.emit(f"{code} = {code} or new({kind.size})")
             self._objects.append(code)
         self.scopes[-1][name] = place
@@ -152,7 +150,7 @@ class Compiler(Expressions):
         if self._objects is None:
             self._global.append(name)
         self.emit(f"{name} = {code}")
-        self.scopes[-1][d.name] = Local(name, Stream(d.type.name))
+        self.scopes[-1][d.name] = Place(name, Stream(d.type.name), is_local=True)
 
     def _initialise(self, place: Place, e: c.Expression) -> None:
         kind = place.type
@@ -160,12 +158,12 @@ class Compiler(Expressions):
             self.emit(f"write({place.code}, {(e.value + bytes(1))[: kind.count]!r})")
         elif isinstance(e, c.Braces) and isinstance(kind, Array | Record):
             self.emit(f"write({place.code}, bytes({kind.size}))")
-            self._fill(Cell(place.code, kind), list(e.items))
+            self._fill(place, list(e.items))
         else:
             first = e.items[0] if isinstance(e, c.Braces) and e.items else e
             self.emit(assigned(place, converted(self.value(first), kind)))
 
-    def _fill(self, place: Cell, items: list[c.Expression]) -> None:
+    def _fill(self, place: Place, items: list[c.Expression]) -> None:
         """Store the items of braces; inner braces may be left out."""
         kind = place.type
         if isinstance(kind, Array):
@@ -176,7 +174,7 @@ class Compiler(Expressions):
         for part, offset in parts:
             if not items:
                 return
-            cell = Cell(added(place.code, "+", offset), part)
+            cell = Place(added(place.code, "+", offset), part)
             is_whole = isinstance(items[0], c.Braces | c.String | c.Call | c.Name)
             if is_whole or not isinstance(part, Array | Record):
                 self._initialise(cell, items.pop(0))

@@ -41,22 +41,12 @@ class Value:
 
 
 @frozen
-class Local:
-    """A variable that is Python's, too."""
+class Place:
+    """Where a value is: an object in memory at the address `code`, or a variable of Python's."""
 
     code: str
     type: Type
-
-
-@frozen
-class Cell:
-    """An object in memory. code: its address."""
-
-    code: str
-    type: Type
-
-
-Place = Local | Cell
+    is_local: bool = False
 
 
 # What generated code calls ----------------------------------------------------------------------
@@ -264,10 +254,11 @@ def fresh() -> str:
     return f"v{next(_names)}"
 
 
-def _element(place: Cell) -> str:
-    """The number at a place, as an element of its view."""
+def _element(place: Place) -> str:
+    """A variable, an address, or the number in memory as an element of its view."""
     address, kind = place.code, place.type
-    assert isinstance(kind, Scalar | Pointer)
+    if place.is_local or not isinstance(kind, Scalar | Pointer):
+        return address
     shift = kind.size.bit_length() - 1
     if address.isdecimal():
         return f"{kind.code}[{int(address) >> 32}][{(int(address) & 0xFFFFFFFF) >> shift}]"
@@ -278,11 +269,8 @@ def _element(place: Cell) -> str:
 
 def loaded(place: Place) -> Value:
     """What a place holds; of an array, its address."""
-    code, kind = place.code, place.type
-    if isinstance(place, Cell) and isinstance(kind, Record):
-        code = f"read({code}, {kind.size})"
-    elif isinstance(place, Cell) and isinstance(kind, Scalar | Pointer):
-        code = _element(place)
+    kind = place.type
+    code = f"read({place.code}, {kind.size})" if isinstance(kind, Record) else _element(place)
     return Value(code, kind)
 
 
@@ -290,14 +278,14 @@ def assigned(place: Place, value: Value) -> str:
     """The statement that stores a value, which has the place's type."""
     if not isinstance(place.type, Scalar | Pointer):
         return stored(place, value)
-    code = value.code if place.type == FLOAT and isinstance(place, Cell) else settled(value)
-    return f"{_element(place) if isinstance(place, Cell) else place.code} = {code}"
+    code = settled(value) if place.is_local or place.type != FLOAT else value.code
+    return f"{_element(place)} = {code}"
 
 
 def stored(place: Place, value: Value) -> str:
     """The expression that stores a value, and is it."""
     kind, code = place.type, settled(value)
-    if isinstance(place, Local):
+    if place.is_local:
         is_number = isinstance(kind, Scalar | Pointer)
         return f"({place.code} := {code})" if is_number else f"stream_copy({place.code}, {code})"
     if isinstance(kind, Record):
@@ -309,7 +297,7 @@ def stored(place: Place, value: Value) -> str:
 
 def anchored(place: Place) -> tuple[Place, Place]:
     """The place twice: the first computes the address, which the second uses again."""
-    if isinstance(place, Local) or place.code.isidentifier() or place.code.isdecimal():
+    if place.is_local or place.code.isidentifier() or place.code.isdecimal():
         return place, place
     name = fresh()
     return replace(place, code=f"({name} := {place.code})"), replace(place, code=name)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from gpgpu_legacy.errors import AssemblyError, InputError, described, hint, shape_in_words
+from gpgpu_legacy.errors import InputError, described, hint, shape_in_words
 from gpgpu_legacy.languages.brook.compile import (
     SAVED,
     Bound,
@@ -18,6 +18,7 @@ from gpgpu_legacy.languages.brook.compile import (
 )
 from gpgpu_legacy.languages.brook.kernels import Kernel, Parameter, Role
 from gpgpu_legacy.languages.brook.places import Place
+from gpgpu_legacy.languages.cg.faults import Fault
 from gpgpu_legacy.pipeline.expressions import LoopExpression
 from gpgpu_legacy.pipeline.streams import Iterator, Stream
 from gpgpu_legacy.pipeline.values import Texels
@@ -97,24 +98,23 @@ class Call:
         """Draw what is compiled. A stream that is also read is written beside, and exchanged."""
         builder = self.builder
         made = self.compiled(out, arguments, fold)
-        own: dict[tuple[str, int], Texture] = {
+        textures: dict[tuple[str, int], Texture] = {
             (name, number): texture
             for name, value in arguments.items()
             if isinstance(value, Stream)
             for number, texture in enumerate(value.textures)
         }
-        size = next(own[key].extent for one in made for key in one.results if key in own)
-        saved = {key for one in made for key in one.results if key[0] is SAVED}
-        textures = own | {
-            key: builder.texture(builder.fresh(SAVED), size.width, size.height, format="rgba32f")
-            for key in sorted(saved)
-        }
+        results = dict.fromkeys(key for one in made for key in one.results)
+        written = [textures[key] for key in results if key in textures]
+        size = written[0].extent
+        for key in sorted(results.keys() - textures.keys()):
+            name = builder.fresh(SAVED)
+            textures[key] = builder.texture(name, size.width, size.height, format="rgba32f")
         read = {textures[key].name for one in made for key in one.units.values()}
-        written = {key: own[key] for one in made for key in one.results if key in own}
-        spares = {t.name: builder.spare(t) for t in written.values() if t.name in read}
+        spares = {t.name: builder.spare(t) for t in written if t.name in read}
         beside = {key: spares.get(texture.name, texture) for key, texture in textures.items()}
         sources, targets = (textures, beside) if out.is_whole else (beside, textures)
-        pairs = [(t, spares[t.name]) for t in written.values() if t.name in spares]
+        pairs = [(t, spares[t.name]) for t in written if t.name in spares]
         for texture, spare in () if out.is_whole else pairs:
             builder.copy(texture, spare)
         for one in made:
@@ -137,13 +137,13 @@ class Call:
         def bound(known: Set[str]) -> tuple[Bound, ...]:
             return tuple(_bound(p, arguments[p.name], known) for p in self.kernel.parameters)
 
-        needed, every = self.kernel.loop_names, {p.name for p in self.kernel.of(Role.NUMBER)}
-        try:
-            return compiled(self.kernel, out, bound(needed), self.limits, fold)
-        except AssemblyError:
-            if every <= needed:
-                raise
-            return compiled(self.kernel, out, bound(every), self.limits, fold)
+        for known in (self.kernel.loop_names, {p.name for p in self.kernel.parameters}):
+            try:
+                return compiled(self.kernel, out, bound(known), self.limits, fold)
+            except Fault as error:
+                fault = error
+        texts = self.kernel.kernels.unit.texts
+        raise texts.error(fault.problem, fault.at, fault.expected)
 
 
 def call(
@@ -154,32 +154,30 @@ def call(
     limits: Limits,
 ) -> Stream | None:
     """Add the passes of a call; the result of a reduction that was given none is a new stream."""
-    reduced = kernel.of(Role.REDUCE)
-    wanted = [p for p in kernel.parameters if p.name not in named]
-    if kernel.reduces and len(positional) == len(wanted) - 1:
-        wanted = [p for p in wanted if p not in reduced]
-    names = ", ".join(p.name for p in kernel.parameters)
     known = {p.name: p for p in kernel.parameters}
     for name in named:
         if name not in known:
             raise InputError(f"{kernel.name} has no parameter {name}; {hint(name, known)}")
+    wanted = [name for name in known if name not in named]
+    result = next((p for p in kernel.parameters if p.role is Role.REDUCE and kernel.reduces), None)
+    if result and result.name in wanted and len(positional) == len(wanted) - 1:
+        wanted.remove(result.name)
     if len(positional) != len(wanted):
         raise InputError(
-            f"{kernel.name} has the parameters {names}, of which {len(positional) + len(named)} "
-            "are given; give all"
+            f"{kernel.name} has the parameters {', '.join(known)}, of which "
+            f"{len(positional) + len(named)} are given; give all"
         )
-    given = {p.name: value for p, value in zip(wanted, positional, strict=True)} | dict(named)
+    given = dict(zip(wanted, positional, strict=True)) | dict(named)
     arguments = {name: _argument(builder, kernel, known[name], v) for name, v in given.items()}
     made = Call(builder, kernel, arguments, limits)
-    if not kernel.reduces:
+    if not result:
         made.draw()
         return None
-    for p in reduced:
-        if p.name not in arguments:
-            arguments[p.name] = builder.stream(builder.fresh(p.name), p.type, 1)
+    if result.name not in arguments:
+        arguments[result.name] = builder.stream(builder.fresh(result.name), result.type, 1)
     made.reduce()
-    result: Stream = arguments[reduced[0].name]
-    return result
+    stream: Stream = arguments[result.name]
+    return stream
 
 
 def _argument(builder: PlanBuilder, kernel: Kernel, p: Parameter, given: Any) -> Any:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from itertools import chain
 from pathlib import PurePath
 from typing import Any
 
@@ -201,18 +200,8 @@ def compiled(
     """The passes of a call, each of which writes some fields of streams, or saves numbers.
 
     out: where the written streams lie. bound: what the parameters are bound to. fold: of a
-    reduction; None copies its elements. Raises AssemblyError for what no fragment program can do.
+    reduction; None copies its elements. Raises Fault for what no fragment program can do.
     """
-    try:
-        return _compiled(kernel, out, bound, limits, fold)
-    except Fault as fault:
-        texts = kernel.kernels.unit.texts
-        raise texts.error(fault.problem, fault.at, fault.expected) from None
-
-
-def _compiled(
-    kernel: Kernel, out: Place, bound: tuple[Bound, ...], limits: Limits, fold: Fold | None
-) -> tuple[Compiled, ...]:
     graph = Graph()
     graph.at = kernel.function.at
     made = _Pass(graph, out)
@@ -225,7 +214,6 @@ def _compiled(
 
     evaluator = Evaluator(kernel.kernels.device, graph, special={"indexof": indexof})
     kinds = {d.name: _element_type(evaluator.type_of(d)) for d in kernel.function.parameters}
-    places = {p.name: b.place for p, b in zip(kernel.parameters, bound, strict=True)}
 
     def element(
         p: Parameter, place: Any, ahead: Mapping[int, float | Vector] | None = None
@@ -259,16 +247,16 @@ def _compiled(
         if p.role not in roles
     }
 
-    def joined(left: Value, right: Value) -> Value:
-        [stream], [result] = kernel.of(Role.STREAM), kernel.of(Role.REDUCE)
-        changed = {result.name: left, stream.name: right}
-        return evaluator.run(kernel.function, values | changed)[result.name]
-
     if not kernel.reduces:
         results = evaluator.run(kernel.function, values)
     else:
         [stream], [result] = kernel.of(Role.STREAM), kernel.of(Role.REDUCE)
-        place: Any = places[stream.name]
+
+        def joined(left: Value, right: Value) -> Value:
+            changed = {result.name: left, stream.name: right}
+            return evaluator.run(kernel.function, values | changed)[result.name]
+
+        place: Any = bound[kernel.parameters.index(stream)].place
         results = {result.name: _folded(made, partial(element, stream), place, joined, fold)}
     if not out.is_direct and not out.is_whole:
         graph.at = kernel.function.at
@@ -280,12 +268,11 @@ def _compiled(
         for p in kernel.of(Role.OUT, Role.REDUCE)
         for number, vector in enumerate(vectors_of(results[p.name]))
     ]
-    groups = range(0, len(written), limits.targets)
-    passes = (
-        _split(kernel, made, dict(written[first : first + limits.targets]), limits)
-        for first in groups
+    return tuple(
+        one
+        for first in range(0, len(written), limits.targets)
+        for one in _split(kernel, made, dict(written[first : first + limits.targets]), limits)
     )
-    return tuple(chain.from_iterable(passes))
 
 
 def _split(
