@@ -10,6 +10,7 @@ from gpgpu_legacy.errors import hint
 from gpgpu_legacy.host.library import CONSTANTS, SIGNATURES
 from gpgpu_legacy.host.memory import HostError, Memory
 from gpgpu_legacy.host.types import (
+    ANY_STREAM,
     BY_CODE,
     DOUBLE,
     FLOAT,
@@ -299,10 +300,7 @@ class Expressions:
                 codes.append(repr(getattr(one, "name", "")))
                 continue
             value = self.value(one)
-            if letters and (letter == "S") != isinstance(value.type, Stream):
-                wanted = "a stream" if letter == "S" else "no stream"
-                raise self.unit.texts.error(f"this is a {value.type}; {wanted} goes here", one.at)
-            if kind is None and isinstance(value.type, Record):
+            if kind is None and isinstance(value.type, Record | Stream):
                 raise self.unit.texts.error(f"a {value.type} cannot be given here", one.at)
             given = settled(value if kind is None else converted(value, kind))
             codes.append(f"string({given})" if letter == "s" else given)
@@ -348,4 +346,5 @@ _FLOAT4 = vector("float4")
 assert _FLOAT4
 _LETTERS: dict[str, Type] = {
     **BY_CODE, "P": Pointer(VOID), "s": Pointer(SCALARS["char"]), "v": VOID, "4": _FLOAT4,
+    "S": ANY_STREAM,
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Iterator as Iterating
 from dataclasses import dataclass
@@ -68,6 +69,14 @@ class View:
         self.part[...] = values.reshape(self.part.shape)
 
 
+_CALLED = re.findall(
+    r"(\w+):(\w+)",
+    "stream:stream iterator:iterator kernel:kernel stream_domain:domain stream_copy:copy "
+    "streamRead_:read streamWrite_:write streamSwap_:swap streamPrint_:show streamSize_:size "
+    "streamGatherOp_:gather streamScatterOp_:scatter",
+)
+"""What generated code calls, and the methods that answer."""
+
 Recorder = Callable[[Kernel, Sequence[Any]], Callable[[], None]]
 """Is told of each call of a kernel before it runs; returns a function to call when it has run."""
 
@@ -90,14 +99,7 @@ class Streams:
 
     def names(self) -> dict[str, Any]:
         """The functions that generated code calls."""
-        return {
-            "stream": self.stream, "iterator": self.iterator, "kernel": self.kernel,
-            "stream_domain": self.domain, "stream_copy": self.copy,
-            "streamRead_": self.read, "streamWrite_": self.write, "streamSwap_": self.swap,
-            "streamPrint_": self.show, "streamGatherOp_": self.gather,
-            "streamScatterOp_": self.scatter,
-            "streamSize_": lambda view: pack("=4f", *(*view.part.shape[:-1], 0, 0, 0)[:4]),
-        }  # fmt: skip
+        return {called: getattr(self, method) for called, method in _CALLED}
 
     def stream(self, name: str, kind: str, extents: tuple[int, ...]) -> View:
         """A new stream, of zeros."""
@@ -150,6 +152,10 @@ class Streams:
     def write(self, view: View, address: int) -> None:
         """streamWrite: from a stream to memory."""
         self.memory.write(address, view.part.tobytes())
+
+    def size(self, view: View) -> bytes:
+        """streamSize: the extents, as a float4."""
+        return pack("=4f", *(*view.part.shape[:-1], 0, 0, 0)[:4])
 
     def show(self, view: View) -> None:
         """streamPrint, as Brook's runtime prints."""

@@ -122,6 +122,7 @@ SCALARS = {
 BY_CODE = {one.code: one for one in reversed(SCALARS.values()) if one.rank in {3, 4, 6, 7}}
 INT, LONG, ULONG, FLOAT, DOUBLE = (BY_CODE[code] for code in "iqQfd")
 VOID = SCALARS["void"]
+ANY_STREAM = Stream("any type")
 
 
 def record(name: str, fields: dict[str, Type], into: Record | None = None) -> Record:

@@ -12,6 +12,7 @@ from typing import Any
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.host.memory import HostError
 from gpgpu_legacy.host.types import (
+    ANY_STREAM,
     BY_CODE,
     FLOAT,
     INT,
@@ -21,6 +22,7 @@ from gpgpu_legacy.host.types import (
     Pointer,
     Record,
     Scalar,
+    Stream,
     Type,
 )
 
@@ -148,7 +150,8 @@ def converted(value: Value, to: Type, *, cast: bool = False) -> Value:
     """The value as another type; HostError if there is no such conversion."""
     value = decayed(value)
     kind = value.type
-    if kind == to or (isinstance(to, Scalar) and not to.rank):
+    is_any = to == ANY_STREAM and isinstance(kind, Stream)
+    if kind == to or is_any or (isinstance(to, Scalar) and not to.rank):
         return replace(value, type=to)
     match kind, to:
         case Scalar(), Scalar():

@@ -41,23 +41,55 @@ _BRACES = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[{}]')
 _WORD_FOLLOWS = re.compile(r"\s+[A-Za-z_]")
 _PARENTHESIS_FOLLOWS = re.compile(r"\s*\((?!\s*\*[\s*]*\w+\s*\)\s*[\[(<])")
 
-_WORDS = {
-    "_LPAREN": "(", "_RPAREN": ")", "_LBRACKET": "[", "_RBRACKET": "]", "LBRACE": "{",
-    "_RBRACE": "}", "_COMMA": ",", "_SEMICOLON": ";", "_COLON": ":", "_QUESTION": "?", "DOT": ".",
-    "_ELLIPSIS": "...", "ARROW": "->", "EQUAL": "=", "LESS": "<", "GREATER": ">", "STAR": "*",
-    "AMPERSAND": "&", "SIGN": "+ -", "NOT": "! ~", "INCREMENT": "++ --",
-    "ASSIGN": "+= -= *= /= %= &= |= ^= <<= >>=",
-    "OPERATOR": "|| && | ^ == != <= >= << >> / %",
-    "IF": "if", "_ELSE": "else", "FOR": "for", "WHILE": "while", "DO": "do", "SWITCH": "switch",
-    "CASE": "case", "DEFAULT": "default", "GOTO": "goto", "JUMP": "break continue discard",
-    "RETURN": "return", "SIZEOF": "sizeof", "STRUCT": "struct interface", "ENUM": "enum",
-    "TYPEDEF": "typedef",
-    # Cg lets a function say its profile before its type.
-    "QUALIFIER": "const volatile static extern register auto inline uniform varying in out inout "
-    "packed shared row_major column_major kernel reduce iter arbfp1 arbvp1 fp20 fp30 fp40 vp20 "
-    "vp30 vp40 ps_1_1 ps_1_4 ps_2_0 ps_2_a ps_2_b ps_2_x ps_3_0 vs_1_1 vs_2_0 vs_3_0",
+# Cg lets a function say its profile before its type.
+_WORDS = """
+_LPAREN (
+_RPAREN )
+_LBRACKET [
+_RBRACKET ]
+LBRACE {
+_RBRACE }
+_COMMA ,
+_SEMICOLON ;
+_COLON :
+_QUESTION ?
+DOT .
+_ELLIPSIS ...
+ARROW ->
+EQUAL =
+LESS <
+GREATER >
+STAR *
+AMPERSAND &
+SIGN + -
+NOT ! ~
+INCREMENT ++ --
+ASSIGN += -= *= /= %= &= |= ^= <<= >>=
+OPERATOR || && | ^ == != <= >= << >> / %
+IF if
+_ELSE else
+FOR for
+WHILE while
+DO do
+SWITCH switch
+CASE case
+DEFAULT default
+GOTO goto
+JUMP break continue discard
+RETURN return
+SIZEOF sizeof
+STRUCT struct interface
+ENUM enum
+TYPEDEF typedef
+QUALIFIER const volatile static extern register auto inline uniform varying in out inout
+QUALIFIER packed shared row_major column_major kernel reduce iter
+QUALIFIER arbfp1 arbvp1 fp20 fp30 fp40 vp20 vp30 vp40
+QUALIFIER ps_1_1 ps_1_4 ps_2_0 ps_2_a ps_2_b ps_2_x ps_3_0 vs_1_1 vs_2_0 vs_3_0
+"""
+KINDS = {
+    word: kind for line in _WORDS.splitlines()[1:] for kind, *words in [line.split()]
+    for word in words
 }  # fmt: skip
-KINDS = {word: kind for kind, words in _WORDS.items() for word in words.split()}
 """The kind of each token that is always spelled alike."""
 _TRAILING = {"const", "volatile"}
 
