@@ -46,6 +46,9 @@ def operations(
         sizes = draw(st.integers(1, 70)), draw(st.integers(1, 20))
         given["scissor"] = Rect(rect.x + x, rect.y + y, *sizes)
     if draw(st.integers(0, 4)) == 0:
-        reference = draw(st.sampled_from((0.0, 0.25, 0.5, 1.0, -1.0, 2.0)))
+        # llvmpipe tests alphas as they are for 16 bits of fixed point. ARB_color_buffer_float: with
+        # FIXED_ONLY they are clamped before if all buffers have fixed point.
+        inside = (0.25, 0.5)
+        reference = draw(st.sampled_from(inside if tame else (*inside, 0.0, 1.0, -1.0, 2.0)))
         given["alpha_test"] = AlphaTest(draw(st.sampled_from(Comparison)), reference)
     return given

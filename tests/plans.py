@@ -296,7 +296,8 @@ def plans(draw: st.DrawFn, *, tame: bool = False) -> Made:
         for name, size in sizes.items()
     }
     side = draw(st.sampled_from((1, 4, 70)))
-    given = FORMATS[draw(st.sampled_from(("rgba32f", *sorted(FORMATS))))]
+    formats = [name for name in sorted(FORMATS) if not tame or name.endswith("32f")]
+    given = FORMATS[draw(st.sampled_from(("rgba32f", *formats)))]
     texels = _texels(rng, (side, side, given.channels), some, given)
     images[GIVEN] = Image(texels, format=given)
     target, *also = (images[name].texture(name) for name in NAMES)

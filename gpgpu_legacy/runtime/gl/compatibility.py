@@ -43,8 +43,9 @@ class Context(SharedContext[SimpleNamespace]):
         self._egl, self._display = egl, display
         self.extensions = frozenset(self.string(GL.EXTENSIONS).split())
         gl.glDisable(GL.TEXTURE_CUBE_MAP_SEAMLESS)
-        for stage in (GL.CLAMP_VERTEX_COLOR, GL.CLAMP_FRAGMENT_COLOR, GL.CLAMP_READ_COLOR):
+        for stage in (GL.CLAMP_VERTEX_COLOR, GL.CLAMP_READ_COLOR):
             gl.glClampColor(stage, 0)
+        gl.glClampColor(GL.CLAMP_FRAGMENT_COLOR, GL.FIXED_ONLY)  # before the alpha test
 
     def _make_current(self) -> None:
         if not self._egl.eglMakeCurrent(self._display, None, None, self._native):

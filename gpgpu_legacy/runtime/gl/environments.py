@@ -46,7 +46,7 @@ class Environments:
     @staticmethod
     def reset(gl: SimpleNamespace) -> None:
         """Clamp no colour: ENABLE_BIT has this state, but Mesa keeps it with the colour buffer."""
-        gl.glClampColor(GL.CLAMP_FRAGMENT_COLOR, 0)
+        gl.glClampColor(GL.CLAMP_FRAGMENT_COLOR, GL.FIXED_ONLY)
 
 
 def require_unit(context: Context, number: int, use: str) -> None:
