@@ -34,7 +34,7 @@ def printed(form: bytes, arguments: Iterator[Any], string: Callable[[int], bytes
             raise HostError(f"the format has a field wider than {MOST_WIDTH} characters")
         if not kind or kind not in "diouxXeEfFgGscp":
             raise HostError(f"%{kind} in a format is not supported")
-        value, text = taken(), None
+        value, whole = taken(), f"%{flags}{width}s"
         if kind in "diouxX":
             bits = _BITS.get(size, 64)
             value = int(value if isfinite(value) else 0) & (1 << bits) - 1
@@ -45,21 +45,19 @@ def printed(form: bytes, arguments: Iterator[Any], string: Callable[[int], bytes
             if digits >= 0:
                 flags = flags.replace("0", "")
             if value == digits == 0:
-                text = ""
-            elif kind == "o" and "#" in flags:
-                text = f"0{value:o}".rjust(digits, "0")
+                return whole % ""
+            if kind == "o" and "#" in flags:
+                return whole % f"0{value:o}".rjust(digits, "0")
         elif kind in "eEfFgG" and not isfinite(value):
             sign = "-" if copysign(1, value) < 0 else "+" * ("+" in flags)
             text = sign + ("nan" if isnan(value) else "inf")
-            text = text.upper() if kind.isupper() else text
+            return whole % (text.upper() if kind.isupper() else text)
         elif kind == "s":
-            text = string(value).decode("latin-1")[: digits if digits >= 0 else None]
+            value = string(value).decode("latin-1")
         elif kind == "c":
-            text = chr(int(value) & 255)
+            value = chr(int(value) & 255)
         elif kind == "p":
-            text = f"{value:#x}" if value else "(nil)"
-        if text is not None:
-            return text.ljust(int(width or 0)) if "-" in flags else text.rjust(int(width or 0))
+            return whole % (f"{value:#x}" if value else "(nil)")
         return str(f"%{flags}{width}{f'.{digits}' * (digits >= 0)}{kind}" % value)
 
     return _PRINTED.sub(one, form.decode("latin-1")).encode("latin-1")

@@ -206,10 +206,8 @@ def binary(operator: str, a: Value, b: Value) -> Value:
         code = f"({a.code} {operator} {b.code})"
     elif is_shift:
         code = f"({settled(a)} {operator} ({settled(b)} & {8 * kind.size - 1}))"
-    elif operator in "/%" and kind.is_signed:
+    elif operator in "/%":
         code = f"{'quotient' if operator == '/' else 'remainder'}({settled(a)}, {settled(b)})"
-    elif operator == "/":
-        code = code.replace(" / ", " // ")
     return folded(Value(code, kind, operator not in {"+", "-", "*", "<<", "/"}), a, b)
 
 

@@ -77,8 +77,7 @@ class Call:
         source, target = self.arguments[p.name], self.arguments[to.name]
         if prod(target.place.shape) == 1:
             source = _as_rectangle(source)
-            ones = (1,) * len(source.extents)
-            target = replace(target, place=Place(ones, 1, (0,) * len(ones), ones))
+            target = replace(target, place=Place.whole((1,) * len(source.extents)))
             self.arguments[p.name] = source
         self.fits(p, target.extents, larger=True)
         extents, goal = [*source.place.extents], target.place.extents
@@ -214,8 +213,7 @@ def _argument(builder: PlanBuilder, kernel: Kernel, p: Parameter, given: Any) ->
 
 def _bound(p: Parameter, given: Any, known: Set[str]) -> Bound:
     if isinstance(given, Iterator):
-        extents = given.extents[::-1]
-        return Bound(Place(extents, extents[0], (0,) * len(extents), extents))
+        return Bound(Place.whole(given.extents[::-1]))
     if p.role is not Role.NUMBER:
         return Bound(given.place)
     if p.name not in known or any(isinstance(n, LoopExpression) for n in given):
@@ -234,7 +232,7 @@ def _as_rectangle(stream: Stream) -> Stream:
     shape = (extent.width, extent.height)
     if place.is_direct or not place.is_whole or prod(place.shape) != prod(shape):
         return stream
-    return replace(stream, place=Place(shape, shape[0], (0, 0), shape))
+    return replace(stream, place=Place.whole(shape))
 
 
 def _value(given: Any, part: str) -> Any:

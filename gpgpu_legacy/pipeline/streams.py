@@ -109,7 +109,7 @@ class StreamBuilder(StorageBuilder):
             )
             for field, size in element.fields
         )
-        stream = Stream(name, element, textures, Place(shape, width, (0,) * len(shape), shape))
+        stream = Stream(name, element, textures, Place.whole(shape, width))
         if given:
             rows, columns, array_shape = _matrix(stream)
             matrix = self.operand(name, rows, columns, shape=array_shape)
@@ -151,7 +151,7 @@ class StreamBuilder(StorageBuilder):
         channels = texture.format.channels
         if len(element.fields) != 1 or element.components > channels:
             element = FLOAT_TYPES[channels - 1]
-        return Stream(texture.name, element, (texture,), Place(shape, shape[0], (0, 0), shape))
+        return Stream(texture.name, element, (texture,), Place.whole(shape))
 
     def output(self, name: str, texture: Any, *sizes: Any, **how: Any) -> None:
         """A result of the plan: a whole stream, or a texture as in StorageBuilder."""

@@ -61,6 +61,11 @@ class Place:
     start: tuple[int, ...]
     extents: tuple[int, ...]
 
+    @classmethod
+    def whole(cls, shape: tuple[int, ...], width: int = 0) -> Place:
+        """All of a stream. width: of its textures; that of the stream if not given."""
+        return cls(shape, width or shape[0], (0,) * len(shape), shape)
+
     @property
     def is_direct(self) -> bool:
         """Whether an element's index is its texel."""

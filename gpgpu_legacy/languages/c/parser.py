@@ -274,7 +274,7 @@ _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
     "call": lambda c: tree.Call(c[0], c[1] or (), c[0].at),
     "postfix": lambda c: tree.Postfix(str(c[1]), c[0], c[1].at),
     "index_of": lambda c: tree.Call(tree.Name("indexof", c[0].at), (c[1],), c[0].at),
-    "constructor": lambda c: tree.Call(_specifiers(c[:1])[0], c[1] or (), c[0].at),
+    "constructor": lambda c: _specifiers(c)[0],
     "arguments": tuple,
     "number": _number,
     "string": lambda c: tree.String(b"".join(map(_bytes, c)), c[0].at),
