@@ -275,8 +275,8 @@ class Expressions:
         name = function.name if isinstance(function, c.Name) else ""
         if name in self.functions:
             code, of = self.functions[name]
-            kinds = [None if d.dimensions else self.parameter(d) for d in of.parameters]
-            return Value(self._called(e, code, kinds), self.shaped(of.type, of.pointers))
+            called = self._called(e, code, [*map(self.parameter, of.parameters)])
+            return Value(called, self.shaped(of.type, of.pointers))
         if name in self.kernels:
             return self._kernel(name, e)
         letters = SIGNATURES.get(name)
@@ -294,8 +294,7 @@ class Expressions:
         if len(kinds) != len(e.arguments):
             raise HostError(f"this takes {len(kinds)} arguments, not {len(e.arguments)}")
         codes = []
-        for number, (one, kind) in enumerate(zip(e.arguments, kinds, strict=True)):
-            letter = letters[number] if number < len(letters) else "."
+        for one, kind, letter in zip(e.arguments, kinds, letters.ljust(len(kinds)), strict=True):
             if letter == "n":  # the name of an operation
                 codes.append(repr(getattr(one, "name", "")))
                 continue

@@ -72,10 +72,6 @@ _AS_NUMPY = {
 }  # fmt: skip
 
 
-class ExitError(Exception):
-    """exit: its argument is the status."""
-
-
 class Random:
     """glibc's rand: an additive feedback of 31 numbers."""
 
@@ -206,7 +202,7 @@ def library(  # noqa: PLR0915
         return at + place if place >= 0 else 0
 
     def leave(status: int) -> None:
-        raise ExitError(status & 255)
+        raise SystemExit(status & 255)
 
     def insist(holds: int) -> None:
         if not holds:

@@ -42,7 +42,6 @@ class Memory:
         self.blocks: dict[int, bytearray | bytes] = {}
         self.views = {code: Views(self.blocks, code) for code in "bBhHiIqQfd"}
         self.last, self.left = 0, MOST_BYTES
-        self.literals: dict[bytes, int] = {}
 
     def new(self, size: int) -> int:
         """The address of a new object, filled with zeros."""
@@ -58,9 +57,7 @@ class Memory:
 
     def literal(self, text: bytes) -> int:
         """The address of a string, which may not be written to."""
-        if text not in self.literals:
-            self.literals[text] = self._put(text + b"\0")
-        return self.literals[text]
+        return self._put(text + b"\0")
 
     def drop(self, *addresses: int) -> None:
         """Free objects; null is ignored."""

@@ -16,7 +16,7 @@ from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.host import memory, values
 from gpgpu_legacy.host.functions import Compiler
-from gpgpu_legacy.host.library import ExitError, library
+from gpgpu_legacy.host.library import library
 from gpgpu_legacy.host.memory import OPERATIONS, HostError, Memory
 from gpgpu_legacy.host.streams import WRITTEN, Recorder, Streams
 from gpgpu_legacy.host.values import FUNCTIONS, rounder
@@ -122,8 +122,8 @@ def _ran(compiled: Compiler, names: dict[str, Any], main: str, given: tuple[int,
         exec(code, names)
         names[compiled.start]()
         return int(names[main](*given)) & 255
-    except ExitError as done:
-        return int(done.args[0])
+    except SystemExit as done:
+        return int(done.code or 0)
     except AssemblyError:
         raise
     except Exception as error:
