@@ -82,9 +82,9 @@ class Expressions:
         if kind is None:
             advice = hint(name.name, self.types, "declare it")
             raise HostError(f"there is no type {name.name}; {advice}")
-        for _ in range(pointers):
+        for _ in range(pointers + name.pointers):
             kind = Pointer(kind)
-        for dimension in reversed(dimensions):
+        for dimension in reversed([*dimensions, *name.dimensions]):
             kind = Array(kind, self.constant(dimension) if dimension else 0)
         return kind
 
@@ -252,12 +252,11 @@ class Expressions:
         return again, converted(value, place.type)
 
     def _cast(self, e: c.Cast) -> Value:
-        kind = self.shaped(e.type, e.pointers, e.dimensions)
-        return converted(self.value(e.operand), kind, cast=True)
+        return converted(self.value(e.operand), self.shaped(e.type), cast=True)
 
     def _sizeof(self, e: c.SizeOf) -> Value:
         if isinstance(e.operand, c.TypeName):
-            size = self.shaped(e.operand, e.pointers, e.dimensions).size
+            size = self.shaped(e.operand).size
         else:
             size = (self._place(e.operand) or self.value(e.operand)).type.size
         return literal(size, ULONG)

@@ -102,8 +102,10 @@ def _bytes(literal: str) -> bytes:
     return _ESCAPE.sub(byte, literal.lstrip("L")[1:-1].encode())
 
 
-_KEYWORDS = {"IF", "DO", "WHILE", "SWITCH", "CASE", "DEFAULT", "GOTO", "RETURN"}
-_AS_WRITTEN = "If DoWhile Switch Label Target Goto Jump Return Conditional Unary Index Name"
+_KEYWORDS = {"IF", "DO", "WHILE", "SWITCH", "CASE", "DEFAULT", "GOTO", "RETURN", "SIZEOF"}
+_AS_WRITTEN = (
+    "If DoWhile Switch Label Target Goto Jump Return Conditional Cast Unary SizeOf Index Name"
+)
 _ALIASES = {"vector": "float4", "matrix": "float4x4"}
 
 
@@ -226,17 +228,6 @@ def _number(parts: list[Any]) -> tree.Number:
     return tree.Number(int(octal[0], 8) if octal else int(digits), suffix, token.at)
 
 
-def _size(parts: list[Any]) -> tree.SizeOf:
-    keyword, what = parts
-    (kind, _), stars, dimensions = what if isinstance(what, tuple) else ((what, None), 0, ())
-    return tree.SizeOf(kind, stars, dimensions, keyword.at)
-
-
-def _cast(parts: list[Any]) -> tree.Cast:
-    ((kind, _), stars, dimensions), operand = parts
-    return tree.Cast(kind, stars, dimensions, operand, kind.at)
-
-
 _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
     "unit": _flat,
     "specifiers": _specifiers,
@@ -267,9 +258,7 @@ _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
     "comma": lambda c: tree.Comma(tuple(c), c[0].at),
     "assign": lambda c: tree.Assign(str(c[1]), c[0], c[2], c[1].at),
     "binary": _binary,
-    "cast": _cast,
-    "type_name": tuple,
-    "size": _size,
+    "type_name": lambda c: replace(c[0][0], pointers=c[1], dimensions=c[2]),
     "member": lambda c: tree.Member(c[0], str(c[2]), c[1] == "->", c[2].at),
     "call": lambda c: tree.Call(c[0], c[1] or (), c[0].at),
     "postfix": lambda c: tree.Postfix(str(c[1]), c[0], c[1].at),

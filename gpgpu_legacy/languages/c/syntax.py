@@ -17,7 +17,7 @@ from gpgpu_legacy.isa.ir import Span
 NOWHERE = Span(0, 0)
 
 AT: Any = field(default=NOWHERE, compare=False)
-"""Every node's last field: where the text has it."""
+"""A field of each node: where the text has it."""
 
 
 @frozen
@@ -26,12 +26,15 @@ class TypeName:
 
     name: `float4`, `half3x3`, `sampler2D`, `void`, a struct's name; C's own are one word, such as
     `uint`, `ushort`, `schar`, `longlong`. qualifiers: `const`, `uniform`, `in`, `out`, `inout`,
-    `static`, `kernel`, `reduce`, `iter`, `extern` and the like.
+    `static`, `kernel`, `reduce`, `iter`, `extern` and the like. pointers, dimensions: of a cast or
+    a sizeof, as in `(float[4])`: the number of * after the type, and what follows them.
     """
 
     name: str
     qualifiers: frozenset[str] = frozenset()
     at: Span = AT
+    pointers: int = 0
+    dimensions: tuple[Expression | None, ...] = ()
 
 
 # Expressions --------------------------------------------------------------------------------------
@@ -148,22 +151,18 @@ class Call:
 
 @frozen
 class Cast:
-    """`(type) operand`. pointers: the number of * after the type. dimensions: of `(float[4])`."""
+    """`(type) operand`."""
 
     type: TypeName
-    pointers: int
-    dimensions: tuple[Expression | None, ...]
     operand: Expression
     at: Span = AT
 
 
 @frozen
 class SizeOf:
-    """sizeof of an expression, or of a type with its pointers and dimensions."""
+    """sizeof of an expression or of a type."""
 
     operand: Expression | TypeName
-    pointers: int = 0
-    dimensions: tuple[Expression | None, ...] = ()
     at: Span = AT
 
 

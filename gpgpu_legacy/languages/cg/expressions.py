@@ -486,7 +486,7 @@ def _number(e: Expressions, x: c.Number) -> Value:
 
 
 def _cast(e: Expressions, x: c.Cast) -> Value:
-    kind = e.type_of(c.Declaration(x.type, "", x.pointers, x.dimensions, at=x.at))
+    kind = e.type_of(c.Declaration(x.type, "", x.type.pointers, x.type.dimensions, at=x.at))
     return e.convert(e.evaluate(x.operand), kind, x.at)
 
 
