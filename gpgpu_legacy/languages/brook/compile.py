@@ -93,7 +93,7 @@ class _Pass:
     def coordinate(self, x: Axis, y: Axis) -> Vector:
         """Texture coordinates that are linear over the rectangle."""
         number = self.sets.setdefault((x, y), len(self.sets))
-        return self.graph.attribute(Attribute(AttributeKind.TEXCOORD, number))[:2]
+        return self.graph.leaf(Attribute(AttributeKind.TEXCOORD, number))[:2]
 
     @cached_property
     def own(self) -> Vector:

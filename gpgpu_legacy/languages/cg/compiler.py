@@ -27,7 +27,6 @@ from gpgpu_legacy.languages.cg.faults import Fault
 from gpgpu_legacy.languages.cg.graph import Graph, Vector
 from gpgpu_legacy.languages.cg.types import (
     Aggregate,
-    ArrayType,
     Numbers,
     SamplerType,
     SamplerValue,
@@ -36,6 +35,7 @@ from gpgpu_legacy.languages.cg.types import (
     Unreadable,
     Value,
     built,
+    size,
 )
 from gpgpu_legacy.languages.diagnostics import meant
 
@@ -77,13 +77,13 @@ class _Compiler(Evaluator):
     def bound(self, function: c.Function) -> dict[str, Value]:
         """A value for each parameter that the outside gives."""
         declared = [*self.globals.values(), *function.parameters]
-        structs = [self.types.get(d.type.name) for d in function.parameters]
-        declared += [f for kind in structs if isinstance(kind, StructType) for f in kind.fields]
+        structs = (self.types.get(d.type.name) for d in function.parameters)
+        declared += (f for kind in structs if isinstance(kind, StructType) for f in kind.fields)
         taken = {_numbered(text) for d in declared for text in (d.semantic, d.register)}
-        self._sets = [k for k in range(_SETS) if taken.isdisjoint({f"TEXCOORD{k}", f"TEX{k}"})]
-        self._units = [
-            k for k in range(_UNITS) if taken.isdisjoint({f"TEXUNIT{k}", f"S{k}", f"T{k}"})
-        ]
+        self._sets, self._units = (
+            [k for k in range(count) if taken.isdisjoint(f"{name}{k}" for name in names)]
+            for count, names in ((_SETS, ("TEXCOORD", "TEX")), (_UNITS, ("TEXUNIT", "S", "T")))
+        )
         return {
             p.name: self._given(p, self.type_of(p))
             for p in function.parameters
@@ -94,7 +94,7 @@ class _Compiler(Evaluator):
         """The value of a parameter, or of a field of one."""
         if p.value is not None:
             return self.initialised(p.value, kind)
-        if "uniform" in p.type.qualifiers or _is_sampler(kind):
+        if "uniform" in p.type.qualifiers or not size(kind):  # of samplers
             return self.uniform(p, kind)
         if isinstance(kind, StructType):
             fields = zip(kind.fields, kind.types, strict=True)
@@ -131,8 +131,11 @@ class _Compiler(Evaluator):
         if attribute is None and semantic.startswith(("POSITION", "PSIZE")):
             return Unreadable(f"{p.name} has the semantic {semantic}")
         if attribute is None and (semantic or not self._sets):
-            near = meant(semantic, _INPUTS) or "expected TEXCOORD0 to 7, COLOR, WPOS or FOG"
-            raise Fault(f"{p.semantic or p.name} is not an input", near.strip(), p.at)
+            raise Fault(
+                f"{p.semantic or p.name} is not an input",
+                meant(semantic, _INPUTS) or "expected TEXCOORD0 to 7, COLOR, WPOS or FOG",
+                p.at,
+            )
         if attribute is None:
             attribute = Attribute(AttributeKind.TEXCOORD, self._sets[0])
         numbers = count(attribute.index)
@@ -143,7 +146,7 @@ class _Compiler(Evaluator):
             number = next(numbers)
             self._sets = [k for k in self._sets if k != number]
             attribute_ = Attribute(attribute.kind, number)
-            return self.graph.attribute(attribute_)[: part.width].of(part.kind)
+            return self.graph.leaf(attribute_)[: part.width].of(part.kind)
 
         return built(kind, leaf)
 
@@ -156,8 +159,11 @@ class _Compiler(Evaluator):
         free = (name for name, register in _OUTPUTS.items() if register not in self.results)
         register = _OUTPUTS.get(_numbered(d.semantic) or next(free))
         if register is None:
-            near = meant(d.semantic.upper(), _OUTPUTS) or "expected COLOR or DEPTH"
-            raise Fault(f"{d.semantic} is not a result", near.strip(), d.at)
+            raise Fault(
+                f"{d.semantic} is not a result",
+                meant(d.semantic.upper(), _OUTPUTS) or "expected COLOR or DEPTH",
+                d.at,
+            )
         if register in self.results:
             raise Fault(f"{d.name} writes a result again", "give each its own semantic", d.at)
         vector = self.as_vector(value, d.at)
@@ -213,7 +219,7 @@ def compile_unit(unit: c.Unit, entry: str = "") -> Program:
         result = c.Declaration(function.type, function.name, semantic=semantic, at=function.at)
         compiler.give(values["return"], result)
     for p in function.parameters:
-        if not p.type.qualifiers.isdisjoint({"out", "inout"}):
+        if p.type.qualifiers & {"out", "inout"}:
             compiler.give(values[p.name], p)
     if not compiler.results and not graph.kills:
         raise Fault(f"{function.name} has no result", "return a colour", function.at)
@@ -226,8 +232,11 @@ def _entry(unit: c.Unit, entry: str) -> c.Function:
     if entry or "main" in names:
         chosen = [f for f in functions if f.name == (entry or "main")]
         if not chosen:
-            near = meant(entry, names) or f"choose from {', '.join(names)}"
-            raise Fault(f"there is no function {entry}", near.strip(), Span(1, 1))
+            raise Fault(
+                f"there is no function {entry}",
+                meant(entry, names) or f"choose from {', '.join(names)}",
+                Span(1, 1),
+            )
         return chosen[-1]
     marked = [f for f in functions if f.semantic or any(p.semantic for p in f.parameters)]
     candidates = marked or functions
@@ -243,7 +252,3 @@ def identifier(name: str, declared: Sequence[ParameterDeclaration] = ()) -> str:
     while name in taken or re.fullmatch(r"[Rc]\d+", name):
         name += "_"
     return name
-
-
-def _is_sampler(kind: Type) -> bool:
-    return isinstance(kind, SamplerType) or (isinstance(kind, ArrayType) and _is_sampler(kind.item))

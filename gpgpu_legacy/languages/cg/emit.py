@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
 
 from gpgpu_legacy.isa.ir import (
     DRAW_BUFFERS,
@@ -21,6 +21,7 @@ from gpgpu_legacy.isa.ir import (
     Src,
     Temporary,
     TextureSource,
+    Vec4,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.cg.graph import CONSTANT, LEAF, Graph, Vector
@@ -58,58 +59,14 @@ def program(
     instructions = tuple(writer.instruction(pack) for pack in writer.schedule.packs)
     separate = any(r.index for r in results if r.kind is ResultKind.COLOR)
     temporaries = tuple(f"R{number}" for number in range(writer.schedule.temporaries))
-    declared = (*parameters, *writer.constants.declarations())
+    made = (ParameterDeclaration(p.name, (p,), is_array=False) for p in writer.parameters)
     options = DRAW_BUFFERS[:1] if separate else ()
-    return Program(instructions, temporaries, declared, name, options)
+    return Program(instructions, temporaries, (*parameters, *made), name, options)
 
 
 def _may_kill(graph: Graph, literal: int) -> bool:
     number = graph.number(literal)
     return number is None or number < 0
-
-
-class _Constants:
-    """The numbers of a program in as few vectors as the operands allow."""
-
-    def __init__(self) -> None:
-        self.vectors: list[list[float]] = []
-
-    def add(self, numbers: Iterable[float]) -> None:
-        """Make sure that one vector has all these numbers, or all negated."""
-        wanted = list({repr(number): number for number in numbers}.values())
-        best: tuple[int, list[float], list[float]] | None = None
-        for vector in self.vectors:
-            held = [repr(number) for number in vector]
-            for sign in (1.0, -1.0):
-                missing = [sign * n for n in wanted if repr(sign * n) not in held]
-                fits = len(vector) + len(missing) <= 4
-                if fits and (best is None or len(missing) < best[0]):
-                    best = len(missing), vector, missing
-        if best is None:
-            self.vectors.append(wanted)
-        else:
-            best[1].extend(best[2])
-
-    def find(self, numbers: Sequence[float]) -> tuple[int, tuple[int, ...], bool]:
-        """The vector that has the numbers, their components, and whether they are negated."""
-        for index, vector in enumerate(self.vectors):
-            held = [repr(number) for number in vector]
-            for sign in (1.0, -1.0):
-                wanted = [repr(sign * number) for number in numbers]
-                if set(wanted) <= set(held):
-                    return index, tuple(map(held.index, wanted)), sign < 0
-        raise AssertionError("all constants were added")
-
-    def parameter(self, index: int) -> Parameter:
-        """A vector as a parameter; numbers after its last repeat it."""
-        vector = self.vectors[index]
-        x, y, z, w = (*vector, *vector[-1:] * (4 - len(vector)))
-        return Parameter(ParameterSpace.CONSTANT, value=(x, y, z, w), name=f"c{index}")
-
-    def declarations(self) -> tuple[ParameterDeclaration, ...]:
-        """A PARAM for each vector."""
-        made = map(self.parameter, range(len(self.vectors)))
-        return tuple(ParameterDeclaration(p.name, (p,), is_array=False) for p in made)
 
 
 class _Writer:
@@ -118,11 +75,35 @@ class _Writer:
     def __init__(self, packer: Packer) -> None:
         self._packer = packer
         self.schedule = scheduled(packer)
-        self.constants = _Constants()
+        self._constants: list[dict[str, float]] = []
+        """The numbers of the program in as few vectors as the operands allow, by their text."""
         groups = [g for pack in self.schedule.packs for g in self._groups(pack)]
-        known = [[self._number(x) for x in group if self._is_constant(x)] for group in groups]
-        for numbers in sorted(filter(None, known), key=lambda n: -len(set(map(repr, n)))):
-            self.constants.add(numbers)
+        known = [self._numbers(group) for group in groups]
+        for numbers in sorted(known, key=lambda n: -len(set(map(repr, n)))):
+            vector, _, missing = min(self._ways(numbers), key=lambda way: len(way[2]))
+            if missing and not vector:
+                self._constants.append(vector)
+            vector.update(missing)
+        values = [[*vector.values()] for vector in self._constants]
+        self.parameters = [
+            Parameter(
+                ParameterSpace.CONSTANT,
+                value=cast(Vec4, (*v, *v[-1:] * (4 - len(v)))),
+                name=f"c{k}",
+            )
+            for k, v in enumerate(values)
+        ]
+
+    def _ways(
+        self, numbers: Sequence[float]
+    ) -> Iterator[tuple[dict[str, float], float, dict[str, float]]]:
+        """Each vector, and a new one, with a sign of the numbers and those that it lacks."""
+        for vector in (*self._constants, dict[str, float]()):
+            for sign in (1.0, -1.0):
+                signed = {repr(sign * number): sign * number for number in numbers}
+                missing = {text: number for text, number in signed.items() if text not in vector}
+                if len(vector) + len(missing) <= 4:
+                    yield vector, sign, missing
 
     def _groups(self, pack: Pack) -> list[tuple[int, ...]]:
         """The operands of a pack by place: of each lane, or of an operation with vectors."""
@@ -132,93 +113,72 @@ class _Writer:
             return groups
         return list(zip(*(operation.operands for operation in operations), strict=True))
 
-    def _is_constant(self, literal: int) -> bool:
-        return self._packer.operations[literal >> 1].mnemonic == CONSTANT
-
-    def _number(self, literal: int) -> float:
-        value = self._packer.operations[literal >> 1].key
-        assert isinstance(value, float)
-        return -value if literal & 1 else value
+    def _numbers(self, group: Sequence[int]) -> list[float]:
+        """The numbers of constants; none for other operands."""
+        operations = self._packer.operations
+        return [
+            cast(float, operations[literal >> 1].key) * (-1.0 if literal & 1 else 1.0)
+            for literal in group
+            if operations[literal >> 1].mnemonic == CONSTANT
+        ]
 
     def instruction(self, pack: Pack) -> Instruction:
         """One instruction."""
         packer, first = self._packer, pack.nodes[0]
         operation = packer.operations[first]
-        row = OPCODES[operation.mnemonic]
-        groups = self._groups(pack)
-        lanes = self._lanes(pack)
-        if row.form is Form.COMPONENTWISE:
-            order = [(lane, k) for k, node in enumerate(pack.nodes) for lane in lanes[node]]
-        else:
-            order = [(k, k) for k in range(4)]
+        homes = [self._home(node) for node in packer.parts.get(first, pack.nodes)]
+        reads = None
+        if OPCODES[operation.mnemonic].form is Form.COMPONENTWISE:
+            reads = {lane: k for k, (_, lanes) in enumerate(homes) for lane in lanes}
         srcs = tuple(
-            self._source(group, _positions(operation.mnemonic, group, order)) for group in groups
+            self._source(group, reads or _places(operation.mnemonic, len(group)))
+            for group in self._groups(pack)
         )
         texture = operation.key if isinstance(operation.key, TextureSource) else None
         dst = None
-        if row.form is not Form.KILL:
-            written = {lane for numbers in lanes.values() for lane in numbers}
+        if homes[0][1]:
+            written = {lane for _, lanes in homes for lane in lanes}
             mask = (0 in written, 1 in written, 2 in written, 3 in written)
-            dst = Dst(self._destination(first), mask)
+            dst = Dst(homes[0][0], mask)
         return Instruction(
             operation.mnemonic, dst, srcs, texture, operation.saturate, operation.span
         )
 
-    def _lanes(self, pack: Pack) -> dict[int, list[int]]:
-        """The components that each node of a pack is written to."""
-        place, lanes = self.schedule.place, self._packer.lanes
-        nodes = self._packer.parts.get(pack.nodes[0], pack.nodes)
-        return {
-            node: lanes[node][1] if node in lanes else [place[node][1]] if node in place else []
-            for node in nodes
-        }
-
-    def _destination(self, node: int) -> Temporary | ResultRegister:
-        if node in self._packer.lanes:
-            return self._packer.lanes[node][0]
-        node = self._packer.parts.get(node, [node])[0]
-        return Temporary(f"R{self.schedule.place[node][0]}")
-
-    def _source(self, group: Sequence[int], positions: Mapping[int, int]) -> Src:
-        """An operand. positions: for each component of the instruction a literal of the group."""
-        if self._is_constant(group[0]):
-            index, found, negative = self.constants.find([self._number(x) for x in group])
-            register: SourceRegister = self.constants.parameter(index)
-            components = dict(enumerate(found))
+    def _source(self, group: Sequence[int], reads: Mapping[int, int]) -> Src:
+        """An operand. reads: for each component of the instruction a literal of the group."""
+        numbers = self._numbers(group)
+        if numbers:
+            vector, sign, _ = next(way for way in self._ways(numbers) if not way[2])
+            register, negative = self.parameters[self._constants.index(vector)], sign < 0
+            components = [[*vector].index(repr(sign * number)) for number in numbers]
         else:
             homes = [self._home(literal >> 1) for literal in group]
             register, negative = homes[0][0], bool(group[0] & 1)
-            components = {k: component for k, (_, component) in enumerate(homes)}
-        chosen = {lane: components[k] for lane, k in positions.items()}
+            components = [lanes[0] for _, lanes in homes]
+        chosen = {lane: components[k] for lane, k in reads.items()}
         return Src(register, _swizzle(chosen), (negative,) * 4)
 
-    def _home(self, node: int) -> tuple[SourceRegister, int]:
+    def _home(self, node: int) -> tuple[Any, list[int]]:
+        """The register of a node, and its components."""
+        if node in self._packer.lanes:
+            return self._packer.lanes[node]
         operation = self._packer.operations[node]
         if operation.mnemonic == LEAF:
-            return cast(tuple[SourceRegister, int], operation.key)
-        temporary, lane = self.schedule.place[node]
-        return Temporary(f"R{temporary}"), lane
+            register, lane = cast(tuple[SourceRegister, int], operation.key)
+            return register, [lane]
+        temporary, *lanes = self.schedule.place.get(node, (0,))
+        return Temporary(f"R{temporary}"), lanes
 
 
-def _positions(
-    mnemonic: str, group: Sequence[int], order: Sequence[tuple[int, int]]
-) -> dict[int, int]:
-    """Which literal of a group each component of an instruction reads."""
-    if OPCODES[mnemonic].form is Form.COMPONENTWISE:
-        return dict(order)
-    places = list(range(len(group)))
-    if mnemonic in ("TXP", "TXB", "LIT"):  # their last is w
-        places[-1] = 3
-    return dict(zip(places, range(len(group)), strict=True))
+def _places(mnemonic: str, count: int) -> dict[int, int]:
+    """The components in which an instruction reads the scalars of an operand, by component."""
+    last = 3 if mnemonic in ("TXP", "TXB", "LIT") else count - 1
+    return {k: k for k in range(count - 1)} | {last: count - 1}
 
 
 def _swizzle(chosen: Mapping[int, int]) -> Swizzle:
     """Selectors for the components that are read; the others take what reads best."""
     if all(lane == component for lane, component in chosen.items()) and len(chosen) > 1:
         return IDENTITY
-    if len(chosen) == 1 or len(set(chosen.values())) == 1:
-        (only,) = set(chosen.values())
-        return (_SELECTORS[only],) * 4
-    last = max(chosen)
-    x, y, z, w = (_SELECTORS[chosen.get(lane, chosen[last])] for lane in range(4))
-    return (x, y, z, w)
+    last = chosen[max(chosen)]
+    return cast(Swizzle, tuple(_SELECTORS[chosen.get(lane, last)] for lane in range(4)))

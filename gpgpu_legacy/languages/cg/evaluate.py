@@ -7,6 +7,7 @@ to.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -19,7 +20,7 @@ from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.cg.expressions import Expressions, Variable, described, of_kind
 from gpgpu_legacy.languages.cg.faults import Fault
 from gpgpu_legacy.languages.cg.graph import KINDS, Graph, Vector
-from gpgpu_legacy.languages.cg.library import FUNCTIONS, lookup_function
+from gpgpu_legacy.languages.cg.library import FUNCTIONS, REFUSED, lookup_function
 from gpgpu_legacy.languages.cg.types import (
     VOID,
     Aggregate,
@@ -95,18 +96,28 @@ class Evaluator(Expressions):
 
         given: values of parameters, taken as they are; the others begin as 0.
         """
-        used, new = set[str](), names_in(function, *self._methods.values())
-        while new:
-            used |= new
-            reached: list[object] = [f for name in new for f in self._functions.get(name, ())]
-            reached += [self.globals[name].value for name in new if name in self.globals]
-            new = names_in(*reached) - used
+        used = self._names_in(function, *self._methods.values())
         for name, declaration in self.globals.items():
             if name in used and name not in self.scopes[0]:
                 self._declare(declaration, self.uniform)
         result, values = self._inline(function, given)
         self._alive = True
         return values if result is None else values | {"return": result}
+
+    def _names_in(self, *trees: object) -> set[str]:
+        """All names in syntax trees, and in the functions and globals that these name."""
+        found, stack = set[str](), list(trees)
+        while stack:
+            node = stack.pop()
+            if isinstance(node, tuple | list):
+                stack += node
+            elif not isinstance(node, c.Name):
+                fields = getattr(type(node), "__slots__", ())
+                stack += [getattr(node, name) for name in fields if name != "at"]
+            elif node.name not in found:
+                found.add(node.name)
+                stack += [self._functions.get(node.name), self.globals.get(node.name)]
+        return found
 
     def _declare(
         self, d: c.Declaration, otherwise: Callable[[c.Declaration, Type], Value] | None = None
@@ -172,8 +183,11 @@ class Evaluator(Expressions):
             methods = [m for m in known if m.name == name.name and m.body is not None]
             if not methods:
                 names = [m.name for m in known if m.body is not None]
-                near = meant(name.name, names) or "a struct's methods have bodies, no interface's"
-                raise Fault(f"{described(base)} has no method {name.name}", near.strip(), name.at)
+                raise Fault(
+                    f"{described(base)} has no method {name.name}",
+                    meant(name.name, names) or "a struct's methods have bodies, no interface's",
+                    name.at,
+                )
             return self._call_own(methods, call, base)
         if not isinstance(name, c.Name):
             raise Fault("this is not a function", "call a function by its name", call.at)
@@ -201,7 +215,7 @@ class Evaluator(Expressions):
         for p, value, argument in zip(function.parameters, values, call.arguments, strict=False):
             if _is_out(p):
                 places.append((self.place(argument), p.name))
-            if p.type.qualifiers.isdisjoint({"out"}):
+            if "out" not in p.type.qualifiers:
                 given[p.name] = self.convert(value, self.type_of(p), argument.at)
         for p in function.parameters[len(values) :]:
             assert p.value is not None
@@ -234,12 +248,16 @@ class Evaluator(Expressions):
         return best
 
     def _call_library(self, name: c.Name, call: c.Call) -> Value | None:
+        for pattern, why in REFUSED:
+            if re.fullmatch(pattern, name.name):
+                raise Fault(f"{name.name} cannot be compiled", why, name.at)
         row = FUNCTIONS.get(name.name) or lookup_function(name.name)
         if row is None:
-            near = meant(name.name, [*self._functions, *FUNCTIONS]) or "define it first"
-            raise Fault(f"there is no function {name.name}", near.strip(), name.at)
-        if row.refused:
-            raise Fault(f"{name.name} cannot be compiled", row.refused, name.at)
+            raise Fault(
+                f"there is no function {name.name}",
+                meant(name.name, [*self._functions, *FUNCTIONS]) or "define it first",
+                name.at,
+            )
         if len(call.arguments) != row.count:
             problem = f"{name.name} is given {len(call.arguments)} arguments"
             raise Fault(problem, f"expected {row.count}", call.at)
@@ -316,15 +334,13 @@ class Evaluator(Expressions):
         self._alive = False
 
     def _jump(self, jump: c.Jump) -> None:
+        self._alive = jump.condition is not None
         if jump.kind != "discard":
             self._exit(jump.kind)
-            self._alive = False
-            return
-        condition = self._here()
-        if jump.condition is not None:
-            condition = of_kind(self.vector(jump.condition), "bool") & condition
-        self.graph.kill(condition)
-        self._alive = jump.condition is not None
+        elif jump.condition is None:
+            self.graph.kill(self._here())
+        else:
+            self.graph.kill(of_kind(self.vector(jump.condition), "bool") & self._here())
 
     # Branches, jumps and loops --------------------------------------------------------------------
 
@@ -382,12 +398,10 @@ class Evaluator(Expressions):
 
     def _exit(self, jump: str, value: Value | None = None, guard: Vector | None = None) -> None:
         """Leave for the innermost scope of a jump, if the guards since it began hold."""
-        number = len(self._jumps) - 1
-        while self._jumps[number].jump != jump:
-            if self._jumps[number].jump == "return":
-                raise Fault(f"{jump} is outside a loop", "use it in a loop", self.graph.at)
-            number -= 1
+        number = max(k for k, s in enumerate(self._jumps) if s.jump in (jump, "return"))
         scope = self._jumps[number]
+        if scope.jump != jump:
+            raise Fault(f"{jump} is outside a loop", "use it in a loop", self.graph.at)
         guards = [*self._guards[scope.guards :], *([] if guard is None else [guard])]
         condition = self._all(guards, self._jumps[number + 1 :])
         scope.exits.append((condition, dict(self.values), value))
@@ -452,23 +466,8 @@ _EXECUTE: Mapping[type, Callable[[Evaluator, Any], None]] = {
 }
 
 
-def names_in(*trees: object) -> set[str]:
-    """All names in syntax trees."""
-    found, stack = set[str](), list(trees)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, c.Name):
-            found.add(node.name)
-        elif isinstance(node, tuple):
-            stack += node
-        else:
-            fields = getattr(type(node), "__slots__", ())
-            stack += [getattr(node, name) for name in fields if name != "at"]
-    return found
-
-
 def _is_out(p: c.Declaration) -> bool:
-    return not p.type.qualifiers.isdisjoint({"out", "inout"})
+    return bool(p.type.qualifiers & {"out", "inout"})
 
 
 def _real(vector: Vector) -> str:

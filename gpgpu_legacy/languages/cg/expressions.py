@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
-from operator import and_, lshift, or_, rshift, xor
+from operator import add, and_, ge, gt, le, lt, mul, or_, rshift, sub, xor
 from typing import Any
 
 from gpgpu_legacy.frozen import frozen
@@ -69,10 +70,6 @@ class Expressions:
         self.scopes: list[dict[str, Variable]] = [{}]
         self.values: dict[Variable, Value] = {}
 
-    def call(self, call: c.Call) -> Value | None:
-        """The value of a call; None for one of a void function."""
-        raise NotImplementedError
-
     def evaluate(self, expression: c.Expression) -> Value:
         """The value of an expression."""
         self.graph.at = expression.at
@@ -116,8 +113,9 @@ class Expressions:
             if name.name in scope:
                 return scope[name.name]
         known = [n for scope in reversed(self.scopes) for n in scope]
-        near = meant(name.name, known) or "declare it first"
-        raise Fault(f"{name.name} is not declared", near.strip(), name.at)
+        raise Fault(
+            f"{name.name} is not declared", meant(name.name, known) or "declare it first", name.at
+        )
 
     def declare(
         self, name: str, kind: Type | None, value: Value, *, constant: bool = False
@@ -145,8 +143,11 @@ class Expressions:
         """The type of a name."""
         kind = self.types.get(name.name) or built_in(name.name)
         if kind is None:
-            near = meant(name.name, [*self.types, *_COMMON_TYPES]) or "define it first"
-            raise Fault(f"{name.name} is not a type", near.strip(), name.at)
+            raise Fault(
+                f"{name.name} is not a type",
+                meant(name.name, [*self.types, *_COMMON_TYPES]) or "define it first",
+                name.at,
+            )
         return kind
 
     # Conversions ----------------------------------------------------------------------------------
@@ -240,7 +241,7 @@ class Expressions:
         if not steps:
             return part
         step, rest = steps[0], steps[1:]
-        part = self._updated(taken(whole, step), rest, part, at) if rest else part
+        part = self._updated(taken(whole, step), rest, part, at)
         if isinstance(step, int):
             items = list(items_of(whole))
             items[step] = part
@@ -277,8 +278,11 @@ class Expressions:
                 return chosen
         except (IndexError, AttributeError):
             pass
-        near = meant(name, fields, ".") or f"it has {', '.join(fields) or 'no such component'}"
-        raise Fault(f"{described(value)} has no .{name}", near.strip(), member.at)
+        raise Fault(
+            f"{described(value)} has no .{name}",
+            meant(name, fields, ".") or f"it has {', '.join(fields) or 'no such component'}",
+            member.at,
+        )
 
     def select(self, condition: Vector, yes: Value, no: Value) -> Value:
         """Either value, of one type, chosen by a condition."""
@@ -294,8 +298,8 @@ class Expressions:
         kind = next((k for k in (type_of(a), type_of(b)) if isinstance(k, ArrayType)), None)
         if kind is not None and kind.is_matrix:
             wide = [self.convert(value, kind, at) for value in (a, b)]
-            return combined(_OPERATORS[operator], *wide)
-        return _OPERATORS[operator](self.as_vector(a, at), self.as_vector(b, at))
+            return combined(partial(_operated, operator), *wide)
+        return _operated(operator, self.as_vector(a, at), self.as_vector(b, at))
 
     def increment(self, x: c.Unary | c.Postfix) -> tuple[Value, Value]:
         """The values before and after ++ or --."""
@@ -387,29 +391,35 @@ def _bits(operate: Callable[[int, int], int]) -> Callable[[Vector, Vector], Vect
     return known
 
 
-def _arithmetic(operate: Callable[[Vector, Vector], Vector]) -> Callable[[Vector, Vector], Vector]:
-    """An operator that takes a bool as an int."""
-    return lambda a, b: operate(*(v.of("int") if v.kind == "bool" else v for v in (a, b)))
+def _number_of(value: Vector) -> Vector:
+    """A bool as an int."""
+    return value.of("int") if value.kind == "bool" else value
 
 
-_OPERATORS: Mapping[str, Callable[[Vector, Vector], Vector]] = {
-    "+": _arithmetic(lambda a, b: a + b),
-    "-": _arithmetic(lambda a, b: a - b),
-    "*": _arithmetic(lambda a, b: a * b),
-    "/": _arithmetic(_quotient),
-    "%": _arithmetic(_remainder),
-    "<": lambda a, b: a < b,
-    ">": lambda a, b: a > b,
-    "<=": lambda a, b: a <= b,
-    ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a.equals(b),
+def _operated(operator: str, a: Vector, b: Vector) -> Vector:
+    if operator in "+-*/%":
+        a, b = _number_of(a), _number_of(b)
+    return _OPERATORS[operator](a, b)
+
+
+_OPERATORS: Mapping[str, Callable[[Any, Any], Vector]] = {
+    "+": add,
+    "-": sub,
+    "*": mul,
+    "/": _quotient,
+    "%": _remainder,
+    "<": lt,
+    ">": gt,
+    "<=": le,
+    ">=": ge,
+    "==": Vector.equals,
     "!=": lambda a, b: ~a.equals(b),
     "&&": lambda a, b: of_kind(a, "bool") & of_kind(b, "bool"),
     "||": lambda a, b: of_kind(a, "bool") | of_kind(b, "bool"),
     "&": _bits(and_),
     "|": _bits(or_),
     "^": _bits(xor),
-    "<<": _bits(lambda a, b: lshift(a, min(b, 31))),
+    "<<": _bits(lambda a, b: a << min(b, 31)),
     ">>": _bits(rshift),
 }
 
@@ -432,7 +442,7 @@ def _unary(e: Expressions, x: c.Unary) -> Value:
     value = e.evaluate(x.operand)
     match x.operator:
         case "-":
-            return combined(lambda v: -(v.of("int") if v.kind == "bool" else v), value)
+            return combined(lambda v: -_number_of(v), value)
         case "!":
             return ~of_kind(e.as_vector(value, x.at), "bool")
         case "~":
@@ -494,7 +504,7 @@ def _refused(_: Expressions, x: c.Expression) -> Value:
     raise Fault("this has no meaning in a kernel", "expected numbers", x.at)
 
 
-_EVALUATE: Mapping[type, Callable[[Expressions, Any], Value | None]] = {
+_EVALUATE: Mapping[type, Callable[[Any, Any], Value | None]] = {
     c.Number: _number,
     c.Name: lambda e, x: e.values[e.find(x)],
     c.Unary: _unary,
@@ -505,6 +515,6 @@ _EVALUATE: Mapping[type, Callable[[Expressions, Any], Value | None]] = {
     c.Comma: lambda e, x: [e.evaluate(item) for item in x.items][-1],
     c.Index: _index,
     c.Member: _member,
-    c.Call: lambda e, x: e.call(x),
+    c.Call: lambda e, x: e.call(x),  # a subclass's
     c.Cast: _cast,
 }

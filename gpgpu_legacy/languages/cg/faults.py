@@ -12,4 +12,4 @@ class Fault(Exception):  # noqa: N818 — it becomes an AssemblyError, which is 
 
     def __init__(self, problem: str, expected: str, at: Span) -> None:
         super().__init__(problem)
-        self.problem, self.expected, self.at = problem, expected, at
+        self.problem, self.expected, self.at = problem, expected.strip(), at

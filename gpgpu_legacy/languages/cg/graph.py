@@ -8,7 +8,9 @@ rewrites that keep every bit are made: constants are folded with the opcodes' ow
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import reduce
 from math import copysign, isnan
+from operator import add, mul
 from typing import Any, cast
 
 import numpy as np
@@ -58,12 +60,9 @@ class Vector:
     def __getitem__(self, which: int | slice | Sequence[int]) -> Vector:
         """One component, a range, or those with the given numbers."""
         if isinstance(which, int):
-            taken: Literals = (self.literals[which],)
-        elif isinstance(which, slice):
-            taken = self.literals[which]
-        else:
-            taken = tuple(self.literals[c] for c in which)
-        return Vector(self.graph, self.kind, taken)
+            which = (which,)
+        numbers = range(len(self))[which] if isinstance(which, slice) else which
+        return Vector(self.graph, self.kind, tuple(self.literals[c] for c in numbers))
 
     def __iter__(self) -> Iterator[Vector]:
         return (self[c] for c in range(len(self)))
@@ -74,11 +73,7 @@ class Vector:
 
     def smeared(self, width: int) -> Vector:
         """A scalar as a vector of `width`; a longer vector loses its end."""
-        return Vector(
-            self.graph,
-            self.kind,
-            self.literals * width if len(self) == 1 else self.literals[:width],
-        )
+        return self[[0] * width] if len(self) == 1 else self[:width]
 
     @property
     def constant(self) -> tuple[float, ...] | None:
@@ -113,6 +108,11 @@ class Vector:
 Operand = Vector | float
 
 
+def widest(*vectors: Vector) -> str:
+    """The widest kind of all."""
+    return max((v.kind for v in vectors), key=KINDS.index)
+
+
 class Graph:
     """The nodes, in an order in which each comes after its operands."""
 
@@ -136,10 +136,6 @@ class Graph:
     def vector(self, value: Operand) -> Vector:
         """A vector, or a Python number as one: an int literal does not widen the other operand."""
         return value if isinstance(value, Vector) else self.numbers(value, kind="bool")
-
-    def attribute(self, attribute: Attribute) -> Vector:
-        """The four components of an interpolated attribute."""
-        return self.leaf(attribute)
 
     def local(self, index: int, name: str = "") -> Vector:
         """The four components of program.local[index]."""
@@ -184,23 +180,21 @@ class Graph:
         A component is simplified to an operand only if all are: else it could no longer share an
         instruction with its neighbours.
         """
-        self._count()
-        vectors = [self.vector(operand) for operand in operands]
-        kind = max((v.kind for v in vectors), key=KINDS.index)
-        widths = [len(v) for v in vectors if len(v) > 1]
-        width = min(widths, default=1)
-        lanes = list(zip(*(v.smeared(width).literals for v in vectors), strict=True))
+        lanes = self._lanes(*map(self.vector, operands))
         simple = [self._simplified(operation, lane) for lane in lanes]
-        if None not in simple:
-            return Vector(self, kind, tuple(cast(list[int], simple)))
-        made = (self._scalar(operation, lane) for lane in lanes)
-        return Vector(self, kind, tuple(made))
+        if None in simple:
+            simple = [self._scalar(operation, lane) for lane in lanes]
+        kind = widest(*(v for v in operands if isinstance(v, Vector)))
+        return Vector(self, kind, tuple(cast(list[int], simple)))
 
-    def _count(self) -> None:
+    def _lanes(self, *vectors: Vector) -> list[Literals]:
+        """The operands of each component of an operation, which is counted."""
         self._operations += 1
         if self._operations > MOST_OPERATIONS:
             problem = "the program is too long once its loops are unrolled"
             raise Fault(problem, f"at most {MOST_OPERATIONS} operations are allowed", self.at)
+        width = min((len(v) for v in vectors if len(v) > 1), default=1)
+        return list(zip(*(v.smeared(width).literals for v in vectors), strict=True))
 
     def _scalar(self, operation: str, operands: Literals) -> int:
         """One component's operation, folded if its operands are constants."""
@@ -266,29 +260,19 @@ class Graph:
         width = max(len(a), len(b)) if 1 in (len(a), len(b)) else min(len(a), len(b))
         a, b = a.smeared(width), b.smeared(width)
         if width < 3 or (a.constant and b.constant):
-            total = a[0] * b[0]
-            for c in range(1, width):
-                total = total + a[c] * b[c]
-            return total
+            return cast(Vector, reduce(add, map(mul, a, b)))
         if b.constant is not None:  # whose signs are free
             a, b = b, a
         left = (x ^ (y & 1) for x, y in zip(a.literals, b.literals, strict=True))
         right = (y & ~1 for y in b.literals)
-        kind = max(a.kind, b.kind, key=KINDS.index)
-        return Vector(self, kind, (2 * self.node(f"DP{width}", (*left, *right)),))
+        return Vector(self, widest(a, b), (2 * self.node(f"DP{width}", (*left, *right)),))
 
     def select(self, condition: Vector, yes: Operand, no: Operand) -> Vector:
         """Where the condition, of 0 and 1, holds `yes`, else `no`."""
-        self._count()
         yes, no = self.vector(yes), self.vector(no)
-        width = min((len(v) for v in (condition, yes, no) if len(v) > 1), default=1)
-        kind = max(yes.kind, no.kind, key=KINDS.index)
-        lanes = zip(*(v.smeared(width).literals for v in (condition, yes, no)), strict=True)
-        plans = [self._choice(*lane) for lane in lanes]
-        if all(len(plan) == 1 for plan in plans):
-            return Vector(self, kind, tuple(plan[0] for plan in plans))
-        made = (p[0] if len(p) == 1 else 2 * self.node("CMP", p) for p in plans)
-        return Vector(self, kind, tuple(made))
+        plans = [self._choice(*lane) for lane in self._lanes(condition, yes, no)]
+        made = (2 * self.node("CMP", p) if p[1:] else p[0] for p in plans)
+        return Vector(self, widest(yes, no), tuple(made))
 
     def _choice(self, condition: int, yes: int, no: int) -> Literals:
         """The operands of a CMP, or the one literal that is the result."""
@@ -308,8 +292,7 @@ class Graph:
     def join(self, *values: Operand) -> Vector:
         """The components of all, in order."""
         vectors = [self.vector(value) for value in values]
-        kind = max((v.kind for v in vectors), key=KINDS.index)
-        return Vector(self, kind, tuple(x for v in vectors for x in v.literals))
+        return Vector(self, widest(*vectors), tuple(x for v in vectors for x in v.literals))
 
     def kill(self, condition: Vector) -> None:
         """End the fragments in which any component of the condition, of 0 and 1, holds."""
@@ -317,11 +300,12 @@ class Graph:
 
     def _negative(self, condition: int) -> int:
         """A literal that is negative where the condition, of 0 and 1, is 1."""
-        operation, operands = self.operations[condition >> 1], self.operands[condition >> 1]
-        if operation == "SLT" and self.number(operands[1]) == 0.0:
-            return operands[0]
-        if operation == "SLT" and self.number(operands[0]) == 0.0:
-            return operands[1] ^ 1
+        if self.operations[condition >> 1] == "SLT":
+            low, high = self.operands[condition >> 1]
+            if self.number(high) == 0.0:
+                return low
+            if self.number(low) == 0.0:
+                return high ^ 1
         return condition ^ 1
 
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import reduce
+from inspect import signature
 from math import inf, log
-from operator import and_, or_
-from typing import Any
+from operator import add, and_, or_
+from typing import Any, cast
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import TextureTarget
 from gpgpu_legacy.languages.cg.expressions import remainder, truncated
 from gpgpu_legacy.languages.cg.faults import Fault
-from gpgpu_legacy.languages.cg.graph import Graph, Operand, Vector
+from gpgpu_legacy.languages.cg.graph import Graph, Vector
 from gpgpu_legacy.languages.cg.types import Aggregate, SamplerValue, Value, matrix
 
 V = Vector
@@ -28,23 +29,28 @@ class Function:
     """A library function.
 
     compute: the graph and the inputs to the result, or to a tuple of it and of the outputs.
-    count: the arguments that it takes, with the outputs. refused: why it cannot be compiled; empty
-    if it can. takes_all: matrices or samplers, too. keeps_kind: ints stay ints.
+    outputs: how many follow the inputs. takes_all: matrices or samplers, too. keeps_kind: ints stay
+    ints.
     """
 
     compute: Callable[..., Any]
-    count: int = 0
     outputs: int = 0
-    refused: str = ""
     takes_all: bool = False
     keeps_kind: bool = False
+
+    @property
+    def count(self) -> int:
+        """The arguments that it takes, with the outputs."""
+        return len(signature(self.compute).parameters) - 1 + self.outputs
 
 
 # Formulas -----------------------------------------------------------------------------------------
 
 
-def _op(mnemonic: str) -> Callable[..., V]:
-    return lambda g, *v: g.op(mnemonic, *v)
+def _opcode(name: str) -> Callable[..., V]:
+    if name in ("MAX", "MIN", "POW"):
+        return lambda g, a, b: g.op(name, a, b)
+    return lambda g, x: g.op(name, x)
 
 
 def _sqrt(g: Graph, x: V) -> V:
@@ -59,31 +65,20 @@ def _exp(g: Graph, x: V) -> V:
     return g.op("EX2", x * (1 / log(2)))
 
 
-def _polynomial(x: V, first: float, *rest: float) -> V:
+def _polynomial(x: V, *numbers: Any) -> Any:
     """Horner's rule, the highest power first."""
-    total: Operand = first
-    for number in rest:
-        total = total * x + number
-    assert isinstance(total, Vector)
-    return total
+    return reduce(lambda total, number: total * x + number, numbers)
 
 
-def _arc(g: Graph, x: V) -> tuple[V, V, V]:
-    """Whether x is negative, |x|, and acos |x| (Abramowitz and Stegun 4.4.45)."""
+def _arc(g: Graph, x: V) -> V:
+    """Acos |x| (Abramowitz and Stegun 4.4.45)."""
     size = g.op("ABS", x)
     polynomial = _polynomial(size, -0.0187293, 0.0742610, -0.2121144, 1.5707288)
-    return (x < 0.0).of("float"), size, polynomial * _sqrt(g, 1.0 - size)
+    return cast(V, polynomial * _sqrt(g, 1.0 - size))
 
 
-def _acos(g: Graph, x: V) -> V:
-    negative, _, angle = _arc(g, x)
-    return negative * 3.14159265358979 + (angle - 2.0 * negative * angle)
-
-
-def _asin(g: Graph, x: V) -> V:
-    negative, _, angle = _arc(g, x)
-    angle = 3.14159265358979 * 0.5 - angle
-    return angle - 2.0 * negative * angle
+def _mirrored(x: V, angle: V) -> V:
+    return angle - 2.0 * (x < 0.0).of("float") * angle
 
 
 def _atan2(g: Graph, y: V, x: V) -> V:
@@ -94,14 +89,6 @@ def _atan2(g: Graph, y: V, x: V) -> V:
     angle = g.select(b > a, 1.570796327 - angle, angle)
     angle = g.select(x < 0.0, 3.141592654 - angle, angle)
     return g.select(y < 0.0, -angle, angle)
-
-
-def _cosh(g: Graph, x: V) -> V:
-    return 0.5 * (_exp(g, x) + _exp(g, -x))
-
-
-def _sinh(g: Graph, x: V) -> V:
-    return 0.5 * (_exp(g, x) - _exp(g, -x))
 
 
 def _tanh(g: Graph, x: V) -> V:
@@ -115,16 +102,8 @@ def _cross(g: Graph, a: V, b: V) -> V:
     return g.parts("XPD", (*a.literals, *b.literals), None, 3)
 
 
-def _normalize(g: Graph, v: V) -> V:
-    return v * g.op("RSQ", g.dot(v, v))
-
-
 def _length(g: Graph, v: V) -> V:
     return _sqrt(g, g.dot(v, v))
-
-
-def _reflect(g: Graph, i: V, n: V) -> V:
-    return i - 2.0 * n * g.dot(n, i)
 
 
 def _refract(g: Graph, i: V, n: V, eta: V) -> V:
@@ -143,18 +122,6 @@ def _lit(g: Graph, diffuse: V, specular: V, power: V) -> V:
     literals = diffuse.literals + specular.literals + power.literals
     y, z = g.parts("LIT", literals, None, 4)[[1, 2]]
     return g.join(1.0, y, z, 1.0).of("float")
-
-
-def _sign(g: Graph, x: V) -> V:
-    return (x > 0.0).of(x.kind) - (x < 0.0).of(x.kind)
-
-
-def _any(g: Graph, v: V) -> V:
-    return reduce(or_, _truths(v), g.numbers(0, kind="bool"))
-
-
-def _all(g: Graph, v: V) -> V:
-    return reduce(and_, _truths(v), g.numbers(1, kind="bool"))
 
 
 def _truths(v: V) -> V:
@@ -188,17 +155,16 @@ def _transpose(g: Graph, m: Value) -> Value:
 
 def _determinant(g: Graph, m: Value) -> V:
     """Along the first row."""
-    rows = _rows(m)
-    if len(rows) == 1:
-        return rows[0][0]
-    total: V | None = None
-    for k in range(len(rows)):
-        rest = tuple(row[[j for j in range(len(row)) if j != k]] for row in rows[1:])
-        kind = matrix(rows[0].kind, len(rest), len(rest))
-        term = rows[0][k] * _determinant(g, Aggregate(kind, rest))
-        total = term if total is None else total - term if k % 2 else total + term
-    assert total is not None
-    return total
+    first, *others = _rows(m)
+    if not others:
+        return first[0]
+    kind = matrix(first.kind, len(others), len(others))
+    minors = (
+        Aggregate(kind, tuple(row[[j for j in range(len(row)) if j != k]] for row in others))
+        for k in range(len(first))
+    )
+    terms = [x * _determinant(g, minor) for x, minor in zip(first, minors, strict=True)]
+    return reduce(add, (-term if k % 2 else term for k, term in enumerate(terms)))
 
 
 def multiplied(g: Graph, a: Value, b: Value) -> Value:
@@ -210,15 +176,14 @@ def multiplied(g: Graph, a: Value, b: Value) -> Value:
     columns = _rows(_transpose(g, b))
     if isinstance(a, Vector):
         return g.join(*(g.dot(a, column) for column in columns))
-    rows = tuple(g.join(*(g.dot(row, column) for column in columns)) for row in _rows(a))
+    rows = tuple(cast(V, multiplied(g, row, b)) for row in _rows(a))
     return Aggregate(matrix(rows[0].kind, len(rows), len(columns)), rows)
 
 
 # Lookups ------------------------------------------------------------------------------------------
 
-_LOOKUP = re.compile(r"(?:[fhx]([1-4]))?tex(1D|2D|3D|CUBE|RECT)(proj|bias|lod|grad|cmpbias)?")
+_LOOKUP = re.compile(r"(?:[fhx]([1-4]))?tex(1D|2D|3D|CUBE|RECT)(proj|bias)?")
 _MNEMONICS = {None: "TEX", "proj": "TXP", "bias": "TXB"}
-_REFUSED = "ARB_fragment_program has no lookup in a given level of detail: use tex2D or tex2Dbias"
 
 
 def lookup_function(name: str) -> Function | None:
@@ -226,9 +191,7 @@ def lookup_function(name: str) -> Function | None:
     match = _LOOKUP.fullmatch(name)
     if match is None:
         return None
-    count, target, mnemonic = int(match[1] or 4), TextureTarget(match[2]), _MNEMONICS.get(match[3])
-    if mnemonic is None:
-        return Function(_op("TEX"), refused=_REFUSED)
+    count, target, mnemonic = int(match[1] or 4), TextureTarget(match[2]), _MNEMONICS[match[3]]
     needed = target.coordinates + (mnemonic != "TEX")
 
     def compute(g: Graph, sampler: Any, coordinates: Any) -> V:
@@ -243,89 +206,75 @@ def lookup_function(name: str) -> Function | None:
             raise Fault(f"{name} is given {len(coordinates)}", f"expected {needed} numbers", g.at)
         return g.look_up(sampler.unit, target, coordinates, mnemonic)[:count]
 
-    return Function(compute, 2, takes_all=True)
+    return Function(compute, takes_all=True)
 
 
 # The table ----------------------------------------------------------------------------------------
 
-_NO_DERIVATIVES = "ARB_fragment_program has no derivatives: pass the size of a texel as a uniform"
-_NO_BITS = "fragment programs of 2003 have floats without access to their bits"
+REFUSED = (
+    (r"ddx|ddy|fwidth",
+     "ARB_fragment_program has no derivatives: pass the size of a texel as a uniform"),
+    (r"(un)?pack_(2half|2ushort|4u?byte)",
+     "fragment programs of 2003 have floats without access to their bits"),
+    (r"noise", "no chip of the time computes noise: look it up in a texture"),
+    (r"([fhx][1-4])?tex(1D|2D|3D|CUBE|RECT)(lod|grad|cmpbias)",
+     "ARB_fragment_program has no lookup in a given level of detail: use tex2D or tex2Dbias"),
+)  # fmt: skip
+"""Functions that cannot be compiled, and why."""
 
-_ONE = {
-    "abs": _op("ABS"),
-    "acos": _acos,
-    "all": _all,
-    "any": _any,
-    "asin": _asin,
+_FORMULAS: dict[str, Callable[..., V]] = {
+    "acos": lambda g, x: (x < 0.0).of("float") * 3.14159265358979 + _mirrored(x, _arc(g, x)),
+    "all": lambda g, v: reduce(and_, _truths(v), g.numbers(1, kind="bool")),
+    "any": lambda g, v: reduce(or_, _truths(v), g.numbers(0, kind="bool")),
+    "asin": lambda g, x: _mirrored(x, 3.14159265358979 * 0.5 - _arc(g, x)),
     "atan": lambda g, x: _atan2(g, x, g.numbers(1.0)),
+    "atan2": _atan2,
     "ceil": lambda g, x: -g.op("FLR", -x),
-    "cos": _op("COS"),
-    "cosh": _cosh,
+    "clamp": lambda g, x, low, high: g.op("MAX", g.op("MIN", x, high), low),
+    "cosh": lambda g, x: 0.5 * (_exp(g, x) + _exp(g, -x)),
+    "cross": _cross,
     "degrees": lambda g, x: x * 57.29577951,
+    "distance": lambda g, a, b: _length(g, a - b),
+    "dot": Graph.dot,
     "exp": _exp,
-    "exp2": _op("EX2"),
-    "floor": _op("FLR"),
-    "frac": _op("FRC"),
+    "faceforward": lambda g, n, i, facing: g.select(g.dot(i, facing) < 0.0, n, -n),
+    "fmod": lambda g, a, b: remainder(a, b),
     "isfinite": lambda g, x: g.op("ABS", x) < inf,
     "isinf": lambda g, x: g.op("ABS", x) >= inf,
     "isnan": lambda g, x: ~x.equals(x),
+    "ldexp": lambda g, x, n: x * g.op("EX2", n),
     "length": _length,
+    "lerp": lambda g, a, b, f: g.op("LRP", f, b, a),
+    "lit": _lit,
     "log": lambda g, x: g.op("LG2", x) * log(2),
     "log10": lambda g, x: g.op("LG2", x) * (log(2) / log(10)),
-    "log2": _op("LG2"),
-    "normalize": _normalize,
+    "normalize": lambda g, v: v * g.op("RSQ", g.dot(v, v)),
     "radians": lambda g, x: x * 0.01745329252,
+    "reflect": lambda g, i, n: i - 2.0 * n * g.dot(n, i),
+    "refract": _refract,
     "round": lambda g, x: g.op("FLR", x + 0.5),
-    "rsqrt": _op("RSQ"),
-    "saturate": _saturate,
-    "sign": _sign,
-    "sin": _op("SIN"),
-    "sinh": _sinh,
+    "sign": lambda g, x: (x > 0.0).of(x.kind) - (x < 0.0).of(x.kind),
+    "sinh": lambda g, x: 0.5 * (_exp(g, x) - _exp(g, -x)),
+    "smoothstep": _smoothstep,
     "sqrt": _sqrt,
+    "step": lambda g, edge, x: (x >= edge).of("float"),
     "tan": lambda g, x: g.op("SIN", x) / g.op("COS", x),
     "tanh": _tanh,
     "trunc": lambda g, x: truncated(x),
 }
-_TWO = {
-    "atan2": _atan2,
-    "cross": _cross,
-    "distance": lambda g, a, b: _length(g, a - b),
-    "dot": lambda g, a, b: g.dot(a, b),
-    "fmod": lambda g, a, b: remainder(a, b),
-    "ldexp": lambda g, x, n: x * g.op("EX2", n),
-    "max": _op("MAX"),
-    "min": _op("MIN"),
-    "pow": _op("POW"),
-    "reflect": _reflect,
-    "step": lambda g, edge, x: (x >= edge).of("float"),
-}
-_THREE = {
-    "clamp": lambda g, x, low, high: g.op("MAX", g.op("MIN", x, high), low),
-    "faceforward": lambda g, n, i, facing: g.select(g.dot(i, facing) < 0.0, n, -n),
-    "lerp": lambda g, a, b, f: g.op("LRP", f, b, a),
-    "lit": _lit,
-    "refract": _refract,
-    "smoothstep": _smoothstep,
-}
+_OPCODES = {
+    "abs": "ABS", "cos": "COS", "exp2": "EX2", "floor": "FLR", "frac": "FRC", "log2": "LG2",
+    "max": "MAX", "min": "MIN", "pow": "POW", "rsqrt": "RSQ", "saturate": "SAT", "sin": "SIN",
+}  # fmt: skip
 _OF_INTS = {"abs", "all", "any", "clamp", "max", "min", "sign"}
 FUNCTIONS = {
-    name: Function(compute, count, keeps_kind=name in _OF_INTS)
-    for count, rows in ((1, _ONE), (2, _TWO), (3, _THREE))
-    for name, compute in rows.items()
+    name: Function(compute, keeps_kind=name in _OF_INTS)
+    for name, compute in (_FORMULAS | {n: _opcode(o) for n, o in _OPCODES.items()}).items()
 } | {
-    "determinant": Function(_determinant, 1, takes_all=True),
-    "transpose": Function(_transpose, 1, takes_all=True),
-    "mul": Function(multiplied, 2, takes_all=True),
-    "frexp": Function(_frexp, 2, outputs=1),
-    "modf": Function(_modf, 2, outputs=1),
-    "sincos": Function(lambda g, x: (x, g.op("SIN", x), g.op("COS", x)), 3, outputs=2),
-    **{name: Function(_op(name), refused=_NO_DERIVATIVES) for name in ("ddx", "ddy", "fwidth")},
-    **{
-        f"{way}_{kind}": Function(_op(way), refused=_NO_BITS)
-        for way in ("pack", "unpack")
-        for kind in ("2half", "2ushort", "4byte", "4ubyte")
-    },
-    "noise": Function(
-        _op("noise"), refused="no chip of the time computes noise: look it up in a texture"
-    ),
+    "determinant": Function(_determinant, takes_all=True),
+    "transpose": Function(_transpose, takes_all=True),
+    "mul": Function(multiplied, takes_all=True),
+    "frexp": Function(_frexp, outputs=1),
+    "modf": Function(_modf, outputs=1),
+    "sincos": Function(lambda g, x: (x, g.op("SIN", x), g.op("COS", x)), outputs=2),
 }

@@ -9,9 +9,9 @@ there to what computes them, and then tries independent operations.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice
 
 from gpgpu_legacy.isa.ir import ResultRegister
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
@@ -111,6 +111,11 @@ class Packer:
         """The node whose instruction computes a node: of a part, its whole."""
         operation = self.operations[node]
         return operation.operands[0] >> 1 if operation.mnemonic == PART else node
+
+    def sources(self, literals: Iterable[int]) -> list[Pack]:
+        """The packs that compute literals."""
+        found = (self.pack_of.get(self.producer(x >> 1)) for x in literals)
+        return [pack for pack in dict.fromkeys(found) if pack is not None]
 
     def _placed(self, results: dict[ResultRegister, dict[int, int]]) -> list[list[int]]:
         """The literals of each result: written by what computes them, or else by a MOV."""
@@ -255,9 +260,8 @@ class Packer:
         self._pull(work)
         buckets: dict[Hashable, list[Pack]] = defaultdict(list)
         for pack in sorted(self.packs, key=lambda p: -p.level):
-            key = self._key(pack)
-            if key is not None:
-                buckets[key].append(pack)
+            if len(pack.nodes) < 4:
+                buckets[self._key(pack)].append(pack)
         for bucket in buckets.values():
             for index, pack in enumerate(bucket):
                 for other in bucket[index + 1 : index + 1 + _NEIGHBOURS]:
@@ -267,20 +271,14 @@ class Packer:
     def _pull(self, work: list[list[int]]) -> None:
         """Merge what computes each group, and then what computes its operands."""
         while work:
-            packs = dict.fromkeys(
-                self.pack_of[self.producer(x >> 1)]
-                for x in work.pop()
-                if self.producer(x >> 1) in self.pack_of
-            )
             kept: list[Pack] = []
-            for pack in packs:
-                into = next((other for other in kept if self._merge(other, pack)), None)
-                if into is None:
+            for pack in self.sources(work.pop()):
+                if not any(self._merge(other, pack) for other in kept):
                     kept.append(pack)
-            grown = [pack for pack in kept if len(pack.nodes) > max(pack.pulled, 1)]
-            for pack in grown:
-                pack.pulled = len(pack.nodes)
-                work += self._operands(pack)
+            for pack in kept:
+                if len(pack.nodes) > max(pack.pulled, 1):
+                    pack.pulled = len(pack.nodes)
+                    work += self._operands(pack)
 
     def _operands(self, pack: Pack) -> list[list[int]]:
         """The operands of a componentwise pack, place by place."""
@@ -288,10 +286,8 @@ class Packer:
         return [list(group) for group in zip(*lanes, strict=True)] if len(lanes) > 1 else []
 
     def _key(self, pack: Pack) -> Hashable:
-        """What packs that may merge have in common; None if a pack may not."""
+        """What packs that may merge have in common."""
         first = self.operations[pack.nodes[0]]
-        if OPCODES[first.mnemonic].form is not Form.COMPONENTWISE or len(pack.nodes) > 3:
-            return None
         places = [self._home(literal)[:2] for literal in first.operands]
         if first.mnemonic in _COMMUTATIVE:
             places[:2] = sorted(places[:2], key=repr)
@@ -347,7 +343,7 @@ def is_lookup(operation: Operation) -> bool:
 _COMMUTATIVE = {"ADD", "MUL", "MAD"}
 
 
-_WIDTHS = {"DP3": (3, 3), "DP4": (4, 4), "XPD": (3, 3), "LIT": (3,)}
+_WIDTHS: dict[str, list[int]] = {"DP3": [3, 3], "DP4": [4, 4], "XPD": [3, 3], "LIT": [3]}
 
 
 def operand_groups(operation: Operation) -> list[Literals] | None:
@@ -355,8 +351,5 @@ def operand_groups(operation: Operation) -> list[Literals] | None:
     operands = operation.operands
     if OPCODES.get(operation.mnemonic, OPCODES["MOV"]).form in (Form.SAMPLE, Form.KILL):
         return [operands]
-    widths = _WIDTHS.get(operation.mnemonic)
-    if widths is None:
-        return None
-    ends = [sum(widths[:k]) for k in range(len(widths) + 1)]
-    return [operands[a:b] for a, b in pairwise(ends)]
+    widths, left = _WIDTHS.get(operation.mnemonic), iter(operands)
+    return None if widths is None else [tuple(islice(left, width)) for width in widths]

@@ -6,7 +6,6 @@ Two orders are tried: depth first, which keeps few temporaries alive, and by tex
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
@@ -40,16 +39,10 @@ def scheduled(packer: Packer) -> Schedule:
     return phased if phased.indirections < plain.indirections else plain
 
 
-def _sources(packer: Packer, pack: Pack) -> list[Pack]:
-    """The packs that a pack reads."""
-    found = (packer.pack_of.get(packer.producer(x >> 1)) for x in _read(packer, pack))
-    return list(dict.fromkeys(source for source in found if source is not None))
-
-
 def _depth_first(packer: Packer) -> list[Pack]:
     """Operands before what reads them, those that need the most registers first."""
     packs = sorted(packer.packs, key=lambda pack: pack.level)
-    sources = {pack: _sources(packer, pack) for pack in packs}
+    sources = {pack: packer.sources(_read(packer, pack)) for pack in packs}
     need: dict[Pack, int] = {}
     for pack in packs:
         sources[pack].sort(key=lambda source: -need[source])
@@ -65,9 +58,9 @@ def _depth_first(packer: Packer) -> list[Pack]:
                 continue
             if ready:
                 done[pack] = None
-                continue
-            stack.append((pack, True))
-            stack += [(source, False) for source in reversed(sources[pack]) if source not in done]
+            else:
+                stack.append((pack, True))
+                stack += [(source, False) for source in reversed(sources[pack])]
     return list(done)
 
 
@@ -100,17 +93,14 @@ def _allocated(packer: Packer, packs: Sequence[Pack], *, phased: bool) -> Schedu
     place: dict[int, tuple[int, int]] = {}
     busy: list[set[int]] = []
     last = {x >> 1: number for number, pack in enumerate(packs) for x in _read(packer, pack)}
-    ends: dict[int, list[int]] = defaultdict(list)
-    for node, number in last.items():
-        ends[number].append(node)
     chain = _Chain()
     for number, pack in enumerate(packs):
         operation = packer.operations[pack.nodes[0]]
         is_alu = OPCODES[operation.mnemonic].cost is CostClass.ARITHMETIC
-        read = {place[x >> 1][0] for x in _read(packer, pack) if x >> 1 in place}
-        for node in ends[number]:
-            if node in place:
-                busy[place[node][0]].discard(place[node][1])
+        nodes = place.keys() & {x >> 1 for x in _read(packer, pack)}
+        read = {place[node][0] for node in nodes}
+        for temporary, lane in (place[node] for node in nodes if last[node] == number):
+            busy[temporary].discard(lane)
         written = None
         if pack.nodes[0] not in packer.lanes and operation.mnemonic != "KIL":
             node = packer.parts.get(pack.nodes[0], pack.nodes)[0]

@@ -27,7 +27,6 @@ class Operation:
 
 def selected(graph: Graph, roots: Iterable[int]) -> dict[int, Operation]:
     """The operations that the roots need, by node, operands first."""
-    roots = list(roots)
     uses = _uses(graph, roots)
     adding = Counter(
         literal >> 1
@@ -35,40 +34,34 @@ def selected(graph: Graph, roots: Iterable[int]) -> dict[int, Operation]:
         if graph.operations[node] == "ADD"
         for literal in graph.operands[node]
     )
+    products = {
+        node for node in uses if graph.operations[node] == "MUL" and adding[node] == uses[node]
+    }
     made: dict[int, Operation] = {}
-    for node in sorted(uses):
+    needed = {literal >> 1 for literal in roots}
+    for node in sorted(uses, reverse=True):
+        if node not in needed:
+            continue
         mnemonic, operands = graph.operations[node], graph.operands[node]
-        operation = Operation(mnemonic, operands, False, graph.keys[node], graph.spans[node])
-        if mnemonic == "SAT":
-            (value,) = operands
-            operation.mnemonic, operation.saturate = "MOV", True
-            inner = made[value >> 1]
-            foldable = not value & 1 and uses[value >> 1] == 1
-            if foldable and inner.mnemonic not in (*LEAVES, PART) and not inner.saturate:
-                operation.mnemonic, operation.operands = inner.mnemonic, inner.operands
-        elif mnemonic == "ADD":
-            _fuse(operation, made, uses, adding)
-        made[node] = operation
-    return _live(made, roots)
+        saturate = mnemonic == "SAT"
+        if saturate:
+            value = operands[0] >> 1
+            mnemonic, folds = "MOV", uses[value] == 1 and not operands[0] & 1
+            if folds and graph.operations[value] not in (*LEAVES, PART, "SAT"):
+                mnemonic, operands = graph.operations[value], graph.operands[value]
+        places = [
+            place for place in (0, 1) if mnemonic == "ADD" and operands[place] >> 1 in products
+        ]
+        if places:  # MAD, which the machine rounds twice, if no one else needs the product
+            place = min(places, key=lambda place: (uses[operands[place] >> 1] > 1, -place))
+            a, b = graph.operands[operands[place] >> 1]
+            mnemonic, operands = "MAD", (a ^ (operands[place] & 1), b, operands[1 - place])
+        made[node] = Operation(mnemonic, operands, saturate, graph.keys[node], graph.spans[node])
+        needed.update(literal >> 1 for literal in operands)
+    return dict(reversed(made.items()))
 
 
-def _fuse(
-    add: Operation, made: dict[int, Operation], uses: Counter[int], adding: Counter[int]
-) -> None:
-    """A sum with a product as MAD, which the machine rounds twice, if no one else needs it."""
-    products = [
-        (uses[literal >> 1] > 1, -place)
-        for place, literal in enumerate(add.operands)
-        if made[literal >> 1].mnemonic == "MUL" and adding[literal >> 1] == uses[literal >> 1]
-    ]
-    if products:
-        place = -min(products)[1]
-        product, other = add.operands[place], add.operands[1 - place]
-        a, b = made[product >> 1].operands
-        add.mnemonic, add.operands = "MAD", (a ^ (product & 1), b, other)
-
-
-def _uses(graph: Graph, roots: list[int]) -> Counter[int]:
+def _uses(graph: Graph, roots: Iterable[int]) -> Counter[int]:
     """How often each needed node is used."""
     uses = Counter(literal >> 1 for literal in roots)
     for node in range(max(uses, default=-1), -1, -1):
@@ -76,11 +69,3 @@ def _uses(graph: Graph, roots: list[int]) -> Counter[int]:
             for literal in graph.operands[node]:
                 uses[literal >> 1] += 1
     return uses
-
-
-def _live(made: dict[int, Operation], roots: list[int]) -> dict[int, Operation]:
-    needed = {literal >> 1 for literal in roots}
-    for node in reversed(made):
-        if node in needed:
-            needed.update(literal >> 1 for literal in made[node].operands)
-    return {node: operation for node, operation in made.items() if node in needed}

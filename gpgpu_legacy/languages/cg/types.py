@@ -101,8 +101,11 @@ Value = Vector | Aggregate | SamplerValue | Unreadable | Indexed
 _KINDS = dict.fromkeys(("int", "uint", "short", "ushort", "char", "uchar", "schar", "long"), "int")
 _KINDS |= {kind: kind for kind in KINDS} | {"double": "float"}
 _NUMBERS = re.compile(rf"({'|'.join(_KINDS)})([1-4])?(?:x([1-4]))?")
-_BUILT_IN: dict[str, Type] = {f"sampler{t.value}": SamplerType(t) for t in TextureTarget}
-_BUILT_IN |= {f"texobj{t.value}": SamplerType(t) for t in TextureTarget}
+_BUILT_IN: dict[str, Type] = {
+    f"{name}{target.value}": SamplerType(target)
+    for name in ("sampler", "texobj")
+    for target in TextureTarget
+}
 _BUILT_IN |= {"sampler": SamplerType(None), "void": VOID}
 
 
