@@ -44,8 +44,10 @@ class Driver:
     normalised: the relative error of directions that OpenGL derives. fog_of_magnitudes: whether a
     negative fog coordinate counts as a positive one. keeps_order: whether programs and kernels that
     it gets as they are have no multiply-add contracted, and no sum of two terms regrouped.
-    dot3_scales: whether the alpha of DOT3_RGBA is scaled by RGB_SCALE. ARB_texture_env_dot3, issue
-    2, multiplies "the output by RGB_SCALE_ARB and ALPHA_SCALE_ARB".
+    folds_products: whether a product with a constant 0 is 0 for an infinity and NaN, too, even one
+    that is `precise`; exact runs hide constants from it. GLSL 4.30, 4.7.1: "NaNs are not required
+    to be generated". dot3_scales: whether the alpha of DOT3_RGBA is scaled by RGB_SCALE.
+    ARB_texture_env_dot3, issue 2, multiplies "the output by RGB_SCALE_ARB and ALPHA_SCALE_ARB".
     """
 
     name: str
@@ -57,6 +59,7 @@ class Driver:
     normalised: float = SPEC
     fog_of_magnitudes: bool = False
     keeps_order: bool = False
+    folds_products: bool = False
     dot3_scales: bool = False
 
 
@@ -114,6 +117,7 @@ LLVMPIPE = Driver(
     interpolation=0.0,
     normalised=2e-6,
     keeps_order=True,
+    folds_products=True,
 )
 
 # Sines and cosines are off by 1.4e-7 of the argument, where tests take arguments up to 130.

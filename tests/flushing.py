@@ -1,4 +1,6 @@
-"""A thread that takes denormals for 0, and what a device that does so may compute otherwise."""
+"""What a device that takes denormals for 0, or a compiler that folds, may compute otherwise; a
+thread that takes them for 0.
+"""
 
 from __future__ import annotations
 
@@ -47,8 +49,9 @@ class Touched:
     """The fragments that a device which flushes may compute otherwise than the numpy machine.
 
     In these an operation, but for moves, had a denormal operand, or a result that is another where
-    denormals are flushed. mask: (H, W), or a scalar. in_quads: with levels of detail a fragment
-    depends on all of its quad, and the mask has an element for each quad.
+    denormals are flushed; or what a compiler folds would be another number. mask: (H, W), or a
+    scalar. in_quads: with levels of detail a fragment depends on all of its quad, and the mask has
+    an element for each quad.
     """
 
     def __init__(self, *, in_quads: bool) -> None:
@@ -81,43 +84,70 @@ def touched_by_denormals(*, in_quads: bool = False) -> Iterator[Touched]:
     """Watch the numpy machine; what it computes stays as it is. It runs in one band of rows."""
     touched = Touched(in_quads=in_quads)
 
-    def watched(function: Callable[..., Any], *, moves: bool = False) -> Callable[..., Any]:
-        def call(*args: Any) -> Any:
-            usual = function(*args)
-            with flushing():
-                flushed = function(*args)
-            pairs = zip(_floats(usual), _floats(flushed), strict=True)
-            touched.note(*(_bits(one) != _bits(other) for one, other in pairs))
-            if not moves:
-                touched.note(*map(_is_denormal, _floats(args)))
-            return usual
-
-        return call
+    def note(name: str, function: Callable[..., Any], usual: Any, args: Any) -> None:
+        with flushing():
+            flushed = function(*args)
+        pairs = zip(_floats(usual), _floats(flushed), strict=True)
+        touched.note(*(_bits(one) != _bits(other) for one, other in pairs))
+        if name not in _MOVES:
+            touched.note(*map(_is_denormal, _floats(args)))
 
     def blend_add(storage: Storage, channel: int, where: Any, values: Any, alive: Any) -> None:
         touched.note(_is_denormal(values), _is_denormal(storage.planes[channel][where]))
         added(storage, channel, where, values, alive)
         touched.note(_is_denormal(storage.planes[channel][where]))
 
-    rows = {
-        name: replace(row, evaluate=watched(row.evaluate, moves=name in _MOVES))
-        for name, row in OPCODES.items()
-    }
     added = Storage.blend_add
-    parts = {
-        "interpolate": watched(machine.interpolate, moves=True),
-        "sample": watched(machine.sample, moves=True),
-        "saturated": watched(machine.saturated),
-    }
-    with (
-        patch.object(execute, "OPCODES", rows),
-        patch.multiple(machine, **parts),
-        patch.object(Storage, "blend_add", blend_add),
-    ):
+    with _watched(note), patch.object(Storage, "blend_add", blend_add):
         yield touched
 
 
-_MOVES = ("ABS", "MOV", "SWZ", "TEX", "TXB")
+@contextmanager
+def touched_by_folding(*, in_quads: bool = False) -> Iterator[Touched]:
+    """Watch for what a compiler may take for another number: NaN, where a factor is known as 0.
+
+    A factor is known if it is 0 in all fragments, or 1, from which LRP makes 0; so are the weights
+    of a lookup at a known place.
+    """
+    touched = Touched(in_quads=in_quads)
+
+    def note(name: str, _: Callable[..., Any], usual: Any, args: Any) -> None:
+        given = _floats(args)
+        if name == "sample":
+            known = any(place.size == 1 for place in given[:3])
+        else:
+            known = any({*each[~np.isnan(each)].flat} in ({0.0}, {1.0}, set()) for each in given)
+        if known:
+            touched.note(*map(np.isnan, _floats(usual)))
+
+    with _watched(note):
+        yield touched
+
+
+@contextmanager
+def _watched(note: Callable[[str, Callable[..., Any], Any, Any], None]) -> Iterator[None]:
+    """What the numpy machine calls for a program: noted with its name, result and arguments."""
+
+    def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            usual = function(*args)
+            note(name, function, usual, args)
+            return usual
+
+        return call
+
+    rows = {
+        name: replace(row, evaluate=watched(name, row.evaluate)) for name, row in OPCODES.items()
+    }
+    parts = {
+        name: watched(name, getattr(machine, name))
+        for name in ("interpolate", "sample", "saturated")
+    }
+    with patch.object(execute, "OPCODES", rows), patch.multiple(machine, **parts):
+        yield
+
+
+_MOVES = ("ABS", "MOV", "SWZ", "TEX", "TXB", "interpolate", "sample")
 
 
 def _floats(values: Any) -> list[Any]:

@@ -3,7 +3,8 @@
 Three textures of one size and format take turns as targets, one more is only read. Draws look up
 their own texel, places that move from iteration to iteration, and places of which nothing is known;
 copies, clears, blends and discards stand between them, some in Repeats, some on other rectangles.
-In some Repeats numbers have Tables, and rectangles move (varying.py).
+Lookups have any filter, wrap and border of rectangles. In some Repeats numbers have Tables, and
+rectangles move (varying.py).
 """
 
 from __future__ import annotations
@@ -35,7 +36,16 @@ from gpgpu_legacy.plan.plan import (
     Step,
     Texcoords,
 )
-from gpgpu_legacy.plan.textures import FORMATS, Format, Numeric, Rect
+from gpgpu_legacy.plan.textures import (
+    FORMATS,
+    REPEATING,
+    Filter,
+    Format,
+    Numeric,
+    Rect,
+    Sampler,
+    Wrap,
+)
 
 NAMES = ("P", "Q", "S")
 GIVEN = "G"
@@ -46,6 +56,19 @@ TAME = ("ABS", "ADD", "CMP", "DP3", "DP4", "FLR", "FRC", "KIL", "LRP", "MAD", "M
         "MUL", "SGE", "SLT", "SUB", "SWZ", "TEX", "XPD")  # fmt: skip
 QUARTER = st.integers(-16, 16).map(lambda i: i / 4)
 
+_FILTERS = st.sampled_from((Filter.NEAREST, Filter.LINEAR))
+_WRAPS = st.sampled_from([wrap for wrap in Wrap if wrap not in REPEATING])
+SAMPLERS = st.just(Sampler()) | st.builds(
+    Sampler,
+    _FILTERS,
+    _WRAPS,
+    _WRAPS,
+    border=st.sampled_from(((0.0, 0.0, 0.0, 0.0), (0.5, -2.0, 1.0, 0.25))),
+    magnify=st.none() | _FILTERS,
+    bias=st.sampled_from((0.0, 0.75, -1.5)),
+)
+"""Samplers of RECT textures; those of two filters need levels of detail."""
+
 
 @dataclass(frozen=True)
 class _Scene:
@@ -55,6 +78,7 @@ class _Scene:
     rect: Rect
     format: Format
     tame: bool
+    samplers: st.SearchStrategy[Sampler]
 
 
 def tame_text(body: str, results: int) -> str:
@@ -178,7 +202,7 @@ def _draws(draw: st.DrawFn, scene: _Scene) -> FragmentPass:
     rect = draw(_rects(scene))
     return FragmentPass(
         assemble(draw(_texts(scene, results)), name="random.fp"),
-        tuple(Binding(unit, draw(st.sampled_from(readable))) for unit in range(3)),
+        tuple(Binding(n, draw(st.sampled_from(readable)), draw(scene.samplers)) for n in range(3)),
         tuple(targets),
         rect,
         draw(_places(scene)),
@@ -230,7 +254,8 @@ def _chains(draw: st.DrawFn, scene: _Scene) -> Repeat:
 
     def drawn(target: str, own: str, *, blends: bool = False) -> FragmentPass:
         text = tame_text(draw(_unrolled() if draw(st.booleans()) else tame_bodies()), 1)
-        bindings = (Binding(0, own), Binding(1, read), Binding(2, GIVEN))
+        names = (own, read, GIVEN)
+        bindings = tuple(Binding(n, name, draw(scene.samplers)) for n, name in enumerate(names))
         places, local, env = (draw(_places(scene)), draw(_parameters()), draw(_parameters()))
         program = assemble(text, name="random.fp")
         given = draw(operations(scene.rect, scene.format, tame=True))
@@ -277,7 +302,9 @@ def _steps(draw: st.DrawFn, scene: _Scene) -> tuple[Step, ...]:
 
 
 @st.composite
-def plans(draw: st.DrawFn, *, tame: bool = False) -> Made:
+def plans(
+    draw: st.DrawFn, *, tame: bool = False, samplers: st.SearchStrategy[Sampler] = SAMPLERS
+) -> Made:
     """A random plan that shows all that it writes.
 
     tame: whether it keeps to numbers and opcodes with which every machine gets the same bits.
@@ -287,7 +314,7 @@ def plans(draw: st.DrawFn, *, tame: bool = False) -> Made:
     x, right, y, above = (draw(st.sampled_from((0, 0, 1, 3))) for _ in range(4))
     extent = (x + width + right, y + height + above)
     texel_format = FORMATS[draw(st.sampled_from(TARGETS))]
-    scene = _Scene(extent, Rect(x, y, width, height), texel_format, tame)
+    scene = _Scene(extent, Rect(x, y, width, height), texel_format, tame, samplers)
     rng = np.random.default_rng(draw(SEED))
     sizes = dict.fromkeys(NAMES, (extent[1], extent[0], texel_format.channels))
     some = [] if tame else draw(st.lists(ANY_FLOAT, min_size=1, max_size=4))

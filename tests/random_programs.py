@@ -125,6 +125,11 @@ class Batch:
         return assemble(self.text, name=f"random programs {self.seed}")
 
     @property
+    def is_approximate(self) -> bool:
+        """Whether some program ends in an opcode of INEXACT, so that none runs exactly on GL."""
+        return any(part.inexact for part in self.parts)
+
+    @property
     def targets(self) -> int:
         return max(part.number for part in self.parts) + 1
 

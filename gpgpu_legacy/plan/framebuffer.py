@@ -66,7 +66,7 @@ _EQUATIONS: Mapping[Equation, Callable[[Any, Any], Any]] = {
     Equation.ADD: lambda s, d: s + d,
     Equation.SUBTRACT: lambda s, d: s - d,
     Equation.REVERSE_SUBTRACT: lambda s, d: d - s,
-    Equation.MIN: _MINIMUM,
+    Equation.MIN: lambda s, d: _MINIMUM(d, s),  # of equals and of NaN the destination, as for MAX
     Equation.MAX: OPCODES["MAX"].evaluate,
 }
 

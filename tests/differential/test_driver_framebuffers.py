@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawing import carry_out_all, draw, program, show, texture
+from departures import driver_of
+from drawing import assert_same_bits, carry_out_all, draw, on, program, show, texture
 
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, Comparison, Equation, Factor
 from gpgpu_legacy.plan.plan import ClearPass, FragmentPass
 from gpgpu_legacy.plan.textures import FORMATS, Rect
 from gpgpu_legacy.runtime.executor import Executor
 
-pytestmark = pytest.mark.gl
-
 Ready = Callable[[str], Executor]
 
 
+@pytest.mark.gl
 @pytest.mark.parametrize("name", ["rgba32f", "rg32f", "r32f", "rgba8"])
 @pytest.mark.parametrize("equation", Equation)
 def test_every_blend(ready: Ready, equation: Equation, name: str) -> None:
@@ -44,6 +44,20 @@ def test_every_blend(ready: Ready, equation: Equation, name: str) -> None:
             np.testing.assert_allclose(found, expected, 0, error, err_msg=blend.text)
 
 
+@on("numpy", "jit", "gl-arbfp", "gl-compute", "gl-raster")
+def test_of_equals_and_nan_min_and_max_are_the_destination(ready: Ready, name: str) -> None:
+    """GL's min and max have no order of their operands, and its 2.1.1 leaves NaN open."""
+    executor, drawn = ready(name), np.array([[[0.0], [-0.0], [np.nan]]], np.float32)
+    if name.startswith("gl-") and not driver_of(executor).keeps_order:
+        pytest.skip("the driver's own choice is not known")
+    text = program("TEX R0, fragment.position, texture[0], RECT;", "MOV result.color, R0.x;")
+    for held, equation in product((0.0, -0.0), (Equation.MIN, Equation.MAX)):
+        found = draw(text, (3, 1), textures={0: drawn}, initial=(held,) * 4,
+                     blend=Blend(equation), executor=executor)  # fmt: skip
+        assert_same_bits(found, np.full((1, 3, 4), held, np.float32))
+
+
+@pytest.mark.gl
 @pytest.mark.parametrize("comparison", Comparison)
 def test_the_alpha_test_the_mask_and_the_scissor(ready: Ready, comparison: Comparison) -> None:
     """Alphas are eighths, so that all machines have the same; a clear afterwards obeys none."""

@@ -328,6 +328,19 @@ def test_departures_of_drivers(driver: Executor, departure: Departure) -> None:
     assert any(np.array_equal(by_driver, value, equal_nan=True) for value in known)
 
 
+@pytest.mark.parametrize("name", ["gl-raster", "gl-compute"])
+def test_products_that_a_compiler_folds(ready: Ready, name: str) -> None:
+    """Infinity times a constant 0: NaN in an exact run. Beside an LG2 no run is exact, and GLSL
+    lets a driver give a number.
+    """
+    executor, infinity = ready(name), {0: np.full((1, 1, 4), np.inf, np.float32)}
+    for last, among in (("MOV B.w, A.x;", (np.nan,)), ("LG2 B.w, A.x;", (np.nan, 0.0))):
+        text = program(BEFORE[0], "MUL B.xyz, A, 0;", last, "MOV result.color, B;",
+                       temporaries="TEMP A, B;")  # fmt: skip
+        [[found]] = draw(text, (1, 1), textures=infinity, executor=executor)
+        assert any(np.array_equal(found, (each,) * 3 + (np.inf,), equal_nan=True) for each in among)
+
+
 ABORTING = """!!ARBfp1.0
 PARAM p[] = { program.env[5..2], 1 };
 MOV result.color, p[0];

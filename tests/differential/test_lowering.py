@@ -29,8 +29,9 @@ from drawing import (
 )
 from framebuffers import BLENDS
 from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from lookups import LOOKUPS, lookups_drawn
-from plans import NAMES, Made, plans
+from plans import NAMES, SAMPLERS, Made, plans
 from products import random_operands
 from strategies import SMALL_NUMBER, TILES, Scene, draw_scene, whole_scenes
 from varying import dispatch_plans
@@ -169,15 +170,17 @@ def test_plans_that_chain_on_jit(made: Made, tuning: Tuning | None) -> None:
 
 @on("gl-arbfp", "gl-compute", "gl-raster")
 def test_a_plan_is_its_expansion_on_a_gpu(name: str, ready: Callable[[str], Executor]) -> None:
-    """To the last bit; and to those of the reference machine, unless a driver's programs differ.
+    """And the reference machine's, unless a driver's programs differ; the sign of 0 is left open.
 
-    A run of a prepared plan finds nothing of the runs before.
+    A driver's own lookups have weights of its own, too. A run of a prepared plan finds nothing of
+    the runs before.
     """
     executor = ready(name)
     exact = executor.capabilities.exact or driver_of(executor).keeps_order
+    samplers = SAMPLERS if executor.capabilities.exact else st.just(Sampler())
 
     @settings(max_examples=4)
-    @given(plans(tame=True))
+    @given(plans(tame=True, samplers=samplers))
     def run(made: Made) -> None:
         whole = expand(made.plan)
         assume(any(isinstance(each, FragmentPass) for each in whole.steps))
@@ -190,7 +193,7 @@ def test_a_plan_is_its_expansion_on_a_gpu(name: str, ready: Callable[[str], Exec
                 for observer in (None, lambda *_: None):
                     found = prepared.run((operands, others)[n], observer).outputs
                     for output, values in wanted[n].items():
-                        assert_same_bits(found[output], values)
+                        np.testing.assert_array_equal(found[output], values)
 
     run()
 
