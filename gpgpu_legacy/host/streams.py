@@ -52,7 +52,7 @@ class View:
     data: Data
     start: tuple[int, ...] = ()
     end: tuple[int, ...] = ()
-    ends: tuple[Any, Any] | None = None
+    ends: tuple[Any, ...] = ()
 
     @property
     def part(self) -> F32:
@@ -125,7 +125,7 @@ class Streams:
         start, end = (np.array(one, np.float32, ndmin=1) for one in ends)
         step: Any = (end - start) / np.array(extents[::-1], np.float32)
         view.put(start + step * places.T)
-        return View(view.data, ends=(ends[0], ends[1]))
+        return View(view.data, ends=ends)
 
     def domain(self, view: View, start: Any, end: Any) -> View:
         """The elements from start up to end, x first."""
@@ -213,14 +213,14 @@ class Streams:
     def kernel(self, name: str, *arguments: Any) -> Any:
         """Call a kernel; returns the result of a reduction that is given None for it."""
         kernel = self.kernels.find(name)
-        results = [
+        made = [
             View(Data(p.name, p.type, np.zeros((1, p.type.components), np.float32)))
-            for p, one in zip(kernel.parameters, arguments, strict=True)
             if one is None
+            else one
+            for p, one in zip(kernel.parameters, arguments, strict=True)
         ]
-        rest = iter(results)
-        self._call(kernel, tuple(next(rest) if one is None else one for one in arguments))
-        values = results[0].part[0].tolist() if results else [0]
+        self._call(kernel, made)
+        values = made[arguments.index(None)].part[0].tolist() if None in arguments else [0]
         return values if len(values) > 1 else values[0]
 
     def _call(self, kernel: Kernel, arguments: Sequence[Any]) -> None:
@@ -267,7 +267,7 @@ _SCATTERED = {
 }  # fmt: skip
 
 
-def uses(kernel: Kernel, arguments: Sequence[Any]) -> tuple[list[Data], list[Data]]:
+def uses(kernel: Kernel, arguments: Sequence[Any]) -> tuple[dict[Data, None], dict[Data, None]]:
     """The streams that a call needs the content of, and those that it writes."""
     read, written = dict[Data, None](), dict[Data, None]()
     for one, parameter in zip(arguments, kernel.parameters, strict=True):
@@ -278,7 +278,7 @@ def uses(kernel: Kernel, arguments: Sequence[Any]) -> tuple[list[Data], list[Dat
                 written[one.data] = None
             if role not in WRITTEN or changes:
                 read[one.data] = None
-    return [*read], [*written]
+    return read, written
 
 
 def arguments_of(
@@ -300,7 +300,7 @@ def _plan(kernel: Kernel, arguments: Sequence[Any], datas: list[Data]) -> Plan:
     builder, (read, written) = PlanBuilder(kernel.function.name), uses(kernel, arguments)
     streams = {
         data: builder.stream(f"s{datas.index(data)}", data.type, data.extents, given=data in read)
-        for data in dict.fromkeys([*read, *written])
+        for data in read | written
     }
     builder.call(kernel, *arguments_of(kernel, arguments, streams))
     for data in written:

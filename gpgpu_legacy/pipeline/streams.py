@@ -10,7 +10,7 @@ from math import prod
 from typing import Any
 
 from gpgpu_legacy.errors import InputError, as_positive, as_whole, hint, shape_in_words
-from gpgpu_legacy.languages.brook.kernels import FLOAT_TYPES, ElementType
+from gpgpu_legacy.languages.brook.kernels import FLOAT_TYPES, FLOATS, ElementType
 from gpgpu_legacy.languages.brook.places import Place, rectangle
 from gpgpu_legacy.pipeline.storage import Sample, StorageBuilder
 from gpgpu_legacy.plan.textures import (
@@ -168,11 +168,9 @@ class StreamBuilder(StorageBuilder):
 
 
 def _float(name: str) -> ElementType:
-    for element in FLOAT_TYPES:
-        if element.name == name:
-            return element
-    known = [element.name for element in FLOAT_TYPES]
-    raise InputError(f"a stream of {name}; {hint(str(name), known)}")
+    if name not in FLOATS:
+        raise InputError(f"a stream of {name}; {hint(str(name), FLOATS)}")
+    return FLOATS[name]
 
 
 def _matrix(stream: Stream) -> tuple[int, int, tuple[int, ...]]:

@@ -44,7 +44,8 @@ class ElementType:
 FLOAT_TYPES = tuple(ElementType(f"float{n}" if n > 1 else "float", (("", n),)) for n in range(1, 5))
 """float to float4, by the number of components."""
 
-_FLOATS = {element.name: element for element in FLOAT_TYPES} | {"float1": FLOAT_TYPES[0]}
+FLOATS = {element.name: element for element in FLOAT_TYPES} | {"float1": FLOAT_TYPES[0]}
+"""The same by name."""
 
 
 class Role(Enum):
@@ -158,12 +159,12 @@ class Kernels:
 
     def type(self, name: str, at: Span | None = None) -> ElementType:
         """The element type of that name: float to float4, or a struct of the text."""
-        if name in _FLOATS:
-            return _FLOATS[name]
+        if name in FLOATS:
+            return FLOATS[name]
         if name in self._structs:
             return ElementType(name, tuple(self._fields(self._structs[name])))
         where = f"{self.unit.name}:{at.line}:{at.column}" if at else self.unit.name
-        known = [*_FLOATS, *self._structs]
+        known = [*FLOATS, *self._structs]
         raise InputError(f"{where}: a stream of {name}; {hint(name, known)}")
 
     def _fields(self, struct: Struct) -> list[tuple[str, int]]:

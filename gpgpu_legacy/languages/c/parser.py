@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass, replace
 from functools import cache
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -198,19 +198,16 @@ def _function(parts: list[Any]) -> tree.Function:
 
 
 def _binary(parts: list[Any]) -> Any:
-    operands, operators = parts[:1], list[Any]()
-
-    def join(least: int) -> None:
-        while operators and _PRECEDENCE[operators[-1].value] >= least:
-            operator, right, left = operators.pop(), operands.pop(), operands.pop()
-            operands.append(tree.Binary(str(operator), left, right, operator.at))
-
-    for operator, operand in zip(parts[1::2], parts[2::2], strict=True):
-        join(_PRECEDENCE[operator.value])
-        operators.append(operator)
-        operands.append(operand)
-    join(0)
-    return operands[0]
+    """Operands and the operators between them, split at those that bind least."""
+    if len(parts) == 1:
+        return parts[0]
+    levels = [_PRECEDENCE[operator.value] for operator in parts[1::2]]
+    least = min(levels)
+    places = [2 * n + 1 for n, level in enumerate(levels) if level == least]
+    left = _binary(parts[: places[0]])
+    for at, end in pairwise([*places, len(parts)]):
+        left = tree.Binary(str(parts[at]), left, _binary(parts[at + 1 : end]), parts[at].at)
+    return left
 
 
 def _number(parts: list[Any]) -> tree.Number:
