@@ -57,10 +57,9 @@ def program(
     packer = Packer(selected(graph, roots), lanes, kills)
     writer = _Writer(packer)
     instructions = tuple(writer.instruction(pack) for pack in writer.schedule.packs)
-    separate = any(r.index for r in results if r.kind is ResultKind.COLOR)
     temporaries = tuple(f"R{number}" for number in range(writer.schedule.temporaries))
     made = (ParameterDeclaration(p.name, (p,), is_array=False) for p in writer.parameters)
-    options = DRAW_BUFFERS[:1] if separate else ()
+    options = DRAW_BUFFERS[: any(r.index for r in results)]
     return Program(instructions, temporaries, (*parameters, *made), name, options)
 
 
@@ -108,10 +107,8 @@ class _Writer:
     def _groups(self, pack: Pack) -> list[tuple[int, ...]]:
         """The operands of a pack by place: of each lane, or of an operation with vectors."""
         operations = [self._packer.operations[node] for node in pack.nodes]
-        groups = operand_groups(operations[0])
-        if groups is not None:
-            return groups
-        return list(zip(*(operation.operands for operation in operations), strict=True))
+        lanes = (operation.operands for operation in operations)
+        return operand_groups(operations[0]) or list(zip(*lanes, strict=True))
 
     def _numbers(self, group: Sequence[int]) -> list[float]:
         """The numbers of constants; none for other operands."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from operator import add, and_, ge, gt, le, lt, mul, or_, rshift, sub, xor
+from operator import add, and_, ge, gt, le, lt, mul, or_, sub, xor
 from typing import Any
 
 from gpgpu_legacy.frozen import frozen
@@ -419,8 +419,8 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], Vector]] = {
     "&": _bits(and_),
     "|": _bits(or_),
     "^": _bits(xor),
-    "<<": _bits(lambda a, b: a << min(b, 31)),
-    ">>": _bits(rshift),
+    "<<": _bits(lambda a, b: a << min(max(b, 0), 31)),
+    ">>": _bits(lambda a, b: a >> max(b, 0)),
 }
 
 

@@ -142,20 +142,21 @@ def _modf(g: Graph, x: V) -> tuple[V, V]:
 # Matrices -----------------------------------------------------------------------------------------
 
 
-def _rows(value: Value) -> list[V]:
-    assert isinstance(value, Aggregate)
+def _rows(g: Graph, value: Value) -> list[V]:
+    if not isinstance(value, Aggregate):
+        raise Fault("this is not a matrix", "expected float2x2 or the like", g.at)
     return [row for row in value.items if isinstance(row, Vector)]
 
 
 def _transpose(g: Graph, m: Value) -> Value:
-    rows = _rows(m)
+    rows = _rows(g, m)
     columns = tuple(g.join(*(row[k] for row in rows)) for k in range(len(rows[0])))
     return Aggregate(matrix(rows[0].kind, len(columns), len(rows)), columns)
 
 
 def _determinant(g: Graph, m: Value) -> V:
     """Along the first row."""
-    first, *others = _rows(m)
+    first, *others = _rows(g, m)
     if not others:
         return first[0]
     kind = matrix(first.kind, len(others), len(others))
@@ -172,11 +173,11 @@ def multiplied(g: Graph, a: Value, b: Value) -> Value:
     if isinstance(a, Vector) and isinstance(b, Vector):
         return g.dot(a, b)
     if isinstance(b, Vector):
-        return g.join(*(g.dot(row, b) for row in _rows(a)))
-    columns = _rows(_transpose(g, b))
+        return g.join(*(g.dot(row, b) for row in _rows(g, a)))
+    columns = _rows(g, _transpose(g, b))
     if isinstance(a, Vector):
         return g.join(*(g.dot(a, column) for column in columns))
-    rows = tuple(cast(V, multiplied(g, row, b)) for row in _rows(a))
+    rows = tuple(cast(V, multiplied(g, row, b)) for row in _rows(g, a))
     return Aggregate(matrix(rows[0].kind, len(rows), len(columns)), rows)
 
 
