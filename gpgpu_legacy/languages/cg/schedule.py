@@ -7,7 +7,6 @@ Two orders are tried: depth first, which keeps few temporaries alive, and by tex
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from math import inf
 
 from gpgpu_legacy.frozen import frozen
@@ -70,30 +69,12 @@ def _phase(packer: Packer, pack: Pack) -> tuple[float, bool]:
     return (pack.depth, not looks_up) if looks_up or pack.feeds else (inf, False)
 
 
-@dataclass
-class _Chain:
-    """The texture dependency chain: its nodes so far, and what the last one has touched."""
-
-    nodes: int = 1
-    outputs: set[int] = field(default_factory=set)
-    alu: set[int] = field(default_factory=set)
-
-    def add(self, read: set[int], written: int | None, *, is_alu: bool) -> None:
-        """Count an instruction by the temporaries that it reads and writes."""
-        if not is_alu and (read & self.outputs or written in self.alu):
-            self.nodes, self.outputs, self.alu = self.nodes + 1, set(), set()
-        touched = set() if written is None else {written}
-        self.outputs |= touched
-        if is_alu:
-            self.alu |= read | touched
-
-
 def _allocated(packer: Packer, packs: Sequence[Pack], *, phased: bool) -> Schedule:
     """Temporaries for the classes, by component: a lane is free after its last read."""
     place: dict[int, tuple[int, int]] = {}
     busy: list[set[int]] = []
     last = {x >> 1: number for number, pack in enumerate(packs) for x in _read(packer, pack)}
-    chain = _Chain()
+    indirections, outputs, alu = 1, set[int](), set[int]()  # what the last one has touched
     for number, pack in enumerate(packs):
         operation = packer.operations[pack.nodes[0]]
         is_alu = OPCODES[operation.mnemonic].cost is CostClass.ARITHMETIC
@@ -105,15 +86,20 @@ def _allocated(packer: Packer, packs: Sequence[Pack], *, phased: bool) -> Schedu
         if pack.nodes[0] not in packer.lanes and operation.mnemonic != "KIL":
             node = packer.parts.get(pack.nodes[0], pack.nodes)[0]
             if node not in place:
-                avoided = set[int]() if is_alu else chain.alu
+                avoided = set[int]() if is_alu else alu
                 if phased and not is_alu:  # a coordinate beside a result waits for it
-                    avoided = {t for t, lanes in enumerate(busy) if lanes or t in chain.alu}
+                    avoided = {t for t, lanes in enumerate(busy) if lanes or t in alu}
                 temporary, lanes = _room(busy, packer.classes[node], avoided)
                 place.update((member, (temporary, lane)) for member, lane in lanes.items())
                 busy[temporary].update(lanes.values())
             written = place[node][0]
-        chain.add(read, written, is_alu=is_alu)
-    return Schedule(packs, place, len(busy), chain.nodes)
+        if not is_alu and (read & outputs or written in alu):
+            indirections, outputs, alu = indirections + 1, set(), set()
+        touched = set() if written is None else {written}
+        outputs |= touched
+        if is_alu:
+            alu |= read | touched
+    return Schedule(packs, place, len(busy), indirections)
 
 
 def _read(packer: Packer, pack: Pack) -> list[int]:
