@@ -107,7 +107,8 @@ def touched_by_folding(*, in_quads: bool = False) -> Iterator[Touched]:
     """Watch for what a compiler may take for another number: NaN, where a factor is known as 0.
 
     A factor is known if it is 0 in all fragments, or 1, from which LRP makes 0; so are the weights
-    of a lookup at a known place.
+    of a lookup at a known place. And for RCP of a 0, whose sign GLSL leaves open: what is folded
+    may have the other.
     """
     touched = Touched(in_quads=in_quads)
 
@@ -119,6 +120,8 @@ def touched_by_folding(*, in_quads: bool = False) -> Iterator[Touched]:
             known = any({*each[~np.isnan(each)].flat} in ({0.0}, {1.0}, set()) for each in given)
         if known:
             touched.note(*map(np.isnan, _floats(usual)))
+        if name == "RCP":
+            touched.note(*(each == 0 for each in given))
 
     with _watched(note):
         yield touched
