@@ -30,6 +30,7 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.languages.arb.printer import disassemble
+from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Plan
 from gpgpu_legacy.runtime.executor import find_executor
@@ -202,8 +203,7 @@ def test_the_three_ways_differ_as_they_are_named(name: str) -> None:
     assert CopyPass not in kinds(plans[Accumulate.PING_PONG]) | kinds(plans[Accumulate.BLEND])
     for way, plan in plans.items():
         drawn = [pass_ for _, pass_ in plan.weighted_passes() if isinstance(pass_, FragmentPass)]
-        blends = {pass_.blend.value for pass_ in drawn}
-        assert blends == ({"add"} if way is Accumulate.BLEND else {"none"})
+        assert {pass_.blend for pass_ in drawn} == {ADD if way is Accumulate.BLEND else None}
         reads_f = any(len(pass_.bindings) == 3 for pass_ in drawn)
         assert reads_f == (way is not Accumulate.BLEND)
     targets = {e.target for _, e in plans[Accumulate.PING_PONG].weighted_passes()}
