@@ -74,7 +74,7 @@ def body(data: Any, number: int) -> Any:
         (lambda d: d["textures"][0]["extent"].update(hight=1),
          "textures[0].extent: object contains unknown field `hight`; did you mean `height`?"),
         (lambda d: d["textures"][0].update(format="rgb9"),
-         "textures[0].format: invalid enum value 'rgb9'; choose from r16f"),
+         "textures[0].format: invalid enum value 'rgb9'; choose from alpha16"),
         (lambda d: d["textures"][0].update(name="a\nb"), "textures[0].name: expected text of one"),
         (lambda d: d["textures"][0]["extent"].update(width=0),
          "textures[0].extent.width: expected `int` >= 1"),

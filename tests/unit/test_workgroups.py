@@ -136,7 +136,7 @@ def test_a_tile_is_the_largest_that_leaves_no_multiprocessor_idle(method: str, c
         assert shape.columns % shape.adjacent == shape.rows % shape.adjacent == 0
         assert shape.k_depth % shape.unroll == 0
         groups = -(-side // shape.tile[0]) * -(-side // shape.tile[1])
-        if shape != largest and shape.threads != (8, 8):
+        if shape.tile != largest.tile and shape.threads != (8, 8):
             twice = 2 * shape.tile[0] * shape.tile[1]
             assert side * side / twice < 0.9 * count <= groups
 
