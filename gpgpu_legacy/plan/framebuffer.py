@@ -136,8 +136,12 @@ def blend_of(given: Blend | str | None) -> Blend | None:
 
     Both factors are `one` and the constant is 0 if they are left out. `none` is None.
     """
-    if not isinstance(given, str) or given == "none":
-        return None if given == "none" else given  # type: ignore[return-value]
+    if given is None or given == "none":
+        return None
+    if isinstance(given, Blend):
+        return given
+    if not isinstance(given, str):
+        raise InputError(f"blend is {described(given)}; give an equation, such as add, or none")
     equation, *rest = given.split(",")
     factors, numbers = rest[:2], rest[2:]
     try:

@@ -42,7 +42,7 @@ def test_a_product_names_what_does_not_fit(keywords: dict[str, Any], message: st
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"blend": 1}, "blend is 1; choose from none, add"),
+        ({"blend": 1}, "blend is 1; give an equation, such as add, or none"),
         ({"draw_buffers": 9}, "draw_buffers is 9; it must be from 1 to 8"),
         ({"clear": "red"}, "clear is 'red'; give a number, or 1 to 4 numbers"),
         ({"local": {99999: (1, 2, 3, 4)}}, "local has the index 99999; give 0 to 2047"),

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from drawing import Image, draw, draw_all, program
-from random_programs import SIZE, random_batch
+from random_programs import random_batch
 from strategies import STATE
 
 from gpgpu_legacy import assemble, run_program
@@ -52,14 +52,14 @@ def attribute(register: str, width: int, height: int, texcoords: dict[int, Any])
 def test_random_programs_give_the_machines_bits(number: int) -> None:
     """Eight in one, of all opcodes, samplers and attributes, on numbers that are hard."""
     batch = random_batch(f"translated {number}")
-    width, height = SIZE
+    width, height = size = (8, 4)  # whole quads, which levels of detail need
     given_ = batch.given
     attributes = {}
     for register in ("fragment.texcoord[0]", "fragment.texcoord[1]", "fragment.texcoord[2]",
                      "fragment.color", "fragment.color.secondary", "fragment.fogcoord",
                      "fragment.position"):  # fmt: skip
         shown = program(f"MOV result.color, {register};")
-        seen = draw(shown, SIZE, texcoords=given_["texcoords"], attributes=given_["attributes"])
+        seen = draw(shown, size, texcoords=given_["texcoords"], attributes=given_["attributes"])
         attributes[register] = planes(seen)
     parameters = {
         f"program.{space}[{n}]": given_[space].get(n, (0, 0, 0, 0))
@@ -69,7 +69,7 @@ def test_random_programs_give_the_machines_bits(number: int) -> None:
     lookup = Sampling(given_["textures"])
     results, alive = module(numpy_source(batch.program))(attributes, parameters | state, lookup)
     expected = draw_all(
-        batch.program, SIZE, **{**given_, "blend": None},
+        batch.program, size, **{**given_, "blend": None},
         targets=(RGBA32F,) * batch.targets,
     )  # fmt: skip
     for target, wanted in enumerate(expected):
@@ -93,7 +93,7 @@ class Sampling:
         storage = Storage(image.texture("T"))
         for plane, texels in zip(storage.planes, np.moveaxis(image.texels, -1, 0), strict=True):
             plane[...] = texels
-        found = sample(storage, image.sampler, *map(np.atleast_2d, coordinates[:3]))
+        found = sample(storage, image.sampler, *map(np.atleast_2d, coordinates))
         return np.stack(np.broadcast_arrays(*found))
 
 
