@@ -256,8 +256,9 @@ class AxesLowering(Lowering):
     def assign(self, variable: Variable, components: Components, value: Expression) -> None:
         """Add an assignment."""
         super().assign(variable, components, value)
-        for index, c in enumerate(components):
-            self.axes[variable, c] = self._component_axes(value, index)
+        self.axes |= {
+            (variable, c): self._component_axes(value, index) for index, c in enumerate(components)
+        }
 
     def axes_of(self, variable: Variable, components: Components) -> Axes:
         """The axes along which components of a variable vary here."""
