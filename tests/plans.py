@@ -313,7 +313,9 @@ def plans(
     height = draw(st.sampled_from((1, 2, 3, 7, 19)))
     x, right, y, above = (draw(st.sampled_from((0, 0, 1, 3))) for _ in range(4))
     extent = (x + width + right, y + height + above)
-    texel_format = FORMATS[draw(st.sampled_from(TARGETS))]
+    # No 16 bits of fixed point if tame: they hold no quarters, and a FLR shows a driver's last bit.
+    targets = [name for name in TARGETS if not (tame and name in ("unorm16", "rg16", "rgba16"))]
+    texel_format = FORMATS[draw(st.sampled_from(targets))]
     scene = _Scene(extent, Rect(x, y, width, height), texel_format, tame, samplers)
     rng = np.random.default_rng(draw(SEED))
     sizes = dict.fromkeys(NAMES, (extent[1], extent[0], texel_format.channels))
