@@ -129,8 +129,12 @@ def count_repeated(plan: Plan, pass_: Pass, times: int) -> Counts:
             dispatches = distinct_dispatches(pass_, times, controlling)
             return sum((_dispatch(plan, one).times(n) for n, one in dispatches), Counts())
     rect = pass_.rect if isinstance(pass_.rect, Rect) else pass_.rect.at(0)
+    if moves(pass_):
+        fragments = sum(drawn_areas(pass_, times))
+    else:  # it may be repeated more often than anybody can count
+        fragments = times * sum(drawn_areas(pass_, 1))
     return replace(
-        _fragment_counts(plan, pass_).times(sum(drawn_areas(pass_, times))),
+        _fragment_counts(plan, pass_).times(fragments),
         passes=times,
         geometry_bytes=times * len(rect.corners) * VERTEX_BYTES,
     )
