@@ -20,7 +20,7 @@ from gpgpu_legacy.count.instructions import count_instructions, lookups_by_unit
 from gpgpu_legacy.count.kernels import Additive, count_compute_pass, distinct_dispatches
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.kernel.dependence import control_uniforms
-from gpgpu_legacy.plan.expand import drawn_areas, moves, total_area
+from gpgpu_legacy.plan.expand import drawn_areas, total_area
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     ComputePass,
@@ -129,10 +129,7 @@ def count_repeated(plan: Plan, pass_: Pass, times: int) -> Counts:
             dispatches = distinct_dispatches(pass_, times, controlling)
             return sum((_dispatch(plan, one).times(n) for n, one in dispatches), Counts())
     rect = pass_.rect if isinstance(pass_.rect, Rect) else pass_.rect.at(0)
-    if moves(pass_):
-        fragments = sum(drawn_areas(pass_, times))
-    else:  # it may be repeated more often than anybody can count
-        fragments = times * sum(drawn_areas(pass_, 1))
+    fragments = sum(often * area for often, area in drawn_areas(pass_, times))
     return replace(
         _fragment_counts(plan, pass_).times(fragments),
         passes=times,
@@ -173,7 +170,7 @@ def fragments_per_pass(plan: Plan) -> int | None:
         area
         for times, pass_ in plan.weighted_passes()
         if isinstance(pass_, FragmentPass)
-        for area in set(drawn_areas(pass_, times if moves(pass_) else 1))
+        for _, area in drawn_areas(pass_, times)
     }
     return areas.pop() if len(areas) == 1 else None
 

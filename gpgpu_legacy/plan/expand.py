@@ -301,12 +301,17 @@ def areas_of(rect: Rect | MovingRect, count: int) -> Iterable[int]:
     return map(mul, widths, heights)
 
 
-def drawn_areas(pass_: FragmentPass, count: int) -> Iterable[int]:
-    """The fragments that a pass draws in the `count` iterations of a Repeat, in order."""
+def drawn_areas(pass_: FragmentPass, count: int) -> Iterable[tuple[int, int]]:
+    """How often in the `count` iterations of a Repeat a pass draws how many fragments.
+
+    In order; all at once if nothing moves, since the count may be larger than anybody could run.
+    """
+    if not moves(pass_):
+        return [(count, pass_.drawn.area)]
     if pass_.scissor is None:
-        return areas_of(pass_.rect, count)
+        return ((1, area) for area in areas_of(pass_.rect, count))
     every = (at_iteration(pass_, iteration) for iteration in range(count))
-    return (now.drawn.area for now in every if isinstance(now, FragmentPass))
+    return ((1, now.drawn.area) for now in every if isinstance(now, FragmentPass))
 
 
 def total_area(rect: Rect | MovingRect, count: int) -> int:

@@ -12,7 +12,6 @@ from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.plan.expand import (
     drawn_areas,
     extremes_of,
-    moves,
     number_at,
     rect_numbers,
     values_of,
@@ -379,7 +378,7 @@ class Validator:
             raise self.fail(
                 "src-alpha-saturate weights what is in the target; GL has it for the source alone"
             )
-        if pass_.scissor and min(drawn_areas(pass_, count if moves(pass_) else 1)) < 1:
+        if pass_.scissor and min(area for _, area in drawn_areas(pass_, count)) < 1:
             raise self.fail(
                 f"the scissor leaves nothing of {pass_in_words(pass_)}; give one that covers a part"
             )
