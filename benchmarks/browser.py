@@ -29,14 +29,14 @@ from playwright.sync_api import sync_playwright
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "browser"))
 
 from browser_pages import RENDERERS, Browsers, Modules, Opener, browser_path  # from tests/
-from turns import medians_in_turn  # from benchmarks/
+from turns import medians_in_turn, print_result  # from benchmarks/
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
+from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.page.scenes import PLAYER, Scene, scene_of
 from gpgpu_legacy.page.shaders import shaders_of
 from gpgpu_legacy.runtime.devices import processor_name
-from gpgpu_legacy.serial import Record, Recorded, json_text, plain, provenance
+from gpgpu_legacy.serial import Record, Recorded, plain, provenance
 
 F32 = NDArray[np.float32]
 
@@ -209,10 +209,7 @@ def main(arguments: list[str]) -> None:
         products=tuple(products),
         busy_share=busy_share,
     )
-    print(json_text(benchmark), end="")
-    warning = busy_warning(benchmark.busy_share)
-    if warning is not None:
-        print(warning, file=sys.stderr)
+    print_result(benchmark, benchmark.busy_share)
 
 
 if __name__ == "__main__":

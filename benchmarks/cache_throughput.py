@@ -17,17 +17,17 @@ from collections.abc import Callable
 from time import thread_time
 
 import numpy as np
-from turns import medians_in_turn, timed  # from benchmarks/
+from turns import medians_in_turn, print_result, timed  # from benchmarks/
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.caches import Cache, Memory, parse_cache
 from gpgpu_legacy.cache.run import plan_trace
 from gpgpu_legacy.cache.simulate import simulate
 from gpgpu_legacy.cache.trace import AccessTrace, Chunk, MemoryRegion, PassTrace, Step
-from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
+from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.devices import processor_name
-from gpgpu_legacy.serial import Record, Recorded, json_text, provenance
+from gpgpu_legacy.serial import Record, Recorded, provenance
 
 try:
     import cachesim
@@ -159,10 +159,7 @@ def main() -> None:
         rows=tuple(rows),
         busy_share=other_work.share(),
     )
-    print(json_text(result), end="")
-    warning = busy_warning(result.busy_share)
-    if warning is not None:
-        print(warning, file=sys.stderr)
+    print_result(result, result.busy_share)
 
 
 if __name__ == "__main__":

@@ -34,17 +34,17 @@ sys.path.insert(0, str(Path(__file__).parent / "recipes"))
 
 from n_body import n_body  # from benchmarks/recipes/
 from sorting import shuffled, sort_plan  # from tests/
-from turns import Sample, medians_in_turn  # from benchmarks/
+from turns import Sample, medians_in_turn, print_result  # from benchmarks/
 from user_programs import filtered  # from benchmarks/recipes/
 
 from gpgpu_legacy import Pipeline, matmul
 from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, find_product
-from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
+from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.measure.platform import versions
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.devices import processor, thread_count
 from gpgpu_legacy.runtime.executor import find_executor
-from gpgpu_legacy.serial import Record, Recorded, json_text, provenance
+from gpgpu_legacy.serial import Record, Recorded, provenance
 
 ROUNDS, IN_A_ROW, PAUSE_S = 7, 5, 0.06
 PASSES = 2000
@@ -252,10 +252,7 @@ def main(names: list[str]) -> None:
         rows=tuple(rows),
         busy_share=other_work.share(),
     )
-    print(json_text(result), end="")
-    warning = busy_warning(result.busy_share)
-    if warning is not None:
-        print(warning, file=sys.stderr)
+    print_result(result, result.busy_share)
 
 
 if __name__ == "__main__":

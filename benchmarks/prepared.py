@@ -32,16 +32,16 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from sorting import in_order, shuffled, sort_plan  # from tests/
-from turns import medians_in_turn, timed  # from benchmarks/
+from turns import medians_in_turn, print_result, timed  # from benchmarks/
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.run import execute
-from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
+from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.measure.platform import versions
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Executor, available, find_executor
 from gpgpu_legacy.runtime.prepared import Timings
-from gpgpu_legacy.serial import Record, Recorded, json_text, provenance
+from gpgpu_legacy.serial import Record, Recorded, provenance
 
 try:
     import cupy
@@ -263,10 +263,7 @@ def main(names: list[str]) -> None:
         ),
         busy_share=other_work.share(),
     )
-    print(json_text(result), end="")
-    warning = busy_warning(result.busy_share)
-    if warning is not None:
-        print(warning, file=sys.stderr)
+    print_result(result, result.busy_share)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,14 @@
-"""Calls that are compared, run in turn."""
+"""Calls that are compared, run in turn, and how a benchmark ends."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from statistics import median
 from time import perf_counter
+
+from gpgpu_legacy.measure.other_work import busy_warning
+from gpgpu_legacy.serial import Recorded, json_text
 
 Sample = Callable[[], float]
 """Runs something once and gives its seconds."""
@@ -31,3 +35,11 @@ def medians_in_turn(samples: Mapping[str, Sample], count: int) -> dict[str, floa
         for name, sample in samples.items():
             taken[name].append(sample())
     return {name: median(seconds[1:]) for name, seconds in taken.items()}
+
+
+def print_result(result: Recorded, busy_share: float | None) -> None:
+    """Print a benchmark's JSON, and a warning if other processes have disturbed it."""
+    print(json_text(result), end="")
+    warning = busy_warning(busy_share)
+    if warning is not None:
+        print(warning, file=sys.stderr)
