@@ -108,15 +108,11 @@ class Evaluator(Expressions):
         """All names in syntax trees, and in the functions and globals that these name."""
         found, stack = set[str](), list(trees)
         while stack:
-            node = stack.pop()
-            if isinstance(node, tuple | list):
-                stack += node
-            elif not isinstance(node, c.Name):
-                fields = getattr(type(node), "__slots__", ())
-                stack += [getattr(node, name) for name in fields if name != "at"]
-            elif node.name not in found:
-                found.add(node.name)
-                stack += [self._functions.get(node.name), self.globals.get(node.name)]
+            for node in c.walk(stack.pop()):
+                if isinstance(node, c.Name) and node.name not in found:
+                    found.add(node.name)
+                    stack += self._functions.get(node.name, ())
+                    stack.append(self.globals.get(node.name))
         return found
 
     def _declare(
