@@ -24,7 +24,7 @@ from gpgpu_legacy.papers.derive.counts import recovered
 from gpgpu_legacy.papers.formulas.model import formula_tables, regenerate
 from gpgpu_legacy.papers.formulas.result import CheckedCell, CheckedRow, CheckedTable
 from gpgpu_legacy.papers.formulas.timing import time_methods
-from gpgpu_legacy.plan.textures import UNORM8, Format, Numeric
+from gpgpu_legacy.plan.textures import FORMATS, UNORM8, Format
 from gpgpu_legacy.present.grid import as_text
 
 TABLE_1, TABLE_2 = "hall-carr-hart-2003/table-1", "hall-carr-hart-2003/table-2"
@@ -233,7 +233,7 @@ def test_one_instruction_less_in_the_loop_is_noticed(shader_copy: Path, method: 
     assert agreement() == all_but((TABLE_2, method))
 
 
-HALF_FLOATS = Format("rgba16f", 4, 16, Numeric.FLOAT)
+HALF_FLOATS = FORMATS["rgba16f"]
 
 
 @pytest.mark.usefixtures("counted_anew")
