@@ -70,6 +70,11 @@ SMALL = {
     "jacobi": Small({"n": _RELAXED, "passes": _RELAXATIONS}, _two_charges, step_ms=150),
     "conjugate-gradient": Small({"n": 8}, step_ms=150),
     "reduction": Small({"n": 16}, step_ms=1200),
+    "prefix-sum": Small({"n": 16}, step_ms=1200),
+    "floyd-warshall": Small({"n": 16}, step_ms=300),
+    "fft": Small({"n": 16}),
+    "n-body": Small({"n": 8}),
+    "image-filter": Small({"width": 24, "height": 24}, step_ms=1200),
 }
 """The most beautiful first; all others are products, and multiply 8×8 matrices."""
 

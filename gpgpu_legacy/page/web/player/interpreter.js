@@ -67,9 +67,8 @@ class Interpreter {
 
   // The same for a pass over the textures of a state, whoever made it.
   traced(pass, textures, x, y) {
-    const { rect, drawn = rect } = pass;
-    const [column, row] = [x - rect.x, y - rect.y];
-    if (!partIn(drawn, { x, y, width: 1, height: 1 }).width) return null;
+    if (!reaches(pass, x, y)) return null;
+    const [column, row] = [x - pass.rect.x, y - pass.rect.y];
     const texel = (state, name) => {
       const n = 4 * (y * state[name].width + x);
       return [...state[name].data.subarray(n, n + 4)];

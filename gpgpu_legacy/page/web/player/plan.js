@@ -166,6 +166,12 @@ function partIn(one, other) {
   return { x, y, width: Math.max(0, end("x", "width") - x), height: Math.max(0, end("y", "height") - y) };
 }
 
+// Whether a pass draws or writes a texel.
+function reaches({ rect, drawn = rect }, x, y) {
+  const { width, height } = partIn(drawn, { x, y, width: 1, height: 1 });
+  return width > 0 && height > 0;
+}
+
 function planRect(rect, at) {
   return { x: at(rect.x), y: at(rect.y), width: at(rect.width), height: at(rect.height) };
 }

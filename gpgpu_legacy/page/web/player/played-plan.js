@@ -163,9 +163,8 @@ class PlayedPlan {
   // The trace of the last pass up to here that drew a texel, and its number.
   #tracedFrom({ texture, x, y }) {
     for (let k = this.at - 1; k >= 0; k -= 1) {
-      const { kind, targets, rect, drawn = rect } = this.plan.pass(k);
-      if (kind !== "draw" || !targets.includes(texture)) continue;
-      if (!partIn(drawn, { x, y, width: 1, height: 1 }).width) continue;
+      const pass = this.plan.pass(k);
+      if (pass.kind !== "draw" || !pass.targets.includes(texture) || !reaches(pass, x, y)) continue;
       const trace = this.player.trace(k, x, y);
       if (trace) return { trace, pass: k };
     }
