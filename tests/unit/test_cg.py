@@ -46,6 +46,8 @@ def body(statements: str, parameters: str = "float4 p : TEXCOORD0, uniform float
         ("return float4(dot(p, u), dot(p.xyz, u.xyz), 0, 1);",
          ["DP4 result.color.x, fragment.texcoord[0], u;",
           "DP3 result.color.y, fragment.texcoord[0], u;", "MOV result.color.zw, c0.yyxy;"]),
+        ("float2x2 m = p; float w[2] = float[](1, 2); return float4(m) * w[1];",
+         ["MUL result.color, fragment.texcoord[0], c0.x;"]),
         ("float4 sum = 0; for (int i = 0; i < 3; i++) sum[i] = u[i] * (i + 2); return sum;",
          ["MUL result.color.xyz, u, c0;", "MOV result.color.w, c0.w;"]),
     ],
@@ -81,6 +83,24 @@ def test_parameters_are_bound_by_semantics_registers_and_order() -> None:
     assert program.options == ("ARB_draw_buffers",)
 
 
+def test_effect_files_have_more_than_functions() -> None:
+    """Shader objects, keywords in any case, what a vertex program gives besides, `(struct) 0`."""
+    text = """
+    MATRIX world; TEXTURE image < string name = "a.dds"; >;
+    sampler look = sampler_state { Texture = (image); };
+    shared VertexShader objects[1] = { compile vs_1_1 moved() };
+    struct place { float4 at : POSITION; float3 normal : NORMAL; float2 uv : TEXCOORD0_centroid; };
+    struct pixel { float4 colour : COLOR; float4 glow : COLOR1; };
+    float4 looked_up(sampler where, place place) { return tex2D(where, place.uv); }
+    pixel shade(place given) { pixel p = (pixel)0; p.colour = looked_up(look, given); return p; }
+    Technique T { pass p { PixelShader = compile ps_2_0 shade(); } }"""
+    assert sorted(lines(compile_text(text, "test.fx", entry="shade"))) == [
+        "MOV result.color, R0;",
+        "MOV result.color[1], c0.x;",
+        "TEX R0, fragment.texcoord[0], texture[0], 2D;",
+    ]
+
+
 LIBRARY: dict[str, Callable[[F64, F64], F64]] = {
     "acos(x)": lambda x, y: np.arccos(x),
     "asin(x)": lambda x, y: np.arcsin(x),
@@ -98,7 +118,9 @@ LIBRARY: dict[str, Callable[[F64, F64], F64]] = {
     "lit(x, abs(y), 2).z": lambda x, y: np.where(x > 0, y * y, 0),
     "log(abs(y))": lambda x, y: np.log(abs(y)),
     "log10(abs(y))": lambda x, y: np.log10(abs(y)),
+    "mod(y, 0.75)": lambda x, y: np.mod(y, 0.75),
     "pow(abs(y), x)": lambda x, y: abs(y) ** x,
+    "pow(y, float2(3, 3)).y": lambda x, y: y**3,
     "radians(y)": lambda x, y: np.radians(y),
     "refract(float2(x, y), float2(0.6, 0.8), 0.5).x": lambda x, y: (
         0.5 * x
@@ -137,6 +159,8 @@ def test_the_library_computes_what_it_says(call: str) -> None:
          "is compiled"),
         ("float4 main(float4 p : TEXCOORD0) : COLOR\n{ return normalise(p); }",
          "2:10: there is no function normalise; did you mean normalize?"),
+        ("float4 main(float3 n : NORMAL) : COLOR\n{ return n.x; }",
+         "2:12: NORMAL is not an input; expected TEXCOORD0 to 7, COLOR, WPOS or FOG"),
         ("float4 main(float *p : TEXCOORD0) : COLOR\n{ return 0; }",
          "1:20: p is a pointer; kernels have arrays and no pointers"),
         ("float4 main(float4 p : TEXCOORD0) : COLOR\n{ return ddx(p); }",

@@ -106,7 +106,7 @@ _KEYWORDS = {"IF", "DO", "WHILE", "SWITCH", "CASE", "DEFAULT", "GOTO", "RETURN",
 _AS_WRITTEN = (
     "If DoWhile Switch Label Target Goto Jump Return Conditional Cast Unary SizeOf Index Name"
 )
-_ALIASES = {"vector": "float4", "matrix": "float4x4"}
+_ALIASES = {"vector": "float4", "matrix": "float4x4", "float": "float"}
 
 
 def _flat(parts: Iterable[Any]) -> tuple[Any, ...]:
@@ -137,7 +137,7 @@ def _specifiers(parts: list[Any]) -> tuple[tree.TypeName, tree.Struct | None]:
     names = frozenset(str(part) for part in parts if part is not what)
     if isinstance(what, tree.Struct):
         return tree.TypeName(what.name, names, what.at), what
-    return tree.TypeName(_ALIASES.get(what, str(what)), names, what.at), None
+    return tree.TypeName(_ALIASES.get(what.lower(), str(what)), names, what.at), None
 
 
 def _structure(parts: list[Any]) -> tree.Struct:
@@ -243,6 +243,7 @@ _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
     "semantics": lambda c: dict(chain.from_iterable(c)),
     "semantic": lambda c: [("register", str(c[1])) if c[1] else ("semantic", str(c[0]))],
     "skipped": lambda _: None,
+    "array": lambda c: tree.Braces(c[2], c[0].at),
     "braces": lambda c: tree.Braces(_some(c[1:]), c[0].at),
     "function": _function,
     "parameters": tuple,

@@ -16,8 +16,10 @@ MOST_TOKENS = 2**17
 _TOKEN = re.compile(
     r"""\s*+(?:
       (?P<SKIPPED>\[\s*(?:branch|flatten|loop|unroll)\b[^]]*\](?=\s*(?:for|while|if|do)\b)
-        |__asm__\b[^;]*;|<\s*(?:string|float[1-4]?|int|bool)\s+\w+\s*=(?:"[^"]*"|[^>"])*>)
-    | (?P<BLOCK>(?:technique\d*(?:\s+\w+)?|[A-Z]\w*State\s+\w+|(?P<VALUE>sampler_state))
+        |__asm__\b[^;]*;
+        |(?:shared\s+)?(?i:(?:vertex|pixel)(?:shader|fragment))\s+\w[^;]*;
+        |<\s*(?:string|float[1-4]?|int|bool)\s+\w+\s*=(?:"[^"]*"|[^>"])*>)
+    | (?P<BLOCK>(?:(?i:technique)\d*(?:\s+\w+)?|[A-Z]\w*State\s+\w+|(?P<VALUE>sampler_state))
         \s*(?:<(?:"[^"]*"|[^{}"])*>\s*)?\{)
     | (?P<INTEGER>(?:unsigned|signed|short|long|int|char)\b
         (?:\s+(?:unsigned|signed|short|long|int|char|double)\b)*+)
@@ -82,7 +84,7 @@ STRUCT struct interface
 ENUM enum
 TYPEDEF typedef
 QUALIFIER const volatile static extern register auto inline uniform varying in out inout
-QUALIFIER packed shared row_major column_major kernel reduce iter
+QUALIFIER packed shared precise row_major column_major kernel reduce iter
 QUALIFIER arbfp1 arbvp1 fp20 fp30 fp40 vp20 vp30 vp40
 QUALIFIER ps_1_1 ps_1_4 ps_2_0 ps_2_a ps_2_b ps_2_x ps_3_0 vs_1_1 vs_2_0 vs_3_0
 """
@@ -97,7 +99,7 @@ _NUMBERS = "float half fixed shortfixed double int uint bool char uchar schar sh
 _OPAQUE = "sampler texture texobj"
 _OTHERS = (
     "samplerCube samplerRect Texture1D Texture2D Texture3D TextureCube SamplerState FILE size_t "
-    "string void vector matrix"
+    "string void vector matrix FLOAT"
 )
 _SIZES = ("", *"1234", *(f"{n}x{m}" for n in "1234" for m in "1234"))
 TYPES = {
@@ -106,7 +108,7 @@ TYPES = {
     *_OTHERS.split(),
 }
 _SOFT = {"sampler", "texture", "string", "vector", "matrix"}
-"""Types that programs also take for names; these are types before another word alone."""
+"""Types that programs also take for names: types before another word alone, in either case."""
 
 
 def _integer(words: str) -> str:
@@ -133,7 +135,7 @@ class Tokens:
 
     def __init__(self, source: Preprocessed) -> None:
         self.source, self.text = source, source.text
-        self.types = set(TYPES)
+        self.types, self._soft = set(TYPES), set(_SOFT)
         self.read: list[Lexeme] = []
         """The tokens so far."""
 
@@ -183,15 +185,19 @@ class Tokens:
 
     def _kind(self, word: str, previous: str, position: int) -> str:
         """The kind of a word."""
-        kind = KINDS.get(word, "TYPE" if word in self.types else "NAME")
+        is_soft = word in self._soft or word.lower() in _SOFT
+        kind = KINDS.get(word, "TYPE" if is_soft or word in self.types else "NAME")
         is_before_word = _WORD_FOLLOWS.match(self.text, position)
         if word == "indexof" and is_before_word:
             return "INDEXOF"
+        if kind == "TYPE" and previous == "TYPE":  # a variable that has a type's name
+            self._soft.add(word)
+            return "NAME"
         if (
             previous in {"DOT", "ARROW"}
-            or (kind == "TYPE" and previous in {"TYPE", "STRUCT"})
+            or (kind == "TYPE" and previous == "STRUCT")
             or (kind == "QUALIFIER" and not is_before_word and word not in _TRAILING)
-            or (word in _SOFT and not is_before_word)
+            or (is_soft and not is_before_word)
             or (word == "discard" and previous in {"TYPE", "_COMMA", "_LPAREN"})
         ):
             return "NAME"

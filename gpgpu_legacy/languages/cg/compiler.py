@@ -61,8 +61,9 @@ _REGISTER = re.compile(r"([a-zA-Z]+)(\d+)")
 
 
 def _numbered(semantic: str) -> str:
-    """A semantic in capitals, with a 0 if it has no number."""
-    return f"{semantic.upper()}{'0' if semantic and not semantic[-1].isdigit() else ''}"
+    """A semantic in capitals, with a 0 if it has no number; HLSL's _centroid has no meaning."""
+    name = semantic.upper().removesuffix("_CENTROID")
+    return f"{name}{'0' if name and not name[-1].isdigit() else ''}"
 
 
 class _Compiler(Evaluator):
@@ -128,14 +129,9 @@ class _Compiler(Evaluator):
         """A value that is interpolated, found by its semantic, or else in the next free set."""
         semantic = _numbered(p.semantic)
         attribute = _INPUTS.get(semantic)
-        if attribute is None and semantic.startswith(("POSITION", "PSIZE")):
-            return Unreadable(f"{p.name} has the semantic {semantic}")
         if attribute is None and (semantic or not self._sets):
-            raise Fault(
-                f"{p.semantic or p.name} is not an input",
-                meant(semantic, _INPUTS) or "expected TEXCOORD0 to 7, COLOR, WPOS or FOG",
-                p.at,
-            )
+            expected = meant(semantic, _INPUTS) or "expected TEXCOORD0 to 7, COLOR, WPOS or FOG"
+            return Unreadable(f"{p.semantic or p.name} is not an input", expected)
         if attribute is None:
             attribute = Attribute(AttributeKind.TEXCOORD, self._sets[0])
         numbers = count(attribute.index)

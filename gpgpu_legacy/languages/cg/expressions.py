@@ -87,7 +87,7 @@ class Expressions:
         if isinstance(value, Vector):
             return value
         if isinstance(value, Unreadable):
-            raise Fault(value.why, "read attributes and uniforms", at)
+            raise Fault(value.why, value.expected, at)
         raise Fault(f"this is {described(value)}", "expected a number or a vector", at)
 
     def scalar(self, expression: c.Expression, kind: str) -> Vector:
@@ -167,8 +167,11 @@ class Expressions:
             count = len(value.items)
             if kind.length in (None, count) or (kind.is_matrix and count > (kind.length or 0)):
                 items = value.items[: kind.length]
-        elif isinstance(kind, SamplerType) and own == SamplerType(None):
+        elif isinstance(kind, SamplerType) and SamplerType(None) in (own, kind):
             return value
+        numbers = [x for vector in vectors_of(value) for x in vector]
+        if not items and len(numbers) == size(kind) and any(map(_is_matrix, (own, kind))):
+            return self._of_numbers(kind, numbers)  # float4(float2x2) and the like
         if not items or not isinstance(kind, ArrayType):
             raise Fault(f"{described(value)} cannot become {kind}", f"expected {kind}", at)
         made = tuple(self.convert(item, kind.item, at) for item in items)
@@ -189,6 +192,9 @@ class Expressions:
             kind = replace(kind, length=len(numbers) // size(kind.item))
         if len(numbers) != size(kind):
             raise Fault(f"{kind} is given {len(numbers)} numbers", f"expected {size(kind)}", at)
+        return self._of_numbers(kind, numbers)
+
+    def _of_numbers(self, kind: Type, numbers: Sequence[Vector]) -> Value:
         left = iter(numbers)
 
         def leaf(kind: Numbers | SamplerType, _: str) -> Value:
@@ -326,6 +332,10 @@ def taken(value: Value, step: Step) -> Value:
     parts = [items_of(items[t[0]])[t[1]] if isinstance(t, tuple) else items[t] for t in step]
     vectors = [v for part in parts for v in vectors_of(part)]
     return vectors[0].graph.join(*vectors)
+
+
+def _is_matrix(kind: Type) -> bool:
+    return isinstance(kind, ArrayType) and kind.is_matrix
 
 
 def described(value: Value) -> str:
@@ -497,7 +507,10 @@ def _number(e: Expressions, x: c.Number) -> Value:
 
 def _cast(e: Expressions, x: c.Cast) -> Value:
     kind = e.type_of(c.Declaration(x.type, "", x.type.pointers, x.type.dimensions, at=x.at))
-    return e.convert(e.evaluate(x.operand), kind, x.at)
+    value = e.evaluate(x.operand)
+    if isinstance(value, Vector) and len(value) == 1:  # HLSL's (struct) 0
+        return built(kind, lambda part, _: e.convert(value, part, x.at))
+    return e.convert(value, kind, x.at)
 
 
 def _refused(_: Expressions, x: c.Expression) -> Value:

@@ -48,7 +48,7 @@ class Function:
 
 
 def _opcode(name: str) -> Callable[..., V]:
-    if name in ("MAX", "MIN", "POW"):
+    if name in ("MAX", "MIN"):
         return lambda g, a, b: g.op(name, a, b)
     return lambda g, x: g.op(name, x)
 
@@ -59,6 +59,15 @@ def _sqrt(g: Graph, x: V) -> V:
 
 def _saturate(g: Graph, x: V) -> V:
     return g.op("SAT", x)
+
+
+def _pow(g: Graph, x: V, y: V) -> V:
+    """POW, whose base is no negative number; or products, as compilers make of x to the 2 to 4."""
+    x = x.smeared(max(len(x), len(y)))
+    square = x * x
+    products = {2.0: square, 3.0: square * x, 4.0: square * square}
+    exponent, *others = {*(y.constant or (0.0,))}
+    return g.op("POW", x, y) if others else products.get(exponent, g.op("POW", x, y))
 
 
 def _exp(g: Graph, x: V) -> V:
@@ -245,11 +254,12 @@ _FORMULAS: dict[str, Callable[..., V]] = {
     "isnan": lambda g, x: ~x.equals(x),
     "ldexp": lambda g, x, n: x * g.op("EX2", n),
     "length": _length,
-    "lerp": lambda g, a, b, f: g.op("LRP", f, b, a),
+    **dict.fromkeys(("lerp", "mix"), lambda g, a, b, f: g.op("LRP", f, b, a)),
     "lit": _lit,
     "log": lambda g, x: g.op("LG2", x) * log(2),
     "log10": lambda g, x: g.op("LG2", x) * (log(2) / log(10)),
     "normalize": lambda g, v: v * g.op("RSQ", g.dot(v, v)),
+    "pow": _pow,
     "radians": lambda g, x: x * 0.01745329252,
     "reflect": lambda g, i, n: i - 2.0 * n * g.dot(n, i),
     "refract": _refract,
@@ -258,14 +268,15 @@ _FORMULAS: dict[str, Callable[..., V]] = {
     "sinh": lambda g, x: 0.5 * (_exp(g, x) - _exp(g, -x)),
     "smoothstep": _smoothstep,
     "sqrt": _sqrt,
+    "mod": lambda g, a, b: a - b * g.op("FLR", a / b),
     "step": lambda g, edge, x: (x >= edge).of("float"),
     "tan": lambda g, x: g.op("SIN", x) / g.op("COS", x),
     "tanh": _tanh,
     "trunc": lambda g, x: truncated(x),
 }
 _OPCODES = {
-    "abs": "ABS", "cos": "COS", "exp2": "EX2", "floor": "FLR", "frac": "FRC", "log2": "LG2",
-    "max": "MAX", "min": "MIN", "pow": "POW", "rsqrt": "RSQ", "saturate": "SAT", "sin": "SIN",
+    "abs": "ABS", "cos": "COS", "exp2": "EX2", "floor": "FLR", "frac": "FRC", "fract": "FRC",
+    "log2": "LG2", "max": "MAX", "min": "MIN", "rsqrt": "RSQ", "saturate": "SAT", "sin": "SIN",
 }  # fmt: skip
 _OF_INTS = {"abs", "all", "any", "clamp", "max", "min", "sign"}
 FUNCTIONS = {

@@ -83,9 +83,10 @@ class SamplerValue:
 
 @frozen
 class Unreadable:
-    """A value that a fragment program may name but not read. why: for the message."""
+    """A value that a fragment program may name but not read. why, expected: for the message."""
 
     why: str
+    expected: str
 
 
 @runtime_checkable
@@ -166,7 +167,7 @@ def zeros(graph: Graph, kind: Type) -> Value:
     def leaf(kind: Numbers | SamplerType, _: str) -> Value:
         if isinstance(kind, Numbers):
             return graph.numbers(*(0.0,) * kind.width, kind=kind.kind)
-        return Unreadable(f"this {kind} is bound to no texture")
+        return Unreadable(f"this {kind} is bound to no texture", "read attributes and uniforms")
 
     return built(kind, leaf)
 
