@@ -16,6 +16,7 @@ from gpgpu_legacy.host.types import (
     FLOAT,
     INT,
     SCALARS,
+    TIMEVAL,
     ULONG,
     VOID,
     Array,
@@ -58,7 +59,7 @@ class Expressions:
         kernels: Mapping[str, Sequence[bool]],
     ) -> None:
         self.unit, self.memory, self.kernels = unit, memory, kernels
-        self.types: dict[str, Type] = dict(SCALARS)
+        self.types: dict[str, Type] = {**SCALARS, "timeval": TIMEVAL}
         self.scopes: list[dict[str, Place | Value]] = [
             {name: literal(number, kind) if isinstance(kind, Scalar) else Value(str(number), kind)
              for name, (kind, number) in CONSTANTS.items()}, {}

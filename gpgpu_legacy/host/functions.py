@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
+from gpgpu_legacy.errors import hint
 from gpgpu_legacy.host.expressions import Expressions
 from gpgpu_legacy.host.memory import HostError, Memory
 from gpgpu_legacy.host.types import INT, LONG, Array, Record, Stream, Type, record
@@ -42,7 +43,8 @@ class Compiler(Expressions):
         self._started: list[tuple[str, Span]] = []
         self._out, self._depth, self._place_of = self._started, 1, Span(1, 1)
         self._objects: list[str] | None = None  # of a function; None outside of functions
-        self._loops: list[c.For | c.DoWhile | str] = []
+        self._loops: list[c.For | c.DoWhile | str] = []  # str: the flag of a switch or of labels
+        self._labels: dict[str, str] = {}  # with the code of what jumps there
         for item in unit.items:
             if not isinstance(item, c.Function):
                 self.statement(item)
@@ -208,8 +210,45 @@ class Compiler(Expressions):
             self._statements(s.statements if isinstance(s, c.Block) else (s,))
 
     def _statements(self, statements: Sequence[c.Statement]) -> None:
-        for s in statements:
+        labels = [s.label for s in statements if isinstance(s, c.Target)]
+        if not labels:
+            for s in statements:
+                self.statement(s)
+            return
+        entry, flag, outer = fresh(), fresh(), (self._loops, self._labels)
+        self._loops = [*self._loops, flag] if self._loops else []
+        jumps = {label: f"raise Jump({entry!r}, {n})" for n, label in enumerate(labels, 1)}
+        self._labels = self._labels | jumps
+        self.emit(f"{entry} = {flag} = 0")
+        with self.indented("for _ in steps:"):
+            with self.indented("try:"):
+                self._entered(entry, statements, 0)
+                self.emit("break")
+            with self.indented("except Jump as jump:"):
+                self.emit(f"if jump.args[0] != {entry!r}: raise")
+                self.emit(f"{entry} = jump.args[1]")
+                self.emit("for _ in once * 9: next(steps)")
+        self.emit("else: next(steps)")
+        self._loops, self._labels = outer
+        self._passed_on(flag, "break", "continue")
+
+    def _entered(self, entry: str, body: Sequence[c.Statement], number: int) -> None:
+        """Statements, of which those before the label of this number are skipped."""
+        for s in body:
+            if isinstance(s, c.Label | c.Target):
+                number += 1
+                continue
+            self.emit(f"if {entry} <= {number}:")
+            self._depth += 1
             self.statement(s)
+            self.emit("pass")
+            self._depth -= 1
+
+    def _passed_on(self, flag: str, *kinds: str) -> None:
+        """Jump from the loop around, if one of these jumps has left what the flag belongs to."""
+        for kind in kinds if self._loops else ():
+            with self.indented(f"if {flag} == {kind!r}:"):
+                self._jump(c.Jump(kind))
 
     def _evaluate(self, s: c.Evaluate) -> None:
         e = s.expression
@@ -248,14 +287,20 @@ class Compiler(Expressions):
         elif s.step is not None:
             self._evaluate(c.Evaluate(s.step, s.step.at))
 
-    def _jump(self, s: c.Jump | c.Goto | c.Label) -> None:
+    def _goto(self, s: c.Goto) -> None:
+        if s.label not in self._labels:
+            advice = hint(s.label, self._labels, "goto leads out of blocks, not into them")
+            raise HostError(f"there is no label {s.label}; {advice}")
+        self.emit(self._labels[s.label])
+
+    def _jump(self, s: c.Jump | c.Label | c.Target) -> None:
         if not isinstance(s, c.Jump) or s.kind == "discard" or not self._loops:
-            raise HostError(f"{getattr(s, 'kind', 'goto')} has no place here")
+            raise HostError(f"{getattr(s, 'kind', 'a label')} has no place here")
         loop = self._loops[-1]
-        if s.kind == "break":
+        if isinstance(loop, str):
+            self.emit(f"{loop} = {s.kind!r}; break")
+        elif s.kind == "break":
             self.emit("break")
-        elif isinstance(loop, str):
-            self.emit(f"{loop} = 1; break")
         else:
             self._continue(loop)
             self.emit("continue")
@@ -271,20 +316,9 @@ class Compiler(Expressions):
         self.emit(f"{entry} = {cases}.get({value}, {default}); {flag} = 0")
         self._loops.append(flag)
         with self.indented("for _ in once:"):
-            number = -1
-            for one in body:
-                if isinstance(one, c.Label):
-                    number += 1
-                    continue
-                self.emit(f"if {entry} <= {number}:")
-                self._depth += 1
-                self.statement(one)
-                self.emit("pass")
-                self._depth -= 1
+            self._entered(entry, body, -1)
         self._loops.pop()
-        if self._loops:
-            with self.indented(f"if {flag}:"):
-                self._jump(c.Jump("continue"))
+        self._passed_on(flag, "continue")
 
     def _return(self, s: c.Return) -> None:
         code = f"bytes({self._result.size})" if isinstance(self._result, Record) else "0"

@@ -53,12 +53,13 @@ SIGNATURES = {name: codes for name, (_, codes) in _MATH.items()} | dict(
         r"(\w+):(\S+)",
         "isnan:id isinf:id isfinite:id finite:id abs:ii labs:qq printf:is. fprintf:iPs. "
         "sprintf:iPs. puts:is putchar:ii fputs:isP fflush:iP scanf:is. fscanf:iPs. sscanf:iss. "
-        "fopen:Pss fclose:iP feof:iP fgets:PPiP getchar:i fgetc:iP getc:iP malloc:PQ calloc:PQQ "
-        "realloc:PPQ free:vP brmalloc:PQ brfree:vP memcpy:PPPQ memset:PPiQ strlen:Qs strcmp:iss "
-        "strncmp:issQ strcpy:PPs strncpy:PPsQ strcat:PPs strchr:PPi atoi:is atof:ds rand:i "
-        "srand:vI time:qP clock:q GetTimeMillis:d exit:vi assert:vi qsort:vPQQP address:P "
-        "streamRead:vSP streamWrite:vSP streamPrint:vS. streamSwap:vSS streamSize:4S "
-        "streamScatterOp:vSSSn streamGatherOp:vSSSn",
+        "fopen:Pss fclose:iP feof:iP fgets:PPiP fread:QPQQP fwrite:QPQQP getchar:i fgetc:iP "
+        "getc:iP malloc:PQ calloc:PQQ realloc:PPQ free:vP brmalloc:PQ brfree:vP memcpy:PPPQ "
+        "memset:PPiQ strlen:Qs strcmp:iss strncmp:issQ strcpy:PPs strncpy:PPsQ strcat:PPs "
+        "strchr:PPi atoi:is atof:ds rand:i srand:vI time:qP gettimeofday:iPP clock:q "
+        "GetTimeMillis:d exit:vi assert:vi qsort:vPQQP address:P streamRead:vSP "
+        "streamWrite:vSP streamPrint:vS. streamSwap:vSS streamSize:4S streamScatterOp:vSSSn "
+        "streamGatherOp:vSSSn",
     )
 )
 """The functions with the codes of their results and of their arguments.
@@ -180,6 +181,11 @@ def library(  # noqa: PLR0915
             memory.write(to, data + b"\0")
         return to if data else 0
 
+    def block(to: int, size: int, count: int, stream: int) -> int:
+        data = source(stream).take(size * count)
+        memory.write(to, data)
+        return len(data) // (size or 1)
+
     def character(stream: int = STDIN) -> int:
         return next(iter(source(stream).take(1)), -1)
 
@@ -237,6 +243,8 @@ def library(  # noqa: PLR0915
         "sscanf": lambda line, form, *to: scan(Source(line), form, *to),
         "fopen": opened, "fclose": lambda file: files.pop(file, 0) and 0,
         "feof": lambda file: source(file).is_ended, "fgets": line,
+        "fread": block,
+        "fwrite": lambda at, size, n, to: show(to, memory.read(at, size * n)) // (size or 1),
         "getchar": character, "fgetc": character, "getc": character,
         "malloc": memory.new, "calloc": lambda n, size: memory.new(n * size),
         "realloc": memory.resized, "free": memory.drop,
@@ -251,6 +259,7 @@ def library(  # noqa: PLR0915
         "atoi": lambda s: (_first(s, b"%d") + (1 << 31) & (1 << 32) - 1) - (1 << 31),
         "atof": lambda s: float(_first(s, b"%lf")), "rand": random,
         "srand": random.seed, "time": lambda to: to and put(to, bytes(8)) and 0,
-        "clock": int, "GetTimeMillis": float, "exit": leave,
+        "gettimeofday": lambda to, zone: put(to, bytes(16)) and 0, "clock": int,
+        "GetTimeMillis": float, "exit": leave,
         "assert": insist, "qsort": sort, "address": address,
     }  # fmt: skip

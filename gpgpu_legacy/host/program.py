@@ -29,7 +29,7 @@ from gpgpu_legacy.runtime.executor import AUTO
 from gpgpu_legacy.runtime.machine import Machine
 
 MOST_STEPS = 200_000_000
-"""The most rounds of loops and calls of functions together."""
+"""The most rounds of loops and calls of functions together; a goto counts as ten."""
 
 MOST_NESTED = 5000
 """The most calls of functions inside one another."""

@@ -136,6 +136,9 @@ def record(name: str, fields: dict[str, Type], into: Record | None = None) -> Re
     return made
 
 
+TIMEVAL = record("timeval", {"tv_sec": LONG, "tv_usec": LONG})
+
+
 @cache
 def vector(name: str) -> Record | None:
     """The type of that name, such as float4, if it is a vector."""

@@ -54,6 +54,10 @@ class Place:
 # What generated code calls ----------------------------------------------------------------------
 
 
+class Jump(Exception):  # noqa: N818
+    """A goto: the block that it leads to, and the number of the label there."""
+
+
 def rounder() -> Callable[[float], float]:
     """A function that rounds to float32; each program has one, since it keeps a cell."""
     cell = memoryview(bytearray(4)).cast("f")
@@ -90,7 +94,7 @@ def whole(x: float, limit: float) -> int:
 
 FUNCTIONS: dict[str, Any] = {
     function.__name__: function
-    for function in (divided, quotient, remainder, whole, pack, unpack, unpack_from)
+    for function in (Jump, divided, quotient, remainder, whole, pack, unpack, unpack_from)
 } | {"inf": inf, "nan": nan, "once": (None,)}
 
 

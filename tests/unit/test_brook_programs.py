@@ -19,7 +19,9 @@ KERNELS = r"""
 #include <stdio.h>
 typedef struct { float2 at; float mass; } Body;
 kernel void saxpy(float alpha, float x<>, float y<>, out float z<>) { z = alpha * x + y; }
+struct { char *name; } alpha;
 kernel void place(out float2 o<>) { o = (indexof o).xy; }
+kernel void halved(out float2 o<>) { o = float2(instance().x / 2, instance().y); }
 kernel void moved(Body b<>, float2 by, out Body c<>) { c.at = b.at + by; c.mass = 2 * b.mass; }
 kernel void picked(float at<>, float table[], out float o<>) { o = table[at]; }
 kernel void copied(float2 i<>, out float2 o<>) { o = i; }
@@ -55,20 +57,24 @@ PROGRAMS = {
         """float2 s<3, 4>; float2 t[12]; float2 u[4] = {{7, 7}, {8, 8}, {9, 9}, {6, 6}};
         place(s); copied(s.domain(int2(0, 0), int2(2, 1)), s.domain(int2(2, 2), int2(4, 3)));
         streamRead(s.domain(int2(0, 1), int2(2, 3)), u); streamWrite(s, t); shown((float *)t, 24);
-        streamWrite(s.domain(int2(1, 0), int2(3, 2)), u); shown((float *)u, 8);""",
+        streamWrite(s.domain(int2(1, 0), int2(3, 2)), u); shown((float *)u, 8);
+        place(s.domain(int2(1, 3), int2(4, 3)));
+        streamRead(s.domain(int2(0, 0), int2(0, 3)), u);""",
         "0 0 1 0 2 0 3 0 7 7 8 8 2 1 3 1 9 9 6 6 0 0 1 0 \n1 0 2 0 8 8 2 1 \n",
     ),
     "structs, iterators, gathers and swaps": (
         """Body b<2>, c<2>; Body bodies[2] = {{{1, 2}, 3}, {{4, 5}, 6}}; float i<4>, j<4>, o<4>;
         float a[4];
         iter float it<4> = iter(0, 2); iter float2 two<2, 1> = iter(float2(0, 4), float2(1, 8));
-            float2 k<2, 1>;
+            float2 k<2, 1>, h<1, 4>;
         streamRead(b, bodies); moved(b, float2(10, .5), c); streamWrite(c, bodies);
             shown((float *)bodies, 6);
+        halved(h); streamPrint(h);
         stepped(it, i); picked(i, it, j); streamSwap(i, j); streamWrite(i, a); shown(a, 4);
         copied(two, k); streamPrint(k); o = j; streamPrint(o); saxpy(1, it, o, o);
             streamPrint(o);""",
-        "11 2.5 6 14 5.5 12 \n0 0.5 0.5 1 \n{0.00, 4.00}\n{0.00, 6.00}\n"
+        "11 2.5 6 14 5.5 12 \n{0.00, 0.00}{0.00, 0.00}{1.00, 0.00}{1.00, 0.00}\n"
+        "0 0.5 0.5 1 \n{0.00, 4.00}\n{0.00, 6.00}\n"
         "0.00 0.50 1.00 1.50 \n0.00 1.00 2.00 3.00 \n",
     ),
     "gather and scatter operations": (

@@ -114,6 +114,28 @@ PRINTED = {
         """,
         "zero one . one . three9 other . 9 8 7 once\n610 10 11 6\n12 8 1 7\n5 5 24\n05 15 end\n",
     ),
+    "goto": (
+        r"""
+        int i = 0, j, s = 0;
+        again: if (++i < 3) goto again;
+        for (i = 0; i < 5; i++) {
+            for (j = 0; j < 5; j++) {
+                if (j == 2) goto skip;
+                if (i == 3) goto out;
+                if (j == 4) break;
+                s += j; continue;
+              skip: s += 100;
+                if (i == 1) break;
+                if (i == 2) continue;
+                s += 1000;
+            }
+            printf("%d %d %d, ", i, j, s);
+        }
+        out: switch (s) { case 1: printf("one"); default: if (j == 0) goto end; printf("two"); }
+        printf("three"); end: printf("%d\n", s);
+        """,
+        "0 4 1104, 1 2 1205, 2 4 1309, 1309\n",
+    ),
     "formats": (
         r"""
         char out[40], w[10], c; int n, hx, r; float x; double y;
@@ -196,7 +218,11 @@ def test_printf_formats_as_python_does() -> None:
 
 def test_a_program_reads_its_arguments_its_folder_and_its_input(tmp_path: Path, run) -> None:
     (tmp_path / "data.txt").write_text("1.5 2.5\nsecond line\n")
+    (tmp_path / "here.h").write_text("#define HERE 3\n")
     text = r"""
+    #include <sys/time.h>
+    #include <here.h>
+    #include "brook/stream.h"
     int main(int argc, char **argv) {
         float x, y; char line[80]; int c, sum = 0;
         FILE *file = fopen(argv[1], "r");
@@ -204,11 +230,14 @@ def test_a_program_reads_its_arguments_its_folder_and_its_input(tmp_path: Path, 
         fscanf(file, "%f %f", &x, &y); fgets(line, 80, file); fgets(line, 80, file);
         while ((c = getchar()) != EOF) sum += c;
         fprintf(stderr, "%d %s", argc, argv[2]); printf("%g %s%d %d", x + y, line, feof(file), sum);
-        exit(3);
+        file = fopen(argv[1], "rb"); fread(line, 2, 5, file);
+        { struct timeval t = {1, 2}; gettimeofday(&t, NULL); sum = t.tv_sec + t.tv_usec; }
+        printf(" %d %d", sum, (int)fwrite(line + 5, 1, fread(line, 1, 80, file) - 6, stdout));
+        exit(HERE);
     }
     """
     done = run(text, "data.txt", "x y", stdin=lambda: b"ab")
-    assert (done.stdout, done.stderr, done.status) == ("4 second line\n0 195", "3 x y", 3)
+    assert (done.stdout, done.stderr, done.status) == ("4 second line\n0 195line 0 4", "3 x y", 3)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +261,7 @@ def test_a_program_reads_its_arguments_its_folder_and_its_input(tmp_path: Path, 
         ("printf(\"%d %d\", 1);", "2:1: the format needs more arguments"),
         ("char c[8]; int *p = (int *)(c + 1);", "the pointer's address is no multiple of 4"),
         ("int n = 9; float a[n];", "2:20: this must be known before the program runs"),
-        ("if (1) goto end; end: ;", "2:8: goto has no place here"),
+        ("goto inner; { inner: ; }", "2:1: there is no label inner; goto leads out of blocks"),
     ],
 )  # fmt: skip
 def test_a_fault_has_its_place_and_says_what_is_wrong(body: str, said: str, run) -> None:
@@ -245,6 +274,7 @@ def test_a_fault_has_its_place_and_says_what_is_wrong(body: str, said: str, run)
     ("body", "said"),
     [
         ("for (;;) ;", "takes more than 5000 steps"),
+        ("again: goto again;", "takes more than 5000 steps"),
         ("return twice(40);", "takes more than 5000 steps"),
         ("return main();", "more than 300 calls are nested"),
         ("for (;;) malloc(1 << 20);", "is too large; all have"),

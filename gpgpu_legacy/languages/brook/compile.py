@@ -208,11 +208,13 @@ def compiled(
     owners: dict[Any, Place] = {}
 
     def indexof(evaluator: Evaluator, arguments: tuple[Expression, ...], at: Span) -> Vector:
-        place = owners.get(_identity(evaluator.evaluate(arguments[0])))
+        place = owners.get(_identity(evaluator.evaluate(arguments[0]))) if arguments else None
         index = made.index if place is None else made.resized(place)
-        return graph.join(index, *[graph.numbers(0.0)] * (4 - len(index)))
+        padded = graph.join(index, *[graph.numbers(0.0)] * (4 - len(index)))
+        return padded if arguments else padded.of("int")
 
-    evaluator = Evaluator(kernel.kernels.device, graph, special={"indexof": indexof})
+    special = {"indexof": indexof, "instance": indexof}
+    evaluator = Evaluator(kernel.kernels.device, graph, special=special)
     kinds = {d.name: _element_type(evaluator.type_of(d)) for d in kernel.function.parameters}
 
     def element(

@@ -114,12 +114,13 @@ class Kernels:
 
     @cached_property
     def device(self) -> Unit:
-        """What kernels may name: without the host's functions and types."""
+        """What kernels may name: without the host's functions, types and variables."""
         items = [
             item
             for item in self.unit.items
             if item in self.functions.values()
-            or isinstance(item, Enumeration | Declare)
+            or isinstance(item, Enumeration)
+            or (isinstance(item, Declare) and "const" in item.declarations[0].type.qualifiers)
             or (isinstance(item, Struct) and self._is_element(item.name))
             or (isinstance(item, Typedef) and self._is_element(item.declaration.type.name))
         ]
@@ -164,8 +165,8 @@ class Kernels:
         if name in self._structs:
             return ElementType(name, tuple(self._fields(self._structs[name])))
         where = f"{self.unit.name}:{at.line}:{at.column}" if at else self.unit.name
-        known = [*FLOATS, *self._structs]
-        raise InputError(f"{where}: a stream of {name}; {hint(name, known)}")
+        advice = hint(name, [*FLOATS, *self._structs], "expected float to float4, or a struct")
+        raise InputError(f"{where}: a stream of {name}; {advice}")
 
     def _fields(self, struct: Struct) -> list[tuple[str, int]]:
         return [

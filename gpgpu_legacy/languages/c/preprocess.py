@@ -33,9 +33,11 @@ MOST_EXPANDED = 2**17
 
 _STANDARD = (
     "assert brook ctype errno float limits math stdarg stdbool stddef stdint stdio stdlib string "
-    "time unistd"
+    "sys time unistd"
 )
-"""Headers that count as empty where the folder has none of their own. So does any in <>."""
+"""Headers, or folders of some, that count as empty where the folder has none of their own. So does
+any in <>.
+"""
 
 _COMMENTS = re.compile(
     r"""("(?:[^"\\\n]|\\[\s\S])*+"|'(?:[^'\\\n]|\\[^\n]{1,3})')"""
@@ -197,18 +199,17 @@ class _Reader(Preprocessor):  # type: ignore[misc]
 
     def include(self, tokens: list[Any], original_line: list[Any]) -> Iterator[Any]:
         """The tokens of a file in the folder, or in that of the file that includes it."""
-        place, written = tokens[0].lineno, str(tokens[0].value)
-        if written == "<":
-            return
-        name, includer, folder = written.strip('"'), self.opened[-1], self.options.folder
+        place, written = tokens[0].lineno, "".join(token.value for token in tokens)
+        name, includer = re.split('[<">]', written)[1], self.opened[-1]
+        folder = self.options.folder
         root = (self.options.root or folder or Path()).resolve()
         for candidate in (normpath(PurePosixPath(includer).parent / name), normpath(name)):
             path = ((folder or Path()) / candidate).resolve()
             if folder and path.is_relative_to(root) and path.is_file():
                 break
         else:
-            if name.removesuffix(".h") not in _STANDARD.split():
-                self.on_error("", place, f"there is no file {written} in the program's folder")
+            if written[0] == '"' and re.split("[./]", name)[0] not in _STANDARD.split():
+                self.on_error("", place, f'there is no file "{name}" in the program\'s folder')
             return
         if path in self.include_once:
             return

@@ -38,7 +38,7 @@ from gpgpu_legacy.languages.diagnostics import meant
 MOST_STATEMENTS = 2**15
 """Statements of a program whose loops are unrolled: they take some seconds."""
 
-MOST_OPEN_TRIPS = 512
+MOST_OPEN_TRIPS = 1024
 """Trips of a loop that depends on data before it counts as one without a length."""
 
 Special = Callable[["Evaluator", tuple[c.Expression, ...], Span], Value]
