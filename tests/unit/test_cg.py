@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from cg_runs import differing
-from drawing import corners, draw_all
+from drawing import corners, draw_all, fragment_texcoords
 from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import AssemblyError
@@ -81,6 +81,28 @@ def test_parameters_are_bound_by_semantics_registers_and_order() -> None:
         "TEX R1, fragment.texcoord[0], texture[0], RECT;",
     ]
     assert program.options == ("ARB_draw_buffers",)
+
+
+def test_what_shares_an_instruction_with_a_coordinate_is_computed_before_it() -> None:
+    """`part.y - 0.5` shares one with `at - dx`, which five lookups read; they go first."""
+    text = """
+    float4 main(float2 p : TEXCOORD0, uniform float2 u, uniform samplerRECT s) : COLOR {
+        float2 at = (floor(p * u) + 0.5) / u, dx = float2(1 / u.x, 0), part = frac(p * u);
+        float4 sum = 0;
+        for (int k = -1; k < 4; k++) sum += texRECT(s, at + k * dx);
+        return sum * (part.y - 0.5);
+    }"""
+    texels = np.random.default_rng(1).integers(0, 99, (8, 8, 4)).astype(np.float32)
+    (drawn,) = draw_all(
+        compile_text(text, "test.cg"),
+        (8, 8),
+        textures={0: texels},
+        texcoords=[fragment_texcoords(0, 8, 8)],
+        local={0: (0.5, 0.25, 0, 0)},
+    )
+    at, (x, y) = np.arange(8) + 0.5, (2 * (np.arange(8) // 2) + 1, 4 * (np.arange(8) // 4) + 2)
+    sums = sum(texels[y][:, np.clip(x + 2 * k, 0, 7)] for k in range(-1, 4))
+    assert np.array_equal(drawn, sums * (at * 0.25 % 1 - 0.5)[:, None, None])
 
 
 def test_effect_files_have_more_than_functions() -> None:

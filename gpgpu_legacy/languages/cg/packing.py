@@ -330,9 +330,25 @@ class Packer:
                 into.feeds = into.feeds or pack.feeds
                 into.depth = max(into.depth, pack.depth)
                 pack.nodes = []
+                self._spread(into)
                 return True
             self._undo(mark)
         return False
+
+    def _spread(self, pack: Pack) -> None:
+        """Users of a merged pack wait as long as it does, and sources feed what it feeds."""
+        stack = [pack]
+        while stack:
+            pack = stack.pop()
+            for user in [self.pack_of[u] for node in pack.nodes for u in self.users[node]]:
+                if user.depth < pack.depth:
+                    user.depth = pack.depth
+                    stack.append(user)
+            read = (x for node in pack.nodes for x in self.operations[node].operands)
+            for source in self.sources(read) if pack.feeds else ():
+                if not source.feeds:
+                    source.feeds = True
+                    stack.append(source)
 
 
 def is_lookup(operation: Operation) -> bool:
