@@ -189,7 +189,8 @@ def test_the_library_computes_what_it_says(call: str) -> None:
          "2:10: ddx cannot be compiled; ARB_fragment_program has no derivatives: pass the size of "
          "a texel as a uniform"),
         ("float4 main(float4 p : TEXCOORD0) : COLOR\n{ return determinant(p); }",
-         "2:10: this is not a matrix; expected float2x2 or the like"),
+         "2:10: determinant does not take a float4; expected determinant(float2x2) or "
+         "determinant(float3x3) or determinant(float4x4)"),
         ("float2 g(float2 v) { return v; }\nfloat4 main(float p : TEX0) : COLOR\n{ return "
          "g(1, 2).xyxy; }", "3:10: g does not take an int, an int; expected g(float2)"),
     ],

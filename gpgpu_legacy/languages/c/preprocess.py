@@ -16,7 +16,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Span
-from gpgpu_legacy.languages.c.syntax import Texts
+from gpgpu_legacy.languages.c.syntax import BEFORE, Texts
 from gpgpu_legacy.languages.language import MOST_CHARACTERS
 
 DEEPEST_INCLUDES = 16
@@ -119,7 +119,7 @@ class _Reader(Preprocessor):  # type: ignore[misc]
 
     def tokens(self, text: str) -> Iterator[Any]:
         try:
-            yield from self.file(self.options.before, "predefined names")
+            yield from self.file(self.options.before, BEFORE)
             yield from self.file(text, "")
         except (IndexError, AttributeError):  # pcpp reads what a directive lacks
             self.on_error(

@@ -16,6 +16,9 @@ from gpgpu_legacy.isa.ir import Span
 
 NOWHERE = Span(0, 0)
 
+BEFORE = "predefined names"
+"""The file, in spans, of what a language declares before a text."""
+
 AT: Any = field(default=NOWHERE, compare=False)
 """A field of each node: where the text has it."""
 

@@ -13,20 +13,20 @@ from dataclasses import dataclass, field
 from functools import reduce
 from math import inf, isinf
 from operator import and_
-from typing import Any, cast
+from typing import Any
 
 from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.cg.expressions import Expressions, Variable, described, of_kind
 from gpgpu_legacy.languages.cg.faults import Fault
-from gpgpu_legacy.languages.cg.graph import KINDS, Graph, Vector
-from gpgpu_legacy.languages.cg.library import FUNCTIONS, REFUSED, lookup_function
+from gpgpu_legacy.languages.cg.graph import KINDS, Graph, Vector, widest
+from gpgpu_legacy.languages.cg.library import REFUSED, functions, operation, texts
 from gpgpu_legacy.languages.cg.types import (
+    GENERIC,
     VOID,
     Aggregate,
     ArrayType,
     Numbers,
-    SamplerValue,
     StructType,
     Type,
     Value,
@@ -34,6 +34,9 @@ from gpgpu_legacy.languages.cg.types import (
     zeros,
 )
 from gpgpu_legacy.languages.diagnostics import meant
+
+_SHORT = re.compile(r"[fhx]([1-4])(tex\w+)")
+"""A lookup's name with the number of components that it gives."""
 
 MOST_STATEMENTS = 2**15
 """Statements of a program whose loops are unrolled: they take some seconds."""
@@ -189,11 +192,10 @@ class Evaluator(Expressions):
             raise Fault("this is not a function", "call a function by its name", call.at)
         if name.name in self._special:
             return self._special[name.name](self, call.arguments, call.at)
-        if name.name in self._functions:
+        if call.at.file == c.BEFORE and name.name.isupper():
+            return operation(self.graph, name.name, [self.evaluate(x) for x in call.arguments])
+        if call.at.file != c.BEFORE and name.name in self._functions:
             return self._call_own(self._functions[name.name], call)
-        if name.name == "clip" and len(call.arguments) == 1:
-            self.graph.kill((self.vector(call.arguments[0]) < 0.0) & self._here())
-            return None
         return self._call_library(name, call)
 
     def _call_own(
@@ -221,6 +223,8 @@ class Evaluator(Expressions):
         self.graph.at = call.at
         for place, parameter in places:
             self.write(place, left[parameter])
+        if isinstance(result, Vector) and function.type.name in GENERIC:
+            return result.of(widest(*(v for v in given.values() if isinstance(v, Vector))))
         return result
 
     def _overload(
@@ -244,33 +248,19 @@ class Evaluator(Expressions):
         return best
 
     def _call_library(self, name: c.Name, call: c.Call) -> Value | None:
-        for pattern, why in REFUSED:
-            if re.fullmatch(pattern, name.name):
-                raise Fault(f"{name.name} cannot be compiled", why, name.at)
-        row = FUNCTIONS.get(name.name) or lookup_function(name.name)
-        if row is None:
+        match = _SHORT.fullmatch(name.name)
+        known = match[2] if match else name.name
+        if known not in texts():
+            for pattern, why in REFUSED.items():
+                if re.fullmatch(pattern, known):
+                    raise Fault(f"{name.name} cannot be compiled", why, name.at)
             raise Fault(
                 f"there is no function {name.name}",
-                meant(name.name, [*self._functions, *FUNCTIONS]) or "define it first",
+                meant(name.name, [*self._functions, *texts()]) or "define it first",
                 name.at,
             )
-        if len(call.arguments) != row.count:
-            problem = f"{name.name} is given {len(call.arguments)} arguments"
-            raise Fault(problem, f"expected {row.count}", call.at)
-        inputs = call.arguments[: row.count - row.outputs]
-        places = [self.place(x) for x in call.arguments[len(inputs) :]]
-        values = [self.evaluate(x) for x in inputs]
-        for number, value in enumerate(values):
-            if not (row.takes_all and isinstance(value, SamplerValue | Aggregate)):
-                vector = self.as_vector(value, inputs[number].at)
-                values[number] = vector if row.keeps_kind else of_kind(vector, _real(vector))
-        self.graph.at = call.at
-        result: Any = row.compute(self.graph, *values)
-        if places:
-            result, *outputs = result
-            for place, output in zip(places, outputs, strict=True):
-                self.write(place, output)
-        return cast(Value, result)
+        result = self._call_own(functions(known), call)
+        return result[: int(match[1])] if match and isinstance(result, Vector) else result
 
     # Statements -----------------------------------------------------------------------------------
 
@@ -466,10 +456,6 @@ def _is_out(p: c.Declaration) -> bool:
     return bool(p.type.qualifiers & {"out", "inout"})
 
 
-def _real(vector: Vector) -> str:
-    return "float" if vector.kind in ("bool", "int") else vector.kind
-
-
 def _distance(own: Type | None, kind: Type) -> float:
     """How much a conversion changes: a kind, then a width; infinite if there is none."""
     if own is None or own == kind:
@@ -477,6 +463,8 @@ def _distance(own: Type | None, kind: Type) -> float:
     if isinstance(own, ArrayType) and isinstance(kind, ArrayType):
         fits = kind.length in (None, own.length) and own.is_matrix is kind.is_matrix
         return _distance(own.item, kind.item) if fits else inf
+    if isinstance(kind, Numbers) and kind.kind in GENERIC:
+        return 0 if isinstance(own, Numbers) or kind.kind == "value" else inf
     if not isinstance(own, Numbers) or not isinstance(kind, Numbers):
         return inf if isinstance(kind, StructType) or type(own) is not type(kind) else 0
     wider = KINDS.index(kind.kind) - KINDS.index(own.kind)

@@ -15,12 +15,14 @@ from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.cg.faults import Fault
 from gpgpu_legacy.languages.cg.graph import Graph, Vector
 from gpgpu_legacy.languages.cg.types import (
+    GENERIC,
     Aggregate,
     ArrayType,
     Cell,
     Indexed,
     Numbers,
     SamplerType,
+    SamplerValue,
     StructType,
     Type,
     Unreadable,
@@ -141,7 +143,8 @@ class Expressions:
 
     def type_named(self, name: c.TypeName) -> Type:
         """The type of a name."""
-        kind = self.types.get(name.name) or built_in(name.name)
+        known = GENERIC if name.at.file == c.BEFORE else self.types
+        kind = known.get(name.name) or built_in(name.name)
         if kind is None:
             raise Fault(
                 f"{name.name} is not a type",
@@ -155,8 +158,12 @@ class Expressions:
     def convert(self, value: Value, kind: Type | None, at: Span) -> Value:
         """A value as another type: scalars smear, longer vectors and matrices lose their ends."""
         own = type_of(value)
+        if isinstance(value, Unreadable):
+            self.as_vector(value, at)
         if own == kind or kind is None or own is None:
             return value
+        if isinstance(kind, Numbers) and kind.kind in GENERIC:
+            return value if kind.kind == "value" else self._any_width(value, kind, at)
         items: Sequence[Value] = ()
         if isinstance(value, Vector):
             if isinstance(kind, Numbers) and (len(value) == 1 or len(value) >= kind.width):
@@ -167,8 +174,12 @@ class Expressions:
             count = len(value.items)
             if kind.length in (None, count) or (kind.is_matrix and count > (kind.length or 0)):
                 items = value.items[: kind.length]
-        elif isinstance(kind, SamplerType) and SamplerType(None) in (own, kind):
-            return value
+        elif (
+            isinstance(value, SamplerValue)
+            and isinstance(kind, SamplerType)
+            and None in (value.type.target, kind.target)
+        ):
+            return SamplerValue(value.unit, kind if kind.target else value.type)
         numbers = [x for vector in vectors_of(value) for x in vector]
         if not items and len(numbers) == size(kind) and any(map(_is_matrix, (own, kind))):
             return self._of_numbers(kind, numbers)  # float4(float2x2) and the like
@@ -176,6 +187,10 @@ class Expressions:
             raise Fault(f"{described(value)} cannot become {kind}", f"expected {kind}", at)
         made = tuple(self.convert(item, kind.item, at) for item in items)
         return Aggregate(replace(kind, length=len(made)), made)
+
+    def _any_width(self, value: Value, kind: Numbers, at: Span) -> Vector:
+        vector = self.as_vector(value, at)
+        return vector.of("float") if kind.kind == "real" and vector.kind in _WHOLE else vector
 
     def constructed(self, kind: Type, values: Sequence[Value], at: Span) -> Value:
         """`float4(…)`, or a braced initialiser: numbers in order."""

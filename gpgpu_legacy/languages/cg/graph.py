@@ -19,6 +19,7 @@ from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Attribute, Parameter, ParameterSpace, Span, TextureSource
 from gpgpu_legacy.isa.ir import TextureTarget as Target
 from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.languages.c.syntax import BEFORE, NOWHERE
 from gpgpu_legacy.languages.cg.faults import Fault
 
 KINDS = ("bool", "int", "fixed", "half", "float")
@@ -123,9 +124,19 @@ class Graph:
         self.spans: list[Span] = []
         self.kills: list[Literals] = []
         """A fragment ends where one of these is negative."""
-        self.at = Span(0, 0)
+        self._at = NOWHERE
         self._operations = 0
         self._known: dict[tuple[Hashable, ...], int] = {}
+
+    @property
+    def at(self) -> Span:
+        """Where the text asks for new nodes; the library's own text is not such a place."""
+        return self._at
+
+    @at.setter
+    def at(self, at: Span) -> None:
+        if at.file != BEFORE:
+            self._at = at
 
     # Leaves ---------------------------------------------------------------------------------------
 

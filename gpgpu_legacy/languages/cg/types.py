@@ -25,6 +25,9 @@ class Numbers:
 
 VOID = Numbers("void", 0)
 
+GENERIC = {name: Numbers(name, 0) for name in ("real", "number", "value")}
+"""The types that stand for others in library.cg, which says for which."""
+
 
 @frozen
 class ArrayType:
