@@ -10,7 +10,7 @@ from drawing import on
 
 from gpgpu_legacy.runtime.executor import Executor
 
-KERNELS = int(os.environ.get("CG_KERNELS", "200"))
+KERNELS = int(os.environ.get("CG_KERNELS", "100"))
 """Of each executor; `make differential` tries 4000."""
 
 

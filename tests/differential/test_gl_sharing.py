@@ -140,7 +140,7 @@ def started(code: str, *arguments: str, **environment: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("names", THREADED)
+@pytest.mark.parametrize("names", THREADED[1:])
 def test_a_fresh_process_whose_first_products_are_in_threads(
     ready: Ready, names: list[str], tmp_path: Path
 ) -> None:

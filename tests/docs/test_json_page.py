@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from markdown_pages import ROOT, generated
 
+from gpgpu_legacy.predict import mispredictions
+from gpgpu_legacy.serial import with_fields
+
 PAGE = ROOT / "docs" / "reference" / "json.md"
 LIFE = str(ROOT / "shaders" / "examples" / "life.fp")
 COMMANDS = (
@@ -86,6 +89,9 @@ def test_every_field_of_a_command_is_on_the_page(
 
     monkeypatch.chdir(tmp_path)
     np.save("cells.npy", np.zeros((4, 4, 4), np.float32))
+    log = mispredictions.read_log()
+    small = tuple(case for case in log.case if case.size <= 480)
+    monkeypatch.setattr(mispredictions, "read_log", lambda: with_fields(log, case=small))
     first, *parts = re.split(r"^## ", page(), flags=re.MULTILINE)
     sections = {part.splitlines()[0]: part for part in parts}
     words = line.split()

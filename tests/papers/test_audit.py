@@ -36,6 +36,7 @@ from gpgpu_legacy.papers.audit.verdict import AuditVerdict, count_findings
 from gpgpu_legacy.papers.derive.inputs import Rounded
 from gpgpu_legacy.papers.derive.registry import derivations
 from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.predict.mispredictions import LoggedTime, compare, read_log
 from gpgpu_legacy.published.claims import Claim
 from gpgpu_legacy.published.papers import Paper, find_paper, papers, read_paper
 from gpgpu_legacy.published.schema import (
@@ -465,3 +466,28 @@ def test_shares_are_of_upload_compute_and_read_back() -> None:
     expected = ("slow", 128, pytest.approx(4.0), 25.0, 25.0, 50.0, 75.0, None, "device of slow")
     assert first == expected
     assert last[-2:] == (11, shares[3].reason)
+
+
+# The log of mispredictions ------------------------------------------------------------------------
+
+
+def logged(found: Finding) -> list[LoggedTime]:
+    """The cases of the log that are of the run whose bound a claim breaks."""
+    given = found.claim.arguments
+    return [
+        case
+        for case in read_log().case
+        if (case.chip, case.method, case.size, case.as_printed)
+        == (given["chip"], given["method"], given["size"], given.get("as_printed", False))
+    ]
+
+
+def test_no_violated_bound_is_without_a_name_in_the_log_of_mispredictions() -> None:
+    """And where both have the run, they have one bound."""
+    bounds = [f for f in all_findings().values() if f.claim.derive == "least_time"]
+    violated = [f for f in bounds if f.verdict is AuditVerdict.DIFFERS]
+    assert len(bounds) > 20 and len(violated) == 4
+    for found in violated:
+        [case] = logged(found)
+        assert case.name in read_log().reasons
+        assert compare(case).predicted_seconds == pytest.approx(found.computed / 1e3)  # type: ignore[operator]

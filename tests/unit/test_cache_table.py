@@ -176,7 +176,7 @@ def test_a_table_that_is_stopped_leaves_its_rows_and_goes_on_from_them(
         patch.setattr(cache_table, "_simulate", counted)
         rows = cache_table.make_table(products, where, Budget(60.0)).rows
     assert len(begun) == 3
-    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         assert cache_table.make_table(products, where, Budget(60.0), pool=pool).rows == rows
 
 
