@@ -20,6 +20,7 @@ from gpgpu_legacy.host.types import (
     ULONG,
     VOID,
     Array,
+    Function,
     Pointer,
     Record,
     Scalar,
@@ -45,6 +46,9 @@ from gpgpu_legacy.host.values import (
 )
 from gpgpu_legacy.languages.c import syntax as c
 
+FUNCTIONS_AT = 1 << 60
+"""The first of the numbers that stand for functions."""
+
 
 class Expressions:
     """Compiles expressions in the scopes of one program.
@@ -64,7 +68,7 @@ class Expressions:
             {name: literal(number, kind) if isinstance(kind, Scalar) else Value(str(number), kind)
              for name, (kind, number) in CONSTANTS.items()}, {}
         ]  # fmt: skip
-        self.functions: dict[str, tuple[str, c.Function]] = {}
+        self.functions: dict[str, tuple[str, Function]] = {}
 
     def at(self, node: Any, compile_: Callable[[Any], Any]) -> Any:
         """What the function makes of a node; its HostError is said with the node's place."""
@@ -96,12 +100,24 @@ class Expressions:
             raise self.unit.texts.error("this must be known before the program runs", e.at)
         return int(number)
 
+    def declared(self, d: c.Declaration, *, decays: bool = False) -> Type:
+        """The type of what is declared. decays: an array is a pointer to its first element."""
+        if d.prototype is not None:
+            return Pointer(self.function(d.type, d.pointers, d.prototype))
+        kind = self.shaped(d.type, d.pointers, d.dimensions[decays:])
+        if decays:
+            return Pointer(kind) if d.dimensions else decayed(Value("", kind)).type
+        return kind
+
+    def function(
+        self, result: c.TypeName, pointers: int, parameters: Sequence[c.Declaration]
+    ) -> Function:
+        """The type of a function."""
+        return Function(self.shaped(result, pointers), tuple(map(self.parameter, parameters)))
+
     def parameter(self, d: c.Declaration) -> Type:
-        """The type of a parameter; that of an array is a pointer."""
-        if d.stream is not None:
-            return Stream(d.type.name)
-        kind = self.shaped(d.type, d.pointers, d.dimensions[1:])
-        return Pointer(kind) if d.dimensions else kind
+        """The type of a parameter."""
+        return self.declared(d, decays=True) if d.stream is None else Stream(d.type.name)
 
     # Values and places ----------------------------------------------------------------------------
 
@@ -144,12 +160,13 @@ class Expressions:
                     if e.name in scope:
                         return scope[e.name]
                 if e.name in self.functions:
-                    return Value(f"address_({self.functions[e.name][0]})", Pointer(VOID))
-                names = {*self.functions, *(name for scope in self.scopes for name in scope)}
+                    number = FUNCTIONS_AT + [*self.functions].index(e.name)
+                    return Value(str(number), Pointer(self.functions[e.name][1]))
+                names = {*self.functions, *self.kernels, *SIGNATURES}.union(*self.scopes)
                 raise HostError(f"there is no {e.name}; {hint(e.name, names, 'declare it')}")
             case c.String():
-                of = Array(SCALARS["char"], len(e.value) + 1)
-                return Place(str(self.memory.literal(e.value)), of)
+                text = Array(SCALARS["char"], len(e.value) + 1)
+                return Place(str(self.memory.literal(e.value)), text)
             case c.Unary(operator="*"):
                 return self._target(self.value(e.operand))
             case c.Index():
@@ -157,8 +174,8 @@ class Expressions:
             case c.Member():
                 base = self._target(self.value(e.base)) if e.arrow else self._place(e.base)
                 if isinstance(base, Place):
-                    kind, offset = self._field(e, base.type)
-                    return Place(added(base.code, "+", offset), kind)
+                    field, offset = self._field(e, base.type)
+                    return Place(added(base.code, "+", offset), field)
         return None
 
     @staticmethod
@@ -204,6 +221,8 @@ class Expressions:
                 return self._held(e)
             case "&":
                 place = self._place(e.operand)
+                if isinstance(place, Value):  # a function
+                    return place
                 if isinstance(place, Place):
                     return Value(place.code, place.type if place.is_local else Pointer(place.type))
                 raise HostError("this has no address; name a variable")
@@ -273,16 +292,19 @@ class Expressions:
             code = ", ".join((stream.code, *map(self.plain, corners)))
             return Value(f"stream_domain({code})", stream.type)
         name = function.name if isinstance(function, c.Name) else ""
-        if name in self.functions:
-            code, of = self.functions[name]
-            called = self._called(e, code, [*map(self.parameter, of.parameters)])
-            return Value(called, self.shaped(of.type, of.pointers))
+        letters = SIGNATURES.get(name)
         if name in self.kernels:
             return self._kernel(name, e)
-        letters = SIGNATURES.get(name)
+        if name in self.functions:
+            code, of = self.functions[name]
+            return Value(self._called(e, code, of.parameters), of.result)
         if letters is None:
-            names = {*self.functions, *self.kernels, *SIGNATURES}
-            raise HostError(f"there is no function {name}; {hint(name, names, 'define it')}")
+            pointer = self.value(function)
+            kind = getattr(pointer.type, "target", None)
+            if not isinstance(kind, Function):
+                raise HostError(f"this is no function: {pointer.type}")
+            code = f"function({settled(pointer)})"
+            return Value(self._called(e, code, kind.parameters), kind.result)
         given = letters[1:].rstrip(".")
         kinds = [_LETTERS.get(letter) for letter in given]
         if letters[-1] == ".":
@@ -302,7 +324,7 @@ class Expressions:
             if kind is None and isinstance(value.type, Record | Stream):
                 raise self.unit.texts.error(f"a {value.type} cannot be given here", one.at)
             given = settled(value if kind is None else converted(value, kind))
-            codes.append(f"string({given})" if letter == "s" else given)
+            codes.append(f"{_TAKEN.get(letter, '')}({given})")
         return f"{code}({', '.join(codes)})"
 
     def _constructed(self, name: c.TypeName, arguments: Sequence[c.Expression]) -> Value:
@@ -341,9 +363,12 @@ class Expressions:
         return Value(stored(place, Value(code, kind)), VOID)
 
 
+_TAKEN = {"s": "string", "F": "function"}
+"""What takes from memory what an argument leads to."""
+
 _FLOAT4 = vector("float4")
 assert _FLOAT4
 _LETTERS: dict[str, Type] = {
     **BY_CODE, "P": Pointer(VOID), "s": Pointer(SCALARS["char"]), "v": VOID, "4": _FLOAT4,
-    "S": ANY_STREAM,
+    "F": Pointer(VOID), "S": ANY_STREAM,
 }  # fmt: skip

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 from gpgpu_legacy.errors import hint
-from gpgpu_legacy.host.expressions import Expressions
+from gpgpu_legacy.host.expressions import FUNCTIONS_AT, Expressions
 from gpgpu_legacy.host.memory import HostError, Memory
 from gpgpu_legacy.host.types import INT, LONG, Array, Record, Stream, Type, record
 from gpgpu_legacy.host.values import (
@@ -43,16 +42,28 @@ class Compiler(Expressions):
         self._started: list[tuple[str, Span]] = []
         self._out, self._depth, self._place_of = self._started, 1, Span(1, 1)
         self._objects: list[str] | None = None  # of a function; None outside of functions
-        self._loops: list[c.For | c.DoWhile | str] = []  # str: the flag of a switch or of labels
+        self._loops: list[c.For | c.DoWhile | str] = []  # str: the entry of a switch or of labels
         self._labels: dict[str, str] = {}  # with the code of what jumps there
+        self.types |= {s.name: Record(s.name) for s in unit.items if isinstance(s, c.Struct)}
+        bodies = {
+            f.name: f
+            for f in unit.items
+            if isinstance(f, c.Function) and f.body and f.name not in kernels
+        }
         for item in unit.items:
             if not isinstance(item, c.Function):
                 self.statement(item)
-            elif item.body and not {"kernel", "reduce"} & item.type.qualifiers:
-                self.functions[item.name] = fresh(), item
-        for name, function in self.functions.values():
-            self.at(function, partial(self._function, name))
-        heads = [f"def {self.start}():", f"    global {', '.join([self.start, *self._global])}"]
+            elif item.name in bodies:
+                kind = self.at(item, lambda f: self.function(f.type, f.pointers, f.parameters))
+                self.functions.setdefault(item.name, (fresh(), kind))
+        for f in bodies.values():
+            self.at(f, self._function)
+        table = ", ".join(code for code, _ in self.functions.values())
+        heads = [
+            f"function = dict(enumerate([{table}], {FUNCTIONS_AT})).__getitem__",
+            f"def {self.start}():",
+            f"    global {', '.join([self.start, *self._global])}",
+        ]
         self.lines += [(head, Span(1, 1)) for head in heads] + self._started
 
     def emit(self, line: str) -> None:
@@ -70,15 +81,15 @@ class Compiler(Expressions):
         self.scopes.pop()
         self._depth -= 1
 
-    def _function(self, name: str, f: c.Function) -> None:
+    def _function(self, f: c.Function) -> None:
         assert f.body is not None
+        name, of = self.functions[f.name]
         self._out, self._objects, self._place_of = [], [], f.at
         self._taken = {*_taken(f.body)}
-        self._result = self.shaped(f.type, f.pointers)
+        self._result = of.result
         names = [fresh() for _ in f.parameters]
         with self.indented("try:"):
-            for code, d in zip(names, f.parameters, strict=True):
-                kind = self.parameter(d)
+            for code, d, kind in zip(names, f.parameters, of.parameters, strict=True):
                 self.scopes[-1][d.name] = Place(code, kind, is_local=True)
                 is_taken = d.name in self._taken and not isinstance(kind, Stream)
                 if is_taken or isinstance(kind, Record):
@@ -102,7 +113,7 @@ class Compiler(Expressions):
         if d.stream is not None and not d.pointers:
             self._stream(d)
             return
-        kind = self.shaped(d.type, d.pointers, d.dimensions)
+        kind = self.declared(d)
         if d.dimensions[:1] == (None,) and isinstance(kind, Array):
             match d.value:
                 case c.String(value=text):
@@ -184,13 +195,14 @@ class Compiler(Expressions):
                 self._fill(cell, items)
 
     def _struct(self, s: c.Struct) -> None:
-        self.types[s.name] = made = Record(s.name)
-        fields = {d.name: self.shaped(d.type, d.pointers, d.dimensions) for d in s.fields}
-        record(s.name, fields, made)
+        made = self.types.get(s.name)
+        if not isinstance(made, Record) or made.fields:
+            self.types[s.name] = made = Record(s.name)
+        record(s.name, {d.name: self.declared(d) for d in s.fields}, made)
 
     def _typedef(self, s: c.Typedef) -> None:
         d = s.declaration
-        self.types[d.name] = self.shaped(d.type, d.pointers, d.dimensions)
+        self.types[d.name] = self.declared(d)
 
     def _enumeration(self, s: c.Enumeration) -> None:
         self.types[s.name], number = INT, -1
@@ -215,11 +227,11 @@ class Compiler(Expressions):
             for s in statements:
                 self.statement(s)
             return
-        entry, flag, outer = fresh(), fresh(), (self._loops, self._labels)
-        self._loops = [*self._loops, flag] if self._loops else []
+        entry, outer = fresh(), (self._loops, self._labels)
+        self._loops = [*self._loops, entry] if self._loops else []
         jumps = {label: f"raise Jump({entry!r}, {n})" for n, label in enumerate(labels, 1)}
         self._labels = self._labels | jumps
-        self.emit(f"{entry} = {flag} = 0")
+        self.emit(f"{entry} = 0")
         with self.indented("for _ in steps:"):
             with self.indented("try:"):
                 self._entered(entry, statements, 0)
@@ -230,7 +242,7 @@ class Compiler(Expressions):
                 self.emit("for _ in once * 9: next(steps)")
         self.emit("else: next(steps)")
         self._loops, self._labels = outer
-        self._passed_on(flag, "break", "continue")
+        self._passed_on(entry, "break", "continue")
 
     def _entered(self, entry: str, body: Sequence[c.Statement], number: int) -> None:
         """Statements, of which those before the label of this number are skipped."""
@@ -244,10 +256,10 @@ class Compiler(Expressions):
             self.emit("pass")
             self._depth -= 1
 
-    def _passed_on(self, flag: str, *kinds: str) -> None:
-        """Jump from the loop around, if one of these jumps has left what the flag belongs to."""
+    def _passed_on(self, entry: str, *kinds: str) -> None:
+        """Jump from the loop around, if one of these jumps has left what was entered."""
         for kind in kinds if self._loops else ():
-            with self.indented(f"if {flag} == {kind!r}:"):
+            with self.indented(f"if {entry} == {kind!r}:"):
                 self._jump(c.Jump(kind))
 
     def _evaluate(self, s: c.Evaluate) -> None:
@@ -311,14 +323,14 @@ class Compiler(Expressions):
         cases = {one and self.constant(one): number for number, one in enumerate(labels)}
         if len(cases) < len(labels):
             raise HostError("two cases of this are the same")
-        default, entry, flag = cases.pop(None, len(labels)), fresh(), fresh()
+        default, entry = cases.pop(None, len(labels)), fresh()
         value = settled(converted(self.value(s.value), INT))
-        self.emit(f"{entry} = {cases}.get({value}, {default}); {flag} = 0")
-        self._loops.append(flag)
+        self.emit(f"{entry} = {cases}.get({value}, {default})")
+        self._loops.append(entry)
         with self.indented("for _ in once:"):
             self._entered(entry, body, -1)
         self._loops.pop()
-        self._passed_on(flag, "continue")
+        self._passed_on(entry, "continue")
 
     def _return(self, s: c.Return) -> None:
         code = f"bytes({self._result.size})" if isinstance(self._result, Record) else "0"

@@ -21,7 +21,7 @@ from gpgpu_legacy.host.types import BY_CODE, VOID, Pointer, Type
 MOST_OUTPUT = MOST_INPUT = 1 << 26
 """The most bytes that a program may print, and that a file which it reads may have."""
 
-STDIN, STDOUT, STDERR = (n << 63 for n in (1, 2, 3))  # addresses without an object
+STDIN, STDOUT, STDERR = (n << 61 for n in (1, 2, 3))  # addresses without an object
 
 CONSTANTS: dict[str, tuple[Type, float]] = {
     name: (BY_CODE[code], (float if code in "fd" else int)(number))
@@ -52,25 +52,29 @@ SIGNATURES = {name: codes for name, (_, codes) in _MATH.items()} | dict(
     re.findall(
         r"(\w+):(\S+)",
         "isnan:id isinf:id isfinite:id finite:id abs:ii labs:qq printf:is. fprintf:iPs. "
-        "sprintf:iPs. puts:is putchar:ii fputs:isP fflush:iP scanf:is. fscanf:iPs. sscanf:iss. "
-        "fopen:Pss fclose:iP feof:iP fgets:PPiP fread:QPQQP fwrite:QPQQP getchar:i fgetc:iP "
-        "getc:iP malloc:PQ calloc:PQQ realloc:PPQ free:vP brmalloc:PQ brfree:vP memcpy:PPPQ "
-        "memset:PPiQ strlen:Qs strcmp:iss strncmp:issQ strcpy:PPs strncpy:PPsQ strcat:PPs "
-        "strchr:PPi atoi:is atof:ds rand:i srand:vI time:qP gettimeofday:iPP clock:q "
-        "GetTimeMillis:d exit:vi assert:vi qsort:vPQQP address:P streamRead:vSP "
-        "streamWrite:vSP streamPrint:vS. streamSwap:vSS streamSize:4S streamScatterOp:vSSSn "
+        "sprintf:iPs. puts:is putchar:ii fputc:iiP putc:iiP fputs:isP fflush:iP scanf:is. "
+        "fscanf:iPs. sscanf:iss. fopen:Pss fclose:iP feof:iP fgets:PPiP fread:QPQQP "
+        "fwrite:QPQQP getchar:i fgetc:iP getc:iP malloc:PQ calloc:PQQ realloc:PPQ free:vP "
+        "brmalloc:PQ brfree:vP memcpy:PPPQ memset:PPiQ strlen:Qs strcmp:iss strncmp:issQ "
+        "strcpy:PPs strncpy:PPsQ strcat:PPs strchr:PPi strdup:Ps memmove:PPPQ memcmp:iPPQ "
+        "toupper:ii tolower:ii isalpha:ii isdigit:ii isalnum:ii isspace:ii isupper:ii "
+        "islower:ii atoi:is atof:ds rand:i srand:vI time:qP gettimeofday:iPP clock:q "
+        "GetTimeMillis:d exit:vi assert:vi qsort:vPQQF streamRead:vSP streamWrite:vSP "
+        "streamPrint:vS. streamSwap:vSS streamSize:4S streamScatterOp:vSSSn "
         "streamGatherOp:vSSSn",
     )
 )
 """The functions with the codes of their results and of their arguments.
 
-P is a pointer, s a string, v nothing; a dot stands for any more. Of Brook's functions, S is a
-stream, 4 a float4, n the name of a reduction.
+P is a pointer, F a function, s a string, v nothing; a dot stands for any more. Of Brook's
+functions, S is a stream, 4 a float4, n the name of a reduction.
 """
 
 _AS_NUMPY = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power",
 }  # fmt: skip
+
+_KINDS = ("isalpha", "isdigit", "isalnum", "isspace", "isupper", "islower")
 
 
 class Random:
@@ -131,7 +135,6 @@ def library(  # noqa: PLR0915
     stdout, 2 for stderr.
     """
     files: dict[int, Source] = {}
-    functions: list[Callable[..., int]] = []
     left = MOST_OUTPUT
     random = Random()
     random.seed(1)
@@ -181,11 +184,6 @@ def library(  # noqa: PLR0915
             memory.write(to, data + b"\0")
         return to if data else 0
 
-    def block(to: int, size: int, count: int, stream: int) -> int:
-        data = source(stream).take(size * count)
-        memory.write(to, data)
-        return len(data) // (size or 1)
-
     def character(stream: int = STDIN) -> int:
         return next(iter(source(stream).take(1)), -1)
 
@@ -214,42 +212,43 @@ def library(  # noqa: PLR0915
         if not holds:
             raise HostError("the assertion does not hold")
 
-    def address(function: Callable[..., int]) -> int:
-        functions.append(function)
-        return -len(functions) << 32
-
-    def sort(base: int, count: int, size: int, compare: int) -> None:
-        number = -(compare >> 32) - 1
-        if not 0 <= number < len(functions):
-            raise HostError("qsort's last argument is no function")
+    def sort(base: int, count: int, size: int, compare: Callable[..., int]) -> None:
         copy = memory.new(count * size)
         memory.write(copy, memory.read(base, count * size))
-        places = sorted(range(copy, copy + count * size, size), key=cmp_to_key(functions[number]))
+        places = sorted(range(copy, copy + count * size, size), key=cmp_to_key(compare))
         memory.write(base, b"".join(memory.read(at, size) for at in places))
         memory.drop(copy)
 
     put, span, string = memory.write, memory.span, memory.string
     return {spelled: _as_c(name) for spelled, (name, _) in _MATH.items()} | {
+        kind: lambda c, kind=kind: getattr(bytes([c & 255]), kind)() for kind in _KINDS
+    } | {
         "isnan": math.isnan, "isinf": math.isinf, "isfinite": math.isfinite,
         "finite": math.isfinite, "round": _rounded, "roundf": _rounded, "abs": abs, "labs": abs,
         "printf": lambda form, *given: show(STDOUT, text(form, given)),
         "fprintf": lambda to, form, *given: show(to, text(form, given)),
         "sprintf": lambda to, form, *given: len(put(to, text(form, given) + b"\0")) - 1,
         "puts": lambda line: show(STDOUT, line + b"\n"),
-        "putchar": lambda c: show(STDOUT, bytes([c & 255])) and c & 255,
+        **dict.fromkeys(
+            ("putchar", "fputc", "putc"),
+            lambda c, to=STDOUT: show(to, bytes([c & 255])) and c & 255,
+        ),
         "fputs": lambda line, to: show(to, line), "fflush": lambda to: 0,
         "scanf": lambda form, *to: scan(source(STDIN), form, *to),
         "fscanf": lambda file, form, *to: scan(source(file), form, *to),
         "sscanf": lambda line, form, *to: scan(Source(line), form, *to),
         "fopen": opened, "fclose": lambda file: files.pop(file, 0) and 0,
         "feof": lambda file: source(file).is_ended, "fgets": line,
-        "fread": block,
+        "fread": lambda to, size, n, file: len(put(to, source(file).take(size * n))) // (size or 1),
         "fwrite": lambda at, size, n, to: show(to, memory.read(at, size * n)) // (size or 1),
         "getchar": character, "fgetc": character, "getc": character,
         "malloc": memory.new, "calloc": lambda n, size: memory.new(n * size),
         "realloc": memory.resized, "free": memory.drop,
         "brmalloc": memory.new, "brfree": memory.drop,
-        "memcpy": lambda to, at, n: copied(to, memory.read(at, n)),
+        **dict.fromkeys(("memcpy", "memmove"), lambda to, at, n: copied(to, memory.read(at, n))),
+        "memcmp": lambda a, b, n: _compared(memory.read(a, n), memory.read(b, n)),
+        "strdup": lambda s: copied(memory.new(len(s) + 1), s + b"\0"),
+        "toupper": lambda c: ord(chr(c).upper()), "tolower": lambda c: ord(chr(c).lower()),
         "memset": lambda to, c, n: copied(to, bytes([c & 255]) * len(span(to, n))),
         "strlen": len, "strcmp": _compared, "strncmp": _compared,
         "strcpy": lambda to, s: copied(to, s + b"\0"),
@@ -261,5 +260,5 @@ def library(  # noqa: PLR0915
         "srand": random.seed, "time": lambda to: to and put(to, bytes(8)) and 0,
         "gettimeofday": lambda to, zone: put(to, bytes(16)) and 0, "clock": int,
         "GetTimeMillis": float, "exit": leave,
-        "assert": insist, "qsort": sort, "address": address,
+        "assert": insist, "qsort": sort,
     }  # fmt: skip

@@ -96,6 +96,18 @@ class Record:
 
 
 @frozen
+class Function:
+    """A function. Pointers to it are numbers that stand for it."""
+
+    result: Type
+    parameters: tuple[Type, ...]
+    size = align = 1
+
+    def __str__(self) -> str:
+        return "function"
+
+
+@frozen
 class Stream:
     """A stream, an iterator, or a pointer to one: always the object itself in Python."""
 
@@ -106,7 +118,7 @@ class Stream:
         return f"stream of {self.element}"
 
 
-Type = Scalar | Pointer | Array | Record | Stream
+Type = Scalar | Pointer | Array | Record | Function | Stream
 
 SCALARS = {
     name: Scalar(name, code, int(rank))
@@ -114,7 +126,7 @@ SCALARS = {
         r"(\w+):(.)(\d)",
         "char:b1 schar:b1 uchar:B1 bool:B1 short:h2 ushort:H2 int:i3 uint:I3 long:q4 ulong:Q4 "
         "size_t:Q4 time_t:q4 clock_t:q4 longlong:q5 ulonglong:Q5 float:f6 float1:f6 double:d7 "
-        "void:B0 FILE:B0 function:B0",
+        "void:B0 FILE:B0",
     )
 }
 """The types of numbers with their codes and ranks."""

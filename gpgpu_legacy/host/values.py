@@ -19,6 +19,7 @@ from gpgpu_legacy.host.types import (
     LONG,
     ULONG,
     Array,
+    Function,
     Pointer,
     Record,
     Scalar,
@@ -275,6 +276,8 @@ def _element(place: Place) -> str:
 def loaded(place: Place) -> Value:
     """What a place holds; of an array, its address."""
     kind = place.type
+    if isinstance(kind, Function):
+        return Value(place.code, Pointer(kind))
     code = f"read({place.code}, {kind.size})" if isinstance(kind, Record) else _element(place)
     return Value(code, kind)
 

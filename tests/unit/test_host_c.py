@@ -97,6 +97,21 @@ PRINTED = {
         """,
         "1.5 2.25 1 4.5\n1 2 2.5 z z 24 16\n",
     ),
+    "pointers to functions, opaque structs and arrays as types": (
+        r"""
+        struct rule rules[2] = { {"up", compare, {0, 1}}, {"down", down} };
+        order o = compare, *p = &o; int i, a[4] = {3, 1, 2}; Twin t = {{1, 2}, {3, 4}};
+        Item *item = NULL; FILE *files[1];
+        for (i = 0; i < 2; i++) {
+            qsort(a, 4, sizeof *a, rules[i].by); printf("%s %d%d ", rules[i].name, a[0], a[3]);
+            printf("%d ", rules[i].by(&a[0], a + 3) * i + (*rules[i].by)(a, a)); }
+        item = add_item(item, 5); item = add_item(item, 7); files[0] = stdout;
+        printf("%d %g %d ", apply(half, 3) > 1, apply(half, apply(*half, 6)), o == *p && o != down);
+        fprintf(files[0], "%d%d %g %lu %d\n", item->n, item->next->n, corner(t), sizeof(Item),
+            tolower('A') + !!isdigit('7') * 1000 + !isalpha(' '));
+        """,
+        "up 03 0 down 30 -1 1 1.5 1 75 4 16 1098\n",
+    ),
     "control": (
         r"""
         int i, j, k;
@@ -177,6 +192,18 @@ static float table[3][4] = { {1, 2}, {5, 6, 7, 8}, 9 };
 int compare(const void *a, const void *b) { int x = *(const int *)a, y = *(const int *)b;
     return x < y ? -1 : x > y; }
 static int counter(void) { static int n = 10; return n++; }
+typedef int (*order)(const void *, const void *);
+typedef struct item_s Item;
+struct item_s { Item *next; int n; };
+typedef struct rule { char *name; order by; int more[2]; } rule;
+typedef float Twin[2][2];
+static int down(const void *, const void *);
+static float corner(Twin t) { return t[1][1]; }
+static Item *add_item(Item *next, int n) { Item *i = (Item *)malloc(sizeof(Item)); i->next = next;
+    i->n = n; return i; }
+static double half(double x) { return x / 2; }
+double apply(double (*f)(double), double x) { return f(x); }
+static int down(const void *a, const void *b) { return compare(b, a); }
 V2 add(V2 a, V2 b) { V2 r; r.x = a.x + b.x; r.y = a.y + b.y; a.x = 99; return r; }
 int fib(int n) { if (n < 2) return n; return fib(n - 1) + fib(n - 2); }
 void fill(int n, float a[][3]) { int i, j; for (i = 0; i < n; i++) for (j = 0; j < 3; j++)
@@ -250,7 +277,7 @@ def test_a_program_reads_its_arguments_its_folder_and_its_input(tmp_path: Path, 
         ("char *s = \"text\";\n s[0] = 1;", "3:7: this writes to a string literal"),
         ("int z = 0;\n z = 1 / z;", "3:4: this divides an integer by zero"),
         ("int count;\n cuont = 1;", "3:2: there is no cuont; did you mean count?"),
-        ("printff(\"x\");", "2:1: there is no function printff; did you mean printf?"),
+        ("printff(\"x\");", "2:1: there is no printff; did you mean printf?"),
         ("float4 v;\n v.q = 1;", "3:4: a float4 has no member q"),
         ("fopen(\"p.br\", \"w\");", "2:1: p.br is opened for writing"),
         ("fopen(\"/etc/passwd\", \"r\");", "2:1: /etc/passwd is not in the program's folder"),
@@ -261,6 +288,8 @@ def test_a_program_reads_its_arguments_its_folder_and_its_input(tmp_path: Path, 
         ("printf(\"%d %d\", 1);", "2:1: the format needs more arguments"),
         ("char c[8]; int *p = (int *)(c + 1);", "the pointer's address is no multiple of 4"),
         ("int n = 9; float a[n];", "2:20: this must be known before the program runs"),
+        ("int (*f)(int) = NULL;\n f(1);", "3:2: a null pointer is read or written"),
+        ("int f = 1;\n f(1);", "3:2: this is no function: int"),
         ("goto inner; { inner: ; }", "2:1: there is no label inner; goto leads out of blocks"),
     ],
 )  # fmt: skip

@@ -182,17 +182,13 @@ def _pointed(parts: list[Any]) -> dict[str, Any]:
     inner = name.count("*")
     fields = {"name": name.strip("* \t"), "at": name.at, "value": value, "pointers": stars}
     if isinstance(what, dict):
-        return {**fields, "pointers": stars + inner, **what}
-    if what is None:
-        return {**fields, "pointers": 1, "type": tree.TypeName("function", at=name.at)}
+        return {**fields, "pointers": stars + inner * ("stream" in what), **what}
     return {**fields, "dimensions": (None,) * inner + what}
 
 
 def _function(parts: list[Any]) -> tree.Function:
     specifiers, stars, name, parameters, semantics, *body = parts
     kind = specifiers[0] if specifiers else tree.TypeName("int", at=name.at)
-    if parameters == (tree.Declaration(tree.TypeName("void"), ""),):
-        parameters = ()
     semantic, block = semantics.get("semantic", ""), body[0] if body else None
     return tree.Function(kind, stars or 0, str(name), parameters or (), block, semantic, name.at)
 
@@ -235,7 +231,7 @@ _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
     "declaration": _declaration,
     "named": _named,
     "pointed": _pointed,
-    "prototype": lambda _: None,
+    "prototype": lambda c: {"prototype": c[0] or ()},
     "stars": lambda c: sum(star == "*" for star in c),
     "dimensions": tuple,
     "dimension": lambda c: c[0],
@@ -246,7 +242,7 @@ _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
     "array": lambda c: tree.Braces(c[2], c[0].at),
     "braces": lambda c: tree.Braces(_some(c[1:]), c[0].at),
     "function": _function,
-    "parameters": tuple,
+    "parameters": lambda c: () if c == [tree.Declaration(tree.TypeName("void"), "")] else tuple(c),
     "parameter": lambda c: tree.Declaration(**{"type": c[0][0], "at": c[0][0].at, **c[1]}),
     "nameless": _nameless,
     "block": lambda c: tree.Block(_flat(c[1:]), c[0].at),

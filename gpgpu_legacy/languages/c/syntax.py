@@ -192,7 +192,8 @@ class Declaration:
 
     name: empty for a parameter without one. pointers: the number of *. dimensions: of an array;
     None for `[]`. stream: of a Brook stream, `()` for `<>`, None if it is no stream. semantic:
-    after the colon, in the text's own case. register: of `: register(s0)`, such as `s0`.
+    after the colon, in the text's own case. register: of `: register(s0)`, such as `s0`. prototype:
+    the parameters of the function that it points to; type and pointers are then of the result.
     """
 
     type: TypeName
@@ -202,6 +203,7 @@ class Declaration:
     stream: tuple[Expression, ...] | None = None
     semantic: str = ""
     register: str = ""
+    prototype: tuple[Declaration, ...] | None = None
     value: Expression | None = None
     at: Span = AT
 

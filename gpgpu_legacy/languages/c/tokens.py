@@ -160,8 +160,8 @@ class Tokens:
                 if pointed:
                     kind, value, position, depth = "POINTED", pointed[1], pointed.end(), depth - 1
             elif kind == "WORD":
-                is_new = previous == "_RBRACE" and depth == typedef
-                kind = self._kind(value, "TYPE" if is_new else previous, position)
+                is_new = depth == typedef and previous in {"TYPE", "_RBRACE"}
+                kind = self._kind(value, "STRUCT" if is_new else previous, position)
             elif kind in _MAKERS:
                 kind, value = _MAKERS[kind](match)
                 if kind == "TYPE" and _PARENTHESIS_FOLLOWS.match(self.text, position):
