@@ -73,7 +73,6 @@ functions, S is a stream, 4 a float4, n the name of a reduction.
 _AS_NUMPY = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power",
 }  # fmt: skip
-
 _KINDS = ("isalpha", "isdigit", "isalnum", "isspace", "isupper", "islower")
 
 
@@ -248,7 +247,8 @@ def library(  # noqa: PLR0915
         **dict.fromkeys(("memcpy", "memmove"), lambda to, at, n: copied(to, memory.read(at, n))),
         "memcmp": lambda a, b, n: _compared(memory.read(a, n), memory.read(b, n)),
         "strdup": lambda s: copied(memory.new(len(s) + 1), s + b"\0"),
-        "toupper": lambda c: ord(chr(c).upper()), "tolower": lambda c: ord(chr(c).lower()),
+        "toupper": lambda c: c - 32 * (97 <= c <= 122),
+        "tolower": lambda c: c + 32 * (65 <= c <= 90),
         "memset": lambda to, c, n: copied(to, bytes([c & 255]) * len(span(to, n))),
         "strlen": len, "strcmp": _compared, "strncmp": _compared,
         "strcpy": lambda to, s: copied(to, s + b"\0"),

@@ -1,6 +1,7 @@
 """Run a clone of other people's Brook, Cg and HLSL, and say what works: run.py FOLDER.
 
 A .br is run as `gpgpu-legacy run` does, and its output compared with FILE.gold as `diff -w` does.
+Without a main, each of its kernels runs alone.
 Each fragment program of a .cg, .fx or .hlsl is compiled. The exit code is 1 if a gold differs.
 """
 
@@ -15,10 +16,14 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from gpgpu_legacy import Pipeline
 from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.files import read_text
+from gpgpu_legacy.languages.brook.kernels import Kernel, Kernels, Role
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Function, Struct, Unit
 from gpgpu_legacy.languages.cg.compiler import PREDEFINED, _Compiler
@@ -35,6 +40,7 @@ from gpgpu_legacy.languages.cg.types import (
     item_types,
 )
 from gpgpu_legacy.languages.language import WITH_ENTRIES, split_entry
+from gpgpu_legacy.pipeline import streams
 
 PIXEL_SHADER = re.compile(r"pixel(?:shader|fragment)\s*=\s*compile\s+\w+\s+(\w+)", re.IGNORECASE)
 COLOUR = re.compile(r"(col|color|depth|depr)\d*", re.IGNORECASE)
@@ -65,12 +71,46 @@ def brook(file: Path, executor: str) -> Row:
         functions = [item for item in unit.items if isinstance(item, Function)]
         kernels = sum(bool(f.type.qualifiers & {"kernel", "reduce"}) for f in functions)
         if not any(f.name == "main" and f.body for f in functions):
-            return Row(str(file), kernels, "has no main", missed)
+            return Row(str(file), kernels, f"has no main; {kernels_alone(unit, executor)}", missed)
         run = run_brook(file, executor=executor)
     except (GpgpuLegacyError, TooLongError) as error:
         return Row(str(file), kernels, one_line(error), missed)
     same = gold is None or difference(run.stdout, gold) or "equal"
     return Row(str(file), kernels, f"exit code {run.status}", missed and str(same))
+
+
+def kernels_alone(unit: Unit, executor: str) -> str:
+    """Whether each kernel that writes a stream runs, on streams of 16 numbers that are given it."""
+    kernels, ran, faults = Kernels(unit), 0, []
+    for name in kernels.functions:
+        try:
+            ran += runs(kernels.find(name), executor)
+        except GpgpuLegacyError as error:
+            faults.append(one_line(error))
+    return f"{ran} kernels run" + "".join(f"; {fault}" for fault in faults)
+
+
+def runs(kernel: Kernel, executor: str) -> bool:
+    """Whether a kernel writes a stream; if so, it runs."""
+    p, arguments = Pipeline("kernel"), list[Any]()
+    for n, given in enumerate(kernel.parameters):
+        numbers = tuple(3.0 for _ in range(given.type.components))
+        extents = (2,) * given.rank if given.rank > 2 else (16,) if given.rank == 1 else (4, 4)
+        if given.role is Role.NUMBER:
+            arguments.append(numbers if len(numbers) > 1 else 3.0)
+        elif given.role is Role.ITERATOR:
+            arguments.append(streams.Iterator((4, 4), tuple(0.0 for _ in numbers), numbers))
+        else:
+            is_out = given.role in {Role.OUT, Role.REDUCE}
+            extents = (1, 1) if given.role is Role.REDUCE and kernel.reduces else extents
+            arguments.append(p.stream(f"s{n}", given.type, extents, given=not is_out))
+            if is_out:
+                p.output(f"s{n}", arguments[-1])
+    writes = bool(kernel.of(Role.OUT, Role.REDUCE))
+    if writes:
+        p.call(kernel, *arguments)
+        p.run({m.name: np.ones(m.array_shape) for m in p.plan().operands}, executor=executor)
+    return writes
 
 
 def gold_of(file: Path) -> str | None:

@@ -108,9 +108,9 @@ PRINTED = {
         item = add_item(item, 5); item = add_item(item, 7); files[0] = stdout;
         printf("%d %g %d ", apply(half, 3) > 1, apply(half, apply(*half, 6)), o == *p && o != down);
         fprintf(files[0], "%d%d %g %lu %d\n", item->n, item->next->n, corner(t), sizeof(Item),
-            tolower('A') + !!isdigit('7') * 1000 + !isalpha(' '));
+            tolower('A') + !!isdigit('7') * 1000 + !isalpha(32) + toupper(-5));
         """,
-        "up 03 0 down 30 -1 1 1.5 1 75 4 16 1098\n",
+        "up 03 0 down 30 -1 1 1.5 1 75 4 16 1093\n",
     ),
     "control": (
         r"""

@@ -298,7 +298,12 @@ def _fault(tokens: Tokens, texts: tree.Texts, accepts: set[str]) -> AssemblyErro
     """The fault at the last token read. accepts: what could stand there."""
     *_, before, token = [None, None, *tokens.read]
     assert token is not None
-    if before is not None and before.type == "NAME" and token.type in {"NAME", "TYPE", "QUALIFIER"}:
+    if (
+        before is not None
+        and before.type == "NAME"
+        and before not in tokens.types
+        and token.type in {"NAME", "TYPE", "QUALIFIER"}
+    ):
         word = shortened(before)
         known = [*sorted(tokens.types), *filter(str.isalpha, KINDS)]
         return texts.error(f"{word} is not a type", before.at, meant(before, known).strip())
