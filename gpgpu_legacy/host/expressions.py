@@ -63,7 +63,7 @@ class Expressions:
         kernels: Mapping[str, Sequence[bool]],
     ) -> None:
         self.unit, self.memory, self.kernels = unit, memory, kernels
-        self.types: dict[str, Type] = {**SCALARS, "timeval": TIMEVAL}
+        self.types: dict[str, Type] = {**SCALARS, "timeval": TIMEVAL, "timezone": TIMEVAL}
         self.scopes: list[dict[str, Place | Value]] = [
             {name: literal(number, kind) if isinstance(kind, Scalar) else Value(str(number), kind)
              for name, (kind, number) in CONSTANTS.items()}, {}

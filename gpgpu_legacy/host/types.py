@@ -126,6 +126,7 @@ SCALARS = {
         r"(\w+):(.)(\d)",
         "char:b1 schar:b1 uchar:B1 bool:B1 short:h2 ushort:H2 int:i3 uint:I3 long:q4 ulong:Q4 "
         "size_t:Q4 time_t:q4 clock_t:q4 longlong:q5 ulonglong:Q5 float:f6 float1:f6 double:d7 "
+        "int8_t:b1 int16_t:h2 int32_t:i3 int64_t:q4 uint8_t:B1 uint16_t:H2 uint32_t:I3 uint64_t:Q4 "
         "void:B0 FILE:B0",
     )
 }

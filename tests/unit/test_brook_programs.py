@@ -20,6 +20,7 @@ KERNELS = r"""
 typedef struct { float2 at; float mass; } Body;
 kernel void saxpy(float alpha, float x<>, float y<>, out float z<>) { z = alpha * x + y; }
 struct { char *name; } alpha;
+struct unused { int number; };
 kernel void place(out float2 o<>) { o = (indexof o).xy; }
 kernel void halved(out float2 o<>) { o = float2(instance().x / 2, instance().y); }
 kernel void moved(Body b<>, float2 by, out Body c<>) { c.at = b.at + by; c.mass = 2 * b.mass; }

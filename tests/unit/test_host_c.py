@@ -92,10 +92,12 @@ PRINTED = {
         c = add(a, b); printf("%g %g %g %g\n", c.x, c.y, a.x, add(c, c).y);
         n1.next = &n2; n2.next = NULL; n1.value = 1; n2.value = 2;
         for (n = &n1; n; n = n->next) printf("%d ", n->value);
+        level l = HIGH; uint8_t u = 255; clock_t start = clock(); enum color c2 = RED;
+        u += clock() - start + 2; printf("%d %d %d %lu, ", l, u, paint + c2, sizeof(level));
         m.d = 2.5; m.t[1] = 'z'; m2[1] = m; bytes = (char *)&m2[1];
         printf("%g %c %c %lu %lu\n", m2[1].d, m2[1].t[1], bytes[17], sizeof m, sizeof(struct node));
         """,
-        "1.5 2.25 1 4.5\n1 2 2.5 z z 24 16\n",
+        "1.5 2.25 1 4.5\n1 2 7 1 5 4, 2.5 z z 24 16\n",
     ),
     "pointers to functions, opaque structs and arrays as types": (
         r"""
@@ -184,7 +186,10 @@ PRINTED = {
 COMMON = r"""
 #include <stdio.h>
 #include <stdlib.h>
-enum color { RED, GREEN = 5, BLUE };
+#include <stdint.h>
+#include <time.h>
+enum color { RED, GREEN = 5, BLUE } paint = GREEN;
+typedef enum { LOW, HIGH = 7 } level;
 typedef struct { float x, y; } V2;
 struct node { struct node *next; int value; };
 struct mixed { char c; short s; int i; double d; char t[3]; };

@@ -120,7 +120,10 @@ class Kernels:
             for item in self.unit.items
             if item in self.functions.values()
             or isinstance(item, Enumeration)
-            or (isinstance(item, Declare) and "const" in item.declarations[0].type.qualifiers)
+            or (
+                isinstance(item, Declare)
+                and any("const" in d.type.qualifiers for d in item.declarations)
+            )
             or (isinstance(item, Struct) and self._is_element(item.name))
             or (isinstance(item, Typedef) and self._is_element(item.declaration.type.name))
         ]

@@ -132,9 +132,11 @@ def _some(parts: list[Any]) -> tuple[Any, ...]:
     return tuple(part for part in parts if part)
 
 
-def _specifiers(parts: list[Any]) -> tuple[tree.TypeName, tree.Struct | None]:
+def _specifiers(parts: list[Any]) -> tuple[tree.TypeName, tree.Struct | tree.Enumeration | None]:
     (what,) = (part for part in parts if getattr(part, "type", "") != "QUALIFIER")
     names = frozenset(str(part) for part in parts if part is not what)
+    if isinstance(what, tree.Enumeration):
+        return tree.TypeName("int", names, what.at), what
     if isinstance(what, tree.Struct):
         return tree.TypeName(what.name, names, what.at), what
     return tree.TypeName(_ALIASES.get(what.lower(), str(what)), names, what.at), None
@@ -280,13 +282,13 @@ _WORDS = {kind: repr(word) for word, kind in KINDS.items()} | {
     "$END": "the end of the text",
 }
 del _WORDS["QUALIFIER"]
-_TYPES = {"TYPE", "QUALIFIER", "STRUCT"}
+_TYPES = {"TYPE", "QUALIFIER", "STRUCT", "ENUM"}
 _STARTS = {"NAME", "NUMBER", "STRING", "CONSTRUCTOR", "SIZEOF", "_LPAREN", "INDEXOF"}
 _STARTS |= {"SIGN", "STAR", "AMPERSAND", "NOT", "INCREMENT"}
 _ENDS = {"_RPAREN", "_RBRACKET", "_RBRACE", "LBRACE", "_COMMA", "_SEMICOLON", "_COLON"}
 _GROUPS = (
     ("RETURN", "a statement", {*KINDS.values(), *_STARTS, *_TYPES} - {"_RBRACE"}),
-    ("TYPEDEF", "a declaration", {*_TYPES, "ENUM", "_SEMICOLON"}),
+    ("TYPEDEF", "a declaration", {*_TYPES, "_SEMICOLON"}),
     ("TYPE", "a type", _TYPES),
     ("NUMBER", "an expression", _STARTS),
     ("OPERATOR", "an operator", {k for w, k in KINDS.items() if not w[0].isalpha()} - _ENDS),

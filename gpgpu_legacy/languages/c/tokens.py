@@ -99,6 +99,7 @@ _NUMBERS = "float half fixed shortfixed double int uint bool char uchar schar sh
 _OPAQUE = "sampler texture texobj"
 _OTHERS = (
     "samplerCube samplerRect Texture1D Texture2D Texture3D TextureCube SamplerState FILE size_t "
+    "time_t clock_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t "
     "string void vector matrix FLOAT"
 )
 _SIZES = ("", *"1234", *(f"{n}x{m}" for n in "1234" for m in "1234"))
