@@ -28,17 +28,9 @@ from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Function, Struct, Unit
 from gpgpu_legacy.languages.cg.compiler import PREDEFINED, _Compiler
 from gpgpu_legacy.languages.cg.faults import Fault
-from gpgpu_legacy.languages.cg.graph import Graph
+from gpgpu_legacy.languages.cg.graph import SAMPLER, Graph, Vector
 from gpgpu_legacy.languages.cg.language import assemble
-from gpgpu_legacy.languages.cg.types import (
-    Aggregate,
-    Numbers,
-    SamplerType,
-    SamplerValue,
-    Type,
-    Value,
-    item_types,
-)
+from gpgpu_legacy.languages.cg.types import Numbers, Type, leaves
 from gpgpu_legacy.languages.language import WITH_ENTRIES, split_entry
 from gpgpu_legacy.pipeline import streams
 
@@ -180,13 +172,15 @@ def functions_alone(unit: Unit) -> str:
     return f"has no fragment program; its {len(functions)} functions compile"
 
 
-def unknown(graph: Graph, kind: Type, registers: Iterator[int]) -> Value:
+def unknown(graph: Graph, kind: Type, registers: Iterator[int]) -> Vector:
     """A value of which nothing is known."""
-    if isinstance(kind, Numbers):
-        return graph.local(next(registers))[: kind.width].of(kind.kind)
-    if isinstance(kind, SamplerType):
-        return SamplerValue(0, kind)
-    return Aggregate(kind, tuple(unknown(graph, item, registers) for item in item_types(kind)))
+    parts = [
+        graph.local(next(registers))[: leaf.width]
+        if isinstance(leaf, Numbers)
+        else graph.special(SAMPLER, 0)
+        for leaf, _ in leaves(kind)
+    ]
+    return graph.built(kind, parts)
 
 
 def one_line(error: Exception) -> str:

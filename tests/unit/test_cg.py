@@ -182,7 +182,7 @@ def test_the_library_computes_what_it_says(call: str) -> None:
         ("float4 main(float4 p : TEXCOORD0) : COLOR\n{ return normalise(p); }",
          "2:10: there is no function normalise; did you mean normalize?"),
         ("float4 main(float3 n : NORMAL) : COLOR\n{ return n.x; }",
-         "2:12: NORMAL is not an input; expected TEXCOORD0 to 7, COLOR, WPOS or FOG"),
+         "1:20: NORMAL is not an input; expected TEXCOORD0 to 7, COLOR, WPOS or FOG"),
         ("float4 main(float *p : TEXCOORD0) : COLOR\n{ return 0; }",
          "1:20: p is a pointer; kernels have arrays and no pointers"),
         ("float4 main(float4 p : TEXCOORD0) : COLOR\n{ return ddx(p); }",

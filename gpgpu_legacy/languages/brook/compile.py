@@ -19,27 +19,17 @@ from gpgpu_legacy.isa.ir import (
     Program,
     ResultKind,
     ResultRegister,
-    Span,
     TextureTarget,
 )
 from gpgpu_legacy.languages.brook.kernels import ElementType, Kernel, Parameter, Role
 from gpgpu_legacy.languages.brook.places import Place
 from gpgpu_legacy.languages.brook.split import Cuts
-from gpgpu_legacy.languages.c.syntax import Expression
 from gpgpu_legacy.languages.cg.compiler import identifier
 from gpgpu_legacy.languages.cg.emit import program
 from gpgpu_legacy.languages.cg.evaluate import Evaluator
 from gpgpu_legacy.languages.cg.faults import Fault
 from gpgpu_legacy.languages.cg.graph import Graph, Vector
-from gpgpu_legacy.languages.cg.types import (
-    ArrayType,
-    Numbers,
-    Type,
-    Value,
-    combined,
-    vectors_of,
-    zeros,
-)
+from gpgpu_legacy.languages.cg.types import ArrayType, Indexed, Numbers, Type
 
 Axis = tuple[float, float]
 """A coordinate along an axis of the drawn rectangle: its value at the first texel, and its step."""
@@ -137,14 +127,14 @@ class _Pass:
             index = index + self.graph.join(*steps)
         return place.texel(self.graph, index, is_whole=True)
 
-    def element(self, name: str, kind: Type, element: ElementType, texel: Vector) -> Value:
+    def element(self, name: str, kind: Type, element: ElementType, texel: Vector) -> Vector:
         """The element that the textures of a parameter hold at a texel."""
         graph, units = self.graph, self.units
-        looked_up = (
+        parts = (
             graph.look_up(units.setdefault((name, number), len(units)), RECT, texel)[:components]
             for number, (_, components) in enumerate(element.fields)
         )
-        return combined(lambda _: next(looked_up), zeros(graph, kind))
+        return graph.built(kind, parts)
 
     def local(self, name: str, part: str, components: int) -> Vector:
         """The value of a number, or the start or step of an iterator."""
@@ -153,24 +143,26 @@ class _Pass:
 
 
 @dataclass
-class _Gather:
+class _Gather(Indexed):
     """A gather: an object that answers `g[i][j]`, `g[x, y]` and `g[float2(x, y)]`."""
 
     pass_: _Pass
     parameter: Parameter
-    kind: Type
+    element: Type
     place: Place
     rows: tuple[Vector, ...] = ()
 
-    def index(self, index: Vector) -> Any:
+    def __str__(self) -> str:
+        return "stream"
+
+    def index(self, index: Vector) -> Vector:
         """The element at an index, or what answers the next one."""
-        rank, rows = self.parameter.rank, (*self.rows, index)
+        graph, rank, rows = self.pass_.graph, self.parameter.rank, (*self.rows, index)
         if len(index) == 1 and len(rows) < rank:
-            return replace(self, rows=rows)
-        graph = self.pass_.graph
+            return graph.built(replace(self, rows=rows), ())
         at = index[:rank] if len(index) > 1 else graph.join(*reversed(rows))
         return self.pass_.element(
-            self.parameter.name, self.kind, self.parameter.type, self.place.texel(graph, at)
+            self.parameter.name, self.element, self.parameter.type, self.place.texel(graph, at)
         )
 
 
@@ -207,11 +199,11 @@ def compiled(
     made = _Pass(graph, out)
     owners: dict[Any, Place] = {}
 
-    def indexof(evaluator: Evaluator, arguments: tuple[Expression, ...], at: Span) -> Vector:
-        place = owners.get(_identity(evaluator.evaluate(arguments[0]))) if arguments else None
+    def indexof(*values: Vector) -> Vector:
+        place = owners.get(values[0].literals) if values else None
         index = made.index if place is None else made.resized(place)
         padded = graph.join(index, *[graph.numbers(0.0)] * (4 - len(index)))
-        return padded if arguments else padded.of("int")
+        return padded if values else padded.of("int")
 
     special = {"indexof": indexof, "instance": indexof}
     evaluator = Evaluator(kernel.kernels.device, graph, special=special)
@@ -219,9 +211,9 @@ def compiled(
 
     def element(
         p: Parameter, place: Any, ahead: Mapping[int, float | Vector] | None = None
-    ) -> Value:
+    ) -> Vector:
         value = made.element(p.name, kinds[p.name], p.type, made.texel(place, ahead or {}))
-        owners[_identity(value)] = place
+        owners[value.literals] = place
         return value
 
     def value_of(p: Parameter, to: Bound) -> Any:
@@ -234,7 +226,7 @@ def compiled(
             return value.of(kind.kind) if isinstance(kind, Numbers) else value
         assert to.place is not None
         if p.role is Role.GATHER:
-            return _Gather(made, p, kinds[p.name], to.place)
+            return graph.built(_Gather(made, p, kinds[p.name], to.place), ())
         if p.role is not Role.ITERATOR:
             return element(p, to.place)
         index = made.resized(to.place)
@@ -254,7 +246,7 @@ def compiled(
     else:
         [stream], [result] = kernel.of(Role.STREAM), kernel.of(Role.REDUCE)
 
-        def joined(left: Value, right: Value) -> Value:
+        def joined(left: Vector, right: Vector) -> Vector:
             changed = {result.name: left, stream.name: right}
             return evaluator.run(kernel.function, values | changed)[result.name]
 
@@ -268,7 +260,7 @@ def compiled(
     written = [
         ((p.name, number), vector)
         for p in kernel.of(Role.OUT, Role.REDUCE)
-        for number, vector in enumerate(vectors_of(results[p.name]))
+        for number, vector in enumerate(results[p.name].leaves())
     ]
     return tuple(
         one
@@ -315,11 +307,11 @@ def _split(
 
 def _folded(
     made: _Pass,
-    element: Callable[..., Value],
+    element: Callable[..., Vector],
     place: Place,
-    joined: Callable[[Value, Value], Value],
+    joined: Callable[[Vector, Vector], Vector],
     fold: Fold | None,
-) -> Value:
+) -> Vector:
     """A pair of elements, combined; with the next one if it ends a block of odd length."""
     if fold is None:
         return element(place)
@@ -338,12 +330,7 @@ def _folded(
     is_last = graph.numbers(1 - 0.75 / half) < graph.op("FRC", block)
     if half == 1:
         return three
-    return combined(lambda a, b: graph.select(is_last, a, b), three, pair)
-
-
-def _identity(value: Any) -> tuple[tuple[int, ...], ...]:
-    """What tells an element from others: indexof is given a value, and asks whose it is."""
-    return tuple(vector.literals for vector in vectors_of(value))
+    return graph.select(is_last, three, pair)
 
 
 def _element_type(kind: Type) -> Type:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import count
 from pathlib import Path
 
 from gpgpu_legacy.isa.ir import (
@@ -24,19 +23,8 @@ from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.cg.emit import program
 from gpgpu_legacy.languages.cg.evaluate import Evaluator
 from gpgpu_legacy.languages.cg.faults import Fault
-from gpgpu_legacy.languages.cg.graph import Graph, Vector
-from gpgpu_legacy.languages.cg.types import (
-    Aggregate,
-    Numbers,
-    SamplerType,
-    SamplerValue,
-    StructType,
-    Type,
-    Unreadable,
-    Value,
-    built,
-    size,
-)
+from gpgpu_legacy.languages.cg.graph import SAMPLER, UNREADABLE, Graph, Vector
+from gpgpu_legacy.languages.cg.types import SamplerType, StructType, Type, leaves, size
 from gpgpu_legacy.languages.diagnostics import meant
 
 _SETS, _UNITS, _COLORS = 8, 32, 8
@@ -75,14 +63,14 @@ class _Compiler(Evaluator):
         self.results: dict[ResultRegister, Vector] = {}
         self._next = self._most = 0
 
-    def bound(self, function: c.Function) -> dict[str, Value]:
+    def bound(self, function: c.Function) -> dict[str, Vector]:
         """A value for each parameter that the outside gives."""
         declared = [*self.globals.values(), *function.parameters]
         structs = (self.types.get(d.type.name) for d in function.parameters)
         declared += (f for kind in structs if isinstance(kind, StructType) for f in kind.fields)
         taken = {_numbered(text) for d in declared for text in (d.semantic, d.register)}
         self._sets, self._units = (
-            [k for k in range(count) if taken.isdisjoint(f"{name}{k}" for name in names)]
+            {k for k in range(count) if taken.isdisjoint(f"{name}{k}" for name in names)}
             for count, names in ((_SETS, ("TEXCOORD", "TEX")), (_UNITS, ("TEXUNIT", "S", "T")))
         )
         return {
@@ -91,66 +79,62 @@ class _Compiler(Evaluator):
             if "out" not in p.type.qualifiers
         }
 
-    def _given(self, p: c.Declaration, kind: Type) -> Value:
+    def _given(self, p: c.Declaration, kind: Type) -> Vector:
         """The value of a parameter, or of a field of one."""
         if p.value is not None:
             return self.initialised(p.value, kind)
-        if "uniform" in p.type.qualifiers or not size(kind):  # of samplers
+        samplers = [isinstance(leaf, SamplerType) for leaf, _ in leaves(kind)]
+        if "uniform" in p.type.qualifiers or all(samplers):
             return self.uniform(p, kind)
         if isinstance(kind, StructType):
             fields = zip(kind.fields, kind.types, strict=True)
-            return Aggregate(kind, tuple(self._given(field, t) for field, t in fields))
+            return self.graph.built(kind, (self._given(field, t) for field, t in fields))
         return self._varying(p, kind)
 
-    def uniform(self, declaration: c.Declaration, kind: Type) -> Value:
+    def uniform(self, declaration: c.Declaration, kind: Type) -> Vector:
         """In parameters from the next on, a vector, a row or an element each, or a unit."""
         asked = _REGISTER.fullmatch(declaration.register or declaration.semantic)
         if asked and asked[1].upper() == "C":
             self._next = int(asked[2])
 
-        def leaf(kind: Numbers | SamplerType, name: str) -> Value:
-            if isinstance(kind, SamplerType):
-                unit = int(asked[2]) if asked else next(iter(self._units), _UNITS)
-                self._units = [k for k in self._units if k != unit]
-                return SamplerValue(unit, kind)
-            parameter = Parameter(
-                ParameterSpace.LOCAL, self._next, name=identifier(name, self.declarations)
-            )
+        parts = []
+        for leaf, name in leaves(kind, declaration.name):
+            if isinstance(leaf, SamplerType):
+                unit = int(asked[2]) if asked else min(self._units, default=_UNITS)
+                self._units.discard(unit)
+                parts.append(self.graph.special(SAMPLER, unit))
+                continue
+            own = identifier(name, self.declarations)
+            parameter = Parameter(ParameterSpace.LOCAL, self._next, name=own)
             self._next += 1
-            declared = ParameterDeclaration(parameter.name, (parameter,), is_array=False)
-            self.declarations.append(declared)
-            return self.graph.leaf(parameter)[: kind.width].of(kind.kind)
-
-        value = built(kind, leaf, declaration.name)
+            self.declarations.append(ParameterDeclaration(own, (parameter,), is_array=False))
+            parts.append(self.graph.leaf(parameter)[: leaf.width])
         self._next = self._most = max(self._next, self._most)
-        return value
+        return self.graph.built(kind, parts)
 
-    def _varying(self, p: c.Declaration, kind: Type) -> Value:
+    def _varying(self, p: c.Declaration, kind: Type) -> Vector:
         """A value that is interpolated, found by its semantic, or else in the next free set."""
         semantic = _numbered(p.semantic)
         attribute = _INPUTS.get(semantic)
         if attribute is None and (semantic or not self._sets):
             expected = meant(semantic, _INPUTS) or "expected TEXCOORD0 to 7, COLOR, WPOS or FOG"
-            return Unreadable(f"{p.semantic or p.name} is not an input", expected)
+            why = f"{p.semantic or p.name} is not an input", expected, p.at
+            return self.graph.built(kind, [self.graph.special(UNREADABLE, why)] * size(kind))
         if attribute is None:
-            attribute = Attribute(AttributeKind.TEXCOORD, self._sets[0])
-        numbers = count(attribute.index)
-
-        def leaf(part: Numbers | SamplerType, _: str) -> Value:
-            if not isinstance(part, Numbers):
+            attribute = Attribute(AttributeKind.TEXCOORD, min(self._sets))
+        parts = []
+        for number, (leaf, _) in enumerate(leaves(kind), attribute.index):
+            if isinstance(leaf, SamplerType):
                 raise Fault(f"{p.name} is {kind}", "expected numbers, or a sampler", p.at)
-            number = next(numbers)
-            self._sets = [k for k in self._sets if k != number]
-            attribute_ = Attribute(attribute.kind, number)
-            return self.graph.leaf(attribute_)[: part.width].of(part.kind)
+            self._sets.discard(number)
+            parts.append(self.graph.leaf(Attribute(attribute.kind, number))[: leaf.width])
+        return self.graph.built(kind, parts)
 
-        return built(kind, leaf)
-
-    def give(self, value: Value, d: c.Declaration) -> None:
+    def give(self, value: Vector, d: c.Declaration) -> None:
         """Write a value to the result that its declaration names, or to the next free colour."""
-        if isinstance(value, Aggregate) and isinstance(value.type, StructType):
-            for field, item in zip(value.type.fields, value.items, strict=True):
-                self.give(item, field)
+        if isinstance(value.shape, StructType):
+            for number, field in enumerate(value.shape.fields):
+                self.give(value.item(number), field)
             return
         free = (name for name, register in _OUTPUTS.items() if register not in self.results)
         register = _OUTPUTS.get(_numbered(d.semantic) or next(free))

@@ -25,7 +25,7 @@ from gpgpu_legacy.isa.ir import (
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.cg.graph import CONSTANT, LEAF, Graph, Vector
-from gpgpu_legacy.languages.cg.packing import Pack, Packer, operand_groups
+from gpgpu_legacy.languages.cg.packing import Pack, Packer
 from gpgpu_legacy.languages.cg.schedule import scheduled
 from gpgpu_legacy.languages.cg.selection import selected
 
@@ -76,7 +76,7 @@ class _Writer:
         self.schedule = scheduled(packer)
         self._constants: list[dict[str, float]] = []
         """The numbers of the program in as few vectors as the operands allow, by their text."""
-        groups = [g for pack in self.schedule.packs for g in self._groups(pack)]
+        groups = [g for pack in self.schedule.packs for g in packer.groups(pack)]
         known = [self._numbers(group) for group in groups]
         for numbers in sorted(known, key=lambda n: -len(set(map(repr, n)))):
             vector, _, missing = min(self._ways(numbers), key=lambda way: len(way[2]))
@@ -104,12 +104,6 @@ class _Writer:
                 if len(vector) + len(missing) <= 4:
                     yield vector, sign, missing
 
-    def _groups(self, pack: Pack) -> list[tuple[int, ...]]:
-        """The operands of a pack by place: of each lane, or of an operation with vectors."""
-        operations = [self._packer.operations[node] for node in pack.nodes]
-        lanes = (operation.operands for operation in operations)
-        return operand_groups(operations[0]) or list(zip(*lanes, strict=True))
-
     def _numbers(self, group: Sequence[int]) -> list[float]:
         """The numbers of constants; none for other operands."""
         operations = self._packer.operations
@@ -129,7 +123,7 @@ class _Writer:
             reads = {lane: k for k, (_, lanes) in enumerate(homes) for lane in lanes}
         srcs = tuple(
             self._source(group, reads or _places(operation.mnemonic, len(group)))
-            for group in self._groups(pack)
+            for group in packer.groups(pack)
         )
         texture = operation.key if isinstance(operation.key, TextureSource) else None
         dst = None

@@ -13,25 +13,27 @@ from dataclasses import dataclass, field
 from functools import reduce
 from math import inf, isinf
 from operator import and_
-from typing import Any
 
-from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.languages.c import syntax as c
-from gpgpu_legacy.languages.cg.expressions import Expressions, Variable, described, of_kind
+from gpgpu_legacy.languages.cg.expressions import (
+    Expressions,
+    Variable,
+    described,
+    of_kind,
+)
 from gpgpu_legacy.languages.cg.faults import Fault
-from gpgpu_legacy.languages.cg.graph import KINDS, Graph, Vector, widest
+from gpgpu_legacy.languages.cg.graph import Graph, Vector, widest
 from gpgpu_legacy.languages.cg.library import REFUSED, functions, operation, texts
 from gpgpu_legacy.languages.cg.types import (
     GENERIC,
+    KINDS,
     VOID,
-    Aggregate,
     ArrayType,
+    Indexed,
     Numbers,
+    SamplerType,
     StructType,
     Type,
-    Value,
-    type_of,
-    zeros,
 )
 from gpgpu_legacy.languages.diagnostics import meant
 
@@ -44,8 +46,7 @@ MOST_STATEMENTS = 2**15
 MOST_OPEN_TRIPS = 1024
 """Trips of a loop that depends on data before it counts as one without a length."""
 
-Special = Callable[["Evaluator", tuple[c.Expression, ...], Span], Value]
-Values = dict[Variable, Value]
+Values = dict[Variable, Vector]
 
 
 @dataclass
@@ -53,24 +54,24 @@ class _Scope:
     """Where jumps lead: the end of a function, of a loop or of a trip, by the jump's name.
 
     guards: the number of conditions that enclose it. left: whether a fragment jumped here; None if
-    none did. exits: of each jump its condition, the variables there, and what it returns.
+    none did. exits: of each jump its condition and the variables there.
     """
 
     jump: str
     guards: int
     left: Vector | None = None
-    exits: list[tuple[Vector, Values, Value | None]] = field(default_factory=list)
+    exits: list[tuple[Vector, Values]] = field(default_factory=list)
 
 
 class Evaluator(Expressions):
     """Evaluates functions of a unit on a graph."""
 
     def __init__(
-        self, unit: c.Unit, graph: Graph, special: Mapping[str, Special] | None = None
+        self, unit: c.Unit, graph: Graph, special: Mapping[str, Callable[..., Vector]] = {}
     ) -> None:
-        """special: functions that take their arguments unevaluated, by name."""
+        """special: functions that a language adds, by name."""
         super().__init__(graph)
-        self._special = special or {}
+        self._special = special
         self._functions: dict[str, list[c.Function]] = {}
         self.globals: dict[str, c.Declaration] = {}
         self._methods: dict[str, tuple[c.Function, ...]] = {}
@@ -79,7 +80,7 @@ class Evaluator(Expressions):
         self._jumps: list[_Scope] = []
         self._alive, self._statements = True, 0
         for name, number in (("false", 0), ("true", 1)):
-            self.declare(name, None, graph.numbers(number, kind="bool"), constant=True)
+            self.declare(name, graph.numbers(number, kind="bool"), constant=True)
         for item in unit.items:
             if isinstance(item, c.Function) and item.body is not None:
                 self._functions.setdefault(item.name, []).append(item)
@@ -88,13 +89,13 @@ class Evaluator(Expressions):
             elif not isinstance(item, c.Function):
                 self.execute(item)
 
-    def uniform(self, declaration: c.Declaration, kind: Type) -> Value:
+    def uniform(self, declaration: c.Declaration, kind: Type) -> Vector:
         """The value of a global variable without an initialiser."""
-        return zeros(self.graph, kind)
+        return self.graph.zeros(kind)
 
     # Functions ------------------------------------------------------------------------------------
 
-    def run(self, function: c.Function, given: Mapping[str, Value]) -> dict[str, Value]:
+    def run(self, function: c.Function, given: Mapping[str, Vector]) -> dict[str, Vector]:
         """Evaluate a function. The final value of each parameter by name, and of `return`.
 
         given: values of parameters, taken as they are; the others begin as 0.
@@ -103,9 +104,9 @@ class Evaluator(Expressions):
         for name, declaration in self.globals.items():
             if name in used and name not in self.scopes[0]:
                 self._declare(declaration, self.uniform)
-        result, values = self._inline(function, given)
+        values = self._inline(function, given)
         self._alive = True
-        return values if result is None else values | {"return": result}
+        return values
 
     def _names_in(self, *trees: object) -> set[str]:
         """All names in syntax trees, and in the functions and globals that these name."""
@@ -119,7 +120,7 @@ class Evaluator(Expressions):
         return found
 
     def _declare(
-        self, d: c.Declaration, otherwise: Callable[[c.Declaration, Type], Value] | None = None
+        self, d: c.Declaration, otherwise: Callable[[c.Declaration, Type], Vector] | None = None
     ) -> None:
         kind = self.type_of(d)
         if d.value is not None:
@@ -129,48 +130,48 @@ class Evaluator(Expressions):
         elif kind == VOID or (isinstance(kind, ArrayType) and kind.length is None):
             raise Fault(f"{d.name} is {kind}", "give it a type with a size", d.at)
         else:
-            value = zeros(self.graph, kind)
-        self.declare(d.name, kind, value, constant="const" in d.type.qualifiers)
+            value = self.graph.zeros(kind)
+        self.declare(d.name, value, constant="const" in d.type.qualifiers)
 
     def _inline(
-        self, function: c.Function, given: Mapping[str, Value], of: Value | None = None
-    ) -> tuple[Value | None, dict[str, Value]]:
-        """What a function returns, and its parameters as it leaves them. of: a method's struct."""
+        self, function: c.Function, given: Mapping[str, Vector], of: Vector | None = None
+    ) -> dict[str, Vector]:
+        """A function's parameters as it leaves them, and its `return`. of: a method's struct."""
         if function in self._active:
             expected = "fragment programs have no stack: use a loop"
             raise Fault(f"{function.name} calls itself", expected, self.graph.at)
         scopes, self.scopes = self.scopes, [self.scopes[0], {}]
         self._active.append(function)
-        if isinstance(of, Aggregate) and isinstance(of.type, StructType):
-            for declaration, item in zip(of.type.fields, of.items, strict=True):
-                self.declare(declaration.name, None, item, constant=True)
-        self.scopes.append({})
+        if of is not None and isinstance(of.shape, StructType):
+            for number, field_ in enumerate(of.shape.fields):
+                self.declare(field_.name, of.item(number), constant=True)
+        self.scopes.append({"return": Variable("return", False)})
         for p in function.parameters:
             kind = self.type_of(p)
-            value = given[p.name] if p.name in given else zeros(self.graph, kind)
-            self.declare(p.name, kind, value, constant="const" in p.type.qualifiers)
+            value = given[p.name] if p.name in given else self.graph.zeros(kind)
+            self.declare(p.name, value, constant="const" in p.type.qualifiers)
         scope = self._enter("return")
         assert function.body is not None
         self.execute(function.body)
         is_void = function.type.name == "void"
         if self._alive and not (is_void or scope.exits):
             raise Fault(f"{function.name} ends without return", "return a value", function.at)
-        result = self._leave(scope, falls=is_void)
-        if result is None and not is_void:  # all fragments are discarded
-            result = zeros(self.graph, self.type_named(function.type))
+        self._leave(scope, falls=is_void)
         self._active.pop()
-        values = {name: self.values[variable] for name, variable in self.scopes[-1].items()}
+        values = {name: self.values[v] for name, v in self.scopes[-1].items() if v in self.values}
+        if not is_void and "return" not in values:  # all fragments are discarded
+            values["return"] = self.graph.zeros(self.type_named(function.type))
         self._close()
         self._close()
         self.scopes = scopes
-        return result, values
+        return values
 
     def _close(self) -> None:
         """End the innermost scope of names."""
         for variable in self.scopes.pop().values():
             self.values.pop(variable, None)
 
-    def call(self, call: c.Call) -> Value | None:
+    def _call(self, call: c.Call) -> Vector | None:
         name = call.function
         if isinstance(name, c.TypeName):
             values = [self.evaluate(x) for x in call.arguments]
@@ -178,7 +179,7 @@ class Evaluator(Expressions):
             return self.constructed(self.type_named(name), values, call.at)
         if isinstance(name, c.Member):
             base = self.evaluate(name.base)
-            known = self._methods.get(getattr(type_of(base), "name", ""), ())
+            known = self._methods.get(getattr(base.type, "name", ""), ())
             methods = [m for m in known if m.name == name.name and m.body is not None]
             if not methods:
                 names = [m.name for m in known if m.body is not None]
@@ -191,51 +192,53 @@ class Evaluator(Expressions):
         if not isinstance(name, c.Name):
             raise Fault("this is not a function", "call a function by its name", call.at)
         if name.name in self._special:
-            return self._special[name.name](self, call.arguments, call.at)
+            return self._special[name.name](*map(self.evaluate, call.arguments))
         if call.at.file == c.BEFORE and name.name.isupper():
-            return operation(self.graph, name.name, [self.evaluate(x) for x in call.arguments])
+            return operation(self.graph, name.name, *map(self.evaluate, call.arguments))
         if call.at.file != c.BEFORE and name.name in self._functions:
             return self._call_own(self._functions[name.name], call)
         return self._call_library(name, call)
 
     def _call_own(
-        self, functions: Sequence[c.Function], call: c.Call, of: Value | None = None
-    ) -> Value | None:
+        self, functions: Sequence[c.Function], call: c.Call, of: Vector | None = None
+    ) -> Vector | None:
         """Inline the function whose parameters suit the arguments best."""
         outs = {k for f in functions for k, p in enumerate(f.parameters) if _is_out(p)}
-        values = [
-            self.read(self.place(x)) if k in outs else self.evaluate(x)
-            for k, x in enumerate(call.arguments)
-        ]
+        places = {}
+        values = []
+        for number, x in enumerate(call.arguments):
+            if number in outs:
+                places[number] = self.place(x)
+            values.append(self.read(places[number]) if number in outs else self.evaluate(x))
         function = self._overload(functions, values, call)
-        given: dict[str, Value] = {}
-        places = []
-        for p, value, argument in zip(function.parameters, values, call.arguments, strict=False):
-            if _is_out(p):
-                places.append((self.place(argument), p.name))
-            if "out" not in p.type.qualifiers:
-                given[p.name] = self.convert(value, self.type_of(p), argument.at)
+        given = {
+            p.name: self.convert(value, self.type_of(p), x.at)
+            for p, value, x in zip(function.parameters, values, call.arguments, strict=False)
+            if "out" not in p.type.qualifiers
+        }
         for p in function.parameters[len(values) :]:
             assert p.value is not None
             given[p.name] = self.initialised(p.value, self.type_of(p))
         self.graph.at = call.at
-        result, left = self._inline(function, given, of)
+        left = self._inline(function, given, of)
         self.graph.at = call.at
-        for place, parameter in places:
-            self.write(place, left[parameter])
-        if isinstance(result, Vector) and function.type.name in GENERIC:
-            return result.of(widest(*(v for v in given.values() if isinstance(v, Vector))))
+        for number, place in places.items():
+            if _is_out(function.parameters[number]):
+                self.write(place, left[function.parameters[number].name])
+        result = left.get("return")
+        if result is not None and not result.shape and function.type.name in GENERIC:
+            return result.of(widest(*given.values()))
         return result
 
     def _overload(
-        self, functions: Sequence[c.Function], values: Sequence[Value], call: c.Call
+        self, functions: Sequence[c.Function], values: Sequence[Vector], call: c.Call
     ) -> c.Function:
         def cost(function: c.Function) -> float:
             required = sum(p.value is None for p in function.parameters)
             if not required <= len(values) <= len(function.parameters):
                 return inf
             types = map(self.type_of, function.parameters)
-            return sum(_distance(type_of(v), t) for v, t in zip(values, types, strict=False))
+            return sum(_distance(v.type, t) for v, t in zip(values, types, strict=False))
 
         best = min(functions, key=cost)
         if isinf(cost(best)):
@@ -247,7 +250,7 @@ class Evaluator(Expressions):
             raise Fault(f"{best.name} does not take {given}", f"expected {expected}", call.at)
         return best
 
-    def _call_library(self, name: c.Name, call: c.Call) -> Value | None:
+    def _call_library(self, name: c.Name, call: c.Call) -> Vector | None:
         match = _SHORT.fullmatch(name.name)
         known = match[2] if match else name.name
         if known not in texts():
@@ -260,7 +263,7 @@ class Evaluator(Expressions):
                 name.at,
             )
         result = self._call_own(functions(known), call)
-        return result[: int(match[1])] if match and isinstance(result, Vector) else result
+        return result[: int(match[1])] if match and result else result
 
     # Statements -----------------------------------------------------------------------------------
 
@@ -273,53 +276,53 @@ class Evaluator(Expressions):
             problem = "the program is too long once its loops are unrolled"
             raise Fault(problem, f"at most {MOST_STATEMENTS} statements are allowed", statement.at)
         self.graph.at = statement.at
-        _EXECUTE.get(type(statement), Evaluator._refuse)(self, statement)
+        getattr(self, f"_do_{type(statement).__name__.lower()}", self._refuse)(statement)
 
     def _refuse(self, statement: c.Statement) -> None:
         what = type(statement).__name__.lower()
         raise Fault(f"{what} cannot be compiled", "use if and else in a kernel", statement.at)
 
-    def _struct(self, struct: c.Struct) -> None:
+    def _do_struct(self, struct: c.Struct) -> None:
         types = tuple(map(self.type_of, struct.fields))
         self.types[struct.name] = StructType(struct.name, struct.fields, types)
         self._methods[struct.name] = struct.methods
 
-    def _typedef(self, typedef: c.Typedef) -> None:
+    def _do_typedef(self, typedef: c.Typedef) -> None:
         self.types[typedef.declaration.name] = self.type_of(typedef.declaration)
 
-    def _enumeration(self, enumeration: c.Enumeration) -> None:
+    def _do_enumeration(self, enumeration: c.Enumeration) -> None:
         number = self.graph.numbers(-1, kind="int")
         for name, value in enumeration.items:
             number = number + 1 if value is None else self.scalar(value, "int")
-            self.declare(name, None, number, constant=True)
+            self.declare(name, number, constant=True)
 
-    def _block(self, block: c.Block) -> None:
+    def _do_block(self, block: c.Block) -> None:
         self.scopes.append({})
         for statement in block.statements:
             self.execute(statement)
         self._close()
 
-    def _declares(self, statement: c.Declare) -> None:
+    def _do_declare(self, statement: c.Declare) -> None:
         for declaration in statement.declarations:
             self._declare(declaration)
 
-    def _evaluates(self, statement: c.Evaluate) -> None:
+    def _do_evaluate(self, statement: c.Evaluate) -> None:
         if isinstance(statement.expression, c.Call):
-            self.call(statement.expression)
+            self._call(statement.expression)
         elif statement.expression is not None:
             self.evaluate(statement.expression)
 
-    def _return(self, statement: c.Return) -> None:
+    def _do_return(self, statement: c.Return) -> None:
         kind = self.type_named(self._active[-1].type)
-        result = None
+        if (statement.value is None) is not (kind == VOID):
+            raise Fault(f"{self._active[-1].name} is {kind}", "return what it is", statement.at)
         if statement.value is not None:
             result = self.convert(self.evaluate(statement.value), kind, statement.at)
-        if (result is None) is not (kind == VOID):
-            raise Fault(f"{self._active[-1].name} is {kind}", "return what it is", statement.at)
-        self._exit("return", result)
+            self.values[self.find(c.Name("return"))] = result
+        self._exit("return")
         self._alive = False
 
-    def _jump(self, jump: c.Jump) -> None:
+    def _do_jump(self, jump: c.Jump) -> None:
         self._alive = jump.condition is not None
         if jump.kind != "discard":
             self._exit(jump.kind)
@@ -335,7 +338,7 @@ class Evaluator(Expressions):
         condition = self.scalar(expression, "bool")
         return bool(condition.constant[0]) if condition.constant else condition
 
-    def _if(self, statement: c.If) -> None:
+    def _do_if(self, statement: c.If) -> None:
         condition = self._truth(statement.condition)
         if isinstance(condition, bool):
             chosen = statement.yes if condition else statement.no
@@ -356,7 +359,7 @@ class Evaluator(Expressions):
         self._alive = True
         if statement is not None:
             self._guards.append(guard)
-            self._block(c.Block((statement,)))
+            self._do_block(c.Block((statement,)))
             self._guards.pop()
         return self.values, self._alive
 
@@ -364,7 +367,7 @@ class Evaluator(Expressions):
         return {
             variable: value
             if no[variable] is value
-            else self.select(condition, value, no[variable])
+            else self.graph.select(condition, value, no[variable])
             for variable, value in yes.items()
             if variable in no
         }
@@ -382,39 +385,38 @@ class Evaluator(Expressions):
         """Whether a fragment gets here at all."""
         return self._all(self._guards, self._jumps)
 
-    def _exit(self, jump: str, value: Value | None = None, guard: Vector | None = None) -> None:
+    def _exit(self, jump: str, *guards: Vector) -> None:
         """Leave for the innermost scope of a jump, if the guards since it began hold."""
         number = max(k for k, s in enumerate(self._jumps) if s.jump in (jump, "return"))
         scope = self._jumps[number]
         if scope.jump != jump:
             raise Fault(f"{jump} is outside a loop", "use it in a loop", self.graph.at)
-        guards = [*self._guards[scope.guards :], *([] if guard is None else [guard])]
+        guards = (*self._guards[scope.guards :], *guards)
         condition = self._all(guards, self._jumps[number + 1 :])
-        scope.exits.append((condition, dict(self.values), value))
+        scope.exits.append((condition, dict(self.values)))
         scope.left = condition if scope.left is None else scope.left | condition
 
-    def _leave(self, scope: _Scope, *, falls: bool = True) -> Value | None:
+    def _leave(self, scope: _Scope, *, falls: bool = True) -> None:
         """End a scope with the values of all that left it, the first that applies first.
 
         falls: whether its end may be reached without a jump.
         """
         self._jumps.pop()
-        exits, value = scope.exits, None
-        if exits and not (self._alive and falls):
-            _, self.values, value = exits.pop()
+        if scope.exits and not (self._alive and falls):
+            _, self.values = scope.exits.pop()
             self._alive = True
-        for condition, values, other in reversed(exits):
+        for condition, values in reversed(scope.exits):
             self.values = self._merged(condition, values, self.values)
-            if value is not None and other is not None:
-                value = self.select(condition, other, value)
-        return value
 
-    def _for(self, loop: c.For) -> None:
+    def _do_for(self, loop: c.For) -> None:
         self.scopes.append({})
         if loop.start is not None:
             self.execute(loop.start)
         self._loop(loop, loop.step, tests=True)
         self._close()
+
+    def _do_dowhile(self, loop: c.DoWhile) -> None:
+        self._loop(loop, None, tests=False)
 
     def _loop(self, loop: c.For | c.DoWhile, step: c.Expression | None, *, tests: bool) -> None:
         """Unroll a loop until its condition is known to fail. tests: before the first trip, too."""
@@ -424,7 +426,7 @@ class Evaluator(Expressions):
             if truth is False:
                 break
             if isinstance(truth, Vector):
-                self._exit("break", guard=~truth)
+                self._exit("break", ~truth)
             open_trips += isinstance(truth, Vector) or loop.condition is None
             if open_trips > MOST_OPEN_TRIPS:
                 expected = "its number of trips must be known when the program is compiled"
@@ -437,37 +439,23 @@ class Evaluator(Expressions):
         self._leave(scope)
 
 
-_EXECUTE: Mapping[type, Callable[[Evaluator, Any], None]] = {
-    c.Struct: Evaluator._struct,
-    c.Typedef: Evaluator._typedef,
-    c.Enumeration: Evaluator._enumeration,
-    c.Block: Evaluator._block,
-    c.Declare: Evaluator._declares,
-    c.Evaluate: Evaluator._evaluates,
-    c.If: Evaluator._if,
-    c.For: Evaluator._for,
-    c.DoWhile: lambda e, x: e._loop(x, None, tests=False),
-    c.Return: Evaluator._return,
-    c.Jump: Evaluator._jump,
-}
-
-
 def _is_out(p: c.Declaration) -> bool:
     return bool(p.type.qualifiers & {"out", "inout"})
 
 
-def _distance(own: Type | None, kind: Type) -> float:
+def _distance(own: Type, kind: Type) -> float:
     """How much a conversion changes: a kind, then a width; infinite if there is none."""
-    if own is None or own == kind:
+    if own == kind or isinstance(own, Indexed) or kind == GENERIC["value"]:
         return 0
-    if isinstance(own, ArrayType) and isinstance(kind, ArrayType):
-        fits = kind.length in (None, own.length) and own.is_matrix is kind.is_matrix
-        return _distance(own.item, kind.item) if fits else inf
-    if isinstance(kind, Numbers) and kind.kind in GENERIC:
-        return 0 if isinstance(own, Numbers) or kind.kind == "value" else inf
-    if not isinstance(own, Numbers) or not isinstance(kind, Numbers):
-        return inf if isinstance(kind, StructType) or type(own) is not type(kind) else 0
-    wider = KINDS.index(kind.kind) - KINDS.index(own.kind)
-    widths = 0 if own.width == kind.width else 10 if own.width == 1 else 100
-    fits = own.width == 1 or own.width >= kind.width
-    return widths + (wider / 10 if wider >= 0 else 1 - wider / 10) if fits else inf
+    match own, kind:
+        case ArrayType(), ArrayType() if own.is_matrix is kind.is_matrix:
+            return _distance(own.item, kind.item) if kind.length in (None, own.length) else inf
+        case SamplerType(), SamplerType():
+            return 0
+        case Numbers(), Numbers() if kind.kind in GENERIC:
+            return 0
+        case Numbers(), Numbers() if own.width == 1 or own.width >= kind.width:
+            wider = KINDS.index(kind.kind) - KINDS.index(own.kind)
+            widths = 0 if own.width == kind.width else 10 if own.width == 1 else 100
+            return widths + (wider / 10 if wider >= 0 else 1 - wider / 10)
+    return inf

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import islice
 from operator import add, and_, ge, gt, le, lt, mul, or_, sub, xor
-from typing import Any
+from typing import Any, cast
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Span
@@ -15,51 +14,39 @@ from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.cg.faults import Fault
 from gpgpu_legacy.languages.cg.graph import Graph, Vector
 from gpgpu_legacy.languages.cg.types import (
+    BUILT_IN,
     GENERIC,
-    Aggregate,
     ArrayType,
-    Cell,
     Indexed,
-    Numbers,
     SamplerType,
-    SamplerValue,
     StructType,
     Type,
-    Unreadable,
-    Value,
-    built,
-    built_in,
-    cells,
-    combined,
+    extents,
+    is_matrix,
+    leaves,
+    length,
+    selected,
     size,
-    swizzle,
-    type_of,
-    vectors_of,
 )
 from gpgpu_legacy.languages.diagnostics import meant
 
-Step = int | tuple[int | Cell, ...]
-"""Part of a value: an item or a component, a swizzle, or cells of a matrix."""
-
 _LONGEST_ARRAY = 4096
-_COMMON_TYPES = ("float", "float2", "float3", "float4", "half", "fixed", "int", "bool", "sampler2D")
 
 
 @dataclass(eq=False)
 class Variable:
-    """A declared name. Its value is in the evaluator's `values`."""
+    """A declared name. Its value, of one type for good, is in the evaluator's `values`."""
 
     name: str
-    type: Type | None
     is_constant: bool
 
 
 @frozen
 class Place:
-    """What can be assigned to: a variable, and the way to a part of it."""
+    """What can be assigned to. part: the places of its numbers in the variable, as literals."""
 
     variable: Variable
-    steps: tuple[Step, ...]
+    part: Vector
     at: Span
 
 
@@ -68,14 +55,15 @@ class Expressions:
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.types: dict[str, Type] = {}
+        self.types = dict(BUILT_IN)
         self.scopes: list[dict[str, Variable]] = [{}]
-        self.values: dict[Variable, Value] = {}
+        self.values: dict[Variable, Vector] = {}
 
-    def evaluate(self, expression: c.Expression) -> Value:
+    def evaluate(self, expression: c.Expression) -> Vector:
         """The value of an expression."""
         self.graph.at = expression.at
-        value = _EVALUATE.get(type(expression), _refused)(self, expression)
+        method = getattr(self, f"_{type(expression).__name__.lower()}", self._refused)
+        value: Vector | None = method(expression)
         if value is None:
             raise Fault("a void function has no value", "call it as a statement", expression.at)
         return value
@@ -84,12 +72,10 @@ class Expressions:
         """The value of an expression that must be a scalar or a vector."""
         return self.as_vector(self.evaluate(expression), expression.at)
 
-    def as_vector(self, value: Value, at: Span) -> Vector:
+    def as_vector(self, value: Vector, at: Span) -> Vector:
         """The value, if it is a vector."""
-        if isinstance(value, Vector):
+        if value.shape is None:
             return value
-        if isinstance(value, Unreadable):
-            raise Fault(value.why, value.expected, at)
         raise Fault(f"this is {described(value)}", "expected a number or a vector", at)
 
     def scalar(self, expression: c.Expression, kind: str) -> Vector:
@@ -119,11 +105,9 @@ class Expressions:
             f"{name.name} is not declared", meant(name.name, known) or "declare it first", name.at
         )
 
-    def declare(
-        self, name: str, kind: Type | None, value: Value, *, constant: bool = False
-    ) -> Variable:
-        """A new variable in the innermost scope. kind: for a value without a type."""
-        variable = self.scopes[-1][name] = Variable(name, type_of(value) or kind, constant)
+    def declare(self, name: str, value: Vector, *, constant: bool = False) -> Variable:
+        """A new variable in the innermost scope."""
+        variable = self.scopes[-1][name] = Variable(name, constant)
         self.values[variable] = value
         return variable
 
@@ -143,89 +127,63 @@ class Expressions:
 
     def type_named(self, name: c.TypeName) -> Type:
         """The type of a name."""
-        known = GENERIC if name.at.file == c.BEFORE else self.types
-        kind = known.get(name.name) or built_in(name.name)
+        own = GENERIC if name.at.file == c.BEFORE else {}
+        kind = own.get(name.name) or self.types.get(name.name)
         if kind is None:
             raise Fault(
                 f"{name.name} is not a type",
-                meant(name.name, [*self.types, *_COMMON_TYPES]) or "define it first",
+                meant(name.name, self.types) or "define it first",
                 name.at,
             )
         return kind
 
     # Conversions ----------------------------------------------------------------------------------
 
-    def convert(self, value: Value, kind: Type | None, at: Span) -> Value:
+    def convert(self, value: Vector, kind: Type | None, at: Span) -> Vector:
         """A value as another type: scalars smear, longer vectors and matrices lose their ends."""
-        own = type_of(value)
-        if isinstance(value, Unreadable):
-            self.as_vector(value, at)
-        if own == kind or kind is None or own is None:
+        own = value.type
+        if kind in (None, own, GENERIC["value"]) or isinstance(own, Indexed):
             return value
-        if isinstance(kind, Numbers) and kind.kind in GENERIC:
-            return value if kind.kind == "value" else self._any_width(value, kind, at)
-        items: Sequence[Value] = ()
-        if isinstance(value, Vector):
-            if isinstance(kind, Numbers) and (len(value) == 1 or len(value) >= kind.width):
-                return of_kind(value.smeared(kind.width), kind.kind)
-            if isinstance(kind, ArrayType) and kind.is_matrix and len(value) == 1:
-                items = (value,) * (kind.length or 0)
-        elif isinstance(value, Aggregate) and isinstance(kind, ArrayType):
-            count = len(value.items)
-            if kind.length in (None, count) or (kind.is_matrix and count > (kind.length or 0)):
-                items = value.items[: kind.length]
-        elif (
-            isinstance(value, SamplerValue)
-            and isinstance(kind, SamplerType)
-            and None in (value.type.target, kind.target)
-        ):
-            return SamplerValue(value.unit, kind if kind.target else value.type)
-        numbers = [x for vector in vectors_of(value) for x in vector]
-        if not items and len(numbers) == size(kind) and any(map(_is_matrix, (own, kind))):
-            return self._of_numbers(kind, numbers)  # float4(float2x2) and the like
-        if not items or not isinstance(kind, ArrayType):
-            raise Fault(f"{described(value)} cannot become {kind}", f"expected {kind}", at)
-        made = tuple(self.convert(item, kind.item, at) for item in items)
-        return Aggregate(replace(kind, length=len(made)), made)
+        assert kind is not None
+        if kind.kind in GENERIC:
+            vector = self.as_vector(value, at)
+            is_real = kind.kind == "real" and vector.kind in _WHOLE
+            return vector.of("float") if is_real else vector
+        if numbers := _fitting(own, kind):
+            return self.graph.built(kind, [of_kind(value[numbers], kind.kind)])
+        match own, kind:
+            case (SamplerType(None), SamplerType()) | (SamplerType(), SamplerType(None)):
+                return replace(value, shape=kind if kind.target else own)
+            case ArrayType(), ArrayType() if kind.length in (None, own.length):
+                items = [self.convert(value.item(n), kind.item, at) for n in range(length(own))]
+                return self.graph.built(replace(kind, length=own.length), items)
+        raise Fault(f"{described(value)} cannot become {kind}", f"expected {kind}", at)
 
-    def _any_width(self, value: Value, kind: Numbers, at: Span) -> Vector:
-        vector = self.as_vector(value, at)
-        return vector.of("float") if kind.kind == "real" and vector.kind in _WHOLE else vector
-
-    def constructed(self, kind: Type, values: Sequence[Value], at: Span) -> Value:
+    def constructed(self, kind: Type, values: Sequence[Vector], at: Span) -> Vector:
         """`float4(…)`, or a braced initialiser: numbers in order."""
-        is_list = isinstance(kind, StructType) or (
-            isinstance(kind, ArrayType) and not kind.is_matrix
-        )
+        is_list = isinstance(kind, StructType | ArrayType) and not is_matrix(kind)
         if len(values) == 1 and not is_list:
             return self.convert(values[0], kind, at)
-        for value in values:
-            if not isinstance(value, Aggregate):
-                self.as_vector(value, at)
-        numbers = [x for value in values for vector in vectors_of(value) for x in vector]
+        numbers = [x for v in values for part in v.leaves() for x in self.as_vector(part, at)]
         if isinstance(kind, ArrayType) and kind.length is None:
             kind = replace(kind, length=len(numbers) // size(kind.item))
         if len(numbers) != size(kind):
             raise Fault(f"{kind} is given {len(numbers)} numbers", f"expected {size(kind)}", at)
-        return self._of_numbers(kind, numbers)
-
-    def _of_numbers(self, kind: Type, numbers: Sequence[Vector]) -> Value:
         left = iter(numbers)
+        parts = [
+            of_kind(self.graph.join(*islice(left, size(leaf))), leaf.kind)
+            for leaf, _ in leaves(kind)
+        ]
+        return self.graph.built(kind, parts)
 
-        def leaf(kind: Numbers | SamplerType, _: str) -> Value:
-            assert isinstance(kind, Numbers)
-            return of_kind(self.graph.join(*islice(left, kind.width)), kind.kind)
-
-        return built(kind, leaf)
-
-    def initialised(self, value: c.Expression, kind: Type | None) -> Value:
+    def initialised(self, value: c.Expression, kind: Type | None) -> Vector:
         """The value of an initialiser, which may be braced, for a variable of a type."""
         if not isinstance(value, c.Braces):
             return self.convert(self.evaluate(value), kind, value.at)
         values = self._braced(value)
         return values[0] if kind is None else self.constructed(kind, values, value.at)
 
-    def _braced(self, value: c.Expression) -> list[Value]:
+    def _braced(self, value: c.Expression) -> list[Vector]:
         if isinstance(value, c.Braces):
             return [v for item in value.items for v in self._braced(item)]
         return [self.evaluate(value)]
@@ -235,133 +193,172 @@ class Expressions:
     def place(self, expression: c.Expression) -> Place:
         """What an expression assigns to."""
         if isinstance(expression, c.Name):
-            return Place(self.find(expression), (), expression.at)
+            variable = self.find(expression)
+            whole = self.values[variable]
+            part = replace(whole, literals=tuple(range(len(whole))))
+            return Place(variable, part, expression.at)
         if not isinstance(expression, c.Member | c.Index):
             raise Fault("this cannot be assigned to", "expected a variable", expression.at)
         place = self.place(expression.base)
-        step = self.step(self.read(place), expression)
-        return Place(place.variable, (*place.steps, step), expression.at)
+        return replace(place, part=self.part(place.part, expression), at=expression.at)
 
-    def read(self, place: Place) -> Value:
+    def read(self, place: Place) -> Vector:
         """The value at a place."""
-        value = self.values[place.variable]
-        for step in place.steps:
-            value = taken(value, step)
-        return value
+        whole = self.values[place.variable]
+        return replace(place.part, literals=whole[place.part.literals].literals)
 
-    def write(self, place: Place, value: Value) -> None:
+    def write(self, place: Place, value: Vector) -> None:
         """Assign, after the conversion to the place's type."""
-        variable = place.variable
+        variable, numbers = place.variable, place.part.literals
         if variable.is_constant:
             raise Fault(f"{variable.name} is const", "only a variable can be assigned to", place.at)
-        kind = type_of(self.read(place)) if place.steps else variable.type
-        value = self.convert(value, kind, place.at)
-        self.values[variable] = self._updated(self.values[variable], place.steps, value, place.at)
+        if len(set(numbers)) < len(numbers):
+            raise Fault("a component is assigned twice", "write each component once", place.at)
+        value = self.convert(value, place.part.type, place.at)
+        literals = [*self.values[variable].literals]
+        for number, literal in zip(numbers, value.literals, strict=True):
+            literals[number] = literal
+        self.values[variable] = replace(self.values[variable], literals=tuple(literals))
 
-    def _updated(self, whole: Value, steps: tuple[Step, ...], part: Value, at: Span) -> Value:
-        if not steps:
-            return part
-        step, rest = steps[0], steps[1:]
-        part = self._updated(taken(whole, step), rest, part, at)
-        if isinstance(step, int):
-            items = list(items_of(whole))
-            items[step] = part
-            if isinstance(whole, Aggregate):
-                return Aggregate(whole.type, tuple(items))
-            return self.graph.join(*items).of(self.as_vector(whole, at).kind)  # type: ignore[arg-type]
-        if len(set(step)) < len(step):
-            raise Fault("a component is assigned twice", "write each component once", at)
-        for target, component in zip(step, self.as_vector(part, at), strict=True):
-            way = (target,) if isinstance(target, int) else target
-            whole = self._updated(whole, way, component, at)
-        return whole
-
-    def step(self, value: Value, part: c.Member | c.Index) -> Step:
+    def part(self, value: Vector, x: c.Member | c.Index) -> Vector:
         """The part of a value that `.name` or an index is; an index must be known."""
-        if not isinstance(value, Aggregate):
-            self.as_vector(value, part.at)
-        if isinstance(part, c.Member):
-            return self._member(value, part)
-        number, count = self.known(part.index, "this index"), len(items_of(value))
-        if not 0 <= number < count:
-            raise Fault(f"index {number} is outside", f"expected 0 to {count - 1}", part.at)
-        return number
-
-    def _member(self, value: Value, member: c.Member) -> Step:
-        kind, name = type_of(value), member.name
+        kind = value.type
+        if isinstance(x, c.Index):
+            number, count = self.known(x.index, "this index"), length(kind)
+            if not count:
+                self.as_vector(value, x.at)
+            if not 0 <= number < count:
+                raise Fault(f"index {number} is outside", f"expected 0 to {count - 1}", x.at)
+            return value.item(number)
         fields = [f.name for f in kind.fields] if isinstance(kind, StructType) else []
-        if name in fields:
-            return fields.index(name)
-        chosen: Step = cells(name) if isinstance(kind, ArrayType) else swizzle(name)
-        try:
-            if chosen and not fields:
-                taken(value, chosen)
-                return chosen
-        except (IndexError, AttributeError):
-            pass
-        raise Fault(
-            f"{described(value)} has no .{name}",
-            meant(name, fields, ".") or f"it has {', '.join(fields) or 'no such component'}",
-            member.at,
-        )
-
-    def select(self, condition: Vector, yes: Value, no: Value) -> Value:
-        """Either value, of one type, chosen by a condition."""
-        return (
-            yes if yes == no else combined(lambda a, b: self.graph.select(condition, a, b), yes, no)
-        )
+        if x.name in fields:
+            return value.item(fields.index(x.name))
+        numbers = selected(kind, x.name)
+        if not numbers:
+            raise Fault(
+                f"{described(value)} has no .{x.name}",
+                meant(x.name, fields, ".") or f"it has {', '.join(fields) or 'no such component'}",
+                x.at,
+            )
+        return value[numbers]
 
     # Operators ------------------------------------------------------------------------------------
 
-    def operate(self, operator: str, a: Value, b: Value, at: Span) -> Value:
+    def operate(self, operator: str, a: Vector, b: Vector, at: Span) -> Vector:
         """An operator of two values; of matrices, element by element."""
         self.graph.at = at
-        kind = next((k for k in (type_of(a), type_of(b)) if isinstance(k, ArrayType)), None)
-        if kind is not None and kind.is_matrix:
-            wide = [self.convert(value, kind, at) for value in (a, b)]
-            return combined(partial(_operated, operator), *wide)
-        return _operated(operator, self.as_vector(a, at), self.as_vector(b, at))
+        kind = next((value.type for value in (a, b) if is_matrix(value.type)), None)
+        a, b = (self.flat(self.convert(value, kind, at), at) for value in (a, b))
+        return replace(_operated(operator, a, b), shape=kind)
 
-    def increment(self, x: c.Unary | c.Postfix) -> tuple[Value, Value]:
-        """The values before and after ++ or --."""
-        place = self.place(x.operand)
-        before = self.read(place)
-        self.write(
-            place, self.operate(x.operator[0], before, self.graph.numbers(1, kind="int"), x.at)
-        )
-        return before, self.read(place)
+    def flat(self, value: Vector, at: Span) -> Vector:
+        """The numbers of a vector or a matrix."""
+        return value.of(value.kind) if is_matrix(value.type) else self.as_vector(value, at)
+
+    # Each kind of expression ---------------------------------------------------------------------
+
+    def _binary(self, x: c.Binary) -> Vector:
+        left = self.evaluate(x.left)
+        if x.operator in ("&&", "||") and not left.shape and len(left) == 1:
+            known = of_kind(left, "bool").constant
+            if known is not None and bool(known[0]) == (x.operator == "||"):
+                return self.graph.numbers(*known, kind="bool")
+        return self.operate(x.operator, left, self.evaluate(x.right), x.at)
+
+    def _unary(self, x: c.Unary | c.Postfix) -> Vector:
+        if x.operator in ("++", "--"):
+            one = c.Number(1, at=x.at)
+            return self._assign(c.Assign(f"{x.operator[0]}=", x.operand, one, x.at))
+        value = self.evaluate(x.operand)
+        match x.operator:
+            case "-":
+                return replace(-_number_of(self.flat(value, x.at)), shape=value.shape)
+            case "!":
+                return ~of_kind(self.as_vector(value, x.at), "bool")
+            case "~":
+                return self.operate("^", value, self.graph.numbers(-1, kind="int"), x.at)
+            case "+":
+                return value
+        raise Fault(f"{x.operator} makes a pointer", "kernels have arrays and no pointers", x.at)
+
+    def _assign(self, x: c.Assign) -> Vector:
+        place = self.place(x.target)
+        kind = place.part.type if isinstance(x.value, c.Braces) else None
+        value = self.initialised(x.value, kind)
+        if x.operator != "=":
+            value = self.operate(x.operator[:-1], self.read(place), value, x.at)
+        self.graph.at = x.at
+        self.write(place, value)
+        return self.read(place)
+
+    def _conditional(self, x: c.Conditional) -> Vector:
+        condition = of_kind(self.vector(x.condition), "bool")
+        if len(condition) == 1 and condition.constant:
+            return self.evaluate(x.yes if condition.constant[0] else x.no)
+        yes, no = self.evaluate(x.yes), self.evaluate(x.no)
+        self.graph.at = x.at
+        if yes.shape or no.shape:
+            no = self.convert(no, yes.type, x.at)
+        return self.graph.select(condition, yes, no)
+
+    def _index(self, x: c.Index) -> Vector:
+        base = self.evaluate(x.base)
+        if isinstance(base.shape, Indexed):
+            items = x.index.items if isinstance(x.index, c.Comma) else (x.index,)
+            index = self.graph.join(*map(self.vector, items))
+            self.graph.at = x.at
+            return cast(Vector, base.shape.index(index))
+        return self.part(base, x)
+
+    def _number(self, x: c.Number) -> Vector:
+        kind = "int" if isinstance(x.value, int) and "f" not in x.suffix else "float"
+        kind = {"h": "half", "x": "fixed"}.get(x.suffix, kind)
+        return self.graph.numbers(float(x.value), kind=kind)
+
+    def _cast(self, x: c.Cast) -> Vector:
+        kind = self.type_of(c.Declaration(x.type, "", x.type.pointers, x.type.dimensions, at=x.at))
+        value = self.evaluate(x.operand)
+        if not value.shape and len(value) == 1:  # HLSL's (struct) 0
+            parts = [self.convert(value, leaf, x.at) for leaf, _ in leaves(kind)]
+            return self.graph.built(kind, parts)
+        return self.convert(value, kind, x.at)
+
+    def _refused(self, x: c.Expression) -> Vector:
+        raise Fault("this has no meaning in a kernel", "expected numbers", x.at)
+
+    def _name(self, x: c.Name) -> Vector:
+        return self.values[self.find(x)]
+
+    def _postfix(self, x: c.Postfix) -> Vector:
+        before = self.evaluate(x.operand)
+        self._unary(x)
+        return before
+
+    def _comma(self, x: c.Comma) -> Vector:
+        return [self.evaluate(item) for item in x.items][-1]
+
+    def _member(self, x: c.Member) -> Vector:
+        return self.part(self.evaluate(x.base), x)
 
 
-def items_of(value: Value) -> Sequence[Value]:
-    """The components or items of a value."""
-    return (
-        value.items if isinstance(value, Aggregate) else [x for v in vectors_of(value) for x in v]
-    )
+def _fitting(own: Type, kind: Type) -> list[int]:
+    """Which numbers of a vector or a matrix become another one; none if it cannot be."""
+    (high, wide), (rows, columns) = extents(own), extents(kind)
+    if high * wide == 1:
+        return [0] * (rows * columns)
+    if rows <= high and columns <= wide and is_matrix(own) is is_matrix(kind):
+        return [wide * r + c for r in range(rows) for c in range(columns)]
+    return [*range(rows * columns)] if rows * columns == high * wide else []
 
 
-def taken(value: Value, step: Step) -> Value:
-    """A part of a value."""
-    items = items_of(value)
-    if isinstance(step, int):
-        return items[step]
-    parts = [items_of(items[t[0]])[t[1]] if isinstance(t, tuple) else items[t] for t in step]
-    vectors = [v for part in parts for v in vectors_of(part)]
-    return vectors[0].graph.join(*vectors)
-
-
-def _is_matrix(kind: Type) -> bool:
-    return isinstance(kind, ArrayType) and kind.is_matrix
-
-
-def described(value: Value) -> str:
+def described(value: Vector) -> str:
     """A value's type, for messages."""
-    kind = type_of(value)
-    return "a stream" if kind is None else f"{'an' if str(kind)[0] in 'aeiou' else 'a'} {kind}"
+    return f"{'an' if str(value.type)[0] in 'aeiou' else 'a'} {value.type}"
 
 
 # Operators of vectors -----------------------------------------------------------------------------
 
-_WHOLE = ("bool", "int")
+_WHOLE = {"bool", "int"}
 
 
 def of_kind(value: Vector, kind: str) -> Vector:
@@ -376,15 +373,12 @@ def of_kind(value: Vector, kind: str) -> Vector:
 def truncated(value: Vector) -> Vector:
     """The numbers without their fractions."""
     graph = value.graph
-    magnitude = graph.op("FLR", graph.op("ABS", value))
-    return graph.select(value < 0.0, -magnitude, magnitude)
+    return _signed(value, graph.op("FLR", graph.op("ABS", value)))
 
 
-def remainder(a: Vector, b: Vector) -> Vector:
-    """fmod, with the sign of a."""
-    g = a.graph
-    magnitude = g.op("FRC", g.op("ABS", a / b)) * g.op("ABS", b)
-    return g.select(a < 0.0, -magnitude, magnitude)
+def _signed(value: Vector, magnitude: Vector) -> Vector:
+    """A magnitude with the sign of a value."""
+    return value.graph.select(value < 0.0, -magnitude, magnitude)
 
 
 def _quotient(a: Vector, b: Vector) -> Vector:
@@ -393,22 +387,25 @@ def _quotient(a: Vector, b: Vector) -> Vector:
     A half is added to an int's magnitude first, so that an inexact reciprocal does not take the
     quotient below a whole number; magnitudes below 2^22 come out right.
     """
-    if a.kind not in _WHOLE or b.kind not in _WHOLE:
+    if not {a.kind, b.kind} <= _WHOLE:
         return a / b
     g = a.graph
     magnitude = g.op("FLR", (g.op("ABS", a) + 0.5) * g.op("RCP", g.op("ABS", b)))
     below = a * b if b.constant is None else a if min(b.constant) > 0 else -a
-    return g.select(below < 0.0, -magnitude, magnitude).of("int")
+    return _signed(below, magnitude).of("int")
 
 
 def _remainder(a: Vector, b: Vector) -> Vector:
-    """A % b: of ints what `/` leaves over, of floats fmod."""
-    return a - b * _quotient(a, b) if {a.kind, b.kind} <= set(_WHOLE) else remainder(a, b)
+    """A % b: of ints what `/` leaves over, of floats fmod, with the sign of a."""
+    if {a.kind, b.kind} <= _WHOLE:
+        return a - b * _quotient(a, b)
+    g = a.graph
+    return _signed(a, g.op("FRC", g.op("ABS", a / b)) * g.op("ABS", b))
 
 
 def _bits(operate: Callable[[int, int], int]) -> Callable[[Vector, Vector], Vector]:
     def known(a: Vector, b: Vector) -> Vector:
-        if not a.constant or not b.constant or a.kind not in _WHOLE or b.kind not in _WHOLE:
+        if not a.constant or not b.constant or not {a.kind, b.kind} <= _WHOLE:
             expected = "only integers that are known when the program is compiled have bits"
             raise Fault("this operator works on bits", expected, a.graph.at)
         return a.graph.numbers(operate(int(a.constant[0]), int(b.constant[0])), kind="int")
@@ -446,103 +443,4 @@ _OPERATORS: Mapping[str, Callable[[Any, Any], Vector]] = {
     "^": _bits(xor),
     "<<": _bits(lambda a, b: a << min(max(b, 0), 31)),
     ">>": _bits(lambda a, b: a >> max(b, 0)),
-}
-
-
-# Each kind of expression --------------------------------------------------------------------------
-
-
-def _binary(e: Expressions, x: c.Binary) -> Value:
-    left = e.evaluate(x.left)
-    if x.operator in ("&&", "||") and isinstance(left, Vector) and len(left) == 1:
-        known = of_kind(left, "bool").constant
-        if known is not None and bool(known[0]) == (x.operator == "||"):
-            return e.graph.numbers(*known, kind="bool")
-    return e.operate(x.operator, left, e.evaluate(x.right), x.at)
-
-
-def _unary(e: Expressions, x: c.Unary) -> Value:
-    if x.operator in ("++", "--"):
-        return e.increment(x)[1]
-    value = e.evaluate(x.operand)
-    match x.operator:
-        case "-":
-            return combined(lambda v: -_number_of(v), value)
-        case "!":
-            return ~of_kind(e.as_vector(value, x.at), "bool")
-        case "~":
-            return _bits(lambda a, _: ~a)(e.as_vector(value, x.at), e.graph.numbers(0, kind="int"))
-        case "+":
-            return value
-    raise Fault(f"{x.operator} makes a pointer", "kernels have arrays and no pointers", x.at)
-
-
-def _assign(e: Expressions, x: c.Assign) -> Value:
-    place = e.place(x.target)
-    value = e.initialised(
-        x.value, type_of(e.read(place)) if isinstance(x.value, c.Braces) else None
-    )
-    if x.operator != "=":
-        value = e.operate(x.operator[:-1], e.read(place), value, x.at)
-    e.graph.at = x.at
-    e.write(place, value)
-    return e.read(place)
-
-
-def _conditional(e: Expressions, x: c.Conditional) -> Value:
-    condition = of_kind(e.vector(x.condition), "bool")
-    if len(condition) == 1 and condition.constant:
-        return e.evaluate(x.yes if condition.constant[0] else x.no)
-    yes, no = e.evaluate(x.yes), e.evaluate(x.no)
-    e.graph.at = x.at
-    if isinstance(yes, Vector) and isinstance(no, Vector):
-        return e.graph.select(condition, yes, no)
-    return e.select(condition, yes, e.convert(no, type_of(yes), x.at))
-
-
-def _index(e: Expressions, x: c.Index) -> Value:
-    base = e.evaluate(x.base)
-    if isinstance(base, Indexed):
-        items = x.index.items if isinstance(x.index, c.Comma) else (x.index,)
-        index = e.graph.join(*map(e.vector, items))
-        e.graph.at = x.at
-        return base.index(index)
-    return taken(base, e.step(base, x))
-
-
-def _member(e: Expressions, x: c.Member) -> Value:
-    base = e.evaluate(x.base)
-    return taken(base, e.step(base, x))
-
-
-def _number(e: Expressions, x: c.Number) -> Value:
-    kind = "int" if isinstance(x.value, int) and "f" not in x.suffix else "float"
-    return e.graph.numbers(float(x.value), kind={"h": "half", "x": "fixed"}.get(x.suffix, kind))
-
-
-def _cast(e: Expressions, x: c.Cast) -> Value:
-    kind = e.type_of(c.Declaration(x.type, "", x.type.pointers, x.type.dimensions, at=x.at))
-    value = e.evaluate(x.operand)
-    if isinstance(value, Vector) and len(value) == 1:  # HLSL's (struct) 0
-        return built(kind, lambda part, _: e.convert(value, part, x.at))
-    return e.convert(value, kind, x.at)
-
-
-def _refused(_: Expressions, x: c.Expression) -> Value:
-    raise Fault("this has no meaning in a kernel", "expected numbers", x.at)
-
-
-_EVALUATE: Mapping[type, Callable[[Any, Any], Value | None]] = {
-    c.Number: _number,
-    c.Name: lambda e, x: e.values[e.find(x)],
-    c.Unary: _unary,
-    c.Postfix: lambda e, x: e.increment(x)[0],
-    c.Binary: _binary,
-    c.Conditional: _conditional,
-    c.Assign: _assign,
-    c.Comma: lambda e, x: [e.evaluate(item) for item in x.items][-1],
-    c.Index: _index,
-    c.Member: _member,
-    c.Call: lambda e, x: e.call(x),  # a subclass's
-    c.Cast: _cast,
 }

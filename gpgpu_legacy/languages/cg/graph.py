@@ -7,7 +7,7 @@ rewrites that keep every bit are made: constants are folded with the opcodes' ow
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import reduce
 from math import copysign, isnan
 from operator import add, mul
@@ -21,15 +21,16 @@ from gpgpu_legacy.isa.ir import TextureTarget as Target
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.languages.c.syntax import BEFORE, NOWHERE
 from gpgpu_legacy.languages.cg.faults import Fault
-
-KINDS = ("bool", "int", "fixed", "half", "float")
-"""The kinds of number, from the narrowest to the widest; all are floats in the Program."""
+from gpgpu_legacy.languages.cg.types import KINDS, Numbers, Type, item, leaves, size
 
 MOST_OPERATIONS = 2**16
 """Vector operations of a program whose loops are unrolled: they take some seconds."""
 
 CONSTANT, LEAF, PART = "constant", "leaf", "part"
 """Operations besides the opcodes: a number, a component of a register, one of a vector result."""
+
+SAMPLER, UNREADABLE = "sampler", "unreadable"
+"""A texture image unit; and what a fragment program may name but not read, with the fault."""
 
 Literals = tuple[int, ...]
 
@@ -49,11 +50,20 @@ def _operator(
 
 @frozen
 class Vector:
-    """One to four numbers of a kind. A scalar is a vector of one, and smears."""
+    """A value: numbers of a kind. A scalar is a vector of one, and smears.
+
+    shape: the type of a matrix, an array, a struct or a sampler, whose parts lie one after another.
+    """
 
     graph: Graph
     kind: str
     literals: Literals
+    shape: Type | None = None
+
+    @property
+    def type(self) -> Type:
+        """Its type."""
+        return self.shape or Numbers(self.kind, len(self.literals))
 
     def __len__(self) -> int:
         return len(self.literals)
@@ -68,8 +78,20 @@ class Vector:
     def __iter__(self) -> Iterator[Vector]:
         return (self[c] for c in range(len(self)))
 
+    def item(self, number: int) -> Vector:
+        """A component, a row, an element or a field."""
+        kind, start = item(self.type, number)
+        return self.graph.built(kind, [self[start : start + size(kind)]])
+
+    def leaves(self) -> Iterator[Vector]:
+        """Its vectors and samplers."""
+        start = 0
+        for kind, _ in leaves(self.type):
+            yield self.graph.built(kind, [self[start : start + size(kind)]])
+            start += size(kind)
+
     def of(self, kind: str) -> Vector:
-        """The same numbers as another kind, unchanged."""
+        """The same numbers as a vector of another kind, unchanged."""
         return Vector(self.graph, kind, self.literals)
 
     def smeared(self, width: int) -> Vector:
@@ -148,6 +170,19 @@ class Graph:
         """A vector, or a Python number as one: an int literal does not widen the other operand."""
         return value if isinstance(value, Vector) else self.numbers(value, kind="bool")
 
+    def built(self, kind: Type, parts: Iterable[Vector]) -> Vector:
+        """A value of a type, whose parts are given in order."""
+        literals = tuple(x for part in parts for x in part.literals)
+        return Vector(self, kind.kind, literals, None if isinstance(kind, Numbers) else kind)
+
+    def zeros(self, kind: Type) -> Vector:
+        """The value of a variable before its first assignment; a sampler is bound to no texture."""
+        return self.built(kind, [self.numbers(*[0.0] * size(kind))])
+
+    def special(self, operation: str, key: Hashable) -> Vector:
+        """A texture image unit, or what may not be read."""
+        return Vector(self, "", (2 * self.node(operation, (), key),))
+
     def local(self, index: int, name: str = "") -> Vector:
         """The four components of program.local[index]."""
         return self.leaf(Parameter(ParameterSpace.LOCAL, index, name=name))
@@ -200,11 +235,11 @@ class Graph:
 
     def _lanes(self, *vectors: Vector) -> list[Literals]:
         """The operands of each component of an operation, which is counted."""
-        self._operations += 1
+        width = min((len(v) for v in vectors if len(v) > 1), default=1)
+        self._operations += -(-width // 4)
         if self._operations > MOST_OPERATIONS:
             problem = "the program is too long once its loops are unrolled"
             raise Fault(problem, f"at most {MOST_OPERATIONS} operations are allowed", self.at)
-        width = min((len(v) for v in vectors if len(v) > 1), default=1)
         return list(zip(*(v.smeared(width).literals for v in vectors), strict=True))
 
     def _scalar(self, operation: str, operands: Literals) -> int:
@@ -279,11 +314,12 @@ class Graph:
         return Vector(self, widest(a, b), (2 * self.node(f"DP{width}", (*left, *right)),))
 
     def select(self, condition: Vector, yes: Operand, no: Operand) -> Vector:
-        """Where the condition, of 0 and 1, holds `yes`, else `no`."""
+        """Where the condition, of 0 and 1, holds `yes`, else `no`, which has its shape."""
         yes, no = self.vector(yes), self.vector(no)
         plans = [self._choice(*lane) for lane in self._lanes(condition, yes, no)]
         made = (2 * self.node("CMP", p) if p[1:] else p[0] for p in plans)
-        return Vector(self, widest(yes, no), tuple(made))
+        kind = yes.kind if yes.shape else widest(yes, no)
+        return Vector(self, kind, tuple(made), yes.shape)
 
     def _choice(self, condition: int, yes: int, no: int) -> Literals:
         """The operands of a CMP, or the one literal that is the result."""

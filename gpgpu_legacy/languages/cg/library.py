@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from pkgutil import get_data
-from typing import Any, cast
+from typing import cast
 
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Function
+from gpgpu_legacy.languages.cg.expressions import described
 from gpgpu_legacy.languages.cg.faults import Fault
-from gpgpu_legacy.languages.cg.graph import Graph, Vector
-from gpgpu_legacy.languages.cg.types import GENERIC, Aggregate, Value, matrix
+from gpgpu_legacy.languages.cg.graph import SAMPLER, Graph, Vector
+from gpgpu_legacy.languages.cg.types import GENERIC, SamplerType, extents, is_matrix, matrix
 
 REFUSED = {
     r"ddx|ddy|fwidth":
@@ -45,7 +46,7 @@ def functions(name: str) -> tuple[Function, ...]:
     return tuple(item for item in unit.items if isinstance(item, Function))
 
 
-def operation(graph: Graph, name: str, values: list[Any]) -> Value:
+def operation(graph: Graph, name: str, *values: Vector) -> Vector:
     """The result of an operation that the library calls by a name in capitals."""
     compute = _OPERATIONS.get(name)
     return compute(graph, *values) if compute else graph.op(name, *values)
@@ -60,41 +61,42 @@ def _power(g: Graph, x: Vector, y: Vector) -> Vector:
     return g.op("POW", x, y) if others else products.get(exponent, g.op("POW", x, y))
 
 
-def _rows(g: Graph, value: Value) -> list[Vector]:
-    if not isinstance(value, Aggregate):
-        raise Fault("this is not a matrix", "expected float2x2 or the like", g.at)
-    return [row for row in value.items if isinstance(row, Vector)]
+def _transposed(g: Graph, m: Vector) -> Vector:
+    rows, columns = extents(m.type)
+    if not is_matrix(m.type):
+        raise Fault(f"this is {described(m)}", "expected a matrix", g.at)
+    return g.built(matrix(m.kind, columns, rows), (m[k::columns] for k in range(columns)))
 
 
-def _transposed(g: Graph, m: Value) -> Value:
-    rows = _rows(g, m)
-    columns = tuple(g.join(*(row[k] for row in rows)) for k in range(len(rows[0])))
-    return Aggregate(matrix(rows[0].kind, len(columns), len(rows)), columns)
+def _product(g: Graph, a: Vector, b: Vector) -> Vector:
+    """Of matrices, or of a matrix and a row or a column."""
+    (rows, inner), (_, columns) = extents(a.type), extents(b.type)
+    if not rows or not columns:
+        raise Fault(f"mul is given {described(a)} and {described(b)}", "expected matrices", g.at)
+    if not b.shape:
+        columns = 1
+    values = [
+        g.dot(a[inner * row : inner * (row + 1)], b[column::columns])
+        for row in range(rows) for column in range(columns)
+    ]  # fmt: skip
+    product = g.join(*values)
+    return g.built(matrix(product.kind, rows, columns), values) if a.shape and b.shape else product
 
 
-def _product(g: Graph, a: Value, b: Value) -> Value:
-    """Of a matrix and a vector, which is a row on the left and a column on the right."""
-    if isinstance(a, Vector) and isinstance(b, Vector):
-        return g.dot(a, b)
-    if isinstance(b, Vector):
-        return g.join(*(g.dot(row, b) for row in _rows(g, a)))
-    columns = _rows(g, _transposed(g, b))
-    if isinstance(a, Vector):
-        return g.join(*(g.dot(a, column) for column in columns))
-    rows = tuple(cast(Vector, _product(g, row, b)) for row in _rows(g, a))
-    return Aggregate(matrix(rows[0].kind, len(rows), len(columns)), rows)
+def _look_up(mnemonic: str, g: Graph, image: Vector, at: Vector) -> Vector:
+    node, kind = image.literals[0] >> 1, image.type
+    assert isinstance(kind, SamplerType) and kind.target
+    if g.operations[node] is not SAMPLER:
+        raise Fault("this sampler is bound to no texture", "pass a uniform one", g.at)
+    return g.look_up(cast(int, g.keys[node]), kind.target, at, mnemonic)
 
 
-def _lookup(mnemonic: str) -> Callable[[Graph, Any, Vector], Value]:
-    return lambda g, image, at: g.look_up(image.unit, image.type.target, at, mnemonic)
-
-
-_OPERATIONS: dict[str, Callable[..., Value]] = {
+_OPERATIONS: dict[str, Callable[..., Vector]] = {
     "DOT": Graph.dot,
     "LIT": lambda g, x: g.parts("LIT", x.literals, None, 4),
     "POWER": _power,
     "PRODUCT": _product,
     "TRANSPOSED": _transposed,
     "XPD": lambda g, a, b: g.parts("XPD", (*a.literals, *b.literals), None, 3),
-    **{name: _lookup(name) for name in ("TEX", "TXP", "TXB")},
+    **{name: partial(_look_up, name) for name in ("TEX", "TXP", "TXB")},
 }

@@ -117,7 +117,7 @@ class Packer:
         found = (self.pack_of.get(self.producer(x >> 1)) for x in literals)
         return [pack for pack in dict.fromkeys(found) if pack is not None]
 
-    def _placed(self, results: dict[ResultRegister, dict[int, int]]) -> list[list[int]]:
+    def _placed(self, results: dict[ResultRegister, dict[int, int]]) -> list[Literals]:
         """The literals of each result: written by what computes them, or else by a MOV."""
         read = {x >> 1 for operation in self.operations.values() for x in operation.operands}
         homes: dict[int, list[tuple[ResultRegister, int]]] = defaultdict(list)
@@ -133,7 +133,7 @@ class Packer:
                 node = literal >> 1 if is_own else self._operation("MOV", (literal,))
                 self.lanes[node] = register, [lane for other, lane in lanes if other is register]
         return [
-            [2 * node for node, (other, _) in self.lanes.items() if other is register]
+            tuple(2 * node for node, (other, _) in self.lanes.items() if other is register)
             for register in results
         ]
 
@@ -254,9 +254,9 @@ class Packer:
 
     # Packing --------------------------------------------------------------------------------------
 
-    def _pack(self, work: list[list[int]]) -> None:
+    def _pack(self, work: list[Literals]) -> None:
         for operation in self.operations.values():
-            work += [list(group) for group in operand_groups(operation) or ()]
+            work += operand_groups(operation) or ()
         self._pull(work)
         buckets: dict[Hashable, list[Pack]] = defaultdict(list)
         for pack in sorted(self.packs, key=lambda p: -p.level):
@@ -266,9 +266,9 @@ class Packer:
             for index, pack in enumerate(bucket):
                 for other in bucket[index + 1 : index + 1 + _NEIGHBOURS]:
                     if pack.nodes and other.nodes and self._merge(pack, other):
-                        self._pull(self._operands(pack))
+                        self._pull(self.groups(pack))
 
-    def _pull(self, work: list[list[int]]) -> None:
+    def _pull(self, work: list[Literals]) -> None:
         """Merge what computes each group, and then what computes its operands."""
         while work:
             kept: list[Pack] = []
@@ -278,12 +278,13 @@ class Packer:
             for pack in kept:
                 if len(pack.nodes) > max(pack.pulled, 1):
                     pack.pulled = len(pack.nodes)
-                    work += self._operands(pack)
+                    work += self.groups(pack)
 
-    def _operands(self, pack: Pack) -> list[list[int]]:
-        """The operands of a componentwise pack, place by place."""
-        lanes = [self.operations[node].operands for node in pack.nodes]
-        return [list(group) for group in zip(*lanes, strict=True)] if len(lanes) > 1 else []
+    def groups(self, pack: Pack) -> list[Literals]:
+        """The operands of a pack by place: of each lane, or of an operation with vectors."""
+        operations = [self.operations[node] for node in pack.nodes]
+        lanes = zip(*(operation.operands for operation in operations), strict=True)
+        return operand_groups(operations[0]) or list(lanes)
 
     def _key(self, pack: Pack) -> Hashable:
         """What packs that may merge have in common."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from typing import cast
 
 from gpgpu_legacy.isa.ir import Span
-from gpgpu_legacy.languages.cg.graph import CONSTANT, LEAF, PART, Graph, Literals
+from gpgpu_legacy.languages.cg.faults import Fault
+from gpgpu_legacy.languages.cg.graph import CONSTANT, LEAF, PART, UNREADABLE, Graph, Literals
 
 LEAVES = (CONSTANT, LEAF)
 
@@ -43,6 +45,8 @@ def selected(graph: Graph, roots: Iterable[int]) -> dict[int, Operation]:
         if node not in needed:
             continue
         mnemonic, operands = graph.operations[node], graph.operands[node]
+        if mnemonic is UNREADABLE:
+            raise Fault(*cast(tuple[str, str, Span], graph.keys[node]))
         saturate = mnemonic == "SAT"
         if saturate:
             value = operands[0] >> 1

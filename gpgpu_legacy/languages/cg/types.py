@@ -1,15 +1,17 @@
-"""The types of Cg, and values other than vectors."""
+"""The types of Cg."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from collections.abc import Iterator
+from typing import Any
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import COMPONENTS, TextureTarget
 from gpgpu_legacy.languages.c.syntax import Declaration
-from gpgpu_legacy.languages.cg.graph import KINDS, Graph, Vector
+
+KINDS = ("bool", "int", "fixed", "half", "float")
+"""The kinds of number, from the narrowest to the widest; all are floats in the Program."""
 
 
 @frozen
@@ -25,9 +27,6 @@ class Numbers:
 
 VOID = Numbers("void", 0)
 
-GENERIC = {name: Numbers(name, 0) for name in ("real", "number", "value")}
-"""The types that stand for others in library.cg, which says for which."""
-
 
 @frozen
 class ArrayType:
@@ -36,6 +35,11 @@ class ArrayType:
     item: Type
     length: int | None
     is_matrix: bool = False
+
+    @property
+    def kind(self) -> str:
+        """The kind of its numbers."""
+        return self.item.kind
 
     def __str__(self) -> str:
         if isinstance(self.item, Numbers) and self.is_matrix:
@@ -50,6 +54,7 @@ class StructType:
     name: str
     fields: tuple[Declaration, ...]
     types: tuple[Type, ...]
+    kind = ""
 
     def __str__(self) -> str:
         return f"struct {self.name}"
@@ -60,66 +65,35 @@ class SamplerType:
     """A sampler; without a target, the lookup says which it has."""
 
     target: TextureTarget | None
+    kind = ""
 
     def __str__(self) -> str:
         return f"sampler{self.target.value if self.target else ''}"
 
 
-Type = Numbers | ArrayType | StructType | SamplerType
+class Indexed:
+    """The type of a value that answers an index itself, such as a gather stream."""
+
+    kind = ""
+
+    def index(self, index: Any) -> Any:
+        """The element at a vector; `g[x, y]` gives one of two numbers."""
+        raise NotImplementedError
 
 
-@frozen
-class Aggregate:
-    """A struct by its fields, an array by its elements, or a matrix by its rows."""
-
-    type: ArrayType | StructType
-    items: tuple[Value, ...]
+Type = Numbers | ArrayType | StructType | SamplerType | Indexed
 
 
-@frozen
-class SamplerValue:
-    """A texture image unit."""
-
-    unit: int
-    type: SamplerType
+def is_matrix(kind: Type | None) -> bool:
+    """Whether a type is a matrix's."""
+    return isinstance(kind, ArrayType) and kind.is_matrix
 
 
-@frozen
-class Unreadable:
-    """A value that a fragment program may name but not read. why, expected: for the message."""
-
-    why: str
-    expected: str
-
-
-@runtime_checkable
-class Indexed(Protocol):
-    """A value that answers an index itself, such as a gather stream."""
-
-    def index(self, index: Vector) -> Value:
-        """The element; `g[x, y]` gives a vector of two."""
-
-
-Value = Vector | Aggregate | SamplerValue | Unreadable | Indexed
-
-_KINDS = dict.fromkeys(("int", "uint", "short", "ushort", "char", "uchar", "schar", "long"), "int")
-_KINDS |= {kind: kind for kind in KINDS} | {"double": "float"}
-_NUMBERS = re.compile(rf"({'|'.join(_KINDS)})([1-4])?(?:x([1-4]))?")
-_BUILT_IN: dict[str, Type] = {
-    f"{name}{target.value}": SamplerType(target)
-    for name in ("sampler", "texobj")
-    for target in TextureTarget
-}
-_BUILT_IN |= {"sampler": SamplerType(None), "void": VOID}
-
-
-def built_in(name: str) -> Type | None:
-    """The type that Cg defines under this name."""
-    match = _NUMBERS.fullmatch(name)
-    if match is None:
-        return _BUILT_IN.get(name)
-    kind, first, second = _KINDS[match[1]], int(match[2] or 1), match[3]
-    return matrix(kind, first, int(second)) if second else Numbers(kind, first)
+def extents(kind: Type) -> tuple[int, int]:
+    """The rows and columns of a vector or a matrix; 0 and 0 of other types."""
+    if isinstance(kind, ArrayType) and kind.is_matrix:
+        return length(kind), length(kind.item)
+    return (1, kind.width) if isinstance(kind, Numbers) else (0, 0)
 
 
 def matrix(kind: str, rows: int, columns: int) -> ArrayType:
@@ -127,88 +101,86 @@ def matrix(kind: str, rows: int, columns: int) -> ArrayType:
     return ArrayType(Numbers(kind, columns), rows, is_matrix=True)
 
 
-def type_of(value: Value) -> Type | None:
-    """A value's type; None for a value with its own rules."""
-    if isinstance(value, Vector):
-        return Numbers(value.kind, len(value))
-    return value.type if isinstance(value, Aggregate | SamplerValue) else None
+_KINDS = dict.fromkeys(("int", "uint", "short", "ushort", "char", "uchar", "schar", "long"), "int")
+_KINDS |= {kind: kind for kind in KINDS} | {"double": "float"}
+BUILT_IN: dict[str, Type] = {
+    **{f"{name}{n or ''}": Numbers(_KINDS[name], n or 1) for name in _KINDS for n in range(5)},
+    **{
+        f"{name}{rows}x{columns}": matrix(_KINDS[name], rows, columns)
+        for name in _KINDS
+        for rows in range(1, 5)
+        for columns in range(1, 5)
+    },
+    **{f"sampler{target.value}": SamplerType(target) for target in TextureTarget},
+    **{f"texobj{target.value}": SamplerType(target) for target in TextureTarget},
+    "sampler": SamplerType(None),
+    "void": VOID,
+}
+"""The types that Cg defines."""
+
+GENERIC = {name: Numbers(name, 0) for name in ("real", "number", "value")}
+"""The types that stand for others in library.cg, which says for which."""
 
 
-def item_types(kind: Type) -> tuple[Type, ...]:
-    """The types of a value's components or items."""
+def item(kind: Type, number: int) -> tuple[Type, int]:
+    """The type of a component or an item of a value, and how many numbers lie before it."""
     match kind:
-        case Numbers():
-            return (Numbers(kind.kind, 1),) * kind.width
-        case ArrayType():
-            return (kind.item,) * (kind.length or 0)
         case StructType():
-            return kind.types
-    return ()
+            return kind.types[number], sum(map(size, kind.types[:number]))
+        case ArrayType():
+            return kind.item, number * size(kind.item)
+    return Numbers(kind.kind, 1), number
+
+
+def length(kind: Type) -> int:
+    """The components or items of a value."""
+    match kind:
+        case StructType():
+            return len(kind.types)
+        case ArrayType():
+            return kind.length or 0
+        case Numbers():
+            return kind.width
+    return 0
 
 
 def size(kind: Type) -> int:
-    """The numbers that a value of a type has."""
-    return kind.width if isinstance(kind, Numbers) else sum(map(size, item_types(kind)))
-
-
-def built(kind: Type, leaf: Callable[[Numbers | SamplerType, str], Value], name: str = "") -> Value:
-    """A value of a type from its vectors and samplers, each of which `leaf` makes with its name."""
+    """The numbers and samplers in a value of a type."""
     match kind:
-        case ArrayType():
-            names = [f"{name}_{k}" for k in range(kind.length or 0)]
         case StructType():
-            names = [f"{name}_{field.name}" for field in kind.fields]
-        case _:
-            return leaf(kind, name)
-    items = (built(t, leaf, n) for t, n in zip(item_types(kind), names, strict=True))
-    return Aggregate(kind, tuple(items))
+            return sum(map(size, kind.types))
+        case ArrayType():
+            return length(kind) * size(kind.item)
+        case Numbers():
+            return kind.width
+    return 1
 
 
-def zeros(graph: Graph, kind: Type) -> Value:
-    """The value of a variable before its first assignment."""
-
-    def leaf(kind: Numbers | SamplerType, _: str) -> Value:
-        if isinstance(kind, Numbers):
-            return graph.numbers(*(0.0,) * kind.width, kind=kind.kind)
-        return Unreadable(f"this {kind} is bound to no texture", "read attributes and uniforms")
-
-    return built(kind, leaf)
-
-
-def combined(function: Callable[..., Vector], *values: Value) -> Value:
-    """The function of each vector in values of one shape; of others, the first value."""
-    first = values[0]
-    if isinstance(first, Vector):
-        return function(*values)
-    if not isinstance(first, Aggregate):
-        return first
-    items = zip(*(v.items for v in values if isinstance(v, Aggregate)), strict=True)
-    return Aggregate(first.type, tuple(combined(function, *parts) for parts in items))
+def leaves(kind: Type, name: str = "") -> Iterator[tuple[Numbers | SamplerType, str]]:
+    """The vectors and samplers in a value of a type, with their names."""
+    match kind:
+        case StructType():
+            for field, part in zip(kind.fields, kind.types, strict=True):
+                yield from leaves(part, f"{name}_{field.name}")
+        case ArrayType():
+            for number in range(length(kind)):
+                yield from leaves(kind.item, f"{name}_{number}")
+        case Numbers() | SamplerType():
+            yield kind, name
 
 
-def vectors_of(value: Value) -> list[Vector]:
-    """The vectors of a value, in order."""
-    if isinstance(value, Aggregate):
-        return [v for item in value.items for v in vectors_of(item)]
-    return [value] if isinstance(value, Vector) else []
+_PART = re.compile(r"_m?\d\d|.")
 
 
-_CELL = re.compile(r"_m([0-3])([0-3])|_([1-4])([1-4])")
-
-Cell = tuple[int, int]
-
-
-def swizzle(name: str) -> tuple[int, ...]:
-    """The components that `.name` selects; none if it is no swizzle."""
-    for letters in (COMPONENTS, "rgba", "stpq"):
-        if 0 < len(name) <= 4 and set(name) <= set(letters):
-            return tuple(map(letters.index, name))
-    return ()
-
-
-def cells(name: str) -> tuple[Cell, ...]:
-    """The rows and columns that `._m00_m11` or `._11_22` selects; none for another name."""
-    found = list(_CELL.finditer(name))
-    if len(found) > 4 or "".join(m[0] for m in found) != name:
-        return ()
-    return tuple((int(m[1]), int(m[2])) if m[1] else (int(m[3]) - 1, int(m[4]) - 1) for m in found)
+def selected(kind: Type, name: str) -> list[int]:
+    """The numbers of a vector or a matrix that `.xy`, `._m00_m11` or `._11_22` selects, if any."""
+    names: list[list[str]] = []
+    if isinstance(kind, Numbers):
+        names = [list(letters[: kind.width]) for letters in (COMPONENTS, "rgba", "stpq")]
+    elif is_matrix(kind):
+        rows, columns = extents(kind)
+        cells = [(r, c) for r in range(rows) for c in range(columns)]
+        names = [[f"_m{r}{c}" for r, c in cells], [f"_{r + 1}{c + 1}" for r, c in cells]]
+    parts = _PART.findall(name)
+    known = [row for row in names if set(parts) <= set(row) and len(parts) <= 4]
+    return [known[0].index(part) for part in parts] if known else []
