@@ -161,7 +161,7 @@ class Expressions:
                         return scope[e.name]
                 if e.name in self.functions:
                     number = FUNCTIONS_AT + [*self.functions].index(e.name)
-                    return Value(str(number), Pointer(self.functions[e.name][1]))
+                    return Place(str(number), self.functions[e.name][1])
                 names = {*self.functions, *self.kernels, *SIGNATURES}.union(*self.scopes)
                 raise HostError(f"there is no {e.name}; {hint(e.name, names, 'declare it')}")
             case c.String():
@@ -221,8 +221,6 @@ class Expressions:
                 return self._held(e)
             case "&":
                 place = self._place(e.operand)
-                if isinstance(place, Value):  # a function
-                    return place
                 if isinstance(place, Place):
                     return Value(place.code, place.type if place.is_local else Pointer(place.type))
                 raise HostError("this has no address; name a variable")
@@ -237,7 +235,7 @@ class Expressions:
         old = loaded(first)
         if not isinstance(old.type, Scalar | Pointer):
             raise HostError(f"there is no {e.operator} of a {old.type}")
-        new = converted(binary(e.operator[0], loaded(again), literal(1, INT)), old.type)
+        new = converted(binary(e.operator[0], loaded(again), literal(1, INT)), first.type)
         return replace(old, code=f"({settled(old)}, {stored(again, new)})[0]")
 
     def _binary(self, e: c.Binary) -> Value:

@@ -352,6 +352,7 @@ def test_what_c_allows(text: str, run) -> None:
         "goto nowhere;", "float4 v; printf(\"%d\", v);", "int *p = &3;", "3 = 4;", "main = 4;",
         "float4 a; a = a + a;", "float4 a; a.xy = a.yx;", "float4 a; if (a) ;",
         "char s[4]; sscanf(\"a\", \"%[z-a]\", s);", "int x; x();", "1.5 % 2;", "discard;",
+        "int x = main++;", "&main = 0;", "return *main;",
         "int n = 2; struct B { int a[n]; } b;", "float4 v = float4(1, 2);", "strlen(1);",
     ],
 )  # fmt: skip
