@@ -14,6 +14,7 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -163,6 +164,7 @@ def functions_alone(unit: Unit) -> str:
     for f in functions:
         graph = Graph()
         compiler = _Compiler(unit, graph)
+        compiler.bound(replace(f, parameters=()))
         registers = count()
         try:
             kinds = {p.name: compiler.type_of(p) for p in f.parameters}

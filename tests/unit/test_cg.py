@@ -129,6 +129,9 @@ LIBRARY: dict[str, Callable[[F64, F64], F64]] = {
     "atan(y)": lambda x, y: np.arctan(y),
     "atan2(y, x)": lambda x, y: np.arctan2(y, x),
     "cosh(y)": lambda x, y: np.cosh(y),
+    "float3(5, 7, 9)[1.5 * (x + 1)]": lambda x, y: np.array([5, 7, 9])[
+        np.floor(1.5 * (x + 1)).astype(int)
+    ],
     "degrees(x)": lambda x, y: np.degrees(x),
     "determinant(float3x3(x, y, 1, 2, x, 3, y, 1, 5))": lambda x, y: (
         x * (5 * x - 3) - y * (10 - 3 * y) + (2 - x * y)

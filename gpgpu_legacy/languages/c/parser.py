@@ -107,6 +107,7 @@ _AS_WRITTEN = (
     "If DoWhile Switch Label Target Goto Jump Return Conditional Cast Unary SizeOf Index Name"
 )
 _ALIASES = {"vector": "float4", "matrix": "float4x4", "float": "float"}
+_ALIASES |= {f"vec{n}": f"float{n}" for n in "234"}
 
 
 def _flat(parts: Iterable[Any]) -> tuple[Any, ...]:

@@ -108,7 +108,8 @@ TYPES = {
     *(name + kind for name in _OPAQUE.split() for kind in ("", "1D", "2D", "3D", "CUBE", "RECT")),
     *_OTHERS.split(),
 }
-_SOFT = {"sampler", "texture", "string", "vector", "matrix"}
+_GLSL = {"vec2", "vec3", "vec4"}
+_SOFT = {"sampler", "texture", "string", "vector", "matrix"} | _GLSL
 """Types that programs also take for names: types before another word alone, in either case."""
 
 
@@ -188,6 +189,7 @@ class Tokens:
         """The kind of a word."""
         is_soft = word in self._soft or word.lower() in _SOFT
         kind = KINDS.get(word, "TYPE" if is_soft or word in self.types else "NAME")
+        is_called = _PARENTHESIS_FOLLOWS.match(self.text, position)
         is_before_word = _WORD_FOLLOWS.match(self.text, position)
         if word == "indexof" and is_before_word:
             return "INDEXOF"
@@ -198,13 +200,11 @@ class Tokens:
             previous in {"DOT", "ARROW"}
             or (kind == "TYPE" and previous == "STRUCT")
             or (kind == "QUALIFIER" and not is_before_word and word not in _TRAILING)
-            or (is_soft and not is_before_word)
+            or (is_soft and not is_before_word and not (is_called and word in _GLSL))
             or (word == "discard" and previous in {"TYPE", "_COMMA", "_LPAREN"})
         ):
             return "NAME"
-        if kind == "TYPE" and _PARENTHESIS_FOLLOWS.match(self.text, position):
-            return "CONSTRUCTOR"
-        return kind
+        return "CONSTRUCTOR" if kind == "TYPE" and is_called else kind
 
     def _end_of_block(self, position: int) -> int:
         """The end of the block that is open at a position."""

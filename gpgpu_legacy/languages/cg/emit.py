@@ -30,6 +30,9 @@ from gpgpu_legacy.languages.cg.schedule import scheduled
 from gpgpu_legacy.languages.cg.selection import selected
 
 Swizzle = tuple[Selector, Selector, Selector, Selector]
+_LATEST = 32
+"""Vectors of constants in which a number is looked for: more than the chips of the time had."""
+
 _SELECTORS = (Selector.X, Selector.Y, Selector.Z, Selector.W)
 
 
@@ -76,13 +79,15 @@ class _Writer:
         self.schedule = scheduled(packer)
         self._constants: list[dict[str, float]] = []
         """The numbers of the program in as few vectors as the operands allow, by their text."""
+        self._found: dict[str, tuple[int, float]] = {}
+        """The vector of an operand's numbers, and their sign there."""
         groups = [g for pack in self.schedule.packs for g in packer.groups(pack)]
-        known = [self._numbers(group) for group in groups]
-        for numbers in sorted(known, key=lambda n: -len(set(map(repr, n)))):
-            vector, _, missing = min(self._ways(numbers), key=lambda way: len(way[2]))
-            if missing and not vector:
-                self._constants.append(vector)
-            vector.update(missing)
+        known = {repr(numbers): numbers for numbers in map(self._numbers, groups) if numbers}
+        for text, numbers in sorted(known.items(), key=lambda k: -len(set(map(repr, k[1])))):
+            number, sign, missing = min(self._ways(numbers), key=lambda way: len(way[2]))
+            self._constants += [{}] if number == len(self._constants) else []
+            self._constants[number].update(missing)
+            self._found[text] = number, sign
         values = [[*vector.values()] for vector in self._constants]
         self.parameters = [
             Parameter(
@@ -93,16 +98,15 @@ class _Writer:
             for k, v in enumerate(values)
         ]
 
-    def _ways(
-        self, numbers: Sequence[float]
-    ) -> Iterator[tuple[dict[str, float], float, dict[str, float]]]:
-        """Each vector, and a new one, with a sign of the numbers and those that it lacks."""
-        for vector in (*self._constants, dict[str, float]()):
-            for sign in (1.0, -1.0):
-                signed = {repr(sign * number): sign * number for number in numbers}
-                missing = {text: number for text, number in signed.items() if text not in vector}
+    def _ways(self, numbers: Sequence[float]) -> Iterator[tuple[int, float, dict[str, float]]]:
+        """The latest vectors, and a new one, with a sign of the numbers and those that it lacks."""
+        signs = [{repr(s * n): s * n for n in numbers} for s in (1.0, -1.0)]
+        first = max(0, len(self._constants) - _LATEST)
+        for number, vector in enumerate([*self._constants[first:], dict[str, float]()], first):
+            for sign, signed in zip((1.0, -1.0), signs, strict=True):
+                missing = {text: n for text, n in signed.items() if text not in vector}
                 if len(vector) + len(missing) <= 4:
-                    yield vector, sign, missing
+                    yield number, sign, missing
 
     def _numbers(self, group: Sequence[int]) -> list[float]:
         """The numbers of constants; none for other operands."""
@@ -139,9 +143,10 @@ class _Writer:
         """An operand. reads: for each component of the instruction a literal of the group."""
         numbers = self._numbers(group)
         if numbers:
-            vector, sign, _ = next(way for way in self._ways(numbers) if not way[2])
-            register, negative = self.parameters[self._constants.index(vector)], sign < 0
-            components = [[*vector].index(repr(sign * number)) for number in numbers]
+            vector, sign = self._found[repr(numbers)]
+            register, negative = self.parameters[vector], sign < 0
+            texts = [*self._constants[vector]]
+            components = [texts.index(repr(sign * number)) for number in numbers]
         else:
             homes = [self._home(literal >> 1) for literal in group]
             register, negative = homes[0][0], bool(group[0] & 1)

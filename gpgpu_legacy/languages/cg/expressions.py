@@ -308,7 +308,14 @@ class Expressions:
             index = self.graph.join(*map(self.vector, items))
             self.graph.at = x.at
             return cast(Vector, base.shape.index(index))
-        return self.part(base, x)
+        number, count = self.scalar(x.index, "int"), length(base.type)
+        if number.constant or not count:
+            known = c.Number(int((number.constant or (0.0,))[0]), at=x.index.at)
+            return self.part(base, replace(x, index=known))
+        self.graph.at, chosen = x.at, base.item(0)
+        for k in range(1, count):  # as Microsoft's compiler reads what chips cannot index
+            chosen = self.graph.select(number >= k, base.item(k), chosen)
+        return chosen
 
     def _number(self, x: c.Number) -> Vector:
         kind = "int" if isinstance(x.value, int) and "f" not in x.suffix else "float"
