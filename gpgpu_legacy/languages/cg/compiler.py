@@ -116,12 +116,12 @@ class _Compiler(Evaluator):
         """A value that is interpolated, found by its semantic, or else in the next free set."""
         semantic = _numbered(p.semantic)
         attribute = _INPUTS.get(semantic)
-        if attribute is None and (semantic or not self._sets):
+        if self._sets and not semantic:
+            attribute = Attribute(AttributeKind.TEXCOORD, min(self._sets))
+        if attribute is None:
             expected = meant(semantic, _INPUTS) or "expected TEXCOORD0 to 7, COLOR, WPOS or FOG"
             why = f"{p.semantic or p.name} is not an input", expected, p.at
             return self.graph.built(kind, [self.graph.special(UNREADABLE, why)] * size(kind))
-        if attribute is None:
-            attribute = Attribute(AttributeKind.TEXCOORD, min(self._sets))
         parts = []
         for number, (leaf, _) in enumerate(leaves(kind), attribute.index):
             if isinstance(leaf, SamplerType):

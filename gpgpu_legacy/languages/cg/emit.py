@@ -77,34 +77,30 @@ class _Writer:
     def __init__(self, packer: Packer) -> None:
         self._packer = packer
         self.schedule = scheduled(packer)
-        self._constants: list[dict[str, float]] = []
-        """The numbers of the program in as few vectors as the operands allow, by their text."""
+        self._constants: list[list[str]] = []
+        """The numbers of the program, as texts, in as few vectors as the operands allow."""
         self._found: dict[str, tuple[int, float]] = {}
         """The vector of an operand's numbers, and their sign there."""
         groups = [g for pack in self.schedule.packs for g in packer.groups(pack)]
         known = {repr(numbers): numbers for numbers in map(self._numbers, groups) if numbers}
         for text, numbers in sorted(known.items(), key=lambda k: -len(set(map(repr, k[1])))):
             number, sign, missing = min(self._ways(numbers), key=lambda way: len(way[2]))
-            self._constants += [{}] if number == len(self._constants) else []
-            self._constants[number].update(missing)
+            self._constants += [[]] if number == len(self._constants) else []
+            self._constants[number] += missing
             self._found[text] = number, sign
-        values = [[*vector.values()] for vector in self._constants]
+        values = [tuple(map(float, (v + v[-1:] * 4)[:4])) for v in self._constants]
         self.parameters = [
-            Parameter(
-                ParameterSpace.CONSTANT,
-                value=cast(Vec4, (*v, *v[-1:] * (4 - len(v)))),
-                name=f"c{k}",
-            )
-            for k, v in enumerate(values)
+            Parameter(ParameterSpace.CONSTANT, value=cast(Vec4, value), name=f"c{k}")
+            for k, value in enumerate(values)
         ]
 
-    def _ways(self, numbers: Sequence[float]) -> Iterator[tuple[int, float, dict[str, float]]]:
+    def _ways(self, numbers: Sequence[float]) -> Iterator[tuple[int, float, list[str]]]:
         """The latest vectors, and a new one, with a sign of the numbers and those that it lacks."""
-        signs = [{repr(s * n): s * n for n in numbers} for s in (1.0, -1.0)]
+        signs = {s: dict.fromkeys(repr(s * n) for n in numbers) for s in (1.0, -1.0)}
         first = max(0, len(self._constants) - _LATEST)
-        for number, vector in enumerate([*self._constants[first:], dict[str, float]()], first):
-            for sign, signed in zip((1.0, -1.0), signs, strict=True):
-                missing = {text: n for text, n in signed.items() if text not in vector}
+        for number, vector in enumerate([*self._constants[first:], []], first):
+            for sign, texts in signs.items():
+                missing = [text for text in texts if text not in vector]
                 if len(vector) + len(missing) <= 4:
                     yield number, sign, missing
 
@@ -145,7 +141,7 @@ class _Writer:
         if numbers:
             vector, sign = self._found[repr(numbers)]
             register, negative = self.parameters[vector], sign < 0
-            texts = [*self._constants[vector]]
+            texts = self._constants[vector]
             components = [texts.index(repr(sign * number)) for number in numbers]
         else:
             homes = [self._home(literal >> 1) for literal in group]

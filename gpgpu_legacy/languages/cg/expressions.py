@@ -224,12 +224,7 @@ class Expressions:
         """The part of a value that `.name` or an index is; an index must be known."""
         kind = value.type
         if isinstance(x, c.Index):
-            number, count = self.known(x.index, "this index"), length(kind)
-            if not count:
-                self.as_vector(value, x.at)
-            if not 0 <= number < count:
-                raise Fault(f"index {number} is outside", f"expected 0 to {count - 1}", x.at)
-            return value.item(number)
+            return self.element(value, self.known(x.index, "this index"), x.at)
         fields = [f.name for f in kind.fields] if isinstance(kind, StructType) else []
         if x.name in fields:
             return value.item(fields.index(x.name))
@@ -241,6 +236,15 @@ class Expressions:
                 x.at,
             )
         return value[numbers]
+
+    def element(self, value: Vector, number: int, at: Span) -> Vector:
+        """The item or component of that number."""
+        count = length(value.type)
+        if not count:
+            self.as_vector(value, at)
+        if not 0 <= number < count:
+            raise Fault(f"index {number} is outside", f"expected 0 to {count - 1}", at)
+        return value.item(number)
 
     # Operators ------------------------------------------------------------------------------------
 
@@ -308,12 +312,13 @@ class Expressions:
             index = self.graph.join(*map(self.vector, items))
             self.graph.at = x.at
             return cast(Vector, base.shape.index(index))
-        number, count = self.scalar(x.index, "int"), length(base.type)
-        if number.constant or not count:
-            known = c.Number(int((number.constant or (0.0,))[0]), at=x.index.at)
-            return self.part(base, replace(x, index=known))
-        self.graph.at, chosen = x.at, base.item(0)
-        for k in range(1, count):  # as Microsoft's compiler reads what chips cannot index
+        number = self.scalar(x.index, "int")
+        if number.constant:
+            return self.element(base, int(number.constant[0]), x.at)
+        self.graph.at, chosen = x.at, self.element(base, 0, x.at)
+        for k in range(
+            1, length(base.type)
+        ):  # as Microsoft's compiler reads what chips cannot index
             chosen = self.graph.select(number >= k, base.item(k), chosen)
         return chosen
 

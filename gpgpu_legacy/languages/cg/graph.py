@@ -39,12 +39,15 @@ _Method = Callable[["Vector", "Operand"], "Vector"]
 
 
 def _operator(
-    compute: Callable[[Graph, Vector, Vector], Vector],
+    operation: str, second: Callable[[Vector], Vector] = lambda b: b
 ) -> tuple[_Method, _Method]:
-    """The methods of an operator: for a vector as its left and as its right operand."""
+    """The methods of an operator: for a vector as its left and as its right operand.
+
+    second: what the operation has as its second operand, of the operator's.
+    """
     return (
-        lambda self, other: compute(self.graph, self, self.graph.vector(other)),
-        lambda self, other: compute(self.graph, self.graph.vector(other), self),
+        lambda self, other: self.graph.op(operation, self, second(self.graph.vector(other))),
+        lambda self, other: self.graph.op(operation, other, second(self)),
     )
 
 
@@ -107,15 +110,15 @@ class Vector:
     def __neg__(self) -> Vector:
         return Vector(self.graph, self.kind, tuple(literal ^ 1 for literal in self.literals))
 
-    __add__, __radd__ = _operator(lambda g, a, b: g.op("ADD", a, b))
-    __sub__, __rsub__ = _operator(lambda g, a, b: g.op("ADD", a, -b))
-    __mul__, __rmul__ = _operator(lambda g, a, b: g.op("MUL", a, b))
+    __add__, __radd__ = _operator("ADD")
+    __sub__, __rsub__ = _operator("ADD", lambda b: -b)
+    __mul__, __rmul__ = _operator("MUL")
     # The product with the reciprocal, as the chips divided.
-    __truediv__, __rtruediv__ = _operator(lambda g, a, b: g.op("MUL", a, g.op("RCP", b)))
-    __lt__, __gt__ = _operator(lambda g, a, b: g.op("SLT", a, b).of("bool"))
-    __ge__, __le__ = _operator(lambda g, a, b: g.op("SGE", a, b).of("bool"))
-    __and__, __rand__ = _operator(lambda g, a, b: g.op("AND", a, b).of("bool"))
-    __or__, __ror__ = _operator(lambda g, a, b: g.op("OR", a, b).of("bool"))
+    __truediv__, __rtruediv__ = _operator("MUL", lambda b: b.graph.op("RCP", b))
+    __lt__, __gt__ = _operator("SLT")
+    __ge__, __le__ = _operator("SGE")
+    __and__, __rand__ = _operator("AND")
+    __or__, __ror__ = _operator("OR")
 
     def equals(self, other: Operand) -> Vector:
         """Whether both are the same number: NaN is not, 0 and -0 are."""
@@ -221,16 +224,17 @@ class Graph:
         return number
 
     def op(self, operation: str, *operands: Operand) -> Vector:
-        """A componentwise or scalar operation, component by component; the widest kind results.
+        """A componentwise or scalar operation, component by component, of the widest kind.
 
         A component is simplified to an operand only if all are: else it could no longer share an
         instruction with its neighbours.
         """
-        lanes = self._lanes(*map(self.vector, operands))
+        vectors = [self.vector(operand) for operand in operands]
+        lanes = self._lanes(*vectors)
         simple = [self._simplified(operation, lane) for lane in lanes]
         if None in simple:
             simple = [self._scalar(operation, lane) for lane in lanes]
-        kind = widest(*(v for v in operands if isinstance(v, Vector)))
+        kind = "bool" if operation in _TRUTHS else widest(*vectors)
         return Vector(self, kind, tuple(cast(list[int], simple)))
 
     def _lanes(self, *vectors: Vector) -> list[Literals]:
@@ -360,6 +364,7 @@ def _saturated(value: Any) -> Any:
     return np.fmin(np.fmax(value, np.float32(0)), np.float32(1))
 
 
+_TRUTHS = {"SLT", "SGE", "AND", "OR"}
 _COMMUTATIVE = {"ADD", "MUL"}
 _FOLDED = {name: row.evaluate for name, row in OPCODES.items()} | {"SAT": _saturated}
 _LOGIC = {"AND": "MUL", "OR": "MAX"}
