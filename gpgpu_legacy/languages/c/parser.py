@@ -285,12 +285,12 @@ _WORDS = {kind: repr(word) for word, kind in KINDS.items()} | {
 del _WORDS["QUALIFIER"]
 _TYPES = {"TYPE", "QUALIFIER", "STRUCT", "ENUM"}
 _STARTS = {"NAME", "NUMBER", "STRING", "CONSTRUCTOR", "SIZEOF", "_LPAREN", "INDEXOF"}
-_STARTS |= {"SIGN", "STAR", "AMPERSAND", "NOT", "INCREMENT"}
+_STARTS |= {"TYPE", "SIGN", "STAR", "AMPERSAND", "NOT", "INCREMENT"}
 _ENDS = {"_RPAREN", "_RBRACKET", "_RBRACE", "LBRACE", "_COMMA", "_SEMICOLON", "_COLON"}
 _GROUPS = (
     ("RETURN", "a statement", {*KINDS.values(), *_STARTS, *_TYPES} - {"_RBRACE"}),
     ("TYPEDEF", "a declaration", {*_TYPES, "_SEMICOLON"}),
-    ("TYPE", "a type", _TYPES),
+    ("QUALIFIER", "a type", _TYPES),
     ("NUMBER", "an expression", _STARTS),
     ("OPERATOR", "an operator", {k for w, k in KINDS.items() if not w[0].isalpha()} - _ENDS),
 )
