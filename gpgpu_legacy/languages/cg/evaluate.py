@@ -271,11 +271,12 @@ class Evaluator(Expressions):
         """Run a statement, unless the fragment has left before it."""
         if not self._alive:
             return
+        self.graph.at = statement.at
         self._statements += 1
         if self._statements > MOST_STATEMENTS:
             problem = "the program is too long once its loops are unrolled"
-            raise Fault(problem, f"at most {MOST_STATEMENTS} statements are allowed", statement.at)
-        self.graph.at = statement.at
+            expected = f"at most {MOST_STATEMENTS} statements are allowed"
+            raise Fault(problem, expected, self.graph.at)
         getattr(self, f"_do_{type(statement).__name__.lower()}", self._refuse)(statement)
 
     def _refuse(self, statement: c.Statement) -> None:
