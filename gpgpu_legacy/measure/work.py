@@ -125,7 +125,9 @@ def beginning(plan: Plan, size: int) -> Plan:
         left -= work * fit
         if fit < count or left < 0.0:
             break
-    textures = tuple(replace(t, initial=t.initial or ZERO) for t in plan.textures)
+    textures = tuple(
+        t if t.format.is_depth else replace(t, initial=t.initial or ZERO) for t in plan.textures
+    )
     return replace(plan, steps=tuple(steps), textures=textures)
 
 

@@ -29,6 +29,7 @@ from gpgpu_legacy.plan.numbers import Table
 from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Plan, Repeat
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
+    FORMATS,
     R32F,
     Extent,
     Matrix,
@@ -436,6 +437,7 @@ def test_a_reduction_is_probed_with_as_many_iterations_as_fit() -> None:
     textures = (
         Texture("A", TextureKind.RECT, extent, R32F, (1.0,) * 4),
         Texture("B", TextureKind.RECT, extent, R32F),
+        Texture("depths", TextureKind.T2D, extent, FORMATS["depth16"]),  # has no initial value
     )
     output = Transfer("y", Region(0, 0, 16, 16), "B", Rect(0, 0, 16, 16), ONE_PER_TEXEL)
     steps = (Repeat(3, (CopyPass("A", moving, "B", moving),)),)
