@@ -28,8 +28,8 @@ from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.numbers import Table
 from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Plan, Repeat
 from gpgpu_legacy.plan.textures import (
-    ONE_PER_TEXEL,
     FORMATS,
+    ONE_PER_TEXEL,
     R32F,
     Extent,
     Matrix,
