@@ -533,9 +533,10 @@ def compiled() -> str:
 
 def c_library() -> str:
     """The functions that the host part of a Brook program may call."""
-    from gpgpu_legacy.host.library import SIGNATURES
+    from gpgpu_legacy.host.library import BUILT_IN, written_in_c
+    from gpgpu_legacy.languages.c.syntax import Function
 
-    names = SIGNATURES.keys() - {"address"}
+    names = {*BUILT_IN, *(f.name for f in written_in_c() if isinstance(f, Function))}
     return fill(", ".join(f"`{name}`" for name in sorted(names, key=str.lower)), 120)
 
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 from typing import Any
 
 from gpgpu_legacy.errors import hint
-from gpgpu_legacy.host.library import CONSTANTS, SIGNATURES
+from gpgpu_legacy.host.library import BUILT_IN
 from gpgpu_legacy.host.memory import HostError, Memory
+from gpgpu_legacy.host.streams import COMBINATIONS
 from gpgpu_legacy.host.types import (
-    ANY_STREAM,
     BY_CODE,
     DOUBLE,
     FLOAT,
     INT,
+    KERNEL,
     SCALARS,
-    TIMEVAL,
     ULONG,
     VOID,
     Array,
@@ -46,9 +46,6 @@ from gpgpu_legacy.host.values import (
 )
 from gpgpu_legacy.languages.c import syntax as c
 
-FUNCTIONS_AT = 1 << 60
-"""The first of the numbers that stand for functions."""
-
 
 class Expressions:
     """Compiles expressions in the scopes of one program.
@@ -63,12 +60,11 @@ class Expressions:
         kernels: Mapping[str, Sequence[bool]],
     ) -> None:
         self.unit, self.memory, self.kernels = unit, memory, kernels
-        self.types: dict[str, Type] = {**SCALARS, "timeval": TIMEVAL, "timezone": TIMEVAL}
+        self.types: dict[str, Type] = {**SCALARS}
         self.scopes: list[dict[str, Place | Value]] = [
-            {name: literal(number, kind) if isinstance(kind, Scalar) else Value(str(number), kind)
-             for name, (kind, number) in CONSTANTS.items()}, {}
-        ]  # fmt: skip
-        self.functions: dict[str, tuple[str, Function]] = {}
+            {name: Value(repr(name), KERNEL, constant=name) for name in (*kernels, *COMBINATIONS)}
+        ]
+        self.functions, self.named = {**BUILT_IN}, set[str]()
 
     def at(self, node: Any, compile_: Callable[[Any], Any]) -> Any:
         """What the function makes of a node; its HostError is said with the node's place."""
@@ -106,7 +102,7 @@ class Expressions:
             return Pointer(self.function(d.type, d.pointers, d.prototype))
         kind = self.shaped(d.type, d.pointers, d.dimensions[decays:])
         if decays:
-            return Pointer(kind) if d.dimensions else decayed(Value("", kind)).type
+            return Pointer(kind) if d.dimensions else decayed(kind)
         return kind
 
     def function(
@@ -123,13 +119,17 @@ class Expressions:
 
     def value(self, e: c.Expression) -> Value:
         """The value of an expression."""
-        value: Value = self.at(e, getattr(self, f"_{type(e).__name__.lower()}", self._held))
-        return value
+        return loaded(self.found(e))
+
+    def found(self, e: c.Expression) -> Place | Value:
+        """The place that an expression names, or its value."""
+        found: Place | Value = self.at(e, getattr(self, f"_{type(e).__name__.lower()}"))
+        return found
 
     def place(self, e: c.Expression) -> Place:
         """The place that an expression names."""
-        place = self.at(e, self._place)
-        if not isinstance(place, Place):
+        place = self.found(e)
+        if not isinstance(place, Place) or place.constant is not None:
             raise self.unit.texts.error("this cannot be assigned to; name a variable", e.at)
         return place
 
@@ -147,36 +147,24 @@ class Expressions:
         is_truth = isinstance(e, c.Binary) and e.operator in COMPARISONS
         return settled(value) if is_truth else f"({settled(value)} != 0)"
 
-    def _held(self, e: c.Expression) -> Value:
-        place = self._place(e)
-        if place is None:
-            raise HostError("this has no value here")
-        return decayed(loaded(place)) if isinstance(place, Place) else place
+    # Kinds of expressions -------------------------------------------------------------------------
 
-    def _place(self, e: c.Expression) -> Any:  # noqa: PLR0911
-        match e:
-            case c.Name():
-                for scope in reversed(self.scopes):
-                    if e.name in scope:
-                        return scope[e.name]
-                if e.name in self.functions:
-                    number = FUNCTIONS_AT + [*self.functions].index(e.name)
-                    return Place(str(number), self.functions[e.name][1])
-                names = {*self.functions, *self.kernels, *SIGNATURES}.union(*self.scopes)
-                raise HostError(f"there is no {e.name}; {hint(e.name, names, 'declare it')}")
-            case c.String():
-                text = Array(SCALARS["char"], len(e.value) + 1)
-                return Place(str(self.memory.literal(e.value)), text)
-            case c.Unary(operator="*"):
-                return self._target(self.value(e.operand))
-            case c.Index():
-                return self._target(binary("+", self.value(e.base), self.value(e.index)))
-            case c.Member():
-                base = self._target(self.value(e.base)) if e.arrow else self._place(e.base)
-                if isinstance(base, Place):
-                    field, offset = self._field(e, base.type)
-                    return Place(added(base.code, "+", offset), field)
-        return None
+    def _name(self, e: c.Name) -> Place | Value:
+        for scope in reversed(self.scopes):
+            if e.name in scope:
+                return scope[e.name]
+        if e.name in self.functions:
+            self.named.add(e.name)
+            return Place(f"{e.name}_", self.functions[e.name])
+        names = {*self.functions}.union(*self.scopes)
+        raise HostError(f"there is no {e.name}; {hint(e.name, names, 'declare it')}")
+
+    def _string(self, e: c.String) -> Place:
+        text = Array(SCALARS["char"], len(e.value) + 1)
+        return Place(str(self.memory.literal(e.value)), text)
+
+    def _index(self, e: c.Index) -> Place:
+        return self._target(binary("+", self.value(e.base), self.value(e.index)))
 
     @staticmethod
     def _target(pointer: Value) -> Place:
@@ -184,28 +172,25 @@ class Expressions:
             return Place(pointer.code, pointer.type, is_local=True)
         if not isinstance(pointer.type, Pointer):
             raise HostError(f"a {pointer.type} is no pointer")
-        return Place(settled(pointer), pointer.type.target)
+        code, target = settled(pointer), pointer.type.target
+        return Place(f"function({code})" if isinstance(target, Function) else code, target)
 
-    @staticmethod
-    def _field(e: c.Member, kind: Type) -> tuple[Type, int]:
-        """The type and offset of a member."""
-        name, fields = e.name, kind.fields if isinstance(kind, Record) else {}
+    def _member(self, e: c.Member) -> Place | Value:
+        base = self._target(self.value(e.base)) if e.arrow else self.found(e.base)
+        name, fields = e.name, base.type.fields if isinstance(base.type, Record) else {}
         if name not in fields:
             advice = hint(name, fields, "" if fields else "it is no struct")
-            raise HostError(f"a {kind} has no member {name}; {advice}")
-        return fields[name]
-
-    def _member(self, e: c.Member) -> Value:
-        place = self._place(e)
-        if place is not None:
-            return decayed(loaded(place))
-        base = self.value(e.base)
-        kind, offset = self._field(e, base.type)
+            raise HostError(f"a {base.type} has no member {name}; {advice}")
+        kind, offset = fields[name]
+        if isinstance(base, Place):
+            return Place(added(base.code, "+", offset), kind)
         if not isinstance(kind, Scalar | Pointer):
             raise HostError("the struct has no name; store it in a variable first")
         return Value(f"unpack_from('={kind.code}', {base.code}, {offset})[0]", kind)
 
-    # Kinds of expressions -------------------------------------------------------------------------
+    @staticmethod
+    def _braces(e: c.Braces) -> Value:
+        raise HostError("this has no value here")
 
     @staticmethod
     def _number(e: c.Number) -> Value:
@@ -215,12 +200,14 @@ class Expressions:
         is_long = "l" in e.suffix or bits > 32
         return literal(e.value, BY_CODE["iIqQ"[2 * is_long + (unsigned or bits in {32, 64})]])
 
-    def _unary(self, e: c.Unary) -> Value:
+    def _unary(self, e: c.Unary) -> Place | Value:
         match e.operator:
             case "*":
-                return self._held(e)
+                return self._target(self.value(e.operand))
             case "&":
-                place = self._place(e.operand)
+                place = self.found(e.operand)
+                if isinstance(place.type, Function):
+                    return loaded(place)
                 if isinstance(place, Place):
                     return Value(place.code, place.type if place.is_local else Pointer(place.type))
                 raise HostError("this has no address; name a variable")
@@ -273,11 +260,9 @@ class Expressions:
         return converted(self.value(e.operand), self.shaped(e.type), cast=True)
 
     def _sizeof(self, e: c.SizeOf) -> Value:
-        if isinstance(e.operand, c.TypeName):
-            size = self.shaped(e.operand).size
-        else:
-            size = (self._place(e.operand) or self.value(e.operand)).type.size
-        return literal(size, ULONG)
+        of = e.operand
+        kind = self.shaped(of) if isinstance(of, c.TypeName) else self.found(of).type
+        return literal(kind.size, ULONG)
 
     # Calls --------------------------------------------------------------------------------------
 
@@ -289,41 +274,30 @@ class Expressions:
             stream, *corners = [self.value(one) for one in (function.base, *e.arguments)]
             code = ", ".join((stream.code, *map(self.plain, corners)))
             return Value(f"stream_domain({code})", stream.type)
-        name = function.name if isinstance(function, c.Name) else ""
-        letters = SIGNATURES.get(name)
-        if name in self.kernels:
-            return self._kernel(name, e)
-        if name in self.functions:
-            code, of = self.functions[name]
-            return Value(self._called(e, code, of.parameters), of.result)
-        if letters is None:
-            pointer = self.value(function)
-            kind = getattr(pointer.type, "target", None)
-            if not isinstance(kind, Function):
-                raise HostError(f"this is no function: {pointer.type}")
-            code = f"function({settled(pointer)})"
-            return Value(self._called(e, code, kind.parameters), kind.result)
-        given = letters[1:].rstrip(".")
-        kinds = [_LETTERS.get(letter) for letter in given]
-        if letters[-1] == ".":
-            kinds += [None for _ in e.arguments[len(given) :]]
-        code = self._called(e, f"{name}_", kinds, given)
-        return Value(code, _LETTERS[letters[0]], letters[0] != "f")
-
-    def _called(self, e: c.Call, code: str, kinds: Sequence[Type | None], letters: str = "") -> str:
+        callee = self.found(function)
+        if callee.type == KERNEL:
+            return self._kernel(callee.constant, e)
+        if not isinstance(callee.type, Function):
+            pointer = loaded(callee)
+            kind = getattr(pointer.type, "target", pointer.type)
+            callee = Place(f"function({settled(pointer)})", kind)
+        of = callee.type
+        if not isinstance(of, Function):
+            raise HostError(f"this is no function: {of}")
+        kinds: list[Type | None] = [*of.parameters]
+        if of.takes_more:
+            kinds += [None] * (len(e.arguments) - len(kinds))
         if len(kinds) != len(e.arguments):
             raise HostError(f"this takes {len(kinds)} arguments, not {len(e.arguments)}")
-        codes = []
-        for one, kind, letter in zip(e.arguments, kinds, letters.ljust(len(kinds)), strict=True):
-            if letter == "n":  # the name of an operation
-                codes.append(repr(getattr(one, "name", "")))
-                continue
-            value = self.value(one)
-            if kind is None and isinstance(value.type, Record | Stream):
-                raise self.unit.texts.error(f"a {value.type} cannot be given here", one.at)
-            given = settled(value if kind is None else converted(value, kind))
-            codes.append(f"{_TAKEN.get(letter, '')}({given})")
-        return f"{code}({', '.join(codes)})"
+        given = ", ".join(map(self._given, e.arguments, kinds))
+        return Value(f"{callee.code}({given})", of.result)
+
+    def _given(self, e: c.Expression, kind: Type | None) -> str:
+        """The code of an argument. kind: None for any number or pointer."""
+        value = self.value(e)
+        if kind is None and not isinstance(value.type, Scalar | Pointer):
+            raise self.unit.texts.error(f"a {value.type} cannot be given here", e.at)
+        return settled(value if kind is None else converted(value, kind))
 
     def _constructed(self, name: c.TypeName, arguments: Sequence[c.Expression]) -> Value:
         kind, values = self.shaped(name), [self.value(one) for one in arguments]
@@ -343,7 +317,7 @@ class Expressions:
 
     def _kernel(self, name: str, e: c.Call) -> Value:
         """A kernel's call. A reduction's result that is no stream is stored in a variable."""
-        written, codes = self.kernels[name], [repr(name)]
+        written, codes = self.kernels.get(name, ()), [repr(name)]
         place: Place | None = None
         if len(e.arguments) != len(written):
             raise HostError(f"{name} takes {len(written)} arguments, not {len(e.arguments)}")
@@ -359,14 +333,3 @@ class Expressions:
         if isinstance(kind, Record) and kind.lanes:
             code = f"pack({kind.form!r}, *{code})"
         return Value(stored(place, Value(code, kind)), VOID)
-
-
-_TAKEN = {"s": "string", "F": "function"}
-"""What takes from memory what an argument leads to."""
-
-_FLOAT4 = vector("float4")
-assert _FLOAT4
-_LETTERS: dict[str, Type] = {
-    **BY_CODE, "P": Pointer(VOID), "s": Pointer(SCALARS["char"]), "v": VOID, "4": _FLOAT4,
-    "F": Pointer(VOID), "S": ANY_STREAM,
-}  # fmt: skip

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from gpgpu_legacy.errors import hint
-from gpgpu_legacy.host.expressions import FUNCTIONS_AT, Expressions
+from gpgpu_legacy.host.expressions import Expressions
+from gpgpu_legacy.host.library import written_in_c
 from gpgpu_legacy.host.memory import HostError, Memory
 from gpgpu_legacy.host.types import INT, LONG, Array, Record, Stream, Type, record
 from gpgpu_legacy.host.values import (
@@ -44,27 +46,36 @@ class Compiler(Expressions):
         self._objects: list[str] | None = None  # of a function; None outside of functions
         self._loops: list[c.For | c.DoWhile | str] = []  # str: the entry of a switch or of labels
         self._labels: dict[str, str] = {}  # with the code of what jumps there
-        self.types |= {s.name: Record(s.name) for s in unit.items if isinstance(s, c.Struct)}
-        bodies = {
-            f.name: f
-            for f in unit.items
-            if isinstance(f, c.Function) and f.body and f.name not in kernels
-        }
-        for item in unit.items:
-            if not isinstance(item, c.Function):
-                self.statement(item)
-            elif item.name in bodies:
-                kind = self.at(item, lambda f: self.function(f.type, f.pointers, f.parameters))
-                self.functions.setdefault(item.name, (fresh(), kind))
-        for f in bodies.values():
+        library, own = (self._items(items) for items in (written_in_c(), unit.items))
+        for f in own.values():
             self.at(f, self._function)
-        table = ", ".join(code for code, _ in self.functions.values())
+        library = {name: f for name, f in library.items() if name not in own}
+        while named := library.keys() & self.named:
+            for name in sorted(named):
+                self._function(library.pop(name))
         heads = [
-            f"function = dict(enumerate([{table}], {FUNCTIONS_AT})).__getitem__",
             f"def {self.start}():",
             f"    global {', '.join([self.start, *self._global])}",
         ]
         self.lines += [(head, Span(1, 1)) for head in heads] + self._started
+
+    def _items(self, items: Sequence[c.Item]) -> dict[str, c.Function]:
+        """Declare what a text has; returns its functions by name."""
+        self.scopes.append({})
+        self.types |= {s.name: Record(s.name) for s in items if isinstance(s, c.Struct)}
+        bodies = {
+            f.name: f
+            for f in items
+            if isinstance(f, c.Function) and f.body and f.name not in self.kernels
+        }
+        for item in items:
+            if not isinstance(item, c.Function):
+                self.statement(item)
+            elif item.name in bodies:
+                self.functions[item.name] = self.at(
+                    item, lambda f: self.function(f.type, f.pointers, f.parameters)
+                )
+        return bodies
 
     def emit(self, line: str) -> None:
         """Add a line of Python."""
@@ -83,7 +94,7 @@ class Compiler(Expressions):
 
     def _function(self, f: c.Function) -> None:
         assert f.body is not None
-        name, of = self.functions[f.name]
+        of = self.functions[f.name]
         self._out, self._objects, self._place_of = [], [], f.at
         self._taken = {*_taken(f.body)}
         self._result = of.result
@@ -96,7 +107,7 @@ class Compiler(Expressions):
                     self.emit(assigned(self._variable(d.name, kind), Value(code, kind)))
             self._statements(f.body.statements)
             self._return(c.Return())
-        head = [f"def {name}({', '.join(names)}):", "    next(steps)"]
+        head = [f"def {f.name}_({', '.join(names)}):", "    next(steps)"]
         head += [f"    {one} = 0" for one in self._objects]
         drop = f"drop({', '.join(self._objects)})" if self._objects else "pass"
         tail = ["    finally:", f"        {drop}"]
@@ -127,15 +138,13 @@ class Compiler(Expressions):
             self.scopes[-1][d.name] = place
             before = self._out, self._depth
             self._out, self._depth = self._started, 1
-            if d.value is not None:
-                self._initialise(place, d.value)
+            self._initialised(place, d)
             self._out, self._depth = before
             return
         place = self._variable(d.name, kind)
-        if d.value is not None:
-            self._initialise(place, d.value)
-        elif place.is_local:
+        if d.value is None and place.is_local:
             self.emit(f"{place.code} = 0")
+        self._initialised(place, d)
 
     def _variable(self, name: str, kind: Type) -> Place:
         """A new variable of a function: Python's own, or an object in memory."""
@@ -165,16 +174,25 @@ class Compiler(Expressions):
         self.emit(f"{name} = {code}")
         self.scopes[-1][d.name] = Place(name, Stream(d.type.name), is_local=True)
 
-    def _initialise(self, place: Place, e: c.Expression) -> None:
+    def _initialised(self, place: Place, d: c.Declaration) -> None:
+        known = None if d.value is None else self._initialise(place, d.value)
+        if "const" in d.type.qualifiers:
+            self.scopes[-1][d.name] = replace(place, constant=known)
+
+    def _initialise(self, place: Place, e: c.Expression) -> Any:
+        """Store an initial value; returns it if it is a known number."""
         kind = place.type
         if isinstance(e, c.String) and isinstance(kind, Array):
-            self.emit(f"write({place.code}, {(e.value + bytes(1))[: kind.count]!r})")
+            self.emit(f"write({(e.value + bytes(1))[: kind.count]!r}, {place.code})")
         elif isinstance(e, c.Braces) and isinstance(kind, Array | Record):
-            self.emit(f"write({place.code}, bytes({kind.size}))")
+            self.emit(f"write(bytes({kind.size}), {place.code})")
             self._fill(place, list(e.items))
         else:
             first = e.items[0] if isinstance(e, c.Braces) and e.items else e
-            self.emit(assigned(place, converted(self.value(first), kind)))
+            value = converted(self.value(first), kind)
+            self.emit(assigned(place, value))
+            return value.constant
+        return None
 
     def _fill(self, place: Place, items: list[c.Expression]) -> None:
         """Store the items of braces; inner braces may be left out."""

@@ -7,6 +7,7 @@ through a null pointer or to a freed object a KeyError.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from struct import calcsize
 from typing import Any
 
@@ -14,7 +15,7 @@ MOST_BYTES = 1 << 30
 """The most bytes that a program's objects may have together."""
 
 
-OPERATIONS = "new drop read write put string aligned store"
+OPERATIONS = "new drop read write put aligned address"
 """The methods of Memory that generated code calls."""
 
 
@@ -36,12 +37,14 @@ class Views(dict[int, memoryview]):
 
 
 class Memory:
-    """All objects of a program. views: by the code of a type of number."""
+    """All objects of a program. views: by the code of a type of number. functions: by address."""
 
     def __init__(self) -> None:
         self.blocks: dict[int, bytearray | bytes] = {}
         self.views = {code: Views(self.blocks, code) for code in "bBhHiIqQfd"}
         self.last, self.left = 0, MOST_BYTES
+        self.functions: dict[int, Callable[..., Any]] = {}
+        self._addresses: dict[Callable[..., Any], int] = {}
 
     def new(self, size: int) -> int:
         """The address of a new object, filled with zeros."""
@@ -59,6 +62,13 @@ class Memory:
         """The address of a string, which may not be written to."""
         return self._put(text + b"\0")
 
+    def address(self, function: Callable[..., Any]) -> int:
+        """The address of a function, an object without bytes."""
+        if function not in self._addresses:
+            at = self._addresses[function] = self._put(b"")
+            self.functions[at] = function
+        return self._addresses[function]
+
     def drop(self, *addresses: int) -> None:
         """Free objects; null is ignored."""
         for address in filter(None, addresses):
@@ -73,7 +83,7 @@ class Memory:
         """As realloc."""
         new = self.new(size)
         if address:
-            self.write(new, self.read(address, min(size, len(self.blocks[address >> 32]))))
+            self.write(self.read(address, min(size, len(self.blocks[address >> 32]))), new)
             self.drop(address)
         return new
 
@@ -89,8 +99,8 @@ class Memory:
         """The same, as a copy."""
         return bytes(self.span(address, size))
 
-    def write(self, address: int, data: bytes) -> bytes:
-        """Write bytes at an address; returns them."""
+    def write(self, data: bytes, address: int) -> bytes:
+        """Write bytes at an address, which is computed last; returns them."""
         self.span(address, len(data))[:] = data
         return data
 
@@ -108,10 +118,6 @@ class Memory:
         view, at = views[address >> 32], (address & 0xFFFFFFFF) // views.size
         view[at] = value
         return view[at]
-
-    def store(self, data: bytes, address: int) -> bytes:
-        """As `write`; the address is computed last."""
-        return self.write(address, data)
 
     @staticmethod
     def aligned(address: int, size: int) -> int:

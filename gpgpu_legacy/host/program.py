@@ -23,6 +23,7 @@ from gpgpu_legacy.host.values import FUNCTIONS, rounder
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.languages.brook.kernels import Kernels
 from gpgpu_legacy.languages.c.parser import parse
+from gpgpu_legacy.languages.c.syntax import BEFORE
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.runtime.executor import AUTO
@@ -96,20 +97,21 @@ def run_brook(
         "steps": repeat(None, MOST_STEPS),
         **{f"{name}_": function for name, function in functions.items()},
         **{name: getattr(objects, name) for name in OPERATIONS.split()},
+        "function": objects.functions.__getitem__,
     }  # fmt: skip
     texts = [objects.literal(text.encode()) for text in (path.name, *arguments)]
     table = objects.new(8 * len(texts) + 8)
     for number, text in enumerate(texts):
         objects.put("Q", text, table + 8 * number)
-    name, main = compiled.functions["main"]
-    status = _ran(compiled, names, name, (len(texts), table, 0)[: len(main.parameters)])
+    taken = len(compiled.functions["main"].parameters)
+    status = _ran(compiled, names, (len(texts), table, 0)[:taken])
     stdout, stderr = (b"".join(parts).decode("utf-8", "replace") for parts in printed)
     return BrookRun(
         program=str(path), stdout=stdout, stderr=stderr, status=status, calls=streams.calls
     )
 
 
-def _ran(compiled: Compiler, names: dict[str, Any], main: str, given: tuple[int, ...]) -> int:
+def _ran(compiled: Compiler, names: dict[str, Any], given: tuple[int, ...]) -> int:
     """Run a compiled program; returns its status."""
     unit, limit = compiled.unit, sys.getrecursionlimit()
     try:
@@ -121,7 +123,7 @@ def _ran(compiled: Compiler, names: dict[str, Any], main: str, given: tuple[int,
         sys.setrecursionlimit(limit + MOST_NESTED)
         exec(code, names)
         names[compiled.start]()
-        return int(names[main](*given)) & 255
+        return int(names["main_"](*given)) & 255
     except SystemExit as done:
         return int(done.code or 0)
     except AssemblyError:
@@ -131,7 +133,8 @@ def _ran(compiled: Compiler, names: dict[str, Any], main: str, given: tuple[int,
         for frame, line in walk_tb(error.__traceback__):
             file = frame.f_code.co_filename
             if file == code.co_filename:
-                at = compiled.lines[line - 1][1]
+                place = compiled.lines[line - 1][1]
+                at = at if place.file == BEFORE else place
         said = ""
         if isinstance(error, HostError | GpgpuLegacyError):
             said = str(error).removeprefix(f"{unit.name}: ")

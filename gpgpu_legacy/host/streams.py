@@ -151,7 +151,7 @@ class Streams:
 
     def write(self, view: View, address: int) -> None:
         """streamWrite: from a stream to memory."""
-        self.memory.write(address, view.part.tobytes())
+        self.memory.write(view.part.tobytes(), address)
 
     def size(self, view: View) -> bytes:
         """streamSize: the extents, as a float4."""
@@ -272,6 +272,8 @@ _SCATTERED = {
     "STREAM_SCATTER_ASSIGN": lambda values, at, new: values.__setitem__(at, new),
     "STREAM_SCATTER_ADD": np.add.at, "STREAM_SCATTER_MUL": np.multiply.at,
 }  # fmt: skip
+COMBINATIONS = (*_SCATTERED, "STREAM_GATHER_FETCH")
+"""What scatters and gathers do beside a program's own reductions."""
 
 
 def uses(kernel: Kernel, arguments: Sequence[Any]) -> tuple[dict[Data, None], dict[Data, None]]:

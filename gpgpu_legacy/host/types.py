@@ -97,10 +97,11 @@ class Record:
 
 @frozen
 class Function:
-    """A function. Pointers to it are numbers that stand for it."""
+    """A function. takes_more: values of any types after the parameters, as printf."""
 
     result: Type
     parameters: tuple[Type, ...]
+    takes_more: bool = False
     size = align = 1
 
     def __str__(self) -> str:
@@ -136,6 +137,8 @@ BY_CODE = {one.code: one for one in reversed(SCALARS.values()) if one.rank in {3
 INT, LONG, ULONG, FLOAT, DOUBLE = (BY_CODE[code] for code in "iqQfd")
 VOID = SCALARS["void"]
 ANY_STREAM = Stream("any type")
+KERNEL = Function(ANY_STREAM, ())
+"""A kernel, or what combines elements in a scatter or gather: in Python, its name."""
 
 
 def record(name: str, fields: dict[str, Type], into: Record | None = None) -> Record:
@@ -147,9 +150,6 @@ def record(name: str, fields: dict[str, Type], into: Record | None = None) -> Re
         size, made.align = offset + kind.size, max(made.align, kind.align)
     made.size = -(-size // made.align) * made.align
     return made
-
-
-TIMEVAL = record("timeval", {"tv_sec": LONG, "tv_usec": LONG})
 
 
 @cache

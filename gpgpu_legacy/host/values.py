@@ -45,11 +45,15 @@ class Value:
 
 @frozen
 class Place:
-    """Where a value is: an object in memory at the address `code`, or a variable of Python's."""
+    """Where a value is: an object in memory at the address `code`, or a variable of Python's.
+
+    A function's code is its name there. constant: the number that is always there.
+    """
 
     code: str
     type: Type
     is_local: bool = False
+    constant: Any = None
 
 
 # What generated code calls ----------------------------------------------------------------------
@@ -144,16 +148,13 @@ def usual(a: Scalar, b: Scalar) -> Scalar:
     return BY_CODE[high.code.upper()]
 
 
-def decayed(value: Value) -> Value:
-    """An array as the pointer to its first element."""
-    if isinstance(value.type, Array):
-        return replace(value, type=Pointer(value.type.element))
-    return value
+def decayed(kind: Type) -> Type:
+    """The type of a value: an array is the pointer to its first element."""
+    return Pointer(kind.element) if isinstance(kind, Array) else kind
 
 
 def converted(value: Value, to: Type, *, cast: bool = False) -> Value:
     """The value as another type; HostError if there is no such conversion."""
-    value = decayed(value)
     kind = value.type
     is_any = to == ANY_STREAM and isinstance(kind, Stream)
     if kind == to or is_any or (isinstance(to, Scalar) and not to.rank):
@@ -189,7 +190,6 @@ def _number(value: Value, kind: Scalar, to: Scalar) -> Value:
 
 def binary(operator: str, a: Value, b: Value) -> Value:
     """An operator between two values, && and || excepted."""
-    a, b = decayed(a), decayed(b)
     x, y = a.type, b.type
     if isinstance(x, Pointer) or isinstance(y, Pointer):
         return _pointers(operator, a, b)
@@ -242,7 +242,7 @@ def added(address: str, operator: str, offset: int) -> str:
 
 def signed(operator: str, value: Value) -> Value:
     """-, + or ~ of a value."""
-    kind = decayed(value).type
+    kind = value.type
     if not isinstance(kind, Scalar) or (kind.is_float and operator == "~"):
         raise HostError(f"there is no {operator} {kind}")
     value = converted(value, usual(kind, INT))
@@ -273,13 +273,17 @@ def _element(place: Place) -> str:
     return f"{kind.code}[{first} >> 32][({name} & 0xFFFFFFFF) >> {shift}]"
 
 
-def loaded(place: Place) -> Value:
-    """What a place holds; of an array, its address."""
+def loaded(place: Place | Value) -> Value:
+    """What a place holds; of an array or a function, its address."""
+    if isinstance(place, Value):
+        return place
     kind = place.type
+    if place.constant is not None and isinstance(kind, Scalar):
+        return literal(place.constant, kind)
     if isinstance(kind, Function):
-        return Value(place.code, Pointer(kind))
+        return Value(f"address({place.code})", Pointer(kind))
     code = f"read({place.code}, {kind.size})" if isinstance(kind, Record) else _element(place)
-    return Value(code, kind)
+    return Value(code, decayed(kind))
 
 
 def assigned(place: Place, value: Value) -> str:
@@ -297,7 +301,7 @@ def stored(place: Place, value: Value) -> str:
         is_number = isinstance(kind, Scalar | Pointer)
         return f"({place.code} := {code})" if is_number else f"stream_copy({place.code}, {code})"
     if isinstance(kind, Record):
-        return f"store({code}, {place.code})"
+        return f"write({code}, {place.code})"
     if isinstance(kind, Array):
         raise HostError(f"an {kind} cannot be assigned to; copy its elements")
     return f"put({getattr(kind, 'code', '')!r}, {code}, {place.code})"

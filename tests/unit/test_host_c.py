@@ -339,6 +339,10 @@ def test_programs_are_bounded(body: str, said: str, run, monkeypatch: pytest.Mon
         "struct V { float a; int b; }; struct V f(void) { } int main() { return 4 + f().b; }",
         r'int main() { char s[4], t[4]; sscanf("^]\\x", "%[]^]%s", s, t); return 2 * strlen(s); }',
         "int main() { while (1) { switch (1) { default: return 4; } } }",
+        "int main() { int (*f)(int) = toupper; double (*g)(double) = &sqrt;"
+        " return f('e') - 'E' + (g == sqrt) * g(16); }",
+        "int toupper(int c) { return 4; } int main() { return toupper('a'); }",
+        "int main() { const int n = 2; float a[2 * n]; return sizeof a / sizeof *a; }",
     ],
 )  # fmt: skip
 def test_what_c_allows(text: str, run) -> None:
@@ -349,7 +353,8 @@ def test_what_c_allows(text: str, run) -> None:
     "body",
     [
         "case 1: ;", "break;", "continue;", "int x = f({1});", "struct A { int a[main]; } b;",
-        "goto nowhere;", "float4 v; printf(\"%d\", v);", "int *p = &3;", "3 = 4;", "main = 4;",
+        "goto nowhere;", "const int n = 1; n = 2;", "float4 v; printf(\"%d\", v);", "int *p = &3;",
+        "3 = 4;", "main = 4;",
         "float4 a; a = a + a;", "float4 a; a.xy = a.yx;", "float4 a; if (a) ;",
         "char s[4]; sscanf(\"a\", \"%[z-a]\", s);", "int x; x();", "1.5 % 2;", "discard;",
         "int x = main++;", "&main = 0;", "return *main;",

@@ -1,0 +1,83 @@
+// What C itself can say of its library. library.py has the rest, which this calls.
+
+enum {
+    false, true, NULL = 0, EOF = -1, EXIT_SUCCESS = 0, EXIT_FAILURE,
+    RAND_MAX = 2147483647, INT_MAX = 2147483647, INT_MIN = -2147483647 - 1
+};
+const unsigned UINT_MAX = 4294967295u;
+const long CLOCKS_PER_SEC = 1000000;
+const float FLT_MAX = 3.40282347e38f, FLT_MIN = 1.17549435e-38f, FLT_EPSILON = 1.1920929e-7f;
+const double DBL_MAX = 1.7976931348623157e308, DBL_EPSILON = 2.220446049250313e-16;
+const double M_PI = 3.141592653589793, HUGE_VAL = 1e999;
+const float INFINITY = 1e999, NAN = INFINITY * 0;
+
+// Addresses without an object.
+FILE *stdin = (void *)(1L << 61), *stdout = (void *)(2L << 61), *stderr = (void *)(3L << 61);
+
+// Time stands still.
+struct timeval { long tv_sec, tv_usec; };
+struct timezone { int tz_minuteswest, tz_dsttime; };
+clock_t clock() { return 0; }
+double GetTimeMillis() { return 0; }
+time_t time(time_t *to) { if (to) *to = 0; return 0; }
+int gettimeofday(struct timeval *to, void *zone) { to->tv_sec = to->tv_usec = 0; return 0; }
+
+// Memory: new objects hold zeros.
+void *calloc(size_t count, size_t size) { return malloc(count * size); }
+void *brmalloc(size_t size) { return malloc(size); }
+void brfree(void *object) { free(object); }
+
+// Characters.
+int isupper(int c) { return c >= 'A' && c <= 'Z'; }
+int islower(int c) { return c >= 'a' && c <= 'z'; }
+int isdigit(int c) { return c >= '0' && c <= '9'; }
+int isalpha(int c) { return isupper(c) || islower(c); }
+int isalnum(int c) { return isalpha(c) || isdigit(c); }
+int isspace(int c) { return c == ' ' || c >= '\t' && c <= '\r'; }
+int toupper(int c) { return islower(c) ? c - 32 : c; }
+int tolower(int c) { return isupper(c) ? c + 32 : c; }
+
+// Strings.
+char *strcpy(char *to, const char *from) { return memcpy(to, from, strlen(from) + 1); }
+char *strdup(const char *text) { return strcpy(malloc(strlen(text) + 1), text); }
+char *strcat(char *to, const char *from) { strcpy(to + strlen(to), from); return to; }
+char *strncpy(char *to, const char *from, size_t size) {
+    size_t length = strlen(from);
+    if (length < size)
+        memset(to + length, 0, size - length);
+    return memcpy(to, from, length < size ? length : size);
+}
+char *strchr(const char *text, int wanted) {
+    for (; *text != (char)wanted; text++)
+        if (!*text)
+            return NULL;
+    return text;
+}
+int strcmp(const char *a, const char *b) {
+    size_t m = strlen(a), n = strlen(b);
+    return memcmp(a, b, (m < n ? m : n) + 1);
+}
+int strncmp(const char *a, const char *b, size_t size) {
+    size_t m = strlen(a), n = strlen(b), length = (m < n ? m : n) + 1;
+    return memcmp(a, b, length < size ? length : size);
+}
+int atoi(const char *text) { int number = 0; sscanf(text, "%d", &number); return number; }
+double atof(const char *text) { double number = 0; sscanf(text, "%lf", &number); return number; }
+
+// Input and output.
+int puts(const char *line) { return printf("%s\n", line); }
+int fputs(const char *text, FILE *to) { return fprintf(to, "%s", text); }
+int putchar(int c) { return fputc(c, stdout); }
+int putc(int c, FILE *to) { return fputc(c, to); }
+int getchar() { return fgetc(stdin); }
+int getc(FILE *from) { return fgetc(from); }
+int fflush(FILE *to) { return 0; }
+
+// Numbers.
+long labs(long x) { return x < 0 ? -x : x; }
+int finite(double x) { return isfinite(x); }
+double round(double x) {
+    double whole = trunc(x);
+    return fabs(x - whole) < 0.5 ? whole : whole + (x < 0 ? -1 : 1);
+}
+float roundf(float x) { return round(x); }
