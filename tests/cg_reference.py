@@ -242,9 +242,8 @@ class Reference:
         return self.value(x.target)
 
     def value_of_postfix(self, x: c.Postfix) -> Value:
-        assert x.operator == "++"
-        old = self.value(x.operand)
-        self.assign(x.operand, self.binary("+", old, self.number(1, "int")))
+        old = self.value(x.assignment.target)
+        self.value_of_assign(x.assignment)
         return old
 
     def value_of_member(self, x: c.Member) -> Value:

@@ -18,6 +18,7 @@ from gpgpu_legacy.host.types import (
     KERNEL,
     SCALARS,
     ULONG,
+    VECTORS,
     VOID,
     Array,
     Function,
@@ -26,7 +27,6 @@ from gpgpu_legacy.host.types import (
     Scalar,
     Stream,
     Type,
-    vector,
 )
 from gpgpu_legacy.host.values import (
     COMPARISONS,
@@ -60,7 +60,7 @@ class Expressions:
         kernels: Mapping[str, Sequence[bool]],
     ) -> None:
         self.unit, self.memory, self.kernels = unit, memory, kernels
-        self.types: dict[str, Type] = {**SCALARS}
+        self.types: dict[str, Type] = {**SCALARS, **VECTORS}
         self.scopes: list[dict[str, Place | Value]] = [
             {name: Value(repr(name), KERNEL, constant=name) for name in (*kernels, *COMBINATIONS)}
         ]
@@ -79,7 +79,7 @@ class Expressions:
         self, name: c.TypeName, pointers: int = 0, dimensions: Sequence[c.Expression | None] = ()
     ) -> Type:
         """A type with its pointers and dimensions."""
-        kind = self.types.get(name.name) or vector(name.name)
+        kind = self.types.get(name.name)
         if kind is None:
             advice = hint(name.name, self.types, "declare it")
             raise HostError(f"there is no type {name.name}; {advice}")
@@ -213,16 +213,14 @@ class Expressions:
                 raise HostError("this has no address; name a variable")
             case "!":
                 return Value(self.condition(e), INT)
-            case "++" | "--":
-                return self._assign(c.Assign(f"{e.operator[0]}=", e.operand, c.Number(1), e.at))
         return signed(e.operator, self.value(e.operand))
 
     def _postfix(self, e: c.Postfix) -> Value:
-        first, again = anchored(self.place(e.operand))
+        first, again = anchored(self.place(e.assignment.target))
         old = loaded(first)
-        if not isinstance(old.type, Scalar | Pointer):
-            raise HostError(f"there is no {e.operator} of a {old.type}")
-        new = converted(binary(e.operator[0], loaded(again), literal(1, INT)), first.type)
+        new = converted(
+            binary(e.assignment.operator[0], loaded(again), literal(1, INT)), first.type
+        )
         return replace(old, code=f"({settled(old)}, {stored(again, new)})[0]")
 
     def _binary(self, e: c.Binary) -> Value:
@@ -232,9 +230,9 @@ class Expressions:
 
     def _conditional(self, e: c.Conditional) -> Value:
         yes, no = self.value(e.yes), self.value(e.no)
-        kind = no.type if isinstance(yes.type, Scalar) else yes.type
-        if isinstance(yes.type, Scalar) and isinstance(no.type, Scalar):
-            kind = usual(yes.type, no.type)
+        kind, other = yes.type, no.type
+        if isinstance(kind, Scalar):
+            kind = usual(kind, other) if isinstance(other, Scalar) else other
         a, b = (settled(converted(one, kind)) for one in (yes, no))
         return Value(f"({a} if {self.condition(e.condition)} else {b})", kind)
 

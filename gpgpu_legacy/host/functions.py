@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -27,10 +27,7 @@ from gpgpu_legacy.languages.c import syntax as c
 
 
 class Compiler(Expressions):
-    """Compiles a program: `lines` is the Python, each with the place of its statement.
-
-    `start` is the function that fills the program's own variables.
-    """
+    """Compiles a program: `lines` is the Python, each with the place of its statement."""
 
     def __init__(
         self,
@@ -40,8 +37,7 @@ class Compiler(Expressions):
     ) -> None:
         super().__init__(unit, memory, kernels)
         self.lines: list[tuple[str, Span]] = []
-        self.start, self._global = fresh(), list[str]()
-        self._started: list[tuple[str, Span]] = []
+        self._started: list[tuple[str, Span]] = []  # what fills the program's own variables
         self._out, self._depth, self._place_of = self._started, 1, Span(1, 1)
         self._objects: list[str] | None = None  # of a function; None outside of functions
         self._loops: list[c.For | c.DoWhile | str] = []  # str: the entry of a switch or of labels
@@ -53,11 +49,8 @@ class Compiler(Expressions):
         while named := library.keys() & self.named:
             for name in sorted(named):
                 self._function(library.pop(name))
-        heads = [
-            f"def {self.start}():",
-            f"    global {', '.join([self.start, *self._global])}",
-        ]
-        self.lines += [(head, Span(1, 1)) for head in heads] + self._started
+        self.emit("pass")
+        self.lines += [("if 1:", self._place_of), *self._started]
 
     def _items(self, items: Sequence[c.Item]) -> dict[str, c.Function]:
         """Declare what a text has; returns its functions by name."""
@@ -169,48 +162,44 @@ class Compiler(Expressions):
                 raise HostError(f"an iterator needs two ends, as in {d.name} = iter(0, 10)")
             ends = (self.plain(self.value(one)) for one in d.value.arguments)
             code = f"iterator({kind}, {extents}, {', '.join(ends)})"
-        if self._objects is None:
-            self._global.append(name)
         self.emit(f"{name} = {code}")
         self.scopes[-1][d.name] = Place(name, Stream(d.type.name), is_local=True)
 
     def _initialised(self, place: Place, d: c.Declaration) -> None:
-        known = None if d.value is None else self._initialise(place, d.value)
+        known = d.value and self._initialise(place, [d.value], is_inner=False)
         if "const" in d.type.qualifiers:
             self.scopes[-1][d.name] = replace(place, constant=known)
 
-    def _initialise(self, place: Place, e: c.Expression) -> Any:
-        """Store an initial value; returns it if it is a known number."""
-        kind = place.type
-        if isinstance(e, c.String) and isinstance(kind, Array):
-            self.emit(f"write({(e.value + bytes(1))[: kind.count]!r}, {place.code})")
-        elif isinstance(e, c.Braces) and isinstance(kind, Array | Record):
+    def _initialise(self, place: Place, items: list[Any], *, is_inner: bool = True) -> Any:
+        """Store the first of initial values, or one for each part; returns a known number.
+
+        is_inner: braces are around, so that its own may be left out.
+        """
+        kind, e = place.type, items.pop(0)
+        parts: Iterable[tuple[Type, int]] = ()
+        if isinstance(kind, Array):
+            size = kind.element.size
+            parts = ((kind.element, n * size) for n in range(kind.count))
+        elif isinstance(kind, Record):
+            parts = kind.fields.values()
+        if isinstance(e, c.Braces):
+            items = [*e.items, c.Number(0)]
+            if not parts:
+                return self._initialise(place, items)
             self.emit(f"write(bytes({kind.size}), {place.code})")
-            self._fill(place, list(e.items))
+        elif isinstance(e, c.String) and isinstance(kind, Array):
+            self.emit(f"write({(e.value + bytes(1))[: kind.count]!r}, {place.code})")
+            return None
+        elif parts and is_inner and self.found(e).type != kind:
+            items.insert(0, e)
         else:
-            first = e.items[0] if isinstance(e, c.Braces) and e.items else e
-            value = converted(self.value(first), kind)
+            value = converted(self.value(e), kind)
             self.emit(assigned(place, value))
             return value.constant
-        return None
-
-    def _fill(self, place: Place, items: list[c.Expression]) -> None:
-        """Store the items of braces; inner braces may be left out."""
-        kind = place.type
-        if isinstance(kind, Array):
-            size, element = kind.element.size, kind.element
-            parts = [(element, n * size) for n in range(min(len(items), kind.count))]
-        else:
-            parts = [*kind.fields.values()] if isinstance(kind, Record) else []
         for part, offset in parts:
-            if not items:
-                return
-            cell = Place(added(place.code, "+", offset), part)
-            is_whole = isinstance(items[0], c.Braces | c.String | c.Call | c.Name)
-            if is_whole or not isinstance(part, Array | Record):
-                self._initialise(cell, items.pop(0))
-            else:
-                self._fill(cell, items)
+            if items:
+                self._initialise(Place(added(place.code, "+", offset), part), items)
+        return None
 
     def _struct(self, s: c.Struct) -> None:
         made = self.types.get(s.name)
@@ -282,8 +271,8 @@ class Compiler(Expressions):
 
     def _evaluate(self, s: c.Evaluate) -> None:
         e = s.expression
-        if isinstance(e, c.Unary | c.Postfix) and e.operator in {"++", "--"}:
-            e = c.Assign(f"{e.operator[0]}=", e.operand, c.Number(1), e.at)
+        if isinstance(e, c.Postfix):
+            e = e.assignment
         if isinstance(e, c.Assign):
             self.emit(assigned(*self.at(e, self.assignment)))
         elif e is not None:

@@ -20,10 +20,10 @@ from gpgpu_legacy.host.types import (
     ANY_STREAM,
     BY_CODE,
     KERNEL,
+    VECTORS,
     VOID,
     Function,
     Pointer,
-    vector,
 )
 from gpgpu_legacy.host.values import rounder
 from gpgpu_legacy.languages.c.parser import parse
@@ -44,7 +44,7 @@ _MATH = {
     for end in ("", "f")
 }  # fmt: skip
 _LETTERS: dict[str, Any] = {
-    **BY_CODE, "P": Pointer(VOID), "v": VOID, "4": vector("float4"), "S": ANY_STREAM, "K": KERNEL,
+    **BY_CODE, "P": Pointer(VOID), "v": VOID, "4": VECTORS["float4"], "S": ANY_STREAM, "K": KERNEL,
 }  # fmt: skip
 BUILT_IN = {
     name: Function(

@@ -122,7 +122,6 @@ def _ran(compiled: Compiler, names: dict[str, Any], given: tuple[int, ...]) -> i
     try:
         sys.setrecursionlimit(limit + MOST_NESTED)
         exec(code, names)
-        names[compiled.start]()
         return int(names["main_"](*given)) & 255
     except SystemExit as done:
         return int(done.code or 0)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +28,10 @@ class Recorder:
 
     def __init__(self, name: str) -> None:
         self.pipeline, self.inputs = Pipeline(name), dict[str, F32]()
-        self._streams: dict[Data, tuple[Stream, bytes]] = {}
         self.written: dict[str, Stream] = {}
-        self._taken: set[str] = set()
-        self._calls = 0
+        self._streams: dict[Data, Stream] = {}
+        self._values: dict[Data, bytes] = {}
+        self._names, self._calls = Counter[str](), 0
 
     def __call__(self, kernel: Kernel, arguments: Sequence[Any]) -> Callable[[], None]:
         """Add a call, before it runs; returns a function that notes what it wrote."""
@@ -39,31 +39,26 @@ class Recorder:
         if self._calls > MOST_CALLS:
             raise HostError(f"the program calls kernels more than {MOST_CALLS} times; record less")
         read, written = uses(kernel, arguments)
-        for data in (*read, *written):
-            stream, values = self._streams.get(data, (None, None))
-            is_given = data in read and data.values.tobytes() != values
-            if stream is None or is_given:
-                name = next(n for n in _names(data.name) if n not in self._taken)
-                self._taken.add(name)
-                stream = self.pipeline.stream(name, data.type, data.extents, given=is_given)
-                if is_given:
-                    shape = self.pipeline.operands[name].array_shape
-                    self.inputs[name] = data.values.reshape(shape).copy()
-            self._streams[data] = stream, data.values.tobytes()
-        known = {data: stream for data, (stream, _) in self._streams.items()}
-        self.pipeline.call(kernel, *arguments_of(kernel, arguments, known))
-        self.written |= {known[data].name: known[data] for data in written}
+        for data in read | written:
+            is_given = data in read and data.values.tobytes() != self._values.get(data)
+            if is_given or data not in self._streams:
+                self._names[data.name] += 1
+                number = self._names[data.name]
+                name = data.name if number == 1 else f"{data.name}-{number}"
+                self._streams[data] = self.pipeline.stream(
+                    name, data.type, data.extents, given=is_given
+                )
+            if is_given:
+                shape = self.pipeline.operands[name].array_shape
+                self.inputs[name] = data.values.reshape(shape).copy()
+                self._values[data] = data.values.tobytes()
+        self.pipeline.call(kernel, *arguments_of(kernel, arguments, self._streams))
+        self.written |= {self._streams[data].name: self._streams[data] for data in written}
 
         def done() -> None:
-            for data in written:
-                self._streams[data] = known[data], data.values.tobytes()
+            self._values |= {data: data.values.tobytes() for data in written}
 
         return done
-
-
-def _names(name: str) -> Any:
-    yield name
-    yield from (f"{name}-{number}" for number in count(2))
 
 
 def recorded(path: str, *arguments: str) -> tuple[Pipeline, dict[str, F32]]:

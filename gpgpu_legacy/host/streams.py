@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Iterator as Iterating
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import isinf, isnan, prod
 from struct import pack
 from typing import Any
@@ -13,6 +14,7 @@ from weakref import finalize
 
 import numpy as np
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.host.memory import HostError, Memory
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.languages.brook.kernels import ElementType, Kernel, Kernels, Role
@@ -44,11 +46,20 @@ class Data:
         return self.values.shape[:-1]
 
 
-@dataclass(eq=False)
+@frozen
+class Shape:
+    """A stream's content in the plan of a call, without its values."""
+
+    name: str
+    type: ElementType
+    extents: tuple[int, ...]
+
+
+@dataclass(unsafe_hash=True)
 class View:
     """A stream or a domain of it, from start up to end, x first. ends: of an iterator."""
 
-    data: Data
+    data: Any  # Data, or in the plan of a call a Shape
     start: tuple[int, ...] = ()
     end: tuple[int, ...] = ()
     ends: tuple[Any, ...] = ()
@@ -95,7 +106,7 @@ class Streams:
         self.recorder = recorder
         self.memory, self.kernels, self.run, self.out = memory, kernels, run, out
         self.calls, self.left = 0, MOST_NUMBERS
-        self._plans: dict[Any, Plan] = {}
+        self._plan = lru_cache(MOST_PLANS)(_plan)
 
     def names(self) -> dict[str, Any]:
         """The functions that generated code calls."""
@@ -232,38 +243,20 @@ class Streams:
             if p.role in WRITTEN
         ):
             return  # a domain without elements
-        datas = list({one.data: 0 for one in arguments if isinstance(one, View)})
-        key = (
-            kernel.function.name,
-            kernel.reduces,
-            *(
-                (
-                    datas.index(one.data),
-                    one.data.type,
-                    one.data.extents,
-                    one.start,
-                    one.end,
-                    one.ends,
-                )
-                if isinstance(one, View)
-                else one
-                for one in arguments
-            ),
+        datas: dict[Data, Shape] = {}
+        for one in arguments:
+            if isinstance(one, View) and one.data not in datas:
+                datas[one.data] = Shape(f"s{len(datas)}", one.data.type, one.data.extents)
+        shapes = (
+            replace(one, data=datas[one.data]) if isinstance(one, View) else one
+            for one in arguments
         )
-        plan = self._plans.get(key)
-        if plan is None:
-            plan = _plan(kernel, arguments, datas)
-            self._plans[key] = plan
-            if len(self._plans) > MOST_PLANS:
-                del self._plans[next(iter(self._plans))]
-        given = {
-            matrix.name: datas[int(matrix.name[1:])].values.reshape(matrix.array_shape)
-            for matrix in plan.operands
-        }
+        plan = self._plan(kernel, tuple(shapes))
+        named = {shape.name: data for data, shape in datas.items()}
+        given = {m.name: named[m.name].values.reshape(m.array_shape) for m in plan.operands}
         done = self.recorder(kernel, arguments) if self.recorder else None
         for name, values in self.run(plan, given).items():
-            data = datas[int(name[1:])]
-            data.values = values.reshape(data.values.shape)
+            named[name].values = values.reshape(named[name].values.shape)
         if done:
             done()
 
@@ -276,44 +269,42 @@ COMBINATIONS = (*_SCATTERED, "STREAM_GATHER_FETCH")
 """What scatters and gathers do beside a program's own reductions."""
 
 
-def uses(kernel: Kernel, arguments: Sequence[Any]) -> tuple[dict[Data, None], dict[Data, None]]:
+def uses(kernel: Kernel, arguments: Sequence[Any]) -> tuple[dict[Any, None], dict[Any, None]]:
     """The streams that a call needs the content of, and those that it writes."""
-    read, written = dict[Data, None](), dict[Data, None]()
-    for one, parameter in zip(arguments, kernel.parameters, strict=True):
-        role = parameter.role
-        if isinstance(one, View) and not (role is Role.ITERATOR and one.ends):
-            changes = one.start or (role is Role.REDUCE and not kernel.reduces)
-            if role in WRITTEN:
-                written[one.data] = None
-            if role not in WRITTEN or changes:
-                read[one.data] = None
-    return read, written
+    roles = [
+        (one, p.role)
+        for one, p in zip(arguments, kernel.parameters, strict=True)
+        if isinstance(one, View) and not (one.ends and p.role is Role.ITERATOR)
+    ]
+    changed = None if kernel.reduces else Role.REDUCE
+    read = (one.data for one, role in roles if role not in WRITTEN or one.start or role is changed)
+    return dict.fromkeys(read), {one.data: None for one, role in roles if role in WRITTEN}
 
 
 def arguments_of(
-    kernel: Kernel, arguments: Sequence[Any], streams: Mapping[Data, Stream]
+    kernel: Kernel, arguments: Sequence[Any], streams: Mapping[Any, Stream]
 ) -> Iterating[Any]:
     """The arguments of a call in a plan, whose streams are given."""
     for one, parameter in zip(arguments, kernel.parameters, strict=True):
         if not isinstance(one, View):
             yield one
-        elif parameter.role is Role.ITERATOR and one.ends:
+        elif one.ends and parameter.role is Role.ITERATOR:
             yield Iterator(one.data.extents, *one.ends)
         else:
             stream = streams[one.data]
             yield stream.domain(one.start, one.end) if one.start else stream
 
 
-def _plan(kernel: Kernel, arguments: Sequence[Any], datas: list[Data]) -> Plan:
-    """The plan of one call; its streams are s0, s1 and so on."""
+def _plan(kernel: Kernel, arguments: tuple[Any, ...]) -> Plan:
+    """The plan of one call, in which streams are shapes."""
     builder, (read, written) = PlanBuilder(kernel.function.name), uses(kernel, arguments)
     streams = {
-        data: builder.stream(f"s{datas.index(data)}", data.type, data.extents, given=data in read)
-        for data in read | written
+        shape: builder.stream(shape.name, shape.type, shape.extents, given=shape in read)
+        for shape in read | written
     }
     builder.call(kernel, *arguments_of(kernel, arguments, streams))
-    for data in written:
-        builder.output(streams[data].name, streams[data])
+    for shape in written:
+        builder.output(shape.name, streams[shape])
     return builder.plan()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cache
 from struct import calcsize
 
 from gpgpu_legacy.frozen import frozen
@@ -152,12 +151,10 @@ def record(name: str, fields: dict[str, Type], into: Record | None = None) -> Re
     return made
 
 
-@cache
-def vector(name: str) -> Record | None:
-    """The type of that name, such as float4, if it is a vector."""
-    found = re.fullmatch(r"(float|double|u?int|u?char|u?short)([2-4])", name)
-    if found is None:
-        return None
-    made = record(name, dict.fromkeys("xyzw"[: int(found[2])], SCALARS[found[1]]))
-    made.lanes = SCALARS[found[1]]
-    return made
+VECTORS = {
+    f"{name}{n}": record(f"{name}{n}", dict.fromkeys("xyzw"[:n], SCALARS[name]))
+    for name in re.findall(r"\w+", "float double int uint char uchar short ushort")
+    for n in (2, 3, 4)
+}
+for _name, _vector in VECTORS.items():
+    _vector.lanes = SCALARS[_name[:-1]]

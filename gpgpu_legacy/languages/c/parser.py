@@ -209,6 +209,11 @@ def _binary(parts: list[Any]) -> Any:
     return left
 
 
+def _increment(operator: Lexeme, operand: Any) -> tree.Assign:
+    one = tree.Number(1, at=operator.at)
+    return tree.Assign(f"{operator[0]}=", operand, one, operator.at)
+
+
 def _number(parts: list[Any]) -> tree.Number:
     (token,) = parts
     if token.endswith("'"):
@@ -258,7 +263,8 @@ _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
     "type_name": lambda c: replace(c[0][0], pointers=c[1], dimensions=c[2]),
     "member": lambda c: tree.Member(c[0], str(c[2]), c[1] == "->", c[2].at),
     "call": lambda c: tree.Call(c[0], c[1] or (), c[0].at),
-    "postfix": lambda c: tree.Postfix(str(c[1]), c[0], c[1].at),
+    "increment": lambda c: _increment(*c),
+    "postfix": lambda c: tree.Postfix(_increment(*c[::-1]), c[1].at),
     "index_of": lambda c: tree.Call(tree.Name("indexof", c[0].at), (c[1],), c[0].at),
     "constructor": lambda c: _specifiers(c)[0],
     "arguments": tuple,

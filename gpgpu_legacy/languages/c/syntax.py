@@ -70,7 +70,7 @@ class Name:
 
 @frozen
 class Unary:
-    """A prefix operator: - + ! ~ * & ++ --."""
+    """A prefix operator: - + ! ~ * &. ++ and -- are assignments."""
 
     operator: str
     operand: Expression
@@ -79,10 +79,9 @@ class Unary:
 
 @frozen
 class Postfix:
-    """++ or -- after its operand."""
+    """++ or -- after its operand: an assignment whose value is the one before it."""
 
-    operator: str
-    operand: Expression
+    assignment: Assign
     at: Span = AT
 
 

@@ -269,10 +269,7 @@ class Expressions:
                 return self.graph.numbers(*known, kind="bool")
         return self.operate(x.operator, left, self.evaluate(x.right), x.at)
 
-    def _unary(self, x: c.Unary | c.Postfix) -> Vector:
-        if x.operator in ("++", "--"):
-            one = c.Number(1, at=x.at)
-            return self._assign(c.Assign(f"{x.operator[0]}=", x.operand, one, x.at))
+    def _unary(self, x: c.Unary) -> Vector:
         value = self.evaluate(x.operand)
         match x.operator:
             case "-":
@@ -342,8 +339,8 @@ class Expressions:
         return self.values[self.find(x)]
 
     def _postfix(self, x: c.Postfix) -> Vector:
-        before = self.evaluate(x.operand)
-        self._unary(x)
+        before = self.evaluate(x.assignment.target)
+        self._assign(x.assignment)
         return before
 
     def _comma(self, x: c.Comma) -> Vector:
