@@ -533,10 +533,10 @@ def compiled() -> str:
 
 def c_library() -> str:
     """The functions that the host part of a Brook program may call."""
-    from gpgpu_legacy.host.library import BUILT_IN, written_in_c
+    from gpgpu_legacy.host.library import library_text
     from gpgpu_legacy.languages.c.syntax import Function
 
-    names = {*BUILT_IN, *(f.name for f in written_in_c() if isinstance(f, Function))}
+    names = {item.name for item in library_text() if isinstance(item, Function)}
     return fill(", ".join(f"`{name}`" for name in sorted(names, key=str.lower)), 120)
 
 

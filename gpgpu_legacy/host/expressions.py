@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from gpgpu_legacy.errors import hint
-from gpgpu_legacy.host.library import BUILT_IN
 from gpgpu_legacy.host.memory import HostError, Memory
 from gpgpu_legacy.host.streams import COMBINATIONS
 from gpgpu_legacy.host.types import (
@@ -60,11 +59,11 @@ class Expressions:
         kernels: Mapping[str, Sequence[bool]],
     ) -> None:
         self.unit, self.memory, self.kernels = unit, memory, kernels
-        self.types: dict[str, Type] = {**SCALARS, **VECTORS}
+        self.types: dict[str, Type] = {**SCALARS, **VECTORS, "string": KERNEL}
         self.scopes: list[dict[str, Place | Value]] = [
             {name: Value(repr(name), KERNEL, constant=name) for name in (*kernels, *COMBINATIONS)}
         ]
-        self.functions, self.named = {**BUILT_IN}, set[str]()
+        self.functions, self.named = dict[str, Function](), set[str]()
 
     def at(self, node: Any, compile_: Callable[[Any], Any]) -> Any:
         """What the function makes of a node; its HostError is said with the node's place."""
@@ -283,8 +282,8 @@ class Expressions:
         if not isinstance(of, Function):
             raise HostError(f"this is no function: {of}")
         kinds: list[Type | None] = [*of.parameters]
-        if of.takes_more:
-            kinds += [None] * (len(e.arguments) - len(kinds))
+        if kinds[-1:] == [VOID]:
+            kinds[-1:] = [None] * (len(e.arguments) + 1 - len(kinds))
         if len(kinds) != len(e.arguments):
             raise HostError(f"this takes {len(kinds)} arguments, not {len(e.arguments)}")
         given = ", ".join(map(self._given, e.arguments, kinds))

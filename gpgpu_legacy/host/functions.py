@@ -9,9 +9,9 @@ from typing import Any
 
 from gpgpu_legacy.errors import hint
 from gpgpu_legacy.host.expressions import Expressions
-from gpgpu_legacy.host.library import written_in_c
+from gpgpu_legacy.host.library import library_text
 from gpgpu_legacy.host.memory import HostError, Memory
-from gpgpu_legacy.host.types import INT, LONG, Array, Record, Stream, Type, record
+from gpgpu_legacy.host.types import INT, LONG, VOID, Array, Record, Stream, Type, record
 from gpgpu_legacy.host.values import (
     Place,
     Value,
@@ -42,7 +42,8 @@ class Compiler(Expressions):
         self._objects: list[str] | None = None  # of a function; None outside of functions
         self._loops: list[c.For | c.DoWhile | str] = []  # str: the entry of a switch or of labels
         self._labels: dict[str, str] = {}  # with the code of what jumps there
-        library, own = (self._items(items) for items in (written_in_c(), unit.items))
+        library = self._items(library_text(), is_own=False)
+        own = self._items(unit.items)
         for f in own.values():
             self.at(f, self._function)
         library = {name: f for name, f in library.items() if name not in own}
@@ -52,7 +53,7 @@ class Compiler(Expressions):
         self.emit("pass")
         self.lines += [("if 1:", self._place_of), *self._started]
 
-    def _items(self, items: Sequence[c.Item]) -> dict[str, c.Function]:
+    def _items(self, items: Sequence[c.Item], *, is_own: bool = True) -> dict[str, c.Function]:
         """Declare what a text has; returns its functions by name."""
         self.scopes.append({})
         self.types |= {s.name: Record(s.name) for s in items if isinstance(s, c.Struct)}
@@ -64,7 +65,7 @@ class Compiler(Expressions):
         for item in items:
             if not isinstance(item, c.Function):
                 self.statement(item)
-            elif item.name in bodies:
+            elif item.name in bodies or not is_own:
                 self.functions[item.name] = self.at(
                     item, lambda f: self.function(f.type, f.pointers, f.parameters)
                 )
@@ -100,7 +101,10 @@ class Compiler(Expressions):
                     self.emit(assigned(self._variable(d.name, kind), Value(code, kind)))
             self._statements(f.body.statements)
             self._return(c.Return())
-        head = [f"def {f.name}_({', '.join(names)}):", "    next(steps)"]
+        given = (
+            f"{'*' * (kind == VOID)}{name}" for name, kind in zip(names, of.parameters, strict=True)
+        )
+        head = [f"def {f.name}_({', '.join(given)}):", "    next(steps)"]
         head += [f"    {one} = 0" for one in self._objects]
         drop = f"drop({', '.join(self._objects)})" if self._objects else "pass"
         tail = ["    finally:", f"        {drop}"]

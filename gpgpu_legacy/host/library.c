@@ -1,4 +1,42 @@
-// What C itself can say of its library. library.py has the rest, which this calls.
+// C's library, and what Brook adds. Python has the functions without bodies here.
+
+// Mathematics.
+double sin(double); double cos(double); double tan(double); double asin(double);
+double acos(double); double atan(double); double sinh(double); double cosh(double);
+double tanh(double); double exp(double); double log(double); double log10(double);
+double log2(double); double sqrt(double); double cbrt(double); double fabs(double);
+double floor(double); double ceil(double); double rint(double); double trunc(double);
+double atan2(double, double); double fmod(double, double); double pow(double, double);
+double fmax(double, double); double fmin(double, double); double hypot(double, double);
+double ldexp(double, int);
+float sinf(float); float cosf(float); float tanf(float); float asinf(float); float acosf(float);
+float atanf(float); float sinhf(float); float coshf(float); float tanhf(float); float expf(float);
+float logf(float); float log10f(float); float log2f(float); float sqrtf(float); float cbrtf(float);
+float fabsf(float); float floorf(float); float ceilf(float); float rintf(float);
+float truncf(float); float atan2f(float, float); float fmodf(float, float);
+float powf(float, float); float fmaxf(float, float); float fminf(float, float);
+float hypotf(float, float); float ldexpf(float, int);
+int isnan(double); int isinf(double); int isfinite(double);
+int abs(int); int rand(); void srand(int);
+
+// Input and output.
+int printf(char *, ...); int fprintf(FILE *, char *, ...); int sprintf(char *, char *, ...);
+int scanf(char *, ...); int fscanf(FILE *, char *, ...); int sscanf(char *, char *, ...);
+FILE *fopen(char *, char *); int fclose(FILE *); int feof(FILE *);
+int fputc(int, FILE *); int fgetc(FILE *); char *fgets(char *, int, FILE *);
+size_t fread(void *, size_t, size_t, FILE *); size_t fwrite(void *, size_t, size_t, FILE *);
+
+// Memory, strings and the program itself.
+void *malloc(size_t); void *realloc(void *, size_t); void free(void *);
+void *memcpy(void *, void *, size_t); void *memmove(void *, void *, size_t);
+void *memset(void *, int, size_t); int memcmp(void *, void *, size_t); size_t strlen(char *);
+void qsort(void *, size_t, size_t, void *); void exit(int); void assert(int);
+
+// Streams; a string is the name of what combines elements.
+void streamRead(void<>, void *); void streamWrite(void<>, void *);
+void streamPrint(void<>, ...); void streamSwap(void<>, void<>); float4 streamSize(void<>);
+void streamScatterOp(void<>, void<>, void<>, string operation);
+void streamGatherOp(void<>, void<>, void<>, string operation);
 
 enum {
     false, true, NULL = 0, EOF = -1, EXIT_SUCCESS = 0, EXIT_FAILURE,

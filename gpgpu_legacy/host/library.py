@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable
 from functools import cache, cmp_to_key
 from pathlib import Path
@@ -16,15 +15,6 @@ from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.files import open_data
 from gpgpu_legacy.host.memory import HostError, Memory
 from gpgpu_legacy.host.text import Source, printed, scanned
-from gpgpu_legacy.host.types import (
-    ANY_STREAM,
-    BY_CODE,
-    KERNEL,
-    VECTORS,
-    VOID,
-    Function,
-    Pointer,
-)
 from gpgpu_legacy.host.values import rounder
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Item
@@ -34,45 +24,15 @@ MOST_OUTPUT = MOST_INPUT = 1 << 26
 
 STDIN, STDOUT, STDERR = (n << 61 for n in (1, 2, 3))  # addresses without an object
 
-_MATH = {
-    f"{name}{end}": (name, codes.replace("d", end or "d"))
-    for codes, names in (
-        ("dd", "sin cos tan asin acos atan sinh cosh tanh exp log log10 log2 sqrt cbrt fabs floor "
-         "ceil rint trunc"), ("ddd", "atan2 fmod pow fmax fmin hypot"), ("ddi", "ldexp"),
-    )
-    for name in names.split()
-    for end in ("", "f")
-}  # fmt: skip
-_LETTERS: dict[str, Any] = {
-    **BY_CODE, "P": Pointer(VOID), "v": VOID, "4": VECTORS["float4"], "S": ANY_STREAM, "K": KERNEL,
-}  # fmt: skip
-BUILT_IN = {
-    name: Function(
-        _LETTERS[codes[0]], tuple(_LETTERS[one] for one in codes[1:].rstrip(".")), codes[-1] == "."
-    )
-    for name, codes in (
-        *((name, codes) for name, (_, codes) in _MATH.items()),
-        *re.findall(
-            r"(\w+):(\S+)",
-            "isnan:id isinf:id isfinite:id abs:ii printf:iP. fprintf:iPP. sprintf:iPP. fputc:iiP "
-            "scanf:iP. fscanf:iPP. sscanf:iPP. fopen:PPP fclose:iP feof:iP fgets:PPiP "
-            "fread:QPQQP fwrite:QPQQP fgetc:iP malloc:PQ realloc:PPQ free:vP memcpy:PPPQ "
-            "memmove:PPPQ memset:PPiQ memcmp:iPPQ strlen:QP rand:i srand:vI exit:vi assert:vi "
-            "qsort:vPQQP streamRead:vSP streamWrite:vSP streamPrint:vS. streamSwap:vSS "
-            "streamSize:4S streamScatterOp:vSSSK streamGatherOp:vSSSK",
-        ),
-    )
-}
-"""The types of the functions, whose codes are those of results and arguments.
-
-P is a pointer, v nothing; a dot stands for any more. Of Brook's functions, S is a stream, 4 a
-float4, K a kernel.
-"""
+_MATH = (
+    "sin cos tan asin acos atan sinh cosh tanh exp log log10 log2 sqrt cbrt fabs floor ceil rint "
+    "trunc atan2 fmod pow fmax fmin hypot ldexp"
+)
 
 
 @cache
-def written_in_c() -> tuple[Item, ...]:
-    """What library.c declares."""
+def library_text() -> tuple[Item, ...]:
+    """What library.c declares: all functions, of which some have bodies."""
     return parse("", "", before=(get_data(__package__, "library.c") or b"").decode()).items
 
 
@@ -207,8 +167,9 @@ def library(  # noqa: PLR0915
         memory.drop(copy)
 
     return {
-        spelled: _as_c(name, rounder() if codes[0] == "f" else float)
-        for spelled, (name, codes) in _MATH.items()
+        f"{name}{end}": _as_c(name, rounder() if end else float)
+        for name in _MATH.split()
+        for end in ("", "f")
     } | {
         "isnan": math.isnan, "isinf": math.isinf, "isfinite": math.isfinite, "abs": abs,
         "printf": lambda form, *given: show(STDOUT, text(form, given)),

@@ -96,11 +96,10 @@ class Record:
 
 @frozen
 class Function:
-    """A function. takes_more: values of any types after the parameters, as printf."""
+    """A function. Its last parameter is void if more values may follow."""
 
     result: Type
     parameters: tuple[Type, ...]
-    takes_more: bool = False
     size = align = 1
 
     def __str__(self) -> str:
@@ -135,7 +134,7 @@ SCALARS = {
 BY_CODE = {one.code: one for one in reversed(SCALARS.values()) if one.rank in {3, 4, 6, 7}}
 INT, LONG, ULONG, FLOAT, DOUBLE = (BY_CODE[code] for code in "iqQfd")
 VOID = SCALARS["void"]
-ANY_STREAM = Stream("any type")
+ANY_STREAM = Stream("void")
 KERNEL = Function(ANY_STREAM, ())
 """A kernel, or what combines elements in a scatter or gather: in Python, its name."""
 

@@ -342,6 +342,9 @@ def test_programs_are_bounded(body: str, said: str, run, monkeypatch: pytest.Mon
         "int main() { int (*f)(int) = toupper; double (*g)(double) = &sqrt;"
         " return f('e') - 'E' + (g == sqrt) * g(16); }",
         "int toupper(int c) { return 4; } int main() { return toupper('a'); }",
+        "int f(int n, ...) { return n; } int main() { return f(4, 5.0, 6); }",
+        'struct R { char s[4]; int n; } r[] = {{"a", 1}, {"b"}}, q[2] = {"up", 1, "do", 3};'
+        " int main() { return q[0].n + q[1].n; }",
         "int main() { const int n = 2; float a[2 * n]; return sizeof a / sizeof *a; }",
     ],
 )  # fmt: skip

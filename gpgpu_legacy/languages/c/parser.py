@@ -252,6 +252,7 @@ _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
     "function": _function,
     "parameters": lambda c: () if c == [tree.Declaration(tree.TypeName("void"), "")] else tuple(c),
     "parameter": lambda c: tree.Declaration(**{"type": c[0][0], "at": c[0][0].at, **c[1]}),
+    "more": lambda c: tree.Declaration(tree.TypeName("void"), "", at=c[0].at),
     "nameless": _nameless,
     "block": lambda c: tree.Block(_flat(c[1:]), c[0].at),
     "evaluate": lambda c: tree.Evaluate(c[0], getattr(c[0], "at", tree.NOWHERE)),

@@ -237,7 +237,7 @@ class Enumeration:
 @frozen
 class Function:
     """A function, or its prototype (body None). A kernel has `kernel` among its type's qualifiers,
-    a reduction `reduce`.
+    a reduction `reduce`. A last parameter of type void stands for `...`.
     """
 
     type: TypeName
