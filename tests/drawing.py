@@ -41,6 +41,8 @@ from gpgpu_legacy.plan.textures import (
     Texture,
     TextureKind,
     Transfer,
+    full_rect,
+    level_rect,
 )
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime.executor import Executor, executors, find_executor
@@ -171,9 +173,16 @@ def show(
         tuple(matrices.values()),
         tuple(_matrix(_result(n), texture_) for n, texture_ in enumerate(shown)),
         tuple(textures),
-        tuple(Transfer(name, *_transfer(loaded[name])) for name in loaded),
+        tuple(
+            Transfer(name, *_transfer(texture_, full_rect(texture_)))
+            for name, texture_ in loaded.items()
+        ),
         tuple(steps),
-        tuple(Transfer(_result(n), *_transfer(texture_)) for n, texture_ in enumerate(shown)),
+        tuple(
+            Transfer(_result(n), *_transfer(texture_, level_rect(texture_, level)))
+            for n, texture_ in enumerate(shown)
+            for level in range(texture_.extent.levels)
+        ),
     )
     validate(plan)
     return plan
@@ -191,11 +200,11 @@ def _matrix(name: str, texture_: Texture) -> Matrix:
     return Matrix(name, texture_.format.channels * texture_.extent.rows, texture_.extent.width)
 
 
-def _transfer(texture_: Texture) -> tuple[Region, str, Rect, Packing]:
-    width, rows, channels = texture_.extent.width, texture_.extent.rows, texture_.format.channels
+def _transfer(texture_: Texture, rect: Rect) -> tuple[Region, str, Rect, Packing]:
+    rows, channels = texture_.extent.rows, texture_.format.channels
     packing = Packing(tuple((c * rows, 0) for c in range(channels)))
-    region = Region(0, 0, channels * rows, width)
-    return region, texture_.name, Rect(0, 0, width, rows), packing
+    region = Region(rect.y, 0, channels * rows - rect.y, rect.width)
+    return region, texture_.name, rect, packing
 
 
 def as_exact_as_it_can(executor: Executor, plan: Plan, machine: Machine = EXACT) -> Machine:
@@ -217,9 +226,9 @@ def carry_out_all(
     operands = {name: stacked(_image(texels).texels) for name, texels in (given or {}).items()}
     chosen = executor or find_executor("numpy")
     outputs = chosen.run(plan, operands, as_exact_as_it_can(chosen, plan, machine)).outputs
+    textures = {output.matrix: plan.texture(output.texture) for output in plan.outputs}
     return [
-        unstacked(outputs[output.matrix], plan.texture(output.texture).format.channels)
-        for output in plan.outputs
+        unstacked(outputs[name], texture_.format.channels) for name, texture_ in textures.items()
     ]
 
 

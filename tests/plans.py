@@ -3,23 +3,25 @@
 Three textures of one size and format take turns as targets, one more is only read. Draws look up
 their own texel, places that move from iteration to iteration, and places of which nothing is known;
 copies, clears, blends and discards stand between them, some in Repeats, some on other rectangles.
-Lookups have any filter, wrap and border of rectangles. In some Repeats numbers have Tables, and
-rectangles move (varying.py).
+The three are rectangles or mipmaps, whose levels are uploaded and copied to, and the fourth has any
+kind and format, with as many levels as it likes. Lookups have any filter, wrap, border, bias and
+comparison, and levels of detail. In some Repeats numbers have Tables, and rectangles move
+(varying.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from drawing import F32, Image, Made, corners, show
 from framebuffers import TARGETS, operations
 from hypothesis import strategies as st
-from strategies import ANY_FLOAT, SEED, Reach, program_texts, vec4, vector
+from strategies import ANY_FLOAT, DRAW_BUFFERS, SEED, Reach, program_texts, vec4, vector
 from varying import Setting, varied
 
-from gpgpu_legacy.isa.ir import AttributeKind
+from gpgpu_legacy.isa.ir import SHADOW, AttributeKind, TextureTarget
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.framebuffer import ADD
@@ -39,52 +41,90 @@ from gpgpu_legacy.plan.plan import (
 from gpgpu_legacy.plan.textures import (
     FORMATS,
     REPEATING,
+    Compare,
+    Extent,
     Filter,
     Format,
     Numeric,
     Rect,
     Sampler,
+    Texture,
+    TextureKind,
     Wrap,
+    level_rect,
 )
 
 NAMES = ("P", "Q", "S")
 GIVEN = "G"
-SEPARATELY = "OPTION ARB_draw_buffers;"
 
 # Four instructions of these on quarters make no denormal number and no infinity.
 TAME = ("ABS", "ADD", "CMP", "DP3", "DP4", "FLR", "FRC", "KIL", "LRP", "MAD", "MAX", "MIN", "MOV",
-        "MUL", "SGE", "SLT", "SUB", "SWZ", "TEX", "XPD")  # fmt: skip
+        "MUL", "SGE", "SLT", "SUB", "SWZ", "TEX", "TXB", "XPD")  # fmt: skip
 QUARTER = st.integers(-16, 16).map(lambda i: i / 4)
 
-_FILTERS = st.sampled_from((Filter.NEAREST, Filter.LINEAR))
-_WRAPS = st.sampled_from([wrap for wrap in Wrap if wrap not in REPEATING])
-SAMPLERS = st.just(Sampler()) | st.builds(
-    Sampler,
-    _FILTERS,
-    _WRAPS,
-    _WRAPS,
-    border=st.sampled_from(((0.0, 0.0, 0.0, 0.0), (0.5, -2.0, 1.0, 0.25))),
-    magnify=st.none() | _FILTERS,
-    bias=st.sampled_from((0.0, 0.75, -1.5)),
-)
-"""Samplers of RECT textures; those of two filters need levels of detail."""
+_PLAIN = (Filter.NEAREST, Filter.LINEAR)
+_KINDS = [kind for kind in TextureKind if kind is not TextureKind.BUFFER]
+_DRAWN_TO = (TextureKind.RECT, TextureKind.RECT, TextureKind.T2D)
+_SIDES = st.sampled_from((1, 4, 7, 12, 70))
+_OF_DEPTHS = [kind for kind in _KINDS if f"SHADOW{kind.value}" in {t.value for t in TextureTarget}]
+
+
+@st.composite
+def _samplers(draw: st.DrawFn, texture: Texture) -> Sampler:
+    """Any sampler of a texture, which compares or not if that has depths."""
+    is_rectangle, levels = texture.kind is TextureKind.RECT, texture.extent.levels
+    if draw(st.integers(0, 2)) == 0:
+        return Sampler()
+    wraps = [wrap for wrap in Wrap if not (is_rectangle and wrap in REPEATING)]
+    s, t, r = (draw(st.sampled_from(wraps)) for _ in range(3))
+    base = draw(st.integers(0, levels - 1))
+    return Sampler(
+        draw(st.sampled_from(_PLAIN if is_rectangle else tuple(Filter))), s, t, r,
+        border=draw(st.sampled_from(((0.0, 0.0, 0.0, 0.0), (0.5, -2.0, 1.0, 0.25)))),
+        magnify=draw(st.sampled_from((None, *_PLAIN))),
+        bias=draw(st.sampled_from((0.0, 0.75, -1.5, 20.0))),
+        min_lod=draw(st.sampled_from((-1000.0, -1000.0, 0.5))),
+        max_lod=draw(st.sampled_from((1000.0, 1000.0, 1.25))),
+        base_level=base,
+        max_level=draw(st.integers(base, levels - 1)),
+        compare=draw(st.sampled_from((None, *Compare))) if texture.format.is_depth else None,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class _Scene:
-    """What the passes of one plan have in common."""
+    """What the passes of one plan have in common. plain: they read nearest texels alone."""
 
-    extent: tuple[int, int]
+    textures: Mapping[str, Texture]
     rect: Rect
-    format: Format
     tame: bool
-    samplers: st.SearchStrategy[Sampler]
+    plain: bool
+
+    @property
+    def target(self) -> Texture:
+        """One of the three."""
+        return self.textures[NAMES[0]]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        return self.target.extent.width, self.target.extent.height
+
+    @property
+    def format(self) -> Format:
+        return self.target.format
+
+    @property
+    def texel(self) -> tuple[float, float]:
+        """The distance of two texels of a target in coordinates."""
+        if self.target.kind is TextureKind.RECT:
+            return 1.0, 1.0
+        return 1.0 / self.extent[0], 1.0 / self.extent[1]
 
 
-def tame_text(body: str, results: int) -> str:
+def tame_text(body: str, options: Sequence[str], results: int) -> str:
     """A program around the instructions of another's; its colours are quarters of [-8, 8]."""
     names = ["result.color"] if results == 1 else [f"result.color[{n}]" for n in range(results)]
-    lines = ["!!ARBfp1.0", *([SEPARATELY] if results > 1 else []), "TEMP last;", body]
+    lines = ["!!ARBfp1.0", *(f"OPTION {option};" for option in options), "TEMP last;", body]
     for number, name in enumerate(names):
         register = ("R0", "R1", "R2")[number]
         lines += [f"MUL last, {register}, 4;", "FLR last, last;", "MUL last, last, 0.25;",
@@ -93,12 +133,14 @@ def tame_text(body: str, results: int) -> str:
 
 
 @st.composite
-def tame_bodies(draw: st.DrawFn) -> str:
+def tame_bodies(draw: st.DrawFn, targets: Sequence[str]) -> str:
     """Declarations and a few instructions that read lookups, places, parameters and constants."""
     lines = ["TEMP R0, R1, R2;"]
     for number in range(3):
         unit, place = draw(st.integers(0, 2)), draw(st.sampled_from((0, 0, 0, 1, 2)))
-        lines.append(f"TEX R{number}, fragment.texcoord[{place}], texture[{unit}], RECT;")
+        looks = draw(st.sampled_from(("TEX", "TEX", "TXB")))
+        from_ = f"fragment.texcoord[{place}], texture[{unit}], {targets[unit]}"
+        lines.append(f"{looks} R{number}, {from_};")
     registers = ("R0", "R1", "R2", "program.local[0]", "program.env[1]", "fragment.texcoord[2]",
                  "fragment.position", "fragment.color", "state.texenv[1].color")  # fmt: skip
 
@@ -115,8 +157,9 @@ def tame_bodies(draw: st.DrawFn) -> str:
         match opcode:
             case "KIL":
                 lines.append(f"KIL {source()};")
-            case "TEX":
-                lines.append(f"TEX {target}, {source()}, texture[{draw(st.integers(0, 2))}], RECT;")
+            case "TEX" | "TXB":
+                unit = draw(st.integers(0, 2))
+                lines.append(f"{opcode} {target}, {source()}, texture[{unit}], {targets[unit]};")
             case "SWZ":
                 lines.append(f"SWZ {target}, {draw(st.sampled_from(registers))}, -x, 0, 1, y;")
             case _:
@@ -126,12 +169,35 @@ def tame_bodies(draw: st.DrawFn) -> str:
 
 
 @st.composite
-def _texts(draw: st.DrawFn, scene: _Scene, results: int) -> str:
+def _bindings(draw: st.DrawFn, scene: _Scene, names: Sequence[str]) -> tuple[Binding, ...]:
+    plain = st.just(Sampler())
+    return tuple(
+        Binding(n, name, draw(plain if scene.plain else _samplers(scene.textures[name])))
+        for n, name in enumerate(names)
+    )
+
+
+def _targets(scene: _Scene, bindings: Sequence[Binding]) -> tuple[str, ...]:
+    """How a program names what is bound."""
+    return tuple(
+        "SHADOW" * (b.sampler.compare is not None) + scene.textures[b.texture].kind.value
+        for b in bindings
+    )
+
+
+def _options(targets: Sequence[str], results: int = 1) -> tuple[str, ...]:
+    compares = any(target.startswith("SHADOW") for target in targets)
+    return (*[SHADOW] * compares, *[DRAW_BUFFERS] * (results > 1))
+
+
+@st.composite
+def _texts(draw: st.DrawFn, scene: _Scene, targets: tuple[str, ...], results: int) -> str:
+    options = _options(targets, results)
     if scene.tame:
-        return tame_text(draw(tame_bodies()), results)
-    options = ("ARB_draw_buffers",) if results > 1 else ()
+        return tame_text(draw(tame_bodies(targets)), options, results)
     names = ("result.color", *(f"result.color[{n}]" for n in range(1, results)))
-    return draw(program_texts(ANY_NUMBER, 6, reach=Reach(results=names, options=options)))
+    reach = Reach(targets, results=names, options=options)
+    return draw(program_texts(ANY_NUMBER, 6, reach=reach))
 
 
 ANY_NUMBER = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -151,19 +217,21 @@ def _moving(n: int, four: Sequence[NumberVec4], step: tuple[float, float]) -> Te
 @st.composite
 def _places(draw: st.DrawFn, scene: _Scene) -> tuple[Texcoords, ...]:
     """Set 0: the fragment's own texel. Set 1: one that moves. Set 2: any plane."""
-    rect, whole = scene.rect, st.integers(-2, 3).map(float)
+    rect, whole, (du, dv) = scene.rect, st.integers(-2, 3).map(float), scene.texel
     slopes = st.sampled_from(((1.0, 0.0), (0.0, 1.0), (0.0, 0.0), (2.0, 0.0), (-1.0, 0.0)))
     (sx, sy), (tx, ty) = draw(slopes), draw(slopes)
     half = [0.5 if (x + y) % 2 == 0 else 0.0 for x, y in ((sx, sy), (tx, ty))]
-    moving = ((draw(whole) + half[0], draw(whole) + half[1], 0.0, 1.0),
-              (sx, tx, 0.0, 0.0), (sy, ty, 0.0, 0.0))  # fmt: skip
-    own = ((float(rect.x), float(rect.y), 0.0, 1.0), (1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0))
-    any_plane = tuple(draw(vec4(QUARTER)) for _ in range(3))
+    moving = (((draw(whole) + half[0]) * du, (draw(whole) + half[1]) * dv, 0.0, 1.0),
+              (sx * du, tx * dv, 0.0, 0.0), (sy * du, ty * dv, 0.0, 0.0))  # fmt: skip
+    own = ((rect.x * du, rect.y * dv, 0.0, 1.0), (du, 0.0, 0.0, 0.0), (0.0, dv, 0.0, 0.0))
+    slope = draw(st.sampled_from((1.0, 1.0 / 16)))
+    base, *steps = (draw(vec4(QUARTER)) for _ in range(3))
+    any_plane = (base, *((a * slope, b * slope, c * slope, d * slope) for a, b, c, d in steps))
     size = (rect.width, rect.height)
-    step = (draw(st.sampled_from((0.0, 0.0, 1.0, 2.0))), draw(st.sampled_from((0.0, 0.0, -1.0))))
+    right, up = (draw(st.sampled_from(by)) for by in ((0.0, 0.0, 1.0, 2.0), (0.0, 0.0, -1.0)))
     return (
         Texcoords(0, corners(*own, *size)),
-        _moving(1, corners(*moving, *size), step),
+        _moving(1, corners(*moving, *size), (right * du, up * dv)),
         Texcoords(2, corners(*any_plane, *size)),
     )
 
@@ -200,9 +268,10 @@ def _draws(draw: st.DrawFn, scene: _Scene) -> FragmentPass:
     targets = draw(st.permutations(NAMES))[:results]
     readable = [*(name for name in NAMES if name not in targets), GIVEN]
     rect = draw(_rects(scene))
+    bindings = draw(_bindings(scene, [draw(st.sampled_from(readable)) for _ in range(3)]))
     return FragmentPass(
-        assemble(draw(_texts(scene, results)), name="random.fp"),
-        tuple(Binding(n, draw(st.sampled_from(readable)), draw(scene.samplers)) for n in range(3)),
+        assemble(draw(_texts(scene, _targets(scene, bindings), results)), name="random.fp"),
+        bindings,
         tuple(targets),
         rect,
         draw(_places(scene)),
@@ -215,7 +284,16 @@ def _draws(draw: st.DrawFn, scene: _Scene) -> FragmentPass:
 
 @st.composite
 def _copies(draw: st.DrawFn, scene: _Scene) -> CopyPass:
+    """Within level 0, or from level to level."""
     source, target, _ = draw(st.permutations(NAMES))
+    if draw(st.booleans()) and scene.target.extent.levels > 1:
+        numbers = st.integers(0, scene.target.extent.levels - 1)
+        here, there = (level_rect(scene.target, draw(numbers)) for _ in range(2))
+        size = (
+            draw(st.integers(1, min(here.width, there.width))),
+            draw(st.integers(1, min(here.height, there.height))),
+        )
+        return CopyPass(source, Rect(here.x, here.y, *size), target, Rect(there.x, there.y, *size))
     rect = draw(_rects(scene))
     x = draw(st.sampled_from((rect.x, 0, scene.extent[0] - rect.width)))
     return CopyPass(source, rect, target, Rect(x, rect.y, rect.width, rect.height))
@@ -233,14 +311,15 @@ def _passes(draw: st.DrawFn, scene: _Scene) -> Pass:
 
 
 @st.composite
-def _unrolled(draw: st.DrawFn) -> str:
+def _unrolled(draw: st.DrawFn, targets: Sequence[str]) -> str:
     """R0, the fragment's own texel, and lookups in a row of texels added to it, as by a loop."""
-    lines = ["TEMP R0, R1, R2, at;", "TEX R0, fragment.texcoord[0], texture[0], RECT;"]
+    lines = ["TEMP R0, R1, R2, at;", f"TEX R0, fragment.texcoord[0], texture[0], {targets[0]};"]
     factor, kills = draw(st.sampled_from((1.0, -1.0, 0.5))), draw(st.integers(0, 3)) == 0
     step = draw(st.sampled_from(((1.0, 0.0), (0.0, 1.0), (2.0, -1.0), (0.0, 0.0))))
     for turn in range(draw(st.integers(1, 13))):
         offset = vector([step[0] * turn, step[1] * turn, 0.0, 0.0])
-        lines += [f"ADD at, fragment.texcoord[1], {offset};", "TEX R1, at, texture[1], RECT;",
+        lines += [f"ADD at, fragment.texcoord[1], {offset};",
+                  f"TEX R1, at, texture[1], {targets[1]};",
                   f"MAD R0, R1.yxzw, {vector([factor] * 4)}, R0;"]  # fmt: skip
         lines += ["ADD R2, R0, 9;", "KIL R2;"] if kills else []
     return "\n".join(lines)
@@ -253,9 +332,10 @@ def _chains(draw: st.DrawFn, scene: _Scene) -> Repeat:
     read = draw(st.sampled_from((read, GIVEN)))
 
     def drawn(target: str, own: str, *, blends: bool = False) -> FragmentPass:
-        text = tame_text(draw(_unrolled() if draw(st.booleans()) else tame_bodies()), 1)
-        names = (own, read, GIVEN)
-        bindings = tuple(Binding(n, name, draw(scene.samplers)) for n, name in enumerate(names))
+        bindings = draw(_bindings(scene, (own, read, GIVEN)))
+        targets = _targets(scene, bindings)
+        body = draw((_unrolled if draw(st.booleans()) else tame_bodies)(targets))
+        text = tame_text(body, _options(targets), 1)
         places, local, env = (draw(_places(scene)), draw(_parameters()), draw(_parameters()))
         program = assemble(text, name="random.fp")
         given = draw(operations(scene.rect, scene.format, tame=True))
@@ -302,34 +382,55 @@ def _steps(draw: st.DrawFn, scene: _Scene) -> tuple[Step, ...]:
 
 
 @st.composite
-def plans(
-    draw: st.DrawFn, *, tame: bool = False, samplers: st.SearchStrategy[Sampler] = SAMPLERS
-) -> Made:
+def _extents(draw: st.DrawFn, kind: TextureKind, size: tuple[int, int, int]) -> Extent:
+    """The extent of a texture of that kind, whose sides are of those that the kind has."""
+    width, height, depth = size
+    extent = {
+        TextureKind.T1D: Extent(width, 1),
+        TextureKind.T3D: Extent(width, height, depth),
+        TextureKind.CUBE: Extent(width, width, 6),
+    }.get(kind, Extent(width, height))
+    most = 1 if kind is TextureKind.RECT else extent.most_levels(kind)
+    return replace(extent, levels=draw(st.integers(1, most)))
+
+
+@st.composite
+def plans(draw: st.DrawFn, *, tame: bool = False, plain: bool = False) -> Made:
     """A random plan that shows all that it writes.
 
     tame: whether it keeps to numbers and opcodes with which every machine gets the same bits.
+    plain: whether all textures are rectangles, and all lookups read the nearest texel.
     """
     width = draw(st.sampled_from((1, 2, 3, 5, 17, 67)))
     height = draw(st.sampled_from((1, 2, 3, 7, 19)))
     x, right, y, above = (draw(st.sampled_from((0, 0, 1, 3))) for _ in range(4))
-    extent = (x + width + right, y + height + above)
+    size = (x + width + right, y + height + above, 1)
+    rectangle = st.just(TextureKind.RECT)
     # No 16 bits of fixed point if tame: they hold no quarters, and a FLR shows a driver's last bit.
     targets = [name for name in TARGETS if not (tame and name in ("unorm16", "rg16", "rgba16"))]
-    texel_format = FORMATS[draw(st.sampled_from(targets))]
-    scene = _Scene(extent, Rect(x, y, width, height), texel_format, tame, samplers)
-    rng = np.random.default_rng(draw(SEED))
-    sizes = dict.fromkeys(NAMES, (extent[1], extent[0], texel_format.channels))
-    some = [] if tame else draw(st.lists(ANY_FLOAT, min_size=1, max_size=4))
-    images = {
-        name: Image(_texels(rng, size, some, texel_format), format=texel_format)
-        for name, size in sizes.items()
-    }
-    side = draw(st.sampled_from((1, 4, 70)))
     formats = [name for name in sorted(FORMATS) if not tame or name.endswith("32f")]
-    given = FORMATS[draw(st.sampled_from(("rgba32f", *formats)))]
-    texels = _texels(rng, (side, side, given.channels), some, given)
-    images[GIVEN] = Image(texels, format=given)
-    target, *also = (images[name].texture(name) for name in NAMES)
+    given_formats = st.sampled_from(("rgba32f", "depth32f")) | st.sampled_from(formats)
+    rng = np.random.default_rng(draw(SEED))
+    some = [] if tame else draw(st.lists(ANY_FLOAT, min_size=1, max_size=4))
+
+    def image(kind: TextureKind, texel_format: Format, extent: Extent) -> Image:
+        texels = _texels(
+            rng, (extent.rows, extent.width, texel_format.channels), some, texel_format
+        )
+        levels, height = extent.levels, extent.height
+        return Image(texels, kind, extent.depth, format=texel_format, levels=levels, height=height)
+
+    kind = draw(rectangle if plain else st.sampled_from(_DRAWN_TO))
+    texel_format, extent = FORMATS[draw(st.sampled_from(targets))], draw(_extents(kind, size))
+    images = {name: image(kind, texel_format, extent) for name in NAMES}
+    given, side = FORMATS[draw(given_formats)], draw(_SIDES)
+    kinds = _OF_DEPTHS if given.is_depth else [TextureKind.RECT, *_KINDS]
+    kind = draw(rectangle if plain else st.sampled_from(kinds))
+    sides = (side, side, 1) if kind is TextureKind.RECT else (side, draw(_SIDES), draw(_SIDES))
+    images[GIVEN] = image(kind, given, draw(_extents(kind, sides)))
+    textures = {name: made.texture(name) for name, made in images.items()}
+    scene = _Scene(textures, Rect(x, y, width, height), tame, plain)
+    target, *also = (textures[name] for name in NAMES)
     return Made(show(draw(_steps(scene)), target, images, also=also), images)
 
 

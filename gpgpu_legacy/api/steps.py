@@ -7,7 +7,7 @@ read before and after each instruction, which does not change the results.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -22,7 +22,15 @@ from gpgpu_legacy.isa.ir import Instruction, Program
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
 from gpgpu_legacy.plan.plan import FragmentPass
-from gpgpu_legacy.plan.textures import RGBA32F, Filter, Sampler, Texture, TextureKind, constant_rect
+from gpgpu_legacy.plan.textures import (
+    RGBA32F,
+    Filter,
+    Texture,
+    TextureKind,
+    Wrap,
+    constant_rect,
+    level_rect,
+)
 from gpgpu_legacy.runtime.host import Textures
 from gpgpu_legacy.serial import Record, Spelled
 
@@ -34,8 +42,8 @@ class TracedTexel(Record):
     """The texel that a lookup or a copy read.
 
     unit: the texture image unit; None for a copy. target: the kind of texture. x, y: its column and
-    row. layer: the slice of a 3D texture, or the face of a cube. linear: whether the lookup
-    interpolated between this texel, the nearest one, and its neighbours.
+    row. layer: the slice of a 3D texture, or the face of a cube. level: of a mipmap. linear:
+    whether the sampler interpolates between this texel, the nearest one, and its neighbours.
     """
 
     unit: int | None
@@ -43,18 +51,20 @@ class TracedTexel(Record):
     x: int
     y: int
     layer: int
+    level: int
     linear: bool
 
     def __str__(self) -> str:
-        """Its column, row and layer, as in `(3, 4)` and `(3, 4) of face -x`."""
+        """Its column, row, layer and level, as in `(3, 4)` and `(3, 4) of face -x of level 1`."""
+        place = f"({self.x}, {self.y})"
         match self.target:
             case TextureKind.T1D:
-                return f"({self.x})"
+                place = f"({self.x})"
             case TextureKind.T3D:
-                return f"({self.x}, {self.y}, {self.layer})"
+                place = f"({self.x}, {self.y}, {self.layer})"
             case TextureKind.CUBE:
-                return f"({self.x}, {self.y}) of face {_FACES[self.layer % len(_FACES)]}"
-        return f"({self.x}, {self.y})"
+                place += f" of face {_FACES[self.layer % len(_FACES)]}"
+        return place + f" of level {self.level}" * bool(self.level)
 
 
 _FACES = ("+x", "-x", "+y", "-y", "+z", "-z")
@@ -171,16 +181,22 @@ class _Traced:
         assert instruction.texture is not None
         unit = instruction.texture.unit
         bound = self.textures[unit]
-        nearest = Sampler(Filter.NEAREST, *bound.sampler.wraps)
-        planes = sample(_coordinates(bound.storage.texture), nearest, *coordinates[:3])
-        column, row, layer = (int(self._here(plane)) for plane in planes[:3])
+        sampler, edge = bound.sampler, Wrap.CLAMP_TO_EDGE
+        s, t, r = (edge if wrap.has_border else wrap for wrap in sampler.wraps)
+        filter_ = Filter.NEAREST_MIPMAP_NEAREST if sampler.filter.between else Filter.NEAREST
+        nearest = replace(
+            sampler, filter=filter_, magnify=None, compare=None, wrap_s=s, wrap_t=t, wrap_r=r
+        )
+        planes = sample(_coordinates(bound.storage.texture), nearest, *coordinates)
+        column, row, layer, level = (int(self._here(plane)) for plane in planes)
         return TracedTexel(
             unit=unit,
             target=bound.storage.texture.kind,
             x=column,
             y=row,
             layer=layer,
-            linear=bound.sampler.filter is not Filter.NEAREST,
+            level=level,
+            linear=Filter.LINEAR in sampler.filters,
         )
 
     def _written(self, instruction: Instruction) -> tuple[Spelled | None, ...] | None:
@@ -200,11 +216,13 @@ class _Traced:
 
 @lru_cache(maxsize=8)
 def _coordinates(texture: Texture) -> Storage:
-    """A texture of the same shape in which every texel holds its own column, row and layer."""
+    """A texture of the same shape whose texels hold their own columns, rows, layers and levels."""
     storage = Storage(Texture(texture.name, texture.kind, texture.extent, RGBA32F))
-    rows, columns = np.indices((texture.extent.rows, texture.extent.width), np.float32)
-    layers, rows = np.divmod(rows, np.float32(texture.extent.height))
-    whole = slice(None), slice(None)
-    for channel, values in enumerate((columns, rows, layers)):
-        storage.write(channel, whole, values)
+    for level in range(texture.extent.levels):
+        rect, size = level_rect(texture, level), texture.extent.level(level, texture.kind)
+        rows, columns = np.indices((rect.height, rect.width), np.float32)
+        layers, rows = np.divmod(rows, np.float32(size.height))
+        there = slice(rect.y, rect.y + rect.height), slice(rect.width)
+        for channel, values in enumerate((columns, rows, layers, np.full_like(rows, level))):
+            storage.write(channel, there, values)
     return storage

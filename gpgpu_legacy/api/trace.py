@@ -472,10 +472,14 @@ class _Watcher:
     def _copied(self, pass_: CopyPass, read: Callable[[str], F32]) -> TracedRead:
         there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
         x, y = self.x - here.x + there.x, self.y - here.y + there.y
-        kind = self.plan.texture(pass_.source).kind
+        source = self.plan.texture(pass_.source)
+        level = sum(source.extent.first_row(n) <= y for n in range(1, source.extent.levels))
+        row = y - source.extent.first_row(level)
         return TracedRead(
             texture=pass_.source,
-            texel=TracedTexel(unit=None, target=kind, x=x, y=y, layer=0, linear=False),
+            texel=TracedTexel(
+                unit=None, target=source.kind, x=x, y=row, layer=0, level=level, linear=False
+            ),
             value=as_value(read(pass_.source)[y, x]),
         )
 

@@ -97,7 +97,8 @@ def lod_function(number: int, unit: Unit) -> Function:
     count = coordinate_count(unit.kind)
     points = [_place(unit, name)[:count] for name in ("", "right_", "up_")]
     lod = code.level_of_detail(points)
-    return code.function("lod", [each for point in points for each in point], lod)
+    parameters = tuple(each.variable for point in points for each in point)
+    return Function(f"lod{number}", parameters, tuple(code.statements), lod)
 
 
 def lookup_arguments(
@@ -131,9 +132,9 @@ class _Code(Sampling):
         name: str,
         given: Sequence[Read],
         result: Expression,
-        filter_: Filter | None = None,
+        filter_: Filter | None,
     ) -> Function:
-        """The function of these parameters. filter_: does not weight what all texels have."""
+        """From these parameters to a texel. filter_: does not weight what all texels have."""
         reads = self.unit.format.reads
         if (filter_ is Filter.LINEAR or self.sampler.compare) and reads != "rgba":
             result = compose(

@@ -39,7 +39,7 @@ from gpgpu_legacy.plan.plan import (
     Until,
     with_textures,
 )
-from gpgpu_legacy.plan.textures import Texture, full_rect
+from gpgpu_legacy.plan.textures import Texture, level_rect
 
 LONGEST_BODY = 64
 """The most passes that unrolling an inner loop may put into the body of a Repeat."""
@@ -237,11 +237,11 @@ class Places(dict[str, str]):
         while left:  # a cycle of textures, each of which holds another's texels
             target, source = left.popitem()
             spare = self._spare(target)
-            copies.append(self._copy(target, spare))
+            copies += self._copies(target, spare)
             while source in left:
-                copies.append(self._copy(source, target))
+                copies += self._copies(source, target)
                 target, source = source, left.pop(source)
-            copies.append(self._copy(spare, target))
+            copies += self._copies(spare, target)
         return tuple(copies)
 
     def _spare(self, name: str) -> str:
@@ -253,9 +253,10 @@ class Places(dict[str, str]):
             self.textures[spare] = replace(like, name=spare, initial=None)
         return self._spares[kind]
 
-    def _copy(self, source: str, target: str) -> CopyPass:
-        whole = full_rect(self.textures[target])
-        return CopyPass(source, whole, target, whole)
+    def _copies(self, source: str, target: str) -> Iterator[CopyPass]:
+        texture = self.textures[target]
+        for rect in (level_rect(texture, level) for level in range(texture.extent.levels)):
+            yield CopyPass(source, rect, target, rect)
 
 
 def steps_of(items: Iterable[Item | Step], places: Places) -> list[Step]:

@@ -240,6 +240,11 @@ class Validator:
                 f"{kind.value} texture {texture.name} has {extent.levels} levels; give it 1 to "
                 f"{most}"
             )
+        if texture.format.is_depth and kind in _LAYERED:
+            raise self.fail(
+                f"{kind.value} texture {texture.name} is {texture.format.name}; GL has depths in "
+                "1D, 2D and RECT textures alone"
+            )
         if texture.format.is_depth and texture.initial is not None:
             raise self.fail(
                 f"depth texture {texture.name} has an initial value; upload one instead"
@@ -278,7 +283,7 @@ class Validator:
 
     def inside(self, rect: Rect | MovingRect, texture: Texture, what: str, count: int = 1) -> None:
         extent = texture.extent
-        levels = [level_rect(texture, n) for n in range(extent.levels if what == "a copy" else 1)]
+        levels = [level_rect(texture, n) for n in range(1 if what == "a pass" else extent.levels)]
         if what.startswith("the transfer"):
             levels = [full_rect(texture)]
         for i, (x, y, width, height) in _rows(rect_numbers(rect), count):
@@ -289,10 +294,11 @@ class Validator:
             )  # fmt: skip
             if not any(fits):
                 covered = Rect(*map(int, (x, y, width, height)))
+                part = "it" if levels[0].height == extent.rows else "its level 0"
                 raise self.fail(
                     f"{what} covers {covered}{_in_iteration(i, rect)} of texture {texture.name}, "
                     f"which is {extent.width} by {extent.rows}; give a rectangle inside "
-                    f"{'one of its levels' if len(levels) > 1 else 'it'} with at least one texel"
+                    f"{'one of its levels' if len(levels) > 1 else part} with at least one texel"
                 )
 
     def transfer(self, transfer: Transfer, matrices: Mapping[str, Matrix], kind: str) -> None:
@@ -303,7 +309,10 @@ class Validator:
         texture = self.texture(transfer.texture)
         if not all(isinstance(number, int) for number in rect_numbers(transfer.rect)):
             raise self.fail(f"the transfer of {transfer.matrix} covers {transfer.rect}; give ints")
-        self.inside(transfer.rect, texture, f"the transfer of {transfer.matrix}")
+        what = (
+            "transfer" if kind == "operand" else "read-back"
+        )  # what surrounds levels is undefined
+        self.inside(transfer.rect, texture, f"the {what} of {transfer.matrix}")
         channels = len(transfer.packing.offsets)
         if channels != texture.format.channels:
             raise self.fail(
@@ -445,13 +454,20 @@ class Validator:
             raise self.fail(f"a pass binds {texture.name}, which is a buffer; bind a texture")
         if problem := sampler_problem(sampler, texture.kind):
             raise self.fail(f"RECT texture {texture.name} {problem}")
+        numbers = (sampler.bias, sampler.min_lod, sampler.max_lod)
+        if min(sampler.base_level, sampler.max_level) < 0 or not all(map(isfinite, numbers)):
+            raise self.fail(
+                f"the sampler of {texture.name} has levels {sampler.base_level} to "
+                f"{sampler.max_level}, the bias {sampler.bias} and levels of detail "
+                f"{sampler.min_lod} to {sampler.max_lod}; give levels from 0 and finite numbers"
+            )
         needed, levels = sampler.levels_read(texture.extent, texture.kind), texture.extent.levels
         if not needed or needed.stop > levels:
             last = needed.stop - 1
             raise self.fail(
                 f"the mipmap {texture.name} is incomplete: its sampler reads levels "
                 f"{sampler.base_level} to {last}, and it has {levels}; give it more levels, or the "
-                f"sampler a max-level of {levels - 1}"
+                f"sampler a base-level and a max-level from 0 to {levels - 1}, in this order"
             )
 
     def attributes(self, pass_: FragmentPass, count: int) -> None:

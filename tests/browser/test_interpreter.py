@@ -239,8 +239,10 @@ def check_trace(plan: Plan, visit: Visit, trace: dict[str, Any]) -> None:
         assert (mine["lookup"] is None) == (theirs.texel is None)
         if theirs.texel is not None:
             lookup = mine["lookup"]
-            height = plan.texture(lookup["texture"]).extent.height
-            place = (theirs.texel.x, theirs.texel.y + theirs.texel.layer * height)
+            read, level = plan.texture(lookup["texture"]), theirs.texel.level
+            height = read.extent.level(level, read.kind).height
+            row = read.extent.first_row(level) + theirs.texel.layer * height + theirs.texel.y
+            place = (theirs.texel.x, row)
             assert (lookup["x"], lookup["y"]) == place
             assert_same_bits(lookup["texel"], theirs.sampled)
 

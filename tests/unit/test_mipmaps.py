@@ -269,6 +269,9 @@ def test_random_lookups(ready: Ready, name: str, seed: int) -> None:
     [
         (T2D, Extent(8, 8, 1, 3), Sampler(TRILINEAR), "levels 0 to 3, and it has 3; give"),
         (T2D, Extent(8, 8), Sampler(Filter.NEAREST, base_level=1), "levels 1 to 1, and it has 1"),
+        (T2D, Extent(8, 8, 1, 4), Sampler(TRILINEAR, base_level=2, max_level=1), "2 to 1, and"),
+        (T2D, Extent(8, 8), Sampler(Filter.NEAREST, base_level=-1), "give levels from 0"),
+        (T2D, Extent(8, 8), Sampler(Filter.NEAREST, bias=math.nan), "finite numbers"),
         (T2D, Extent(8, 8, 1, 5), Sampler(), "has 5 levels; give it 1 to 4"),
         (TextureKind.RECT, Extent(8, 8, 1, 2), Sampler(), "RECT texture T has 2 levels; give it 1"),
         (TextureKind.RECT, Extent(8, 8), Sampler(TRILINEAR), "RECT textures lack"),
@@ -285,6 +288,13 @@ def test_a_mipmap_that_is_none(
     )
     with pytest.raises(PlanError, match=words):
         show([pass_], shown, others=[read])
+
+
+def test_passes_draw_to_level_0() -> None:
+    p = Pipeline("into level 1")
+    target = p.texture("P", 6, 4, kind="2D", levels=3)
+    with pytest.raises(PlanError, match="6 by 7; give a rectangle inside its level 0"):
+        p.draw("!!ARBfp1.0 MOV result.color, 2; END", into=target, rect=(0, 4, 3, 2))
 
 
 # Pipelines and single programs ---------------------------------------------------------------
@@ -307,6 +317,23 @@ def test_a_pipeline_generates_levels(ready: Ready, name: str) -> None:
     executor = ready(name)
     [result] = executor.run(p.plan(), {"T": texels}).outputs.values()
     assert result.tolist() == [[quarters[1], np.mean(quarters)]]
+
+
+def test_mipmaps_that_swap_in_a_loop_come_back() -> None:
+    """0 becomes 1, and then 2; the loop ends when 1, halved each time, is below 0.4."""
+    add = "!!ARBfp1.0 TEMP r; TEX r, 0, texture[0], 2D; ADD result.color, r, 1; END"
+    halve = "!!ARBfp1.0 TEMP r; TEX r, 0, texture[0], RECT; MUL result.color, r, 0.5; END"
+    p = Pipeline("swapped")
+    x, y = (p.texture(name, 4, 2, kind="2D", levels=3, initial=0.0) for name in "xy")
+    rest, half = p.texture("rest", 1, 1, initial=1.0), p.texture("half", 1, 1)
+    with p.repeat(until=rest, below=0.4, at_most=8):
+        p.draw(add, {0: x}, into=y)
+        p.swap(x, y)
+        p.draw(halve, {0: rest}, into=half)
+        p.copy(half, rest)
+    p.output("X", x)
+    [result] = find_executor("numpy").run(p.plan(), {}).outputs.values()
+    assert result.tolist() == [[2.0] * 4] * 2
 
 
 def test_a_program_alone_generates_levels_that_are_not_given() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from drawing import EACH_EXECUTOR, Image, draw
 
-from gpgpu_legacy import run_program
+from gpgpu_legacy import Pipeline, run_program
 from gpgpu_legacy.errors import AssemblyError, PlanError
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.textures import FORMATS, Compare, Filter, Sampler, TextureKind
@@ -35,6 +35,8 @@ def shadow(target: str, place: str) -> str:
         ("notequal", "0.1, 0.5, 0.25", 0), ("always", "0.1, 0.5, 1", 1),
         ("never", "0.1, 0.5, 0", 0), ("greater border=-3 clamp-to-border", "-1, 0.5, -2", 1),
         ("linear", "0.375, 0.5, 0.5", 0.25), ("linear gequal", "0.375, 0.5, 0.5", 0.75),
+        ("linear-mipmap-nearest", "0.375, 0.5, 0.5", 0.25),
+        ("nearest-mipmap-nearest min-lod=1", "0.1, 0.5, 0.4", 1),  # of their mean, 0.5
     ],
 )  # fmt: skip
 def test_comparisons(ready: Ready, name: str, words: str, place: str, result: float) -> None:
@@ -69,6 +71,12 @@ def test_what_does_not_compare(target: str, sampler: Sampler, texel_format: str)
     image = Image(DEPTHS[..., None], TextureKind.T2D, sampler=sampler, format=FORMATS[texel_format])
     with pytest.raises(PlanError, match="shadow targets need a depth format"):
         draw(assemble(shadow(target, "0, 0"), name="s"), (1, 1), textures={0: image})
+
+
+def test_depths_have_no_layers() -> None:
+    """GL 1.5, 3.8.1: DEPTH_COMPONENT is for "TEXTURE_1D, TEXTURE_2D" and their proxies."""
+    with pytest.raises(PlanError, match="1D, 2D and RECT textures alone"):
+        Pipeline("deep").texture("T", 2, 2, depth=2, kind="3D", format="depth16")
 
 
 def test_a_shadow_needs_its_option() -> None:

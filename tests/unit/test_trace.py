@@ -401,6 +401,14 @@ def test_a_projected_and_a_filtered_lookup() -> None:
     assert "a mix of the texels around (2, 2)" in as_text(found.grids())
 
 
+def test_the_texel_of_a_mipmap_is_one_of_the_nearest_level() -> None:
+    text = "!!ARBfp1.0 TEX result.color, fragment.texcoord[0], texture[0], 2D; END"
+    for lod, place in ((0.5, "(2, 1)"), (0.75, "(1, 0) of level 1")):
+        given = {0: ("2D", np.eye(4), f"linear-mipmap-linear min-lod={lod}")}
+        found = traced(text, 1, 1, given, texcoords={0: (0.6, 0.3, 0, 1)})
+        assert f"a mix of the texels around {place} of texture[0]" in as_text(found.grids())
+
+
 def test_operands_and_results_are_in_the_arithmetic_asked_for() -> None:
     text = "!!ARBfp1.0 MUL result.color, fragment.texcoord[1], 0.1; END"
     drawing = make_drawing(text, 1, 1, texcoords={1: (0.3,) * 4})

@@ -124,7 +124,7 @@ def test_odd_sizes(
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(
-    plans(tame=True, samplers=st.just(Sampler())),
+    plans(tame=True, plain=True),
     st.sampled_from(LAYOUTS),
     st.sampled_from(RASTERS),
     st.booleans(),

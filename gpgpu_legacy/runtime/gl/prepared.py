@@ -188,7 +188,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
         """A whole texture, as observers get it: (rows, W, channels) float32."""
         texture = self.plan.texture(name)
         extent, channels = texture.extent, texture.format.channels
-        stored = np.empty((extent.rows, extent.width, channels), stored_dtype(texture.format))
+        stored = np.zeros((extent.rows, extent.width, channels), stored_dtype(texture.format))
         self._store.read(name, full_rect(texture), stored)
         return decode(stored, texture.format)
 

@@ -475,6 +475,7 @@ class TextureUnit {
     const part = f(above - whole);
     const far = this.read(this.base + Math.min(whole + 1, this.steps), this.within).slice();
     const near = this.read(this.base + whole, this.within);
+    if (part > 0.5) this.in(this.base + whole + 1, this.within); // for last, below
     const { reads } = this.texture;
     for (let c = 0; c < 4 && part > 0; c += 1) {
       if (reads[c] < 4) near[c] = f(f(f(1 - part) * near[c]) + f(part * far[c]));
@@ -530,7 +531,7 @@ class TextureUnit {
   }
 
   // The last lookup: the texture, the column and the row (through all layers) of the texel, and
-  // what was read. A linear filter mixes that texel, the nearest one, with its neighbours.
+  // what was read. A linear filter mixes that texel, the nearest one in the nearest level, with others.
   last() {
     const linear = this.reading === "linear";
     const texel = [...this.texel];
