@@ -114,7 +114,7 @@ class Stream:
     size = align = 8
 
     def __str__(self) -> str:
-        return f"stream of {self.element}"
+        return "a stream" if self.element == "void" else f"stream of {self.element}"
 
 
 Type = Scalar | Pointer | Array | Record | Function | Stream
