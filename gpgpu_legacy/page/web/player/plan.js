@@ -295,8 +295,8 @@ function blendedIn(target, blend) {
   if (sum) {
     return (s, d, c) => f(sum(weighted(source, s[c], s, d, c), weighted(destination, d[c], s, d, c)));
   }
-  const takesDestination = equation === "min" ? (s, d) => s > d : (s, d) => !(s > d);
-  return (s, d, c) => (takesDestination(s[c], d[c]) ? d[c] : s[c]);
+  const takesSource = equation === "min" ? (s, d) => s < d : (s, d) => s > d; // not of NaN
+  return (s, d, c) => (takesSource(s[c], d[c]) ? s[c] : d[c]);
 }
 
 const COMPARISONS = {
