@@ -21,9 +21,9 @@ test: $(READY)
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
 
-# All tests, three at a time on two cores, since browsers wait more than they compute.
+# All tests.
 test-all: $(READY)
-	$(BIN)/python -m pytest -n 3 tests
+	$(BIN)/python -m pytest tests
 
 # All hostile input that the tests know, with HOSTILE_SEED=n other input of its kind; `make test-all` tries a share.
 hostile: $(READY)

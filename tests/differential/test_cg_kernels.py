@@ -10,7 +10,7 @@ from drawing import on
 
 from gpgpu_legacy.runtime.executor import Executor
 
-KERNELS = int(os.environ.get("CG_KERNELS", "100"))
+KERNELS = int(os.environ.get("CG_KERNELS", "50"))
 """Of each executor; `make differential` tries 4000."""
 
 
