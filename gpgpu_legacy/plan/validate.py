@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import isfinite, prod
 from typing import TypeVar
@@ -281,24 +281,29 @@ class Validator:
                 "give it an initial value"
             )
 
-    def inside(self, rect: Rect | MovingRect, texture: Texture, what: str, count: int = 1) -> None:
+    def inside(
+        self,
+        rect: Rect | MovingRect,
+        texture: Texture,
+        what: str,
+        parts: Sequence[Rect],
+        count: int = 1,
+    ) -> None:
+        """Check that a rectangle lies in one of these parts of a texture: in some of its levels."""
         extent = texture.extent
-        levels = [level_rect(texture, n) for n in range(1 if what == "a pass" else extent.levels)]
-        if what.startswith("the transfer"):
-            levels = [full_rect(texture)]
         for i, (x, y, width, height) in _rows(rect_numbers(rect), count):
             fits = (
                 x >= 0 and width >= 1 and x + width <= each.width
                 and y >= each.y and height >= 1 and y + height <= each.y + each.height
-                for each in levels
+                for each in parts
             )  # fmt: skip
             if not any(fits):
                 covered = Rect(*map(int, (x, y, width, height)))
-                part = "it" if levels[0].height == extent.rows else "its level 0"
+                part = "it" if parts[0].height == extent.rows else "its level 0"
                 raise self.fail(
                     f"{what} covers {covered}{_in_iteration(i, rect)} of texture {texture.name}, "
                     f"which is {extent.width} by {extent.rows}; give a rectangle inside "
-                    f"{'one of its levels' if len(levels) > 1 else part} with at least one texel"
+                    f"{'one of its levels' if len(parts) > 1 else part} with at least one texel"
                 )
 
     def transfer(self, transfer: Transfer, matrices: Mapping[str, Matrix], kind: str) -> None:
@@ -309,10 +314,11 @@ class Validator:
         texture = self.texture(transfer.texture)
         if not all(isinstance(number, int) for number in rect_numbers(transfer.rect)):
             raise self.fail(f"the transfer of {transfer.matrix} covers {transfer.rect}; give ints")
-        what = (
-            "transfer" if kind == "operand" else "read-back"
-        )  # what surrounds levels is undefined
-        self.inside(transfer.rect, texture, f"the {what} of {transfer.matrix}")
+        if kind == "operand":
+            what, parts = "transfer", [full_rect(texture)]
+        else:  # what lies beside small levels is undefined
+            what, parts = "read-back", _levels(texture)
+        self.inside(transfer.rect, texture, f"the {what} of {transfer.matrix}", parts)
         channels = len(transfer.packing.offsets)
         if channels != texture.format.channels:
             raise self.fail(
@@ -343,7 +349,8 @@ class Validator:
 
     def fragment_pass(self, pass_: FragmentPass, count: int) -> None:
         self.targets(pass_)
-        self.inside(pass_.rect, self.texture(pass_.target), "a pass", count)
+        drawn_to = self.texture(pass_.target)
+        self.inside(pass_.rect, drawn_to, "a pass", _levels(drawn_to)[:1], count)
         self.bindings(pass_)
         for binding in pass_.bindings:
             self.read(binding.texture, "bound")
@@ -496,8 +503,8 @@ class Validator:
                 )
         self.read(pass_.source, "copied")
         source_rect, target_rect = pass_.source_rect, pass_.target_rect
-        self.inside(source_rect, source, "a copy", count)
-        self.inside(target_rect, target, "a copy", count)
+        self.inside(source_rect, source, "a copy", _levels(source), count)
+        self.inside(target_rect, target, "a copy", _levels(target), count)
         sizes = _rows((*_size(source_rect), *_size(target_rect)), count)
         same_size = all(size[:2] == size[2:] for _, size in sizes)
         if not same_size or source.format is not target.format:
@@ -548,6 +555,11 @@ class Validator:
 
 
 # Rectangles and numbers in all iterations ------------------------------------------------------
+
+
+def _levels(texture: Texture) -> list[Rect]:
+    """Where the levels of a texture lie in it."""
+    return [level_rect(texture, level) for level in range(texture.extent.levels)]
 
 
 def _rows(numbers: tuple[Number, ...], count: int) -> Iterable[tuple[int, tuple[float, ...]]]:
