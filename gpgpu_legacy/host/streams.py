@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Iterator as Iterating
 from dataclasses import dataclass, replace
@@ -80,14 +79,6 @@ class View:
         self.part[...] = values.reshape(self.part.shape)
 
 
-_CALLED = re.findall(
-    r"(\w+):(\w+)",
-    "stream:stream iterator:iterator kernel:kernel stream_domain:domain stream_copy:copy "
-    "streamRead_:read streamWrite_:write streamSwap_:swap streamPrint_:show streamSize_:size "
-    "streamGatherOp_:gather streamScatterOp_:scatter",
-)
-"""What generated code calls, and the methods that answer."""
-
 Recorder = Callable[[Kernel, Sequence[Any]], Callable[[], None]]
 """Is told of each call of a kernel before it runs; returns a function to call when it has run."""
 
@@ -110,7 +101,13 @@ class Streams:
 
     def names(self) -> dict[str, Any]:
         """The functions that generated code calls."""
-        return {called: getattr(self, method) for called, method in _CALLED}
+        return {
+            "stream": self.stream, "iterator": self.iterator, "kernel": self.kernel,
+            "stream_domain": self.domain, "stream_copy": self.copy,
+            "streamRead_": self.read, "streamWrite_": self.write, "streamSwap_": self.swap,
+            "streamPrint_": self.show, "streamSize_": self.size,
+            "streamGatherOp_": self.gather, "streamScatterOp_": self.scatter,
+        }  # fmt: skip
 
     def stream(self, name: str, kind: str, extents: tuple[int, ...]) -> View:
         """A new stream, of zeros."""

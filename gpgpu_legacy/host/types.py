@@ -152,7 +152,7 @@ def record(name: str, fields: dict[str, Type], into: Record | None = None) -> Re
 
 VECTORS = {
     f"{name}{n}": record(f"{name}{n}", dict.fromkeys("xyzw"[:n], SCALARS[name]))
-    for name in re.findall(r"\w+", "float double int uint char uchar short ushort")
+    for name in ("float", "double", "int", "uint", "char", "uchar", "short", "ushort")
     for n in (2, 3, 4)
 }
 for _name, _vector in VECTORS.items():
