@@ -14,6 +14,7 @@ import pytest
 from commands import Command, JsonCommand
 from hypothesis import settings
 from PIL import Image
+from unwritten import patch_memory
 
 from gpgpu_legacy import cli
 from gpgpu_legacy.errors import ExecutorUnavailableError
@@ -58,6 +59,14 @@ def quiet_machine() -> Iterator[None]:
     """The machine of the tests is busy with tests, of which measurements would warn."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(OtherWork, "share", lambda _: 0.0)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def unwritten_memory() -> Iterator[None]:
+    """Memory that nobody wrote holds a pattern, whatever the driver hands out."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch_memory(patch)
         yield
 
 

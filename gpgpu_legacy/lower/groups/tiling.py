@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.lower.fused.body import own_variable
+from gpgpu_legacy.lower.fused.body import own_texel, own_variable
 from gpgpu_legacy.lower.fused.content import Advance, Content
 from gpgpu_legacy.lower.groups.invocation import (
     BATCH,
@@ -105,9 +105,15 @@ class GroupTiling:
         return [*self._places(), *tile.declarations(), *tile.statements]
 
     def _read_first(self) -> list[int]:
-        """The surfaces in which an iteration reads the fragments' earlier texels."""
-        early = {variable for variable, _ in read_first(self.body)}
-        return [surface for surface in self.content.owned if self._own(surface) in early]
+        """The surfaces of which an iteration, or the stores after it, read earlier texels.
+
+        A texel is stored whole, so the channels that a mask protects are read, too.
+        """
+        owned, surfaces = self.content.owned, self.content.surfaces
+        stored = [own_texel(self.content, n) for n in owned if surfaces[n].written]
+        stores = [Declare(texel.variable, texel) for texel in stored]
+        early = {variable for variable, _ in read_first((*self.body, *stores))}
+        return [surface for surface in owned if self._own(surface) in early]
 
     def _own(self, number: int) -> Variable:
         return own_variable(self.content, number)
