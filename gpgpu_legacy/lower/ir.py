@@ -13,9 +13,11 @@ that address them, loops and barriers, which are expressions and statements, too
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from ctypes import c_float
 from dataclasses import replace
 from enum import Enum
 from functools import partial, reduce
+from operator import add, mul, sub
 from typing import Any, Generic, TypeVar
 
 from gpgpu_legacy.frozen import frozen
@@ -342,6 +344,8 @@ def operation(operator: Operator, *operands: Any) -> Expression:
         return Constant(tuple(-value for value in made[0].values), made[0].type)
     if operator is Operator.MINIMUM and kind is Kind.FLOAT:
         return _minimum(*made)
+    if kind is Kind.FLOAT and (known := _known(operator, made)) is not None:
+        return known
     if operator is Operator.OR and made[1] in _alternatives(made[0]):
         return made[0]  # KIL of a scalar tests it four times
     if kind is Kind.INT and (simple := _simplified(operator, made)) is not None:
@@ -375,6 +379,21 @@ def _kind(operands: tuple[Any, ...]) -> Kind:
         if isinstance(operand, Expression):
             return operand.type.kind
     return Kind.FLOAT
+
+
+_FOLDED = {Operator.ADD: add, Operator.SUBTRACT: sub, Operator.MULTIPLY: mul}
+
+
+def _known(operator: Operator, operands: tuple[Expression, ...]) -> Constant | None:
+    """The result for numbers alone, if float32 holds it exactly; None for all else.
+
+    Mesa folds what is left of them, even of uniforms, and loses the signs of zeros.
+    """
+    numbers = [o.values[0] for o in operands if isinstance(o, Constant) and o.type.width == 1]
+    if operator not in _FOLDED or len(numbers) < len(operands):
+        return None
+    result = _FOLDED[operator](*numbers)
+    return constant(result) if c_float(result).value == result else None
 
 
 def _minimum(a: Expression, b: Expression) -> Expression:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawing import as_exact_as_it_can
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from gpgpu_legacy.languages.brook.kernels import Kernels
 from gpgpu_legacy.languages.brook.scatter import scatter_rounds
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.pipeline.streams import Iterator
+from gpgpu_legacy.runtime.executor import find_executor
 
 F32 = NDArray[np.float32]
 
@@ -56,7 +58,9 @@ KERNELS = Kernels(parse(TEXT, "kernels.br", folder=None))
 
 
 def _ran(p: Pipeline, executor: str = "numpy", **inputs: Any) -> dict[str, F32]:
-    return dict(p.run(inputs, executor=executor, exact=executor in {"numpy", "jit"}).arrays)
+    chosen = find_executor(executor)
+    exact = as_exact_as_it_can(chosen, p.plan()).exact
+    return dict(p.run(inputs, executor=executor, exact=exact).arrays)
 
 
 def _numbers(*extents: int) -> F32:
@@ -396,7 +400,7 @@ def _everything() -> tuple[Pipeline, dict[str, F32]]:
         p.call(KERNELS.find("both"), a, b, b, a)
         p.call(KERNELS.find("copy"), b.domain((7, 0), (807, 1)), a.domain((100, 1), (900, 2)))
     p.call(KERNELS.find("swapped"), s, t)
-    p.call(KERNELS.find("count"), Iterator((12_000,), (0, 1), (6000, 4)), line)
+    p.call(KERNELS.find("count"), Iterator((12_000,), (1, 1), (1.001, 4)), line)
     p.output("sums", p.call(KERNELS.find("compose"), line))
     for name, stream in (("a", a), ("b", b), ("t", t), ("line", line)):
         p.output(name, stream)
@@ -410,10 +414,12 @@ def _everything() -> tuple[Pipeline, dict[str, F32]]:
     ["jit", *(pytest.param(e, marks=pytest.mark.gl) for e in ("gl-raster", "gl-compute"))],
 )
 def test_executors_agree_with_the_reference_machine(executor: str) -> None:
+    """In bits where it promises them; else a multiply-add may be rounded once."""
     p, inputs = _everything()
     wanted = _ran(p, **inputs)
+    near = 0.0 if as_exact_as_it_can(find_executor(executor), p.plan()).exact else 1e-5
     for name, values in _ran(p, executor, **inputs).items():
-        assert np.array_equal(values, wanted[name], equal_nan=True), name
+        np.testing.assert_allclose(values, wanted[name], rtol=near, err_msg=name)
 
 
 def test_the_text_of_a_program_shows_the_lines_of_its_kernel() -> None:

@@ -241,3 +241,11 @@ def test_passes_that_differ_in_numbers_alone_are_the_same_statements() -> None:
         keys.append(shader_key(plan, pass_, decide(plan, pass_), exact=True))
     assert keys[0] == keys[1]
     assert lowered(keys[0]) == lowered(keys[1])
+
+
+def test_numbers_alone_are_one_number_if_float32_holds_it() -> None:
+    """Drivers fold the rest: of `one - one`, though both are uniforms, Mesa makes a -0."""
+    one, tenth = constant(1.0), constant(0.1)
+    assert one - one == constant(0.0)
+    assert str((one * -0.0).values[0]) == "-0.0"
+    assert isinstance(tenth + constant(0.2), Operation)
