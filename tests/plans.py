@@ -3,8 +3,8 @@
 Three textures of one size and format take turns as targets, one more is only read. Draws look up
 their own texel, places that move from iteration to iteration, and places of which nothing is known;
 copies, clears, blends and discards stand between them, some in Repeats, some on other rectangles.
-The three are rectangles or mipmaps, whose levels are uploaded and copied to, and the fourth has any
-kind and format, with as many levels as it likes. Lookups have any filter, wrap, border, bias and
+The three are rectangles or mipmaps, whose levels are uploaded, unless they begin with a value, and
+copied to. The fourth has any kind and format, with as many levels as it likes. Lookups have any filter, wrap, border, bias and
 comparison, and levels of detail. In some Repeats numbers have Tables, and rectangles move
 (varying.py).
 """
@@ -429,6 +429,9 @@ def plans(draw: st.DrawFn, *, tame: bool = False, plain: bool = False) -> Made:
     sides = (side, side, 1) if kind is TextureKind.RECT else (side, draw(_SIDES), draw(_SIDES))
     images[GIVEN] = image(kind, given, draw(_extents(kind, sides)))
     textures = {name: made.texture(name) for name, made in images.items()}
+    for name in draw(st.sampled_from((NAMES[:0], NAMES[:1], NAMES[1:]))):  # nothing is uploaded
+        textures[name] = replace(textures[name], initial=(0.5, 0.25, 1.0, 0.75))
+        del images[name]
     scene = _Scene(textures, Rect(x, y, width, height), tame, plain)
     target, *also = (textures[name] for name in NAMES)
     return Made(show(draw(_steps(scene)), target, images, also=also), images)

@@ -19,10 +19,10 @@ import numpy as np
 import pytest
 
 from gpgpu_legacy import interp, runtime
-from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.runtime import native
 from gpgpu_legacy.runtime.gl import core, surfaces
 from gpgpu_legacy.runtime.gl.headers import GL
+from gpgpu_legacy.runtime.host import HostPrepared
 
 _FLOAT, _HALF, _FIXED = b"\xcd\xcd\xcd\x7f", b"\xcd\x7e", b"\xcd"
 NOT_WRITTEN = np.frombuffer(_FLOAT, "<f4")[0]
@@ -129,15 +129,16 @@ def patch_memory(patch: pytest.MonkeyPatch) -> None:
     for module in _modules():
         patch.setattr(module, "np", _Numpy())
 
-    aligned, make_storage = native.aligned, Storage.__init__
+    aligned, make = native.aligned, HostPrepared.__init__
     patch.setattr(native, "aligned", lambda *given: _fill(aligned(*given)))
 
-    def storage(self: Storage, *given: Any, **named: Any) -> None:
-        make_storage(self, *given, **named)
-        for plane in self.planes:
-            _fill(plane)
+    def prepared(self: HostPrepared, *given: Any) -> None:
+        make(self, *given)
+        for storage in self.textures.values():
+            for plane in storage.planes:
+                _fill(plane)
 
-    patch.setattr(Storage, "__init__", storage)
+    patch.setattr(HostPrepared, "__init__", prepared)
 
     buffer, compile_, allocate = (
         core.GlContext.buffer,
