@@ -4,9 +4,9 @@ Three textures of one size and format take turns as targets, one more is only re
 their own texel, places that move from iteration to iteration, and places of which nothing is known;
 copies, clears, blends and discards stand between them, some in Repeats, some on other rectangles.
 The three are rectangles or mipmaps, whose levels are uploaded, unless they begin with a value, and
-copied to. The fourth has any kind and format, with as many levels as it likes. Lookups have any filter, wrap, border, bias and
-comparison, and levels of detail. In some Repeats numbers have Tables, and rectangles move
-(varying.py).
+copied to. The fourth has any kind and format, with as many levels as it likes. Lookups have any
+filter, wrap, border, bias and comparison, and levels of detail. In some Repeats numbers have
+Tables, and rectangles move (varying.py).
 """
 
 from __future__ import annotations

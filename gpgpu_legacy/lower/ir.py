@@ -13,12 +13,13 @@ that address them, loops and barriers, which are expressions and statements, too
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from ctypes import c_float
 from dataclasses import replace
 from enum import Enum
 from functools import partial, reduce
 from operator import add, mul, sub
 from typing import Any, Generic, TypeVar
+
+import numpy as np
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Attribute, Instruction, Parameter
@@ -393,7 +394,8 @@ def _known(operator: Operator, operands: tuple[Expression, ...]) -> Constant | N
     if operator not in _FOLDED or len(numbers) < len(operands):
         return None
     result = _FOLDED[operator](*numbers)
-    return constant(result) if c_float(result).value == result else None
+    with np.errstate(over="ignore"):
+        return constant(result) if np.float32(result) == result else None
 
 
 def _minimum(a: Expression, b: Expression) -> Expression:
