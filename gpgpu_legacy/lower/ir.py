@@ -395,7 +395,7 @@ def _known(operator: Operator, operands: tuple[Expression, ...]) -> Constant | N
         return None
     result = _FOLDED[operator](*numbers)
     with np.errstate(over="ignore"):
-        return constant(result) if np.float32(result) == result else None
+        return constant(result) if float(np.float32(result)) == result else None
 
 
 def _minimum(a: Expression, b: Expression) -> Expression:
