@@ -200,7 +200,8 @@ class _Reader(Preprocessor):  # type: ignore[misc]
     def include(self, tokens: list[Any], original_line: list[Any]) -> Iterator[Any]:
         """The tokens of a file in the folder, or in that of the file that includes it."""
         place, written = tokens[0].lineno, "".join(token.value for token in tokens)
-        name, includer = re.split('[<">]', written)[1], self.opened[-1]
+        name = re.split('[<">]', written)[1].replace("\\", "/")
+        includer = self.opened[-1]
         folder = self.options.folder
         root = (self.options.root or folder or Path()).resolve()
         for candidate in (normpath(PurePosixPath(includer).parent / name), normpath(name)):
