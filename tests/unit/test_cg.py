@@ -143,6 +143,8 @@ LIBRARY: dict[str, Callable[[F64, F64], F64]] = {
     "lit(x, abs(y), 2).z": lambda x, y: np.where(x > 0, y * y, 0),
     "log(abs(y))": lambda x, y: np.log(abs(y)),
     "log10(abs(y))": lambda x, y: np.log10(abs(y)),
+    "mul(mul(2, int2x2(1, 2, 3, 4)), 0.5)[1].x / 2": lambda x, y: np.array(1.5),
+    "mul(x, float2(1, y)).y + mul(float2(x, 3), y).x": lambda x, y: 2 * x * y,
     "mod(y, 0.75)": lambda x, y: np.mod(y, 0.75),
     "pow(abs(y), x)": lambda x, y: abs(y) ** x,
     "pow(y, float2(3, 3)).y": lambda x, y: y**3,
@@ -191,6 +193,9 @@ def test_the_library_computes_what_it_says(call: str) -> None:
         ("float4 main(float4 p : TEXCOORD0) : COLOR\n{ return ddx(p); }",
          "2:10: ddx cannot be compiled; ARB_fragment_program has no derivatives: pass the size of "
          "a texel as a uniform"),
+        ("float4 main(float2 p : TEX0, uniform sampler2D s) : COLOR\n{ return tex2D(s, p, p, p); }",
+         "2:10: tex2D cannot be compiled; ARB_fragment_program has no lookup with derivatives: "
+         "leave them out, or use tex2Dbias"),
         ("float4 main(float4 p : TEXCOORD0) : COLOR\n{ return determinant(p); }",
          "2:10: determinant does not take a float4; expected determinant(float2x2) or "
          "determinant(float3x3) or determinant(float4x4)"),

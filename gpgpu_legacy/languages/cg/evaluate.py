@@ -253,10 +253,10 @@ class Evaluator(Expressions):
     def _call_library(self, name: c.Name, call: c.Call) -> Vector | None:
         match = _SHORT.fullmatch(name.name)
         known = match[2] if match else name.name
+        for pattern, why in REFUSED.items():
+            if re.fullmatch(f"({pattern})(/.*)?", f"{known}/{len(call.arguments)}"):
+                raise Fault(f"{name.name} cannot be compiled", why, name.at)
         if known not in texts():
-            for pattern, why in REFUSED.items():
-                if re.fullmatch(pattern, known):
-                    raise Fault(f"{name.name} cannot be compiled", why, name.at)
             raise Fault(
                 f"there is no function {name.name}",
                 meant(name.name, [*self._functions, *texts()]) or "define it first",

@@ -22,10 +22,12 @@ REFUSED = {
     r"(un)?pack_(2half|2ushort|4u?byte)":
      "fragment programs of 2003 have floats without access to their bits",
     r"noise": "no chip of the time computes noise: look it up in a texture",
-    r"tex(1D|2D|3D|CUBE|RECT)(lod|grad|cmpbias)":
+    r"tex(1D|2D|3D|CUBE|RECT)(lod|cmpbias)":
      "ARB_fragment_program has no lookup in a given level of detail: use tex2D or tex2Dbias",
+    r"tex(1D|2D|3D|CUBE|RECT)(grad|/4)":
+     "ARB_fragment_program has no lookup with derivatives: leave them out, or use tex2Dbias",
 }  # fmt: skip
-"""Functions that cannot be compiled, and why."""
+"""Functions that cannot be compiled, and why. A name may have its number of arguments after a /."""
 
 
 @cache
@@ -69,10 +71,14 @@ def _transposed(g: Graph, m: Vector) -> Vector:
 
 
 def _product(g: Graph, a: Vector, b: Vector) -> Vector:
-    """Of matrices, or of a matrix and a row or a column."""
+    """HLSL's mul of scalars, rows or columns, and matrices."""
     (rows, inner), (_, columns) = extents(a.type), extents(b.type)
     if not rows or not columns:
         raise Fault(f"mul is given {described(a)} and {described(b)}", "expected matrices", g.at)
+    if 1 in (len(a), len(b)):
+        whole, product = a if len(b) == 1 else b, a.of(a.kind) * b.of(b.kind)
+        shape = matrix(product.kind, *extents(whole.type))
+        return g.built(shape, [product]) if whole.shape else product
     if not b.shape:
         columns = 1
     values = [
