@@ -11,8 +11,9 @@ from drawing import corners, draw_all, fragment_texcoords
 from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import AssemblyError
-from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.languages.arb.printer import print_instruction
+from gpgpu_legacy.isa.ir import Program, TextureTarget
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.languages.arb.printer import disassemble, print_instruction
 from gpgpu_legacy.languages.cg.compiler import compile_text
 from gpgpu_legacy.plan.plan import Texcoords
 from gpgpu_legacy.runtime.executor import find_executor
@@ -81,6 +82,28 @@ def test_parameters_are_bound_by_semantics_registers_and_order() -> None:
         "TEX R1, fragment.texcoord[0], texture[0], RECT;",
     ]
     assert program.options == ("ARB_draw_buffers",)
+
+
+def test_names_semantics_and_numbers_of_parameters() -> None:
+    """Names that the assembler has not become others; arrays take a place for each element."""
+    long = "n" * 200
+    text = f"""
+    static float4 none;
+    float4 main(float4 c[2] : COLOR, float4x4 m, float4 b : TEXCOORD1, uniform float4 t : env1,
+                uniform float4 {long}a, uniform float4 {long}b, uniform float4 bé,
+                uniform float4 END, uniform float4 b_, uniform samplerRECT s[2] : TEXUNIT3,
+                uniform samplerRECT d : DIFFUSE2, uniform float4 v[2] : C7) : COLOR
+    {{
+        float4 sum = c[1] + m[0] + m[1] + b + t + {long}a + {long}b + bé + END + b_ + v[1] + none;
+        return sum + texRECT(s[1], sum.xy) + texRECT(d, sum.xy);
+    }}"""
+    program = compile_text(text, "test.cg")
+    assert assemble(disassemble(program)) == program
+    places = [p.text for d in program.parameters for p in d.parameters]
+    assert places[:8] == ["program.env[1]", *(f"program.local[{n}]" for n in (0, 1, 2, 3, 4, 7, 8))]
+    assert program.texture_units == {0: TextureTarget.RECT, 4: TextureTarget.RECT}
+    assert program.texcoord_sets == (0, 1, 2)
+    assert "fragment.color.secondary" in disassemble(program)
 
 
 def test_what_shares_an_instruction_with_a_coordinate_is_computed_before_it() -> None:
@@ -188,6 +211,14 @@ def test_the_library_computes_what_it_says(call: str) -> None:
          "2:10: there is no function normalise; did you mean normalize?"),
         ("float4 main(float3 n : NORMAL) : COLOR\n{ return n.x; }",
          "1:20: NORMAL is not an input; expected TEXCOORD0 to 7, COLOR, WPOS or FOG"),
+        ("struct In { float2 a, b, c, d, e, f, g, h, i; };\n"
+         "float4 main(In p) : COLOR { return p.i.x; }",
+         "1:40: no texture coordinate set is left for i; a fragment program has 8"),
+        ("float4 main(uniform float4 k[2] : ENV255) : COLOR { return k[0]; }",
+         "1:28: k_1 would be program.env[256]; a program has program.env[0] to program.env[255]"),
+        ("struct Out { float4 a, b, c, d, e, f, g, h, i; };\n"
+         "Out main() { Out o; o.i = 1; return o; }",
+         "1:45: no colour is left for i; expected COLOR0 to COLOR7 or DEPTH"),
         ("float4 main(float *p : TEXCOORD0) : COLOR\n{ return 0; }",
          "1:20: p is a pointer; kernels have arrays and no pointers"),
         ("float4 main(float4 p : TEXCOORD0) : COLOR\n{ return ddx(p); }",

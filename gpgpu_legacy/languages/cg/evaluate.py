@@ -103,7 +103,8 @@ class Evaluator(Expressions):
         used = self._names_in(function, *self._methods.values())
         for name, declaration in self.globals.items():
             if name in used and name not in self.scopes[0]:
-                self._declare(declaration, self.uniform)
+                is_static = "static" in declaration.type.qualifiers
+                self._declare(declaration, None if is_static else self.uniform)
         values = self._inline(function, given)
         self._alive = True
         return values
