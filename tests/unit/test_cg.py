@@ -146,6 +146,55 @@ def test_effect_files_have_more_than_functions() -> None:
     ]
 
 
+SHAPES = """
+interface Shape { float area(float r); };
+struct Square : Shape { float k; float area(float r) { return k * r * r; } };
+struct Disc : Shape { float2 m; float area(float r) { return m.y * r; } };
+float twice(Shape s, float r) { return 2 * s.area(r); }
+"""
+COUNTER = """
+float k = 9; float get() { return 100; }
+struct Counter {
+  float k;
+  float twice() { return get() + this.get(); }
+  float get() const { return k; }
+  void add(float x) { if (x > 0) { k += x; return; } this.k -= 1; }
+  void add(float2 x) { add(x.x); add(x.y); }
+  void set(float k) { this.k = k; }
+  float outer() { float k = 1; return k + ::k + ::get(); }
+  void put(float v);
+};
+void Counter::put(float v) { k = v; }
+Counter made(float k) { Counter c; c.k = k; return c; }
+struct Pair {
+  struct Two { Counter a; } two;
+  Counter b[2];
+  void add(float x) { b[1].add(x); two.a.set(7); }
+};
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "statements", "expected"),
+    [
+        (COUNTER, "Counter c; c.set(0.5); return c.twice();", 1),
+        (COUNTER, "Counter c = {2}; c.add(3); c.add(-3); c.add(float2(1, 2)); return c.k;", 7),
+        (COUNTER, "Counter c = {2}; c.put(3); return c.outer() + c.k - k;", 104),
+        (COUNTER, "const Counter c = {2}; made(3).add(1); return c.get() + made(6).get();", 8),
+        (COUNTER, "Pair p = (Pair) 0; p.add(2); p.b[0].add(1); return p.b[1].k + p.b[0].k;", 3),
+        (COUNTER, "Pair p = (Pair) 0; p.add(2); return p.two.a.twice();", 14),
+        (COUNTER, "Counter c[2] = {2, 3}; if (p.x > 0) c[1].add(4); return c[p.x].twice();", 4),
+        (SHAPES, "Square q = {0.75}; Disc d = {1, 2}; return twice(q, 2) + twice(d, 2);", 14),
+        (SHAPES, "Disc d[2] = {1, 2, 3, 4}; Shape s[2] = d; return s[1].area(2);", 8),
+    ],
+)  # fmt: skip
+def test_methods_have_the_scopes_of_cpp(text: str, statements: str, expected: float) -> None:
+    main = f"float4 main(float4 p : TEXCOORD0) : COLOR {{ {statements} }}"
+    program = compile_text(text + main, "test.cg", entry="main")
+    (drawn,) = draw_all(program, (1, 1), texcoords=[fragment_texcoords(0, 1, 1)])
+    assert drawn[0, 0].tolist() == [expected] * 4
+
+
 LIBRARY: dict[str, Callable[[F64, F64], F64]] = {
     "acos(x)": lambda x, y: np.arccos(x),
     "asin(x)": lambda x, y: np.arcsin(x),
@@ -213,12 +262,19 @@ def test_the_library_computes_what_it_says(call: str) -> None:
          "1:20: NORMAL is not an input; expected TEXCOORD0 to 7, COLOR, WPOS or FOG"),
         ("struct In { float2 a, b, c, d, e, f, g, h, i; };\n"
          "float4 main(In p) : COLOR { return p.i.x; }",
-         "1:40: no texture coordinate set is left for i; a fragment program has 8"),
+         "1:44: no texture coordinate set is left for i; a fragment program has 8"),
         ("float4 main(uniform float4 k[2] : ENV255) : COLOR { return k[0]; }",
          "1:28: k_1 would be program.env[256]; a program has program.env[0] to program.env[255]"),
         ("struct Out { float4 a, b, c, d, e, f, g, h, i; };\n"
          "Out main() { Out o; o.i = 1; return o; }",
          "1:45: no colour is left for i; expected COLOR0 to COLOR7 or DEPTH"),
+        (f"{COUNTER}float4 main() : COLOR {{ const Counter c = {{1}}; c.add(1); return c.k; }}",
+         "20:48: c is const; only a variable can be assigned to"),
+        (f"{SHAPES}float4 main(Shape s) : COLOR {{ return 1; }}",
+         "6:19: s is interface Shape; give it a type with a size"),
+        ("interface I { float f(float x); };\n"
+         "struct S : I { float k; float f(float2 x) { return k; } };",
+         "2:8: S has no float f(float); interface I asks for it"),
         ("float4 main(float *p : TEXCOORD0) : COLOR\n{ return 0; }",
          "1:20: p is a pointer; kernels have arrays and no pointers"),
         ("float4 main(float4 p : TEXCOORD0) : COLOR\n{ return ddx(p); }",

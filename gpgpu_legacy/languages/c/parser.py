@@ -144,24 +144,30 @@ def _specifiers(parts: list[Any]) -> tuple[tree.TypeName, tree.Struct | tree.Enu
 
 
 def _structure(parts: list[Any]) -> tree.Struct:
-    keyword, name, _base, _brace, *parts = parts
+    keyword, name, base, _brace, *parts = parts
     members = _flat(parts)
     fields = (f for m in members if isinstance(m, tree.Declare) for f in m.declarations)
     methods = (m for m in members if isinstance(m, tree.Function))
-    return tree.Struct(str(name or ""), tuple(fields), tuple(methods), (name or keyword).at)
+    inner = (m for m in members if isinstance(m, tree.Struct | tree.Enumeration))
+    at = (name or keyword).at
+    own = str(name or f"at {at.line}:{at.column}")
+    return tree.Struct(
+        own, tuple(fields), tuple(methods), str(base or ""), keyword == "interface",
+        tuple(inner), at,
+    )  # fmt: skip
 
 
 def _declaration(parts: list[Any]) -> tuple[Any, ...]:
     (kind, struct), *declarators = parts
     declared = tuple(tree.Declaration(**{"type": kind, **d}) for d in _some(declarators))
-    return _some([struct, tree.Declare(declared, kind.at)])
+    return (*getattr(struct, "inner", ()), *_some([struct, tree.Declare(declared, kind.at)]))
 
 
 def _typedef(parts: list[Any]) -> tuple[Any, ...]:
     keyword, (*structs, declare) = parts
     declarations = declare.declarations
-    if structs and not structs[0].name and declarations:
-        structs = [replace(structs[0], name=declarations[0].name)]
+    if structs and not structs[-1].name.isidentifier() and declarations:
+        structs[-1] = replace(structs[-1], name=declarations[0].name)
         declarations = declarations[1:]
     return (*structs, *(tree.Typedef(d, keyword.at) for d in declarations))
 
@@ -190,10 +196,12 @@ def _pointed(parts: list[Any]) -> dict[str, Any]:
 
 
 def _function(parts: list[Any]) -> tree.Function:
-    specifiers, stars, name, parameters, semantics, *body = parts
+    specifiers, stars, name, parameters, const, semantics, *body = parts
     kind = specifiers[0] if specifiers else tree.TypeName("int", at=name.at)
     semantic, block = semantics.get("semantic", ""), body[0] if body else None
-    return tree.Function(kind, stars or 0, str(name), parameters or (), block, semantic, name.at)
+    return tree.Function(
+        kind, stars or 0, str(name), parameters or (), block, semantic, const == "const", name.at
+    )
 
 
 def _binary(parts: list[Any]) -> Any:

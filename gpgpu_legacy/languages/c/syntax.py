@@ -209,11 +209,18 @@ class Declaration:
 
 @frozen
 class Struct:
-    """A struct's definition, or an interface's, whose methods have no bodies."""
+    """A struct's definition, or an interface's, whose methods have no bodies.
+
+    name: where it is, if the text gives it none. base: what stands after its colon. inner: the
+    structs and enums that its fields define.
+    """
 
     name: str
     fields: tuple[Declaration, ...]
     methods: tuple[Function, ...] = ()
+    base: str = ""
+    is_interface: bool = False
+    inner: tuple[Struct | Enumeration, ...] = ()
     at: Span = AT
 
 
@@ -237,7 +244,8 @@ class Enumeration:
 @frozen
 class Function:
     """A function, or its prototype (body None). A kernel has `kernel` among its type's qualifiers,
-    a reduction `reduce`. A last parameter of type void stands for `...`.
+    a reduction `reduce`. A last parameter of type void stands for `...`. is_constant: it is a
+    method with const after its parameters.
     """
 
     type: TypeName
@@ -246,6 +254,7 @@ class Function:
     parameters: tuple[Declaration, ...]
     body: Block | None
     semantic: str = ""
+    is_constant: bool = False
     at: Span = AT
 
 

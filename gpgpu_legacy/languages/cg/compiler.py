@@ -89,7 +89,7 @@ class _Compiler(Evaluator):
             for count, names in ((_SETS, _TEXCOORDS), (_UNITS, _TEXTURES))
         )
         return {
-            p.name: self._given(p, self.type_of(p))
+            p.name: self._given(p, self.sized(p))
             for p in function.parameters
             if "out" not in p.type.qualifiers
         }

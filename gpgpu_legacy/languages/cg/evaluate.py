@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from math import inf, isinf
 from operator import and_
 
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.cg.expressions import (
-    Expressions,
     Variable,
     described,
     of_kind,
@@ -24,6 +24,7 @@ from gpgpu_legacy.languages.cg.expressions import (
 from gpgpu_legacy.languages.cg.faults import Fault
 from gpgpu_legacy.languages.cg.graph import Graph, Vector, widest
 from gpgpu_legacy.languages.cg.library import REFUSED, functions, operation, texts
+from gpgpu_legacy.languages.cg.structs import Structs
 from gpgpu_legacy.languages.cg.types import (
     GENERIC,
     KINDS,
@@ -34,6 +35,8 @@ from gpgpu_legacy.languages.cg.types import (
     SamplerType,
     StructType,
     Type,
+    implements,
+    is_open,
 )
 from gpgpu_legacy.languages.diagnostics import meant
 
@@ -63,7 +66,7 @@ class _Scope:
     exits: list[tuple[Vector, Values]] = field(default_factory=list)
 
 
-class Evaluator(Expressions):
+class Evaluator(Structs):
     """Evaluates functions of a unit on a graph."""
 
     def __init__(
@@ -74,7 +77,6 @@ class Evaluator(Expressions):
         self._special = special
         self._functions: dict[str, list[c.Function]] = {}
         self.globals: dict[str, c.Declaration] = {}
-        self._methods: dict[str, tuple[c.Function, ...]] = {}
         self._active: list[c.Function] = []
         self._guards: list[Vector] = []
         self._jumps: list[_Scope] = []
@@ -82,7 +84,10 @@ class Evaluator(Expressions):
         for name, number in (("false", 0), ("true", 1)):
             self.declare(name, graph.numbers(number, kind="bool"), constant=True)
         for item in unit.items:
-            if isinstance(item, c.Function) and item.body is not None:
+            owner, _, name = getattr(item, "name", "").rpartition("::")
+            if isinstance(item, c.Function) and owner:  # a method, defined outside its struct
+                self.methods[owner] = (*self.methods.get(owner, ()), replace(item, name=name))
+            elif isinstance(item, c.Function) and item.body is not None:
                 self._functions.setdefault(item.name, []).append(item)
             elif isinstance(item, c.Declare):
                 self.globals |= {d.name: d for d in item.declarations}
@@ -100,7 +105,7 @@ class Evaluator(Expressions):
 
         given: values of parameters, taken as they are; the others begin as 0.
         """
-        used = self._names_in(function, *self._methods.values())
+        used = self._names_in(function, *self.methods.values())
         for name, declaration in self.globals.items():
             if name in used and name not in self.scopes[0]:
                 is_static = "static" in declaration.type.qualifiers
@@ -114,42 +119,39 @@ class Evaluator(Expressions):
         found, stack = set[str](), list(trees)
         while stack:
             for node in c.walk(stack.pop()):
-                if isinstance(node, c.Name) and node.name not in found:
-                    found.add(node.name)
-                    stack += self._functions.get(node.name, ())
-                    stack.append(self.globals.get(node.name))
+                name = node.name.removeprefix("::") if isinstance(node, c.Name) else ""
+                if name and name not in found:
+                    found.add(name)
+                    stack += self._functions.get(name, ())
+                    stack.append(self.globals.get(name))
         return found
 
     def _declare(
         self, d: c.Declaration, otherwise: Callable[[c.Declaration, Type], Vector] | None = None
     ) -> None:
-        kind = self.type_of(d)
         if d.value is not None:
-            value = self.initialised(d.value, kind)
+            value = self.initialised(d.value, self.type_of(d))
         elif otherwise is not None:
-            value = otherwise(d, kind)
-        elif kind == VOID or (isinstance(kind, ArrayType) and kind.length is None):
-            raise Fault(f"{d.name} is {kind}", "give it a type with a size", d.at)
+            value = otherwise(d, self.sized(d))
         else:
-            value = self.graph.zeros(kind)
+            value = self.graph.zeros(self.sized(d))
         self.declare(d.name, value, constant="const" in d.type.qualifiers)
 
     def _inline(
         self, function: c.Function, given: Mapping[str, Vector], of: Vector | None = None
     ) -> dict[str, Vector]:
-        """A function's parameters as it leaves them, and its `return`. of: a method's struct."""
-        if function in self._active:
+        """A function's parameters as it leaves them, and its `return`. of: a method's `this`."""
+        if any(function is active for active in self._active):
             expected = "fragment programs have no stack: use a loop"
             raise Fault(f"{function.name} calls itself", expected, self.graph.at)
         scopes, self.scopes = self.scopes, [self.scopes[0], {}]
         self._active.append(function)
         if of is not None and isinstance(of.shape, StructType):
-            for number, field_ in enumerate(of.shape.fields):
-                self.declare(field_.name, of.item(number), constant=True)
+            this = self.declare("this", of, constant=function.is_constant)
+            self.scopes[-1] |= dict.fromkeys((f.name for f in of.shape.fields), this)
         self.scopes.append({"return": Variable("return", False)})
         for p in function.parameters:
-            kind = self.type_of(p)
-            value = given[p.name] if p.name in given else self.graph.zeros(kind)
+            value = given[p.name] if p.name in given else self.graph.zeros(self.sized(p))
             self.declare(p.name, value, constant="const" in p.type.qualifiers)
         scope = self._enter("return")
         assert function.body is not None
@@ -159,7 +161,8 @@ class Evaluator(Expressions):
             raise Fault(f"{function.name} ends without return", "return a value", function.at)
         self._leave(scope, falls=is_void)
         self._active.pop()
-        values = {name: self.values[v] for name, v in self.scopes[-1].items() if v in self.values}
+        named = self.scopes[-2] | self.scopes[-1]
+        values = {name: self.values[v] for name, v in named.items() if v in self.values}
         if not is_void and "return" not in values:  # all fragments are discarded
             values["return"] = self.graph.zeros(self.type_named(function.type))
         self._close()
@@ -174,36 +177,61 @@ class Evaluator(Expressions):
 
     def _call(self, call: c.Call) -> Vector | None:
         name = call.function
+        this = self.scopes[1].get("this") if self._active else None
+        if this and isinstance(name, c.Name) and self.methods_of(self.values[this], name.name):
+            name = c.Member(c.Name("this", name.at), name.name, at=name.at)
         if isinstance(name, c.TypeName):
             values = [self.evaluate(x) for x in call.arguments]
             self.graph.at = call.at
             return self.constructed(self.type_named(name), values, call.at)
         if isinstance(name, c.Member):
-            base = self.evaluate(name.base)
-            known = self._methods.get(getattr(base.type, "name", ""), ())
-            methods = [m for m in known if m.name == name.name and m.body is not None]
-            if not methods:
-                names = [m.name for m in known if m.body is not None]
-                raise Fault(
-                    f"{described(base)} has no method {name.name}",
-                    meant(name.name, names) or "a struct's methods have bodies, no interface's",
-                    name.at,
-                )
-            return self._call_own(methods, call, base)
+            return self._call_method(name, call)
         if not isinstance(name, c.Name):
             raise Fault("this is not a function", "call a function by its name", call.at)
         if name.name in self._special:
             return self._special[name.name](*map(self.evaluate, call.arguments))
         if call.at.file == c.BEFORE and name.name.isupper():
             return operation(self.graph, name.name, *map(self.evaluate, call.arguments))
-        if call.at.file != c.BEFORE and name.name in self._functions:
-            return self._call_own(self._functions[name.name], call)
+        known = name.name.removeprefix("::")
+        if call.at.file != c.BEFORE and known in self._functions:
+            return self._call_own(self._functions[known], call)
         return self._call_library(name, call)
 
+    def _call_method(self, name: c.Member, call: c.Call) -> Vector | None:
+        """Inline a method, and assign what it leaves in `this` to what it is called on."""
+        root: c.Expression = name
+        while isinstance(root, c.Member | c.Index):
+            root = root.base
+        place = None
+        with suppress(Fault):  # an index that depends on data is read, but not assigned to
+            place = self.place(name.base) if isinstance(root, c.Name) else None
+        base = self.evaluate(name.base) if place is None else self.read(place)
+        methods = self.methods_of(base, name.name)
+        if not methods:
+            known = [m.name for m in self.methods_of(base, "")]
+            raise Fault(
+                f"{described(base)} has no method {name.name}",
+                meant(name.name, known) or "only a struct has methods, which have bodies",
+                name.at,
+            )
+
+        def leave(this: Vector) -> None:
+            if this.literals != base.literals and isinstance(root, c.Name):
+                self.write(place or self.place(name.base), this)
+
+        return self._call_own(methods, call, base, leave)
+
     def _call_own(
-        self, functions: Sequence[c.Function], call: c.Call, of: Vector | None = None
+        self,
+        functions: Sequence[c.Function],
+        call: c.Call,
+        this: Vector | None = None,
+        leave: Callable[[Vector], None] = lambda _: None,
     ) -> Vector | None:
-        """Inline the function whose parameters suit the arguments best."""
+        """Inline the function whose parameters suit the arguments best.
+
+        this: what a method is called on. leave: takes what it becomes.
+        """
         outs = {k for f in functions for k, p in enumerate(f.parameters) if _is_out(p)}
         places = {}
         values = []
@@ -221,8 +249,10 @@ class Evaluator(Expressions):
             assert p.value is not None
             given[p.name] = self.initialised(p.value, self.type_of(p))
         self.graph.at = call.at
-        left = self._inline(function, given, of)
+        left = self._inline(function, given, this)
         self.graph.at = call.at
+        if this is not None:
+            leave(left["this"])
         for number, place in places.items():
             if _is_out(function.parameters[number]):
                 self.write(place, left[function.parameters[number].name])
@@ -284,11 +314,6 @@ class Evaluator(Expressions):
         what = type(statement).__name__.lower()
         raise Fault(f"{what} cannot be compiled", "use if and else in a kernel", statement.at)
 
-    def _do_struct(self, struct: c.Struct) -> None:
-        types = tuple(map(self.type_of, struct.fields))
-        self.types[struct.name] = StructType(struct.name, struct.fields, types)
-        self._methods[struct.name] = struct.methods
-
     def _do_typedef(self, typedef: c.Typedef) -> None:
         self.types[typedef.declaration.name] = self.type_of(typedef.declaration)
 
@@ -315,9 +340,11 @@ class Evaluator(Expressions):
             self.evaluate(statement.expression)
 
     def _do_return(self, statement: c.Return) -> None:
-        kind = self.type_named(self._active[-1].type)
+        kind, name = self.type_named(self._active[-1].type), self._active[-1].name
         if (statement.value is None) is not (kind == VOID):
-            raise Fault(f"{self._active[-1].name} is {kind}", "return what it is", statement.at)
+            raise Fault(f"{name} is {kind}", "return what it is", statement.at)
+        if kind != VOID and is_open(kind):
+            raise Fault(f"{name} returns an {kind}", "return a struct", statement.at)
         if statement.value is not None:
             result = self.convert(self.evaluate(statement.value), kind, statement.at)
             self.values[self.find(c.Name("return"))] = result
@@ -447,15 +474,16 @@ def _is_out(p: c.Declaration) -> bool:
 
 def _distance(own: Type, kind: Type) -> float:
     """How much a conversion changes: a kind, then a width; infinite if there is none."""
-    if own == kind or isinstance(own, Indexed) or kind == GENERIC["value"]:
+    is_generic = isinstance(own, Numbers) and kind.kind in GENERIC
+    if kind in (own, GENERIC["value"]) or isinstance(own, Indexed) or is_generic:
         return 0
     match own, kind:
         case ArrayType(), ArrayType() if own.is_matrix is kind.is_matrix:
             return _distance(own.item, kind.item) if kind.length in (None, own.length) else inf
         case SamplerType(), SamplerType():
             return 0
-        case Numbers(), Numbers() if kind.kind in GENERIC:
-            return 0
+        case _ if implements(own, kind):
+            return 1
         case Numbers(), Numbers() if own.width == 1 or own.width >= kind.width:
             wider = KINDS.index(kind.kind) - KINDS.index(own.kind)
             widths = 0 if own.width == kind.width else 10 if own.width == 1 else 100

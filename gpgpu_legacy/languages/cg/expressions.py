@@ -22,6 +22,7 @@ from gpgpu_legacy.languages.cg.types import (
     StructType,
     Type,
     extents,
+    implements,
     is_matrix,
     leaves,
     length,
@@ -96,14 +97,21 @@ class Expressions:
     # Names ----------------------------------------------------------------------------------------
 
     def find(self, name: c.Name) -> Variable:
-        """The variable of a name."""
-        for scope in reversed(self.scopes):
-            if name.name in scope:
-                return scope[name.name]
+        """The variable of a name; `this`, if it is a field's. :: asks for a global one."""
+        own = name.name.removeprefix("::")
+        for scope in reversed(self.scopes if own == name.name else self.scopes[:1]):
+            if own in scope:
+                return scope[own]
         known = [n for scope in reversed(self.scopes) for n in scope]
         raise Fault(
             f"{name.name} is not declared", meant(name.name, known) or "declare it first", name.at
         )
+
+    def _whole(self, name: c.Name, variable: Variable, value: Vector) -> Vector:
+        """A variable's value, or the field of `this` that the name stands for."""
+        if variable.name == name.name.removeprefix("::"):
+            return value
+        return self.part(value, c.Member(name, name.name, at=name.at))
 
     def declare(self, name: str, value: Vector, *, constant: bool = False) -> Variable:
         """A new variable in the innermost scope."""
@@ -142,7 +150,11 @@ class Expressions:
     def convert(self, value: Vector, kind: Type | None, at: Span) -> Vector:
         """A value as another type: scalars smear, longer vectors and matrices lose their ends."""
         own = value.type
-        if kind in (None, own, GENERIC["value"]) or isinstance(own, Indexed):
+        if (
+            kind in (None, own, GENERIC["value"])
+            or isinstance(own, Indexed)
+            or implements(own, kind)
+        ):
             return value
         assert kind is not None
         if kind.kind in GENERIC:
@@ -156,7 +168,7 @@ class Expressions:
                 return replace(value, shape=kind if kind.target else own)
             case ArrayType(), ArrayType() if kind.length in (None, own.length):
                 items = [self.convert(value.item(n), kind.item, at) for n in range(length(own))]
-                return self.graph.built(replace(kind, length=own.length), items)
+                return self.graph.built(replace(own, item=items[0].type), items)
         raise Fault(f"{described(value)} cannot become {kind}", f"expected {kind}", at)
 
     def constructed(self, kind: Type, values: Sequence[Vector], at: Span) -> Vector:
@@ -196,7 +208,7 @@ class Expressions:
             variable = self.find(expression)
             whole = self.values[variable]
             part = replace(whole, literals=tuple(range(len(whole))))
-            return Place(variable, part, expression.at)
+            return Place(variable, self._whole(expression, variable, part), expression.at)
         if not isinstance(expression, c.Member | c.Index):
             raise Fault("this cannot be assigned to", "expected a variable", expression.at)
         place = self.place(expression.base)
@@ -336,7 +348,8 @@ class Expressions:
         raise Fault("this has no meaning in a kernel", "expected numbers", x.at)
 
     def _name(self, x: c.Name) -> Vector:
-        return self.values[self.find(x)]
+        variable = self.find(x)
+        return self._whole(x, variable, self.values[variable])
 
     def _postfix(self, x: c.Postfix) -> Vector:
         before = self.evaluate(x.assignment.target)

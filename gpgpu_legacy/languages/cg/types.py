@@ -49,15 +49,24 @@ class ArrayType:
 
 @frozen
 class StructType:
-    """A struct: the declarations and the types of its fields."""
+    """A struct: the declarations and the types of its fields.
+
+    interface: the one that it implements; an interface is a struct that implements itself.
+    """
 
     name: str
     fields: tuple[Declaration, ...]
     types: tuple[Type, ...]
+    interface: str = ""
     kind = ""
 
+    @property
+    def is_interface(self) -> bool:
+        """Whether it only says which methods a struct has."""
+        return self.interface == self.name
+
     def __str__(self) -> str:
-        return f"struct {self.name}"
+        return f"{'interface' if self.is_interface else 'struct'} {self.name}"
 
 
 @frozen
@@ -82,6 +91,21 @@ class Indexed:
 
 
 Type = Numbers | ArrayType | StructType | SamplerType | Indexed
+
+
+def is_open(kind: Type) -> bool:
+    """Whether a type has no size: void, an array without a length, an interface."""
+    if isinstance(kind, ArrayType):
+        return kind.length is None or is_open(kind.item)
+    if isinstance(kind, StructType):
+        return kind.is_interface or any(map(is_open, kind.types))
+    return kind == VOID
+
+
+def implements(own: Type, kind: Type | None) -> bool:
+    """Whether a struct implements an interface."""
+    structs = isinstance(own, StructType) and isinstance(kind, StructType)
+    return structs and kind.is_interface and own.interface == kind.name
 
 
 def is_matrix(kind: Type | None) -> bool:
