@@ -18,7 +18,7 @@ from gpgpu_legacy.isa.ir import (
     Span,
 )
 from gpgpu_legacy.isa.opcodes import RESERVED_WORDS
-from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS, LONGEST_NAME
+from gpgpu_legacy.languages.arb.limits import LONGEST_NAME
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.cg.emit import program
@@ -28,12 +28,8 @@ from gpgpu_legacy.languages.cg.graph import SAMPLER, UNREADABLE, Graph, Vector
 from gpgpu_legacy.languages.cg.types import SamplerType, StructType, Type, leaves, size
 from gpgpu_legacy.languages.diagnostics import meant
 
-_SETS, _COLORS = DEFAULT_LIMITS.texture_coordinate_sets, DEFAULT_LIMITS.draw_buffers
-_UNITS = DEFAULT_LIMITS.texture_image_units
-_MOST = {
-    ParameterSpace.LOCAL: DEFAULT_LIMITS.local_parameters,
-    ParameterSpace.ENV: DEFAULT_LIMITS.environment_parameters,
-}
+_SETS, _UNITS, _COLORS = 8, 32, 8
+_MOST = {ParameterSpace.LOCAL: 2048, ParameterSpace.ENV: 256}
 _TEXCOORDS, _TEXTURES = ("TEXCOORD", "TEX"), ("TEXUNIT", "S", "T")
 _ATTRIBUTES = {
     _TEXCOORDS: [Attribute(AttributeKind.TEXCOORD, k) for k in range(_SETS)],
@@ -115,17 +111,17 @@ class _Compiler(Evaluator):
         parts = []
         for asked, (leaf, name) in enumerate(leaves(kind, declaration.name), first):
             space = ParameterSpace.ENV if stem == "ENV" else ParameterSpace.LOCAL
-            where, most, number = space.value, _MOST[space], asked
+            number, most = asked, _MOST[space]
             if isinstance(leaf, SamplerType):
-                where, most = "texture", _UNITS
-                number = asked if stem in _TEXTURES else min(self._units, default=most)
-                self._units.discard(number)
-            elif space is ParameterSpace.LOCAL:
+                number = asked if stem in _TEXTURES else min(self._units, default=_UNITS)
+                most = _UNITS
+            elif stem != "ENV":
                 number, self._next = self._next, self._next + 1
             if number >= most:
-                expected = f"a program has {where}[0] to {where}[{most - 1}]"
-                raise Fault(f"{name} would be {where}[{number}]", expected, declaration.at)
+                expected = f"expected 0 to {most - 1}"
+                raise Fault(f"{name} has the number {number}", expected, declaration.at)
             if isinstance(leaf, SamplerType):
+                self._units.discard(number)
                 parts.append(self.graph.special(SAMPLER, number))
                 continue
             own = identifier(name, self._names)
@@ -144,13 +140,10 @@ class _Compiler(Evaluator):
                 raise Fault(f"{p.name} is {kind}", "expected numbers, or a sampler", p.at)
             name = f"{stem}{number}" if p.semantic else f"TEXCOORD{min(self._sets, default=_SETS)}"
             if name not in _INPUTS:
-                if p.semantic:
-                    problem = f"{p.semantic if number == first else name} is not an input"
-                    expected = meant(name, _INPUTS) or "expected TEXCOORD0 to 7, COLOR, WPOS or FOG"
-                else:
-                    problem = f"no texture coordinate set is left for {p.name}"
-                    expected = f"a fragment program has {_SETS}"
-                why = problem, expected, p.at
+                expected = meant(name, _INPUTS) or "expected TEXCOORD0 to 7, COLOR, WPOS or FOG"
+                why: tuple[object, ...] = f"{p.semantic} is not an input", expected, p.at
+                if not p.semantic:
+                    why = f"no texture coordinate set is left for {p.name}", "8 are taken", p.at
                 return self.graph.built(kind, [self.graph.special(UNREADABLE, why)] * size(kind))
             if _INPUTS[name].kind is AttributeKind.TEXCOORD:
                 self._sets.discard(_INPUTS[name].index)
@@ -167,9 +160,7 @@ class _Compiler(Evaluator):
         register = _OUTPUTS.get(_numbered(d.semantic)) if d.semantic else next(free, None)
         if register is None:
             raise Fault(
-                f"{d.semantic} is not a result"
-                if d.semantic
-                else f"no colour is left for {d.name}",
+                f"{d.semantic or d.name} is not a result",
                 meant(d.semantic.upper(), _OUTPUTS) or "expected COLOR0 to COLOR7 or DEPTH",
                 d.at,
             )

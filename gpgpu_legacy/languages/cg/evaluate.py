@@ -10,13 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import reduce
 from math import inf, isinf
 from operator import and_
 
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.cg.expressions import (
+    Expressions,
     Variable,
     described,
     of_kind,
@@ -24,7 +25,6 @@ from gpgpu_legacy.languages.cg.expressions import (
 from gpgpu_legacy.languages.cg.faults import Fault
 from gpgpu_legacy.languages.cg.graph import Graph, Vector, widest
 from gpgpu_legacy.languages.cg.library import REFUSED, functions, operation, texts
-from gpgpu_legacy.languages.cg.structs import Structs
 from gpgpu_legacy.languages.cg.types import (
     GENERIC,
     KINDS,
@@ -66,7 +66,7 @@ class _Scope:
     exits: list[tuple[Vector, Values]] = field(default_factory=list)
 
 
-class Evaluator(Structs):
+class Evaluator(Expressions):
     """Evaluates functions of a unit on a graph."""
 
     def __init__(
@@ -84,10 +84,7 @@ class Evaluator(Structs):
         for name, number in (("false", 0), ("true", 1)):
             self.declare(name, graph.numbers(number, kind="bool"), constant=True)
         for item in unit.items:
-            owner, _, name = getattr(item, "name", "").rpartition("::")
-            if isinstance(item, c.Function) and owner:  # a method, defined outside its struct
-                self.methods[owner] = (*self.methods.get(owner, ()), replace(item, name=name))
-            elif isinstance(item, c.Function) and item.body is not None:
+            if isinstance(item, c.Function) and item.body is not None:
                 self._functions.setdefault(item.name, []).append(item)
             elif isinstance(item, c.Declare):
                 self.globals |= {d.name: d for d in item.declarations}
@@ -119,11 +116,10 @@ class Evaluator(Structs):
         found, stack = set[str](), list(trees)
         while stack:
             for node in c.walk(stack.pop()):
-                name = node.name.removeprefix("::") if isinstance(node, c.Name) else ""
-                if name and name not in found:
-                    found.add(name)
-                    stack += self._functions.get(name, ())
-                    stack.append(self.globals.get(name))
+                if isinstance(node, c.Name) and node.name not in found:
+                    found.add(node.name)
+                    stack += self._functions.get(node.name, ())
+                    stack.append(self.globals.get(node.name))
         return found
 
     def _declare(
@@ -192,9 +188,8 @@ class Evaluator(Structs):
             return self._special[name.name](*map(self.evaluate, call.arguments))
         if call.at.file == c.BEFORE and name.name.isupper():
             return operation(self.graph, name.name, *map(self.evaluate, call.arguments))
-        known = name.name.removeprefix("::")
-        if call.at.file != c.BEFORE and known in self._functions:
-            return self._call_own(self._functions[known], call)
+        if call.at.file != c.BEFORE and name.name in self._functions:
+            return self._call_own(self._functions[name.name], call)
         return self._call_library(name, call)
 
     def _call_method(self, name: c.Member, call: c.Call) -> Vector | None:
@@ -208,12 +203,9 @@ class Evaluator(Structs):
         base = self.evaluate(name.base) if place is None else self.read(place)
         methods = self.methods_of(base, name.name)
         if not methods:
-            known = [m.name for m in self.methods_of(base, "")]
-            raise Fault(
-                f"{described(base)} has no method {name.name}",
-                meant(name.name, known) or "only a struct has methods, which have bodies",
-                name.at,
-            )
+            known = [m.name for m in self.methods.get(getattr(base.type, "name", ""), ())]
+            expected = meant(name.name, known) or "only a struct has methods, which have bodies"
+            raise Fault(f"{described(base)} has no method {name.name}", expected, name.at)
 
         def leave(this: Vector) -> None:
             if this.literals != base.literals and isinstance(root, c.Name):

@@ -12,7 +12,7 @@ from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.cg.faults import Fault
-from gpgpu_legacy.languages.cg.graph import Graph, Vector
+from gpgpu_legacy.languages.cg.graph import Graph, Vector, widest
 from gpgpu_legacy.languages.cg.types import (
     BUILT_IN,
     GENERIC,
@@ -24,8 +24,10 @@ from gpgpu_legacy.languages.cg.types import (
     extents,
     implements,
     is_matrix,
+    is_open,
     leaves,
     length,
+    matrix,
     selected,
     size,
 )
@@ -59,6 +61,8 @@ class Expressions:
         self.types = dict(BUILT_IN)
         self.scopes: list[dict[str, Variable]] = [{}]
         self.values: dict[Variable, Vector] = {}
+        self.methods: dict[str, tuple[c.Function, ...]] = {}
+        """Of structs and interfaces, by their names."""
 
     def evaluate(self, expression: c.Expression) -> Vector:
         """The value of an expression."""
@@ -97,11 +101,10 @@ class Expressions:
     # Names ----------------------------------------------------------------------------------------
 
     def find(self, name: c.Name) -> Variable:
-        """The variable of a name; `this`, if it is a field's. :: asks for a global one."""
-        own = name.name.removeprefix("::")
-        for scope in reversed(self.scopes if own == name.name else self.scopes[:1]):
-            if own in scope:
-                return scope[own]
+        """The variable of a name; `this`, if it is a field's."""
+        for scope in reversed(self.scopes):
+            if name.name in scope:
+                return scope[name.name]
         known = [n for scope in reversed(self.scopes) for n in scope]
         raise Fault(
             f"{name.name} is not declared", meant(name.name, known) or "declare it first", name.at
@@ -109,7 +112,7 @@ class Expressions:
 
     def _whole(self, name: c.Name, variable: Variable, value: Vector) -> Vector:
         """A variable's value, or the field of `this` that the name stands for."""
-        if variable.name == name.name.removeprefix("::"):
+        if variable.name == name.name:
             return value
         return self.part(value, c.Member(name, name.name, at=name.at))
 
@@ -144,6 +147,42 @@ class Expressions:
                 name.at,
             )
         return kind
+
+    # Structs --------------------------------------------------------------------------------------
+
+    def sized(self, d: c.Declaration) -> Type:
+        """The type of what is declared here, and not given."""
+        kind = self.type_of(d)
+        if is_open(kind):
+            raise Fault(f"{d.name} is {kind}", "give it a type with a size", d.at)
+        return kind
+
+    def methods_of(self, value: Vector, name: str) -> list[c.Function]:
+        """A value's methods of a name, its struct's own before those that it inherits."""
+        known = self.methods.get(getattr(value.type, "name", ""), ())
+        return [m for m in known if m.body and m.name == name]
+
+    def _do_struct(self, struct: c.Struct) -> None:
+        for field in struct.fields:
+            if field.value is not None:
+                raise Fault(f"{field.name} is a field", "only a variable has a value", field.at)
+        base = self.types.get(struct.base)
+        if not isinstance(base, StructType):
+            base = StructType("", (), ())
+        fields = (*base.fields, *struct.fields)
+        types = (*base.types, *map(self.type_of, struct.fields))
+        interface = struct.name if struct.is_interface else base.interface
+        self.types[struct.name] = StructType(struct.name, fields, types, interface)
+        inherited = self.methods.get(struct.base, ())
+        self.methods[struct.name] = (*struct.methods, *inherited)
+        own = [*map(self._signature, struct.methods)]
+        for method in inherited:
+            if method.body is None and self._signature(method) not in own:
+                problem = f"{struct.name} has no {method.name} as interface {struct.base} has it"
+                raise Fault(problem, "implement all of its methods", struct.at)
+
+    def _signature(self, f: c.Function) -> list[object]:
+        return [f.name, self.type_named(f.type), *map(self.type_of, f.parameters)]
 
     # Conversions ----------------------------------------------------------------------------------
 
@@ -263,7 +302,11 @@ class Expressions:
     def operate(self, operator: str, a: Vector, b: Vector, at: Span) -> Vector:
         """An operator of two values; of matrices, element by element."""
         self.graph.at = at
-        kind = next((value.type for value in (a, b) if is_matrix(value.type)), None)
+        kind: Type | None = None
+        for whole in (b, a):
+            if is_matrix(whole.type):
+                numbers = widest(self.flat(a, at), self.flat(b, at))
+                kind = matrix(numbers, *extents(whole.type))
         a, b = (self.flat(self.convert(value, kind, at), at) for value in (a, b))
         return replace(_operated(operator, a, b), shape=kind)
 

@@ -71,14 +71,10 @@ def _transposed(g: Graph, m: Vector) -> Vector:
 
 
 def _product(g: Graph, a: Vector, b: Vector) -> Vector:
-    """HLSL's mul of scalars, rows or columns, and matrices."""
+    """Of matrices, or of a matrix and a row or a column."""
     (rows, inner), (_, columns) = extents(a.type), extents(b.type)
     if not rows or not columns:
         raise Fault(f"mul is given {described(a)} and {described(b)}", "expected matrices", g.at)
-    if 1 in (len(a), len(b)):
-        whole, product = a if len(b) == 1 else b, a.of(a.kind) * b.of(b.kind)
-        shape = matrix(product.kind, *extents(whole.type))
-        return g.built(shape, [product]) if whole.shape else product
     if not b.shape:
         columns = 1
     values = [
@@ -102,6 +98,7 @@ _OPERATIONS: dict[str, Callable[..., Vector]] = {
     "LIT": lambda g, x: g.parts("LIT", x.literals, None, 4),
     "POWER": _power,
     "PRODUCT": _product,
+    "SINGLE": lambda g, a, b: g.numbers(1 in (len(a), len(b))),
     "TRANSPOSED": _transposed,
     "XPD": lambda g, a, b: g.parts("XPD", (*a.literals, *b.literals), None, 3),
     **{name: partial(_look_up, name) for name in ("TEX", "TXP", "TXB")},

@@ -60,13 +60,8 @@ class StructType:
     interface: str = ""
     kind = ""
 
-    @property
-    def is_interface(self) -> bool:
-        """Whether it only says which methods a struct has."""
-        return self.interface == self.name
-
     def __str__(self) -> str:
-        return f"{'interface' if self.is_interface else 'struct'} {self.name}"
+        return f"{'interface' if self.interface == self.name else 'struct'} {self.name}"
 
 
 @frozen
@@ -98,14 +93,13 @@ def is_open(kind: Type) -> bool:
     if isinstance(kind, ArrayType):
         return kind.length is None or is_open(kind.item)
     if isinstance(kind, StructType):
-        return kind.is_interface or any(map(is_open, kind.types))
+        return kind.interface == kind.name or any(map(is_open, kind.types))
     return kind == VOID
 
 
 def implements(own: Type, kind: Type | None) -> bool:
     """Whether a struct implements an interface."""
-    structs = isinstance(own, StructType) and isinstance(kind, StructType)
-    return structs and kind.is_interface and own.interface == kind.name
+    return isinstance(own, StructType) and own.interface == getattr(kind, "name", None)
 
 
 def is_matrix(kind: Type | None) -> bool:
