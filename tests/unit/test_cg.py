@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import process_time
 
 import numpy as np
 import pytest
@@ -293,6 +294,35 @@ def test_faults_name_their_construct(text: str, message: str) -> None:
     with pytest.raises(AssemblyError) as caught:
         compile_text(text, "test.cg")
     assert str(caught.value).split("\n")[0] == f"test.cg:{message}"
+
+
+def test_a_loop_that_may_end_early_is_compiled_in_time_that_grows_as_its_trips() -> None:
+    text = "float4 main(float4 p : TEXCOORD0) : COLOR { float4 r = p; for (int i = 0; i < N; i++) "
+    seconds = []
+    for trips in ("250", "2000"):
+        started = process_time()
+        whole = f"{text}{{ if (r.x > i) break; r += p; }} return r; }}"
+        program = compile_text(whole, "test.cg", defines={"N": trips})
+        seconds.append(process_time() - started)
+        assert len(program.instructions) == 3 * int(trips) - 1
+    assert seconds[1] < 12 * seconds[0] + 0.5
+
+
+@pytest.mark.parametrize(
+    ("declared", "statements"),
+    [
+        ("", "float a[4096][4096];"),
+        ("struct S0 { float4 a, b; };"
+         + "".join(f"struct S{k} {{ S{k - 1} a, b; }};" for k in range(1, 30)), "S29 s;"),
+        ("struct S { float4x4 a[4000]; }; S f(S s) { return s; }",
+         "S s = (S) 0; for (int i = 0; i < 10000; i++) s = f(s);"),
+        ("".join(f"float f(float3 a) {{ return {k}; }}" for k in range(1000)),
+         "float r; for (int i = 0; i < 10000; i++) r += f(1);"),
+    ],
+)  # fmt: skip
+def test_what_multiplies_the_work_of_a_text_is_refused(declared: str, statements: str) -> None:
+    with pytest.raises(AssemblyError, match=r"too (large; a value has|long once its loops)"):
+        compile_text(f"{declared} float4 main() : COLOR {{ {statements} return 1; }}", "test.cg")
 
 
 def test_random_kernels_have_the_bits_of_an_evaluator_of_their_trees() -> None:

@@ -43,9 +43,6 @@ from gpgpu_legacy.languages.diagnostics import meant
 _SHORT = re.compile(r"[fhx]([1-4])(tex\w+)")
 """A lookup's name with the number of components that it gives."""
 
-MOST_STATEMENTS = 2**15
-"""Statements of a program whose loops are unrolled: they take some seconds."""
-
 MOST_OPEN_TRIPS = 1024
 """Trips of a loop that depends on data before it counts as one without a length."""
 
@@ -80,7 +77,7 @@ class Evaluator(Expressions):
         self._active: list[c.Function] = []
         self._guards: list[Vector] = []
         self._jumps: list[_Scope] = []
-        self._alive, self._statements = True, 0
+        self._alive = True
         for name, number in (("false", 0), ("true", 1)):
             self.declare(name, graph.numbers(number, kind="bool"), constant=True)
         for item in unit.items:
@@ -256,6 +253,8 @@ class Evaluator(Expressions):
     def _overload(
         self, functions: Sequence[c.Function], values: Sequence[Vector], call: c.Call
     ) -> c.Function:
+        self.graph.spend(len(functions) * (1 + len(values)) >> 2)
+
         def cost(function: c.Function) -> float:
             required = sum(p.value is None for p in function.parameters)
             if not required <= len(values) <= len(function.parameters):
@@ -295,11 +294,7 @@ class Evaluator(Expressions):
         if not self._alive:
             return
         self.graph.at = statement.at
-        self._statements += 1
-        if self._statements > MOST_STATEMENTS:
-            problem = "the program is too long once its loops are unrolled"
-            expected = f"at most {MOST_STATEMENTS} statements are allowed"
-            raise Fault(problem, expected, self.graph.at)
+        self.graph.spend(1)
         getattr(self, f"_do_{type(statement).__name__.lower()}", self._refuse)(statement)
 
     def _refuse(self, statement: c.Statement) -> None:
@@ -366,6 +361,7 @@ class Evaluator(Expressions):
             if chosen is not None:
                 self.execute(chosen)
             return
+        self.graph.spend(len(self.values) >> 9)
         before = dict(self.values)
         yes, yes_alive = self._branch(condition, statement.yes)
         self.values = before

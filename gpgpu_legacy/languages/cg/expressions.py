@@ -34,6 +34,8 @@ from gpgpu_legacy.languages.cg.types import (
 from gpgpu_legacy.languages.diagnostics import meant
 
 _LONGEST_ARRAY = 4096
+_MOST_NUMBERS = 2**16
+"""Of one value, such as an array of matrices."""
 
 
 @dataclass(eq=False)
@@ -134,6 +136,9 @@ class Expressions:
                 expected = f"an array has 1 to {_LONGEST_ARRAY} elements"
                 raise Fault(f"{declaration.name} has {length} elements", expected, declaration.at)
             kind = ArrayType(kind, length)
+        if size(kind) > _MOST_NUMBERS:
+            expected = f"a value has at most {_MOST_NUMBERS} numbers"
+            raise Fault(f"{declaration.name} is too large", expected, declaration.at)
         return kind
 
     def type_named(self, name: c.TypeName) -> Type:
@@ -246,6 +251,7 @@ class Expressions:
         if isinstance(expression, c.Name):
             variable = self.find(expression)
             whole = self.values[variable]
+            self.graph.spend(len(whole) >> 11)
             part = replace(whole, literals=tuple(range(len(whole))))
             return Place(variable, self._whole(expression, variable, part), expression.at)
         if not isinstance(expression, c.Member | c.Index):
@@ -265,6 +271,7 @@ class Expressions:
             raise Fault(f"{variable.name} is const", "only a variable can be assigned to", place.at)
         if len(set(numbers)) < len(numbers):
             raise Fault("a component is assigned twice", "write each component once", place.at)
+        self.graph.spend(len(numbers) >> 8)
         value = self.convert(value, place.part.type, place.at)
         literals = [*self.values[variable].literals]
         for number, literal in zip(numbers, value.literals, strict=True):
@@ -277,6 +284,7 @@ class Expressions:
         if isinstance(x, c.Index):
             return self.element(value, self.known(x.index, "this index"), x.at)
         fields = [f.name for f in kind.fields] if isinstance(kind, StructType) else []
+        self.graph.spend(len(fields) >> 7)
         if x.name in fields:
             return value.item(fields.index(x.name))
         numbers = selected(kind, x.name)
