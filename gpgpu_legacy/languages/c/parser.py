@@ -302,6 +302,7 @@ _TYPES = {"TYPE", "QUALIFIER", "STRUCT", "ENUM"}
 _STARTS = {"NAME", "NUMBER", "STRING", "CONSTRUCTOR", "SIZEOF", "_LPAREN", "INDEXOF"}
 _STARTS |= {"TYPE", "SIGN", "STAR", "AMPERSAND", "NOT", "INCREMENT"}
 _ENDS = {"_RPAREN", "_RBRACKET", "_RBRACE", "LBRACE", "_COMMA", "_SEMICOLON", "_COLON"}
+_BEFORE_STATEMENT = {"_SEMICOLON", "LBRACE", "_RBRACE", "_RPAREN", "_ELSE", "_COLON"}
 _GROUPS = (
     ("RETURN", "a statement", {*KINDS.values(), *_STARTS, *_TYPES} - {"_RBRACE"}),
     ("TYPEDEF", "a declaration", {*_TYPES, "_SEMICOLON"}),
@@ -314,17 +315,19 @@ _GROUPS = (
 
 def _fault(tokens: Tokens, texts: tree.Texts, accepts: set[str]) -> AssemblyError:
     """The fault at the last token read. accepts: what could stand there."""
-    *_, before, token = [None, None, *tokens.read]
+    *_, first, earlier, before, token = [None, None, None, *tokens.read]
     assert token is not None
-    if (
-        before is not None
-        and before.type == "NAME"
-        and before not in tokens.types
-        and token.type in {"NAME", "TYPE", "QUALIFIER"}
-    ):
-        word = shortened(before)
+    kinds = [getattr(one, "type", "_SEMICOLON") for one in (first, earlier, before)]
+    is_type = kinds[1] in _BEFORE_STATEMENT or kinds[:2] == ["FOR", "_LPAREN"]
+    if kinds[2] == "NAME" and is_type and token.type in {"NAME", "TYPE", "QUALIFIER"}:
+        unknown = before
+    else:
+        is_type = token.type == "NAME" and "TYPE" in accepts
+        unknown = token if is_type and "NAME" not in accepts else None
+    if unknown is not None and unknown not in tokens.types:
         known = [*sorted(tokens.types), *filter(str.isalpha, KINDS)]
-        return texts.error(f"{word} is not a type", before.at, meant(before, known).strip())
+        problem = f"{shortened(unknown)} is not a type"
+        return texts.error(problem, unknown.at, meant(unknown, known).strip())
     expected = []
     for kind, words, kinds in _GROUPS:
         if kind in accepts:

@@ -377,17 +377,22 @@ Item = Function | Struct | Typedef | Enumeration | Declare
 class Texts:
     """The texts of one compilation by their files: the main one's file is "".
 
-    name: of the main one in messages.
+    name: of the main one in messages. missing: files in <> that count as empty.
     """
 
     name: str
     files: dict[str, str] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+
+    def file(self, at: Span) -> str:
+        """The name of a place's file."""
+        return str(PurePath(self.name).parent / at.file) if at.file else self.name
 
     def error(self, problem: str, at: Span, expected: str = "") -> AssemblyError:
         """The error that shows a fault in its line. expected: what was, or how to mend it."""
-        problem = "; ".join(part for part in (problem, expected) if part)
-        name = str(PurePath(self.name).parent / at.file) if at.file else self.name
-        return AssemblyError(problem, self.files[at.file], at.line, at.column, name)
+        missing = (f"<{name}> is not there, and counts as empty" for name in self.missing[:1])
+        problem = "; ".join(part for part in (problem, expected, *missing) if part)
+        return AssemblyError(problem, self.files[at.file], at.line, at.column, self.file(at))
 
 
 @frozen
