@@ -317,14 +317,14 @@ def _fault(tokens: Tokens, texts: tree.Texts, accepts: set[str]) -> AssemblyErro
     """The fault at the last token read. accepts: what could stand there."""
     *_, first, earlier, before, token = [None, None, None, *tokens.read]
     assert token is not None
-    kinds = [getattr(one, "type", "_SEMICOLON") for one in (first, earlier, before)]
-    is_type = kinds[1] in _BEFORE_STATEMENT or kinds[:2] == ["FOR", "_LPAREN"]
-    if kinds[2] == "NAME" and is_type and token.type in {"NAME", "TYPE", "QUALIFIER"}:
+    kinds_before = [getattr(one, "type", "_SEMICOLON") for one in (first, earlier)]
+    needs_type = token.type == "NAME" and accepts & {"NAME", "TYPE"} == {"TYPE"}
+    unknown = token if needs_type else None
+    begins = kinds_before[1] in _BEFORE_STATEMENT or kinds_before == ["FOR", "_LPAREN"]
+    is_two = before and before.type == "NAME" and token.type in {"NAME", "TYPE", "QUALIFIER"}
+    if begins and is_two:
         unknown = before
-    else:
-        is_type = token.type == "NAME" and "TYPE" in accepts
-        unknown = token if is_type and "NAME" not in accepts else None
-    if unknown is not None and unknown not in tokens.types:
+    if unknown and unknown not in tokens.types:
         known = [*sorted(tokens.types), *filter(str.isalpha, KINDS)]
         problem = f"{shortened(unknown)} is not a type"
         return texts.error(problem, unknown.at, meant(unknown, known).strip())

@@ -200,8 +200,9 @@ class Evaluator(Expressions):
         base = self.evaluate(name.base) if place is None else self.read(place)
         methods = self.methods_of(base, name.name)
         if not methods:
-            known = [m.name for m in self.methods.get(getattr(base.type, "name", ""), ())]
-            expected = meant(name.name, known) or "only a struct has methods, which have bodies"
+            known = self.methods.get(getattr(base.type, "name", ""), ())
+            expected = meant(name.name, (m.name for m in known if m.body))
+            expected = expected or "only a struct has methods, which have bodies"
             raise Fault(f"{described(base)} has no method {name.name}", expected, name.at)
 
         def leave(this: Vector) -> None:
