@@ -271,7 +271,7 @@ def read_toml(path: Path, kind: type[T]) -> T:
 def _text_of(path: Path, most: int) -> str:
     """The text of a UTF-8 file of at most that length."""
     try:
-        return read_text_bytes(path, most).decode("utf-8-sig")
+        return read_text_bytes(path, most).decode()
     except UnicodeDecodeError:
         raise InputError(f"{path} cannot be read: it is not UTF-8") from None
 

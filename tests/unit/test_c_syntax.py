@@ -237,6 +237,16 @@ def test_the_preprocessor() -> None:
         ("void f() {\n  retrun a;\n}", "2:3: retrun is not a type; did you mean return?"),
         ("void f() {\n  int a = 1\n  a = 2; }", "3:3: unexpected 'a' after '1'; expected"),
         ("float f(float x { return x; }", "1:17: unexpected '{' after 'x'; expected"),
+        (
+            "void f() { g(a b); }",
+            "1:16: unexpected 'b' after 'a'; expected ')', ',' or an operator",
+        ),
+        ("void f(int a, flaot b) { }", "1:15: flaot is not a type; did you mean float?"),
+        (
+            "#include <a.h>\nint f( {",
+            "2:8: unexpected '{' after '('; expected ')', '...' or a type; "
+            "<a.h> is not there, and counts as empty",
+        ),
         ("void f() { g(1; }", "1:15: unexpected ';' after '1'; expected ')' or ','"),
         ("void f() { if (a) { }", "1:21: the text ends too early; expected '}' or a statement"),
         ("int a = ;", "1:9: unexpected ';' after '='; expected '{' or an expression"),
@@ -266,7 +276,8 @@ def test_includes_stay_in_the_folder(tmp_path: Path) -> None:
             parse(f'#include "{name}"', "x.c", folder=inside)
     with pytest.raises(AssemblyError, match="nested more than"):
         parse('#include "loop.h"', "x.c", folder=inside)
-    assert parse('#include "../secret.h"', "x.c", folder=inside, root=tmp_path).items
+    for name in ("../secret.h", "..\\secret.h"):
+        assert parse(f'#include "{name}"', "x.c", folder=inside, root=tmp_path).items
     assert parse("#include <stdio.h>\n#include <stdlib.h>\nint a;", "x.c").items
 
 

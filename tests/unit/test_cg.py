@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import process_time
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ from drawing import corners, draw_all, fragment_texcoords
 from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import AssemblyError
-from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.languages.arb.printer import print_instruction
+from gpgpu_legacy.isa.ir import Program, TextureTarget
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.languages.arb.printer import disassemble, print_instruction
 from gpgpu_legacy.languages.cg.compiler import compile_text
 from gpgpu_legacy.plan.plan import Texcoords
 from gpgpu_legacy.runtime.executor import find_executor
@@ -83,6 +85,28 @@ def test_parameters_are_bound_by_semantics_registers_and_order() -> None:
     assert program.options == ("ARB_draw_buffers",)
 
 
+def test_names_semantics_and_numbers_of_parameters() -> None:
+    """Names that the assembler has not become others; arrays take a place for each element."""
+    long = "n" * 200
+    text = f"""
+    static float4 none;
+    float4 main(float4 c[2] : COLOR, float4x4 m, float4 b : TEXCOORD1, uniform float4 t : env1,
+                uniform float4 {long}a, uniform float4 {long}b, uniform float4 bé,
+                uniform float4 END, uniform float4 b_, uniform samplerRECT s[2] : TEXUNIT3,
+                uniform samplerRECT d : DIFFUSE2, uniform float4 v[2] : C7) : COLOR
+    {{
+        float4 sum = c[1] + m[0] + m[1] + b + t + {long}a + {long}b + bé + END + b_ + v[1] + none;
+        return sum + texRECT(s[1], sum.xy) + texRECT(d, sum.xy);
+    }}"""
+    program = compile_text(text, "test.cg")
+    assert assemble(disassemble(program)) == program
+    places = [p.text for d in program.parameters for p in d.parameters]
+    assert places[:8] == ["program.env[1]", *(f"program.local[{n}]" for n in (0, 1, 2, 3, 4, 7, 8))]
+    assert program.texture_units == {0: TextureTarget.RECT, 4: TextureTarget.RECT}
+    assert program.texcoord_sets == (0, 1, 2)
+    assert "fragment.color.secondary" in disassemble(program)
+
+
 def test_what_shares_an_instruction_with_a_coordinate_is_computed_before_it() -> None:
     """`part.y - 0.5` shares one with `at - dx`, which five lookups read; they go first."""
     text = """
@@ -123,6 +147,54 @@ def test_effect_files_have_more_than_functions() -> None:
     ]
 
 
+SHAPES = """
+interface Shape { float area(float r); };
+struct Square : Shape { float k; float area(float r) { return k * r * r; } };
+struct Disc : Shape { float2 m; float area(float r) { return m.y * r; } };
+float twice(Shape s, float r) { return 2 * s.area(r); }
+"""
+COUNTER = """
+float k = 9; float get() { return 100; }
+struct Counter {
+  float k;
+  float twice() { return get() + this.get(); }
+  float get() const { return k; }
+  void add(float x) { if (x > 0) { k += x; return; } this.k -= 1; }
+  void add(float2 x) { add(x.x); add(x.y); }
+  void set(float k) { this.k = k; }
+  float outer() { float k = 11; return k; }
+  void put(float k) { this.k = k; }
+};
+Counter made(float k) { Counter c; c.k = k; return c; }
+struct Pair {
+  struct Two { Counter a; } two;
+  Counter b[2];
+  void add(float x) { b[1].add(x); two.a.set(7); }
+};
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "statements", "expected"),
+    [
+        (COUNTER, "Counter c; c.set(0.5); return c.twice();", 1),
+        (COUNTER, "Counter c = {2}; c.add(3); c.add(-3); c.add(float2(1, 2)); return c.k;", 7),
+        (COUNTER, "Counter c = {2}; c.put(3); return c.outer() + c.k - k;", 5),
+        (COUNTER, "const Counter c = {2}; made(3).add(1); return c.get() + made(6).get();", 8),
+        (COUNTER, "Pair p = (Pair) 0; p.add(2); p.b[0].add(1); return p.b[1].k + p.b[0].k;", 3),
+        (COUNTER, "Pair p = (Pair) 0; p.add(2); return p.two.a.twice();", 14),
+        (COUNTER, "Counter c[2] = {2, 3}; if (p.x > 0) c[1].add(4); return c[p.x].twice();", 4),
+        (SHAPES, "Square q = {0.75}; Disc d = {1, 2}; return twice(q, 2) + twice(d, 2);", 14),
+        (SHAPES, "Disc d[2] = {1, 2, 3, 4}; Shape s[2] = d; return s[1].area(2);", 8),
+    ],
+)  # fmt: skip
+def test_methods_have_the_scopes_of_cpp(text: str, statements: str, expected: float) -> None:
+    main = f"float4 main(float4 p : TEXCOORD0) : COLOR {{ {statements} }}"
+    program = compile_text(text + main, "test.cg", entry="main")
+    (drawn,) = draw_all(program, (1, 1), texcoords=[fragment_texcoords(0, 1, 1)])
+    assert drawn[0, 0].tolist() == [expected] * 4
+
+
 LIBRARY: dict[str, Callable[[F64, F64], F64]] = {
     "acos(x)": lambda x, y: np.arccos(x),
     "asin(x)": lambda x, y: np.arcsin(x),
@@ -143,6 +215,8 @@ LIBRARY: dict[str, Callable[[F64, F64], F64]] = {
     "lit(x, abs(y), 2).z": lambda x, y: np.where(x > 0, y * y, 0),
     "log(abs(y))": lambda x, y: np.log(abs(y)),
     "log10(abs(y))": lambda x, y: np.log10(abs(y)),
+    "mul(mul(2, int2x2(1, 2, 3, 4)), 0.5)[1].x / 2": lambda x, y: np.array(1.5),
+    "mul(x, float2(1, y)).y + mul(float2(x, 3), y).x": lambda x, y: 2 * x * y,
     "mod(y, 0.75)": lambda x, y: np.mod(y, 0.75),
     "pow(abs(y), x)": lambda x, y: abs(y) ** x,
     "pow(y, float2(3, 3)).y": lambda x, y: y**3,
@@ -186,11 +260,29 @@ def test_the_library_computes_what_it_says(call: str) -> None:
          "2:10: there is no function normalise; did you mean normalize?"),
         ("float4 main(float3 n : NORMAL) : COLOR\n{ return n.x; }",
          "1:20: NORMAL is not an input; expected TEXCOORD0 to 7, COLOR, WPOS or FOG"),
+        ("struct In { float2 a, b, c, d, e, f, g, h, i; };\n"
+         "float4 main(In p) : COLOR { return p.i.x; }",
+         "1:44: no texture coordinate set is left for i; 8 are taken"),
+        ("float4 main(uniform float4 k[2] : ENV255) : COLOR { return k[0]; }",
+         "1:28: k_1 has the number 256; expected 0 to 255"),
+        ("struct Out { float4 a, b, c, d, e, f, g, h, i; };\n"
+         "Out main() { Out o; o.i = 1; return o; }",
+         "1:45: i is not a result; expected COLOR0 to COLOR7 or DEPTH"),
+        (f"{COUNTER}float4 main() : COLOR {{ const Counter c = {{1}}; c.add(1); return c.k; }}",
+         "19:48: c is const; only a variable can be assigned to"),
+        (f"{SHAPES}float4 main(Shape s) : COLOR {{ return 1; }}",
+         "6:19: s is interface Shape; give it a type with a size"),
+        ("interface I { float f(float x); };\n"
+         "struct S : I { float k; float f(float2 x) { return k; } };",
+         "2:8: S has no f as interface I has it; implement all of its methods"),
         ("float4 main(float *p : TEXCOORD0) : COLOR\n{ return 0; }",
          "1:20: p is a pointer; kernels have arrays and no pointers"),
         ("float4 main(float4 p : TEXCOORD0) : COLOR\n{ return ddx(p); }",
          "2:10: ddx cannot be compiled; ARB_fragment_program has no derivatives: pass the size of "
          "a texel as a uniform"),
+        ("float4 main(float2 p : TEX0, uniform sampler2D s) : COLOR\n{ return tex2D(s, p, p, p); }",
+         "2:10: tex2D cannot be compiled; ARB_fragment_program has no lookup with derivatives: "
+         "leave them out, or use tex2Dbias"),
         ("float4 main(float4 p : TEXCOORD0) : COLOR\n{ return determinant(p); }",
          "2:10: determinant does not take a float4; expected determinant(float2x2) or "
          "determinant(float3x3) or determinant(float4x4)"),
@@ -202,6 +294,35 @@ def test_faults_name_their_construct(text: str, message: str) -> None:
     with pytest.raises(AssemblyError) as caught:
         compile_text(text, "test.cg")
     assert str(caught.value).split("\n")[0] == f"test.cg:{message}"
+
+
+def test_a_loop_that_may_end_early_is_compiled_in_time_that_grows_as_its_trips() -> None:
+    text = "float4 main(float4 p : TEXCOORD0) : COLOR { float4 r = p; for (int i = 0; i < N; i++) "
+    seconds = []
+    for trips in ("250", "2000"):
+        started = process_time()
+        whole = f"{text}{{ if (r.x > i) break; r += p; }} return r; }}"
+        program = compile_text(whole, "test.cg", defines={"N": trips})
+        seconds.append(process_time() - started)
+        assert len(program.instructions) == 3 * int(trips) - 1
+    assert seconds[1] < 12 * seconds[0] + 0.5
+
+
+@pytest.mark.parametrize(
+    ("declared", "statements"),
+    [
+        ("", "float a[4096][4096];"),
+        ("struct S0 { float4 a, b; };"
+         + "".join(f"struct S{k} {{ S{k - 1} a, b; }};" for k in range(1, 30)), "S29 s;"),
+        ("struct S { float4x4 a[4000]; }; S f(S s) { return s; }",
+         "S s = (S) 0; for (int i = 0; i < 10000; i++) s = f(s);"),
+        ("".join(f"float f(float3 a) {{ return {k}; }}" for k in range(1000)),
+         "float r; for (int i = 0; i < 10000; i++) r += f(1);"),
+    ],
+)  # fmt: skip
+def test_what_multiplies_the_work_of_a_text_is_refused(declared: str, statements: str) -> None:
+    with pytest.raises(AssemblyError, match=r"too (large; a value has|long once its loops)"):
+        compile_text(f"{declared} float4 main() : COLOR {{ {statements} return 1; }}", "test.cg")
 
 
 def test_random_kernels_have_the_bits_of_an_evaluator_of_their_trees() -> None:

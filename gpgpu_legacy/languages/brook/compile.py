@@ -78,7 +78,8 @@ class _Pass:
     out: Place
     units: dict[tuple[str, int], int] = field(default_factory=dict)
     sets: dict[tuple[Axis, Axis], int] = field(default_factory=dict)
-    locals: dict[tuple[str, str], int] = field(default_factory=dict)
+    locals: dict[tuple[str, str], isa.Parameter] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
 
     def coordinate(self, x: Axis, y: Axis) -> Vector:
         """Texture coordinates that are linear over the rectangle."""
@@ -138,8 +139,11 @@ class _Pass:
 
     def local(self, name: str, part: str, components: int) -> Vector:
         """The value of a number, or the start or step of an iterator."""
-        number = self.locals.setdefault((name, part), len(self.locals))
-        return self.graph.local(number, _local_name(name, part))[:components]
+        if (name, part) not in self.locals:
+            own = identifier(f"{name}_{part}" if part else name, self.names)
+            self.locals[name, part] = isa.Parameter(LOCAL, len(self.locals), name=own)
+        parameter = self.locals[name, part]
+        return self.graph.local(parameter.index, parameter.name)[:components]
 
 
 @dataclass
@@ -341,11 +345,9 @@ def _emitted(kernel: Kernel, made: _Pass, written: dict[tuple[str, int], Vector]
     colors = {
         ResultRegister(ResultKind.COLOR, n): vector for n, vector in enumerate(written.values())
     }
-    locals_ = {n: key for key, n in made.locals.items()}
+    locals_ = {p.index: key for key, p in made.locals.items()}
     declared = tuple(
-        ParameterDeclaration(name, (isa.Parameter(LOCAL, number, name=name),), is_array=False)
-        for number, key in locals_.items()
-        for name in [_local_name(*key)]
+        ParameterDeclaration(p.name, (p,), is_array=False) for p in made.locals.values()
     )
     code = program(made.graph, colors, kernel.name, parameters=declared)
     texts = kernel.kernels.unit.texts
@@ -362,7 +364,3 @@ def _emitted(kernel: Kernel, made: _Pass, written: dict[tuple[str, int], Vector]
         {n: key for key, n in made.sets.items() if n in code.texcoord_sets},
         {n: locals_[n] for n in code.parameter_indices(LOCAL)},
     )
-
-
-def _local_name(name: str, part: str) -> str:
-    return f"{name}_{part}" if part else identifier(name)

@@ -167,7 +167,7 @@ class Kernels:
             return FLOATS[name]
         if name in self._structs:
             return ElementType(name, tuple(self._fields(self._structs[name])))
-        where = f"{self.unit.name}:{at.line}:{at.column}" if at else self.unit.name
+        where = f"{self.unit.texts.file(at)}:{at.line}:{at.column}" if at else self.unit.name
         advice = hint(name, [*FLOATS, *self._structs], "expected float to float4, or a struct")
         raise InputError(f"{where}: a stream of {name}; {advice}")
 

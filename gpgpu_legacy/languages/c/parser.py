@@ -144,24 +144,30 @@ def _specifiers(parts: list[Any]) -> tuple[tree.TypeName, tree.Struct | tree.Enu
 
 
 def _structure(parts: list[Any]) -> tree.Struct:
-    keyword, name, _base, _brace, *parts = parts
+    keyword, name, base, _brace, *parts = parts
     members = _flat(parts)
     fields = (f for m in members if isinstance(m, tree.Declare) for f in m.declarations)
     methods = (m for m in members if isinstance(m, tree.Function))
-    return tree.Struct(str(name or ""), tuple(fields), tuple(methods), (name or keyword).at)
+    inner = (m for m in members if isinstance(m, tree.Struct | tree.Enumeration))
+    at = (name or keyword).at
+    own = str(name or f"at {at.line}:{at.column}")
+    return tree.Struct(
+        own, tuple(fields), tuple(methods), str(base or ""), keyword == "interface",
+        tuple(inner), at,
+    )  # fmt: skip
 
 
 def _declaration(parts: list[Any]) -> tuple[Any, ...]:
     (kind, struct), *declarators = parts
     declared = tuple(tree.Declaration(**{"type": kind, **d}) for d in _some(declarators))
-    return _some([struct, tree.Declare(declared, kind.at)])
+    return (*getattr(struct, "inner", ()), *_some([struct, tree.Declare(declared, kind.at)]))
 
 
 def _typedef(parts: list[Any]) -> tuple[Any, ...]:
     keyword, (*structs, declare) = parts
     declarations = declare.declarations
-    if structs and not structs[0].name and declarations:
-        structs = [replace(structs[0], name=declarations[0].name)]
+    if structs and not structs[-1].name.isidentifier() and declarations:
+        structs[-1] = replace(structs[-1], name=declarations[0].name)
         declarations = declarations[1:]
     return (*structs, *(tree.Typedef(d, keyword.at) for d in declarations))
 
@@ -190,10 +196,12 @@ def _pointed(parts: list[Any]) -> dict[str, Any]:
 
 
 def _function(parts: list[Any]) -> tree.Function:
-    specifiers, stars, name, parameters, semantics, *body = parts
+    specifiers, stars, name, parameters, const, semantics, *body = parts
     kind = specifiers[0] if specifiers else tree.TypeName("int", at=name.at)
     semantic, block = semantics.get("semantic", ""), body[0] if body else None
-    return tree.Function(kind, stars or 0, str(name), parameters or (), block, semantic, name.at)
+    return tree.Function(
+        kind, stars or 0, str(name), parameters or (), block, semantic, const == "const", name.at
+    )
 
 
 def _binary(parts: list[Any]) -> Any:
@@ -294,6 +302,7 @@ _TYPES = {"TYPE", "QUALIFIER", "STRUCT", "ENUM"}
 _STARTS = {"NAME", "NUMBER", "STRING", "CONSTRUCTOR", "SIZEOF", "_LPAREN", "INDEXOF"}
 _STARTS |= {"TYPE", "SIGN", "STAR", "AMPERSAND", "NOT", "INCREMENT"}
 _ENDS = {"_RPAREN", "_RBRACKET", "_RBRACE", "LBRACE", "_COMMA", "_SEMICOLON", "_COLON"}
+_BEFORE_STATEMENT = {"_SEMICOLON", "LBRACE", "_RBRACE", "_RPAREN", "_ELSE", "_COLON"}
 _GROUPS = (
     ("RETURN", "a statement", {*KINDS.values(), *_STARTS, *_TYPES} - {"_RBRACE"}),
     ("TYPEDEF", "a declaration", {*_TYPES, "_SEMICOLON"}),
@@ -306,17 +315,19 @@ _GROUPS = (
 
 def _fault(tokens: Tokens, texts: tree.Texts, accepts: set[str]) -> AssemblyError:
     """The fault at the last token read. accepts: what could stand there."""
-    *_, before, token = [None, None, *tokens.read]
+    *_, first, earlier, before, token = [None, None, None, *tokens.read]
     assert token is not None
-    if (
-        before is not None
-        and before.type == "NAME"
-        and before not in tokens.types
-        and token.type in {"NAME", "TYPE", "QUALIFIER"}
-    ):
-        word = shortened(before)
+    kinds_before = [getattr(one, "type", "_SEMICOLON") for one in (first, earlier)]
+    needs_type = token.type == "NAME" and accepts & {"NAME", "TYPE"} == {"TYPE"}
+    unknown = token if needs_type else None
+    begins = kinds_before[1] in _BEFORE_STATEMENT or kinds_before == ["FOR", "_LPAREN"]
+    is_two = before and before.type == "NAME" and token.type in {"NAME", "TYPE", "QUALIFIER"}
+    if begins and is_two:
+        unknown = before
+    if unknown and unknown not in tokens.types:
         known = [*sorted(tokens.types), *filter(str.isalpha, KINDS)]
-        return texts.error(f"{word} is not a type", before.at, meant(before, known).strip())
+        problem = f"{shortened(unknown)} is not a type"
+        return texts.error(problem, unknown.at, meant(unknown, known).strip())
     expected = []
     for kind, words, kinds in _GROUPS:
         if kind in accepts:

@@ -200,7 +200,8 @@ class _Reader(Preprocessor):  # type: ignore[misc]
     def include(self, tokens: list[Any], original_line: list[Any]) -> Iterator[Any]:
         """The tokens of a file in the folder, or in that of the file that includes it."""
         place, written = tokens[0].lineno, "".join(token.value for token in tokens)
-        name, includer = re.split('[<">]', written)[1], self.opened[-1]
+        name = re.split('[<">]', written)[1].replace("\\", "/")
+        includer = self.opened[-1]
         folder = self.options.folder
         root = (self.options.root or folder or Path()).resolve()
         for candidate in (normpath(PurePosixPath(includer).parent / name), normpath(name)):
@@ -208,8 +209,10 @@ class _Reader(Preprocessor):  # type: ignore[misc]
             if folder and path.is_relative_to(root) and path.is_file():
                 break
         else:
-            if written[0] == '"' and re.split("[./]", name)[0] not in _STANDARD.split():
-                self.on_error("", place, f'there is no file "{name}" in the program\'s folder')
+            if re.split("[./]", name)[0] not in _STANDARD.split():
+                if written[0] == '"':
+                    self.on_error("", place, f'there is no file "{name}" in the program\'s folder')
+                self.texts.missing.append(name)
             return
         if path in self.include_once:
             return
@@ -223,7 +226,7 @@ class _Reader(Preprocessor):  # type: ignore[misc]
         at = Span(int(line) or 1, column, self.opened[-1])
         problem, due, _ = msg.partition(" due to ")  # what follows is Python's
         expected = "expected whole numbers, without shifts" if due else ""
-        raise self.texts.error(problem[:1].lower() + problem[1:], at, expected)
+        raise self.texts.error(problem[:1].lower() + problem[1:].rstrip(), at, expected)
 
     def on_directive_unknown(
         self, directive: Any, toks: list[Any], ifpassthru: bool, precedingtoks: list[Any]

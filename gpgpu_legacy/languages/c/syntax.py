@@ -209,11 +209,18 @@ class Declaration:
 
 @frozen
 class Struct:
-    """A struct's definition, or an interface's, whose methods have no bodies."""
+    """A struct's definition, or an interface's, whose methods have no bodies.
+
+    name: where it is, if the text gives it none. base: what stands after its colon. inner: the
+    structs and enums that its fields define.
+    """
 
     name: str
     fields: tuple[Declaration, ...]
     methods: tuple[Function, ...] = ()
+    base: str = ""
+    is_interface: bool = False
+    inner: tuple[Struct | Enumeration, ...] = ()
     at: Span = AT
 
 
@@ -237,7 +244,8 @@ class Enumeration:
 @frozen
 class Function:
     """A function, or its prototype (body None). A kernel has `kernel` among its type's qualifiers,
-    a reduction `reduce`. A last parameter of type void stands for `...`.
+    a reduction `reduce`. A last parameter of type void stands for `...`. is_constant: it is a
+    method with const after its parameters.
     """
 
     type: TypeName
@@ -246,6 +254,7 @@ class Function:
     parameters: tuple[Declaration, ...]
     body: Block | None
     semantic: str = ""
+    is_constant: bool = False
     at: Span = AT
 
 
@@ -368,17 +377,22 @@ Item = Function | Struct | Typedef | Enumeration | Declare
 class Texts:
     """The texts of one compilation by their files: the main one's file is "".
 
-    name: of the main one in messages.
+    name: of the main one in messages. missing: files in <> that count as empty.
     """
 
     name: str
     files: dict[str, str] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+
+    def file(self, at: Span) -> str:
+        """The name of a place's file."""
+        return str(PurePath(self.name).parent / at.file) if at.file else self.name
 
     def error(self, problem: str, at: Span, expected: str = "") -> AssemblyError:
         """The error that shows a fault in its line. expected: what was, or how to mend it."""
-        problem = "; ".join(part for part in (problem, expected) if part)
-        name = str(PurePath(self.name).parent / at.file) if at.file else self.name
-        return AssemblyError(problem, self.files[at.file], at.line, at.column, name)
+        missing = (f"<{name}> is not there, and counts as empty" for name in self.missing[:1])
+        problem = "; ".join(part for part in (problem, expected, *missing) if part)
+        return AssemblyError(problem, self.files[at.file], at.line, at.column, self.file(at))
 
 
 @frozen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from gpgpu_legacy.isa.ir import (
@@ -18,6 +18,7 @@ from gpgpu_legacy.isa.ir import (
     Span,
 )
 from gpgpu_legacy.isa.opcodes import RESERVED_WORDS
+from gpgpu_legacy.languages.arb.limits import LONGEST_NAME
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.cg.emit import program
@@ -28,8 +29,10 @@ from gpgpu_legacy.languages.cg.types import SamplerType, StructType, Type, leave
 from gpgpu_legacy.languages.diagnostics import meant
 
 _SETS, _UNITS, _COLORS = 8, 32, 8
+_MOST = {ParameterSpace.LOCAL: 2048, ParameterSpace.ENV: 256}
+_TEXCOORDS, _TEXTURES = ("TEXCOORD", "TEX"), ("TEXUNIT", "S", "T")
 _ATTRIBUTES = {
-    ("TEXCOORD", "TEX"): [Attribute(AttributeKind.TEXCOORD, k) for k in range(_SETS)],
+    _TEXCOORDS: [Attribute(AttributeKind.TEXCOORD, k) for k in range(_SETS)],
     ("COLOR", "COL"): [Attribute(AttributeKind.COLOR), Attribute(AttributeKind.SECONDARY_COLOR)],
     ("WPOS", "VPOS"): [Attribute(AttributeKind.POSITION)],
     ("FOG", "FOGC", "FOGP"): [Attribute(AttributeKind.FOGCOORD)],
@@ -40,18 +43,25 @@ _INPUTS = {
     for name in names
     for k, attribute in enumerate(attributes)
 }
+_DEPTH = ResultRegister(ResultKind.DEPTH)
 _OUTPUTS = {
     f"{name}{k}": ResultRegister(ResultKind.COLOR, k)
     for name in ("COLOR", "COL", "SV_TARGET")
     for k in range(_COLORS)
-} | dict.fromkeys(("DEPTH0", "DEPR0"), ResultRegister(ResultKind.DEPTH))
-_REGISTER = re.compile(r"([a-zA-Z]+)(\d+)")
+} | dict.fromkeys(("DEPTH0", "DEPR0"), _DEPTH)
+_REGISTER = re.compile(r"([A-Z]*)(\d{1,9})")
 
 
 def _numbered(semantic: str) -> str:
     """A semantic in capitals, with a 0 if it has no number; HLSL's _centroid has no meaning."""
     name = semantic.upper().removesuffix("_CENTROID")
     return f"{name}{'0' if name and not name[-1].isdigit() else ''}"
+
+
+def _register(semantic: str) -> tuple[str, int]:
+    """The name and the number of a semantic such as TEXUNIT3; empty and 0 of another one."""
+    match = _REGISTER.fullmatch(semantic.upper())
+    return (match[1], int(match[2])) if match else ("", 0)
 
 
 class _Compiler(Evaluator):
@@ -62,6 +72,7 @@ class _Compiler(Evaluator):
         self.declarations: list[ParameterDeclaration] = []
         self.results: dict[ResultRegister, Vector] = {}
         self._next = self._most = 0
+        self._names = set[str]()
 
     def bound(self, function: c.Function) -> dict[str, Vector]:
         """A value for each parameter that the outside gives."""
@@ -71,10 +82,10 @@ class _Compiler(Evaluator):
         taken = {_numbered(text) for d in declared for text in (d.semantic, d.register)}
         self._sets, self._units = (
             {k for k in range(count) if taken.isdisjoint(f"{name}{k}" for name in names)}
-            for count, names in ((_SETS, ("TEXCOORD", "TEX")), (_UNITS, ("TEXUNIT", "S", "T")))
+            for count, names in ((_SETS, _TEXCOORDS), (_UNITS, _TEXTURES))
         )
         return {
-            p.name: self._given(p, self.type_of(p))
+            p.name: self._given(p, self.sized(p))
             for p in function.parameters
             if "out" not in p.type.qualifiers
         }
@@ -93,20 +104,28 @@ class _Compiler(Evaluator):
 
     def uniform(self, declaration: c.Declaration, kind: Type) -> Vector:
         """In parameters from the next on, a vector, a row or an element each, or a unit."""
-        asked = _REGISTER.fullmatch(declaration.register or declaration.semantic)
-        if asked and asked[1].upper() == "C":
-            self._next = int(asked[2])
+        stem, first = _register(declaration.register or declaration.semantic)
+        if stem == "C":
+            self._next = first
 
         parts = []
-        for leaf, name in leaves(kind, declaration.name):
+        for asked, (leaf, name) in enumerate(leaves(kind, declaration.name), first):
+            space = ParameterSpace.ENV if stem == "ENV" else ParameterSpace.LOCAL
+            number, most = asked, _MOST[space]
             if isinstance(leaf, SamplerType):
-                unit = int(asked[2]) if asked else min(self._units, default=_UNITS)
-                self._units.discard(unit)
-                parts.append(self.graph.special(SAMPLER, unit))
+                number = asked if stem in _TEXTURES else min(self._units, default=_UNITS)
+                most = _UNITS
+            elif stem != "ENV":
+                number, self._next = self._next, self._next + 1
+            if number >= most:
+                expected = f"expected 0 to {most - 1}"
+                raise Fault(f"{name} has the number {number}", expected, declaration.at)
+            if isinstance(leaf, SamplerType):
+                self._units.discard(number)
+                parts.append(self.graph.special(SAMPLER, number))
                 continue
-            own = identifier(name, self.declarations)
-            parameter = Parameter(ParameterSpace.LOCAL, self._next, name=own)
-            self._next += 1
+            own = identifier(name, self._names)
+            parameter = Parameter(space, number, name=own)
             self.declarations.append(ParameterDeclaration(own, (parameter,), is_array=False))
             parts.append(self.graph.leaf(parameter)[: leaf.width])
         self._next = self._most = max(self._next, self._most)
@@ -114,20 +133,21 @@ class _Compiler(Evaluator):
 
     def _varying(self, p: c.Declaration, kind: Type) -> Vector:
         """A value that is interpolated, found by its semantic, or else in the next free set."""
-        semantic = _numbered(p.semantic)
-        attribute = _INPUTS.get(semantic)
-        if self._sets and not semantic:
-            attribute = Attribute(AttributeKind.TEXCOORD, min(self._sets))
-        if attribute is None:
-            expected = meant(semantic, _INPUTS) or "expected TEXCOORD0 to 7, COLOR, WPOS or FOG"
-            why = f"{p.semantic or p.name} is not an input", expected, p.at
-            return self.graph.built(kind, [self.graph.special(UNREADABLE, why)] * size(kind))
+        stem, first = _register(_numbered(p.semantic))
         parts = []
-        for number, (leaf, _) in enumerate(leaves(kind), attribute.index):
+        for number, (leaf, _) in enumerate(leaves(kind), first):
             if isinstance(leaf, SamplerType):
                 raise Fault(f"{p.name} is {kind}", "expected numbers, or a sampler", p.at)
-            self._sets.discard(number)
-            parts.append(self.graph.leaf(Attribute(attribute.kind, number))[: leaf.width])
+            name = f"{stem}{number}" if p.semantic else f"TEXCOORD{min(self._sets, default=_SETS)}"
+            if name not in _INPUTS:
+                expected = meant(name, _INPUTS) or "expected TEXCOORD0 to 7, COLOR, WPOS or FOG"
+                why: tuple[object, ...] = f"{p.semantic} is not an input", expected, p.at
+                if not p.semantic:
+                    why = f"no texture coordinate set is left for {p.name}", "8 are taken", p.at
+                return self.graph.built(kind, [self.graph.special(UNREADABLE, why)] * size(kind))
+            if _INPUTS[name].kind is AttributeKind.TEXCOORD:
+                self._sets.discard(_INPUTS[name].index)
+            parts.append(self.graph.leaf(_INPUTS[name])[: leaf.width])
         return self.graph.built(kind, parts)
 
     def give(self, value: Vector, d: c.Declaration) -> None:
@@ -136,12 +156,12 @@ class _Compiler(Evaluator):
             for number, field in enumerate(value.shape.fields):
                 self.give(value.item(number), field)
             return
-        free = (name for name, register in _OUTPUTS.items() if register not in self.results)
-        register = _OUTPUTS.get(_numbered(d.semantic) or next(free))
+        free = (r for r in _OUTPUTS.values() if r not in {*self.results, _DEPTH})
+        register = _OUTPUTS.get(_numbered(d.semantic)) if d.semantic else next(free, None)
         if register is None:
             raise Fault(
-                f"{d.semantic} is not a result",
-                meant(d.semantic.upper(), _OUTPUTS) or "expected COLOR or DEPTH",
+                f"{d.semantic or d.name} is not a result",
+                meant(d.semantic.upper(), _OUTPUTS) or "expected COLOR0 to COLOR7 or DEPTH",
                 d.at,
             )
         if register in self.results:
@@ -226,9 +246,11 @@ def _entry(unit: c.Unit, entry: str) -> c.Function:
     return candidates[0]
 
 
-def identifier(name: str, declared: Sequence[ParameterDeclaration] = ()) -> str:
-    """The name as one that the program may declare and has not."""
-    taken = RESERVED_WORDS | {d.name for d in declared}
-    while name in taken or re.fullmatch(r"[Rc]\d+", name):
-        name += "_"
-    return name
+def identifier(name: str, taken: set[str]) -> str:
+    """The name, or one like it that a program may declare, and has not; it is taken from now on."""
+    stem = re.sub(r"\W", "_", name, flags=re.ASCII)[: LONGEST_NAME - 8]
+    own, number = stem, 0
+    while own in taken or own in RESERVED_WORDS or re.fullmatch(r"[Rc]\d+", own):
+        own, number = f"{stem}_{number or ''}", number + 1
+    taken.add(own)
+    return own

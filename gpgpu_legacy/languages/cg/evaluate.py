@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import reduce
 from math import inf, isinf
@@ -34,14 +35,13 @@ from gpgpu_legacy.languages.cg.types import (
     SamplerType,
     StructType,
     Type,
+    implements,
+    is_open,
 )
 from gpgpu_legacy.languages.diagnostics import meant
 
 _SHORT = re.compile(r"[fhx]([1-4])(tex\w+)")
 """A lookup's name with the number of components that it gives."""
-
-MOST_STATEMENTS = 2**15
-"""Statements of a program whose loops are unrolled: they take some seconds."""
 
 MOST_OPEN_TRIPS = 1024
 """Trips of a loop that depends on data before it counts as one without a length."""
@@ -74,11 +74,10 @@ class Evaluator(Expressions):
         self._special = special
         self._functions: dict[str, list[c.Function]] = {}
         self.globals: dict[str, c.Declaration] = {}
-        self._methods: dict[str, tuple[c.Function, ...]] = {}
         self._active: list[c.Function] = []
         self._guards: list[Vector] = []
         self._jumps: list[_Scope] = []
-        self._alive, self._statements = True, 0
+        self._alive = True
         for name, number in (("false", 0), ("true", 1)):
             self.declare(name, graph.numbers(number, kind="bool"), constant=True)
         for item in unit.items:
@@ -100,10 +99,11 @@ class Evaluator(Expressions):
 
         given: values of parameters, taken as they are; the others begin as 0.
         """
-        used = self._names_in(function, *self._methods.values())
+        used = self._names_in(function, *self.methods.values())
         for name, declaration in self.globals.items():
             if name in used and name not in self.scopes[0]:
-                self._declare(declaration, self.uniform)
+                is_static = "static" in declaration.type.qualifiers
+                self._declare(declaration, None if is_static else self.uniform)
         values = self._inline(function, given)
         self._alive = True
         return values
@@ -122,33 +122,29 @@ class Evaluator(Expressions):
     def _declare(
         self, d: c.Declaration, otherwise: Callable[[c.Declaration, Type], Vector] | None = None
     ) -> None:
-        kind = self.type_of(d)
         if d.value is not None:
-            value = self.initialised(d.value, kind)
+            value = self.initialised(d.value, self.type_of(d))
         elif otherwise is not None:
-            value = otherwise(d, kind)
-        elif kind == VOID or (isinstance(kind, ArrayType) and kind.length is None):
-            raise Fault(f"{d.name} is {kind}", "give it a type with a size", d.at)
+            value = otherwise(d, self.sized(d))
         else:
-            value = self.graph.zeros(kind)
+            value = self.graph.zeros(self.sized(d))
         self.declare(d.name, value, constant="const" in d.type.qualifiers)
 
     def _inline(
         self, function: c.Function, given: Mapping[str, Vector], of: Vector | None = None
     ) -> dict[str, Vector]:
-        """A function's parameters as it leaves them, and its `return`. of: a method's struct."""
-        if function in self._active:
+        """A function's parameters as it leaves them, and its `return`. of: a method's `this`."""
+        if any(function is active for active in self._active):
             expected = "fragment programs have no stack: use a loop"
             raise Fault(f"{function.name} calls itself", expected, self.graph.at)
         scopes, self.scopes = self.scopes, [self.scopes[0], {}]
         self._active.append(function)
         if of is not None and isinstance(of.shape, StructType):
-            for number, field_ in enumerate(of.shape.fields):
-                self.declare(field_.name, of.item(number), constant=True)
+            this = self.declare("this", of, constant=function.is_constant)
+            self.scopes[-1] |= dict.fromkeys((f.name for f in of.shape.fields), this)
         self.scopes.append({"return": Variable("return", False)})
         for p in function.parameters:
-            kind = self.type_of(p)
-            value = given[p.name] if p.name in given else self.graph.zeros(kind)
+            value = given[p.name] if p.name in given else self.graph.zeros(self.sized(p))
             self.declare(p.name, value, constant="const" in p.type.qualifiers)
         scope = self._enter("return")
         assert function.body is not None
@@ -158,7 +154,8 @@ class Evaluator(Expressions):
             raise Fault(f"{function.name} ends without return", "return a value", function.at)
         self._leave(scope, falls=is_void)
         self._active.pop()
-        values = {name: self.values[v] for name, v in self.scopes[-1].items() if v in self.values}
+        named = self.scopes[-2] | self.scopes[-1]
+        values = {name: self.values[v] for name, v in named.items() if v in self.values}
         if not is_void and "return" not in values:  # all fragments are discarded
             values["return"] = self.graph.zeros(self.type_named(function.type))
         self._close()
@@ -173,22 +170,15 @@ class Evaluator(Expressions):
 
     def _call(self, call: c.Call) -> Vector | None:
         name = call.function
+        this = self.scopes[1].get("this") if self._active else None
+        if this and isinstance(name, c.Name) and self.methods_of(self.values[this], name.name):
+            name = c.Member(c.Name("this", name.at), name.name, at=name.at)
         if isinstance(name, c.TypeName):
             values = [self.evaluate(x) for x in call.arguments]
             self.graph.at = call.at
             return self.constructed(self.type_named(name), values, call.at)
         if isinstance(name, c.Member):
-            base = self.evaluate(name.base)
-            known = self._methods.get(getattr(base.type, "name", ""), ())
-            methods = [m for m in known if m.name == name.name and m.body is not None]
-            if not methods:
-                names = [m.name for m in known if m.body is not None]
-                raise Fault(
-                    f"{described(base)} has no method {name.name}",
-                    meant(name.name, names) or "a struct's methods have bodies, no interface's",
-                    name.at,
-                )
-            return self._call_own(methods, call, base)
+            return self._call_method(name, call)
         if not isinstance(name, c.Name):
             raise Fault("this is not a function", "call a function by its name", call.at)
         if name.name in self._special:
@@ -199,10 +189,39 @@ class Evaluator(Expressions):
             return self._call_own(self._functions[name.name], call)
         return self._call_library(name, call)
 
+    def _call_method(self, name: c.Member, call: c.Call) -> Vector | None:
+        """Inline a method, and assign what it leaves in `this` to what it is called on."""
+        root: c.Expression = name
+        while isinstance(root, c.Member | c.Index):
+            root = root.base
+        place = None
+        with suppress(Fault):  # an index that depends on data is read, but not assigned to
+            place = self.place(name.base) if isinstance(root, c.Name) else None
+        base = self.evaluate(name.base) if place is None else self.read(place)
+        methods = self.methods_of(base, name.name)
+        if not methods:
+            known = self.methods.get(getattr(base.type, "name", ""), ())
+            expected = meant(name.name, (m.name for m in known if m.body))
+            expected = expected or "only a struct has methods, which have bodies"
+            raise Fault(f"{described(base)} has no method {name.name}", expected, name.at)
+
+        def leave(this: Vector) -> None:
+            if this.literals != base.literals and isinstance(root, c.Name):
+                self.write(place or self.place(name.base), this)
+
+        return self._call_own(methods, call, base, leave)
+
     def _call_own(
-        self, functions: Sequence[c.Function], call: c.Call, of: Vector | None = None
+        self,
+        functions: Sequence[c.Function],
+        call: c.Call,
+        this: Vector | None = None,
+        leave: Callable[[Vector], None] = lambda _: None,
     ) -> Vector | None:
-        """Inline the function whose parameters suit the arguments best."""
+        """Inline the function whose parameters suit the arguments best.
+
+        this: what a method is called on. leave: takes what it becomes.
+        """
         outs = {k for f in functions for k, p in enumerate(f.parameters) if _is_out(p)}
         places = {}
         values = []
@@ -220,8 +239,10 @@ class Evaluator(Expressions):
             assert p.value is not None
             given[p.name] = self.initialised(p.value, self.type_of(p))
         self.graph.at = call.at
-        left = self._inline(function, given, of)
+        left = self._inline(function, given, this)
         self.graph.at = call.at
+        if this is not None:
+            leave(left["this"])
         for number, place in places.items():
             if _is_out(function.parameters[number]):
                 self.write(place, left[function.parameters[number].name])
@@ -233,6 +254,8 @@ class Evaluator(Expressions):
     def _overload(
         self, functions: Sequence[c.Function], values: Sequence[Vector], call: c.Call
     ) -> c.Function:
+        self.graph.spend(len(functions) * (1 + len(values)) >> 2)
+
         def cost(function: c.Function) -> float:
             required = sum(p.value is None for p in function.parameters)
             if not required <= len(values) <= len(function.parameters):
@@ -253,10 +276,10 @@ class Evaluator(Expressions):
     def _call_library(self, name: c.Name, call: c.Call) -> Vector | None:
         match = _SHORT.fullmatch(name.name)
         known = match[2] if match else name.name
+        for pattern, why in REFUSED.items():
+            if re.fullmatch(f"({pattern})(/.*)?", f"{known}/{len(call.arguments)}"):
+                raise Fault(f"{name.name} cannot be compiled", why, name.at)
         if known not in texts():
-            for pattern, why in REFUSED.items():
-                if re.fullmatch(pattern, known):
-                    raise Fault(f"{name.name} cannot be compiled", why, name.at)
             raise Fault(
                 f"there is no function {name.name}",
                 meant(name.name, [*self._functions, *texts()]) or "define it first",
@@ -272,21 +295,12 @@ class Evaluator(Expressions):
         if not self._alive:
             return
         self.graph.at = statement.at
-        self._statements += 1
-        if self._statements > MOST_STATEMENTS:
-            problem = "the program is too long once its loops are unrolled"
-            expected = f"at most {MOST_STATEMENTS} statements are allowed"
-            raise Fault(problem, expected, self.graph.at)
+        self.graph.spend(1)
         getattr(self, f"_do_{type(statement).__name__.lower()}", self._refuse)(statement)
 
     def _refuse(self, statement: c.Statement) -> None:
         what = type(statement).__name__.lower()
         raise Fault(f"{what} cannot be compiled", "use if and else in a kernel", statement.at)
-
-    def _do_struct(self, struct: c.Struct) -> None:
-        types = tuple(map(self.type_of, struct.fields))
-        self.types[struct.name] = StructType(struct.name, struct.fields, types)
-        self._methods[struct.name] = struct.methods
 
     def _do_typedef(self, typedef: c.Typedef) -> None:
         self.types[typedef.declaration.name] = self.type_of(typedef.declaration)
@@ -314,9 +328,11 @@ class Evaluator(Expressions):
             self.evaluate(statement.expression)
 
     def _do_return(self, statement: c.Return) -> None:
-        kind = self.type_named(self._active[-1].type)
+        kind, name = self.type_named(self._active[-1].type), self._active[-1].name
         if (statement.value is None) is not (kind == VOID):
-            raise Fault(f"{self._active[-1].name} is {kind}", "return what it is", statement.at)
+            raise Fault(f"{name} is {kind}", "return what it is", statement.at)
+        if kind != VOID and is_open(kind):
+            raise Fault(f"{name} returns an {kind}", "return a struct", statement.at)
         if statement.value is not None:
             result = self.convert(self.evaluate(statement.value), kind, statement.at)
             self.values[self.find(c.Name("return"))] = result
@@ -346,6 +362,7 @@ class Evaluator(Expressions):
             if chosen is not None:
                 self.execute(chosen)
             return
+        self.graph.spend(len(self.values) >> 9)
         before = dict(self.values)
         yes, yes_alive = self._branch(condition, statement.yes)
         self.values = before
@@ -446,15 +463,16 @@ def _is_out(p: c.Declaration) -> bool:
 
 def _distance(own: Type, kind: Type) -> float:
     """How much a conversion changes: a kind, then a width; infinite if there is none."""
-    if own == kind or isinstance(own, Indexed) or kind == GENERIC["value"]:
+    is_generic = isinstance(own, Numbers) and kind.kind in GENERIC
+    if kind in (own, GENERIC["value"]) or isinstance(own, Indexed) or is_generic:
         return 0
     match own, kind:
         case ArrayType(), ArrayType() if own.is_matrix is kind.is_matrix:
             return _distance(own.item, kind.item) if kind.length in (None, own.length) else inf
         case SamplerType(), SamplerType():
             return 0
-        case Numbers(), Numbers() if kind.kind in GENERIC:
-            return 0
+        case _ if implements(own, kind):
+            return 1
         case Numbers(), Numbers() if own.width == 1 or own.width >= kind.width:
             wider = KINDS.index(kind.kind) - KINDS.index(own.kind)
             widths = 0 if own.width == kind.width else 10 if own.width == 1 else 100

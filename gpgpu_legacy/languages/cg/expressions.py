@@ -12,7 +12,7 @@ from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.cg.faults import Fault
-from gpgpu_legacy.languages.cg.graph import Graph, Vector
+from gpgpu_legacy.languages.cg.graph import Graph, Vector, widest
 from gpgpu_legacy.languages.cg.types import (
     BUILT_IN,
     GENERIC,
@@ -22,15 +22,20 @@ from gpgpu_legacy.languages.cg.types import (
     StructType,
     Type,
     extents,
+    implements,
     is_matrix,
+    is_open,
     leaves,
     length,
+    matrix,
     selected,
     size,
 )
 from gpgpu_legacy.languages.diagnostics import meant
 
 _LONGEST_ARRAY = 4096
+_MOST_NUMBERS = 2**16
+"""Of one value, such as an array of matrices."""
 
 
 @dataclass(eq=False)
@@ -58,6 +63,8 @@ class Expressions:
         self.types = dict(BUILT_IN)
         self.scopes: list[dict[str, Variable]] = [{}]
         self.values: dict[Variable, Vector] = {}
+        self.methods: dict[str, tuple[c.Function, ...]] = {}
+        """Of structs and interfaces, by their names."""
 
     def evaluate(self, expression: c.Expression) -> Vector:
         """The value of an expression."""
@@ -96,7 +103,7 @@ class Expressions:
     # Names ----------------------------------------------------------------------------------------
 
     def find(self, name: c.Name) -> Variable:
-        """The variable of a name."""
+        """The variable of a name; `this`, if it is a field's."""
         for scope in reversed(self.scopes):
             if name.name in scope:
                 return scope[name.name]
@@ -104,6 +111,12 @@ class Expressions:
         raise Fault(
             f"{name.name} is not declared", meant(name.name, known) or "declare it first", name.at
         )
+
+    def _whole(self, name: c.Name, variable: Variable, value: Vector) -> Vector:
+        """A variable's value, or the field of `this` that the name stands for."""
+        if variable.name == name.name:
+            return value
+        return self.part(value, c.Member(name, name.name, at=name.at))
 
     def declare(self, name: str, value: Vector, *, constant: bool = False) -> Variable:
         """A new variable in the innermost scope."""
@@ -123,6 +136,9 @@ class Expressions:
                 expected = f"an array has 1 to {_LONGEST_ARRAY} elements"
                 raise Fault(f"{declaration.name} has {length} elements", expected, declaration.at)
             kind = ArrayType(kind, length)
+        if size(kind) > _MOST_NUMBERS:
+            expected = f"a value has at most {_MOST_NUMBERS} numbers"
+            raise Fault(f"{declaration.name} is too large", expected, declaration.at)
         return kind
 
     def type_named(self, name: c.TypeName) -> Type:
@@ -137,12 +153,52 @@ class Expressions:
             )
         return kind
 
+    # Structs --------------------------------------------------------------------------------------
+
+    def sized(self, d: c.Declaration) -> Type:
+        """The type of what is declared here, and not given."""
+        kind = self.type_of(d)
+        if is_open(kind):
+            raise Fault(f"{d.name} is {kind}", "give it a type with a size", d.at)
+        return kind
+
+    def methods_of(self, value: Vector, name: str) -> list[c.Function]:
+        """A value's methods of a name, its struct's own before those that it inherits."""
+        known = self.methods.get(getattr(value.type, "name", ""), ())
+        return [m for m in known if m.body and m.name == name]
+
+    def _do_struct(self, struct: c.Struct) -> None:
+        for field in struct.fields:
+            if field.value is not None:
+                raise Fault(f"{field.name} is a field", "only a variable has a value", field.at)
+        base = self.types.get(struct.base)
+        if not isinstance(base, StructType):
+            base = StructType("", (), ())
+        fields = (*base.fields, *struct.fields)
+        types = (*base.types, *map(self.type_of, struct.fields))
+        interface = struct.name if struct.is_interface else base.interface
+        self.types[struct.name] = StructType(struct.name, fields, types, interface)
+        inherited = self.methods.get(struct.base, ())
+        self.methods[struct.name] = (*struct.methods, *inherited)
+        own = [*map(self._signature, struct.methods)]
+        for method in inherited:
+            if method.body is None and self._signature(method) not in own:
+                problem = f"{struct.name} has no {method.name} as interface {struct.base} has it"
+                raise Fault(problem, "implement all of its methods", struct.at)
+
+    def _signature(self, f: c.Function) -> list[object]:
+        return [f.name, self.type_named(f.type), *map(self.type_of, f.parameters)]
+
     # Conversions ----------------------------------------------------------------------------------
 
     def convert(self, value: Vector, kind: Type | None, at: Span) -> Vector:
         """A value as another type: scalars smear, longer vectors and matrices lose their ends."""
         own = value.type
-        if kind in (None, own, GENERIC["value"]) or isinstance(own, Indexed):
+        if (
+            kind in (None, own, GENERIC["value"])
+            or isinstance(own, Indexed)
+            or implements(own, kind)
+        ):
             return value
         assert kind is not None
         if kind.kind in GENERIC:
@@ -156,7 +212,7 @@ class Expressions:
                 return replace(value, shape=kind if kind.target else own)
             case ArrayType(), ArrayType() if kind.length in (None, own.length):
                 items = [self.convert(value.item(n), kind.item, at) for n in range(length(own))]
-                return self.graph.built(replace(kind, length=own.length), items)
+                return self.graph.built(replace(own, item=items[0].type), items)
         raise Fault(f"{described(value)} cannot become {kind}", f"expected {kind}", at)
 
     def constructed(self, kind: Type, values: Sequence[Vector], at: Span) -> Vector:
@@ -195,8 +251,9 @@ class Expressions:
         if isinstance(expression, c.Name):
             variable = self.find(expression)
             whole = self.values[variable]
+            self.graph.spend(len(whole) >> 11)
             part = replace(whole, literals=tuple(range(len(whole))))
-            return Place(variable, part, expression.at)
+            return Place(variable, self._whole(expression, variable, part), expression.at)
         if not isinstance(expression, c.Member | c.Index):
             raise Fault("this cannot be assigned to", "expected a variable", expression.at)
         place = self.place(expression.base)
@@ -214,6 +271,7 @@ class Expressions:
             raise Fault(f"{variable.name} is const", "only a variable can be assigned to", place.at)
         if len(set(numbers)) < len(numbers):
             raise Fault("a component is assigned twice", "write each component once", place.at)
+        self.graph.spend(len(numbers) >> 8)
         value = self.convert(value, place.part.type, place.at)
         literals = [*self.values[variable].literals]
         for number, literal in zip(numbers, value.literals, strict=True):
@@ -226,6 +284,7 @@ class Expressions:
         if isinstance(x, c.Index):
             return self.element(value, self.known(x.index, "this index"), x.at)
         fields = [f.name for f in kind.fields] if isinstance(kind, StructType) else []
+        self.graph.spend(len(fields) >> 7)
         if x.name in fields:
             return value.item(fields.index(x.name))
         numbers = selected(kind, x.name)
@@ -251,7 +310,11 @@ class Expressions:
     def operate(self, operator: str, a: Vector, b: Vector, at: Span) -> Vector:
         """An operator of two values; of matrices, element by element."""
         self.graph.at = at
-        kind = next((value.type for value in (a, b) if is_matrix(value.type)), None)
+        kind: Type | None = None
+        for whole in (b, a):
+            if is_matrix(whole.type):
+                numbers = widest(self.flat(a, at), self.flat(b, at))
+                kind = matrix(numbers, *extents(whole.type))
         a, b = (self.flat(self.convert(value, kind, at), at) for value in (a, b))
         return replace(_operated(operator, a, b), shape=kind)
 
@@ -336,7 +399,8 @@ class Expressions:
         raise Fault("this has no meaning in a kernel", "expected numbers", x.at)
 
     def _name(self, x: c.Name) -> Vector:
-        return self.values[self.find(x)]
+        variable = self.find(x)
+        return self._whole(x, variable, self.values[variable])
 
     def _postfix(self, x: c.Postfix) -> Vector:
         before = self.evaluate(x.assignment.target)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import reduce
+from itertools import chain
 from math import copysign, isnan
 from operator import add, mul
 from typing import Any, cast
@@ -23,8 +24,10 @@ from gpgpu_legacy.languages.c.syntax import BEFORE, NOWHERE
 from gpgpu_legacy.languages.cg.faults import Fault
 from gpgpu_legacy.languages.cg.types import KINDS, Numbers, Type, item, leaves, size
 
-MOST_OPERATIONS = 2**16
-"""Vector operations of a program whose loops are unrolled: they take some seconds."""
+MOST_STEPS = 3 * 2**14
+"""Statements and vector operations of a program whose loops are unrolled: they take some seconds.
+What takes longer, such as writing into a long array, counts as several.
+"""
 
 CONSTANT, LEAF, PART = "constant", "leaf", "part"
 """Operations besides the opcodes: a number, a component of a register, one of a vector result."""
@@ -150,7 +153,7 @@ class Graph:
         self.kills: list[Literals] = []
         """A fragment ends where one of these is negative."""
         self._at = NOWHERE
-        self._operations = 0
+        self._steps = 0
         self._known: dict[tuple[Hashable, ...], int] = {}
 
     @property
@@ -175,7 +178,9 @@ class Graph:
 
     def built(self, kind: Type, parts: Iterable[Vector]) -> Vector:
         """A value of a type, whose parts are given in order."""
-        literals = tuple(x for part in parts for x in part.literals)
+        several = [part.literals for part in parts]
+        literals = tuple(chain.from_iterable(several))
+        self.spend((len(several) >> 3) + (len(literals) >> 9))
         return Vector(self, kind.kind, literals, None if isinstance(kind, Numbers) else kind)
 
     def zeros(self, kind: Type) -> Vector:
@@ -206,6 +211,14 @@ class Graph:
         value = float(np.float32(number))
         negative = copysign(1.0, value) < 0
         return 2 * self.node(CONSTANT, (), abs(value)) + negative
+
+    def spend(self, steps: int) -> None:
+        """Count work, which the number of trips of a loop may multiply."""
+        self._steps += steps
+        if self._steps > MOST_STEPS:
+            problem = "the program is too long once its loops are unrolled"
+            expected = f"at most {MOST_STEPS} statements and operations are allowed"
+            raise Fault(problem, expected, self.at)
 
     # Operations -----------------------------------------------------------------------------------
 
@@ -240,10 +253,7 @@ class Graph:
     def _lanes(self, *vectors: Vector) -> list[Literals]:
         """The operands of each component of an operation, which is counted."""
         width = min((len(v) for v in vectors if len(v) > 1), default=1)
-        self._operations += -(-width // 4)
-        if self._operations > MOST_OPERATIONS:
-            problem = "the program is too long once its loops are unrolled"
-            raise Fault(problem, f"at most {MOST_OPERATIONS} operations are allowed", self.at)
+        self.spend(-(-width // 4))
         return list(zip(*(v.smeared(width).literals for v in vectors), strict=True))
 
     def _scalar(self, operation: str, operands: Literals) -> int:

@@ -22,10 +22,12 @@ REFUSED = {
     r"(un)?pack_(2half|2ushort|4u?byte)":
      "fragment programs of 2003 have floats without access to their bits",
     r"noise": "no chip of the time computes noise: look it up in a texture",
-    r"tex(1D|2D|3D|CUBE|RECT)(lod|grad|cmpbias)":
+    r"tex(1D|2D|3D|CUBE|RECT)(lod|cmpbias)":
      "ARB_fragment_program has no lookup in a given level of detail: use tex2D or tex2Dbias",
+    r"tex(1D|2D|3D|CUBE|RECT)(grad|/4)":
+     "ARB_fragment_program has no lookup with derivatives: leave them out, or use tex2Dbias",
 }  # fmt: skip
-"""Functions that cannot be compiled, and why."""
+"""Functions that cannot be compiled, and why. A name may have its number of arguments after a /."""
 
 
 @cache
@@ -96,6 +98,7 @@ _OPERATIONS: dict[str, Callable[..., Vector]] = {
     "LIT": lambda g, x: g.parts("LIT", x.literals, None, 4),
     "POWER": _power,
     "PRODUCT": _product,
+    "SINGLE": lambda g, a, b: g.numbers(1 in (len(a), len(b))),
     "TRANSPOSED": _transposed,
     "XPD": lambda g, a, b: g.parts("XPD", (*a.literals, *b.literals), None, 3),
     **{name: partial(_look_up, name) for name in ("TEX", "TXP", "TXB")},

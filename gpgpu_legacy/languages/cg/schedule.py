@@ -7,7 +7,10 @@ Two orders are tried: depth first, which keeps few temporaries alive, and by tex
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from itertools import combinations
 from math import inf
+from operator import or_
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
@@ -72,48 +75,51 @@ def _phase(packer: Packer, pack: Pack) -> tuple[float, bool]:
 def _allocated(packer: Packer, packs: Sequence[Pack], *, phased: bool) -> Schedule:
     """Temporaries for the classes, by component: a lane is free after its last read."""
     place: dict[int, tuple[int, int]] = {}
-    busy: list[set[int]] = []
+    busy = [0, 0, 0, 0]  # the temporaries in use, of each lane, as bits
     last = {x >> 1: number for number, pack in enumerate(packs) for x in _read(packer, pack)}
-    indirections, outputs, alu = 1, set[int](), set[int]()  # what the last one has touched
+    indirections, outputs, alu = 1, 0, 0  # what the last one has touched
     for number, pack in enumerate(packs):
         operation = packer.operations[pack.nodes[0]]
         is_alu = OPCODES[operation.mnemonic].cost is CostClass.ARITHMETIC
-        nodes = place.keys() & {x >> 1 for x in _read(packer, pack)}
-        read = {place[node][0] for node in nodes}
-        for temporary, lane in (place[node] for node in nodes if last[node] == number):
-            busy[temporary].discard(lane)
-        written = None
+        read = written = 0
+        for node in place.keys() & {x >> 1 for x in _read(packer, pack)}:
+            temporary, lane = place[node]
+            read |= 1 << temporary
+            if last[node] == number:
+                busy[lane] &= ~(1 << temporary)
         if pack.nodes[0] not in packer.lanes and operation.mnemonic != "KIL":
             node = packer.parts.get(pack.nodes[0], pack.nodes)[0]
             if node not in place:
-                avoided = set[int]() if is_alu else alu
+                avoided = 0 if is_alu else alu
                 if phased and not is_alu:  # a coordinate beside a result waits for it
-                    avoided = {t for t, lanes in enumerate(busy) if lanes or t in alu}
+                    avoided = reduce(or_, busy, alu)
                 temporary, lanes = _room(busy, packer.classes[node], avoided)
-                place.update((member, (temporary, lane)) for member, lane in lanes.items())
-                busy[temporary].update(lanes.values())
-            written = place[node][0]
-        if not is_alu and (read & outputs or written in alu):
-            indirections, outputs, alu = indirections + 1, set(), set()
-        touched = set() if written is None else {written}
-        outputs |= touched
+                for member, lane in lanes.items():
+                    place[member] = temporary, lane
+                    busy[lane] |= 1 << temporary
+            written = 1 << place[node][0]
+        if not is_alu and (read & outputs or written & alu):
+            indirections, outputs, alu = indirections + 1, 0, 0
+        outputs |= written
         if is_alu:
-            alu |= read | touched
-    return Schedule(packs, place, len(busy), indirections)
+            alu |= read | written
+    temporaries = 1 + max((temporary for temporary, _ in place.values()), default=-1)
+    return Schedule(packs, place, temporaries, indirections)
 
 
 def _read(packer: Packer, pack: Pack) -> list[int]:
     return [x for node in pack.nodes for x in packer.operations[node].operands]
 
 
-def _room(busy: list[set[int]], class_: Class, avoided: set[int]) -> tuple[int, dict[int, int]]:
-    """The first temporary with room for a class, and its lanes; a new one if there is none."""
+def _room(busy: Sequence[int], class_: Class, avoided: int) -> tuple[int, dict[int, int]]:
+    """The first temporary with room for a class, and its lanes."""
     fixed = {member: lane for lane, member in class_.fixed.items()}
     loose = [member for member in class_.members if member not in fixed]
-    for temporary, taken in enumerate([*busy, set[int]()]):
-        free = [lane for lane in range(4) if lane not in taken and lane not in class_.fixed]
-        if len(loose) > len(free) or taken & set(class_.fixed) or temporary in avoided:
-            continue
-        busy += [set()] if temporary == len(busy) else []
-        return temporary, fixed | dict(zip(loose, free, strict=False))
-    raise AssertionError("a new temporary has room")
+    others = [lane for lane in range(4) if lane not in class_.fixed]
+    taken = -1
+    for lanes in combinations(others, len(loose)):
+        taken &= reduce(or_, (busy[lane] for lane in (*class_.fixed, *lanes)))
+    room = ~(taken | avoided)
+    temporary = (room & -room).bit_length() - 1
+    free = [lane for lane in others if not busy[lane] >> temporary & 1]
+    return temporary, fixed | dict(zip(loose, free, strict=False))

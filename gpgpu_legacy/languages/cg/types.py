@@ -49,15 +49,19 @@ class ArrayType:
 
 @frozen
 class StructType:
-    """A struct: the declarations and the types of its fields."""
+    """A struct: the declarations and the types of its fields.
+
+    interface: the one that it implements; an interface is a struct that implements itself.
+    """
 
     name: str
     fields: tuple[Declaration, ...]
     types: tuple[Type, ...]
+    interface: str = ""
     kind = ""
 
     def __str__(self) -> str:
-        return f"struct {self.name}"
+        return f"{'interface' if self.interface == self.name else 'struct'} {self.name}"
 
 
 @frozen
@@ -82,6 +86,20 @@ class Indexed:
 
 
 Type = Numbers | ArrayType | StructType | SamplerType | Indexed
+
+
+def is_open(kind: Type) -> bool:
+    """Whether a type has no size: void, an array without a length, an interface."""
+    if isinstance(kind, ArrayType):
+        return kind.length is None or is_open(kind.item)
+    if isinstance(kind, StructType):
+        return kind.interface == kind.name or any(map(is_open, kind.types))
+    return kind == VOID
+
+
+def implements(own: Type, kind: Type | None) -> bool:
+    """Whether a struct implements an interface."""
+    return isinstance(own, StructType) and own.interface == getattr(kind, "name", None)
 
 
 def is_matrix(kind: Type | None) -> bool:
