@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
-from functools import cache, cmp_to_key
+from functools import cache
 from pathlib import Path
 from pkgutil import get_data
 from typing import Any
@@ -22,7 +23,7 @@ from gpgpu_legacy.languages.c.syntax import Item
 MOST_OUTPUT = MOST_INPUT = 1 << 26
 """The most bytes that a program may print, and that a file which it reads may have."""
 
-STDIN, STDOUT, STDERR = (n << 61 for n in (1, 2, 3))  # addresses without an object
+STDIN, STDOUT, STDERR = ((1 << 64) - n for n in (1, 2, 3))  # addresses without an object
 
 _MATH = (
     "sin cos tan asin acos atan sinh cosh tanh exp log log10 log2 sqrt cbrt fabs floor ceil rint "
@@ -101,21 +102,27 @@ def library(  # noqa: PLR0915
         return len(data)
 
     def text(form: int, given: tuple[Any, ...]) -> bytes:
-        return printed(string(form), iter(given), string)
+        return printed(string(form, MOST_OUTPUT), iter(given), memory, MOST_OUTPUT)
+
+    def opened_source(name: str, data: bytes) -> Source:
+        if len(data) > MOST_INPUT:
+            raise HostError(f"{name} has more than {MOST_INPUT} bytes")
+        memory.take(len(data))
+        return Source(data)
 
     def source(stream: int) -> Source:
         if stream == STDIN and stream not in files:
-            files[stream] = Source(stdin())
+            files[stream] = opened_source("standard input", stdin())
         if stream not in files:
             raise HostError("this is no open file")
         return files[stream]
 
     def opened(name: int, mode: int) -> int:
-        path = folder / string(name).decode("latin-1")
+        path = folder / os.fsdecode(string(name))
         if string(mode) not in {b"r", b"rb", b"rt"}:
             raise HostError(f"{path.name} is opened for writing; a program may only read files")
         try:
-            if not path.resolve().is_relative_to(folder.resolve()):
+            if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
                 raise HostError(
                     f"{path} is not in the program's folder, the only one that it reads"
                 )
@@ -123,30 +130,41 @@ def library(  # noqa: PLR0915
                 data = file.read(MOST_INPUT + 1)
         except (GpgpuLegacyError, OSError):
             return 0
-        if len(data) > MOST_INPUT:
-            raise HostError(f"{path.name} has more than {MOST_INPUT} bytes")
-        handle = memory.new(1)
-        files[handle] = Source(data)
+        handle = memory.new(0)
+        files[handle] = opened_source(path.name, data)
         return handle
 
+    def closed(stream: int) -> int:
+        if stream in files:
+            memory.give(len(files.pop(stream).data))
+        return 0
+
+    def fill(to: int, size: int, count: int, stream: int) -> int:
+        data = source(stream).take(size * count)
+        put(data, to)
+        return len(data) // (size or 1)
+
+    def print_to(to: int, form: int, *given: Any) -> int:
+        data = text(form, given)
+        put(data + b"\0", to)
+        return len(data)
+
     def line(to: int, size: int, stream: int) -> int:
-        data = source(stream).line(size - 1)
-        if data:
-            put(data + b"\0", to)
-        return to if data else 0
+        data = source(stream).line(size - 1) if size > 1 else b""
+        return put(data + b"\0", to) if data or size == 1 else 0
 
     def scan(from_: Source, form: int, *pointers: int) -> int:
         done, unused = 0, iter(pointers)
-        for code, value in scanned(from_, string(form)):
+        for value in scanned(from_, string(form)):
             to = next(unused, None)
             if to is None:
                 raise HostError("the format needs more arguments than are given")
-            memory.put(code, value, to) if code else put(value, to)
+            put(value, to)
             done += 1
         return done if done or not from_.is_ended else -1
 
-    def copied(data: bytes, to: int) -> int:
-        put(data, to)
+    def filled(to: int, byte: int, size: int) -> int:
+        np.frombuffer(memory.span(to, size), np.uint8)[...] = byte & 255
         return to
 
     def compared(a: bytes, b: bytes) -> int:
@@ -159,35 +177,27 @@ def library(  # noqa: PLR0915
         if not holds:
             raise HostError("the assertion does not hold")
 
-    def sort(base: int, count: int, size: int, compare: int) -> None:
-        copy = copied(read(base, count * size), memory.new(count * size))
-        places = range(copy, copy + count * size, size)
-        ordered = sorted(places, key=cmp_to_key(memory.functions[compare]))
-        put(b"".join(read(at, size) for at in ordered), base)
-        memory.drop(copy)
-
     return {
         f"{name}{end}": _as_c(name, rounder() if end else float)
         for name in _MATH.split()
         for end in ("", "f")
     } | {
-        "isnan": math.isnan, "isinf": math.isinf, "isfinite": math.isfinite, "abs": abs,
         "printf": lambda form, *given: show(STDOUT, text(form, given)),
         "fprintf": lambda to, form, *given: show(to, text(form, given)),
-        "sprintf": lambda to, form, *given: len(put(text(form, given) + b"\0", to)) - 1,
+        "sprintf": print_to,
         "fputc": lambda c, to: show(to, bytes([c & 255])) and c & 255,
         "scanf": lambda form, *to: scan(source(STDIN), form, *to),
         "fscanf": lambda file, form, *to: scan(source(file), form, *to),
         "sscanf": lambda line, form, *to: scan(Source(string(line)), form, *to),
-        "fopen": opened, "fclose": lambda file: files.pop(file, 0) and 0,
+        "fopen": opened, "fclose": closed,
         "feof": lambda file: source(file).is_ended, "fgets": line,
-        "fread": lambda to, size, n, file: len(put(source(file).take(size * n), to)) // (size or 1),
+        "fread": fill,
         "fwrite": lambda at, size, n, to: show(to, read(at, size * n)) // (size or 1),
         "fgetc": lambda file: next(iter(source(file).take(1)), -1),
         "malloc": memory.new, "realloc": memory.resized, "free": memory.drop,
-        **dict.fromkeys(("memcpy", "memmove"), lambda to, at, n: copied(read(at, n), to)),
-        "memset": lambda to, c, n: copied(bytes([c & 255]) * len(memory.span(to, n)), to),
+        **dict.fromkeys(("memcpy", "memmove"), lambda to, at, n: memory.copy(at, n, to)),
+        "memset": filled,
         "memcmp": lambda a, b, n: compared(read(a, n), read(b, n)),
-        "strlen": lambda text: len(string(text)), "rand": random, "srand": random.seed,
-        "exit": leave, "assert": insist, "qsort": sort,
+        "strlen": memory.length, "rand": random, "srand": random.seed,
+        "exit": leave, "assert": insist,
     }  # fmt: skip

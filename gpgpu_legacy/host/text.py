@@ -3,24 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import copysign, isfinite, isnan
+from struct import pack
 from typing import Any
 
-from gpgpu_legacy.host.memory import HostError
+from gpgpu_legacy.host.memory import HostError, Memory
+from gpgpu_legacy.host.values import rounder
+from gpgpu_legacy.languages.c.literals import rounded_once
 
 MOST_WIDTH = 1 << 16
-_PRINTED = re.compile(r"%([-+ #0]*)(\*|\d*)(?:\.(\*|\d*))?(hh|ll|[hlLqjzt]?)(.?)", re.DOTALL)
+_PRINTED = re.compile(
+    r"%([-+ #0]*)(\*|\d{0,9})(?:\.(\*|\d{0,9}))?(hh|ll|[hlLqjzt]?)(.?)", re.DOTALL
+)
 _BITS = {"hh": 8, "h": 16, "": 32}
 
 
-def printed(form: bytes, arguments: Iterator[Any], string: Callable[[int], bytes]) -> bytes:
-    """The text of a format and its arguments."""
+def printed(form: bytes, arguments: Iterator[Any], memory: Memory, most: int) -> bytes:
+    """The text of a format and its arguments. most: its bytes, or HostError."""
+    room = most - len(form)
 
     def taken() -> Any:
         for value in arguments:
             return value
         raise HostError("the format needs more arguments than are given")
+
+    def within(found: re.Match[str]) -> str:
+        nonlocal room
+        text = one(found)
+        room -= len(text)
+        if room < 0:
+            raise HostError(f"the program prints more than {most} bytes")
+        return text
 
     def one(found: re.Match[str]) -> str:  # noqa: PLR0912
         flags, width, precision, size, kind = found.groups()
@@ -49,18 +63,18 @@ def printed(form: bytes, arguments: Iterator[Any], string: Callable[[int], bytes
             if kind == "o" and "#" in flags:
                 return whole % f"0{value:o}".rjust(digits, "0")
         elif kind in "eEfFgG" and not isfinite(value):
-            sign = "-" if copysign(1, value) < 0 else "+" * ("+" in flags)
+            sign = "-" if copysign(1, value) < 0 else "+" if "+" in flags else " " * (" " in flags)
             text = sign + ("nan" if isnan(value) else "inf")
             return whole % (text.upper() if kind.isupper() else text)
         elif kind == "s":
-            value = string(value).decode("latin-1")
+            value = memory.string(value, digits if digits >= 0 else most + 1).decode("latin-1")
         elif kind == "c":
             value = chr(int(value) & 255)
         elif kind == "p":
             return whole % (f"{value:#x}" if value else "(nil)")
         return str(f"%{flags}{width}{f'.{digits}' * (digits >= 0)}{kind}" % value)
 
-    return _PRINTED.sub(one, form.decode("latin-1")).encode("latin-1")
+    return _PRINTED.sub(within, form.decode("latin-1")).encode("latin-1")
 
 
 class Source:
@@ -82,23 +96,26 @@ class Source:
         return self.take(end + 1 - self.at if end >= 0 else most)
 
 
-_READ = re.compile(rb"(\s+)|%(\*?)(\d*)(hh|ll|[hlL]?)(\[\^?\]?[^]]*\]|.)|(.)", re.DOTALL)
+_READ = re.compile(rb"(\s+)|%(\*?)(\d{0,8})(hh|ll|[hlLqjzt]?)(\[\^?\]?[^]]*\]|.)|(.)", re.DOTALL)
 _FLOAT = rb"(?i)[+-]?(?:inf(?:inity)?|nan|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)"
 _PATTERNS = {
-    b"d": rb"[+-]?\d+", b"u": rb"[+-]?\d+", b"i": rb"[+-]?(?:0[xX][0-9a-fA-F]+|\d+)",
-    b"x": rb"[+-]?(?:0[xX])?[0-9a-fA-F]+", b"s": rb"\S+", b"f": _FLOAT, b"e": _FLOAT, b"g": _FLOAT,
+    **dict.fromkeys(b"du", rb"[+-]?\d+"), **dict.fromkeys(b"feEgG", _FLOAT),
+    **dict.fromkeys(b"xX", rb"[+-]?(?:0[xX](?=[0-9a-fA-F]))?[0-9a-fA-F]+"), 
+    ord("o"): rb"[+-]?[0-7]+",    ord("i"): rb"[+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|\d+)", ord("s"): rb"\S+",
 }  # fmt: skip
+_BASES = {"d": 10, "u": 10, "o": 8, "x": 16, "X": 16}
+_PACKED = {"hh": "B", "h": "H", "": "I"}
 
 
-def scanned(source: Source, form: bytes) -> Iterator[tuple[str, Any]]:
-    """The fields that a format reads: numbers with the codes of their types, or bytes and ""."""
+def scanned(source: Source, form: bytes) -> Iterator[bytes]:
+    """The fields that a format reads, as memory holds them."""
     for space, skipped, width, size, kind, plain in _READ.findall(form):
         if space or plain or kind[:1] not in {b"c", b"["}:
             while source.data[source.at : source.at + 1].isspace():
                 source.at += 1
         if space:
             continue
-        pattern = re.escape(plain or b"%") if plain or kind == b"%" else _PATTERNS.get(kind)
+        pattern = re.escape(plain or b"%") if plain or kind == b"%" else _PATTERNS.get(kind[0])
         if kind[:1] in {b"c", b"["}:
             some = re.sub(rb"([\\[&~|])", rb"\\\1", kind[1:])
             pattern = b"(?s:.){%b}" % (width or b"1") if kind == b"c" else b"[" + some + b"+"
@@ -115,11 +132,20 @@ def scanned(source: Source, form: bytes) -> Iterator[tuple[str, Any]]:
         text, source.at = match[0], match.end()
         if skipped or plain or kind == b"%":
             continue
-        if kind in b"feg":
-            yield "d" if size else "f", float(text)
-        elif kind in b"duix":
-            code = {b"hh": "B", b"h": "H", b"": "I"}.get(size, "Q")
-            base = 16 if b"x" in kind + text.lower() else 10
-            yield code, int(text[:40], base) & (1 << _BITS.get(size.decode(), 64)) - 1
+        if kind[:1] in {b"c", b"[", b"s"}:
+            yield text if kind == b"c" else text + b"\0"
         else:
-            yield "", text if kind == b"c" else text + b"\0"
+            yield _number(text.decode(), kind.decode(), size.decode())
+
+
+def _number(text: str, kind: str, size: str) -> bytes:
+    """A number that is read: an integer that is too large becomes the largest, as by strtol."""
+    if kind in "feEgG":
+        return pack("=d", float(text)) if size else pack("=f", rounder()(rounded_once(text)))
+    is_negative, digits = text[0] == "-", text.lstrip("+-").lower()
+    base = _BASES.get(kind) or (16 if "x" in digits else 8 if digits[0] == "0" else 10)
+    number = int(digits.replace("x", "").lstrip("0")[:40] or "0", base)
+    if kind in "di":
+        number = min(number, (1 << 63) - (not is_negative))
+    number = min(number, (1 << 64) - 1) * (-1 if is_negative else 1)
+    return pack(f"={_PACKED.get(size, 'Q')}", number & (1 << _BITS.get(size, 64)) - 1)

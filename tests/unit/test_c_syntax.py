@@ -284,7 +284,7 @@ DEEP = 1000
         ("#define I(x) x\nint a = " + "I(" * DEEP + "1" + ")" * DEEP + ";", "macros are nested"),
         ("#define F(x) x\nint a = " + "F(1)+" * 10_000 + "1;", "macros become more than"),
         ("#define F(x) " + "x " * DEEP * 2 + "\n", "the macro has more than"),
-        ("#if 1 << 100000000000\n#endif", "could not evaluate"),
+        ("#if 1 / 0\n#endif", "could not evaluate"),
         ("#if " + "(" * DEEP + "1" + ")" * DEEP + " + \n#endif", "could not evaluate"),
         ("/*" * 400_000, "the comment has no end"),
         ("int x = " + "- " * DEEP + "1;", "nested more than 200 levels"),

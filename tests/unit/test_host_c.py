@@ -245,7 +245,9 @@ def test_printf_formats_as_python_does() -> None:
                 continue  # where Python's differs from C's
             form = f"%{flag}{width}{precision if kind not in 'dxX' else ''}{kind}"
             expected = form % value
-            assert printed(form.encode(), iter([value]), bytes).decode() == expected, form
+            assert (
+                printed(form.encode(), iter([value]), memory.Memory(), 99).decode() == expected
+            ), form
 
 
 def test_a_program_reads_its_arguments_its_folder_and_its_input(tmp_path: Path, run) -> None:

@@ -61,9 +61,9 @@ def number_of(literal: str) -> tuple[int | float, str]:
 
 
 def rounded_once(digits: str) -> float:
-    """A double that rounds to the float32 nearest to the digits: an odd one, if it is inexact."""
+    """A double that rounds to the float32 nearest to the digits: not one amid two, if inexact."""
     double = float(digits)
-    if not double or not isfinite(double) or unpack("q", pack("d", double))[0] & 1:
+    if not double or not isfinite(double) or unpack("q", pack("d", double))[0] & 0xFFFFFFF:
         return double
     error = int(Decimal(digits).compare(Decimal(double)))
     return nextafter(double, error * inf) if error else double

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from os.path import normpath
+from os.path import normpath, realpath
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -196,9 +196,9 @@ class _Reader(Preprocessor):  # type: ignore[misc]
         place, written = tokens[0].lineno, "".join(token.value for token in tokens)
         name, includer = re.split('[<">]', written)[1], self.opened[-1]
         folder = self.options.folder
-        root = (self.options.root or folder or Path()).resolve()
+        root = Path(realpath(self.options.root or folder or ""))
         for candidate in (normpath(PurePosixPath(includer).parent / name), normpath(name)):
-            path = ((folder or Path()) / candidate).resolve()
+            path = Path(realpath((folder or Path()) / candidate))
             if folder and path.is_relative_to(root) and path.is_file():
                 break
         else:
