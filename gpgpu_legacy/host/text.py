@@ -49,21 +49,25 @@ def printed(form: bytes, arguments: Iterator[Any], memory: Memory, most: int) ->
         if not kind or kind not in "diouxXeEfFgGscp":
             raise HostError(f"%{kind} in a format is not supported")
         value, whole = taken(), f"%{flags}{width}s"
+        plus = "+" if "+" in flags else " " * (" " in flags)
         if kind in "diouxX":
             bits = _BITS.get(size, 64)
             value = int(value if isfinite(value) else 0) & (1 << bits) - 1
+            sign = ""
             if kind in "di":
                 value -= value >> bits - 1 << bits
-            else:
-                flags = re.sub("[+ ]", "", flags)
-            if digits >= 0:
-                flags = flags.replace("0", "")
-            if value == digits == 0:
-                return whole % ""
-            if kind == "o" and "#" in flags:
-                return whole % f"0{value:o}".rjust(digits, "0")
-        elif kind in "eEfFgG" and not isfinite(value):
-            sign = "-" if copysign(1, value) < 0 else "+" if "+" in flags else " " * (" " in flags)
+                sign = "-" if value < 0 else plus
+            text = f"{abs(value):{kind if kind in 'oxX' else 'd'}}" if value or digits else ""
+            text = text.rjust(digits, "0")
+            if "#" in flags and kind in "xX" and value:
+                sign = f"0{kind}"
+            elif "#" in flags and kind == "o" and text[:1] != "0":
+                text = f"0{text}"
+            if "0" in flags and "-" not in flags and digits < 0:
+                text = text.rjust(int(width or 0) - len(sign), "0")
+            return whole % (sign + text)
+        if kind in "eEfFgG" and not isfinite(value):
+            sign = "-" if copysign(1, value) < 0 else plus
             text = sign + ("nan" if isnan(value) else "inf")
             return whole % (text.upper() if kind.isupper() else text)
         elif kind == "s":
