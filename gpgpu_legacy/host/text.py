@@ -70,7 +70,7 @@ def printed(form: bytes, arguments: Iterator[Any], memory: Memory, most: int) ->
             sign = "-" if copysign(1, value) < 0 else plus
             text = sign + ("nan" if isnan(value) else "inf")
             return whole % (text.upper() if kind.isupper() else text)
-        elif kind == "s":
+        if kind == "s":
             value = memory.string(value, digits if digits >= 0 else most + 1).decode("latin-1")
         elif kind == "c":
             value = chr(int(value) & 255)
@@ -104,8 +104,9 @@ _READ = re.compile(rb"(\s+)|%(\*?)(\d{0,8})(hh|ll|[hlLqjzt]?)(\[\^?\]?[^]]*\]|.)
 _FLOAT = rb"(?i)[+-]?(?:inf(?:inity)?|nan|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)"
 _PATTERNS = {
     **dict.fromkeys(b"du", rb"[+-]?\d+"), **dict.fromkeys(b"feEgG", _FLOAT),
-    **dict.fromkeys(b"xX", rb"[+-]?(?:0[xX](?=[0-9a-fA-F]))?[0-9a-fA-F]+"), 
-    ord("o"): rb"[+-]?[0-7]+",    ord("i"): rb"[+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|\d+)", ord("s"): rb"\S+",
+    **dict.fromkeys(b"xX", rb"[+-]?(?:0[xX](?=[0-9a-fA-F]))?[0-9a-fA-F]+"),
+    ord("i"): rb"[+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|\d+)", ord("o"): rb"[+-]?[0-7]+",
+    ord("s"): rb"\S+",
 }  # fmt: skip
 _BASES = {"d": 10, "u": 10, "o": 8, "x": 16, "X": 16}
 _PACKED = {"hh": "B", "h": "H", "": "I"}

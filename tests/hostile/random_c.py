@@ -14,8 +14,27 @@ UNSIGNED = (
     "bool",
 )
 FLOATS = ("float", "double")
+_BINARY = (
+    "+",
+    "-",
+    "*",
+    "/",
+    "%",
+    "<<",
+    ">>",
+    "<",
+    ">",
+    "<=",
+    ">=",
+    "==",
+    "!=",
+    *"&|^?",
+    "&&",
+    "||",
+)
 TYPES = SIGNED + UNSIGNED + FLOATS
 
+# GCC folds 0.0 - x to -x where x is an int's: so pf prints no sign of a zero.
 HEAD = """
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +42,7 @@ HEAD = """
 #include <stdbool.h>
 void pi(long long x) { printf("%lld\\n", x); }
 void pu(unsigned long long x) { printf("%llu\\n", x); }
-void pf(double x) { if (x != x) printf("nan\\n"); else printf("%.17g\\n", x); }
+void pf(double x) { if (x != x) printf("nan\\n"); else printf("%.17g\\n", x ? x : 0.0); }
 int descending(const void *a, const void *b) {
     long long x = *(const long long *)a & 15, y = *(const long long *)b & 15;
     return x < y ? 1 : x > y ? -1 : 0;
@@ -105,7 +124,9 @@ class Writer:
     def whole(self, depth: int) -> str:
         """An integer's code."""
         code, floats = self.expression(depth)
-        return f"({self.one('int', 'long', 'unsigned char')})({self.live(code)})" if floats else code
+        return (
+            f"({self.one('int', 'long', 'unsigned char')})({self.live(code)})" if floats else code
+        )
 
     def live(self, code: str) -> str:
         """The same with a variable, so that no compiler computes what C leaves undefined."""
@@ -173,7 +194,29 @@ class Writer:
         if depth == 0:
             return self.one(self.integer(), self.integer(), "defined(HERE)", "NOWHERE")
         a, b = self.condition(depth - 1), self.condition(depth - 1)
-        operator = self.one(*"+ - * / % << >> < > <= >= == != & | ^ && || ?".split())
+        operator = self.one(
+            *[
+                "+",
+                "-",
+                "*",
+                "/",
+                "%",
+                "<<",
+                ">>",
+                "<",
+                ">",
+                "<=",
+                ">=",
+                "==",
+                "!=",
+                "&",
+                "|",
+                "^",
+                "&&",
+                "||",
+                "?",
+            ]
+        )
         if operator == "?":
             return f"({self.condition(depth - 1)} ? {a} : {b})"
         b = f"(({b}) & 7 | 1)" if operator in {"/", "%", "<<", ">>"} else b
@@ -307,7 +350,9 @@ class Writer:
         width = self.one("", "", "3", "9", "25")
         precision = self.one("", "", ".0", ".3", ".12")
         form = self.one("d", "i", "u", "x", "X", "o", "c", "e", "f", "g", "E", "G", "s")
-        flags = {"s": "-", "c": "-", "u": "-0", "x": "-#0", "X": "-#0", "o": "-#0"}.get(form, "-+ 0")
+        flags = {"s": "-", "c": "-", "u": "-0", "x": "-#0", "X": "-#0", "o": "-#0"}.get(
+            form, "-+ 0"
+        )
         flags = "".join(self.random.sample(flags, self.random.randrange(len(flags))))
         if form in "efgEG":
             code = f"(({self.as_kind('double', 2)}) * 0.001)"

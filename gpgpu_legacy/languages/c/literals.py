@@ -167,10 +167,10 @@ class Condition:
             return _wrapped({"-": -number, "+": number, "~": ~number}[word], is_unsigned)
         if word[:1].isalpha() or word[:1] == "_":
             return 0, False  # a name that is no macro
-        number, suffix = number_of(word)
-        if not isinstance(number, int) or number.bit_length() > 64 or set(suffix) - {"u", "l"}:
+        literal, suffix = number_of(word)
+        if not isinstance(literal, int) or literal.bit_length() > 64 or set(suffix) - {"u", "l"}:
             raise ValueError
-        return number, number >> 63 > 0 or ("u" in word.lower() and word[0] != "'")
+        return literal, literal >> 63 > 0 or ("u" in word.lower() and word[0] != "'")
 
 
 def _wrapped(number: int, is_unsigned: bool) -> tuple[int, bool]:
