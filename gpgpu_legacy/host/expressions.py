@@ -8,7 +8,7 @@ from typing import Any
 
 from gpgpu_legacy.errors import GpgpuLegacyError, hint
 from gpgpu_legacy.host.memory import MOST_BYTES, HostError, Memory, in_words
-from gpgpu_legacy.host.streams import COMBINATIONS, WRITTEN
+from gpgpu_legacy.host.streams import COMBINATIONS
 from gpgpu_legacy.host.types import (
     BY_CODE,
     DOUBLE,
@@ -27,7 +27,6 @@ from gpgpu_legacy.host.types import (
     Scalar,
     Stream,
     Type,
-    numbers_in,
 )
 from gpgpu_legacy.host.values import (
     COMPARISONS,
@@ -49,21 +48,20 @@ from gpgpu_legacy.host.values import (
     stored,
     usual,
 )
-from gpgpu_legacy.languages.brook.kernels import Parameter, Role
 from gpgpu_legacy.languages.c import syntax as c
 
 
 class Expressions:
     """Compiles expressions in the scopes of one program.
 
-    kernels: their parameters.
+    kernels: for each parameter of a kernel, whether it is written.
     """
 
     def __init__(
         self,
         unit: c.Unit,
         memory: Memory,
-        kernels: Mapping[str, Sequence[Parameter]],
+        kernels: Mapping[str, Sequence[bool]],
     ) -> None:
         self.unit, self.memory, self.kernels = unit, memory, kernels
         self.types: dict[str, Type] = {**SCALARS, **VECTORS, "string": KERNEL}
@@ -114,7 +112,7 @@ class Expressions:
 
     def constant(self, e: c.Expression) -> int:
         """The number that an expression is."""
-        number = converted(self.value(e), INT).constant
+        number = converted(self.value(e), LONG).constant
         if number is None:
             raise self.unit.texts.error("this must be known before the program runs", e.at)
         return int(number)
@@ -343,31 +341,26 @@ class Expressions:
         lanes = ", ".join(settled(converted(value, kind.lanes)) for value in values)
         return self._kept(f"pack({kind.form!r}, {lanes})", kind)
 
-    def plain(self, value: Value, to: Scalar = FLOAT) -> str:
+    @staticmethod
+    def plain(value: Value, to: Scalar = FLOAT) -> str:
         """The code of a number, a stream, or the tuple of a vector's numbers."""
-        if isinstance(value.type, Record) and value.type.lanes:
-            return f"unpack({value.type.form!r}, read({value.code}, {value.type.size}))"
-        number = isinstance(value.type, Scalar)
-        return settled(converted(value, to) if number else value)
+        kind = value.type
+        if isinstance(kind, Record) and kind.lanes:
+            return f"unpack({kind.form!r}, read({value.code}, {kind.size}))"
+        return value.code if isinstance(kind, Stream) else settled(converted(value, to))
 
     def _kernel(self, name: str, e: c.Call) -> Value:
         """A kernel's call. A reduction's result that is no stream is stored in a variable."""
-        parameters, codes = self.kernels.get(name, ()), [repr(name)]
+        written, codes = self.kernels.get(name, ()), [repr(name)]
         place: Place | None = None
-        if len(e.arguments) != len(parameters):
-            raise HostError(f"{name} takes {len(parameters)} arguments, not {len(e.arguments)}")
-        for one, p in zip(e.arguments, parameters, strict=True):
+        if len(e.arguments) != len(written):
+            raise HostError(f"{name} takes {len(written)} arguments, not {len(e.arguments)}")
+        for one, is_result in zip(e.arguments, written, strict=True):
             value = self.value(one)
-            if isinstance(value.type, Stream):
-                codes.append(value.code)
-            elif p.role is Role.NUMBER and numbers_in(value.type) in {1, p.type.components}:
-                codes.append(self.plain(value))
-            elif p.role in WRITTEN and numbers_in(value.type) == p.type.components:
-                place = self.place(one)
-                codes.append("None")
-            else:
-                what = f"{p.role.value} of {p.type.name}"
-                raise self.unit.texts.error(f"{name} takes {what}, not {value.type}", one.at)
+            code = self.at(one, lambda _, value=value: self.plain(value))
+            if is_result and not isinstance(value.type, Stream):
+                place, code = self.place(one), "None"
+            codes.append(code)
         code = f"kernel({', '.join(codes)})"
         if place is None:
             return Value(code, VOID)

@@ -13,7 +13,18 @@ from gpgpu_legacy.errors import hint
 from gpgpu_legacy.host.expressions import Expressions
 from gpgpu_legacy.host.library import library_text
 from gpgpu_legacy.host.memory import HostError, Memory
-from gpgpu_legacy.host.types import INT, LONG, VOID, Array, Function, Record, Stream, Type, record
+from gpgpu_legacy.host.types import (
+    INT,
+    LONG,
+    VOID,
+    Array,
+    Function,
+    Record,
+    Scalar,
+    Stream,
+    Type,
+    record,
+)
 from gpgpu_legacy.host.values import (
     Place,
     Value,
@@ -23,9 +34,9 @@ from gpgpu_legacy.host.values import (
     fresh,
     literal,
     settled,
+    usual,
 )
 from gpgpu_legacy.isa.ir import Span
-from gpgpu_legacy.languages.brook.kernels import Parameter
 from gpgpu_legacy.languages.c import syntax as c
 
 
@@ -39,7 +50,7 @@ class Compiler(Expressions):
         self,
         unit: c.Unit,
         memory: Memory,
-        kernels: Mapping[str, Sequence[Parameter]],
+        kernels: Mapping[str, Sequence[bool]],
     ) -> None:
         super().__init__(unit, memory, kernels)
         self.lines: list[tuple[str, Span]] = []
@@ -202,7 +213,7 @@ class Compiler(Expressions):
             items = deque((*e.items, c.Number(0)))
             if not parts:
                 return self._initialise(place, items)
-            self.emit(f"write(bytes({kind.size}), {place.code})")
+            self.emit(f"fill({place.code}, 0, {kind.size})")
         elif isinstance(e, c.String) and isinstance(kind, Array):
             self.emit(f"write({(e.value + bytes(1))[: kind.count]!r}, {place.code})")
             return None
@@ -232,7 +243,7 @@ class Compiler(Expressions):
         self.types[s.name], number = INT, -1
         for name, value in s.items:
             number = number + 1 if value is None else self.constant(value)
-            self.scopes[-1][name] = literal(number, INT)
+            self.scopes[-1][name] = literal(number, LONG if number >> 31 not in {0, -1} else INT)
 
     # Statements -----------------------------------------------------------------------------------
 
@@ -344,12 +355,18 @@ class Compiler(Expressions):
     def _switch(self, s: c.Switch) -> None:
         body = s.body.statements if isinstance(s.body, c.Block) else ()
         labels = [one.value for one in body if isinstance(one, c.Label)]
-        cases = {one and self.constant(one): number for number, one in enumerate(labels)}
+        value = self.value(s.value)
+        if not isinstance(value.type, Scalar) or value.type.is_float:
+            raise HostError(f"a {value.type} has no cases")
+        kind = usual(value.type, INT)
+        cases = {
+            one and converted(literal(self.constant(one), LONG), kind).constant: number
+            for number, one in enumerate(labels)
+        }
         if len(cases) < len(labels):
             raise HostError("two cases of this are the same")
         default, entry = cases.pop(None, len(labels)), fresh()
-        value = settled(converted(self.value(s.value), INT))
-        self.emit(f"{entry} = {cases}.get({value}, {default})")
+        self.emit(f"{entry} = {cases}.get({settled(converted(value, kind))}, {default})")
         self._loops.append(entry)
         with self.indented("for _ in once:"):
             self._entered(entry, body, -1)

@@ -16,13 +16,12 @@ float fabsf(float); float floorf(float); float ceilf(float); float rintf(float);
 float truncf(float); float atan2f(float, float); float fmodf(float, float);
 float powf(float, float); float fmaxf(float, float); float fminf(float, float);
 float hypotf(float, float); float ldexpf(float, int);
-int rand(); void srand(int);
 
 // Input and output.
 int printf(char *, ...); int fprintf(FILE *, char *, ...); int sprintf(char *, char *, ...);
 int scanf(char *, ...); int fscanf(FILE *, char *, ...); int sscanf(char *, char *, ...);
 FILE *fopen(char *, char *); int fclose(FILE *); int feof(FILE *);
-int fputc(int, FILE *); int fgetc(FILE *); char *fgets(char *, int, FILE *);
+int fputc(int, FILE *); int fgetc(FILE *);
 size_t fread(void *, size_t, size_t, FILE *); size_t fwrite(void *, size_t, size_t, FILE *);
 
 // Memory, strings and the program itself.
@@ -107,6 +106,15 @@ int fputs(const char *text, FILE *to) { return fprintf(to, "%s", text); }
 int putchar(int c) { return fputc(c, stdout); }
 int putc(int c, FILE *to) { return fputc(c, to); }
 int getchar() { return fgetc(stdin); }
+char *fgets(char *to, int size, FILE *from) {
+    int c = 0, n = 0;
+    while (n < size - 1 && c != '\n' && (c = fgetc(from)) != EOF)
+        to[n++] = c;
+    if (!n && size != 1)
+        return NULL;
+    to[n] = 0;
+    return to;
+}
 int getc(FILE *from) { return fgetc(from); }
 int fflush(FILE *to) { return 0; }
 
@@ -132,6 +140,27 @@ void qsort(void *base, size_t count, size_t size, int (*compare)(void *, void *)
 }
 
 // Numbers.
+unsigned __random[34]; // glibc's: an additive feedback of 31 numbers
+int __newest = -1;
+int rand() {
+    if (__newest < 0)
+        srand(1);
+    __newest = __newest == 30 ? 0 : __newest + 1;
+    __random[__newest] += __random[__newest < 3 ? __newest + 28 : __newest - 3];
+    return __random[__newest] >> 1;
+}
+void srand(unsigned seed) {
+    int i;
+    long number = (int)(seed ? seed : 1);
+    for (i = 0; i < 31; i++, number = 16807 * number % 2147483647) {
+        number += number < 0 ? 2147483647 : 0;
+        __random[i] = number;
+    }
+    __random[0] = seed ? seed : 1;
+    __newest = 2;
+    for (i = 0; i < 310; i++)
+        rand();
+}
 int abs(int x) { return x < 0 ? -x : x; }
 long labs(long x) { return x < 0 ? -x : x; }
 int isnan(double x) { return x != x; }

@@ -42,24 +42,6 @@ _AS_NUMPY = {
 }  # fmt: skip
 
 
-class Random:
-    """glibc's rand: an additive feedback of 31 numbers."""
-
-    def seed(self, seed: int) -> None:
-        """Begin again, as srand."""
-        numbers = [(seed or 1) - (seed >> 31 << 32)]
-        for _ in range(30):
-            numbers.append(16807 * numbers[-1] % 2147483647)
-        self._numbers = numbers[3:] + numbers[:3]
-        for _ in range(310):
-            self()
-
-    def __call__(self) -> int:
-        numbers = self._numbers
-        numbers.append(numbers.pop(0) + numbers[27] & 0xFFFFFFFF)
-        return numbers[-1] >> 1
-
-
 def _as_c(name: str, rounded: Callable[[float], float]) -> Callable[..., float]:
     """A function of Python's math, or NumPy's for what that lacks or refuses."""
     other = getattr(np, _AS_NUMPY.get(name, name))
@@ -88,8 +70,7 @@ def library(  # noqa: PLR0915
     """
     files: dict[int, Source] = {}
     left = MOST_OUTPUT
-    random, put, read, string = Random(), memory.write, memory.read, memory.string
-    random.seed(1)
+    put, read, string = memory.write, memory.read, memory.string
 
     def show(stream: int, data: bytes) -> int:
         nonlocal left
@@ -149,10 +130,6 @@ def library(  # noqa: PLR0915
         put(data + b"\0", to)
         return len(data)
 
-    def line(to: int, size: int, stream: int) -> int:
-        data = source(stream).line(size - 1) if size > 1 else b""
-        return put(data + b"\0", to) if data or size == 1 else 0
-
     def scan(from_: Source, form: int, *pointers: int) -> int:
         done, unused = 0, iter(pointers)
         for value in scanned(from_, string(form)):
@@ -162,10 +139,6 @@ def library(  # noqa: PLR0915
             put(value, to)
             done += 1
         return done if done or not from_.is_ended else -1
-
-    def filled(to: int, byte: int, size: int) -> int:
-        np.frombuffer(memory.span(to, size), np.uint8)[...] = byte & 255
-        return to
 
     def compared(a: bytes, b: bytes) -> int:
         return (a > b) - (a < b)
@@ -190,14 +163,14 @@ def library(  # noqa: PLR0915
         "fscanf": lambda file, form, *to: scan(source(file), form, *to),
         "sscanf": lambda line, form, *to: scan(Source(string(line)), form, *to),
         "fopen": opened, "fclose": closed,
-        "feof": lambda file: source(file).is_ended, "fgets": line,
+        "feof": lambda file: source(file).is_ended,
         "fread": fill,
         "fwrite": lambda at, size, n, to: show(to, read(at, size * n)) // (size or 1),
         "fgetc": lambda file: next(iter(source(file).take(1)), -1),
         "malloc": memory.new, "realloc": memory.resized, "free": memory.drop,
         **dict.fromkeys(("memcpy", "memmove"), lambda to, at, n: memory.copy(at, n, to)),
-        "memset": filled,
+        "memset": memory.fill,
         "memcmp": lambda a, b, n: compared(read(a, n), read(b, n)),
-        "strlen": memory.length, "rand": random, "srand": random.seed,
+        "strlen": memory.length,
         "exit": leave, "assert": insist,
     }  # fmt: skip

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from struct import calcsize
 from typing import Any
 
+import numpy as np
+
 from gpgpu_legacy.errors import GpgpuLegacyError, reason_of
 
 MOST_BYTES = 1 << 30
@@ -28,7 +30,7 @@ APART = 20
 REACH = 8 << 32
 """Bytes from a pointer to what it is an index of: 32 bits of them, for elements of 8 bytes."""
 
-OPERATIONS = "new drop read write put copy aligned address moved functions"
+OPERATIONS = "new drop read write fill put copy aligned address moved functions"
 """The methods of Memory that generated code calls."""
 
 
@@ -153,6 +155,11 @@ class Memory:
     def copy(self, source: int, size: int, address: int) -> int:
         """Write the bytes at another address, which may be some of the same."""
         self.span(address, size)[:] = self.span(source, size)
+        return address
+
+    def fill(self, address: int, byte: int, size: int) -> int:
+        """Write the byte so many times."""
+        np.frombuffer(self.span(address, size), np.uint8)[...] = byte & 255
         return address
 
     def length(self, address: int, most: int = MOST_BYTES) -> int:

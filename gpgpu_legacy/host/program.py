@@ -17,7 +17,7 @@ from gpgpu_legacy.files import read_text
 from gpgpu_legacy.host.functions import Compiler
 from gpgpu_legacy.host.library import library
 from gpgpu_legacy.host.memory import OPERATIONS, Memory, in_words
-from gpgpu_legacy.host.streams import Recorder, Streams
+from gpgpu_legacy.host.streams import WRITTEN, Recorder, Streams
 from gpgpu_legacy.host.types import Function
 from gpgpu_legacy.host.values import FUNCTIONS, rounder
 from gpgpu_legacy.isa.arithmetic import F32
@@ -86,9 +86,11 @@ def run_brook(
     objects, kernels = Memory(), Kernels(unit)
     streams = Streams(objects, kernels, run, show, recorder)
     functions = library(objects, path.parent, show, stdin)
-    compiled = Compiler(
-        unit, objects, {name: kernels.find(name).parameters for name in kernels.functions}
-    )
+    written = {
+        name: [p.role in WRITTEN for p in kernels.find(name).parameters]
+        for name in kernels.functions
+    }
+    compiled = Compiler(unit, objects, written)
     compiled.compile()
     if compiled.main is None:
         raise InputError(f"{path} has no function main; its kernels alone make no program")

@@ -136,9 +136,7 @@ class Streams:
 
     def domain(self, view: View, start: Any, end: Any) -> View:
         """The elements from start up to end, x first."""
-        first, last = (
-            tuple(map(int, one if isinstance(one, tuple) else (one,))) for one in (start, end)
-        )
+        first, last = (one if isinstance(one, tuple) else (one,) for one in (start, end))
         sizes = view.data.extents[::-1]
         if not len(first) == len(last) == len(sizes) or not all(
             0 <= a <= b <= n for a, b, n in zip(first, last, sizes, strict=True)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from math import copysign, isfinite, isnan
 from struct import pack
+from sys import byteorder
 from typing import Any
 
 from gpgpu_legacy.host.memory import HostError, Memory
@@ -94,11 +95,6 @@ class Source:
         self.is_ended |= len(data) < count
         return data
 
-    def line(self, most: int) -> bytes:
-        """The rest of the line with its end, or so many bytes."""
-        end = self.data.find(b"\n", self.at, self.at + most)
-        return self.take(end + 1 - self.at if end >= 0 else most)
-
 
 _READ = re.compile(rb"(\s+)|%(\*?)(\d{0,8})(hh|ll|[hlLqjzt]?)(\[\^?\]?[^]]*\]|.)|(.)", re.DOTALL)
 _FLOAT = rb"(?i)[+-]?(?:inf(?:inity)?|nan|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)"
@@ -109,7 +105,6 @@ _PATTERNS = {
     ord("s"): rb"\S+",
 }  # fmt: skip
 _BASES = {"d": 10, "u": 10, "o": 8, "x": 16, "X": 16}
-_PACKED = {"hh": "B", "h": "H", "": "I"}
 
 
 def scanned(source: Source, form: bytes) -> Iterator[bytes]:
@@ -127,10 +122,7 @@ def scanned(source: Source, form: bytes) -> Iterator[bytes]:
         if pattern is None:
             raise HostError(f"%{kind.decode('latin-1')} in a format is not supported")
         end = source.at + int(width) if width else len(source.data)
-        try:
-            match = re.compile(pattern).match(source.data, source.at, end)
-        except re.error:
-            raise HostError("a format has a set of characters that runs backwards") from None
+        match = re.compile(pattern).match(source.data, source.at, end)
         if match is None:
             source.is_ended |= source.at >= len(source.data)
             return
@@ -153,4 +145,5 @@ def _number(text: str, kind: str, size: str) -> bytes:
     if kind in "di":
         number = min(number, (1 << 63) - (not is_negative))
     number = min(number, (1 << 64) - 1) * (-1 if is_negative else 1)
-    return pack(f"={_PACKED.get(size, 'Q')}", number & (1 << _BITS.get(size, 64)) - 1)
+    bits = _BITS.get(size, 64)
+    return (number & (1 << bits) - 1).to_bytes(bits // 8, byteorder)

@@ -132,13 +132,6 @@ class Stream:
 Type = Scalar | Pointer | Array | Record | Function | Stream
 
 
-def numbers_in(kind: Type) -> int:
-    """How many numbers a number or a vector of Brook's has; 0 for other types."""
-    if isinstance(kind, Record) and kind.lanes:
-        return len(kind.fields)
-    return int(isinstance(kind, Scalar) and kind.rank > 0)
-
-
 SCALARS = {
     name: Scalar(name, code, int(rank))
     for name, code, rank in re.findall(

@@ -28,7 +28,7 @@ from gpgpu_legacy.host.types import (
     Stream,
     Type,
 )
-from gpgpu_legacy.languages.c.literals import quotient, remainder
+from gpgpu_legacy.languages.c.literals import quotient, remainder, rounded_once
 
 COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
 
@@ -77,13 +77,6 @@ def rounder() -> Callable[[float], float]:
     return single
 
 
-def nearest(number: int) -> float:
-    """A double that rounds to the float32 nearest to an int: an odd one, if it is inexact."""
-    if -(1 << 53) <= number <= 1 << 53:
-        return float(number)
-    return float(number & -2048 | (number & 2047 > 0) << 11)
-
-
 def divided(a: float, b: float) -> float:
     """A quotient of floats; 0/0 is x86's NaN, which has a sign."""
     try:
@@ -104,7 +97,17 @@ def unsigned(x: float) -> int:
 
 FUNCTIONS: dict[str, Any] = {
     function.__name__: function
-    for function in (Jump, divided, nearest, quotient, remainder, whole, unsigned, pack, unpack)
+    for function in (
+        Jump,
+        divided,
+        rounded_once,
+        quotient,
+        remainder,
+        whole,
+        unsigned,
+        pack,
+        unpack,
+    )
 } | {"inf": inf, "nan": nan, "once": (None,)}
 
 
@@ -192,7 +195,7 @@ def _number(value: Value, kind: Scalar, to: Scalar) -> Value:
         is_exact = to.code == "d"
     elif to.is_float:
         is_long = to.code == "f" and kind.size > 4
-        code = f"nearest({code})" if is_long else f"({code} + 0.0)"
+        code = f"rounded_once(str({code}))" if is_long else f"({code} + 0.0)"
         is_exact = to.code == "d" or kind.size < 4
     elif kind.is_float and to.code == "Q":
         code = f"unsigned({code})"

@@ -243,6 +243,8 @@ def test_printf_formats_as_python_does() -> None:
         for precision, value in product(("", ".0", ".3", ".10"), (0, 7, -12345, 1048575)):
             if kind in "dxX" and (precision or value < 0 or (kind in "xX" and flag in "+ -+")):
                 continue  # where Python's differs from C's
+            if flag == "#" and not value and kind in "xX":
+                continue
             form = f"%{flag}{width}{precision if kind not in 'dxX' else ''}{kind}"
             expected = form % value
             assert (
