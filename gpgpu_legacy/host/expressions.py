@@ -366,4 +366,5 @@ class Expressions:
             return Value(code, VOID)
         if isinstance(place.type, Record):
             return Value(f"write(pack({place.type.form!r}, *{code}), {place.code})", VOID)
-        return Value(stored(place, converted(Value(code, FLOAT), place.type)), VOID)
+        number = Value(code, FLOAT, is_exact=False)  # so it is refused if it is a vector
+        return Value(stored(place, converted(number, place.type)), VOID)

@@ -20,8 +20,11 @@ from gpgpu_legacy.host.values import rounder
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Item
 
-MOST_OUTPUT = MOST_INPUT = 1 << 26
-"""The most bytes that a program may print, and that a file which it reads may have."""
+MOST_OUTPUT = 1 << 26
+"""The most bytes that a program may print."""
+
+MOST_INPUT = 1 << 26
+"""The most bytes that a file which a program reads, or its standard input, may have."""
 
 STDIN, STDOUT, STDERR = ((1 << 64) - n for n in (1, 2, 3))  # addresses without an object
 

@@ -14,6 +14,8 @@ from gpgpu_legacy.host.values import rounder
 from gpgpu_legacy.languages.c.literals import rounded_once
 
 MOST_WIDTH = 1 << 16
+"""Characters of a field of printf, and of its digits."""
+
 _PRINTED = re.compile(
     r"%([-+ #0]*)(\*|\d{0,9})(?:\.(\*|\d{0,9}))?(hh|ll|[hlLqjzt]?)(.?)", re.DOTALL
 )

@@ -195,7 +195,7 @@ def _number(value: Value, kind: Scalar, to: Scalar) -> Value:
         is_exact = to.code == "d"
     elif to.is_float:
         is_long = to.code == "f" and kind.size > 4
-        code = f"rounded_once(str({code}))" if is_long else f"({code} + 0.0)"
+        code = f"rounded_once(str(+{code}))" if is_long else f"({code} + 0.0)"
         is_exact = to.code == "d" or kind.size < 4
     elif kind.is_float and to.code == "Q":
         code = f"unsigned({code})"
