@@ -79,9 +79,10 @@ def _run_brook(words: Several[str], how: MachineOptions) -> BrookRun:
     is_shown = not click.get_current_context().params["as_json"]
 
     def show(stream: int, data: bytes) -> None:
-        to = (sys.stdout, sys.stderr)[stream - 1].buffer
-        to.write(data)
-        to.flush()
+        to = (sys.stdout, sys.stderr)[stream - 1]
+        to.buffer.write(data)
+        if to.isatty():
+            to.flush()
 
     return run_brook(
         *words,

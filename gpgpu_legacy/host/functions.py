@@ -215,6 +215,7 @@ class Compiler(Expressions):
                 return self._initialise(place, items)
             self.emit(f"fill({place.code}, 0, {kind.size})")
         elif isinstance(e, c.String) and isinstance(kind, Array):
+            self.emit(f"fill({place.code}, 0, {kind.size})")
             self.emit(f"write({(e.value + bytes(1))[: kind.count]!r}, {place.code})")
             return None
         elif parts and is_inner and self.found(e).type != kind:

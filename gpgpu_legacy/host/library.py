@@ -72,31 +72,26 @@ def library(  # noqa: PLR0915
     stdout, 2 for stderr.
     """
     files: dict[int, Source] = {}
-    left = MOST_OUTPUT
     put, read, string = memory.write, memory.read, memory.string
 
     def show(stream: int, data: bytes) -> int:
-        nonlocal left
-        left -= len(data)
         if stream not in {STDOUT, STDERR}:
             raise HostError("a program may print to stdout and stderr alone, not to files")
-        if left < 0:
-            raise HostError(f"the program prints more than {MOST_OUTPUT} bytes")
         out(1 + (stream == STDERR), data)
         return len(data)
 
     def text(form: int, given: tuple[Any, ...]) -> bytes:
         return printed(string(form, MOST_OUTPUT), iter(given), memory, MOST_OUTPUT)
 
-    def opened_source(name: str, data: bytes) -> Source:
+    def checked(name: str, data: bytes) -> Source:
         if len(data) > MOST_INPUT:
             raise HostError(f"{name} has more than {MOST_INPUT} bytes")
-        memory.take(len(data))
         return Source(data)
 
     def source(stream: int) -> Source:
         if stream == STDIN and stream not in files:
-            files[stream] = opened_source("standard input", stdin())
+            files[stream] = checked("standard input", stdin())
+            memory.take(len(files[stream].data))
         if stream not in files:
             raise HostError("this is no open file")
         return files[stream]
@@ -115,7 +110,8 @@ def library(  # noqa: PLR0915
         except (GpgpuLegacyError, OSError):
             return 0
         handle = memory.new(0)
-        files[handle] = opened_source(path.name, data)
+        files[handle] = checked(path.name, data)
+        memory.take(len(data))
         return handle
 
     def closed(stream: int) -> int:
@@ -143,8 +139,13 @@ def library(  # noqa: PLR0915
             done += 1
         return done if done or not from_.is_ended else -1
 
-    def compared(a: bytes, b: bytes) -> int:
-        return (a > b) - (a < b)
+    def compared(a: int, b: int, size: int) -> int:
+        memory.span(a, size), memory.span(b, size)
+        for at in range(0, size, 1 << 16):
+            x, y = (read(one + at, min(size - at, 1 << 16)) for one in (a, b))
+            if x != y:
+                return 1 if x > y else -1
+        return 0
 
     def leave(status: int) -> None:
         raise SystemExit(status & 255)
@@ -164,16 +165,20 @@ def library(  # noqa: PLR0915
         "fputc": lambda c, to: show(to, bytes([c & 255])) and c & 255,
         "scanf": lambda form, *to: scan(source(STDIN), form, *to),
         "fscanf": lambda file, form, *to: scan(source(file), form, *to),
-        "sscanf": lambda line, form, *to: scan(Source(string(line)), form, *to),
+        "sscanf": lambda line, form, *to: scan(
+            checked("the string", string(line, MOST_INPUT + 1)), form, *to
+        ),
         "fopen": opened, "fclose": closed,
         "feof": lambda file: source(file).is_ended,
         "fread": fill,
-        "fwrite": lambda at, size, n, to: show(to, read(at, size * n)) // (size or 1),
+        "fwrite": lambda at, size, n, to: show(
+            to, read(at, min(size * n, MOST_OUTPUT + 1))
+        ) // (size or 1),
         "fgetc": lambda file: next(iter(source(file).take(1)), -1),
         "malloc": memory.new, "realloc": memory.resized, "free": memory.drop,
         **dict.fromkeys(("memcpy", "memmove"), lambda to, at, n: memory.copy(at, n, to)),
         "memset": memory.fill,
-        "memcmp": lambda a, b, n: compared(read(a, n), read(b, n)),
+        "memcmp": compared,
         "strlen": memory.length,
         "exit": leave, "assert": insist,
     }  # fmt: skip

@@ -14,9 +14,9 @@ from typing import Any
 from gpgpu_legacy.api.run import execute, with_machine
 from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError
 from gpgpu_legacy.files import read_text
+from gpgpu_legacy.host import library
 from gpgpu_legacy.host.functions import Compiler
-from gpgpu_legacy.host.library import library
-from gpgpu_legacy.host.memory import OPERATIONS, Memory, in_words
+from gpgpu_legacy.host.memory import OPERATIONS, HostError, Memory, in_words
 from gpgpu_legacy.host.streams import WRITTEN, Recorder, Streams
 from gpgpu_legacy.host.types import Function
 from gpgpu_legacy.host.values import FUNCTIONS, rounder
@@ -77,6 +77,8 @@ def run_brook(
 
     def show(stream: int, data: bytes) -> None:
         printed[stream - 1].extend(data)
+        if sum(map(len, printed)) > library.MOST_OUTPUT:
+            raise HostError(f"the program prints more than {library.MOST_OUTPUT} bytes")
         if out is not None:
             out(stream, data)
 
@@ -85,7 +87,7 @@ def run_brook(
 
     objects, kernels = Memory(), Kernels(unit)
     streams = Streams(objects, kernels, run, show, recorder)
-    functions = library(objects, path.parent, show, stdin)
+    functions = library.library(objects, path.parent, show, stdin)
     written = {
         name: [p.role in WRITTEN for p in kernels.find(name).parameters]
         for name in kernels.functions
