@@ -357,7 +357,7 @@ class Expressions:
             raise HostError(f"{name} takes {len(written)} arguments, not {len(e.arguments)}")
         for one, is_result in zip(e.arguments, written, strict=True):
             value = self.value(one)
-            code = self.at(one, lambda _, value=value: self.plain(value))
+            code = self.plain(value)
             if is_result and not isinstance(value.type, Stream):
                 place, code = self.place(one), "None"
             codes.append(code)

@@ -96,11 +96,20 @@ _OPERATORS: dict[str, Callable[[int, int], int]] = {
 _TRUTHS = {"==", "!=", "<", ">", "<=", ">="}
 
 
-class Condition:
-    """An #if's expression, after its macros: signed or unsigned integers of 64 bits.
+class _Unsigned(int):
+    """An integer without a sign."""
 
-    Each method reads a part, and returns its number and whether that is unsigned.
-    """
+
+def _wrapped(number: int, *of: int) -> int:
+    """The number in 64 bits; without a sign, if one of those that it is of has none."""
+    number &= (1 << 64) - 1
+    if any(isinstance(one, _Unsigned) for one in of):
+        return _Unsigned(number)
+    return number - (number >> 63 << 64)
+
+
+class Condition:
+    """An #if's expression, after its macros. Each method reads a part, and returns its value."""
 
     def __init__(self, text: str) -> None:
         self._words = [*_WORD.findall(text)[::-1]]
@@ -108,7 +117,7 @@ class Condition:
 
     def value(self) -> int:
         """The number; ValueError or ArithmeticError for a text that has none."""
-        number, _ = self._choice()
+        number = self._choice()
         if self._words:
             raise ValueError
         return number
@@ -117,43 +126,40 @@ class Condition:
         """Whether the next word is this one, which is then read."""
         return self._words[-1:] == [word] and bool(self._words.pop())
 
-    def _part(self, read: Callable[[], tuple[int, bool]], *, counts: bool) -> tuple[int, bool]:
+    def _part(self, read: Callable[[], int], *, counts: bool) -> int:
         self._skipped += not counts
         part = read()
         self._skipped -= not counts
         return part
 
-    def _choice(self) -> tuple[int, bool]:
+    def _choice(self) -> int:
         condition = self._binary(0)
         if not self._is("?"):
             return condition
-        yes, a = self._part(self._choice, counts=condition[0] != 0)
+        yes = self._part(self._choice, counts=condition != 0)
         if not self._is(":"):
             raise ValueError
-        no, b = self._part(self._choice, counts=condition[0] == 0)
-        return _wrapped(yes if condition[0] else no, a or b)
+        no = self._part(self._choice, counts=condition == 0)
+        return _wrapped(yes if condition else no, yes, no)
 
-    def _binary(self, least: int) -> tuple[int, bool]:
-        a, is_unsigned = self._unary()
+    def _binary(self, least: int) -> int:
+        a = self._unary()
         while self._words and PRECEDENCE.get(self._words[-1], -1) >= least:
             operator = self._words.pop()
             counts = operator not in {"&&", "||"} or bool(a) is (operator == "&&")
-            above = partial(self._binary, PRECEDENCE[operator] + 1)
-            b, is_other = self._part(above, counts=counts)
+            b = self._part(partial(self._binary, PRECEDENCE[operator] + 1), counts=counts)
             if operator in {"&&", "||"}:
-                a, is_unsigned = bool(b if counts else a), False
+                a = +bool(b if counts else a)
                 continue
+            of: tuple[int, ...] = (a,)
             if operator not in {"<<", ">>"}:
-                is_unsigned |= is_other
-                (a, _), (b, _) = _wrapped(a, is_unsigned), _wrapped(b, is_unsigned)
+                of = a, b = _wrapped(a, a, b), _wrapped(b, a, b)
             if self._skipped and operator in {"/", "%"}:
                 b = b or 1
-            a, is_unsigned = _wrapped(
-                _OPERATORS[operator](a, b), is_unsigned and operator not in _TRUTHS
-            )
-        return a, is_unsigned
+            a = _wrapped(_OPERATORS[operator](a, b), *(() if operator in _TRUTHS else of))
+        return a
 
-    def _unary(self) -> tuple[int, bool]:
+    def _unary(self) -> int:
         word = self._words.pop() if self._words else ""
         if word == "(":
             inner = self._choice()
@@ -161,19 +167,14 @@ class Condition:
                 raise ValueError
             return inner
         if word in {"!", "-", "+", "~"}:
-            number, is_unsigned = self._unary()
+            number = self._unary()
             if word == "!":
-                return not number, False
-            return _wrapped({"-": -number, "+": number, "~": ~number}[word], is_unsigned)
+                return +(not number)
+            return _wrapped({"-": -number, "+": number, "~": ~number}[word], number)
         if word[:1].isalpha() or word[:1] == "_":
-            return 0, False  # a name that is no macro
+            return 0  # a name that is no macro
         literal, suffix = number_of(word)
         if not isinstance(literal, int) or literal.bit_length() > 64 or set(suffix) - {"u", "l"}:
             raise ValueError
-        return literal, literal >> 63 > 0 or ("u" in word.lower() and word[0] != "'")
-
-
-def _wrapped(number: int, is_unsigned: bool) -> tuple[int, bool]:
-    """The number in 64 bits."""
-    number &= (1 << 64) - 1
-    return number - (0 if is_unsigned else number >> 63 << 64), is_unsigned
+        is_unsigned = literal >> 63 > 0 or ("u" in word.lower() and word[0] != "'")
+        return _Unsigned(literal) if is_unsigned else literal
