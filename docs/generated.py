@@ -415,6 +415,7 @@ LIMITS = {
         "present/*.py", "api/arrays.py", "figures/pictures.py", "api/drawing.py",
         "api/figure.py",
     ),
+    "Brook programs": ("host/*.py",),
     "Sizes and memory": (
         "algorithms/matmul/product.py", "algorithms/matmul/tiles.py", "pipeline/loops.py",
         "measure/rounds.py", "studies/cache_table/model.py", "cli/words.py", "memory.py",
@@ -537,6 +538,7 @@ def c_library() -> str:
     from gpgpu_legacy.languages.c.syntax import Function
 
     names = {item.name for item in library_text() if isinstance(item, Function)}
+    names = {name for name in names if name[0] != "_"}  # its own
     return fill(", ".join(f"`{name}`" for name in sorted(names, key=str.lower)), 120)
 
 

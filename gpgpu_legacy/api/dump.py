@@ -16,7 +16,7 @@ from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader, vertex_shader
 from gpgpu_legacy.lower.fragments import shader_key
 from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
-from gpgpu_legacy.plan.serialise import kernel_names, plan_as_json, program_names
+from gpgpu_legacy.plan.serialise import kernel_names, operand_names, plan_as_json, program_names
 
 
 def dump(
@@ -26,14 +26,15 @@ def dump(
 
     plan.json holds the whole plan; the texts beside it are for reading. folder: created if it
     does not exist; its parent must exist. exact: whether the shaders contract no multiply-add.
-    arrays: inputs, which are written as NAME.npy, where commands find them. Returns the paths of
+    arrays: inputs, which are written beside them, where commands find them. Returns the paths of
     the files, in order.
     """
     check_output_folder(folder)
     texts = _texts(plan, exact=exact)
     files: dict[str, Write] = {name: text_writer(text) for name, text in texts.items()}
-    for name, array in (arrays or {}).items():
-        files[f"{name}.npy"] = partial(np.save, arr=array)
+    for matrix, file in operand_names(plan.operands).items():
+        if arrays and matrix.name in arrays:
+            files[file] = partial(np.save, arr=arrays[matrix.name])
     write_folder(folder, files)
     return [folder / name for name in files]
 

@@ -73,19 +73,22 @@ def run_command(
 
 def _run_brook(words: Several[str], how: MachineOptions) -> BrookRun:
     """Run FILE.br with its arguments, and print what it prints as it comes, unless JSON is."""
+    from gpgpu_legacy.host.library import MOST_INPUT
     from gpgpu_legacy.host.program import run_brook
 
     is_shown = not click.get_current_context().params["as_json"]
 
     def show(stream: int, data: bytes) -> None:
         to = (sys.stdout, sys.stderr)[stream - 1]
-        to.write(data.decode("utf-8", "replace"))
+        to.buffer.write(data)
+        if to.isatty():
+            to.flush()
 
     return run_brook(
         *words,
         executor=how.executor,
         machine=how.machine(),
-        stdin=sys.stdin.buffer.read,
+        stdin=lambda: sys.stdin.buffer.read(MOST_INPUT + 1),
         out=show if is_shown else None,
     )
 

@@ -318,8 +318,11 @@ def _built(algorithm: Algorithm, given: Mapping[str, str]) -> tuple[Pipeline, di
     pipeline = Pipeline.of(algorithm, {n: t for n, t in given.items() if n in named})
     inputs, files = pipeline.operands, dict[str, Path]()
     if algorithm.name.endswith(PLAN):
-        beside = {name: Path(algorithm.name).with_name(f"{name}.npy") for name in inputs}
-        files = {name: path for name, path in beside.items() if path.is_file()}
+        from gpgpu_legacy.plan.serialise import operand_names
+
+        beside = operand_names(inputs.values())
+        files = {m.name: Path(algorithm.name).with_name(file) for m, file in beside.items()}
+        files = {name: path for name, path in files.items() if path.is_file()}
     files |= {name: Path(text) for name, text in given.items() if name not in named}
     for name in files.keys() - inputs:
         known = (

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpgpu_legacy.errors import hint
-from gpgpu_legacy.host.memory import HostError, Memory
+from gpgpu_legacy.errors import GpgpuLegacyError, hint
+from gpgpu_legacy.host.memory import MOST_BYTES, HostError, Memory, in_words
 from gpgpu_legacy.host.streams import COMBINATIONS
 from gpgpu_legacy.host.types import (
     BY_CODE,
@@ -15,6 +15,7 @@ from gpgpu_legacy.host.types import (
     FLOAT,
     INT,
     KERNEL,
+    LONG,
     SCALARS,
     ULONG,
     VECTORS,
@@ -36,8 +37,12 @@ from gpgpu_legacy.host.values import (
     binary,
     converted,
     decayed,
+    element,
+    folded,
+    fresh,
     literal,
     loaded,
+    pointer,
     settled,
     signed,
     stored,
@@ -63,14 +68,17 @@ class Expressions:
         self.scopes: list[dict[str, Place | Value]] = [
             {name: Value(repr(name), KERNEL, constant=name) for name in (*kernels, *COMBINATIONS)}
         ]
-        self.functions, self.named = dict[str, Function](), set[str]()
+        self.functions, self.named = dict[str, Place](), set[str]()
+        self.objects: list[str] | None = None  # of a function; None outside of functions
 
     def at(self, node: Any, compile_: Callable[[Any], Any]) -> Any:
-        """What the function makes of a node; its HostError is said with the node's place."""
+        """What the function makes of a node; what it raises is said with the node's place."""
         try:
             return compile_(node)
-        except HostError as fault:
-            raise self.unit.texts.error(str(fault), node.at) from None
+        except (GpgpuLegacyError, MemoryError):
+            raise
+        except Exception as fault:
+            raise self.unit.texts.error(in_words(fault), node.at) from fault
 
     # Types --------------------------------------------------------------------------------------
 
@@ -85,12 +93,26 @@ class Expressions:
         for _ in range(pointers + name.pointers):
             kind = Pointer(kind)
         for dimension in reversed([*dimensions, *name.dimensions]):
-            kind = Array(kind, self.constant(dimension) if dimension else 0)
+            kind = self.sized(Array(kind, self.constant(dimension) if dimension else 0))
         return kind
+
+    def sized(self, kind: Type) -> Type:
+        """The type, if a program has room for an object of it."""
+        if not 0 <= kind.size <= MOST_BYTES:
+            raise HostError(f"{kind} has {kind.size} bytes; at most {MOST_BYTES} are there")
+        return kind
+
+    def new(self, kind: Type) -> str:
+        """The code of the address of a new object."""
+        if self.objects is None:
+            return str(self.memory.new(kind.size))
+        name = fresh()
+        self.objects.append(name)
+        return f"({name} := {name} or new({kind.size}))"
 
     def constant(self, e: c.Expression) -> int:
         """The number that an expression is."""
-        number = converted(self.value(e), INT).constant
+        number = converted(self.value(e), LONG).constant
         if number is None:
             raise self.unit.texts.error("this must be known before the program runs", e.at)
         return int(number)
@@ -134,17 +156,23 @@ class Expressions:
 
     def condition(self, e: c.Expression) -> str:
         """The code of an expression's truth."""
+        return self.truth(e).code
+
+    def truth(self, e: c.Expression) -> Value:
+        """An expression's truth."""
         match e:
             case c.Binary(operator="&&" | "||"):
                 word = "and" if e.operator == "&&" else "or"
-                return f"({self.condition(e.left)} {word} {self.condition(e.right)})"
+                a, b = self.truth(e.left), self.truth(e.right)
+                return folded(Value(f"({a.code} {word} {b.code})", INT), a, b)
             case c.Unary(operator="!"):
-                return f"(not {self.condition(e.operand)})"
+                a = self.truth(e.operand)
+                return folded(Value(f"(not {a.code})", INT), a)
         value = self.value(e)
         if not isinstance(value.type, Scalar | Pointer):
             raise self.unit.texts.error(f"a {value.type} is neither true nor false", e.at)
         is_truth = isinstance(e, c.Binary) and e.operator in COMPARISONS
-        return settled(value) if is_truth else f"({settled(value)} != 0)"
+        return value if is_truth else folded(Value(f"({settled(value)} != 0)", INT), value)
 
     # Kinds of expressions -------------------------------------------------------------------------
 
@@ -154,7 +182,7 @@ class Expressions:
                 return scope[e.name]
         if e.name in self.functions:
             self.named.add(e.name)
-            return Place(f"{e.name}_", self.functions[e.name])
+            return self.functions[e.name]
         names = {*self.functions}.union(*self.scopes)
         raise HostError(f"there is no {e.name}; {hint(e.name, names, 'declare it')}")
 
@@ -163,7 +191,7 @@ class Expressions:
         return Place(str(self.memory.literal(e.value)), text)
 
     def _index(self, e: c.Index) -> Place:
-        return self._target(binary("+", self.value(e.base), self.value(e.index)))
+        return self._target(element(self.found(e.base), self.value(e.index)))
 
     @staticmethod
     def _target(pointer: Value) -> Place:
@@ -172,20 +200,20 @@ class Expressions:
         if not isinstance(pointer.type, Pointer):
             raise HostError(f"a {pointer.type} is no pointer")
         code, target = settled(pointer), pointer.type.target
-        return Place(f"function({code})" if isinstance(target, Function) else code, target)
+        if isinstance(target, Function):
+            code = f"functions[{code}, {target.signature!r}]"
+        return Place(code, target)
 
-    def _member(self, e: c.Member) -> Place | Value:
+    def _member(self, e: c.Member) -> Place:
         base = self._target(self.value(e.base)) if e.arrow else self.found(e.base)
+        if isinstance(base, Value):
+            base = Place(base.code, base.type)
         name, fields = e.name, base.type.fields if isinstance(base.type, Record) else {}
         if name not in fields:
             advice = hint(name, fields, "" if fields else "it is no struct")
             raise HostError(f"a {base.type} has no member {name}; {advice}")
         kind, offset = fields[name]
-        if isinstance(base, Place):
-            return Place(added(base.code, "+", offset), kind)
-        if not isinstance(kind, Scalar | Pointer):
-            raise HostError("the struct has no name; store it in a variable first")
-        return Value(f"unpack_from('={kind.code}', {base.code}, {offset})[0]", kind)
+        return Place(added(base.code, offset), kind)
 
     @staticmethod
     def _braces(e: c.Braces) -> Value:
@@ -195,9 +223,11 @@ class Expressions:
     def _number(e: c.Number) -> Value:
         if isinstance(e.value, float):
             return literal(e.value, FLOAT if "f" in e.suffix else DOUBLE)
-        bits, unsigned = e.value.bit_length(), "u" in e.suffix
-        is_long = "l" in e.suffix or bits > 32
-        return literal(e.value, BY_CODE["iIqQ"[2 * is_long + (unsigned or bits in {32, 64})]])
+        is_unsigned = "u" in e.suffix
+        bits = e.value.bit_length() + (not is_unsigned)
+        if bits > 64:
+            raise HostError("this integer has more than 64 bits")
+        return literal(e.value, BY_CODE["iIqQ"[2 * ("l" in e.suffix or bits > 32) + is_unsigned]])
 
     def _unary(self, e: c.Unary) -> Place | Value:
         match e.operator:
@@ -208,10 +238,10 @@ class Expressions:
                 if isinstance(place.type, Function):
                     return loaded(place)
                 if isinstance(place, Place):
-                    return Value(place.code, place.type if place.is_local else Pointer(place.type))
+                    return Value(place.code, place.type) if place.is_local else pointer(place)
                 raise HostError("this has no address; name a variable")
             case "!":
-                return Value(self.condition(e), INT)
+                return self.truth(e)
         return signed(e.operator, self.value(e.operand))
 
     def _postfix(self, e: c.Postfix) -> Value:
@@ -224,7 +254,7 @@ class Expressions:
 
     def _binary(self, e: c.Binary) -> Value:
         if e.operator in {"&&", "||"}:
-            return Value(self.condition(e), INT)
+            return self.truth(e)
         return binary(e.operator, self.value(e.left), self.value(e.right))
 
     def _conditional(self, e: c.Conditional) -> Value:
@@ -232,8 +262,10 @@ class Expressions:
         kind, other = yes.type, no.type
         if isinstance(kind, Scalar):
             kind = usual(kind, other) if isinstance(other, Scalar) else other
-        a, b = (settled(converted(one, kind)) for one in (yes, no))
-        return Value(f"({a} if {self.condition(e.condition)} else {b})", kind)
+        a, b = (converted(one, kind) for one in (yes, no))
+        truth = self.truth(e.condition)
+        code = f"({settled(a)} if {truth.code} else {settled(b)})"
+        return folded(Value(code, kind), truth, a, b)
 
     def _comma(self, e: c.Comma) -> Value:
         values = [self.value(item) for item in e.items]
@@ -269,15 +301,13 @@ class Expressions:
             return self._constructed(function, e.arguments)
         if isinstance(function, c.Member) and function.name == "domain":
             stream, *corners = [self.value(one) for one in (function.base, *e.arguments)]
-            code = ", ".join((stream.code, *map(self.plain, corners)))
+            code = ", ".join((stream.code, *(self.plain(corner, LONG) for corner in corners)))
             return Value(f"stream_domain({code})", stream.type)
         callee = self.found(function)
         if callee.type == KERNEL:
             return self._kernel(callee.constant, e)
-        if not isinstance(callee.type, Function):
-            pointer = loaded(callee)
-            kind = getattr(pointer.type, "target", pointer.type)
-            callee = Place(f"function({settled(pointer)})", kind)
+        if isinstance(loaded(callee).type, Pointer):
+            callee = self._target(loaded(callee))
         of = callee.type
         if not isinstance(of, Function):
             raise HostError(f"this is no function: {of}")
@@ -287,7 +317,13 @@ class Expressions:
         if len(kinds) != len(e.arguments):
             raise HostError(f"this takes {len(kinds)} arguments, not {len(e.arguments)}")
         given = ", ".join(map(self._given, e.arguments, kinds))
-        return Value(f"{callee.code}({given})", of.result)
+        return self._kept(f"{callee.code}({given})", of.result)
+
+    def _kept(self, code: str, kind: Type) -> Value:
+        """A value of this code; of a struct, whose code gives bytes, the address of a copy."""
+        if isinstance(kind, Record):
+            code = f"write({code}, {self.new(kind)})"
+        return Value(code, kind)
 
     def _given(self, e: c.Expression, kind: Type | None) -> str:
         """The code of an argument. kind: None for any number or pointer."""
@@ -303,14 +339,15 @@ class Expressions:
         if not isinstance(kind, Record) or not kind.lanes or len(values) != len(kind.fields):
             raise HostError(f"a {kind} cannot be made of {len(values)} values")
         lanes = ", ".join(settled(converted(value, kind.lanes)) for value in values)
-        return Value(f"pack({kind.form!r}, {lanes})", kind)
+        return self._kept(f"pack({kind.form!r}, {lanes})", kind)
 
     @staticmethod
-    def plain(value: Value) -> str:
+    def plain(value: Value, to: Scalar = FLOAT) -> str:
         """The code of a number, a stream, or the tuple of a vector's numbers."""
-        if isinstance(value.type, Record) and value.type.lanes:
-            return f"unpack({value.type.form!r}, {value.code})"
-        return settled(value)
+        kind = value.type
+        if isinstance(kind, Record) and kind.lanes:
+            return f"unpack({kind.form!r}, read({value.code}, {kind.size}))"
+        return value.code if isinstance(kind, Stream) else settled(converted(value, to))
 
     def _kernel(self, name: str, e: c.Call) -> Value:
         """A kernel's call. A reduction's result that is no stream is stored in a variable."""
@@ -320,13 +357,14 @@ class Expressions:
             raise HostError(f"{name} takes {len(written)} arguments, not {len(e.arguments)}")
         for one, is_result in zip(e.arguments, written, strict=True):
             value = self.value(one)
+            code = self.plain(value)
             if is_result and not isinstance(value.type, Stream):
-                place = self.place(one)
-            codes.append("None" if place and is_result else self.plain(value))
+                place, code = self.place(one), "None"
+            codes.append(code)
         code = f"kernel({', '.join(codes)})"
         if place is None:
             return Value(code, VOID)
-        kind = place.type
-        if isinstance(kind, Record) and kind.lanes:
-            code = f"pack({kind.form!r}, *{code})"
-        return Value(stored(place, Value(code, kind)), VOID)
+        if isinstance(place.type, Record):
+            return Value(f"write(pack({place.type.form!r}, *{code}), {place.code})", VOID)
+        number = Value(code, FLOAT, is_exact=False)  # so it is refused if it is a vector
+        return Value(stored(place, converted(number, place.type)), VOID)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,7 +13,18 @@ from gpgpu_legacy.errors import hint
 from gpgpu_legacy.host.expressions import Expressions
 from gpgpu_legacy.host.library import library_text
 from gpgpu_legacy.host.memory import HostError, Memory
-from gpgpu_legacy.host.types import INT, LONG, VOID, Array, Record, Stream, Type, record
+from gpgpu_legacy.host.types import (
+    INT,
+    LONG,
+    VOID,
+    Array,
+    Function,
+    Record,
+    Scalar,
+    Stream,
+    Type,
+    record,
+)
 from gpgpu_legacy.host.values import (
     Place,
     Value,
@@ -21,13 +34,17 @@ from gpgpu_legacy.host.values import (
     fresh,
     literal,
     settled,
+    usual,
 )
 from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.languages.c import syntax as c
 
 
 class Compiler(Expressions):
-    """Compiles a program: `lines` is the Python, each with the place of its statement."""
+    """Compiles a program: `lines` is the Python, each with the place of its statement.
+
+    No name of the program is one of Python's: those are numbered.
+    """
 
     def __init__(
         self,
@@ -39,14 +56,17 @@ class Compiler(Expressions):
         self.lines: list[tuple[str, Span]] = []
         self._started: list[tuple[str, Span]] = []  # what fills the program's own variables
         self._out, self._depth, self._place_of = self._started, 1, Span(1, 1)
-        self._objects: list[str] | None = None  # of a function; None outside of functions
         self._loops: list[c.For | c.DoWhile | str] = []  # str: the entry of a switch or of labels
         self._labels: dict[str, str] = {}  # with the code of what jumps there
+
+    def compile(self) -> None:
+        """Compile all of the program, and what it uses of the library."""
         library = self._items(library_text(), is_own=False)
-        own = self._items(unit.items)
-        for f in own.values():
+        scopes, functions = [*self.scopes], {**self.functions}
+        for f in self._items(self.unit.items).values():
             self.at(f, self._function)
-        library = {name: f for name, f in library.items() if name not in own}
+        self.main = self.functions.get("main")
+        self.scopes, self.functions = scopes, functions  # a program's names are not the library's
         while named := library.keys() & self.named:
             for name in sorted(named):
                 self._function(library.pop(name))
@@ -66,9 +86,9 @@ class Compiler(Expressions):
             if not isinstance(item, c.Function):
                 self.statement(item)
             elif item.name in bodies or not is_own:
-                self.functions[item.name] = self.at(
-                    item, lambda f: self.function(f.type, f.pointers, f.parameters)
-                )
+                of = self.at(item, lambda f: self.function(f.type, f.pointers, f.parameters))
+                code = fresh() if item.name in bodies else f"{item.name}_"
+                self.functions[item.name] = Place(code, of)
         return bodies
 
     def emit(self, line: str) -> None:
@@ -88,8 +108,12 @@ class Compiler(Expressions):
 
     def _function(self, f: c.Function) -> None:
         assert f.body is not None
-        of = self.functions[f.name]
-        self._out, self._objects, self._place_of = [], [], f.at
+        place = self.functions[f.name]
+        of = place.type
+        assert isinstance(of, Function)
+        if f.name == "main" and not re.fullmatch("[bBhHiIqQ]( i( Q){0,2})?", of.signature):
+            raise HostError("main takes nothing, or int and char **, and returns an int")
+        self._out, self.objects, self._place_of = [], [], f.at
         self._taken = {*_taken(f.body)}
         self._result = of.result
         names = [fresh() for _ in f.parameters]
@@ -104,12 +128,12 @@ class Compiler(Expressions):
         given = (
             f"{'*' * (kind == VOID)}{name}" for name, kind in zip(names, of.parameters, strict=True)
         )
-        head = [f"def {f.name}_({', '.join(given)}):", "    next(steps)"]
-        head += [f"    {one} = 0" for one in self._objects]
-        drop = f"drop({', '.join(self._objects)})" if self._objects else "pass"
+        head = [f"def {place.code}({', '.join(given)}):", "    next(steps)"]
+        head += [f"    {one} = 0" for one in self.objects]
+        drop = f"drop({', '.join(self.objects)})" if self.objects else "pass"
         tail = ["    finally:", f"        {drop}"]
         self.lines += [(line, f.at) for line in head] + self._out + [(line, f.at) for line in tail]
-        self._out, self._objects = self._started, None
+        self._out, self.objects = self._started, None
 
     # Declarations ---------------------------------------------------------------------------------
 
@@ -130,13 +154,12 @@ class Compiler(Expressions):
                     kind = Array(kind.element, len(items))
                 case _:  # T (*p)[n]
                     kind = self.parameter(d)
-        if self._objects is None or "static" in d.type.qualifiers:
-            place: Place = Place(str(self.memory.new(kind.size)), kind)
-            self.scopes[-1][d.name] = place
-            before = self._out, self._depth
-            self._out, self._depth = self._started, 1
+        if self.objects is None or "static" in d.type.qualifiers:
+            before = self._out, self._depth, self.objects
+            self._out, self._depth, self.objects = self._started, 1, None
+            self.scopes[-1][d.name] = place = Place(self.new(kind), kind)
             self._initialised(place, d)
-            self._out, self._depth = before
+            self._out, self._depth, self.objects = before
             return
         place = self._variable(d.name, kind)
         if d.value is None and place.is_local:
@@ -145,12 +168,12 @@ class Compiler(Expressions):
 
     def _variable(self, name: str, kind: Type) -> Place:
         """A new variable of a function: Python's own, or an object in memory."""
-        assert self._objects is not None
+        assert self.objects is not None
         place: Place = Place(fresh(), kind, is_local=True)
         if name in self._taken or isinstance(kind, Array | Record):
-            place, code = Place(place.code, kind), place.code
-            self.emit(f"{code} = {code} or new({kind.size})")
-            self._objects.append(code)
+            code = self.new(kind)
+            self.emit(code)
+            place = Place(self.objects[-1], kind)
         self.scopes[-1][name] = place
         return place
 
@@ -170,16 +193,16 @@ class Compiler(Expressions):
         self.scopes[-1][d.name] = Place(name, Stream(d.type.name), is_local=True)
 
     def _initialised(self, place: Place, d: c.Declaration) -> None:
-        known = d.value and self._initialise(place, [d.value], is_inner=False)
+        known = d.value and self._initialise(place, deque([d.value]), is_inner=False)
         if "const" in d.type.qualifiers:
             self.scopes[-1][d.name] = replace(place, constant=known)
 
-    def _initialise(self, place: Place, items: list[Any], *, is_inner: bool = True) -> Any:
+    def _initialise(self, place: Place, items: deque[Any], *, is_inner: bool = True) -> Any:
         """Store the first of initial values, or one for each part; returns a known number.
 
         is_inner: braces are around, so that its own may be left out.
         """
-        kind, e = place.type, items.pop(0)
+        kind, e = place.type, items.popleft()
         parts: Iterable[tuple[Type, int]] = ()
         if isinstance(kind, Array):
             size = kind.element.size
@@ -187,29 +210,31 @@ class Compiler(Expressions):
         elif isinstance(kind, Record):
             parts = kind.fields.values()
         if isinstance(e, c.Braces):
-            items = [*e.items, c.Number(0)]
+            items = deque((*e.items, c.Number(0)))
             if not parts:
                 return self._initialise(place, items)
-            self.emit(f"write(bytes({kind.size}), {place.code})")
+            self.emit(f"fill({place.code}, 0, {kind.size})")
         elif isinstance(e, c.String) and isinstance(kind, Array):
+            self.emit(f"fill({place.code}, 0, {kind.size})")
             self.emit(f"write({(e.value + bytes(1))[: kind.count]!r}, {place.code})")
             return None
         elif parts and is_inner and self.found(e).type != kind:
-            items.insert(0, e)
+            items.appendleft(e)
         else:
             value = converted(self.value(e), kind)
             self.emit(assigned(place, value))
             return value.constant
         for part, offset in parts:
-            if items:
-                self._initialise(Place(added(place.code, "+", offset), part), items)
+            if not items:
+                break
+            self._initialise(Place(added(place.code, offset), part), items)
         return None
 
     def _struct(self, s: c.Struct) -> None:
         made = self.types.get(s.name)
         if not isinstance(made, Record) or made.fields:
             self.types[s.name] = made = Record(s.name)
-        record(s.name, {d.name: self.declared(d) for d in s.fields}, made)
+        self.sized(record(s.name, {d.name: self.declared(d) for d in s.fields}, made))
 
     def _typedef(self, s: c.Typedef) -> None:
         d = s.declaration
@@ -219,7 +244,7 @@ class Compiler(Expressions):
         self.types[s.name], number = INT, -1
         for name, value in s.items:
             number = number + 1 if value is None else self.constant(value)
-            self.scopes[-1][name] = literal(number, INT)
+            self.scopes[-1][name] = literal(number, LONG if number >> 31 not in {0, -1} else INT)
 
     # Statements -----------------------------------------------------------------------------------
 
@@ -331,12 +356,18 @@ class Compiler(Expressions):
     def _switch(self, s: c.Switch) -> None:
         body = s.body.statements if isinstance(s.body, c.Block) else ()
         labels = [one.value for one in body if isinstance(one, c.Label)]
-        cases = {one and self.constant(one): number for number, one in enumerate(labels)}
+        value = self.value(s.value)
+        if not isinstance(value.type, Scalar) or value.type.is_float:
+            raise HostError(f"a {value.type} has no cases")
+        kind = usual(value.type, INT)
+        cases = {
+            one and converted(literal(self.constant(one), LONG), kind).constant: number
+            for number, one in enumerate(labels)
+        }
         if len(cases) < len(labels):
             raise HostError("two cases of this are the same")
         default, entry = cases.pop(None, len(labels)), fresh()
-        value = settled(converted(self.value(s.value), INT))
-        self.emit(f"{entry} = {cases}.get({value}, {default})")
+        self.emit(f"{entry} = {cases}.get({settled(converted(value, kind))}, {default})")
         self._loops.append(entry)
         with self.indented("for _ in once:"):
             self._entered(entry, body, -1)
@@ -344,10 +375,12 @@ class Compiler(Expressions):
         self._passed_on(entry, "continue")
 
     def _return(self, s: c.Return) -> None:
-        code = f"bytes({self._result.size})" if isinstance(self._result, Record) else "0"
+        kind, code = self._result, ""
         if s.value is not None:
-            code = settled(converted(self.value(s.value), self._result))
-        self.emit(f"return {code}")
+            code = settled(converted(self.value(s.value), kind))
+        if isinstance(kind, Record):
+            code = f"read({code}, {kind.size})" if code else f"bytes({kind.size})"
+        self.emit(f"return {code or 0}")
 
 
 def _taken(tree: Any) -> Iterator[str]:

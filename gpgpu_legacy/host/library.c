@@ -16,21 +16,19 @@ float fabsf(float); float floorf(float); float ceilf(float); float rintf(float);
 float truncf(float); float atan2f(float, float); float fmodf(float, float);
 float powf(float, float); float fmaxf(float, float); float fminf(float, float);
 float hypotf(float, float); float ldexpf(float, int);
-int isnan(double); int isinf(double); int isfinite(double);
-int abs(int); int rand(); void srand(int);
 
 // Input and output.
 int printf(char *, ...); int fprintf(FILE *, char *, ...); int sprintf(char *, char *, ...);
 int scanf(char *, ...); int fscanf(FILE *, char *, ...); int sscanf(char *, char *, ...);
 FILE *fopen(char *, char *); int fclose(FILE *); int feof(FILE *);
-int fputc(int, FILE *); int fgetc(FILE *); char *fgets(char *, int, FILE *);
+int fputc(int, FILE *); int fgetc(FILE *);
 size_t fread(void *, size_t, size_t, FILE *); size_t fwrite(void *, size_t, size_t, FILE *);
 
 // Memory, strings and the program itself.
 void *malloc(size_t); void *realloc(void *, size_t); void free(void *);
 void *memcpy(void *, void *, size_t); void *memmove(void *, void *, size_t);
 void *memset(void *, int, size_t); int memcmp(void *, void *, size_t); size_t strlen(char *);
-void qsort(void *, size_t, size_t, void *); void exit(int); void assert(int);
+void exit(int); void assert(int);
 
 // Streams; a string is the name of what combines elements.
 void streamRead(void<>, void *); void streamWrite(void<>, void *);
@@ -50,7 +48,7 @@ const double M_PI = 3.141592653589793, HUGE_VAL = 1e999;
 const float INFINITY = 1e999, NAN = INFINITY * 0;
 
 // Addresses without an object.
-FILE *stdin = (void *)(1L << 61), *stdout = (void *)(2L << 61), *stderr = (void *)(3L << 61);
+FILE *stdin = (void *)-1, *stdout = (void *)-2, *stderr = (void *)-3;
 
 // Time stands still.
 struct timeval { long tv_sec, tv_usec; };
@@ -108,11 +106,66 @@ int fputs(const char *text, FILE *to) { return fprintf(to, "%s", text); }
 int putchar(int c) { return fputc(c, stdout); }
 int putc(int c, FILE *to) { return fputc(c, to); }
 int getchar() { return fgetc(stdin); }
+char *fgets(char *to, int size, FILE *from) {
+    int c = 0, n = 0;
+    while (n < size - 1 && c != '\n' && (c = fgetc(from)) != EOF)
+        to[n++] = c;
+    if (!n && size != 1)
+        return NULL;
+    to[n] = 0;
+    return to;
+}
 int getc(FILE *from) { return fgetc(from); }
 int fflush(FILE *to) { return 0; }
 
+// Sorting: the order of glibc's calls of compare.
+void __merge(char *base, size_t count, size_t size, int (*compare)(void *, void *), char *space) {
+    size_t half = count / 2, i = 0, j = half, k;
+    if (count < 2)
+        return;
+    __merge(base, half, size, compare, space);
+    __merge(base + half * size, count - half, size, compare, space);
+    for (k = 0; i < half && j < count; k++)
+        if (compare(base + i * size, base + j * size) <= 0)
+            memcpy(space + k * size, base + i++ * size, size);
+        else
+            memcpy(space + k * size, base + j++ * size, size);
+    memcpy(space + k * size, base + i * size, (half - i) * size);
+    memcpy(base, space, j * size);
+}
+void qsort(void *base, size_t count, size_t size, int (*compare)(void *, void *)) {
+    char *space = malloc(count * size);
+    __merge(base, count, size, compare, space);
+    free(space);
+}
+
 // Numbers.
+unsigned __random[34]; // glibc's: an additive feedback of 31 numbers
+int __newest = -1;
+int rand() {
+    if (__newest < 0)
+        srand(1);
+    __newest = __newest == 30 ? 0 : __newest + 1;
+    __random[__newest] += __random[__newest < 3 ? __newest + 28 : __newest - 3];
+    return __random[__newest] >> 1;
+}
+void srand(unsigned seed) {
+    int i;
+    long number = (int)(seed ? seed : 1);
+    for (i = 0; i < 31; i++, number = 16807 * number % 2147483647) {
+        number += number < 0 ? 2147483647 : 0;
+        __random[i] = number;
+    }
+    __random[0] = seed ? seed : 1;
+    __newest = 2;
+    for (i = 0; i < 310; i++)
+        rand();
+}
+int abs(int x) { return x < 0 ? -x : x; }
 long labs(long x) { return x < 0 ? -x : x; }
+int isnan(double x) { return x != x; }
+int isinf(double x) { return (x == HUGE_VAL) - (x == -HUGE_VAL); }
+int isfinite(double x) { return x - x == 0; }
 int finite(double x) { return isfinite(x); }
 double round(double x) {
     double whole = trunc(x);

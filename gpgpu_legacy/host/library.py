@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
-from functools import cache, cmp_to_key
+from functools import cache
 from pathlib import Path
 from pkgutil import get_data
 from typing import Any
@@ -19,10 +20,13 @@ from gpgpu_legacy.host.values import rounder
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Item
 
-MOST_OUTPUT = MOST_INPUT = 1 << 26
-"""The most bytes that a program may print, and that a file which it reads may have."""
+MOST_OUTPUT = 1 << 26
+"""The most bytes that a program may print."""
 
-STDIN, STDOUT, STDERR = (n << 61 for n in (1, 2, 3))  # addresses without an object
+MOST_INPUT = 1 << 26
+"""The most bytes that a file which a program reads, or its standard input, may have."""
+
+STDIN, STDOUT, STDERR = ((1 << 64) - n for n in (1, 2, 3))  # addresses without an object
 
 _MATH = (
     "sin cos tan asin acos atan sinh cosh tanh exp log log10 log2 sqrt cbrt fabs floor ceil rint "
@@ -39,24 +43,6 @@ def library_text() -> tuple[Item, ...]:
 _AS_NUMPY = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "pow": "power",
 }  # fmt: skip
-
-
-class Random:
-    """glibc's rand: an additive feedback of 31 numbers."""
-
-    def seed(self, seed: int) -> None:
-        """Begin again, as srand."""
-        numbers = [(seed or 1) - (seed >> 31 << 32)]
-        for _ in range(30):
-            numbers.append(16807 * numbers[-1] % 2147483647)
-        self._numbers = numbers[3:] + numbers[:3]
-        for _ in range(310):
-            self()
-
-    def __call__(self) -> int:
-        numbers = self._numbers
-        numbers.append(numbers.pop(0) + numbers[27] & 0xFFFFFFFF)
-        return numbers[-1] >> 1
 
 
 def _as_c(name: str, rounded: Callable[[float], float]) -> Callable[..., float]:
@@ -86,36 +72,36 @@ def library(  # noqa: PLR0915
     stdout, 2 for stderr.
     """
     files: dict[int, Source] = {}
-    left = MOST_OUTPUT
-    random, put, read, string = Random(), memory.write, memory.read, memory.string
-    random.seed(1)
+    put, read, string = memory.write, memory.read, memory.string
 
     def show(stream: int, data: bytes) -> int:
-        nonlocal left
-        left -= len(data)
         if stream not in {STDOUT, STDERR}:
             raise HostError("a program may print to stdout and stderr alone, not to files")
-        if left < 0:
-            raise HostError(f"the program prints more than {MOST_OUTPUT} bytes")
         out(1 + (stream == STDERR), data)
         return len(data)
 
     def text(form: int, given: tuple[Any, ...]) -> bytes:
-        return printed(string(form), iter(given), string)
+        return printed(string(form, MOST_OUTPUT), iter(given), memory, MOST_OUTPUT)
+
+    def checked(name: str, data: bytes) -> Source:
+        if len(data) > MOST_INPUT:
+            raise HostError(f"{name} has more than {MOST_INPUT} bytes")
+        return Source(data)
 
     def source(stream: int) -> Source:
         if stream == STDIN and stream not in files:
-            files[stream] = Source(stdin())
+            files[stream] = checked("standard input", stdin())
+            memory.take(len(files[stream].data))
         if stream not in files:
             raise HostError("this is no open file")
         return files[stream]
 
     def opened(name: int, mode: int) -> int:
-        path = folder / string(name).decode("latin-1")
+        path = folder / os.fsdecode(string(name))
         if string(mode) not in {b"r", b"rb", b"rt"}:
             raise HostError(f"{path.name} is opened for writing; a program may only read files")
         try:
-            if not path.resolve().is_relative_to(folder.resolve()):
+            if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
                 raise HostError(
                     f"{path} is not in the program's folder, the only one that it reads"
                 )
@@ -123,34 +109,43 @@ def library(  # noqa: PLR0915
                 data = file.read(MOST_INPUT + 1)
         except (GpgpuLegacyError, OSError):
             return 0
-        if len(data) > MOST_INPUT:
-            raise HostError(f"{path.name} has more than {MOST_INPUT} bytes")
-        handle = memory.new(1)
-        files[handle] = Source(data)
+        handle = memory.new(0)
+        files[handle] = checked(path.name, data)
+        memory.take(len(data))
         return handle
 
-    def line(to: int, size: int, stream: int) -> int:
-        data = source(stream).line(size - 1)
-        if data:
-            put(data + b"\0", to)
-        return to if data else 0
+    def closed(stream: int) -> int:
+        if stream in files:
+            memory.give(len(files.pop(stream).data))
+        return 0
+
+    def fill(to: int, size: int, count: int, stream: int) -> int:
+        data = source(stream).take(size * count)
+        put(data, to)
+        return len(data) // (size or 1)
+
+    def print_to(to: int, form: int, *given: Any) -> int:
+        data = text(form, given)
+        put(data + b"\0", to)
+        return len(data)
 
     def scan(from_: Source, form: int, *pointers: int) -> int:
         done, unused = 0, iter(pointers)
-        for code, value in scanned(from_, string(form)):
+        for value in scanned(from_, string(form)):
             to = next(unused, None)
             if to is None:
                 raise HostError("the format needs more arguments than are given")
-            memory.put(code, value, to) if code else put(value, to)
+            put(value, to)
             done += 1
         return done if done or not from_.is_ended else -1
 
-    def copied(data: bytes, to: int) -> int:
-        put(data, to)
-        return to
-
-    def compared(a: bytes, b: bytes) -> int:
-        return (a > b) - (a < b)
+    def compared(a: int, b: int, size: int) -> int:
+        memory.span(a, size), memory.span(b, size)
+        for at in range(0, size, 1 << 16):
+            x, y = (read(one + at, min(size - at, 1 << 16)) for one in (a, b))
+            if x != y:
+                return 1 if x > y else -1
+        return 0
 
     def leave(status: int) -> None:
         raise SystemExit(status & 255)
@@ -159,35 +154,31 @@ def library(  # noqa: PLR0915
         if not holds:
             raise HostError("the assertion does not hold")
 
-    def sort(base: int, count: int, size: int, compare: int) -> None:
-        copy = copied(read(base, count * size), memory.new(count * size))
-        places = range(copy, copy + count * size, size)
-        ordered = sorted(places, key=cmp_to_key(memory.functions[compare]))
-        put(b"".join(read(at, size) for at in ordered), base)
-        memory.drop(copy)
-
     return {
         f"{name}{end}": _as_c(name, rounder() if end else float)
         for name in _MATH.split()
         for end in ("", "f")
     } | {
-        "isnan": math.isnan, "isinf": math.isinf, "isfinite": math.isfinite, "abs": abs,
         "printf": lambda form, *given: show(STDOUT, text(form, given)),
         "fprintf": lambda to, form, *given: show(to, text(form, given)),
-        "sprintf": lambda to, form, *given: len(put(text(form, given) + b"\0", to)) - 1,
+        "sprintf": print_to,
         "fputc": lambda c, to: show(to, bytes([c & 255])) and c & 255,
         "scanf": lambda form, *to: scan(source(STDIN), form, *to),
         "fscanf": lambda file, form, *to: scan(source(file), form, *to),
-        "sscanf": lambda line, form, *to: scan(Source(string(line)), form, *to),
-        "fopen": opened, "fclose": lambda file: files.pop(file, 0) and 0,
-        "feof": lambda file: source(file).is_ended, "fgets": line,
-        "fread": lambda to, size, n, file: len(put(source(file).take(size * n), to)) // (size or 1),
-        "fwrite": lambda at, size, n, to: show(to, read(at, size * n)) // (size or 1),
+        "sscanf": lambda line, form, *to: scan(
+            checked("the string", string(line, MOST_INPUT + 1)), form, *to
+        ),
+        "fopen": opened, "fclose": closed,
+        "feof": lambda file: source(file).is_ended,
+        "fread": fill,
+        "fwrite": lambda at, size, n, to: show(
+            to, read(at, min(size * n, MOST_OUTPUT + 1))
+        ) // (size or 1),
         "fgetc": lambda file: next(iter(source(file).take(1)), -1),
         "malloc": memory.new, "realloc": memory.resized, "free": memory.drop,
-        **dict.fromkeys(("memcpy", "memmove"), lambda to, at, n: copied(read(at, n), to)),
-        "memset": lambda to, c, n: copied(bytes([c & 255]) * len(memory.span(to, n)), to),
-        "memcmp": lambda a, b, n: compared(read(a, n), read(b, n)),
-        "strlen": lambda text: len(string(text)), "rand": random, "srand": random.seed,
-        "exit": leave, "assert": insist, "qsort": sort,
+        **dict.fromkeys(("memcpy", "memmove"), lambda to, at, n: memory.copy(at, n, to)),
+        "memset": memory.fill,
+        "memcmp": compared,
+        "strlen": memory.length,
+        "exit": leave, "assert": insist,
     }  # fmt: skip

@@ -1,26 +1,61 @@
 """The memory of a running program, byte by byte: one block for each object.
 
-An address is a Python int: the block's number, shifted by 32, and the offset in it. So C's
-arithmetic on pointers is Python's on ints, an access outside its object is an IndexError, and one
-through a null pointer or to a freed object a KeyError.
+An address is a Python int: the block's number, shifted by 32, and the offset in it. So an access
+outside its object is an IndexError or a KeyError, and one through a null pointer or to a freed
+object a KeyError. Objects are APART blocks apart. What a program computes from a pointer stays
+within one block of the pointer's object, or is refused; an element's address, which is used at
+once, stays within REACH of such a pointer. So no access meets another object than its pointer's.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from struct import calcsize
 from typing import Any
 
+import numpy as np
+
+from gpgpu_legacy.errors import GpgpuLegacyError, reason_of
+
 MOST_BYTES = 1 << 30
-"""The most bytes that a program's objects may have together."""
+"""The most bytes that a program's objects, and what Python keeps for them, may have together."""
 
+OVERHEAD = 512
+"""Bytes that Python keeps for an object: its block, views and entries in dicts."""
 
-OPERATIONS = "new drop read write put aligned address"
+APART = 20
+"""Blocks from an object to the next one. A multiple of 20 tells objects in an error's number."""
+
+REACH = 8 << 32
+"""Bytes from a pointer to what it is an index of: 32 bits of them, for elements of 8 bytes."""
+
+OPERATIONS = "new drop read write fill put copy aligned address moved functions"
 """The methods of Memory that generated code calls."""
 
 
 class HostError(Exception):
     """What stops a program, in words; the place is that of the statement which runs."""
+
+
+def in_words(error: Exception) -> str:
+    """What a program did that Python refuses, in the words of C."""
+    if isinstance(error, HostError | GpgpuLegacyError):
+        return str(error)
+    known = (said for what, said in _REFUSED.items() if re.match(what, repr(error)))
+    return next(known, f"a value or a shape does not fit here: {reason_of(error)}")
+
+
+_REFUSED = {
+    r"KeyError\((0|\(0, .*)\)": "a null pointer is read or written",
+    r"KeyError\(\(": "the pointer leads to no function of its own type",
+    r"KeyError\(\d*[02468]0\)": "the pointer leads to no object: it was freed, or never set",
+    "KeyError|IndexError": "this reads or writes outside of an object",
+    ".*read-only": "this writes to a string literal; copy it to an array first",
+    ".*(Name|Local)Error": "a variable is read that was jumped over where it is set",
+    "ZeroDivisionError": "this divides an integer by zero",
+    "RecursionError": "this is nested too deeply; write it flatter",
+}
 
 
 class Views(dict[int, memoryview]):
@@ -37,24 +72,37 @@ class Views(dict[int, memoryview]):
 
 
 class Memory:
-    """All objects of a program. views: by the code of a type of number. functions: by address."""
+    """All objects of a program.
+
+    views: by the code of a type of number. functions: by address and signature.
+    """
 
     def __init__(self) -> None:
         self.blocks: dict[int, bytearray | bytes] = {}
         self.views = {code: Views(self.blocks, code) for code in "bBhHiIqQfd"}
         self.last, self.left = 0, MOST_BYTES
-        self.functions: dict[int, Callable[..., Any]] = {}
+        self.functions: dict[tuple[int, str], Callable[..., Any]] = {}
         self._addresses: dict[Callable[..., Any], int] = {}
 
     def new(self, size: int) -> int:
         """The address of a new object, filled with zeros."""
-        if not 0 <= size <= self.left:
-            raise HostError(f"an object of {size} bytes is too large; all have {MOST_BYTES}")
-        self.left -= size
+        self.take(size)
         return self._put(bytearray(size))
 
+    def take(self, size: int) -> None:
+        """Count an object's bytes."""
+        if not 0 <= size <= self.left - OVERHEAD:
+            raise HostError(f"an object of {size} bytes is too large; all have {MOST_BYTES}")
+        self.left -= size + OVERHEAD
+
+    def give(self, size: int) -> None:
+        """Count no longer what `take` counted."""
+        self.left += size + OVERHEAD
+
     def _put(self, block: bytearray | bytes) -> int:
-        self.last += 1
+        self.last += APART
+        if self.last >> 32:
+            raise HostError("the program makes more objects than 64 bits have addresses for")
         self.blocks[self.last] = block
         return self.last << 32
 
@@ -62,11 +110,11 @@ class Memory:
         """The address of a string, which may not be written to."""
         return self._put(text + b"\0")
 
-    def address(self, function: Callable[..., Any]) -> int:
+    def address(self, function: Callable[..., Any], signature: str) -> int:
         """The address of a function, an object without bytes."""
         if function not in self._addresses:
             at = self._addresses[function] = self._put(b"")
-            self.functions[at] = function
+            self.functions[at, signature] = function
         return self._addresses[function]
 
     def drop(self, *addresses: int) -> None:
@@ -77,13 +125,13 @@ class Memory:
                 raise HostError("this cannot be freed: malloc did not return it, or it was before")
             for views in self.views.values():
                 views.pop(block, None)
-            self.left += len(self.blocks.pop(block))
+            self.give(len(self.blocks.pop(block)))
 
     def resized(self, address: int, size: int) -> int:
         """As realloc."""
         new = self.new(size)
         if address:
-            self.write(self.read(address, min(size, len(self.blocks[address >> 32]))), new)
+            self.copy(address, min(size, len(self.blocks[address >> 32])), new)
             self.drop(address)
         return new
 
@@ -99,18 +147,32 @@ class Memory:
         """The same, as a copy."""
         return bytes(self.span(address, size))
 
-    def write(self, data: bytes, address: int) -> bytes:
-        """Write bytes at an address, which is computed last; returns them."""
+    def write(self, data: bytes, address: int) -> int:
+        """Write bytes at an address, which is computed last, and returned."""
         self.span(address, len(data))[:] = data
-        return data
+        return address
 
-    def string(self, address: int) -> bytes:
-        """The string at an address, without its zero."""
+    def copy(self, source: int, size: int, address: int) -> int:
+        """Write the bytes at another address, which may be some of the same."""
+        self.span(address, size)[:] = self.span(source, size)
+        return address
+
+    def fill(self, address: int, byte: int, size: int) -> int:
+        """Write the byte so many times."""
+        np.frombuffer(self.span(address, size), np.uint8)[...] = byte & 255
+        return address
+
+    def length(self, address: int, most: int = MOST_BYTES) -> int:
+        """The length of the string at an address: up to a zero, or so many bytes."""
         block, start = self.blocks[address >> 32], address & 0xFFFFFFFF
-        end = block.find(0, start)
-        if end < 0:
+        end = block.find(0, start, start + most)
+        if end < 0 and start + most > len(block):
             raise IndexError
-        return bytes(block[start:end])
+        return most if end < 0 else end - start
+
+    def string(self, address: int, most: int = MOST_BYTES) -> bytes:
+        """The string at an address without its zero, or so many bytes of it."""
+        return self.read(address, self.length(address, most))
 
     def put(self, code: str, value: Any, address: int) -> Any:
         """Write a number; returns it as it is now."""
@@ -118,6 +180,14 @@ class Memory:
         view, at = views[address >> 32], (address & 0xFFFFFFFF) // views.size
         view[at] = value
         return view[at]
+
+    @staticmethod
+    def moved(address: int, by: int) -> int:
+        """A pointer so many bytes ahead, in or beside its object."""
+        new = address + by
+        if not -REACH < by < REACH or (new + (1 << 32)) % (APART << 32) >> 33:
+            raise IndexError
+        return new
 
     @staticmethod
     def aligned(address: int, size: int) -> int:

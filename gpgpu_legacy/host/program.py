@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
+import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import repeat
 from pathlib import Path
 from traceback import walk_tb
@@ -14,13 +14,14 @@ from typing import Any
 from gpgpu_legacy.api.run import execute, with_machine
 from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError
 from gpgpu_legacy.files import read_text
-from gpgpu_legacy.host import memory, values
+from gpgpu_legacy.host import library
 from gpgpu_legacy.host.functions import Compiler
-from gpgpu_legacy.host.library import library
-from gpgpu_legacy.host.memory import OPERATIONS, HostError, Memory
+from gpgpu_legacy.host.memory import OPERATIONS, HostError, Memory, in_words
 from gpgpu_legacy.host.streams import WRITTEN, Recorder, Streams
+from gpgpu_legacy.host.types import Function
 from gpgpu_legacy.host.values import FUNCTIONS, rounder
 from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.languages.brook.kernels import Kernels
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import BEFORE
@@ -72,10 +73,12 @@ def run_brook(
     """
     path, (machine, _) = Path(path), with_machine(machine, how)
     unit = parse(read_text(path), str(path), folder=path.parent)
-    printed: tuple[list[bytes], list[bytes]] = ([], [])
+    printed = bytearray(), bytearray()
 
     def show(stream: int, data: bytes) -> None:
-        printed[stream - 1].append(data)
+        printed[stream - 1].extend(data)
+        if sum(map(len, printed)) > library.MOST_OUTPUT:
+            raise HostError(f"the program prints more than {library.MOST_OUTPUT} bytes")
         if out is not None:
             out(stream, data)
 
@@ -84,28 +87,27 @@ def run_brook(
 
     objects, kernels = Memory(), Kernels(unit)
     streams = Streams(objects, kernels, run, show, recorder)
-    functions = library(objects, path.parent, show, stdin)
+    functions = library.library(objects, path.parent, show, stdin)
     written = {
         name: [p.role in WRITTEN for p in kernels.find(name).parameters]
         for name in kernels.functions
     }
     compiled = Compiler(unit, objects, written)
-    if "main" not in compiled.functions:
+    compiled.compile()
+    if compiled.main is None:
         raise InputError(f"{path} has no function main; its kernels alone make no program")
     names: dict[str, Any] = {
         **FUNCTIONS, **objects.views, **streams.names(), "single": rounder(),
         "steps": repeat(None, MOST_STEPS),
         **{f"{name}_": function for name, function in functions.items()},
         **{name: getattr(objects, name) for name in OPERATIONS.split()},
-        "function": objects.functions.__getitem__,
     }  # fmt: skip
-    texts = [objects.literal(text.encode()) for text in (path.name, *arguments)]
+    texts = [objects.literal(os.fsencode(text)) for text in (path.name, *arguments)]
     table = objects.new(8 * len(texts) + 8)
     for number, text in enumerate(texts):
         objects.put("Q", text, table + 8 * number)
-    taken = len(compiled.functions["main"].parameters)
-    status = _ran(compiled, names, (len(texts), table, 0)[:taken])
-    stdout, stderr = (b"".join(parts).decode("utf-8", "replace") for parts in printed)
+    status = _ran(compiled, names, (len(texts), table, 0))
+    stdout, stderr = (text.decode("utf-8", "replace") for text in printed)
     return BrookRun(
         program=str(path), stdout=stdout, stderr=stderr, status=status, calls=streams.calls
     )
@@ -122,37 +124,37 @@ def _ran(compiled: Compiler, names: dict[str, Any], given: tuple[int, ...]) -> i
     try:
         sys.setrecursionlimit(limit + MOST_NESTED)
         exec(code, names)
-        return int(names["main_"](*given)) & 255
+        assert compiled.main
+        assert isinstance(compiled.main.type, Function)
+        taken = len(compiled.main.type.parameters)
+        return int(names[compiled.main.code](*given[:taken])) & 255
     except SystemExit as done:
         return int(done.code or 0)
     except AssemblyError:
         raise
+    except (MemoryError, OSError):
+        raise
     except Exception as error:
-        at, file = None, ""
-        for frame, line in walk_tb(error.__traceback__):
-            file = frame.f_code.co_filename
-            if file == code.co_filename:
-                place = compiled.lines[line - 1][1]
-                at = at if place.file == BEFORE else place
-        said = ""
-        if isinstance(error, HostError | GpgpuLegacyError):
-            said = str(error).removeprefix(f"{unit.name}: ")
-        elif file in {code.co_filename, memory.__file__, values.__file__}:
-            said = next((said for what, said in _said() if re.match(what, repr(error))), "")
-        if at is None or not said:
-            raise
-        raise InputError(f"{unit.name}:{at.line}:{at.column}: {said}") from None
+        raise _placed(error, compiled, code) from error
     finally:
         sys.setrecursionlimit(limit)
 
 
-def _said() -> Iterator[tuple[str, str]]:
-    """What Python refuses, in the words of C."""
-    yield r"KeyError\(0\)", "a null pointer is read or written"
-    yield "KeyError", "the pointer leads to no object: it was freed, or never set"
-    yield "IndexError", "this reads or writes outside of an object"
-    yield "TypeError.*read-only", "this writes to a string literal; copy it to an array first"
-    yield "StopIteration", f"the program takes more than {MOST_STEPS} steps; does each loop end?"
-    yield "RecursionError", f"more than {MOST_NESTED} calls are nested; does each recursion end?"
-    yield ".*(Name|Local)Error", "a variable is read that was jumped over where it is set"
-    yield "ZeroDivisionError", "this divides an integer by zero"
+def _placed(error: Exception, compiled: Compiler, code: CodeType) -> Exception:
+    """What the program did, with its place. What executors raise, unless they mean to, stays."""
+    at, files = Span(1, 1), set[str]()
+    for frame, line in walk_tb(error.__traceback__):
+        files.add(frame.f_code.co_filename)
+        if frame.f_code.co_filename == code.co_filename:
+            place = compiled.lines[line - 1][1]
+            at = at if place.file == BEFORE else place
+    if execute.__code__.co_filename in files and not isinstance(error, GpgpuLegacyError):
+        return error
+    name = compiled.unit.name
+    file = Path(name).parent / at.file if at.file else name
+    limits = {
+        StopIteration: f"the program takes more than {MOST_STEPS} steps; does each loop end?",
+        RecursionError: f"more than {MOST_NESTED} calls are nested; does each recursion end?",
+    }
+    said = limits.get(type(error)) or in_words(error).removeprefix(f"{name}: ")
+    return InputError(f"{file}:{at.line}:{at.column}: {said}")

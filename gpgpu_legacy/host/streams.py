@@ -128,6 +128,8 @@ class Streams:
     def iterator(self, kind: str, extents: tuple[int, ...], *ends: Any) -> View:
         """Numbers in equal steps, from one end up to the other, which is left out."""
         view = self.stream("iterator", kind, extents)
+        if len(extents) not in {1, view.data.type.components}:
+            raise HostError(f"an iterator of {kind} has {len(extents)} dimensions")
         places = np.indices(extents, np.float32).reshape(len(extents), -1)[::-1]
         start, end = (np.array(one, np.float32, ndmin=1) for one in ends)
         step: Any = (end - start) / np.array(extents[::-1], np.float32)
@@ -167,12 +169,11 @@ class Streams:
 
     def show(self, view: View) -> None:
         """streamPrint, as Brook's runtime prints."""
-        text = ""
-        for number, row in enumerate(view.rows.tolist(), 1):
-            shown = ", ".join(map(_shown, row))
-            text += f"{{{shown}}}" if len(row) > 1 else f"{shown} "
+        for number, row in enumerate(view.rows, 1):
+            shown = ", ".join(map(_shown, row.tolist()))
+            text = f"{{{shown}}}" if len(row) > 1 else f"{shown} "
             text += "\n" * (number % view.part.shape[-2] == 0)
-        self.out(1, text.encode())
+            self.out(1, text.encode())
 
     # Gather and scatter operations --------------------------------------------------------------
 

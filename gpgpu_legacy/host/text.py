@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import copysign, isfinite, isnan
+from struct import pack
+from sys import byteorder
 from typing import Any
 
-from gpgpu_legacy.host.memory import HostError
+from gpgpu_legacy.host.memory import HostError, Memory
+from gpgpu_legacy.host.values import rounder
+from gpgpu_legacy.languages.c.literals import rounded_once
 
 MOST_WIDTH = 1 << 16
-_PRINTED = re.compile(r"%([-+ #0]*)(\*|\d*)(?:\.(\*|\d*))?(hh|ll|[hlLqjzt]?)(.?)", re.DOTALL)
+"""Characters of a field of printf, and of its digits."""
+
+_PRINTED = re.compile(
+    r"%([-+ #0]*)(\*|\d{0,9})(?:\.(\*|\d{0,9}))?(hh|ll|[hlLqjzt]?)(.?)", re.DOTALL
+)
 _BITS = {"hh": 8, "h": 16, "": 32}
 
 
-def printed(form: bytes, arguments: Iterator[Any], string: Callable[[int], bytes]) -> bytes:
-    """The text of a format and its arguments."""
+def printed(form: bytes, arguments: Iterator[Any], memory: Memory, most: int) -> bytes:
+    """The text of a format and its arguments. most: its bytes, or HostError."""
+    room = most - len(form)
 
     def taken() -> Any:
         for value in arguments:
             return value
         raise HostError("the format needs more arguments than are given")
+
+    def within(found: re.Match[str]) -> str:
+        nonlocal room
+        text = one(found)
+        room -= len(text)
+        if room < 0:
+            raise HostError(f"the program prints more than {most} bytes")
+        return text
 
     def one(found: re.Match[str]) -> str:  # noqa: PLR0912
         flags, width, precision, size, kind = found.groups()
@@ -35,32 +52,36 @@ def printed(form: bytes, arguments: Iterator[Any], string: Callable[[int], bytes
         if not kind or kind not in "diouxXeEfFgGscp":
             raise HostError(f"%{kind} in a format is not supported")
         value, whole = taken(), f"%{flags}{width}s"
+        plus = "+" if "+" in flags else " " * (" " in flags)
         if kind in "diouxX":
             bits = _BITS.get(size, 64)
             value = int(value if isfinite(value) else 0) & (1 << bits) - 1
+            sign = ""
             if kind in "di":
                 value -= value >> bits - 1 << bits
-            else:
-                flags = re.sub("[+ ]", "", flags)
-            if digits >= 0:
-                flags = flags.replace("0", "")
-            if value == digits == 0:
-                return whole % ""
-            if kind == "o" and "#" in flags:
-                return whole % f"0{value:o}".rjust(digits, "0")
-        elif kind in "eEfFgG" and not isfinite(value):
-            sign = "-" if copysign(1, value) < 0 else "+" * ("+" in flags)
+                sign = "-" if value < 0 else plus
+            text = f"{abs(value):{kind if kind in 'oxX' else 'd'}}" if value or digits else ""
+            text = text.rjust(digits, "0")
+            if "#" in flags and kind in "xX" and value:
+                sign = f"0{kind}"
+            elif "#" in flags and kind == "o" and text[:1] != "0":
+                text = f"0{text}"
+            if "0" in flags and "-" not in flags and digits < 0:
+                text = text.rjust(int(width or 0) - len(sign), "0")
+            return whole % (sign + text)
+        if kind in "eEfFgG" and not isfinite(value):
+            sign = "-" if copysign(1, value) < 0 else plus
             text = sign + ("nan" if isnan(value) else "inf")
             return whole % (text.upper() if kind.isupper() else text)
-        elif kind == "s":
-            value = string(value).decode("latin-1")
+        if kind == "s":
+            value = memory.string(value, digits if digits >= 0 else most + 1).decode("latin-1")
         elif kind == "c":
             value = chr(int(value) & 255)
         elif kind == "p":
             return whole % (f"{value:#x}" if value else "(nil)")
         return str(f"%{flags}{width}{f'.{digits}' * (digits >= 0)}{kind}" % value)
 
-    return _PRINTED.sub(one, form.decode("latin-1")).encode("latin-1")
+    return _PRINTED.sub(within, form.decode("latin-1")).encode("latin-1")
 
 
 class Source:
@@ -76,50 +97,55 @@ class Source:
         self.is_ended |= len(data) < count
         return data
 
-    def line(self, most: int) -> bytes:
-        """The rest of the line with its end, or so many bytes."""
-        end = self.data.find(b"\n", self.at, self.at + most)
-        return self.take(end + 1 - self.at if end >= 0 else most)
 
-
-_READ = re.compile(rb"(\s+)|%(\*?)(\d*)(hh|ll|[hlL]?)(\[\^?\]?[^]]*\]|.)|(.)", re.DOTALL)
+_READ = re.compile(rb"(\s+)|%(\*?)(\d{0,8})(hh|ll|[hlLqjzt]?)(\[\^?\]?[^]]*\]|.)|(.)", re.DOTALL)
 _FLOAT = rb"(?i)[+-]?(?:inf(?:inity)?|nan|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)"
 _PATTERNS = {
-    b"d": rb"[+-]?\d+", b"u": rb"[+-]?\d+", b"i": rb"[+-]?(?:0[xX][0-9a-fA-F]+|\d+)",
-    b"x": rb"[+-]?(?:0[xX])?[0-9a-fA-F]+", b"s": rb"\S+", b"f": _FLOAT, b"e": _FLOAT, b"g": _FLOAT,
+    **dict.fromkeys(b"du", rb"[+-]?\d+"), **dict.fromkeys(b"feEgG", _FLOAT),
+    **dict.fromkeys(b"xX", rb"[+-]?(?:0[xX](?=[0-9a-fA-F]))?[0-9a-fA-F]+"),
+    ord("i"): rb"[+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|\d+)", ord("o"): rb"[+-]?[0-7]+",
+    ord("s"): rb"\S+",
 }  # fmt: skip
+_BASES = {"d": 10, "u": 10, "o": 8, "x": 16, "X": 16}
 
 
-def scanned(source: Source, form: bytes) -> Iterator[tuple[str, Any]]:
-    """The fields that a format reads: numbers with the codes of their types, or bytes and ""."""
+def scanned(source: Source, form: bytes) -> Iterator[bytes]:
+    """The fields that a format reads, as memory holds them."""
     for space, skipped, width, size, kind, plain in _READ.findall(form):
         if space or plain or kind[:1] not in {b"c", b"["}:
             while source.data[source.at : source.at + 1].isspace():
                 source.at += 1
         if space:
             continue
-        pattern = re.escape(plain or b"%") if plain or kind == b"%" else _PATTERNS.get(kind)
+        pattern = re.escape(plain or b"%") if plain or kind == b"%" else _PATTERNS.get(kind[0])
         if kind[:1] in {b"c", b"["}:
             some = re.sub(rb"([\\[&~|])", rb"\\\1", kind[1:])
             pattern = b"(?s:.){%b}" % (width or b"1") if kind == b"c" else b"[" + some + b"+"
         if pattern is None:
             raise HostError(f"%{kind.decode('latin-1')} in a format is not supported")
         end = source.at + int(width) if width else len(source.data)
-        try:
-            match = re.compile(pattern).match(source.data, source.at, end)
-        except re.error:
-            raise HostError("a format has a set of characters that runs backwards") from None
+        match = re.compile(pattern).match(source.data, source.at, end)
         if match is None:
             source.is_ended |= source.at >= len(source.data)
             return
         text, source.at = match[0], match.end()
         if skipped or plain or kind == b"%":
             continue
-        if kind in b"feg":
-            yield "d" if size else "f", float(text)
-        elif kind in b"duix":
-            code = {b"hh": "B", b"h": "H", b"": "I"}.get(size, "Q")
-            base = 16 if b"x" in kind + text.lower() else 10
-            yield code, int(text[:40], base) & (1 << _BITS.get(size.decode(), 64)) - 1
+        if kind[:1] in {b"c", b"[", b"s"}:
+            yield text if kind == b"c" else text + b"\0"
         else:
-            yield "", text if kind == b"c" else text + b"\0"
+            yield _number(text.decode(), kind.decode(), size.decode())
+
+
+def _number(text: str, kind: str, size: str) -> bytes:
+    """A number that is read: an integer that is too large becomes the largest, as by strtol."""
+    if kind in "feEgG":
+        return pack("=d", float(text)) if size else pack("=f", rounder()(rounded_once(text)))
+    is_negative, digits = text[0] == "-", text.lstrip("+-").lower()
+    base = _BASES.get(kind) or (16 if "x" in digits else 8 if digits[0] == "0" else 10)
+    number = int(digits.replace("x", "").lstrip("0")[:40] or "0", base)
+    if kind in "di":
+        number = min(number, (1 << 63) - (not is_negative))
+    number = min(number, (1 << 64) - 1) * (-1 if is_negative else 1)
+    bits = _BITS.get(size, 64)
+    return (number & (1 << bits) - 1).to_bytes(bits // 8, byteorder)

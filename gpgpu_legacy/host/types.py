@@ -30,6 +30,11 @@ class Scalar:
         return self.code in "fd"
 
     @property
+    def is_truth(self) -> bool:
+        """Whether it holds 0 or 1 alone."""
+        return self.name in {"bool", "_Bool"}
+
+    @property
     def is_signed(self) -> bool:
         """Whether an integer type has negative numbers."""
         return self.code.islower()
@@ -73,7 +78,7 @@ class Array:
 
 @dataclass(eq=False)
 class Record:
-    """A struct, its fields with types and offsets; in Python, bytes.
+    """A struct, its fields with types and offsets; in Python, the address of one.
 
     lanes: the numbers of float2, int4 and the like.
     """
@@ -105,6 +110,13 @@ class Function:
     def __str__(self) -> str:
         return "function"
 
+    @property
+    def signature(self) -> str:
+        """What tells functions apart that are not called alike."""
+        return " ".join(
+            getattr(kind, "code", str(kind)) for kind in (self.result, *self.parameters)
+        )
+
 
 @frozen
 class Stream:
@@ -119,11 +131,13 @@ class Stream:
 
 Type = Scalar | Pointer | Array | Record | Function | Stream
 
+
 SCALARS = {
     name: Scalar(name, code, int(rank))
     for name, code, rank in re.findall(
         r"(\w+):(.)(\d)",
-        "char:b1 schar:b1 uchar:B1 bool:B1 short:h2 ushort:H2 int:i3 uint:I3 long:q4 ulong:Q4 "
+        "char:b1 schar:b1 uchar:B1 bool:B1 _Bool:B1 short:h2 ushort:H2 int:i3 uint:I3 long:q4 "
+        "ulong:Q4 "
         "size_t:Q4 time_t:q4 clock_t:q4 longlong:q5 ulonglong:Q5 float:f6 float1:f6 double:d7 "
         "int8_t:b1 int16_t:h2 int32_t:i3 int64_t:q4 uint8_t:B1 uint16_t:H2 uint32_t:I3 uint64_t:Q4 "
         "void:B0 FILE:B0",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from math import copysign, inf, isnan, nan
-from struct import pack, unpack, unpack_from
+from struct import pack, unpack
 from typing import Any
 
 from gpgpu_legacy.frozen import frozen
@@ -14,6 +15,7 @@ from gpgpu_legacy.host.memory import HostError
 from gpgpu_legacy.host.types import (
     ANY_STREAM,
     BY_CODE,
+    DOUBLE,
     FLOAT,
     INT,
     LONG,
@@ -26,6 +28,7 @@ from gpgpu_legacy.host.types import (
     Stream,
     Type,
 )
+from gpgpu_legacy.languages.c.literals import quotient, remainder, rounded_once
 
 COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
 
@@ -82,24 +85,29 @@ def divided(a: float, b: float) -> float:
         return copysign(inf, a) * copysign(1, b) if a and not isnan(a) else -nan
 
 
-def quotient(a: int, b: int) -> int:
-    """A quotient of ints, rounded towards zero."""
-    return a // b if (a < 0) == (b < 0) else -(-a // b)
-
-
-def remainder(a: int, b: int) -> int:
-    """What `quotient` leaves: it has the sign of a."""
-    return a - b * quotient(a, b)
-
-
 def whole(x: float, limit: float) -> int:
     """A float without its fraction; where that is no int, what x86 gives."""
     return int(x) if -limit <= x < limit else -int(limit)
 
 
+def unsigned(x: float) -> int:
+    """The same, of 64 bits without a sign."""
+    return whole(x - 2.0**63, 2.0**63) + (1 << 63) if x >= 2.0**63 else whole(x, 2.0**63)
+
+
 FUNCTIONS: dict[str, Any] = {
     function.__name__: function
-    for function in (Jump, divided, quotient, remainder, whole, pack, unpack, unpack_from)
+    for function in (
+        Jump,
+        divided,
+        rounded_once,
+        quotient,
+        remainder,
+        whole,
+        unsigned,
+        pack,
+        unpack,
+    )
 } | {"inf": inf, "nan": nan, "once": (None,)}
 
 
@@ -131,7 +139,7 @@ def folded(value: Value, *operands: Value) -> Value:
     if any(one.constant is None for one in operands) or not isinstance(value.type, Scalar):
         return value
     try:
-        number = eval(settled(value), _CONSTANT)
+        number = +eval(settled(value), _CONSTANT)  # an int for a bool
     except ZeroDivisionError:
         return value
     code = repr(number)
@@ -162,30 +170,43 @@ def converted(value: Value, to: Type, *, cast: bool = False) -> Value:
     match kind, to:
         case Scalar(), Scalar():
             return folded(_number(value, kind, to), value)
-        case Pointer(), Scalar() if cast and not to.is_float:
-            return Value(value.code, to, to.size == 8)
+        case Pointer(), Scalar() if to.is_truth or (cast and not to.is_float):
+            return converted(Value(value.code, ULONG), to)
         case Scalar(), Pointer() if not kind.is_float and (cast or value.constant == 0):
-            return Value(settled(converted(value, ULONG)), to)
-        case Pointer(), Pointer() if to.target.align > kind.target.align:
-            return Value(f"aligned({value.code}, {to.target.align})", to)
+            return _aligned(settled(converted(value, ULONG)), 1, to)
         case Pointer(), Pointer():
-            return replace(value, type=to)
+            return _aligned(value.code, kind.target.align, to)
     raise HostError(f"{kind} cannot become {to}")
 
 
+def _aligned(code: str, known: int, to: Pointer) -> Value:
+    """The code of an address as a pointer. known: what divides it."""
+    align = to.target.align
+    return Value(f"aligned({code}, {align})" if align > known and code != "0" else code, to)
+
+
 def _number(value: Value, kind: Scalar, to: Scalar) -> Value:
-    if to.code == kind.code:
+    code, is_exact = settled(value), False
+    if to.is_truth and not kind.is_truth:
+        code, is_exact = f"({code} != 0)", True
+    elif to.code == kind.code:
         return replace(value, type=to)
-    if kind.is_float and to.is_float:
-        return Value(settled(value), to, to.code == "d")
-    if to.is_float:
-        return Value(f"({settled(value)} + 0.0)", to, to.code == "d" or kind.size < 4)
-    if kind.is_float:
+    elif kind.is_float and to.is_float:
+        is_exact = to.code == "d"
+    elif to.is_float:
+        is_long = to.code == "f" and kind.size > 4
+        code = f"rounded_once(str(+{code}))" if is_long else f"({code} + 0.0)"
+        is_exact = to.code == "d" or kind.size < 4
+    elif kind.is_float and to.code == "Q":
+        code = f"unsigned({code})"
+    elif kind.is_float:
         limit = 2.0 ** (31 if to.size < 4 or to.code == "i" else 63)
-        return Value(f"whole({settled(value)}, {limit})", to, to.code in "iq")
-    if to.size > kind.size:
-        return Value(settled(value), to, to.is_signed or not kind.is_signed)
-    return Value(value.code, to, False)
+        code, is_exact = f"whole({code}, {limit})", to.code in "iq"
+    elif to.size > kind.size:
+        is_exact = to.is_signed or not kind.is_signed
+    else:
+        code = value.code
+    return Value(code, to, is_exact)
 
 
 def binary(operator: str, a: Value, b: Value) -> Value:
@@ -225,19 +246,40 @@ def _pointers(operator: str, a: Value, b: Value) -> Value:
     if operator == "-" and isinstance(kind, Pointer) and isinstance(other, Pointer):
         return Value(f"(({a.code} - {b.code}) // {kind.target.size})", LONG)
     if operator in "+-" and isinstance(kind, Pointer) and isinstance(other, Scalar):
-        size = kind.target.size
-        if b.constant is not None:
-            return replace(a, code=added(a.code, operator, size * b.constant))
-        code = b.code if other.is_signed and other.size >= 4 else settled(b)
-        return replace(a, code=f"({a.code} {operator} {size} * {code})")
+        by = f"{operator}{kind.target.size} * {settled(b)}"
+        return replace(a, code=f"moved({a.code}, {by})")
     raise HostError(f"there is no {kind} {operator} {other}")
 
 
-def added(address: str, operator: str, offset: int) -> str:
-    """The code of an address and an offset."""
+_KNOWN = re.compile(r"\w+|moved.*")
+_NEAR = re.compile(rf"{_KNOWN.pattern}|\(\w+ \+ \d+\)")
+
+
+def pointer(place: Place) -> Value:
+    """The address of a place, as a value that may be kept."""
+    code = place.code if _KNOWN.fullmatch(place.code) else f"moved({place.code}, 0)"
+    return Value(code, Pointer(place.type))
+
+
+def element(base: Place | Value, index: Value) -> Value:
+    """The address of an element, to be used at once. Without a check, if it is within REACH."""
+    array, kind = loaded(base), index.type
+    code = base.code if isinstance(base.type, Array) else array.code
+    is_near = isinstance(kind, Scalar) and not kind.is_float and kind.size <= INT.size
+    if is_near and isinstance(array.type, Pointer) and _NEAR.fullmatch(code):
+        size = array.type.target.size
+        if size <= DOUBLE.size:
+            known = index.constant is not None
+            near = added(code, size * index.constant) if known else ""
+            return replace(array, code=near or f"({code} + {size} * {settled(index)})")
+    return binary("+", array, index)
+
+
+def added(address: str, offset: int) -> str:
+    """The code of an address and an offset in its object."""
     if address.isdecimal():
-        return str(int(address) + (offset if operator == "+" else -offset))
-    return f"({address} {operator} {offset})" if offset else address
+        return str(int(address) + offset)
+    return f"({address} + {offset})" if offset else address
 
 
 def signed(operator: str, value: Value) -> Value:
@@ -281,9 +323,10 @@ def loaded(place: Place | Value) -> Value:
     if place.constant is not None and isinstance(kind, Scalar):
         return literal(place.constant, kind)
     if isinstance(kind, Function):
-        return Value(f"address({place.code})", Pointer(kind))
-    code = f"read({place.code}, {kind.size})" if isinstance(kind, Record) else _element(place)
-    return Value(code, decayed(kind))
+        return Value(f"address({place.code}, {kind.signature!r})", Pointer(kind))
+    if isinstance(kind, Array):
+        return pointer(replace(place, type=kind.element))
+    return Value(place.code if isinstance(kind, Record) else _element(place), kind)
 
 
 def assigned(place: Place, value: Value) -> str:
@@ -301,7 +344,7 @@ def stored(place: Place, value: Value) -> str:
         is_number = isinstance(kind, Scalar | Pointer)
         return f"({place.code} := {code})" if is_number else f"stream_copy({place.code}, {code})"
     if isinstance(kind, Record):
-        return f"write({code}, {place.code})"
+        return f"copy({code}, {kind.size}, {place.code})"
     if isinstance(kind, Array):
         raise HostError(f"an {kind} cannot be assigned to; copy its elements")
     return f"put({getattr(kind, 'code', '')!r}, {code}, {place.code})"

@@ -42,7 +42,15 @@ from gpgpu_legacy.plan.limits import (
 )
 from gpgpu_legacy.plan.numbers import Affine, Exact, Finite, Integer, Number, NumberVec4, Table
 from gpgpu_legacy.plan.plan import ComputePass, Corners, FragmentPass, Pass, Plan, Step, passes_of
-from gpgpu_legacy.plan.textures import DEFAULT_SAMPLER, FORMATS, Format, MovingRect, Rect, Texture
+from gpgpu_legacy.plan.textures import (
+    DEFAULT_SAMPLER,
+    FORMATS,
+    Format,
+    Matrix,
+    MovingRect,
+    Rect,
+    Texture,
+)
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.serial import (
     Index,
@@ -56,7 +64,7 @@ from gpgpu_legacy.serial import (
     json_schema,
 )
 
-_Text = TypeVar("_Text", Program, Kernel)
+_Text = TypeVar("_Text", Program, Kernel, Matrix)
 _Read = TypeVar("_Read")
 
 SCHEMA_FILE = Path(__file__).parent / "plan.schema.json"
@@ -167,6 +175,11 @@ def kernel_names(plan: Plan) -> dict[Kernel, str]:
     """The distinct kernels of a plan and a name for each, as `program_names` gives them."""
     dispatched = (pass_.kernel for pass_ in _passes(plan) if isinstance(pass_, ComputePass))
     return _named((kernel, ".comp") for kernel in dispatched)
+
+
+def operand_names(operands: Iterable[Matrix]) -> dict[Matrix, str]:
+    """A name for the file of each matrix, as `program_names` gives them."""
+    return _named((matrix, ".npy") for matrix in operands)
 
 
 def _passes(plan: Plan) -> Iterator[Pass]:

@@ -126,6 +126,10 @@ def test_programs_run_on_opengl(executor: str, brook) -> None:
         ("float x<3>; float a[2]; streamWrite(x, a);", "outside of an object"),
         ("float a[2]; streamRead(a, a);", "float * cannot become a stream"),
         ("int x<3>;", "a stream of int"),
+        ('float z<2>; saxpy("abc", z, z, z);', "char * cannot become float"),
+        ("struct { char a[4]; } q; float z<2>; saxpy(q, z, z, z);", "cannot become float"),
+        ("float4 v<2>; float m; most(v, m);", "a value or a shape does not fit here"),
+        ("float x<3>; void *f = twice; void (*p)(int) = f; p(3);", "no function of its own type"),
         ("iter float i<3>;", "an iterator needs two ends"),
     ],
 )
@@ -182,6 +186,20 @@ def test_the_command_line_runs_counts_and_dumps(
     assert_array_equal(np.load(out), [4, 8, 12, 16])
     arrays = np.load(tmp_path / "plan/x.npy")
     assert_array_equal(find(str(tmp_path / "plan/plan.json")).run(x=arrays).x, [4, 8, 12, 16])
+
+
+def test_names_of_files_are_bytes(tmp_path: Path, brook) -> None:
+    """An argument that is not UTF-8, a file whose name is not ASCII, and a link to itself."""
+    (tmp_path / "é.txt").write_text("x")
+    (tmp_path / "loop.h").symlink_to("loop.h")
+    path = brook(
+        r"""FILE *file = fopen("\xc3\xa9.txt", "r");
+        return argv[1][0] == '\xff' && fgetc(file) == 'x' && !fopen("loop.h", "r");"""
+    )
+    assert run_brook(path, "\udcff").status == 1
+    path.write_text('#include "loop.h"\n')
+    with pytest.raises(GpgpuLegacyError, match="there is no file"):
+        run_brook(path)
 
 
 def test_a_run_is_a_result(brook) -> None:

@@ -227,6 +227,29 @@ def test_the_preprocessor() -> None:
     assert c.value == Unary("-", Unary("-", Number(1)))
 
 
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("-7 % 3 == -1 && -7 / 2 == -3", True),
+        ("9007199254740993 / 1 == 9007199254740993", True),
+        ("6 & (1 << 2)", True),
+        ("-1 > 0u", True),
+        ("+0u - 1 > 0 && (0 ? 0u : -1) > 0", True),
+        ("0x8000000000000000 < 0 || 0xFFFFFFFF < 0", False),
+        ("0 && 1 / 0 || (1 ? 2 : 3 % 0) == 2", True),
+        ("1 << 64 || -1 >> 64 != -1", False),
+        ("'\\377' < 0 && 'u' == 117 && 017 == 15", True),
+        ("1 | 2 ^ 3 & 4 == 4", True),
+        ("!NONE && !defined(NONE) && !float", True),
+        ("1 - 1 - 1 == -1 && ~0 == -1", True),
+    ],
+)
+def test_the_value_of_an_if_is_cs(condition: str, *, holds: bool) -> None:
+    """What GCC 12's cpp says of the same."""
+    unit = parse(f"#if {condition}\nint yes;\n#else\nint no;\n#endif", "x")
+    assert [d.name for d in unit.items[0].declarations] == ["yes" if holds else "no"]
+
+
 # Faults -------------------------------------------------------------------------------------------
 
 
@@ -295,7 +318,12 @@ DEEP = 1000
         ("#define I(x) x\nint a = " + "I(" * DEEP + "1" + ")" * DEEP + ";", "macros are nested"),
         ("#define F(x) x\nint a = " + "F(1)+" * 10_000 + "1;", "macros become more than"),
         ("#define F(x) " + "x " * DEEP * 2 + "\n", "the macro has more than"),
-        ("#if 1 << 100000000000\n#endif", "could not evaluate"),
+        ("#if 1 / 0\n#endif", "could not evaluate"),
+        ("#if 1 +\n#endif", "could not evaluate"),
+        ("#if (1\n#endif", "could not evaluate"),
+        ("#if 1 ? 2\n#endif", "could not evaluate"),
+        ("#if 1.5\n#endif", "could not evaluate"),
+        ("#if 1 2\n#endif", "could not evaluate"),
         ("#if " + "(" * DEEP + "1" + ")" * DEEP + " + \n#endif", "could not evaluate"),
         ("/*" * 400_000, "the comment has no end"),
         ("int x = " + "- " * DEEP + "1;", "nested more than 200 levels"),

@@ -17,10 +17,13 @@ from varying import dispatch_plans
 
 from gpgpu_legacy.algorithms.registry import find_product, shipped_algorithms
 from gpgpu_legacy.api.dump import dump
+from gpgpu_legacy.api.pipeline import Pipeline
+from gpgpu_legacy.cli.words import Job
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
+from gpgpu_legacy.languages.brook.kernels import FLOATS
 from gpgpu_legacy.page.sections.algorithms import SMALL, Small
 from gpgpu_legacy.plan.plan import (
     ClearPass,
@@ -113,6 +116,22 @@ def test_what_is_dumped_reads_back(name: str, tmp_path: Path) -> None:
     assert texts
     for file, text in texts.items():
         assert (tmp_path / "parts" / file).read_text(encoding="utf-8") == text
+
+
+def test_inputs_with_any_names_are_found_beside_the_plan(tmp_path: Path) -> None:
+    p = Pipeline("sums")
+    names = ("a/b", "../b", "b", "B", ".", "é" * 200)
+    streams = [p.stream(name, FLOATS["float"], (2,), given=True) for name in names]
+    p.output("x", streams[0])
+    plan = p.plan()
+    given = {m.name: np.full(m.array_shape, n, np.float32) for n, m in enumerate(plan.operands)}
+    files = dump(plan, tmp_path / "parts", exact=True, arrays=given)
+    assert {file.parent for file in files} == {tmp_path / "parts"}
+    assert not {*tmp_path.iterdir()} - {tmp_path / "parts"}
+    _, arrays = Job((str(files[0]),)).built
+    assert {name: array.ravel()[0] for name, array in arrays.items()} == {
+        m.name: n for n, m in enumerate(plan.operands)
+    }
 
 
 def test_a_file_names_no_folders() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass, replace
 from functools import cache
@@ -17,6 +16,7 @@ from lark.exceptions import UnexpectedToken
 from gpgpu_legacy.errors import AssemblyError, InputError
 from gpgpu_legacy.grammars import open_grammar
 from gpgpu_legacy.languages.c import syntax as tree
+from gpgpu_legacy.languages.c.literals import PRECEDENCE, number_of, text_of
 from gpgpu_legacy.languages.c.preprocess import Options, Preprocessed
 from gpgpu_legacy.languages.c.tokens import KINDS, Lexeme, Tokens
 from gpgpu_legacy.languages.diagnostics import meant, shortened
@@ -77,30 +77,6 @@ def _below(level: list[Any]) -> list[Any]:
 
 
 # The tree -----------------------------------------------------------------------------------------
-
-_PRECEDENCE = {
-    operator: level
-    for level, operators in enumerate(
-        ("||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %")
-    )
-    for operator in operators.split()
-}
-_NUMBER = re.compile(r"(0x[0-9a-f]+|[0-9.]+(?:e[+-]?\d+)?)([a-z]*)")
-_ESCAPE = re.compile(rb"\\(?:x([0-9a-fA-F]{1,2})|([0-7]{1,3})|([\s\S]))")
-_ESCAPES = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))
-
-
-def _bytes(literal: str) -> bytes:
-    """What a literal in quotes stands for."""
-
-    def byte(match: re.Match[bytes]) -> bytes:
-        code, octal, letter = match.groups()
-        if letter:
-            return bytes([_ESCAPES.get(letter[0], letter[0])])
-        return bytes([(int(code, 16) if code else int(octal, 8)) & 255])
-
-    return _ESCAPE.sub(byte, literal.lstrip("L")[1:-1].encode())
-
 
 _KEYWORDS = {"IF", "DO", "WHILE", "SWITCH", "CASE", "DEFAULT", "GOTO", "RETURN", "SIZEOF"}
 _AS_WRITTEN = (
@@ -208,7 +184,7 @@ def _binary(parts: list[Any]) -> Any:
     """Operands and the operators between them, split at those that bind least."""
     if len(parts) == 1:
         return parts[0]
-    levels = [_PRECEDENCE[operator.value] for operator in parts[1::2]]
+    levels = [PRECEDENCE[operator.value] for operator in parts[1::2]]
     least = min(levels)
     places = [2 * n + 1 for n, level in enumerate(levels) if level == least]
     left = _binary(parts[: places[0]])
@@ -224,17 +200,7 @@ def _increment(operator: Lexeme, operand: Any) -> tree.Assign:
 
 def _number(parts: list[Any]) -> tree.Number:
     (token,) = parts
-    if token.endswith("'"):
-        return tree.Number(_bytes(token)[0], at=token.at)
-    match = _NUMBER.fullmatch(token.lower())
-    assert match
-    digits, suffix = match.groups()
-    if digits.startswith("0x"):
-        return tree.Number(int(digits, 16), suffix, token.at)
-    if not digits.isdecimal() or suffix in ("f", "h", "x"):
-        return tree.Number(float(digits), suffix, token.at)
-    octal = re.match("0[0-7]*", digits)  # up to an 8 or a 9, as strtol and so Brook's compiler
-    return tree.Number(int(octal[0], 8) if octal else int(digits), suffix, token.at)
+    return tree.Number(*number_of(token), at=token.at)
 
 
 _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
@@ -278,7 +244,7 @@ _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
     "constructor": lambda c: _specifiers(c)[0],
     "arguments": tuple,
     "number": _number,
-    "string": lambda c: tree.String(b"".join(map(_bytes, c)), c[0].at),
+    "string": lambda c: tree.String(b"".join(map(text_of, c)), c[0].at),
 } | {name.lower(): _node(getattr(tree, name)) for name in _AS_WRITTEN.split()}
 """What is made of the children of each rule of the grammar."""
 

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from os.path import normpath
+from os.path import normpath, realpath
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -16,6 +16,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.languages.c.literals import Condition
 from gpgpu_legacy.languages.c.syntax import BEFORE, Texts
 from gpgpu_legacy.languages.language import MOST_CHARACTERS
 
@@ -106,11 +107,10 @@ class Preprocessed:
 class _Reader(Preprocessor):  # type: ignore[misc]
     def __init__(self, texts: Texts, options: Options) -> None:
         super().__init__()
-        self.evaluator: Any
         self.texts, self.options = texts, options
         self.rewrite_paths: list[tuple[str, str]] = []
         self.expand_filemacro = False
-        self.evaluate, self.evaluator = self.evaluator, self.value
+        self.evaluator = lambda tokens, **_: Condition("".join(t.value for t in tokens))
         self.macros.clear()  # such as __TIME__
         for name, value in options.defines.items():
             self.define(f"{name} {value}")
@@ -191,21 +191,15 @@ class _Reader(Preprocessor):  # type: ignore[misc]
         if self.expanded > MOST_EXPANDED:
             self.on_error("", self.linemacro, f"macros become more than {MOST_EXPANDED} tokens")
 
-    def value(self, tokens: list[Any], **names: Any) -> Any:
-        """The value of an #if's expression."""
-        if any(token.value in {"<<", ">>"} for token in tokens):
-            raise ValueError  # one could fill the memory
-        return self.evaluate(tokens, **names)
-
     def include(self, tokens: list[Any], original_line: list[Any]) -> Iterator[Any]:
         """The tokens of a file in the folder, or in that of the file that includes it."""
         place, written = tokens[0].lineno, "".join(token.value for token in tokens)
         name = re.split('[<">]', written)[1].replace("\\", "/")
         includer = self.opened[-1]
         folder = self.options.folder
-        root = (self.options.root or folder or Path()).resolve()
+        root = Path(realpath(self.options.root or folder or ""))
         for candidate in (normpath(PurePosixPath(includer).parent / name), normpath(name)):
-            path = ((folder or Path()) / candidate).resolve()
+            path = Path(realpath((folder or Path()) / candidate))
             if folder and path.is_relative_to(root) and path.is_file():
                 break
         else:
@@ -225,7 +219,7 @@ class _Reader(Preprocessor):  # type: ignore[misc]
         column = getattr(line, "column", 1)
         at = Span(int(line) or 1, column, self.opened[-1])
         problem, due, _ = msg.partition(" due to ")  # what follows is Python's
-        expected = "expected whole numbers, without shifts" if due else ""
+        expected = "expected whole numbers" if due else ""
         raise self.texts.error(problem[:1].lower() + problem[1:].rstrip(), at, expected)
 
     def on_directive_unknown(

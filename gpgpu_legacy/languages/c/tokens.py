@@ -41,6 +41,7 @@ _TOKEN = re.compile(
 _POINTED = re.compile(r"\(\s*(\*[\s*]*\w+)\s*\)(?=\s*[\[(<])")
 _BRACES = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[{}]')
 _WORD_FOLLOWS = re.compile(r"\s+[A-Za-z_]")
+_VALUE_FOLLOWS = re.compile(r"\s*=(?!=)")
 _PARENTHESIS_FOLLOWS = re.compile(r"\s*\((?!\s*\*[\s*]*\w+\s*\)\s*[\[(<])")
 
 # Cg lets a function say its profile before its type.
@@ -93,7 +94,10 @@ KINDS = {
     for word in words
 }  # fmt: skip
 """The kind of each token that is always spelled alike."""
+_OPENING, _CLOSING = {*"([{"}, {*")]}"}
 _TRAILING = {"const", "volatile"}
+_STATEMENTS = {"discard", "interface"}
+_BEFORE_STATEMENTS = {"", "_SEMICOLON", "LBRACE", "_RBRACE", "_RPAREN", "_ELSE", "DO", "_COLON"}
 
 _NUMBERS = "float half fixed shortfixed double int uint bool char uchar schar short ushort"
 _OPAQUE = "sampler texture texobj"
@@ -142,7 +146,8 @@ class Tokens:
         """The tokens so far."""
 
     def __iter__(self) -> Iterator[Lexeme]:
-        position, depth, typedef = 0, 0, -1
+        position, typedef = 0, -1
+        opened = self._opened = list[str]()
         while match := _TOKEN.match(self.text, position):
             kind, position = str(match.lastgroup), match.end()
             start, value = match.start(kind), match[kind]
@@ -156,21 +161,20 @@ class Tokens:
                 kind = "SKIPPED"
             elif kind == "PUNCTUATION":
                 kind = KINDS[value]
-                depth += (value in "([{") - (value in ")]}")
-                typedef = -1 if value == ";" and depth == typedef else typedef
                 pointed = _POINTED.match(self.text, start) if previous == "TYPE" else None
                 if pointed:
-                    kind, value, position, depth = "POINTED", pointed[1], pointed.end(), depth - 1
+                    kind, value, position = "POINTED", pointed[1], pointed.end()
+                typedef = -1 if value == ";" and len(opened) == typedef else typedef
             elif kind == "WORD":
-                is_new = depth == typedef and previous in {"TYPE", "_RBRACE"}
+                is_new = len(opened) == typedef and previous in {"TYPE", "_RBRACE"}
                 kind = self._kind(value, "STRUCT" if is_new else previous, position)
             elif kind in _MAKERS:
                 kind, value = _MAKERS[kind](match)
                 if kind == "TYPE" and _PARENTHESIS_FOLLOWS.match(self.text, position):
                     kind = "CONSTRUCTOR"
             if kind == "TYPEDEF":
-                typedef = depth
-            elif kind in {"NAME", "POINTED"} and (depth == typedef or previous == "STRUCT"):
+                typedef = len(opened)
+            elif kind in {"NAME", "POINTED"} and (len(opened) == typedef or previous == "STRUCT"):
                 self.types.add(value.lstrip("* \t"))
             yield self._token(kind, value, start)
         yield self._token("$END", "", len(self.text.rstrip()))
@@ -180,6 +184,10 @@ class Tokens:
             raise self.source.texts.error(
                 f"the text has more than {MOST_TOKENS} tokens", self.source.span(start)
             )
+        if value in _OPENING:
+            self._opened.append(value)
+        elif value in _CLOSING:
+            del self._opened[-1:]
         token = Lexeme(kind, value, start)
         token.at = self.source.span(start)
         self.read.append(token)
@@ -193,7 +201,13 @@ class Tokens:
         is_before_word = _WORD_FOLLOWS.match(self.text, position)
         if word == "indexof" and is_before_word:
             return "INDEXOF"
-        if kind == "TYPE" and previous == "TYPE":  # a variable that has a type's name
+        is_set = _VALUE_FOLLOWS.match(self.text, position)
+        is_next = previous == "STAR" or (
+            previous == "_COMMA" and (is_set or self._opened[-1:] != ["("])
+        )
+        if kind == "TYPE" and (
+            previous == "TYPE" or (is_next and not is_called and not is_before_word)
+        ):  # a variable that has a type's name
             self._soft.add(word)
             return "NAME"
         if (
@@ -201,7 +215,7 @@ class Tokens:
             or (kind == "TYPE" and previous == "STRUCT")
             or (kind == "QUALIFIER" and not is_before_word and word not in _TRAILING)
             or (is_soft and not is_before_word and not (is_called and word in _GLSL))
-            or (word == "discard" and previous in {"TYPE", "_COMMA", "_LPAREN"})
+            or (word in _STATEMENTS and (is_set or previous not in _BEFORE_STATEMENTS))
         ):
             return "NAME"
         return "CONSTRUCTOR" if kind == "TYPE" and is_called else kind
