@@ -89,15 +89,18 @@ def group_shape(
     """The default shape: the largest tile that leaves no multiprocessor idle.
 
     size: of the rectangle, across and up; None for a large one. A register tile has as many
-    fragments as there is room for their live numbers. It is halved, along the longer side of the
-    group's tile, until there are enough groups.
+    fragments as there is room for their live numbers, and as keep the code short. It is halved,
+    along the longer side of the group's tile, until there are enough groups.
 
     If each fragment looks up texels that no whole row or column shares, as in a
     stencil, a large tile saves no lookup, and drivers take long to compile it: four fragments. On
     many multiprocessors they are a column, so that neighbouring invocations load neighbouring
     texels together; else they are 2×2, which share the most.
     """
-    if _is_stencil(content) and _most_fragments(content, device) >= _OF_STENCILS:
+    code = sum(map(_operations, _segments(content)))
+    most = max(1, device.operations // max(1, code))
+    device = replace(device, fragments=min(device.fragments, most))
+    if _is_stencil(content) and device.fragments >= _OF_STENCILS:
         square = GroupShape(columns=2, rows=2, adjacent=2)
         column = GroupShape((32, 8), columns=1, rows=4, adjacent=4)
         return _unrolled(content, column if device.count > 1 else square, device)
@@ -113,22 +116,16 @@ def group_shape(
 def _largest(content: Content, size: tuple[int, int] | None, device: Multiprocessors) -> GroupShape:
     """The shape for large rectangles: a measured one, or the largest for the registers."""
     channels = max(content.surfaces[number].format.channels for number in content.owned)
-    alive, most = numbers_alive(content), _most_fragments(content, device)
+    alive = numbers_alive(content)
     for groups, shape in _measured().get((channels, alive), ()):
         few = size is not None and _groups(shape, size) <= groups * device.count
-        if (few or not groups) and shape.columns * shape.rows <= most:
+        if (few or not groups) and shape.columns * shape.rows <= device.fragments:
             return shape
-    room = min(most, max(1, device.numbers // alive))
+    room = min(device.fragments, max(1, device.numbers // alive))
     columns = 1 << (room.bit_length() - 1) // 2
     rows = (1 << room.bit_length() - 1) // columns
     adjacent = min(4, columns) if channels == 1 else 1
     return GroupShape((16, 16), columns, rows, _K_DEPTH, _K_DEPTH, adjacent)
-
-
-def _most_fragments(content: Content, device: Multiprocessors) -> int:
-    """The most fragments of an invocation whose code stays short."""
-    code = sum(_operations(segment) for segment in _segments(content))
-    return min(device.fragments, max(1, device.operations // max(1, code)))
 
 
 @cache
