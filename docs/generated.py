@@ -261,7 +261,8 @@ def opcodes() -> str:
         OperandKind.TEXTURE_UNIT: "texture[n]",
         OperandKind.TEXTURE_TARGET: "TARGET",
     }
-    lines = ["| opcode | operands | result | counts as | in GLSL | section |", "| --- " * 6 + "|"]
+    lines = ["| opcode | operands | result | counts as | in GLSL | section | undefined for |"]
+    lines.append("| --- " * 7 + "|")
     for row in OPCODES.values():
         operands = ", ".join(words[operand] for operand in row.shape.value)
         cells = (
@@ -271,6 +272,7 @@ def opcodes() -> str:
             row.cost.value,
             _code(_in_glsl(row)),
             row.spec,
+            row.undefined.sources if row.undefined else "",
         )
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"

@@ -16,7 +16,7 @@ from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.errors import AssemblyError, Diagnostic, InputError
 from gpgpu_legacy.isa.ir import Program, TextureTarget
 from gpgpu_legacy.isa.opcodes import OPCODES
-from gpgpu_legacy.plan.textures import FORMATS, RGBA32F
+from gpgpu_legacy.plan.textures import RGBA32F, find_format
 from gpgpu_legacy.present.grid import Entry, Grid, Result
 from gpgpu_legacy.serial import Record, as_record, fields_of, with_fields
 
@@ -208,16 +208,15 @@ def count_program(program: Program, formats: Mapping[str, str] | None = None) ->
     rgba32f if it is not given. Raises InputError for an unknown format and for a unit that the
     program does not look up.
     """
-    given = {"": RGBA32F.name, **(formats or {})}
+    named = {"": RGBA32F.name, **(formats or {})}
+    given = {place: find_format("a format", name) for place, name in named.items()}
     known = {"", TARGET, *map(str, program.texture_units)}
-    for place, name in given.items():
-        if name not in FORMATS:
-            raise InputError(f"there is no format {name}; choose from {', '.join(FORMATS)}")
+    for place in given:
         if place not in known:
             places = " or ".join(sorted(known - {""}))
             raise InputError(f"the program has no unit {place!r}; give the format of {places}")
-    texels = {unit: FORMATS[given.get(str(unit), given[""])] for unit in program.texture_units}
-    target = FORMATS[given.get(TARGET, given[""])]
+    texels = {unit: given.get(str(unit), given[""]) for unit in program.texture_units}
+    target = given.get(TARGET, given[""])
     lookups = Counter(i.texture.unit for i in program.instructions if i.texture is not None)
     opcodes = Counter(instruction.mnemonic for instruction in program.instructions)
     units = tuple(

@@ -19,7 +19,7 @@ from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.languages.registry import language_of
 from gpgpu_legacy.pipeline.builder import DrawKeywords, PlanBuilder
 from gpgpu_legacy.pipeline.inputs import as_numbers
-from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR
+from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR, row_of
 from gpgpu_legacy.pipeline.samplers import as_sampler
 from gpgpu_legacy.pipeline.values import Values, indexed
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, blend_of
@@ -27,9 +27,9 @@ from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Binding, FragmentPass, Pl
 from gpgpu_legacy.plan.textures import (
     FORMATS,
     LARGEST_TEXTURE,
-    ONE_PER_TEXEL,
     RGBA32F,
     Extent,
+    Format,
     Rect,
     Texture,
     TextureKind,
@@ -102,7 +102,10 @@ class DrawArguments:
     sampler: a filter and a wrap by GL's names, such as `"GL_LINEAR GL_REPEAT"`, or
     `("linear", "repeat", "clamp")` with a wrap for each coordinate. Of two filters the first is for
     minification. More words are `border=r:g:b:a`, `bias=0.5`, `min-lod`, `max-lod`, `base-level`
-    and `max-level`. The default is nearest and clamp to edge.
+    and `max-level`. The default is nearest and clamp to edge. One more word is the texture's
+    format, as in `"nearest luminance32f"`, with GL's names, too: `GL_RGBA8`, `GL_LUMINANCE32F_ARB`.
+    The default is rgba32f. Of an array with other channels than the format's, luminance and
+    intensity take red, and alpha takes alpha.
     A RECT texture cannot repeat; a CUBE always clamps to the edges of a face.
 
     local, env: {index: four numbers} for program.local[index] and program.env[index]; others are 0.
@@ -124,7 +127,8 @@ class DrawArguments:
     draw_buffers: n keeps result.color[0] to result.color[n - 1]; None keeps result.color alone.
 
     passes, feedback: draw the rectangle `passes` times. After each pass, result.color replaces the
-    texture of unit `feedback`, a RECT or 2D one of the rectangle's size, which keeps its sampler.
+    texture of unit `feedback`, a RECT or 2D one of four channels and of the rectangle's size, which
+    keeps its sampler. The passes draw to its format.
     """
 
     textures: Textures | None = None
@@ -166,12 +170,14 @@ def make_drawing(
     p = PlanBuilder(program.name)
     p.warns = False  # it does not know the textures that are left out
     bound = {t.binding.unit: (_upload(p, t), t.binding.sampler) for t in textures_read}
-    kind = TextureKind.RECT if fed_back is None else fed_back.texture.kind
+    fed_texture = None if fed_back is None else fed_back.texture
+    kind = fed_texture.kind if fed_texture else TextureKind.RECT
     clear = Values(None).vector("clear", arguments.clear)
     targets = [
         p.texture(
             f"color[{n}]", rect.width, rect.height,
-            kind=kind.value, format=RGBA32F.name, initial=clear,
+            kind=kind.value, format=(fed_texture.format if fed_texture else RGBA32F).name,
+            initial=clear,
         )
         for n in range(max(buffers, program.color_outputs))
     ]  # fmt: skip
@@ -224,7 +230,7 @@ def _upload(p: PlanBuilder, bound: BoundTexture) -> Texture:
         depth=extent.depth, levels=extent.levels, kind=kind, format=bound.texture.format.name,
     )  # fmt: skip
     matrix = p.operand(texture.name, *bound.texels.shape)
-    packing = ROW_OF_FOUR if texture.format is RGBA32F else ONE_PER_TEXEL
+    packing = row_of(texture.format.channels)
     p.upload(matrix, texture, rect=(0, 0, extent.width, extent.rows), packing=packing)
     return texture
 
@@ -254,11 +260,12 @@ def _fed_back(
         )
     texture = named[unit].texture
     wanted = Extent(rect.width, rect.height)
-    if texture.kind not in (TextureKind.RECT, TextureKind.T2D) or texture.extent != wanted:
+    is_flat = texture.kind in (TextureKind.RECT, TextureKind.T2D)
+    if not is_flat or texture.extent != wanted or texture.format.channels < 4:
         raise InputError(
             f"feedback is {unit}, a {texture.kind.value} texture of {texture.extent.width}×"
-            f"{texture.extent.height} texels; give a RECT or 2D texture of the rectangle's size, "
-            f"{rect.width}×{rect.height}"
+            f"{texture.extent.height} texels of {texture.format.name}; give a RECT or 2D texture "
+            f"of four channels and the rectangle's size, {rect.width}×{rect.height}"
         )
     return named[unit]
 
@@ -328,9 +335,10 @@ def _texture(unit: int, given: Sequence[Any], looked_up: TextureTarget | None) -
             f"{name} is {target.value}, and the program looks it up as {looked_up.value}; give a "
             f"{looked_up.value} texture"
         )
-    sampler = as_sampler(name, given[2:], looked_up or target)
-    texel_format = FORMATS["depth32f"] if sampler.compare else RGBA32F
-    levels = [_texels(name, level, target) for level in _levels(given[1])]
+    formats = list[Format]()
+    sampler = as_sampler(name, given[2:], looked_up or target, formats)
+    (texel_format,) = formats or [FORMATS["depth32f"] if sampler.compare else RGBA32F]
+    levels = [_texels(name, level, target, texel_format) for level in _levels(given[1])]
     *layers, height, width, _ = (1, 1, *levels[0].shape)[-max(3, levels[0].ndim) :]
     label, kind = f"texture[{unit}]", TextureKind(target.value)
     extent = Extent(width, height, layers[0] if layers else 1)
@@ -367,8 +375,11 @@ def _halved(texels: F32, axes: int) -> F32:
     return texels
 
 
-def _texels(name: str, given: ArrayLike, target: TextureTarget) -> F32:
-    """The array as float32 with an axis of four channels."""
+def _texels(name: str, given: ArrayLike, target: TextureTarget, texel_format: Format) -> F32:
+    """The array as float32 with an axis of four channels, the first ones those of the format.
+
+    An array of as many channels has these; of others, GL takes red for luminance, and so on.
+    """
     axes = _AXES[target]
     wanted = f"an array [{', '.join(axes)}, 4]"
     array = as_numbers(name, given, wanted)
@@ -384,4 +395,6 @@ def _texels(name: str, given: ArrayLike, target: TextureTarget) -> F32:
     texels[...] = _MISSING
     with np.errstate(over="ignore"):
         texels[..., : array.shape[-1]] = array
+    if array.shape[-1] != texel_format.channels:
+        texels[..., : texel_format.channels] = texels[..., texel_format.places]
     return texels

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpgpu_legacy.api.drawing import DrawArguments, Drawing, Textures, make_drawing
-from gpgpu_legacy.api.run import execute, with_machine
+from gpgpu_legacy.api.run import execute, warn_of_undefined, with_machine
 from gpgpu_legacy.api.trace import Trace, trace
 from gpgpu_legacy.errors import GpgpuLegacyWarning
 from gpgpu_legacy.isa.arithmetic import F32
@@ -93,10 +93,12 @@ def run_drawing(
 ) -> tuple[Executor, F32, Timings]:
     """Run a drawing: returns the executor, the colours (buffers, H, W, 4), and the times.
 
-    executor: as for run_program. observer: called after each pass.
+    It warns of results that the specification leaves undefined. executor: as for run_program.
+    observer: called after each pass.
     """
-    operands = dict(drawing.operands)
-    chosen, result = execute(drawing.plan, operands, executor, machine, observer=observer)
+    plan, operands = drawing.plan, dict(drawing.operands)
+    chosen, result = execute(plan, operands, executor, machine, observer=observer)
+    warn_of_undefined(plan, operands, machine, result)
     return chosen, np.stack([*result.outputs.values()]), result.timings
 
 
@@ -127,17 +129,18 @@ def last_pass(
         return arguments
     textures = dict(arguments.textures)
     if drawing.passes > 1:
-        earlier = _again(drawing, replace(arguments, passes=drawing.passes - 1))
-        _, images, _ = run_drawing(earlier, executor, machine)
+        image = _again(drawing, replace(arguments, passes=drawing.passes - 1), executor, machine)
         target, _, *sampler = textures[arguments.feedback]
-        textures[arguments.feedback] = (target, images[0], *sampler)
+        textures[arguments.feedback] = (target, image, *sampler)
     return replace(arguments, textures=textures, passes=None, feedback=None)
 
 
-def _again(drawing: Drawing, arguments: DrawArguments) -> Drawing:
-    """The program on the same rectangle, with other arguments."""
+def _again(drawing: Drawing, arguments: DrawArguments, executor: str, machine: Machine) -> F32:
+    """What the program draws on the same rectangle with other arguments."""
     rect = drawing.rect
-    return make_drawing(drawing.program, rect.width, rect.height, arguments=arguments)
+    other = make_drawing(drawing.program, rect.width, rect.height, arguments=arguments)
+    _, result = execute(other.plan, dict(other.operands), executor, machine)
+    return next(iter(result.outputs.values()))
 
 
 _PLAIN: Mapping[str, Any] = {"blend": None, "mask": "rgba", "scissor": None}
@@ -150,9 +153,8 @@ def discarded(drawing: Drawing, executor: Executor, machine: Machine = DEFAULT_M
     alone = last_pass(drawing, executor.name, machine)
     keeps = np.ones((drawing.rect.height, drawing.rect.width), bool)
     for value in (0.0, 1.0):
-        over = _again(drawing, replace(alone, clear=(value,) * 4, **_PLAIN))
-        _, images, _ = run_drawing(over, executor.name, machine)
-        keeps &= images[0, ..., 0] == value
+        over = replace(alone, clear=(value,) * 4, **_PLAIN)
+        keeps &= _again(drawing, over, executor.name, machine)[..., 0] == value
     return int(keeps.sum())
 
 

@@ -16,6 +16,8 @@ from gpgpu_legacy.api.prepared import prepared
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import GpgpuLegacyWarning, PlanError
 from gpgpu_legacy.isa.arithmetic import F32, find_arithmetic
+from gpgpu_legacy.isa.execute import undefined_for_some
+from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.measure.rounds import as_repeat, median_timings
 from gpgpu_legacy.measure.tuned import as_tuned
 from gpgpu_legacy.memory import require_memory
@@ -26,8 +28,8 @@ from gpgpu_legacy.plan.expand import settled
 from gpgpu_legacy.plan.plan import Plan, Until
 from gpgpu_legacy.predict import auto
 from gpgpu_legacy.present.grid import Entry, Grid, Result, plain
-from gpgpu_legacy.runtime.executor import AUTO, Executor
-from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
+from gpgpu_legacy.runtime.executor import AUTO, Executor, reference
+from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Device, Machine
 from gpgpu_legacy.runtime.prepared import Ended, Observer, Timings
 from gpgpu_legacy.runtime.prepared import Result as Computed
 from gpgpu_legacy.serial import Record
@@ -250,8 +252,10 @@ def run(
             GpgpuLegacyWarning,
             stacklevel=2,
         )
+    ran = settled(plan, [loop.iterations for loop in loops])
+    warn_of_undefined(ran, given, how, result)
     try:
-        counts = count_plan(settled(plan, [loop.iterations for loop in loops]))
+        counts = count_plan(ran)
     except PlanError:  # of a kernel that branches on what it loads
         counts = None
     compute_s = result.timings.compute_s
@@ -323,6 +327,42 @@ def execute(
                 report()
             result = replace(result, timings=median_timings(timings))
     return chosen, replace(result, outputs=in_shape(plan, result.outputs))
+
+
+MOST_S, MOST_BYTES = 0.1, 64 << 20
+"""What the reference machine may take to count what is undefined after another executor's run."""
+
+
+def warn_of_undefined(
+    plan: Plan, given: Mapping[str, F32], machine: Machine, result: Computed
+) -> None:
+    """Warn of each instruction whose result was undefined in some fragments of a run.
+
+    The reference machine counts as it runs. After another executor's run it runs the plan once
+    more, if it is small; of a large one, only results that are not finite are worth a warning.
+    plan: without Untils, as it ran.
+    """
+    programs = [program for program in plan.programs() if undefined_for_some(program)]
+    if not programs:
+        return
+    tally, counter = result.undefined, reference()
+    is_small = plan.texture_bytes <= MOST_BYTES
+    if tally is None and is_small and counter.pace(Device.HOST).run_s(auto.task_of(plan)) <= MOST_S:
+        tally = counter.run(plan, given, replace(machine, exact=False)).undefined
+    if tally is None and all(np.isfinite(values).all() for values in result.outputs.values()):
+        return
+    for program in programs:
+        for number, instruction in enumerate(undefined_for_some(program)):
+            met = "not counted" if tally is None else tally[program, number]
+            row, at = OPCODES[instruction.mnemonic], instruction.span
+            if met and row.undefined:
+                warnings.warn(
+                    f"{at.file or program.name}:{at.line}:{at.column}: {row.mnemonic} of "
+                    f"{row.undefined.sources} is undefined in the specification, so that a GPU of "
+                    f"the time may draw something else; fragments with it: {met}",
+                    GpgpuLegacyWarning,
+                    stacklevel=3,
+                )
 
 
 def in_shape(plan: Plan, outputs: Mapping[str, F32]) -> dict[str, F32]:

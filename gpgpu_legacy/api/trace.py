@@ -14,7 +14,7 @@ from enum import Enum
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.api.run import as_it_runs, execute
+from gpgpu_legacy.api.run import as_it_runs, execute, warn_of_undefined
 from gpgpu_legacy.api.steps import TracedInstruction, TracedTexel, Value, as_value, trace_fragment
 from gpgpu_legacy.errors import InputError, described
 from gpgpu_legacy.interp.numeric import Storage
@@ -283,7 +283,8 @@ def trace(
     traced = _textures(plan, textures)
     size = _size_with(traced, x, y)
     watcher = _Watcher(plan, given, traced, x, y, how.arithmetic, instructions, every_pass)
-    by, _ = execute(plan, given, executor, how, observer=watcher)
+    by, result = execute(plan, given, executor, how, observer=watcher)
+    warn_of_undefined(plan, given, how, result)
     return Trace(
         plan=plan.name,
         executor=by.name,

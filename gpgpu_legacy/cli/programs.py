@@ -43,10 +43,10 @@ class DrawOptions:
 
     texture: Annotated[
         Several[str],
-        "UNIT=FILE[,TARGET][,FILTER][,WRAP]",
+        "UNIT=FILE[,TARGET][,FORMAT][,FILTER][,WRAP]",
         "A .npy array, its row 0 at the bottom, or a picture, which is flipped to match. "
-        "Target, filter and wrap have their GL names (default: the program's target, nearest, "
-        "clamp-to-edge).",
+        "Target, format, filter and wrap have their GL names (default: the program's target, "
+        "rgba32f, nearest, clamp-to-edge).",
     ] = ()
     local: Annotated[Several[str], "I=X,Y,Z,W", "program.local[I] (default: 0,0,0,0)."] = ()
     env: Annotated[Several[str], "I=X,Y,Z,W", "program.env[I] (default: 0,0,0,0)."] = ()
@@ -153,12 +153,12 @@ def _value(option: str, text: str | None) -> Any:
 
 
 def _textures(texts: Several[str], program: Program) -> dict[int, tuple[Any, ...]]:
-    """Textures from UNIT=FILE[,TARGET][,FILTER][,WRAP]; a file's name may contain commas."""
+    """Textures from UNIT=FILE[,WORD]...; a file's name may contain commas."""
     from gpgpu_legacy.api.arrays import read_array
     from gpgpu_legacy.isa.ir import TextureTarget
-    from gpgpu_legacy.pipeline.samplers import is_sampler_word
+    from gpgpu_legacy.pipeline.samplers import TEXTURE_WORDS, is_texture_word
 
-    targets = {target.value for target in TextureTarget}
+    targets = [target.value for target in TextureTarget]
     textures: dict[int, tuple[Any, ...]] = {}
     for unit, text in pairs("--texture", texts, natural_in, "0=FILE"):
         parts, target, words = text.split(","), None, list[str]()
@@ -166,7 +166,7 @@ def _textures(texts: Several[str], program: Program) -> dict[int, tuple[Any, ...
             word = parts[-1].strip()
             if word.upper() in targets and target is None:
                 target = word.upper()
-            elif is_sampler_word(word):
+            elif is_texture_word(word):
                 words.insert(0, word)
             else:
                 break
@@ -175,8 +175,8 @@ def _textures(texts: Several[str], program: Program) -> dict[int, tuple[Any, ...
         path = Path(",".join(parts))
         if len(parts) > 1 and not path.exists():
             raise InputError(
-                f"--texture {unit} has {parts[-1].strip()!r}; give a target, a filter and a wrap "
-                f"by their GL names, as in --texture {unit}={parts[0]},2D,GL_LINEAR,GL_REPEAT"
+                f"--texture {unit} has {parts[-1].strip()!r}, and there is no {path}; choose from "
+                f"{', '.join([*targets, *TEXTURE_WORDS])}"
             )
         texels = read_array(path)
         textures[unit] = (target or looked_up, texels, tuple(words))

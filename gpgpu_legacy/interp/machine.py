@@ -10,7 +10,7 @@ its first write, is 0. result.depth is computed and dropped, since a plan has no
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,7 +20,7 @@ from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Mask, Storage
 from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.arithmetic import F32, FP32, Arithmetic
-from gpgpu_legacy.isa.execute import Components, Domain, execute
+from gpgpu_legacy.isa.execute import Components, Domain, Tally, execute
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS, fog_factor, fog_mixed
 from gpgpu_legacy.isa.ir import (
     Attribute,
@@ -92,30 +92,33 @@ _NOTHING = (0.0, 0.0, 0.0, 0.0)
 
 
 def run_fragment_pass(
-    pass_: FragmentPass, textures: Mapping[str, Storage], arithmetic: Arithmetic = FP32
+    pass_: FragmentPass,
+    textures: Mapping[str, Storage],
+    arithmetic: Arithmetic = FP32,
+    tally: Tally | None = None,
 ) -> None:
     """Execute one pass of an expanded plan.
 
     textures: the contents of the plan's textures by name, updated in place. In fp32 every operation
     is rounded, so a multiply-add is rounded twice; in another arithmetic every instruction is
-    rounded once. NaN and infinities propagate.
+    rounded once. NaN and infinities propagate. tally: to which the pass is added.
     """
     rect = constant_rect(pass_.rect)
     rows = max(1, BAND_FRAGMENTS // rect.width)
     with np.errstate(all="ignore"):
         for start in range(0, rect.height, rows):
-            height = min(rows, rect.height - start)
-            _run_band(pass_, textures, arithmetic, start, height)
+            band = range(start, min(start + rows, rect.height))
+            _run_band(pass_, textures, arithmetic, band, Counter() if tally is None else tally)
 
 
 def _run_band(
     pass_: FragmentPass,
     textures: Mapping[str, Storage],
     arithmetic: Arithmetic,
-    start: int,
-    height: int,
+    rows: range,
+    tally: Tally,
 ) -> None:
-    rect = constant_rect(pass_.rect)
+    rect, start, height = constant_rect(pass_.rect), rows.start, len(rows)
     bound = {b.unit: BoundStorage(textures[b.texture], b.sampler) for b in pass_.bindings}
     area = band_of(pass_, start, height)
     below, left = start - area.start, -area.left
@@ -142,6 +145,11 @@ def _run_band(
             alive = np.broadcast_to(alive, area.shape)[inside]
         if pass_.scissor is not None:
             alive = _inside(pass_, start, height) & (True if alive is None else alive)
+        for number, mask in enumerate(machine.undefined):
+            if mask is not None:
+                there = np.broadcast_to(mask, area.shape)[inside]
+                there = there & (True if alive is None else alive)
+                tally[pass_.program, number] += int(there.sum())
         for number, name in enumerate(pass_.targets):
             target = textures[name]
             color = machine.register(ResultRegister(ResultKind.COLOR, number if separate else 0))
@@ -343,6 +351,8 @@ class FragmentMachine(Domain[F32]):
         self._results: defaultdict[ResultRegister, Planes] = defaultdict(_zeros)
         self.alive: Mask | None = None
         """The fragments that no KIL has discarded, broadcastable to (H, W); None for all."""
+        self.undefined: list[Mask | None] = []
+        """For each executed instruction of `undefined_for_some`, the fragments where it is."""
 
     def register(self, register: DestinationRegister) -> Planes:
         """A register's content: four planes that broadcast to (H, W); 0 before the first write."""
@@ -387,6 +397,9 @@ class FragmentMachine(Domain[F32]):
 
     def evaluate(self, row: Opcode, sources: Sequence[Any]) -> Any:
         """A texture unit computes its coordinates in float32 in every arithmetic."""
+        if row.undefined is not None:
+            mask = row.undefined.holds(*sources)
+            self.undefined.append(mask if mask.any() else None)
         if not self._is_rounded or row.form is Form.SAMPLE:
             return row.evaluate(*sources)
         wide = self._arithmetic.wide

@@ -8,7 +8,9 @@ the values, and where registers keep them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from gpgpu_legacy.isa.ir import (
@@ -84,6 +86,16 @@ class Domain(ABC, Generic[V]):
     def evaluate(self, row: Opcode, sources: Sequence[Any]) -> Any:
         """The result of the opcode's definition for its sources."""
         return row.evaluate(*sources)
+
+
+Tally = Counter[tuple[Program, int]]
+"""By program and number among its `undefined_for_some`: the fragments where it is."""
+
+
+@lru_cache(maxsize=256)
+def undefined_for_some(program: Program) -> tuple[Instruction, ...]:
+    """The instructions whose result is undefined for some sources, in order."""
+    return tuple(i for i in program.instructions if OPCODES[i.mnemonic].undefined)
 
 
 def execute(program: Program, domain: Domain[Any]) -> None:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from enum import Enum
 from functools import partial
-from math import nan
+from math import nan, pi
 from typing import Any
 
 from gpgpu_legacy.frozen import frozen
@@ -129,6 +129,17 @@ _COSTS = {Form.SAMPLE: CostClass.LOOKUP, Form.KILL: CostClass.KILL}
 
 
 @frozen
+class Undefined:
+    """The sources for which the specification leaves an opcode's result undefined.
+
+    holds: whether a fragment's are such; it takes what `evaluate` takes. sources: in words.
+    """
+
+    holds: Callable[..., Any]
+    sources: str
+
+
+@frozen
 class Opcode:
     """A row of the table.
 
@@ -137,7 +148,8 @@ class Opcode:
     four components for each source and returns four. For SAMPLE it turns the source into the
     coordinates s, t, r and the LOD bias. For KILL it returns the condition. A value is a float32
     array, or any object with these operators, such as a Symbol.
-    spec: the section of the extension. saturable: it may have `_SAT`.
+    spec: the section of the extension. saturable: it may have `_SAT`. undefined: None if there is a
+    result for all sources.
     """
 
     mnemonic: str
@@ -146,6 +158,7 @@ class Opcode:
     evaluate: Callable[..., Any]
     spec: str
     saturable: bool = True
+    undefined: Undefined | None = None
 
     @property
     def cost(self) -> CostClass:
@@ -224,6 +237,9 @@ def _xpd(a: Any, b: Any) -> Any:
     )
 
 
+# OpenGL 1.4, 2.1.1: "a division by zero produces an unspecified result".
+_OF_ZERO = Undefined(lambda a: a == 0, "0")
+
 _ROWS = (
     Opcode(
         "ABS", OperandList.VECTOR_OP, Form.COMPONENTWISE,
@@ -278,6 +294,7 @@ _ROWS = (
     Opcode(
         "LG2", OperandList.SCALAR_OP, Form.SCALAR,
         _ufunc("log2"), "3.11.5.12",
+        undefined=Undefined(lambda a: a <= 0, "a number that is not positive"),
     ),
     Opcode(
         "LIT", OperandList.VECTOR_OP, Form.VECTOR,
@@ -307,23 +324,30 @@ _ROWS = (
         "MUL", OperandList.BINARY_OP, Form.COMPONENTWISE,
         lambda a, b: a * b, "3.11.5.19",
     ),
-    # The specification leaves negative bases open. Here they give NaN, as log2 does; -0 is 0.
+    # A power may be computed by LG2, whose result is undefined where the base is not positive. Here
+    # a negative base gives NaN, as log2 does; -0 is 0. But 0 to a positive power is 0 everywhere.
+    # Denormals, which many machines flush, count as 0.
     Opcode(
         "POW", OperandList.BINARY_SCALAR_OP, Form.SCALAR,
         lambda a, b: _select(a < 0, _f32(nan), np.power(np.absolute(a), b)), "3.11.5.20",
+        undefined=Undefined(
+            lambda a, b: a < (b <= 0) * _f32(2.0**-126),
+            "a negative base, or of 0 to a power of at most 0",
+        ),
     ),
     Opcode(
         "RCP", OperandList.SCALAR_OP, Form.SCALAR,
-        lambda a: _f32(1) / a, "3.11.5.21",
+        lambda a: _f32(1) / a, "3.11.5.21", undefined=_OF_ZERO,
     ),
     Opcode(
         "RSQ", OperandList.SCALAR_OP, Form.SCALAR,
-        lambda a: _f32(1) / np.sqrt(np.absolute(a)), "3.11.5.22",
+        lambda a: _f32(1) / np.sqrt(np.absolute(a)), "3.11.5.22", undefined=_OF_ZERO,
     ),
     # The specification leaves z and w undefined; here they are 0.
     Opcode(
         "SCS", OperandList.SCALAR_OP, Form.VECTOR,
         lambda a: (np.cos(a[0]), np.sin(a[0]), _f32(0), _f32(0)), "3.11.5.23",
+        undefined=Undefined(lambda a: np.absolute(a[0]) > _f32(pi), "an angle outside of [-π, π]"),
     ),
     Opcode(
         "SGE", OperandList.BINARY_OP, Form.COMPONENTWISE,
@@ -356,6 +380,7 @@ _ROWS = (
     Opcode(
         "TXP", OperandList.SAMPLE_OP, Form.SAMPLE,
         lambda a: (a[0] / a[3], a[1] / a[3], a[2] / a[3], _f32(0)), "3.11.6.2",
+        undefined=Undefined(lambda a: a[3] <= 0, "a w that is not positive"),
     ),
     Opcode(
         "XPD", OperandList.BINARY_OP, Form.VECTOR,

@@ -11,11 +11,14 @@ from gpgpu_legacy.errors import InputError, kind_of
 from gpgpu_legacy.isa.ir import TextureTarget
 from gpgpu_legacy.plan.textures import (
     DEFAULT_SAMPLER,
+    FORMATS,
     Compare,
     Filter,
+    Format,
     Sampler,
     TextureKind,
     Wrap,
+    named_format,
     sampler_problem,
 )
 
@@ -23,6 +26,8 @@ _NAMED: dict[str, Filter | Wrap | Compare] = {
     member.value: member for kind in (Filter, Wrap, Compare) for member in kind
 }
 _NUMBERS = {"bias": float, "min-lod": float, "max-lod": float, "base-level": int, "max-level": int}
+SAMPLER_WORDS = (*_NAMED, "border=…", *(f"{name}=…" for name in _NUMBERS))
+TEXTURE_WORDS = (*SAMPLER_WORDS, *FORMATS)
 _Word = Filter | Wrap | Compare | tuple[str, Any]
 """A filter, a wrap, a comparison, or another field of a Sampler and its value."""
 
@@ -44,25 +49,29 @@ def _meant(text: str) -> _Word | None:
     return _NAMED.get(plain)
 
 
-def is_sampler_word(text: str) -> bool:
-    """Whether the text is a word of a sampler."""
-    return _meant(text) is not None
+def is_texture_word(text: str) -> bool:
+    """Whether the text is a word of a sampler, or a format."""
+    return _meant(text) is not None or named_format(text) is not None
 
 
-def as_sampler(name: str, given: Sequence[Any], target: TextureTarget) -> Sampler:
+def as_sampler(
+    name: str, given: Sequence[Any], target: TextureTarget, formats: list[Format] | None = None
+) -> Sampler:
     """A sampler from what follows the target and the array in a texture's tuple.
 
-    A shadow target compares by LEQUAL, as in GL, if nothing else is given.
+    A shadow target compares by LEQUAL, as in GL, if nothing else is given. formats: to which a
+    format among the words is added; None if there is none.
     """
     if target.is_shadow:
-        sampler = as_sampler(name, given, target.kind)
+        sampler = as_sampler(name, given, target.kind, formats)
         return replace(sampler, compare=sampler.compare or Compare.LEQUAL)
     if not given:
         return DEFAULT_SAMPLER
     if len(given) == 1 and isinstance(given[0], Sampler):
         sampler = given[0]
     else:
-        sampler = _sampler_from_names(name, list(_words(name, given)), target.coordinates)
+        words = list(_words(name, given, formats))
+        sampler = _sampler_from_names(name, words, target.coordinates)
     if problem := sampler_problem(sampler, TextureKind(target.value)):
         raise InputError(f"{name} {problem}")
     # A nearest lookup stays on its face, where every wrap reads the same texel as clamp-to-edge.
@@ -75,23 +84,27 @@ def as_sampler(name: str, given: Sequence[Any], target: TextureTarget) -> Sample
     return sampler
 
 
-def _words(name: str, given: Iterable[Any]) -> Iterable[_Word]:
+def _words(name: str, given: Iterable[Any], formats: list[Format] | None) -> Iterable[_Word]:
     """What is named in strings, tuples of strings and enumerations."""
     for item in given:
         if isinstance(item, Filter | Wrap | Compare):
             yield item
         elif isinstance(item, str):
             for word in re.findall(r"[^\s,;|/+]+", item):
-                meant = _meant(word)
-                if meant is None:
-                    numbers = (f"{number}=…" for number in ("border", *_NUMBERS))
+                meant, texel_format = _meant(word), named_format(word)
+                if meant is not None:
+                    yield meant
+                elif texel_format is not None and formats is not None:
+                    if formats:
+                        raise InputError(f"{name} has a second format, {word}; give one")
+                    formats.append(texel_format)
+                else:
+                    known = SAMPLER_WORDS if formats is None else TEXTURE_WORDS
                     raise InputError(
-                        f"the sampler of {name} has {word!r}; choose from "
-                        f"{', '.join([*_NAMED, *numbers])}"
+                        f"the sampler of {name} has {word!r}; choose from {', '.join(known)}"
                     )
-                yield meant
         elif isinstance(item, tuple | list):
-            yield from _words(name, item)
+            yield from _words(name, item, formats)
         elif item is not None:
             raise InputError(
                 f"the sampler of {name} is {kind_of(item)}; give a filter and a wrap, as in "

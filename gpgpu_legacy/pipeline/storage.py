@@ -10,16 +10,13 @@ from gpgpu_legacy.errors import (
     as_member,
     as_positive,
     as_whole,
-    described,
     kind_of,
 )
 from gpgpu_legacy.pipeline.packings import Packed, packed
 from gpgpu_legacy.pipeline.values import Values
 from gpgpu_legacy.plan.textures import (
-    FORMATS,
     RGBA32F,
     Extent,
-    Format,
     Matrix,
     Packing,
     Rect,
@@ -27,6 +24,7 @@ from gpgpu_legacy.plan.textures import (
     Texture,
     TextureKind,
     Transfer,
+    find_format,
     level_rect,
 )
 from gpgpu_legacy.plan.validate import Validator
@@ -82,10 +80,10 @@ class StorageBuilder:
     ) -> Texture:
         """A texture of that many texels; passes draw to it and look it up.
 
-        format: one of FORMATS in plan/textures.py. kind: as programs look it up: RECT, 2D, 1D, 3D,
-        CUBE; BUFFER for kernels. levels: of a mipmap; `upload` or `generate_mipmap` fills them.
-        initial: every texel's value at the start, a number or four; without it, a pass must write
-        the texture before it is read.
+        format: one of FORMATS in plan/textures.py, or one of GL's names for it. kind: as programs
+        look it up: RECT, 2D, 1D, 3D, CUBE; BUFFER for kernels. levels: of a mipmap; `upload` or
+        `generate_mipmap` fills them. initial: every texel's value at the start, a number or four;
+        without it, a pass must write the texture before it is read.
         """
         size = (as_positive("width", width), as_positive("height", height))
         value = None if initial is None else Values(None).vector("initial", initial)
@@ -93,7 +91,7 @@ class StorageBuilder:
             name,
             as_member("kind", kind, TextureKind),
             Extent(*size, as_positive("depth", depth), as_positive("levels", levels)),
-            _format(format),
+            find_format("format", format),
             cast("Any", value),
         )
         self._validator.add(texture)
@@ -171,7 +169,7 @@ class StorageBuilder:
         input to try; by default, it is uniform in [0, 1).
         texture: the keywords of `texture`.
         """
-        channels = _format(texture.get("format", RGBA32F.name)).channels
+        channels = find_format("format", texture.get("format", RGBA32F.name)).channels
         way, rows, columns, shape = _layout(packing, rows, columns, shape, channels)
         matrix = self.operand(name, rows, columns, shape=shape)
         target = self.texture(name, way.width, way.height, **{"format": way.format.name, **texture})
@@ -254,12 +252,6 @@ def _layout(
     shape = (rows, columns, channels) if shape is None else shape
     columns *= channels
     return packed("rows", rows, columns, channels), rows, columns, shape
-
-
-def _format(name: str) -> Format:
-    if name not in FORMATS:
-        raise InputError(f"format is {described(name)}; choose from {', '.join(FORMATS)}")
-    return FORMATS[name]
 
 
 def _area(texture: Texture, given: Any) -> Rect:

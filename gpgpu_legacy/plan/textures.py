@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from functools import cache
 
+from gpgpu_legacy.errors import InputError, described
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.plan.numbers import Finite, Integer, integer_at
@@ -27,7 +28,7 @@ class Format:
     """A texel format.
 
     channels: the numbers that a texel stores, the first ones of r, g, b, a. reads: what the R, G,
-    B and A of a lookup are: one of these channels, 0 or 1.
+    B and A of a lookup are: one of these channels, 0 or 1. aliases: GL's names, without GL_.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Format:
     bits_per_channel: int
     numeric: Numeric
     reads: str
+    aliases: tuple[str, ...]
 
     @property
     def texel_bytes(self) -> int:
@@ -78,14 +80,46 @@ _READS = {
 
 _UNORM = {"r8": "unorm8", "r16": "unorm16"}
 
+
+# GL 1.5, ARB_depth_texture, ARB_texture_rg; ARB_ and ATI_texture_float, APPLE_float_pixels,
+# NV_float_buffer; and with initials, as in la8 and l32f.
+_SPELLINGS = {
+    Numeric.UNORM: "{0}{1} {2}{1} {3}{1} {0}_component{1} {0}_component{1}_arb",
+    Numeric.FLOAT: "{0}{1}f {2}{1}f {0}_component{1}f {0}{1}f_arb {0}_float{1}_ati "
+    "{0}_float{1}_apple float_{0}{1}_nv",
+}
+
+
+def _aliases(base: str, bits: int, numeric: Numeric) -> tuple[str, ...]:
+    short = base if base.startswith("r") else "".join(word[0] for word in base.split("_"))
+    sizes = base.replace("_", f"{bits}_")  # GL_LUMINANCE8_ALPHA8
+    return tuple(_SPELLINGS[numeric].format(base, bits, short, sizes).split())
+
+
 FORMATS = {
-    name: Format(name, len({*reads} - {*"01"}), *numbers, reads)
+    name: Format(name, len({*reads} - {*"01"}), *numbers, reads, _aliases(base, *numbers))
     for base, reads in _READS.items()
     for suffix, numbers in _NUMBERS.items()
     for name in [_UNORM.get(base + suffix, base + suffix)]
     if name not in ("depth8", "depth16f")
 }
 """The formats by name."""
+
+_NAMED = {name: f for f in FORMATS.values() for name in (f.name, *f.aliases)}
+
+
+def named_format(name: str) -> Format | None:
+    """The format of that name, or of one of GL's; None if there is none."""
+    return _NAMED.get(name.strip().lower().removeprefix("gl_"))
+
+
+def find_format(what: str, name: str) -> Format:
+    """The same for what is being named; InputError if there is none."""
+    found = named_format(str(name))
+    if found is None:
+        raise InputError(f"{what} is {described(name)}; choose from {', '.join(FORMATS)}")
+    return found
+
 
 _FAMILIAR = ("r16f", "r32f", "rg32f", "rgba16f", "rgba32f", "unorm8", "rgba8")
 R16F, R32F, RG32F, RGBA16F, RGBA32F, UNORM8, RGBA8 = map(FORMATS.__getitem__, _FAMILIAR)

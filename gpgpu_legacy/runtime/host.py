@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.numeric import Storage, slices
+from gpgpu_legacy.isa.execute import Tally
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Pass, Plan
@@ -17,7 +18,7 @@ from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, zero_results
 from gpgpu_legacy.runtime.transfers import cleared_first
 
 Textures = Mapping[str, Storage]
-RunPass = Callable[[Pass, Textures], None]
+RunPass = Callable[[Pass, Textures, Tally | None], None]
 
 
 class HostPrepared(Prepared):
@@ -96,10 +97,13 @@ class PassByPassPrepared(HostPrepared):
         super().__init__(plan, machine)
         self._run_pass = run_pass
 
+    def _make_ready(self, *, observed: bool) -> None:
+        self.tally = Tally()
+
     def _work(self, part: Plan) -> Iterator[Pass]:
         for pass_ in passes(part):
             if not copied_or_cleared(pass_, self.textures):
-                self._run_pass(pass_, self.textures)
+                self._run_pass(pass_, self.textures, self.tally)
             yield pass_
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import InputError, shape_in_words
 from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.isa.execute import Tally
 from gpgpu_legacy.plan.plan import Pass, Plan, Step, Until
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.serial import Record
@@ -55,12 +56,14 @@ class Ended(Record, kw_only=False):
 class Result:
     """The result of a run: float32 matrices by name, and the times.
 
-    untils: how each Until ended, in the order in which they began.
+    untils: how each Until ended, in the order in which they began. undefined: where results of
+    instructions were; None if nobody has counted.
     """
 
     outputs: Mapping[str, F32]
     timings: Timings
     untils: tuple[Ended, ...] = ()
+    undefined: Tally | None = None
 
 
 class Parts:
@@ -152,6 +155,7 @@ class Prepared(ABC):
         self.plan, self.machine = plan, machine
         self.parts = Parts(plan)
         self.prepare_s = 0.0
+        self.tally: Tally | None = None  # of what is undefined, by machines that count
         self._lock = RLock()
         self._closed = self._running = self._has_run = False
 
@@ -241,6 +245,7 @@ class Prepared(ABC):
             outputs,
             Timings(uploaded - started, compute_s, finished - computed, self.prepare_s),
             tuple(ended),
+            self.tally,
         )
 
     def _compute(self, observer: Observer | None, times: int) -> list[Ended]:

@@ -32,10 +32,16 @@ RENDERERS = {
 """The arguments that make Chromium draw with a renderer; for llvmpipe, Mesa is told so as well."""
 
 SOFTWARE = ("llvmpipe", "swiftshader")
-"""The renderers in software, which are everywhere."""
+"""The renderers in software. The first is Mesa's, the second comes with Chromium."""
 
 EACH_RENDERER = pytest.mark.parametrize("renderer", SOFTWARE)
-"""Marks a test that runs on each renderer in software; others run on the first."""
+"""Marks a test that runs on each renderer in software; others run on the first that is there."""
+
+_RENDERER = """() => {
+    const gl = document.createElement("canvas").getContext("webgl2");
+    const words = gl && gl.getExtension("WEBGL_debug_renderer_info");
+    return words ? gl.getParameter(words.UNMASKED_RENDERER_WEBGL) : "";
+}"""
 
 # Pages are put together without the GPU, which costs a software renderer dearly: it draws what
 # scripts draw, and nothing else.
@@ -82,6 +88,7 @@ class Browsers:
         self.complaints: list[str] = []
         self._playwright, self._path = playwright, path
         self._started: dict[str, Browser] = {}
+        self._words: dict[str, str] = {}
         self._contexts: dict[tuple[str, bool], BrowserContext] = {}
         self._idle: dict[BrowserContext, list[Page]] = {}
 
@@ -94,6 +101,14 @@ class Browsers:
                 env={**os.environ, **software},
             )
         return self._started[renderer]
+
+    def draws_by(self, renderer: str) -> bool:
+        """Whether a browser that is to draw by a renderer does."""
+        if renderer not in self._words:
+            page = self.on(renderer).new_page()
+            self._words[renderer] = page.evaluate(_RENDERER).lower()
+            page.close()
+        return renderer in self._words[renderer]
 
     def page(self, renderer: str, view: View) -> Page:
         """An empty page that is looked at in a view."""

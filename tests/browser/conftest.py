@@ -1,4 +1,7 @@
-"""Fixtures of tests in a browser; without one they skip, and fail where REQUIRE_BROWSER=1."""
+"""Fixtures of tests in a browser; without one they skip, and fail where REQUIRE_BROWSER=1.
+
+What is drawn by llvmpipe, which needs OpenGL, skips without it, and fails where REQUIRE_GL=1.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,12 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from browser_pages import RENDERERS, Browsers, Modules, Opener, browser_path
+from browser_pages import SOFTWARE, Browsers, Modules, Opener, browser_path
 
 
-def _missing(reason: str) -> NoReturn:
-    if os.environ.get("REQUIRE_BROWSER") == "1":
-        pytest.fail(f"REQUIRE_BROWSER=1, but {reason}")
+def _missing(reason: str, required: str = "REQUIRE_BROWSER") -> NoReturn:
+    if os.environ.get(required) == "1":
+        pytest.fail(f"{required}=1, but {reason}")
     pytest.skip(reason)
 
 
@@ -32,14 +35,17 @@ def browsers() -> Iterator[Browsers]:
 
 
 @pytest.fixture
-def renderer() -> str:
-    """What draws; a test marked EACH_RENDERER gets each in software in turn."""
-    return next(iter(RENDERERS))
+def renderer(browsers: Browsers) -> str:
+    """What draws, in software; a test marked EACH_RENDERER gets each in turn."""
+    return next(filter(browsers.draws_by, SOFTWARE), SOFTWARE[-1])
 
 
 @pytest.fixture
 def open_page(browsers: Browsers, renderer: str, tmp_path: Path) -> Iterator[Opener]:
     """Opens a page: `open_page("cache", View(width=390))`; fails if a page of it complains."""
+    if renderer in SOFTWARE and not browsers.draws_by(renderer):
+        required = "REQUIRE_GL" if renderer == "llvmpipe" else "REQUIRE_BROWSER"
+        _missing(f"the browser does not draw by {renderer} here", required)
     opener = Opener(browsers, renderer, tmp_path)
     yield opener
     opener.close()

@@ -106,7 +106,7 @@ def test_every_pass_is_traced() -> None:
         ("feedback is 0, but passes is not given", {"feedback": 0}),
         ("passes is 0; it must be at least 1", {"passes": 0, "feedback": 0}),
         ("looks up the units 0; give one of them", {"passes": 2, "feedback": 1}),
-        ("feedback is 0, a RECT texture of 2×2 texels; .* size, 3×2",
+        ("feedback is 0, a RECT texture of 2×2 texels of .* size, 3×2",
          {"passes": 2, "feedback": 0, "width": 3}),
     ],
 )  # fmt: skip

@@ -80,7 +80,7 @@ def test_a_picture_in_and_a_picture_out_stands_upright(cli: Cli) -> None:
 def test_each_texel_is_a_square_of_pixels(cli: Cli) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (2, 3, 3)).astype(np.uint8)
     Image.fromarray(pixels).save("in.png")
-    given = ("--size", "3x2", "--texture", "0=in.png,RECT,nearest,clamp")
+    given = ("--size", "3x2", "--texture", "0=in.png,RECT,GL_RGBA8,nearest,clamp")
     cli("exec", "prog.fp", *given, "-o", "c.png", "--scale", 4)
     squares = np.kron(pixels, np.ones((4, 4, 1), np.uint8))
     assert np.array_equal(np.asarray(Image.open("c.png")), squares)
@@ -177,6 +177,7 @@ def test_a_comment_in_latin_1(cli: Cli) -> None:
         (["prog.fp", "--size", "3x"], "--size is '3x'"),
         (["prog.fp", "--size", "3", "--texture", "0=a.txt"], "a.txt is not an array"),
         (["prog.fp", "--size", "3", "--texture", "0=a.npy,GL_FOO"], "--texture 0 has 'GL_FOO'"),
+        (["prog.fp", "--size", "3", "--texture", "0=a.npy,l33f"], "luminance32f, luminance_alpha8"),
         (["prog.fp", "--size", "3", "--texture", "0=bad.npy"], "bad.npy is no .npy file"),
         (["prog.fp", "--size", "3", "--texture", "0=a.npy", "--texture", "0=a.npy"], "0 twice"),
         (["prog.fp", "--size", "3", "--texture", "0=a.npy", "--local", "0=1,2,3,4,5"], "1 to 4"),
@@ -260,7 +261,7 @@ def test_count(cli: Cli) -> None:
     plain = cli("count", EXAMPLES / "blur.fp", "--texels", "r32f", "--json").data["per_fragment"]
     assert (plain["bytes_looked_up"], plain["bytes_written"]) == (20, 4)
     assert "bytes requested" in cli("count", EXAMPLES / "phong.fp").out
-    refused(cli("count", EXAMPLES / "blur.fp", "--texels", "rgb565"), "no format rgb565")
+    refused(cli("count", EXAMPLES / "blur.fp", "--texels", "rgb565"), "is 'rgb565'; choose from")
     refused(cli("count", EXAMPLES / "blur.fp", "--texels", "7=r32f"), "'7'")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 import pytest
@@ -145,6 +146,25 @@ def test_a_software_renderer_is_given_short_code() -> None:
     for method in ("larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"):
         shape = group_shape(content_for(method))
         assert shape.columns * shape.rows <= 64
+
+
+@pytest.mark.parametrize("device", [Multiprocessors(), Multiprocessors.of_gpu(132)])
+@pytest.mark.parametrize("slope", [0, 1])  # one texel for all; a stencil
+@pytest.mark.parametrize("length", [20, 60, 200, 400, 800, 3000])
+def test_a_long_program_is_not_repeated_for_many_fragments(
+    length: int, slope: int, device: Multiprocessors
+) -> None:
+    """Random instructions on one number, which no loop repeats."""
+    kinds = random.Random(length).choices(["ADD", "MUL", "MIN", "MAX"], k=length)
+    lines = [f"{kind} R0.x, R0, program.local[{n % 5}];" for n, kind in enumerate(kinds)]
+    place = Texcoords(1, corners((1.5, 0.5, 0, 1), (slope, 0, 0, 0), (0, slope, 0, 0), 6, 4))
+    lines = [LOOKUP, "ADD R0.x, R0, fragment.texcoord[0];", *lines, "MOV result.color, R0;"]
+    content, _ = drawn(*lines, place=place)
+    shape = group_shape(content, (4096, 4096), device)
+    text = emit_groups(content, shape, 32 * KIB, exact=True).text
+    computed = len(re.findall(r"= .*local\d_of_0", text))
+    assert computed <= max(length, device.operations)
+    assert computed >= min(4 * length, device.operations / 4)  # short ones are, as far as they may
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,17 @@ group's shared memory, `k_depth` trips at a time. groups/tiling.py makes the cod
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import chain
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.lower.analysis.register_tile import demands_of
 from gpgpu_legacy.lower.fused.body import fused_body
-from gpgpu_legacy.lower.fused.content import Content, LiveInstruction, live_segments
+from gpgpu_legacy.lower.fused.content import Content, ProgramSegment, live_segments
 from gpgpu_legacy.lower.ir import For, Role
 from gpgpu_legacy.lower.ir_types import EVERYWHERE
 from gpgpu_legacy.lower.lookups import OwnLookup
@@ -59,7 +61,9 @@ class Multiprocessors:
 
     count: its multiprocessors; 1 if one group is as good as many. numbers: the most per-fragment
     numbers that an invocation keeps in registers. fragments: the most of an invocation. operations:
-    the most in unrolled trips, on single numbers; a longer body runs many times slower.
+    the most of an invocation in unrolled trips, on single numbers, and in the code of one iteration
+    with more than one fragment: a longer body runs many times slower, and the time that drivers
+    take to compile one grows with the square of its length.
     """
 
     count: int = 1
@@ -85,15 +89,18 @@ def group_shape(
     """The default shape: the largest tile that leaves no multiprocessor idle.
 
     size: of the rectangle, across and up; None for a large one. A register tile has as many
-    fragments as there is room for their live numbers. It is halved, along the longer side of the
-    group's tile, until there are enough groups.
+    fragments as there is room for their live numbers, and as keep the code short. It is halved,
+    along the longer side of the group's tile, until there are enough groups.
 
     If each fragment looks up texels that no whole row or column shares, as in a
     stencil, a large tile saves no lookup, and drivers take long to compile it: four fragments. On
     many multiprocessors they are a column, so that neighbouring invocations load neighbouring
     texels together; else they are 2×2, which share the most.
     """
-    if _is_stencil(content):
+    code = sum(map(_operations, _segments(content)))
+    most = max(1, device.operations // max(1, code))
+    device = replace(device, fragments=min(device.fragments, most))
+    if _is_stencil(content) and device.fragments >= _OF_STENCILS:
         square = GroupShape(columns=2, rows=2, adjacent=2)
         column = GroupShape((32, 8), columns=1, rows=4, adjacent=4)
         return _unrolled(content, column if device.count > 1 else square, device)
@@ -138,6 +145,8 @@ def _measured() -> dict[tuple[int, int], list[tuple[int, GroupShape]]]:
 
 _K_DEPTH, _MOST_K_DEPTH = 8, 16
 
+_OF_STENCILS = 4  # fragments of an invocation
+
 _FEWEST_THREADS = 64  # two warps
 _FEWEST_FRAGMENTS = 2  # along a side; with one, no lookup is shared
 
@@ -165,8 +174,7 @@ def _halved(shape: GroupShape) -> GroupShape | None:
 
 def _unrolled(content: Content, shape: GroupShape, device: Multiprocessors) -> GroupShape:
     """The same shape, unrolled as far as the body stays short."""
-    segments = [segment for draw in content.draws for segment in live_segments(draw)]
-    trips = (sum(map(_operations, s.steps)) for s in segments if s.trips > 1)
+    trips = (_operations(segment) for segment in _segments(content) if segment.trips > 1)
     trip = max(1, shape.columns * shape.rows * max(trips, default=0))
     unroll = max(1, min(shape.unroll, device.operations // trip))
     return replace(shape, unroll=1 << (unroll.bit_length() - 1))
@@ -190,20 +198,27 @@ def _is_stencil(content: Content) -> bool:
     """Whether there are lookups of other fragments' texels, and all vary along both axes."""
     axes = [
         step.lookup.axes
-        for draw in content.draws
-        for segment in live_segments(draw)
+        for segment in _segments(content)
         for step in segment.steps
         if step.lookup is not None and not isinstance(step.lookup, OwnLookup)
     ]
     return bool(axes) and all(both == EVERYWHERE for both in axes)
 
 
+def _segments(content: Content) -> Iterator[ProgramSegment]:
+    """The segments of all draws."""
+    return chain.from_iterable(map(live_segments, content.draws))
+
+
 _DOT_OPERATIONS = 7  # four products and their sums, without contraction
 
 
-def _operations(step: LiveInstruction) -> int:
-    """Operations on single numbers, for one fragment."""
-    if step.lookup is not None:
-        return 0
-    vector = OPCODES[step.instruction.mnemonic].form is Form.VECTOR
-    return _DOT_OPERATIONS if vector else len(step.components)
+def _operations(segment: ProgramSegment) -> int:
+    """Operations on single numbers in a trip, for one fragment, apart from lookups."""
+    return sum(
+        _DOT_OPERATIONS
+        if OPCODES[step.instruction.mnemonic].form is Form.VECTOR
+        else len(step.components)
+        for step in segment.steps
+        if step.lookup is None
+    )

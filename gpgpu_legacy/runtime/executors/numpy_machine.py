@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpgpu_legacy.isa.execute import Tally
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan
 from gpgpu_legacy.runtime.devices import processor_name
 from gpgpu_legacy.runtime.executor import Executor
@@ -49,9 +50,9 @@ class NumpyExecutor(Executor):
         from gpgpu_legacy.interp.machine import run_fragment_pass
         from gpgpu_legacy.runtime.host import PassByPassPrepared
 
-        def run_pass(pass_: Pass, textures: Textures) -> None:
+        def run_pass(pass_: Pass, textures: Textures, tally: Tally | None) -> None:
             if isinstance(pass_, FragmentPass):
-                run_fragment_pass(pass_, textures, machine.arithmetic)
+                run_fragment_pass(pass_, textures, machine.arithmetic, tally)
             elif isinstance(pass_, ComputePass):
                 run_compute_pass(pass_, textures)
 
