@@ -215,6 +215,7 @@ def test_transcendental_functions_are_near(modules: Callable[..., Modules], mnem
 TRACES = "given.passes.map((k) => player.trace(k, given.x, given.y))"
 
 
+@pytest.mark.filterwarnings("ignore:.*undefined in the specification")
 @IN_ONE_PAGE
 @given(plans(), st.data())
 def test_a_trace_tells_what_the_packages_own_tells(

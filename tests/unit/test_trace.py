@@ -235,6 +235,7 @@ def test_several_targets_are_traced_together() -> None:
     assert values(trace(p, 1, 0, textures=["y"])) == [(1, "y", 4.0)]
 
 
+@pytest.mark.filterwarnings("ignore:.*undefined in the specification")
 @settings(max_examples=15, deadline=None)
 @given(plans(), st.data())
 def test_the_last_value_is_the_result(made: Made, data: Any) -> None:
