@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.interp.machine import BoundStorage, FragmentMachine, band_of, inputs_of, is_above
+from gpgpu_legacy.interp.machine import BoundStorage, FragmentMachine, band_of, inputs_of
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
@@ -113,7 +113,7 @@ def trace_fragment(
     band = band_of(pass_, y, 1)
     place = (y - band.start, x - band.left)
     sides = band.sides
-    above = is_above(constant_rect(pass_.rect), *band.centres)
+    above = band.is_above(constant_rect(pass_.rect))
     side = sides[int(above[place]) % len(sides)]
     machine = FragmentMachine(inputs_of(pass_, band, side), bound, arithmetic)
     traced = _Traced(machine, bound, band.shape, place)

@@ -39,7 +39,13 @@ from gpgpu_legacy.isa.ir import (
 from gpgpu_legacy.isa.opcodes import Form, Opcode
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.plan.framebuffer import ADD
-from gpgpu_legacy.plan.interpolation import AttributePlane, is_planar, triangle_planes
+from gpgpu_legacy.plan.interpolation import (
+    AttributePlane,
+    is_above,
+    is_planar,
+    triangle_planes,
+    window_position,
+)
 from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Corners, FragmentPass, state_values
 from gpgpu_legacy.plan.textures import Numeric, Rect, Sampler, constant_rect
@@ -139,7 +145,7 @@ def _run_band(
             machine.discard(~pass_.alpha_test.passes(alpha, kept))
         alive = machine.alive
         if side is not None:
-            own = is_above(rect, *area.centres) == side
+            own = area.is_above(rect) == side
             alive = own if alive is None else alive & own
         if alive is not None:
             alive = np.broadcast_to(alive, area.shape)[inside]
@@ -195,11 +201,10 @@ class Band:
         )
         return x[None, :], y[:, None]
 
-
-def is_above(rect: Rect, x: F32, y: F32) -> Mask:
-    """Whether the second triangle contains fragments' centres."""
-    above: Mask = np.float64(rect.width) * y > np.float64(rect.height) * x
-    return above
+    def is_above(self, rect: Rect) -> Mask:
+        """Whether the second triangle of a rectangle contains the fragments' centres."""
+        above: Mask = is_above(np.float64(rect.width), np.float64(rect.height), *self.centres)
+        return above
 
 
 def band_of(pass_: FragmentPass, start: int, height: int) -> Band:
@@ -265,8 +270,7 @@ def inputs_of(pass_: FragmentPass, band: Band, side: int | None = None) -> Fragm
     read, bindings = pass_.program.attributes_read, pass_.program.state_bindings
     if pass_.program.fog is not None:
         read, bindings = (*read, FOG_COORDINATE), (*bindings, FOG_COLOR, FOG_PARAMS)
-    centres = band.centres
-    attributes = {each: _attribute(each, given, rect, centres, side) for each in read}
+    attributes = {each: _attribute(each, given, rect, band, side) for each in read}
     state = state_values(pass_)
     local = {p.index: constant_vector(p.value) for p in pass_.locals}
     env = {p.index: constant_vector(p.value) for p in pass_.env}
@@ -277,29 +281,28 @@ def _attribute(
     attribute: Attribute,
     given: Mapping[Attribute, Corners],
     rect: Rect,
-    centres: tuple[F32, F32],
+    band: Band,
     side: int | None,
 ) -> Planes:
     """An attribute at the fragment centres."""
     if attribute.kind is AttributeKind.POSITION:
-        return _position(rect, *centres)
+        x, y, *rest = window_position(*band.centres, (np.float32(rect.x), np.float32(rect.y)))
+        return [x, y, *(np.full((1, 1), value) for value in rest)]
     default = _constant(ATTRIBUTE_DEFAULTS[attribute.kind])
     if attribute not in given:
         return default
-    planes = _over_triangles(given[attribute], rect, centres, side)
+    planes = _over_triangles(given[attribute], rect, band, side)
     return planes if attribute.kind is not AttributeKind.FOGCOORD else planes[:1] + default[1:]
 
 
-def _over_triangles(
-    corners: Corners, rect: Rect, centres: tuple[F32, F32], side: int | None
-) -> Planes:
+def _over_triangles(corners: Corners, rect: Rect, band: Band, side: int | None) -> Planes:
     """An attribute: each fragment uses the plane of one triangle."""
-    x, y = centres
+    x, y = band.centres
     first, second = triangle_planes(corners, rect)
     planes = interpolate(second if side else first, x, y)
     if side is not None or first == second:
         return planes
-    above = is_above(rect, *centres)
+    above = band.is_above(rect)
     return [np.where(above, b, a) for a, b in zip(planes, interpolate(second, x, y), strict=True)]
 
 
@@ -319,12 +322,6 @@ def interpolate(coefficients: AttributePlane, x: F32, y: F32) -> Planes:
             value = value + np.float32(dy) * y
         planes.append(value)
     return planes
-
-
-def _position(rect: Rect, x: F32, y: F32) -> Planes:
-    """fragment.position: window coordinates, depth 0.5 (rectangles are drawn at z = 0), 1/w = 1."""
-    depth, one = np.full((1, 1), 0.5, np.float32), np.ones((1, 1), np.float32)
-    return [x + np.float32(rect.x), y + np.float32(rect.y), depth, one]
 
 
 # The program ---------------------------------------------------------------------------------

@@ -51,6 +51,9 @@ class Symbol:
     def __neg__(self) -> Any:
         return self.operate("negative", (self,))
 
+    def __abs__(self) -> Any:
+        return self.operate("absolute", (self,))
+
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
         if method != "__call__" or options:
             return NotImplemented

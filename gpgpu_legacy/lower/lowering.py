@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import product, starmap
-from operator import add
 from typing import Any
 
 import numpy as np
@@ -80,6 +79,7 @@ from gpgpu_legacy.lower.ir_types import (
     union,
 )
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend
+from gpgpu_legacy.plan.interpolation import interpolated, quad_centre, window_position
 from gpgpu_legacy.plan.textures import RGBA32F, Format, Numeric
 
 LookUp = Callable[[Instruction, Sequence[Expression], Components], Expression]
@@ -98,7 +98,7 @@ LOD = Variable("lod", FLOAT)
 
 CORNERS = (1, 2, 3)
 """The fragments (0, 0), (1, 0) and (0, 1) of the fragment's own quad."""
-_BESIDE = {1: (0.0, 0.0), 2: (1.0, 0.0), 3: (0.0, 1.0)}
+BESIDE = {1: (0.0, 0.0), 2: (1.0, 0.0), 3: (0.0, 1.0)}
 
 
 class Lowering(Domain[Expression]):
@@ -404,14 +404,13 @@ def _attribute_axes(kind: AttributeKind, index: int) -> Axes:
 
 def centre(axis: int, corner: int = 0, draw: int = 0) -> Expression:
     """The centre of the fragment, or of a corner of its quad, along an axis, from the rectangle's
-    lower left. Quads begin at even columns and rows of the target.
+    lower left.
     """
     own = Given(Place.CENTRE, (axis,))
     if not corner:
         return own
     origin = Given(Place.ORIGIN, (axis,), draw=draw)
-    quad = operation(Operator.FLOOR, (own + origin) * 0.5) * 2.0
-    there: Expression = quad - origin + (_BESIDE[corner][axis] + 0.5)
+    there: Expression = quad_centre(own, origin, BESIDE[corner][axis])
     return there
 
 
@@ -420,12 +419,11 @@ def attribute_value(variable: Variable, wanted: Components = ALL, draw: int = 0)
     attribute = attribute_of(variable)
     x, y = (centre(axis, variable.corner, draw) for axis in range(2))
     if attribute.kind is AttributeKind.POSITION:
-        origin = (Given(Place.ORIGIN, (axis,), draw=draw) for axis in range(2))
-        position = [*map(add, (x, y), origin), constant(0.5), constant(1.0)]  # z is 0.5, and 1/w 1
+        left, bottom = (Given(Place.ORIGIN, (axis,), draw=draw) for axis in range(2))
+        position = [expression(value) for value in window_position(x, y, (left, bottom))]
         return uncontracted(compose(position[c] for c in wanted))
     base, dx, dy = (Given(PlanePart(attribute, n), wanted, draw=draw) for n in range(3))
-    value = base + dx * x + dy * y
-    return uncontracted(value)
+    return uncontracted(interpolated(base, dx, dy, x, y))
 
 
 # Fog -------------------------------------------------------------------------------------------

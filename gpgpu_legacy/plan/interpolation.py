@@ -1,10 +1,21 @@
-"""How attributes are interpolated: the planes through their values at a rectangle's corners."""
+"""How attributes are interpolated: the planes through their values at a rectangle's corners.
+
+The formulas use operators and NumPy's functions, as the opcodes' definitions do: on numbers and
+arrays they compute, on expressions they become code.
+"""
 
 from __future__ import annotations
 
+from functools import reduce
+from itertools import starmap
+from operator import and_
+from typing import Any
+
+import numpy as np
+
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Vec4
-from gpgpu_legacy.plan.numbers import NumberVec4, constant_vector
+from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import Corners
 from gpgpu_legacy.plan.textures import Rect
 
@@ -25,22 +36,44 @@ PLANAR_TOLERANCE = 1e-6
 """How far corner values may lie from a plane and still be planar, relative to the largest."""
 
 
+def is_bent(a: Any, b: Any, c: Any, d: Any) -> Any:
+    """Whether numbers at (0, 0), (W, 0), (W, H) and (0, H) leave the plane."""
+    off = abs(a + c - b - d)
+    sizes = (1.0, *map(abs, (a, b, c, d)))
+    return reduce(and_, [off > PLANAR_TOLERANCE * size for size in sizes])
+
+
+def slopes(a: Any, b: Any, c: Any, d: Any, size: tuple[Any, Any]) -> tuple[Any, Any, Any, Any]:
+    """How the numbers rise along x below and above, and along y left and right."""
+    width, height = size
+    return (b - a) / width, (c - d) / width, (d - a) / height, (c - b) / height
+
+
+def interpolated(base: Any, dx: Any, dy: Any, x: Any, y: Any) -> Any:
+    """A number at a fragment's centre, in this order of operations."""
+    return base + dx * x + dy * y
+
+
+def is_above(width: Any, height: Any, x: Any, y: Any) -> Any:
+    """Whether the second triangle contains a fragment's centre."""
+    return width * y > height * x
+
+
+def window_position(x: Any, y: Any, origin: tuple[Any, Any]) -> tuple[Any, Any, Any, Any]:
+    """fragment.position: window coordinates, depth 0.5 (rectangles are drawn at z = 0), 1/w = 1."""
+    return x + origin[0], y + origin[1], np.float32(0.5), np.float32(1.0)
+
+
+def quad_centre(own: Any, origin: Any, beside: float) -> Any:
+    """The centre of a fragment of the quad along an axis: beside is 0 of its first one, 1 of the
+    next. Quads begin at even columns and rows of the target.
+    """
+    return np.floor((own + origin) * 0.5) * 2.0 - origin + (beside + 0.5)
+
+
 def is_planar(corners: Corners) -> bool:
     """Whether corner values lie in a plane; only for expanded plans, where no number changes."""
-    for a, b, c, d in zip(*(constant_vector(corner) for corner in corners), strict=True):
-        if abs(a + c - b - d) > PLANAR_TOLERANCE * max(1.0, abs(a), abs(b), abs(c), abs(d)):
-            return False
-    return True
-
-
-def plane(corners: Corners, rect: Rect) -> AttributePlane:
-    """The plane of corner values that `is_planar` accepts, over a rectangle."""
-    origin, right, _, top = corners
-    return AttributePlane(
-        constant_vector(origin),
-        _slope(origin, right, rect.width),
-        _slope(origin, top, rect.height),
-    )
+    return not any(starmap(is_bent, zip(*map(constant_vector, corners), strict=True)))
 
 
 def triangle_planes(corners: Corners, rect: Rect) -> tuple[AttributePlane, AttributePlane]:
@@ -49,18 +82,11 @@ def triangle_planes(corners: Corners, rect: Rect) -> tuple[AttributePlane, Attri
     Both are the same plane if the corner values lie in one. A fragment whose centre is on the
     diagonal, y·W = x·H, has the same value in both and uses the first.
     """
+    numbers = zip(*map(constant_vector, corners), strict=True)
+    rises = (slopes(*corner_values, (rect.width, rect.height)) for corner_values in numbers)
+    below, above, left, right = zip(*rises, strict=True)
+    base = constant_vector(corners[0])
     if is_planar(corners):
-        whole = plane(corners, rect)
+        whole = AttributePlane(base, below, left)
         return whole, whole
-    origin, right, far, top = corners
-    base = constant_vector(origin)
-    lower = AttributePlane(base, _slope(origin, right, rect.width), _slope(right, far, rect.height))
-    upper = AttributePlane(base, _slope(top, far, rect.width), _slope(origin, top, rect.height))
-    return lower, upper
-
-
-def _slope(start: NumberVec4, end: NumberVec4, length: int) -> Vec4:
-    x, y, z, w = (
-        (b - a) / length for a, b in zip(constant_vector(start), constant_vector(end), strict=True)
-    )
-    return (x, y, z, w)
+    return AttributePlane(base, below, right), AttributePlane(base, above, left)

@@ -25,7 +25,6 @@ from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, OwnLookup
 from gpgpu_legacy.lower.values import is_flat, parameter_values, plane_values
 from gpgpu_legacy.plan.expand import at_iteration, without_tables
 from gpgpu_legacy.plan.framebuffer import ADD
-from gpgpu_legacy.plan.interpolation import plane
 from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4, Table, constant_vector
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
@@ -264,8 +263,10 @@ def test_values_are_those_of_every_iteration(
         assert tuple(locals_[iteration]) == now.locals[0].value
         given_state = state_values(now)
         assert tuple(states[iteration]) == state_vector("state.fog.color", given_state)
-        flat = plane(now.texcoords[0].corners, constant_rect(now.rect))
-        assert planes[iteration].tolist() == [list(v) for v in (flat.base, flat.dx, flat.dy)]
+        origin, right, _, top = map(np.array, now.texcoords[0].corners)
+        rect = constant_rect(now.rect)
+        by_hand = [origin, (right - origin) / rect.width, (top - origin) / rect.height]
+        assert planes[iteration].tolist() == [each.tolist() for each in by_hand]
 
 
 def test_what_no_value_is_given_for_has_its_default() -> None:

@@ -17,7 +17,7 @@ from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
 from gpgpu_legacy.isa.ir import AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name, parameter_name
 from gpgpu_legacy.lower.values import F64, given_corners, over_iterations, parameter_values
-from gpgpu_legacy.plan.interpolation import PLANAR_TOLERANCE
+from gpgpu_legacy.plan.interpolation import is_bent, slopes
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Corners, FragmentPass
 from gpgpu_legacy.plan.textures import Format, Rect, constant_rect
@@ -107,10 +107,8 @@ def _planes(corners: Corners, rect: Rect, count: int) -> tuple[F32, F32, F32]:
     values = over_iterations(numbers, count).reshape(-1, 4, 4)
     origin, right, far, top = (values[:, n] for n in range(4))
     with np.errstate(all="ignore"):
-        largest = np.maximum(1.0, np.abs(values).max(axis=1))
-        off = np.abs(origin + far - right - top) > PLANAR_TOLERANCE * largest
-        bent = off.any(axis=1)[:, None]
-        across, up = (right - origin) / rect.width, (top - origin) / rect.height
-        dx = np.stack([across, np.where(bent, (far - top) / rect.width, across)], axis=1)
-        dy = np.stack([np.where(bent, (far - right) / rect.height, up), up], axis=1)
+        bent = is_bent(origin, right, far, top).any(axis=1)[:, None]
+        below, above, left, beyond = slopes(origin, right, far, top, (rect.width, rect.height))
+        dx = np.stack([below, np.where(bent, above, below)], axis=1)
+        dy = np.stack([np.where(bent, beyond, left), left], axis=1)
     return single(np.stack([origin, origin], axis=1)), single(dx), single(dy)
