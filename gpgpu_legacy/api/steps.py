@@ -7,7 +7,7 @@ read before and after each instruction, which does not change the results.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -27,7 +27,6 @@ from gpgpu_legacy.plan.textures import (
     Filter,
     Texture,
     TextureKind,
-    Wrap,
     constant_rect,
     level_rect,
 )
@@ -181,13 +180,8 @@ class _Traced:
         assert instruction.texture is not None
         unit = instruction.texture.unit
         bound = self.textures[unit]
-        sampler, edge = bound.sampler, Wrap.CLAMP_TO_EDGE
-        s, t, r = (edge if wrap.has_border else wrap for wrap in sampler.wraps)
-        filter_ = Filter.NEAREST_MIPMAP_NEAREST if sampler.filter.between else Filter.NEAREST
-        nearest = replace(
-            sampler, filter=filter_, magnify=None, compare=None, wrap_s=s, wrap_t=t, wrap_r=r
-        )
-        planes = sample(_coordinates(bound.storage.texture), nearest, *coordinates)
+        sampler = bound.sampler
+        planes = sample(_coordinates(bound.storage.texture), sampler.to_the_nearest, *coordinates)
         column, row, layer, level = (int(self._here(plane)) for plane in planes)
         return TracedTexel(
             unit=unit,

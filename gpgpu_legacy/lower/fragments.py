@@ -56,6 +56,7 @@ from gpgpu_legacy.lower.lowering import (
     as_read,
     attribute_of,
     attribute_value,
+    attribute_variable,
     behind_fog,
     blended,
     blended_channel,
@@ -65,6 +66,7 @@ from gpgpu_legacy.lower.lowering import (
     encoded,
     fails,
     fog_declared,
+    no_lookup,
     result_variable,
     variables_read,
 )
@@ -297,6 +299,13 @@ def _colour(key: ShaderKey, number: int, target: Format) -> list[Statement]:
     ]
 
 
+def fails_function(key: ShaderKey) -> Function:
+    """From a fragment's alpha to whether the alpha test discards it."""
+    alpha, test = Variable("alpha", FLOAT), key.writes.alpha_test
+    assert test is not None
+    return Function("fails", (alpha,), (), fails(test, Read(alpha, (0,)), key.targets[0]))
+
+
 TARGET_WIDTH = Variable("target_width", INT, Role.UNIFORM)
 """The width of the targets, in texels."""
 
@@ -343,16 +352,39 @@ def stored_colours(key: ShaderKey) -> list[Statement]:
 
 def _store(number: int, channel: int, key: ShaderKey) -> Store:
     """Alpha, which other channels may be weighted by, is the last."""
+    channels = key.targets[number].channels
+    places = [
+        Element((Read(_AT, (0,)) * channels + c,), target_array(number)) for c in range(channels)
+    ]
+    return Store(places[channel], _stored(key, number, channel, places))
+
+
+def _stored(key: ShaderKey, number: int, channel: int, held: Sequence[Expression]) -> Expression:
+    """What a channel of a target holds after a colour. held: what its channels held before."""
     target, blend = key.targets[number], key.writes.blend
     value: Expression = Read(target_variable(number), (channel,), EVERYWHERE)
-    places = [
-        Element((Read(_AT, (0,)) * target.channels + c,), target_array(number))
-        for c in range(target.channels)
-    ]
+    if blend is None:
+        return value
     if blend == ADD:
-        value = blended(value, places[channel], target)
-    elif blend is not None:
-        source = Read(target_variable(number), ALL, EVERYWHERE)
-        held = as_read(compose(places), target)
-        value = encoded(blended_channel(blend, channel, source, held, target), target)
-    return Store(places[channel], value)
+        return blended(value, held[channel], target)
+    source = Read(target_variable(number), ALL, EVERYWHERE)
+    there = as_read(compose(held), target)
+    return encoded(blended_channel(blend, channel, source, there, target), target)
+
+
+def write_function(key: ShaderKey, number: int) -> Function:
+    """From a colour, the fog coordinate and four numbers, a target's texel and what stands behind
+    it, to the same after a live fragment.
+    """
+    target, held = key.targets[number], Variable("held", VEC4)
+    numbers = [Read(held, (c,), EVERYWHERE) for c in ALL]
+    channels, written = numbers[: target.channels], key.writes.channels(target)
+    lowering = Lowering(no_lookup, discards=True)
+    fog = [fog_declared(key.program.fog)] if key.program.fog else []
+    lowering.statements += [*fog, *_colour(key, number, target)]
+    texel = lowering.with_names(
+        compose(_stored(key, number, c, channels) if c in written else numbers[c] for c in ALL)
+    )
+    colour = result_variable(color_number(key.program, number))
+    given = (colour, attribute_variable(FOG_COORDINATE), held)
+    return Function("write", given, tuple(lowering.statements), texel)

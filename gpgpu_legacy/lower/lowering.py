@@ -245,6 +245,11 @@ class Lowering(Domain[Expression]):
         return {components: compose([value] * len(components))}
 
 
+def no_lookup(*_: object) -> Expression:
+    """The LookUp of formulas."""
+    raise AssertionError("a formula looks nothing up")
+
+
 class AxesLowering(Lowering):
     """A Lowering that tracks the axes along which each component of a variable varies."""
 

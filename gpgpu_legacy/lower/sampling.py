@@ -8,6 +8,7 @@ the other, as in transfers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpgpu_legacy.frozen import frozen
@@ -38,7 +39,14 @@ from gpgpu_legacy.plan.sampling import (
     level_of,
     parameter_count,
 )
-from gpgpu_legacy.plan.textures import Extent, Filter, Format, Sampler, TextureKind
+from gpgpu_legacy.plan.textures import (
+    RGBA32F,
+    Extent,
+    Filter,
+    Format,
+    Sampler,
+    TextureKind,
+)
 
 
 @frozen
@@ -74,19 +82,30 @@ def size_variables(number: int) -> tuple[Read, ...]:
     return tuple(Read(variable, (axis,)) for axis in range(3))
 
 
-def lookup_function(number: int, unit: Unit, *, decodes: bool = False) -> Function:
+def lookup_function(
+    number: int, unit: Unit, *, decodes: bool = False, code: type[_Code] | None = None
+) -> Function:
     """The function of that number: from s, t and r, as many as the kind reads, to the texel.
 
     With levels of detail its last two parameters are λ without biases, and the bias.
-    decodes: whether to pass the result of a Fetch through as_decoded.
+    decodes: whether to pass the result of a Fetch through as_decoded. code: what a lookup is.
     """
-    code, sampler, place = _Code(unit, number, decodes=decodes), unit.sampler, _place(unit)
+    made, sampler = (code or _Code)(unit, number, decodes=decodes), unit.sampler
+    place = _place(unit)
     if not sampler.has_lod:
-        texel = code.in_level(sampler.filter, code.level(sampler.base_level), place)
-        return code.function("lookup", place, texel, sampler.filter)
+        texel = made.in_level(sampler.filter, made.level(sampler.base_level), place)
+        return made.function("lookup", place, texel, sampler.filter)
     more = [Read(Variable(name, FLOAT), (0,)) for name in ("lod", "bias")]
-    texel = code.detailed(place, *more)
-    return code.function("lookup", [*place, *more], texel, sampler.filter.between)
+    texel = made.detailed(place, *more)
+    return made.function("lookup", [*place, *more], texel, sampler.filter.between)
+
+
+def place_function(number: int, unit: Unit) -> Function:
+    """From the arguments of lookup_function to the column and the row, through all layers and
+    levels, of the nearest texel.
+    """
+    nearest = replace(unit, sampler=unit.sampler.to_the_nearest, format=RGBA32F)
+    return lookup_function(number, nearest, code=_Places)
 
 
 def lod_function(number: int, unit: Unit) -> Function:
@@ -184,11 +203,18 @@ class _Code(Sampling):
         return Level(tuple(sizes), first_row)
 
     def in_levels(self, filter_: Filter, numbers: Any, place: Sequence[Any]) -> Expression:
-        inner, given = _Code(self.unit, self.number, decodes=self.decodes), _place(self.unit)
+        inner, given = type(self)(self.unit, self.number, decodes=self.decodes), _place(self.unit)
         number = Read(Variable("number", FLOAT), (0,))
         texel = inner.in_level(filter_, inner.level(number), given)
         function = inner.function(filter_.value, [*given, number], texel, filter_)
         return Call((*place, expression(numbers)), function)
+
+
+class _Places(_Code):
+    """Lookups of which each gives its column and its row."""
+
+    def fetched(self, name: str, column: Expression, row: Any, first_row: Any) -> Expression:
+        return self.let(name, compose((column, expression(row + first_row, Kind.INT))))
 
 
 def _chosen(number: Expression, values: Sequence[int]) -> Expression:

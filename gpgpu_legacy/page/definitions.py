@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
-from gpgpu_legacy.lower.emit.javascript import fog_functions, opcode_functions
-from gpgpu_legacy.plan.interpolation import PLANAR_TOLERANCE
+from gpgpu_legacy.lower.emit.javascript import HELPERS, formula_text, opcode_functions
+from gpgpu_legacy.lower.ir import Read, Variable, expression, walk
+from gpgpu_legacy.lower.ir_types import FLOAT
+from gpgpu_legacy.lower.lowering import BESIDE, encoded
+from gpgpu_legacy.plan.interpolation import (
+    interpolated,
+    is_above,
+    is_bent,
+    quad_centre,
+    slopes,
+    window_position,
+)
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS
-from gpgpu_legacy.plan.sampling import LEAST_RHO2, LOG2_FACTORS, MOST_BIAS, MOST_RHO2
-from gpgpu_legacy.plan.textures import FORMATS, Compare
+from gpgpu_legacy.plan.textures import FORMATS
 from gpgpu_legacy.serial import json_text
 
 DEFINITIONS = "player/definitions.js"
@@ -17,29 +28,56 @@ DEFINITIONS = "player/definitions.js"
 
 @cache
 def definitions_script() -> str:
-    """The text of the script: `opcodesIn`, `fogIn`, and numbers in `DEFINITIONS`."""
-    numbers = {
+    """The text of the script: `opcodesIn`, `interpolationIn`, `encodingsIn` and `DEFINITIONS`.
+
+    `interpolationIn(f)` has the formulas of plan/interpolation.py: of the numbers a, b, c and d at
+    the corners, or of a plane's a + b·x + c·y, and of a place x, y, or a size; `encodingsIn(f)` has
+    by a format's name what it holds of a number. f rounds each operation.
+    """
+    definitions = {
+        "beside": [*BESIDE.values()],
         "attributes": {kind.value: value for kind, value in ATTRIBUTE_DEFAULTS.items()},
         "formats": {
             name: {
                 "channels": f.channels,
                 "bits": f.bits_per_channel,
                 "numeric": f.numeric.value,
-                "reads": ["rgba01".index(source) for source in f.reads],
                 "stored": f.channels if f.is_drawn_to else 4,
             }
             for name, f in FORMATS.items()
         },
-        "planar": PLANAR_TOLERANCE,
-        "sampling": {
-            "least": LEAST_RHO2,
-            "most": MOST_RHO2,
-            "factors": LOG2_FACTORS,
-            "bias": MOST_BIAS,
-            "compared": {compare.value: compare.results for compare in Compare},
-        },
     }
+    a, b, c, d, x, y = (Read(variable, (0,)) for variable in _NUMBERS)
+    interpolation = {
+        "bent": is_bent(a, b, c, d),
+        "slopes": slopes(a, b, c, d, (x, y)),
+        "interpolated": interpolated(a, b, c, x, y),
+        "above": is_above(a, b, x, y),
+        "position": window_position(x, y, (a, b)),
+        "quad": (quad_centre(x, a, 0.0), quad_centre(x, a, 1.0)),
+    }
+    encodings = {name: encoded(a, texel_format) for name, texel_format in FORMATS.items()}
     return (
-        "// Made from the package's own definitions of opcodes, fog, formats and attributes.\n"
-        f"{opcode_functions()}{fog_functions()}const DEFINITIONS = {json_text(numbers)};\n"
+        "// Made from the package's own definitions of opcodes, interpolation and formats.\n"
+        f"{HELPERS}{opcode_functions()}{_functions('interpolationIn', interpolation)}"
+        f"{_functions('encodingsIn', encodings)}const DEFINITIONS = {json_text(definitions)};\n"
     )
+
+
+_NUMBERS = [Variable(name, FLOAT) for name in "abcdxy"]
+
+
+def _functions(name: str, formulas: Mapping[str, Any]) -> str:
+    """The text of a function of f that gives functions, by name, of the numbers in formulas."""
+    lines = []
+    for key, value in formulas.items():
+        values = value if isinstance(value, tuple) else (value,)
+        read = {
+            part.variable
+            for each in values
+            for part in walk(expression(each))
+            if isinstance(part, Read)
+        }
+        text = formula_text([number for number in _NUMBERS if number in read], value)
+        lines.append(f"  {key}: {text},\n")
+    return f"const {name} = (f) => ({{\n{''.join(lines)}}});\n"

@@ -29,6 +29,11 @@ from gpgpu_legacy.isa.ir import (
 )
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.languages.arb.printer import disassemble, operand_texts
+from gpgpu_legacy.lower.analysis.folding import undecided
+from gpgpu_legacy.lower.emit.javascript import function_text
+from gpgpu_legacy.lower.fragments import fails_function, shader_key, write_function
+from gpgpu_legacy.lower.ir import Function
+from gpgpu_legacy.lower.sampling import Unit, lod_function, lookup_function, place_function
 from gpgpu_legacy.page.definitions import DEFINITIONS
 from gpgpu_legacy.page.shaders import shaders_of
 from gpgpu_legacy.plan.expand import at_iteration
@@ -41,7 +46,7 @@ from gpgpu_legacy.plan.plan import (
     state_values,
 )
 from gpgpu_legacy.plan.serialise import constant_record, plan_record, program_names
-from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.plan.textures import Filter, Rect
 from gpgpu_legacy.serial import plain
 
 INTERPRETER = (DEFINITIONS, "player/plan.js", "player/interpreter.js")
@@ -61,8 +66,8 @@ def scene_of(plan: Plan) -> Scene:
     `state`: for each step the values of GL state that each of its passes reads, by name; a number
     that changes from iteration to iteration is a list. `counts`: for each step the cost of each of
     its passes, with the names of Counts (count/traffic.py): `fixed`, and `each` for every fragment
-    or texel of its rectangle. `shaders`: for textures of any size (page/shaders.py). Raises
-    InputError for a texture whose format is not one of FORMATS.
+    or texel of its rectangle. `code`: see `_Code`. `shaders`: for textures of any size
+    (page/shaders.py). Raises InputError for a texture whose format is not one of FORMATS.
     """
     names = program_names(plan)
     record = plain(plan_record(plan))
@@ -74,6 +79,7 @@ def scene_of(plan: Plan) -> Scene:
         "programs": {name: decoded_program(program) for program, name in names.items()},
         "state": [[_state(pass_, step.count) for pass_ in step.body] for step in plan.repeats()],
         "counts": [[_counts(plan, pass_) for pass_ in step.body] for step in plan.repeats()],
+        "code": _Code(plan).record(),
         "shaders": plain(shaders_of(plan, sized=False)),
     }
 
@@ -195,6 +201,52 @@ def _state(pass_: Pass, count: int) -> dict[str, Any]:
 def _vector(binding: str, pass_: Pass) -> list[float | str]:
     assert isinstance(pass_, FragmentPass)
     return list(map(constant_record, state_vector(binding, state_values(pass_))))
+
+
+class _Code:
+    """What a pass's lookups and writes mean, as functions of JavaScript, each text once.
+
+    `texts`, and `passes`: for each step and pass their numbers in it. `units`: of each binding the
+    `lookup`, its level of detail `lod` or None, the place of the `nearest` texel, and whether a
+    filter is `linear`. `writes`: of each target, from a colour to its texel. `fails`: the alpha
+    test, or None.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.texts = plan, dict[str, int]()
+
+    def record(self) -> dict[str, Any]:
+        """The scene's `code`."""
+        passes = [[self._of(pass_) for pass_ in step.body] for step in self.plan.repeats()]
+        return {"texts": [*self.texts], "passes": passes}
+
+    def _of(self, pass_: Pass) -> dict[str, Any] | None:
+        if not isinstance(pass_, FragmentPass):
+            return None
+        bare = replace(pass_, texcoords=(), attributes=())  # which change neither
+        key = shader_key(self.plan, bare, undecided(pass_.program), exact=True, drawn=False)
+        units = [
+            {
+                "lookup": self._number(lookup_function(0, unit), LOOKUP, unit),
+                "lod": self._number(lod_function(0, unit)) if unit.sampler.has_lod else None,
+                "nearest": self._number(place_function(0, unit), LOOKUP, unit),
+                "linear": Filter.LINEAR in unit.sampler.filters,
+            }
+            for unit in key.units
+        ]
+        writes = [
+            self._number(write_function(key, n), "color, fogcoord, held, state")
+            for n in range(len(key.targets))
+        ]
+        fails = None if key.writes.alpha_test is None else self._number(fails_function(key))
+        return {"units": units, "writes": writes, "fails": fails}
+
+    def _number(self, function: Function, head: str = "", unit: Unit | None = None) -> int:
+        return self.texts.setdefault(function_text(function, head, unit), len(self.texts))
+
+
+LOOKUP = "data, s, t, r, lod, bias"
+"""The parameters of lookups, of which each uses some."""
 
 
 def _counts(plan: Plan, pass_: Pass) -> dict[str, dict[str, int]]:

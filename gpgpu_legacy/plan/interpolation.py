@@ -83,7 +83,7 @@ def triangle_planes(corners: Corners, rect: Rect) -> tuple[AttributePlane, Attri
     diagonal, y·W = x·H, has the same value in both and uses the first.
     """
     numbers = zip(*map(constant_vector, corners), strict=True)
-    rises = (slopes(*corner_values, (rect.width, rect.height)) for corner_values in numbers)
+    rises = [slopes(a, b, c, d, (rect.width, rect.height)) for a, b, c, d in numbers]
     below, above, left, right = zip(*rises, strict=True)
     base = constant_vector(corners[0])
     if is_planar(corners):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from enum import Enum
 from functools import cache
 
@@ -471,6 +472,15 @@ class Sampler:
         """The levels of a texture that lookups read."""
         most = min(self.max_level + 1, extent.most_levels(kind))
         return range(self.base_level, most if self.filter.between else self.base_level + 1)
+
+    @property
+    def to_the_nearest(self) -> Sampler:
+        """The sampler that reads the nearest texel, in the nearest level if it reads levels."""
+        filter_ = Filter.NEAREST_MIPMAP_NEAREST if self.filter.between else Filter.NEAREST
+        s, t, r = (Wrap.CLAMP_TO_EDGE if w.has_border else w for w in self.wraps)
+        return replace(
+            self, filter=filter_, magnify=None, compare=None, wrap_s=s, wrap_t=t, wrap_r=r
+        )
 
     @property
     def wraps(self) -> tuple[Wrap, Wrap, Wrap]:

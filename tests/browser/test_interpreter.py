@@ -166,7 +166,7 @@ def test_formats_round_as_the_machines_do(modules: Callable[..., Modules], name:
         [halves[::29], ties[::29], ties[:9], levels, [65519, 65520, 1e30, 1e-30, np.inf, np.nan]]
     )
     values = np.concatenate([values, -values]).astype(np.float32)
-    code = "given.values.map(heldBy(DEFINITIONS.formats[given.name]))"
+    code = "given.values.map(ENCODINGS[given.name])"
     found = modules(*INTERPRETER).run(code, {"values": values.tolist(), "name": name})
     with np.errstate(over="ignore"):
         assert_same_bits(found, decode(encode(values, FORMATS[name]), FORMATS[name]))

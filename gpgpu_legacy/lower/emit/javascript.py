@@ -1,22 +1,23 @@
-"""The meaning of opcodes and fog as JavaScript functions on numbers, each operation rounded.
+"""The meaning of opcodes, and of the machine's fixed parts, as JavaScript functions on numbers.
 
 A JavaScript number is a double. A sum, difference, product, quotient or square root of float32s,
 computed as a double and rounded to float32, equals the result of float32 arithmetic. Other
-functions are as precise as the browser's.
+functions are as precise as the browser's. A vector is computed number by number, and only the
+numbers that the result needs. `f` rounds a number, in a text's scope.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isinf, isnan
 from typing import Any
 
 from gpgpu_legacy.isa.execute import ALL
-from gpgpu_legacy.isa.fog import fog_factor, fog_mixed
-from gpgpu_legacy.isa.ir import Fog
+from gpgpu_legacy.isa.ir import Parameter
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, OperandKind
 from gpgpu_legacy.lower.emit.text import (
+    AND,
     ATOM,
     CHOICE,
     COMPARISON,
@@ -28,38 +29,59 @@ from gpgpu_legacy.lower.emit.text import (
 )
 from gpgpu_legacy.lower.ir import (
     Assign,
+    Call,
     Compose,
     Constant,
     Declare,
     Expression,
+    Fetch,
+    Function,
     Given,
     Operation,
     Read,
     Statement,
     Variable,
+    component,
     compose,
     expression,
 )
-from gpgpu_legacy.lower.ir_types import FLOAT, VEC4, Components, Operator
-from gpgpu_legacy.lower.lowering import PART, Lowering
+from gpgpu_legacy.lower.ir_types import FLOAT, VEC4, Components, Kind, Operator
+from gpgpu_legacy.lower.lowering import PART, Lowering, no_lookup
+from gpgpu_legacy.lower.sampling import Unit
 
-_INFIX = {**INFIX, Operator.OR: ("||", OR)}
+_INFIX = {**INFIX, Operator.OR: ("||", OR), Operator.AND: ("&&", AND)}
 _CALLED = {
     **{operator: f"Math.{name}" for operator, name in FUNCTIONS.items()},
     Operator.EXP2: "exp2Of",
     Operator.POWER: "powerOf",
+    Operator.SATURATE: "saturatedOf",
+    Operator.HALF: "halfOf",
+    Operator.IS_NAN: "Number.isNaN",
+    Operator.MINIMUM: "Math.min",  # of whole numbers
+    Operator.MAXIMUM: "Math.max",
 }
 _ROUNDED = {*_INFIX, *_CALLED} - {
     *(o for o, (_, binds) in _INFIX.items() if binds <= COMPARISON),
-    Operator.ABSOLUTE,
-    Operator.FLOOR,
+    *(Operator.ABSOLUTE, Operator.FLOOR, Operator.SATURATE, Operator.HALF, Operator.IS_NAN),
 }
 """The operations whose results may need more bits than float32 has."""
 
-_HELPERS = """\
+HELPERS = """\
 const exp2Of = (a) => 2 ** a;
 // A power as C defines it: 1 to the power of anything is 1, where JavaScript may have NaN.
 const powerOf = (a, b) => (a === 1 ? 1 : a ** b);
+// Clamped to [0, 1]; a NaN becomes 0.
+const saturatedOf = (a) => (a > 0 ? Math.min(a, 1) : 0);
+// The nearest number of IEEE half precision, ties to even.
+const halfOf = (a) => {
+  const size = Math.abs(a);
+  if (!(size > 0 && size < Infinity)) return a;
+  const step = 2 ** Math.max(Math.floor(Math.log2(size)) - 10, -24);
+  const below = Math.floor(size / step);
+  const rest = size / step - below;
+  const rounded = (below + (rest > 0.5 || (rest === 0.5 && below % 2))) * step;
+  return Math.sign(a) * (rounded > 65504 ? Infinity : rounded);
+};
 """
 
 
@@ -74,25 +96,7 @@ def opcode_functions() -> str:
         f'  {row.mnemonic}: {{ form: "{row.form.value}", of: {_of_opcode(row)} }},\n'
         for row in OPCODES.values()
     )
-    return f"{_HELPERS}const opcodesIn = (f) => ({{\n{rows}}});\n"
-
-
-def fog_functions() -> str:
-    """The text of `fogIn`: for each fog option the factor, and the mixing of colours (isa/fog.py).
-
-    `fogIn(f).factors[option]` takes the fog coordinate and the vector of state.fog.params, and
-    gives the factor before it is clamped; `fogIn(f).mixed` takes the factor, a component of the
-    colour, and one of the fog's.
-    """
-    number, vector = Variable("a", FLOAT), Variable("b", VEC4)
-    coordinate, params = Read(number, (0,)), _components(vector)
-    factors = "".join(
-        f"    {mode.value}: {_function([number, vector], fog_factor(mode, coordinate, params))},\n"
-        for mode in Fog
-    )
-    names = [Variable(name, FLOAT) for name in "abc"]
-    mixed = _function(names, fog_mixed(*(Read(name, (0,)) for name in names)))
-    return f"const fogIn = (f) => ({{\n  factors: {{\n{factors}  }},\n  mixed: {mixed},\n}});\n"
+    return f"const opcodesIn = (f) => ({{\n{rows}}});\n"
 
 
 def _of_opcode(row: Opcode) -> str:
@@ -100,7 +104,7 @@ def _of_opcode(row: Opcode) -> str:
     count = sum(operand in _SOURCES for operand in row.shape.value)
     names = [Variable(name, VEC4 if whole else FLOAT) for name in "abc"[:count]]
     given: list[Any] = [_components(v) if whole else Read(v, (0,)) for v in names]
-    return _function(names, row.evaluate(*given))
+    return formula_text(names, row.evaluate(*given))
 
 
 _SOURCES = {OperandKind.VECTOR, OperandKind.SCALAR, OperandKind.REGISTER}
@@ -110,77 +114,156 @@ def _components(vector: Variable) -> list[Expression]:
     return [Read(vector, (c,)) for c in ALL]
 
 
-def _function(parameters: Sequence[Variable], result: Any) -> str:
-    """A JavaScript function that returns a value, or several values."""
+def formula_text(parameters: Sequence[Variable], result: Any) -> str:
+    """A JavaScript function of these parameters: to a value, or to several values."""
     values = result if isinstance(result, tuple | list) else (result,)
-    same = len({id(value) for value in values}) == 1
-    value = expression(values[0]) if same else compose(values)
-    lowering = Lowering(_no_lookup, discards=True)
-    lowering.assign(Variable("result", value.type), ALL[: value.type.width], value)
-    emitter = _JavaScriptEmitter()
-    *lines, last = emitter.lines(lowering.statements)
-    if len(values) > 1 and same:
-        last = f"Array({len(values)}).fill({last})"
-    head = f"({', '.join(variable.name for variable in parameters)}) =>"
-    if not lines:
-        return f"{head} {last}"
-    return f"{head} {{ {' '.join(lines)} return {last}; }}"
+    made = [expression(value) for value in values]
+    value = made[0] if len(made) == 1 else compose(made)
+    lowering = Lowering(no_lookup, discards=True)
+    named = lowering.with_names(value)
+    return function_text(Function("", tuple(parameters), tuple(lowering.statements), named))
 
 
-def _no_lookup(*_: object) -> Expression:
-    raise AssertionError("a function of numbers looks nothing up")
+def function_text(function: Function, head: str = "", unit: Unit | None = None) -> str:
+    """A function as an expression of JavaScript, which gives a number, or an array of numbers.
+
+    head: its parameters, if they are not the function's own. unit: of its Fetches, whose texels it
+    reads from `data`, four numbers a texel, row after row.
+    """
+    emitter = _JavaScriptEmitter(unit)
+    text = emitter.function(function, head)
+    inner = "".join(f"const {name} = {made}; " for name, made in emitter.functions.items())
+    return f"(() => {{ {inner}return {text}; }})()" if inner else text
 
 
 class _JavaScriptEmitter(TextEmitter):
-    """Spells expressions of numbers; a vector of four is an array."""
+    """Spells expressions of numbers. A parameter that is a vector is an array; of any other vector
+    each number is a variable.
+    """
 
     infix: Mapping[Operator, tuple[str, int]] = _INFIX  # type: ignore[misc]
     called: Mapping[Operator, str] = _CALLED  # type: ignore[misc]
 
-    def lines(self, statements: Iterable[Statement]) -> Iterable[str]:
-        """The statements that name parts of a value, and last the value."""
-        for statement in statements:
-            match statement:
-                case Declare(variable=variable, value=value) if value is not None:
-                    yield f"const {_name(variable)} = {self.expression(value)};"
-                case Assign(value=value):
-                    yield self.expression(value)
+    def __init__(self, unit: Unit | None) -> None:
+        super().__init__()
+        self.unit = unit
+        self.functions: dict[str, str] = {}
+        self._parts: set[Variable] = set()
+        self._needed: set[tuple[Variable, int]] = set()
+
+    def function(self, function: Function, head: str = "") -> str:
+        """A function's text; those that it calls are in `functions`."""
+        outer, self._needed = (self._parts, self._needed), set()
+        declared = {s.variable for s in function.body if isinstance(s, Declare)}
+        self._parts = {variable for variable in declared if variable.type.width > 1}
+        head = head or ", ".join(map(_name, function.parameters))
+        result = self._result(function.result)
+        changed = {s.variable for s in function.body if isinstance(s, Assign)}
+        lines: list[str] = []
+        for statement in reversed(function.body):
+            lines[:0] = self._lines(statement, changed)
+        self._parts, self._needed = outer
+        body = f"{{ {' '.join(lines)} return {result}; }}" if lines else result
+        return f"({head}) => {body}"
+
+    def _result(self, value: Expression) -> str:
+        if value.type.width == 1 or isinstance(value, Call):
+            return self.expression(value)
+        numbers = [self.expression(component(value, c)) for c in range(value.type.width)]
+        if len({*numbers}) == 1:
+            return f"Array({len(numbers)}).fill({numbers[0]})"
+        return f"[{', '.join(numbers)}]"
+
+    def _lines(self, statement: Statement, changed: set[Variable]) -> Iterator[str]:
+        """A statement, as far as what follows reads it."""
+        assert isinstance(statement, Declare | Assign)
+        variable, value = statement.variable, statement.value
+        assert value is not None
+        whole = tuple(range(variable.type.width))
+        assigned = statement.components if isinstance(statement, Assign) else whole
+        needed = [(n, c) for n, c in enumerate(assigned) if (variable, c) in self._needed]
+        word = "" if isinstance(statement, Assign) else "let " if variable in changed else "const "
+        if isinstance(value, Call) and value.type.width > 1 and needed:
+            names = ", ".join(self._part(variable, c) for c in whole)
+            yield f"{word}[{names}] = {self.expression(value)};"
+        elif isinstance(value, Fetch) and needed:
+            yield f"{word}{variable.name}_at = {self._address_of(value)};"
+            for n, c in needed:
+                yield f"{word}{self._part(variable, c)} = {self._stored(f'{variable.name}_at', n)};"
+        else:
+            for n, c in needed:
+                text = self.expression(component(value, n))
+                yield f"{word}{self._part(variable, c)} = {text};"
+
+    def _part(self, variable: Variable, number: int) -> str:
+        return f"{_name(variable)}_{number}" if variable in self._parts else _name(variable)
+
+    def _address_of(self, fetch: Fetch) -> str:
+        assert self.unit is not None
+        assert self.unit.extent is not None, "the page knows the sizes of its textures"
+        column, row = (self.inside(operand, ATOM) for operand in fetch.operands)
+        return f"4 * ({row} * {self.unit.extent.width} + {column})"
+
+    def _stored(self, at: str, channel: int) -> str:
+        """A number of a texel, as the format reads it."""
+        assert self.unit is not None
+        source = self.unit.format.reads[channel]
+        return source if source in "01" else f"data[{at} + {'rgba'.index(source)}]"
 
     def operation(self, value: Operation) -> tuple[str, int]:
         text, binds = super().operation(value)
-        return (f"f({text})", ATOM) if value.operator in _ROUNDED else (text, binds)
+        is_float = value.type.kind is Kind.FLOAT
+        return (f"f({text})", ATOM) if is_float and value.operator in _ROUNDED else (text, binds)
 
     def read(self, value: Read) -> str:
-        name = _name(value.variable)
-        return name + self.suffix(value.components, value.variable.type.width)
+        [number] = value.components
+        self._needed.add((value.variable, number))
+        if value.variable in self._parts:
+            return self._part(value.variable, number)
+        return _name(value.variable) + self.suffix(value.components, value.variable.type.width)
 
     def constant(self, value: Constant) -> str:
-        numbers = [_number(number) for number in value.values]
-        return numbers[0] if len(numbers) == 1 else f"[{', '.join(numbers)}]"
+        [number] = value.values
+        return _number(number)
 
     def compose(self, value: Compose) -> str:
-        return f"[{', '.join(map(self.expression, value.operands))}]"
+        raise AssertionError(value)
 
     def suffix(self, components: Components, width: int) -> str:
-        assert len(components) == 1, "a function computes number by number"
-        return "" if width == 1 else f"[{components[0]}]"
+        [number] = components
+        return "" if width == 1 else f"[{number}]"
 
     def source(self, given: Given) -> str:
-        raise AssertionError(given)
+        assert isinstance(given.source, Parameter)
+        return f"state[{json.dumps(given.source.binding)}]"
+
+    def call(self, value: Call) -> str:
+        name = value.function.name
+        if name not in self.functions:
+            names = ("data", *map(_name, value.function.parameters))
+            self.functions[name] = self.function(value.function, ", ".join(names))
+        return f"{name}({', '.join(['data', *map(self.expression, value.operands)])})"
 
     def other(self, value: Operation) -> tuple[str, int]:
-        if value.operator is Operator.NEGATE:
-            return f"-{self.inside(value.operands[0], ATOM)}", SIGN
+        match value.operator:
+            case Operator.NEGATE:
+                return f"-{self.inside(value.operands[0], ATOM)}", SIGN
+            case Operator.NOT:
+                return f"!{self.inside(value.operands[0], ATOM)}", SIGN
+            case Operator.TO_INT | Operator.TO_FLOAT:
+                return self.spelled(value.operands[0])
         assert value.operator is Operator.SELECT, value.operator
         condition, yes, no = (self.inside(operand, OR) for operand in value.operands)
         return f"{condition} ? {yes} : {no}", CHOICE
 
 
 def _name(variable: Variable) -> str:
-    return f"{PART}{variable.number}" if variable.name == PART else variable.name
+    return f"{variable.name}{variable.number}" if variable.name == PART else variable.name
 
 
-def _number(value: float) -> str:
+def _number(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     if isnan(value):
         return "NaN"
     if isinf(value):

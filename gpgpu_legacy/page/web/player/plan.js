@@ -20,6 +20,7 @@ class PlanOf {
         planProgram(program, record.programs[name]),
       ]),
     );
+    this.code = scene.code.texts.map(compiledText);
     this.steps = [];
     let first = 0;
     for (const [number, step] of record.steps.entries()) {
@@ -46,12 +47,10 @@ class PlanOf {
 
   // Pass k of those that run, from 0, with every number evaluated. `kind` is draw, copy or clear;
   // `number` is k, `step` and `place` say where it stands in the plan, `iteration` is its Repeat's.
-  // Of a draw: `program`, `targets`, `rect`, `bindings`, `texcoords`, `attributes`, `locals`,
-  // `env`, `state`, `blend`, as plan/framebuffer.py reads it, or none, `mask`, `scissor`, `alphaTest`, and
-  // `drawn`, the part of its rectangle in the scissor; of a copy: `source`, `sourceRect`, `target`,
-  // `rect`; of a clear:
-  // `target`, `value`, and as `rect` the whole target, all layers. `targets` and `rect` are there
-  // in all three.
+  // Of a draw: `program`, `targets`, `rect`, `texcoords`, `attributes`, `locals`, `env`, `state`, what
+  // `codeOf` gives, `blend`, as plan/framebuffer.py reads it, or none, `mask`, `scissor`, and `drawn`, the
+  // part of its rectangle in the scissor; of a copy: `source`, `sourceRect`, `target`, `rect`; of a clear:
+  // `target`, `value`, and as `rect` the whole target, all layers. `targets` and `rect` are there in all.
   pass(k) {
     const { step, record, place, iteration } = this.placed(k);
     const at = (number) => numberAt(number, iteration);
@@ -81,7 +80,7 @@ class PlanOf {
     }
     const rect = planRect(record.rect, at);
     const scissor = record.scissor ? planRect(record.scissor, at) : null;
-    const { blend = "none", mask = "rgba", alpha_test: alphaTest = null } = record;
+    const { blend = "none", mask = "rgba" } = record;
     const state = this.scene.state?.[step.number]?.[place] ?? {};
     return {
       ...common,
@@ -89,7 +88,7 @@ class PlanOf {
       program: record.program,
       targets: record.targets,
       rect,
-      bindings: (record.bindings ?? []).map(planBinding),
+      ...this.codeOf(record, step.number, place),
       texcoords: (record.texcoords ?? []).map(({ set, corners }) => ({
         set,
         corners: corners.map(vector),
@@ -101,10 +100,26 @@ class PlanOf {
       locals: (record.locals ?? []).map(({ index, value }) => ({ index, value: vector(value) })),
       env: (record.env ?? []).map(({ index, value }) => ({ index, value: vector(value) })),
       state: Object.fromEntries(
-        Object.entries(state).map(([name, value]) => [name, vector(value)]),
+        Object.entries(state).map(([name, value]) => [name, Float32Array.from(vector(value))]),
       ),
-      blend, mask, scissor, alphaTest,
+      blend, mask, scissor,
       drawn: scissor ? partIn(rect, scissor) : rect,
+    };
+  }
+
+  // A draw's bindings, with functions: `lookup` to a texel, `lod` to λ or null, `nearest` to the column
+  // and the row of the nearest texel; `linear`, whether it has a linear filter; `writes`: for each target, from a colour, the fog coordinate,
+  // what the texel holds, and the state, to what it holds then; `fails`, the alpha test, or null.
+  codeOf({ bindings = [] }, step, place) {
+    const { units, writes, fails } = this.scene.code.passes[step][place];
+    const made = (number) => (number === null ? null : this.code[number]);
+    return {
+      bindings: bindings.map(({ unit, texture }, n) => {
+        const { lookup, lod, nearest, linear } = units[n];
+        return { unit, texture, lookup: made(lookup), lod: made(lod), nearest: made(nearest), linear };
+      }),
+      writes: writes.map(made),
+      fails: made(fails),
     };
   }
 
@@ -150,6 +165,12 @@ class PlanOf {
   }
 }
 
+// A function of the machine, by its text.
+function compiledText(text) {
+  const f = Math.fround; // in the text
+  return eval(text);
+}
+
 // The numbers of plan.json -----------------------------------------------------------------------
 
 // A number in an iteration: a constant, base + step·i, or a list with a value for each.
@@ -174,28 +195,6 @@ function reaches({ rect, drawn = rect }, x, y) {
 
 function planRect(rect, at) {
   return { x: at(rect.x), y: at(rect.y), width: at(rect.width), height: at(rect.height) };
-}
-
-function planBinding({ unit, texture, sampler }) {
-  const given = sampler ?? {};
-  const { filter = "nearest", wrap_s, wrap_t, wrap_r, border = [0, 0, 0, 0] } = given;
-  const [within, between] = filter.split("-mipmap-");
-  const magnify = given.magnify ?? within;
-  return {
-    unit,
-    texture,
-    within,
-    between,
-    magnify,
-    detailed: filter !== magnify,
-    wraps: [wrap_s, wrap_t, wrap_r].map((wrap) => wrap ?? "clamp-to-edge"),
-    border: border.map(Number),
-    bias: given.bias ?? 0,
-    lods: [given.min_lod ?? -1000, given.max_lod ?? 1000],
-    base: given.base_level ?? 0,
-    last_: given.max_level ?? 1000,
-    compare: given.compare ?? null,
-  };
 }
 
 function planMatrix({ name, rows, columns, shape }) {
@@ -249,18 +248,8 @@ function constantsIn({ registers, instructions, text }, line) {
 
 // What formats hold ------------------------------------------------------------------------------
 
-// What a texture holds of float32s: a function of the format, to the float32 that lookups read.
-function heldBy({ numeric, bits }) {
-  if (numeric === "unorm") {
-    const most = 2 ** bits - 1;
-    return (value) => {
-      const clamped = value > 0 ? Math.min(value, 1) : 0;
-      const level = Math.floor(Math.fround(Math.fround(clamped * most) + 0.5));
-      return Math.fround(level / most);
-    };
-  }
-  return bits === 16 ? roundedToHalf : Math.fround;
-}
+// What a texture holds of float32s, by its format, to the float32 that lookups read.
+const ENCODINGS = encodingsIn(Math.fround);
 
 // The parts of a blend's text.
 function blendOf(text) {
@@ -268,75 +257,20 @@ function blendOf(text) {
   return { equation, source, destination, constant: constant.length ? constant.map(Number) : [0, 0, 0, 0] };
 }
 
-// A number of the state, which fixed-point targets clamp.
-const stateIn = ({ numeric }, value) =>
-  Math.fround(numeric === "unorm" ? Math.min(Math.max(value, 0), 1) : value);
-
-// The channel c of a target after a held colour was blended with what it holds, not yet rounded:
-// a function of both colours, R, G, B, A, and of c (plan/framebuffer.py).
-function blendedIn(target, blend) {
-  const { equation, source, destination, constant } = blendOf(blend);
-  const f = Math.fround;
-  const k = constant.map((value) => stateIn(target, value));
-  const weights = {
-    zero: () => 0, one: () => 1,
-    "src-color": (s, d, c) => s[c], "dst-color": (s, d, c) => d[c], "constant-color": (s, d, c) => k[c],
-    "src-alpha": (s) => s[3], "dst-alpha": (s, d) => d[3], "constant-alpha": () => k[3],
-    "src-alpha-saturate": (s, d, c) => (c === 3 ? 1 : Math.min(s[3], f(1 - d[3]))),
-  };
-  const weighted = (factor, value, ...given) => {
-    if (factor === "zero") return 0;
-    const weight = weights[factor.replace("one-minus-", "")](...given);
-    return f(value * (factor.startsWith("one-minus-") ? f(1 - weight) : weight));
-  };
-  const sum = {
-    add: (s, d) => s + d, subtract: (s, d) => s - d, "reverse-subtract": (s, d) => d - s,
-  }[equation];
-  if (sum) {
-    return (s, d, c) => f(sum(weighted(source, s[c], s, d, c), weighted(destination, d[c], s, d, c)));
-  }
-  const takesSource = equation === "min" ? (s, d) => s < d : (s, d) => s > d; // not of NaN
-  return (s, d, c) => (takesSource(s[c], d[c]) ? s[c] : d[c]);
-}
-
-const COMPARISONS = {
-  less: (a, r) => a < r, lequal: (a, r) => a <= r, equal: (a, r) => a === r,
-  notequal: (a, r) => a < r || a > r, gequal: (a, r) => a >= r, greater: (a, r) => a > r,
-};
-
-const HALF_PRECISION = { largest: 65504, leastExponent: -14, fraction: 10 };
-
-// The nearest number of IEEE half precision, ties to even.
-function roundedToHalf(value) {
-  if (!Number.isFinite(value) || value === 0) return value;
-  const size = Math.abs(value);
-  const exponent = Math.max(Math.floor(Math.log2(size)), HALF_PRECISION.leastExponent);
-  const step = 2 ** (exponent - HALF_PRECISION.fraction);
-  const rounded = roundedToEven(size / step) * step;
-  return Math.sign(value) * (rounded > HALF_PRECISION.largest ? Infinity : rounded);
-}
-
-function roundedToEven(value) {
-  const below = Math.floor(value);
-  const rest = value - below;
-  if (rest !== 0.5) return Math.round(value);
-  return below % 2 === 0 ? below : below + 1;
-}
-
 // Matrices in textures ---------------------------------------------------------------------------
 
 // A texture with all texels at its initial value: `data` has four numbers a texel, row after row,
-// layer after layer: its channels, then 0, 0, 1. Lookups read R, G, B, A by the format's `reads`.
+// layer after layer: its channels, then 0, 0, 1.
 function freshTexture(texture) {
-  const { name, kind, width, height, depth, levels, rows, format, channels, bits, numeric, reads } = texture;
-  const made = { name, kind, width, height, depth, levels, rows, format, channels, bits, numeric, reads };
+  const { name, width, rows, format, channels } = texture;
+  const made = { name, width, rows, format, channels };
   made.data = new Float32Array(4 * width * rows);
   fillTexture(made, texture.initial);
   return made;
 }
 
 function fillTexture(texture, value) {
-  const held = heldBy(texture);
+  const held = ENCODINGS[texture.format];
   const texel = [0, 0, 0, 1].map((missing, channel) =>
     channel < texture.channels ? held(Math.fround(value[channel])) : missing,
   );
@@ -359,7 +293,7 @@ function packed(plan, matrices) {
   }
   for (const input of plan.inputs) {
     const texture = textures[input.texture];
-    const held = heldBy(texture);
+    const held = ENCODINGS[texture.format];
     const { columns, values } = matrices[input.matrix];
     eachChannel(input, texture, (n, row, column) => {
       texture.data[n] = row >= 0 ? held(Math.fround(values[row * columns + column])) : 0;

@@ -167,7 +167,7 @@ class GpuRun {
       internal: gl[`${"RGBA".slice(0, texture.stored)}${bits}${isFloat ? "F" : ""}`],
       layout: { 1: gl.RED, 2: gl.RG, 4: gl.RGBA }[texture.stored],
       type: isFloat ? gl.FLOAT : gl.UNSIGNED_BYTE,
-      held: heldBy(texture),
+      held: ENCODINGS[texture.format],
     };
   }
 
