@@ -42,6 +42,7 @@ def definitions_script() -> str:
                 "channels": f.channels,
                 "bits": f.bits_per_channel,
                 "numeric": f.numeric.value,
+                "reads": ["rgba01".index(source) for source in f.reads],
                 "stored": f.channels if f.is_drawn_to else 4,
             }
             for name, f in FORMATS.items()

@@ -346,13 +346,19 @@ function attributeOf({ name, index }, pass) {
 }
 
 // An attribute in each fragment by the plane of the triangle that its centre is in.
-function overTriangles([origin, right, far, top], { width, height }) {
-  const corners = origin.map((value, c) => [value, right[c], far[c], top[c]]);
-  const bent = corners.some((four) => IN_DOUBLES.bent(...four));
-  const rises = corners.map((four) => IN_DOUBLES.slopes(...four, width, height));
-  const plane = (dx, dy) => [origin, rises.map((rise) => rise[dx]), rises.map((rise) => rise[dy])];
-  const [below, above] = [plane(0, bent ? 3 : 2), plane(bent ? 1 : 0, 2)].map(interpolatedBy);
+function overTriangles(corners, { width, height }) {
+  const { base, dx, dy } = trianglePlanes(corners, { width, height });
+  const [below, above] = [0, 1].map((n) => interpolatedBy([base[n], dx[n], dy[n]]));
   return (r, n, x, y, own) => (IN_DOUBLES.above(width, height, ...own) ? above : below)(r, n, x, y);
+}
+
+// The planes of corner values over a rectangle, for each of its two triangles.
+function trianglePlanes([origin, right, far, top], { width, height }) {
+  const corners = origin.map((value, c) => [value, right[c], far[c], top[c]]);
+  const rises = corners.map((four) => IN_DOUBLES.slopes(...four, width, height));
+  const [below, above, left, beyond] = [0, 1, 2, 3].map((n) => rises.map((rise) => rise[n]));
+  const bent = corners.some((four) => IN_DOUBLES.bent(...four));
+  return { base: [origin, origin], dx: [below, bent ? above : below], dy: [bent ? beyond : left, left] };
 }
 
 function interpolatedBy(plane) {

@@ -290,7 +290,7 @@ class GpuRun {
       yield [name, [width, height, depth]];
     }
     for (const [name, attribute] of Object.entries(text.attributes ?? {})) {
-      const planes = gpuPlanes(gpuCorners(pass, attribute), rect);
+      const planes = trianglePlanes(gpuCorners(pass, attribute), rect);
       for (const [part, rows] of Object.entries(planes)) {
         yield [`${name}_${part}`, gpuSingle(attribute.bent ? rows.flat() : rows[0])];
       }
@@ -455,15 +455,4 @@ function gpuCorners(pass, { kind, set = 0 }) {
       ? pass.texcoords.find((texcoords) => texcoords.set === set)
       : pass.attributes.find((attribute) => attribute.kind === kind);
   return given ? given.corners : new Array(4).fill(DEFINITIONS.attributes[kind]);
-}
-
-// The planes of corner values over a rectangle, for each of its two triangles.
-function gpuPlanes([origin, right, far, top], { width, height }) {
-  const [across, up] = [slopeOf(origin, right, width), slopeOf(origin, top, height)];
-  const isFlat = arePlanar(origin, right, far, top);
-  return {
-    base: [origin, origin],
-    dx: [across, isFlat ? across : slopeOf(top, far, width)],
-    dy: [isFlat ? up : slopeOf(right, far, height), up],
-  };
 }
