@@ -16,6 +16,7 @@ from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.errors import AssemblyError, Diagnostic, InputError
 from gpgpu_legacy.isa.ir import Program, TextureTarget
 from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.languages.texenv.printer import stages
 from gpgpu_legacy.plan.textures import RGBA32F, find_format
 from gpgpu_legacy.present.grid import Entry, Grid, Result
 from gpgpu_legacy.serial import Record, as_record, fields_of, with_fields
@@ -244,7 +245,7 @@ def count_program(program: Program, formats: Mapping[str, str] | None = None) ->
         per_fragment=fragment,
         opcodes={name: opcodes[name] for name in OPCODES if name in opcodes},
         units=units,
-        stages=tuple(program.stages.values()),
+        stages=tuple(stages(program).values()),
         target_format=target.name,
         taken=taken_by(program),
     )

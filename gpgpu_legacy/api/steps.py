@@ -21,6 +21,7 @@ from gpgpu_legacy.isa.execute import ALL, execute_instruction, vector
 from gpgpu_legacy.isa.ir import Instruction, Program
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
+from gpgpu_legacy.languages.texenv.printer import stages
 from gpgpu_legacy.plan.plan import FragmentPass
 from gpgpu_legacy.plan.textures import (
     RGBA32F,
@@ -139,10 +140,10 @@ class _Traced:
 
     def steps(self, program: Program) -> Iterator[TracedInstruction]:
         """Every instruction that the fragment executes."""
-        stages = program.stages
+        states = stages(program)
         for number, instruction in enumerate(program.instructions, 1):
             is_stage = instruction.texture is None
-            state = stages.get(instruction.span.line, "") if is_stage else ""
+            state = states.get(instruction.span.line, "") if is_stage else ""
             step = self._step(number, state, instruction)
             yield step
             if step.discards:

@@ -16,10 +16,12 @@ from struct import pack, unpack
 from typing import TypeVar
 
 from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.isa.combiners import DOT_PRODUCTS, UNCLAMPED, CombinerMode
 from gpgpu_legacy.isa.dependences import parts_read
 from gpgpu_legacy.isa.ir import (
     Attribute,
     AttributeKind,
+    FixedFunction,
     Fog,
     Instruction,
     Parameter,
@@ -31,8 +33,6 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
-from gpgpu_legacy.languages.texenv.reader import UNCLAMPED, read
-from gpgpu_legacy.languages.texenv.state import COMBINE, DOT_PRODUCTS, SOURCES
 
 
 class Resource(Enum):
@@ -197,7 +197,7 @@ _FOG = {
 def resources(program: Program) -> Resources:
     """Count the resources that a program uses."""
     if program.state:
-        return Resources(tuple(_environments(program)), (), 1, 1)
+        return Resources(tuple(_environments(program.state)), (), 1, 1)
     instructions, temporaries, attributes, parameters = _FOG[program.fog]
     counted = program.instructions
     lookups = [i for i in counted if not _is_arithmetic(i)]
@@ -266,25 +266,28 @@ def resources(program: Program) -> Resources:
     return Resources(usages, nodes, _renamed_nodes(program), max(least.values(), default=1))
 
 
-def _environments(program: Program) -> Iterator[Usage]:
+def _environments(state: FixedFunction) -> Iterator[Usage]:
     """The resources of texture environments, by section 3.8.13 of OpenGL 1.3 and its extensions."""
-    units, clamped = read(program.state)
-    spans = {i.texture.unit: i.span for i in program.instructions if i.texture}
-    named = [Use(f"TEXTURE{n}", n + 1, span) for n, span in spans.items()]
+    named = (Use(f"TEXTURE{unit.number}", unit.number + 1, unit.span) for unit in state.units)
     yield Usage(Resource.UNITS, tuple(named))
-    combined = [
-        (combiner, spans[unit.number])
-        for unit in units
-        if unit.mode == COMBINE
+    functions = [
+        (combiner.function, unit.span)
+        for unit in state.units
+        if unit.mode is CombinerMode.COMBINE
         for combiner in (unit.rgb, unit.alpha)
     ]
-    functions = [(c.function, span) for c, span in combined]
-    sources = ((a.source, span) for c, span in combined for a in c.arguments)
-    dots = ((f.name, span) for f, span in functions if f in DOT_PRODUCTS)
+    crossed = (
+        (source.name, unit.span)
+        for unit in state.units
+        for source in unit.sources
+        if isinstance(source.value, int)
+    )
     yield Usage(Resource.COMBINE, _distinct((f.name, span) for f, span in functions))
-    yield Usage(Resource.DOT3, _distinct(dots))
-    yield Usage(Resource.CROSSBAR, _distinct(use for use in sources if use[0] not in SOURCES))
-    yield Usage(Resource.UNCLAMPED, () if clamped else _distinct([(UNCLAMPED, None)]))
+    yield Usage(
+        Resource.DOT3, _distinct((f.name, span) for f, span in functions if f in DOT_PRODUCTS)
+    )
+    yield Usage(Resource.CROSSBAR, _distinct(crossed))
+    yield Usage(Resource.UNCLAMPED, () if state.clamped else (Use(UNCLAMPED, 1),))
 
 
 def _is_arithmetic(instruction: Instruction) -> bool:

@@ -13,6 +13,7 @@ from functools import cached_property
 from math import copysign
 
 from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.isa.combiners import Combiner, CombinerMode, CombinerSource
 
 COMPONENTS = "xyzw"
 
@@ -220,6 +221,39 @@ class Span:
 
 
 @frozen
+class TextureUnit:
+    """An enabled texture unit of OpenGL 1.3.
+
+    mode: of TEXTURE_ENV_MODE. rgb, alpha: what the mode computes; of COMBINE, what was set.
+    color: TEXTURE_ENV_COLOR; None leaves it to the pass, as `state.texenv[number].color`. span: of
+    its line in the text.
+    """
+
+    number: int
+    target: TextureTarget
+    mode: CombinerMode
+    rgb: Combiner
+    alpha: Combiner
+    color: Vec4 | None
+    span: Span = field(compare=False)
+
+    @property
+    def sources(self) -> tuple[CombinerSource, ...]:
+        """The sources of its arguments."""
+        return tuple(a.source for a in self.rgb.arguments + self.alpha.arguments)
+
+
+@frozen
+class FixedFunction:
+    """The state of a card without programs. units: in ascending order. clamped: whether each unit
+    clamps its result to [0, 1].
+    """
+
+    units: tuple[TextureUnit, ...]
+    clamped: bool
+
+
+@frozen
 class Instruction:
     """An instruction. mnemonic: without `_SAT`. dst: None for KIL only. saturate: it has `_SAT`.
 
@@ -270,9 +304,8 @@ class Program:
 
     temporaries, parameters, attributes: the declarations of the text, in its order. name: of the
     program in messages, usually a file's path. options: the names after OPTION, in the order of the
-    text. state: the lines of fixed-function state that the program implements, in their own
-    language; empty if it was written as a program. Names and spans do not take part in equality:
-    two programs are equal if they declare and execute the same.
+    text. state: what the program implements; None if it was written as a program. Names and spans
+    do not take part in equality: two programs are equal if they declare and execute the same.
     """
 
     instructions: tuple[Instruction, ...]
@@ -281,7 +314,7 @@ class Program:
     name: str = field(default="", compare=False)
     options: tuple[str, ...] = ()
     attributes: tuple[AttributeDeclaration, ...] = ()
-    state: tuple[str, ...] = ()
+    state: FixedFunction | None = None
 
     def __repr__(self) -> str:
         parts = [
@@ -354,12 +387,6 @@ class Program:
     def lookup_units(self) -> tuple[int, ...]:
         """The texture image unit of each lookup, in program order."""
         return tuple(i.texture.unit for i in self.instructions if i.texture is not None)
-
-    @property
-    def stages(self) -> dict[int, str]:
-        """The state of each texture environment that it stands for, by its line in the text."""
-        lines = [i.span.line for i in self.instructions if i.texture is not None]
-        return dict(zip(lines, self.state[-len(lines) :], strict=True)) if self.state else {}
 
     @cached_property
     def texcoord_sets(self) -> tuple[int, ...]:

@@ -40,8 +40,7 @@ def language_of(text: str, name: str = "") -> Language:
 
 def source_of(program: Program) -> str:
     """The program's canonical text in its own language, which assembles to the same Program."""
-    if program.state:
-        return "\n".join([*program.state, ""])
     from gpgpu_legacy.languages.arb.printer import disassemble
+    from gpgpu_legacy.languages.texenv.printer import print_state
 
-    return disassemble(program)
+    return print_state(program.state) if program.state else disassemble(program)

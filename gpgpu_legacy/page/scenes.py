@@ -29,6 +29,7 @@ from gpgpu_legacy.isa.ir import (
 )
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.languages.arb.printer import disassemble, operand_texts
+from gpgpu_legacy.languages.texenv.printer import stages
 from gpgpu_legacy.lower.analysis.folding import undecided
 from gpgpu_legacy.lower.emit.javascript import function_text
 from gpgpu_legacy.lower.fragments import fails_function, shader_key, write_function
@@ -89,10 +90,10 @@ def scene_of(plan: Plan) -> Scene:
 
 def _text(program: Program) -> str:
     """A program's text, with the state of each texture environment beside its first instruction."""
-    lines, stages = disassemble(program).splitlines(), program.stages
+    lines, states = disassemble(program).splitlines(), stages(program)
     for place, instruction in enumerate(program.instructions, -len(program.instructions) - 1):
         is_stage = instruction.texture is None
-        if is_stage and (state := stages.pop(instruction.span.line, "")):
+        if is_stage and (state := states.pop(instruction.span.line, "")):
             lines[place] += f"  # {state}"
     return "\n".join([*lines, ""])
 

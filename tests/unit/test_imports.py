@@ -136,6 +136,13 @@ def test_imports_run_one_way() -> None:
     assert complaints(ROOT) == []
 
 
+@pytest.mark.parametrize("room", ["plan", "lower", "interp", "count", "cache", "runtime", "chips"])
+def test_no_room_below_the_front_end_reads_texture_environments(room: str) -> None:
+    for path in (ROOT / room).rglob("*.py"):
+        names = [name for _, name in imports(path, module_name(path, ROOT))]
+        assert not [name for name in names if name.startswith(f"{PACKAGE}.languages.texenv")], path
+
+
 def test_rooms_of_the_compiler_import_one_way() -> None:
     rooms = ("emit", "kernels", "temporal", "groups", "fused", "analysis")
     for number, room in enumerate(rooms):

@@ -13,6 +13,15 @@ from gpgpu_legacy.api.pipeline import Pipeline, find
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.errors import AssemblyError
+from gpgpu_legacy.isa.combiners import (
+    Combiner,
+    CombinerArgument,
+    CombinerFunction,
+    CombinerMode,
+    CombinerOperand,
+    CombinerSource,
+)
+from gpgpu_legacy.isa.ir import Span, TextureTarget, TextureUnit
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.languages.registry import language_of, source_of
 from gpgpu_legacy.page.scenes import scene_of
@@ -31,6 +40,32 @@ def test_a_stage_is_an_instruction_of_its_line() -> None:
         "MUL_SAT result.color, stage0, texture1;",
     ]
     assert [i.span.line for i in program.instructions] == [2, 3, 2, 3]
+
+
+def test_a_program_holds_what_its_units_are_set_to() -> None:
+    """By hand; of COMBINE's alpha OpenGL's initial values (table 6.17)."""
+    unit = (
+        "TEXTURE1 2D COMBINE RGB = SUBTRACT(TEXTURE0.SRC_ALPHA, PREVIOUS) * 2 COLOR = (0, 1, 0, 1)"
+    )
+    text = f"!!texenv1.3\nCLAMP_FRAGMENT_COLOR FALSE\nTEXTURE0 RECT DECAL\n{unit}\n"
+    state = language_of(text).assemble(text, "units").state
+    assert state is not None and not state.clamped
+    decal, combined = state.units
+    assert (decal.number, decal.mode, decal.color) == (0, CombinerMode.DECAL, None)
+    alpha, texture = CombinerOperand.SRC_ALPHA, CombinerSource.TEXTURE
+    color, previous = CombinerOperand.SRC_COLOR, CombinerSource.PREVIOUS
+    crossed = CombinerArgument(CombinerSource.TEXTURE0, alpha)
+    subtracted = (crossed, CombinerArgument(previous, color))
+    modulated = (CombinerArgument(texture, alpha), CombinerArgument(previous, alpha))
+    assert combined == TextureUnit(
+        number=1,
+        target=TextureTarget.T2D,
+        mode=CombinerMode.COMBINE,
+        rgb=Combiner(CombinerFunction.SUBTRACT, subtracted, scale=2),
+        alpha=Combiner(CombinerFunction.MODULATE, modulated),
+        color=(0.0, 1.0, 0.0, 1.0),
+        span=Span(4, 1),
+    )
 
 
 @pytest.mark.parametrize("seed", range(40))

@@ -1,5 +1,5 @@
 """The texture environments of OpenGL 1.3: how a card without programs combined its textures.
 
-The state, its text of one line per texture unit, and its translation to a Program live here. Code
-that runs, counts or draws a Program does not.
+Their text of one line per texture unit is read and printed here, and translated to a Program, which
+holds the units as values of isa/. Code that runs, counts or draws a Program does not read text.
 """

@@ -14,35 +14,35 @@ the end of a line continues it, and comments begin with #.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Program, TextureTarget, Vec4
+from gpgpu_legacy.isa.combiners import (
+    DOT_PRODUCTS,
+    UNCLAMPED,
+    Combiner,
+    CombinerArgument,
+    CombinerFunction,
+    CombinerMode,
+    CombinerOperand,
+    CombinerSource,
+)
+from gpgpu_legacy.isa.ir import FixedFunction, Program, Span, TextureTarget, TextureUnit, Vec4
 from gpgpu_legacy.languages.diagnostics import FaultError, Text, meant, shortened
 from gpgpu_legacy.languages.language import MOST_CHARACTERS
 from gpgpu_legacy.languages.texenv.stages import program_of
 from gpgpu_legacy.languages.texenv.state import (
-    COMBINE,
-    DOT_PRODUCTS,
+    HEADER,
     INITIAL_OPERANDS,
-    INITIAL_SOURCES,
     MODES,
-    MOST_UNITS,
-    SCALES,
-    SECTION,
-    SOURCES,
-    Combiner,
-    CombinerArgument,
-    CombinerFunction,
-    CombinerOperand,
-    TextureUnit,
+    combiner,
 )
 
-HEADER = "!!texenv1.3"
+SECTION = "3.8.13 of OpenGL 1.3"
 
-UNCLAMPED = "CLAMP_FRAGMENT_COLOR FALSE"
-"""The line of ARB_color_buffer_float: no stage clamps its result, as float textures want it."""
+MOST_UNITS = 8
+"""Texture units that a text may use. OpenGL 1.3 promises 2; a GeForce3 has 4, Mesa 8."""
 
 _TOKEN = re.compile(r"[ \t]*(?:(?P<word>-?[A-Za-z0-9_][A-Za-z0-9_.+]*|-?\.[0-9]+)|(?P<sign>[^\s]))")
 
@@ -53,24 +53,9 @@ def assemble(text: str, name: str = "texture environments") -> Program:
     Raises AssemblyError with a fault for each wrong line, and InputError for a text that is too
     long. name: of the text in messages.
     """
-    source = Text(text, name)
-    units, clamped = _read(source)
-    lines = {unit: source.position(start)[0] for unit, start in units.items()}
-    state = (HEADER, *([] if clamped else [UNCLAMPED]), *map(str, units))
-    return program_of(lines, state, name, clamped=clamped)
-
-
-def read(state: tuple[str, ...]) -> tuple[list[TextureUnit], bool]:
-    """The enabled units of a Program's state, and whether stages clamp their results."""
-    units, clamped = _read(Text("\n".join(state), "state"))
-    return list(units), clamped
-
-
-def _read(source: Text) -> tuple[dict[TextureUnit, int], bool]:
-    """The enabled units with the offsets of their lines, and whether stages clamp."""
-    text, name = source.text, source.name
     if len(text) > MOST_CHARACTERS:
         raise InputError(f"{name} has {len(text)} characters; give at most {MOST_CHARACTERS}")
+    source = Text(text, name)
     if not text.startswith(HEADER):
         problem = f"texture environments begin with {HEADER}, with nothing before it"
         raise source.error([FaultError(problem, f"write {HEADER}", SECTION, 0)])
@@ -80,10 +65,11 @@ def _read(source: Text) -> tuple[dict[TextureUnit, int], bool]:
     for start, line in _lines(text):
         reader = _Line(start, line)
         try:
-            if reader.peek() == UNCLAMPED.split(maxsplit=1)[0]:
+            if reader.peek() == UNCLAMPED.partition(" ")[0]:
                 clamped = not reader.is_unclamped(first=not units)
             elif not reader.at_end:
-                unit = reader.unit(max((u.number for u in units), default=-1))
+                span = Span(source.position(start)[0], 1)
+                unit = reader.unit(max((u.number for u in units), default=-1), span)
                 units[unit] = start
         except FaultError as fault:
             faults.append(fault)
@@ -93,7 +79,7 @@ def _read(source: Text) -> tuple[dict[TextureUnit, int], bool]:
     faults += _missing_textures(units)
     if faults:
         raise source.error(sorted(faults, key=lambda fault: fault.offset))
-    return units, clamped
+    return program_of(FixedFunction(tuple(units), clamped), name)
 
 
 def _lines(text: str) -> Iterable[tuple[int, str]]:
@@ -108,16 +94,14 @@ def _lines(text: str) -> Iterable[tuple[int, str]]:
 
 def _missing_textures(units: dict[TextureUnit, int]) -> Iterable[FaultError]:
     """Arguments that name the texture of a unit that is not enabled (ARB_texture_env_crossbar)."""
-    enabled = {f"TEXTURE{unit.number}" for unit in units}
+    enabled = [CombinerSource(unit.number) for unit in units]
     for unit, start in units.items():
-        for argument in (*unit.rgb.arguments, *unit.alpha.arguments):
-            if argument.source not in SOURCES and argument.source not in enabled:
-                problem = f"unit {unit.number} reads {argument.source}, which is not enabled"
-                expected = (
-                    f"add a line {argument.source}, or use one of {', '.join(sorted(enabled))}"
-                )
-                yield FaultError(problem, expected, SECTION, start)
-                break
+        missing = [s for s in unit.sources if isinstance(s.value, int) and s not in enabled]
+        for source in missing[:1]:
+            problem = f"unit {unit.number} reads {source.name}, which is not enabled"
+            others = ", ".join(other.name for other in enabled)
+            expected = f"add a line {source.name}, or use one of {others}"
+            yield FaultError(problem, expected, SECTION, start)
 
 
 @frozen
@@ -166,13 +150,13 @@ class _Line:
         if token.text != text:
             raise _unexpected(token, f"{what}: {text}")
 
-    def among(self, names: Sequence[str], what: str) -> _Token:
+    def among(self, names: Collection[str], what: str) -> str:
         """Take the next token, which must be one of these names."""
         token = self.take()
         if token.text not in names:
             hint = meant(token.text, names)
             raise _unexpected(token, f"{hint}{what} is one of {', '.join(names)}")
-        return token
+        return token.text
 
     def done(self) -> None:
         """Nothing may follow."""
@@ -187,9 +171,9 @@ class _Line:
         if not first:
             expected = f"move {head.text} to the line behind {HEADER}"
             raise FaultError(f"{head.text} stands behind a unit", expected, SECTION, head.at)
-        return value.text == "FALSE"
+        return value == "FALSE"
 
-    def unit(self, last: int) -> TextureUnit:
+    def unit(self, last: int, span: Span) -> TextureUnit:
         """A texture unit, after the unit `last`."""
         head = self.take()
         match = re.fullmatch(r"TEXTURE([0-9]{1,9})", head.text)
@@ -205,79 +189,65 @@ class _Line:
             )
             raise FaultError(f"{head.text} stands behind TEXTURE{last}", expected, SECTION, head.at)
         targets = [target.value for target in TextureTarget if not target.is_shadow]
-        target = TextureTarget(self.among(targets, "the target").text)
-        mode = self.among((*MODES, COMBINE), "TEXTURE_ENV_MODE").text
-        rgb, alpha = self.combine() if mode == COMBINE else MODES[mode]
+        target = TextureTarget(self.among(targets, "the target"))
+        mode = CombinerMode[self.among(CombinerMode.__members__, "TEXTURE_ENV_MODE")]
+        rgb, alpha = MODES.get(mode) or (self.combiner("RGB"), self.combiner("ALPHA"))
         color = self.color() if self.accept("COLOR") else None
         self.done()
-        return TextureUnit(number, target, mode, rgb, alpha, color)
+        return TextureUnit(number, target, mode, rgb, alpha, color, span)
 
-    def combine(self) -> tuple[Combiner, Combiner]:
-        """The two functions of COMBINE; each is by default OpenGL's initial MODULATE."""
-        rgb = self.combiner(alpha=False) if self.accept("RGB") else _initial(alpha=False)
-        return rgb, self.combiner(alpha=True) if self.accept("ALPHA") else _initial(alpha=True)
-
-    def combiner(self, *, alpha: bool) -> Combiner:
-        """`= FUNCTION(argument, …) * scale`."""
-        part = "ALPHA" if alpha else "RGB"
+    def combiner(self, part: str) -> Combiner:
+        """`RGB = FUNCTION(argument, …) * scale`; by default OpenGL's initial MODULATE."""
+        if not self.accept(part):
+            return combiner(CombinerFunction.MODULATE, INITIAL_OPERANDS[part])
         self.expect("=", f"behind {part} comes")
-        allowed = [f.name for f in CombinerFunction if not (alpha and f in DOT_PRODUCTS)]
-        function = CombinerFunction[self.among(allowed, f"COMBINE_{part}").text]
-        arguments: list[CombinerArgument] = []
+        allowed = [f.name for f in CombinerFunction if part == "RGB" or f not in DOT_PRODUCTS]
+        function = CombinerFunction[self.among(allowed, f"COMBINE_{part}")]
+        arguments = combiner(function, INITIAL_OPERANDS[part]).arguments
         if self.accept("("):
-            while True:
-                arguments.append(self.argument(len(arguments), function, alpha=alpha))
-                if len(arguments) == function.arity:
-                    break
-                self.expect(
-                    ",", f"{function.name} has {function.arity} arguments; the next follows"
-                )
-            self.expect(
-                ")", f"{function.name} has {function.arity} arguments; behind the last comes"
-            )
-        else:
-            arguments += _initial(function, alpha=alpha).arguments
+            has = f"{function.name} has {function.arity} arguments"
+            arguments = (self.argument(part, 0),)
+            for index in range(1, function.arity):
+                self.expect(",", f"{has}; the next follows")
+                arguments += (self.argument(part, index),)
+            self.expect(")", f"{has}; behind the last comes")
         scale = self.scale(part) if self.accept("*") else 1
-        return Combiner(function, tuple(arguments), scale)
+        return Combiner(function, arguments, scale)
 
     def scale(self, part: str) -> int:
         """The scale, one of three."""
         token = self.take()
-        scale = next((s for s in SCALES if token.text in (str(s), f"{s}.0")), None)
+        scale = next((s for s in (1, 2, 4) if token.text in (str(s), f"{s}.0")), None)
         if scale is None:
             expected = "a scale is 1, 2 or 4 (INVALID_VALUE otherwise)"
             problem = f"{part}_SCALE is {shortened(token.text) or 'missing'}"
             raise FaultError(problem, expected, SECTION, token.at)
         return scale
 
-    def argument(self, index: int, function: CombinerFunction, *, alpha: bool) -> CombinerArgument:
+    def argument(self, part: str, index: int) -> CombinerArgument:
         """A source and perhaps an operand."""
         token = self.take()
-        source, dot, operand = token.text.partition(".")
-        crossed = re.fullmatch(r"TEXTURE[0-9]", source) and int(source[-1]) < MOST_UNITS
-        if source not in SOURCES and not crossed:
-            known = f"{', '.join(SOURCES)}, or TEXTUREn of an enabled unit"
-            raise _unexpected(token, f"{meant(source, SOURCES)}a source is one of {known}")
-        allowed = [o for o in CombinerOperand if o.is_alpha or not alpha]
+        name, dot, operand = token.text.partition(".")
+        source = CombinerSource.__members__.get(name)
+        if source is None:
+            names = [s.name for s in CombinerSource if isinstance(s.value, str)]
+            known = f"{', '.join(names)}, or TEXTUREn of an enabled unit"
+            raise _unexpected(token, f"{meant(name, names)}a source is one of {known}")
         if not dot:
-            return CombinerArgument(
-                source, CombinerOperand.SRC_ALPHA if alpha else INITIAL_OPERANDS[index]
-            )
-        chosen = next((o for o in allowed if o.value == operand), None)
-        if chosen is None:
-            part = "ALPHA" if alpha else "RGB"
-            names = ", ".join(o.value for o in allowed)
+            return CombinerArgument(source, INITIAL_OPERANDS[part][index])
+        allowed = [o.name for o in CombinerOperand if o.is_alpha or part == "RGB"]
+        if operand not in allowed:
             problem = f"OPERAND{index}_{part} is {shortened(operand) or 'missing'}"
-            expected = f"{meant(operand, [o.value for o in allowed])}it is one of {names}"
-            raise FaultError(problem, expected, SECTION, token.at + len(source) + 1)
-        return CombinerArgument(source, chosen)
+            expected = f"{meant(operand, allowed)}it is one of {', '.join(allowed)}"
+            raise FaultError(problem, expected, SECTION, token.at + len(name) + 1)
+        return CombinerArgument(source, CombinerOperand[operand])
 
     def color(self) -> Vec4:
         """`= (r, g, b, a)`, each in [0, 1], to which OpenGL clamps TEXTURE_ENV_COLOR."""
         self.expect("=", "behind COLOR comes")
         self.expect("(", "a colour has four numbers, the first after")
         numbers: list[float] = []
-        for separator in (",", ",", ",", ")"):
+        for separator in ",,,)":
             token = self.take()
             try:
                 number = float(token.text)
@@ -297,13 +267,6 @@ class _Line:
             )
         red, green, blue, opacity = numbers
         return red, green, blue, opacity
-
-
-def _initial(function: CombinerFunction = CombinerFunction.MODULATE, *, alpha: bool) -> Combiner:
-    """OpenGL's initial arguments."""
-    operands = (CombinerOperand.SRC_ALPHA,) * 3 if alpha else INITIAL_OPERANDS
-    pairs = zip(INITIAL_SOURCES, operands, strict=True)
-    return Combiner(function, tuple(CombinerArgument(*pair) for pair in pairs)[: function.arity])
 
 
 def _unexpected(token: _Token, expected: str) -> FaultError:

@@ -7,13 +7,21 @@ result is rounded once, and clamped to [0, 1] by the `_SAT` of the stage's last 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from gpgpu_legacy.isa.combiners import (
+    DOT_PRODUCTS,
+    Combiner,
+    CombinerArgument,
+    CombinerFunction,
+    CombinerSource,
+)
 from gpgpu_legacy.isa.ir import (
     Attribute,
     AttributeKind,
     Dst,
+    FixedFunction,
     Instruction,
     Parameter,
     ParameterSpace,
@@ -22,17 +30,9 @@ from gpgpu_legacy.isa.ir import (
     ResultRegister,
     Selector,
     SourceRegister,
-    Span,
     Src,
     Temporary,
     TextureSource,
-)
-from gpgpu_legacy.languages.texenv.state import (
-    DOT_PRODUCTS,
-    Combiner,
-    CombinerArgument,
-    CombinerFunction,
-    CombinerOperand,
     TextureUnit,
 )
 
@@ -42,29 +42,29 @@ _W = (Selector.W,) * 4
 _COLOR = Attribute(AttributeKind.COLOR)
 
 
-def program_of(
-    units: Mapping[TextureUnit, int], state: tuple[str, ...], name: str, *, clamped: bool
-) -> Program:
-    """The Program of the enabled units, each with the line of its text. state: of the Program."""
+def program_of(state: FixedFunction, name: str) -> Program:
+    """The Program that implements a state."""
+    units = state.units
     instructions = [
         Instruction(
             "TEX",
             Dst(_texel(unit.number)),
             (Src(Attribute(AttributeKind.TEXCOORD, unit.number)),),
             TextureSource(unit.number, unit.target),
-            span=Span(line, 1),
+            span=unit.span,
         )
-        for unit, line in units.items()
+        for unit in units
     ]
     primary: SourceRegister = _COLOR
-    if clamped and any(_reads_color(unit, first=n == 0) for n, unit in enumerate(units)):
+    reads_color = any(CombinerSource.PRIMARY_COLOR in unit.sources for unit in units)
+    if state.clamped and (reads_color or CombinerSource.PREVIOUS in units[0].sources):
         primary = Temporary("primary")  # section 2.13.6: colours are clamped before they get here
-        clamp = Instruction("MOV", Dst(primary), (Src(_COLOR),), saturate=True)
-        instructions.append(replace(clamp, span=Span(min(units.values()), 1)))
-    previous, last = primary, max(unit.number for unit in units)
-    for unit, line in units.items():
-        stage = _Stage(unit, primary, previous, line, clamped)
-        if unit.number == last:
+        clamp = Instruction("MOV", Dst(primary), (Src(_COLOR),), saturate=True, span=units[0].span)
+        instructions.append(clamp)
+    previous = primary
+    for unit in units:
+        stage = _Stage(unit, primary, previous, state.clamped)
+        if unit is units[-1]:
             instructions += stage.instructions(ResultRegister(ResultKind.COLOR))
         else:
             previous = Temporary(f"stage{unit.number}")
@@ -72,11 +72,6 @@ def program_of(
     written = (i.dst.register for i in instructions if i.dst is not None)
     temporaries = dict.fromkeys(r.name for r in written if isinstance(r, Temporary))
     return Program(tuple(instructions), tuple(temporaries), name=name, state=state)
-
-
-def _reads_color(unit: TextureUnit, *, first: bool) -> bool:
-    sources = {a.source for a in (*unit.rgb.arguments, *unit.alpha.arguments)}
-    return "PRIMARY_COLOR" in sources or (first and "PREVIOUS" in sources)
 
 
 def _texel(number: int) -> Temporary:
@@ -90,7 +85,6 @@ class _Stage:
     unit: TextureUnit
     primary: SourceRegister
     previous: SourceRegister
-    line: int
     clamped: bool
     made: list[Instruction] = field(default_factory=list)
 
@@ -106,10 +100,7 @@ class _Stage:
         if rgb.function is CombinerFunction.DOT3_RGBA:
             # COMBINE_ALPHA is ignored, ALPHA_SCALE is not.
             alpha = replace(rgb, scale=alpha.scale)
-        if _as_alpha(rgb) == _as_alpha(alpha) and all(
-            not r.operand.is_alpha or r == a
-            for r, a in zip(rgb.arguments, alpha.arguments, strict=True)
-        ):
+        if _of_sources(rgb) == _of_sources(alpha):
             yield _RGBA, rgb
         else:
             yield _RGB, rgb
@@ -136,21 +127,21 @@ class _Stage:
 
     def _operand(self, argument: CombinerArgument) -> Src:
         match argument.source:
-            case "TEXTURE":
+            case CombinerSource.TEXTURE:
                 register: SourceRegister = _texel(self.unit.number)
-            case "PREVIOUS":
+            case CombinerSource.PREVIOUS:
                 register = self.previous
-            case "PRIMARY_COLOR":
+            case CombinerSource.PRIMARY_COLOR:
                 register = self.primary
-            case "CONSTANT" if self.unit.color is not None:
+            case CombinerSource.CONSTANT if self.unit.color is not None:
                 register = Parameter(ParameterSpace.CONSTANT, value=self.unit.color)
-            case "CONSTANT":
+            case CombinerSource.CONSTANT:
                 binding = f"state.texenv[{self.unit.number}].color"
                 register = Parameter(ParameterSpace.STATE, binding=binding)
                 if self.clamped:
                     register = self._temporary("MOV", Src(register), saturate=True).register
             case crossed:
-                register = Temporary(crossed.lower())
+                register = Temporary(crossed.name.lower())
         src = Src(register, _W) if argument.operand.is_alpha else Src(register)
         if not argument.operand.is_complement:
             return src
@@ -168,8 +159,7 @@ class _Stage:
         self._add(mnemonic, dst, srcs, saturate=self.clamped)
 
     def _add(self, mnemonic: str, dst: Dst, srcs: tuple[Src, ...], *, saturate: bool) -> None:
-        span = Span(self.line, 1)
-        self.made.append(Instruction(mnemonic, dst, srcs, saturate=saturate, span=span))
+        self.made.append(Instruction(mnemonic, dst, srcs, saturate=saturate, span=self.unit.span))
 
 
 _PLAIN = {
@@ -180,16 +170,10 @@ _PLAIN = {
 }
 
 
-def _as_alpha(combiner: Combiner) -> Combiner:
-    """The same for alpha alone: a colour's own alpha."""
-    operands = {
-        CombinerOperand.SRC_COLOR: CombinerOperand.SRC_ALPHA,
-        CombinerOperand.ONE_MINUS_SRC_COLOR: CombinerOperand.ONE_MINUS_SRC_ALPHA,
-    }
-    arguments = tuple(
-        replace(a, operand=operands.get(a.operand, a.operand)) for a in combiner.arguments
-    )
-    return replace(combiner, arguments=arguments)
+def _of_sources(combiner: Combiner) -> tuple[object, ...]:
+    """What it computes of its sources, of their colours or of their alpha."""
+    arguments = [(a.source, a.operand.is_complement) for a in combiner.arguments]
+    return combiner.function, combiner.scale, arguments
 
 
 def _constant(number: float) -> Src:

@@ -74,8 +74,8 @@ def load(context: Context, program: Program) -> LoadedProgram | Environments:
 
     A Program that stands for texture environments gives the driver's own.
     """
-    if program.state:
-        return context.program(program, lambda: Environments(context, program))
+    if state := program.state:
+        return context.program(program, lambda: Environments(context, program, state))
 
     def make() -> LoadedProgram:
         who = f"program {program.name or 'without a name'}"

@@ -8,9 +8,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.isa.ir import Attribute, Program
-from gpgpu_legacy.languages.texenv.reader import read
-from gpgpu_legacy.languages.texenv.state import COMBINE, SOURCES, Combiner, TextureUnit
+from gpgpu_legacy.isa.combiners import Combiner, CombinerMode
+from gpgpu_legacy.isa.ir import Attribute, FixedFunction, Program, TextureUnit
 from gpgpu_legacy.plan.textures import TextureKind
 from gpgpu_legacy.runtime.gl.compatibility import Context
 from gpgpu_legacy.runtime.gl.headers import GL
@@ -28,13 +27,13 @@ class Environments:
     locals: tuple[int, ...] = ()
     env: tuple[int, ...] = ()
 
-    def __init__(self, context: Context, program: Program) -> None:
+    def __init__(self, context: Context, program: Program, state: FixedFunction) -> None:
         """Raises PlanError if the driver has fewer units."""
-        units, self._is_clamped = read(program.state)
+        self._is_clamped = state.clamped
         self.attributes: tuple[Attribute, ...] = program.attributes_read
-        last = units[-1].number
+        last = state.units[-1].number
         require_unit(context, last, f"{program.name or 'the state'} enables TEXTURE{last}")
-        self._calls = [call for unit in units for call in _calls(unit)]
+        self._calls = [call for unit in state.units for call in _calls(unit)]
 
     def set(self, gl: SimpleNamespace) -> None:
         """Enable them instead of programs. The caller keeps OpenGL's state, and calls `reset`."""
@@ -66,8 +65,8 @@ def _calls(unit: TextureUnit) -> Iterator[tuple[Any, ...]]:
     """The calls of OpenGL that set a unit, each with its function's name."""
     yield "glActiveTexture", GL.TEXTURE0 + unit.number
     yield "glEnable", TARGETS[TextureKind(unit.target.value)].name
-    yield *_INTEGERS, GL.TEXTURE_ENV_MODE, getattr(GL, unit.mode)
-    if unit.mode == COMBINE:
+    yield *_INTEGERS, GL.TEXTURE_ENV_MODE, getattr(GL, unit.mode.name)
+    if unit.mode is CombinerMode.COMBINE:
         for part, combiner in (("RGB", unit.rgb), ("ALPHA", unit.alpha)):
             yield from _combine(part, combiner)
     if unit.color is not None:
@@ -78,12 +77,8 @@ def _combine(part: str, combiner: Combiner) -> Iterator[tuple[Any, ...]]:
     yield *_INTEGERS, getattr(GL, f"COMBINE_{part}"), getattr(GL, combiner.function.name)
     yield "glTexEnvf", GL.TEXTURE_ENV, getattr(GL, f"{part}_SCALE"), float(combiner.scale)
     for index, argument in enumerate(combiner.arguments):
-        source = argument.source
-        name = (
-            getattr(GL, source)
-            if source in SOURCES
-            else GL.TEXTURE0 + int(source[len("TEXTURE") :])
-        )
+        unit = argument.source.value
+        name = GL.TEXTURE0 + unit if isinstance(unit, int) else getattr(GL, unit)
         yield *_INTEGERS, getattr(GL, f"SOURCE0_{part}") + index, name
-        operand = getattr(GL, argument.operand.value)
+        operand = getattr(GL, argument.operand.name)
         yield *_INTEGERS, getattr(GL, f"OPERAND0_{part}") + index, operand
