@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from gpgpu_legacy.measure.bench_plot import Line, Point, draw_bench
+from gpgpu_legacy.measure.bench_plot import Point, Series, draw_bench
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult
 from gpgpu_legacy.serial import (
@@ -177,10 +177,10 @@ class Bench(RecordedResult, kw_only=True):
         head = (", ".join(self.plans), self.where)
         draw_bench(self._lines(places), axis, time, head, path)
 
-    def _lines(self, places: Mapping[str, int]) -> dict[Line, list[Point]]:
+    def _lines(self, places: Mapping[str, int]) -> dict[Series, list[Point]]:
         """A line for each who was measured; its colour shows the plan if there are several."""
         several, names = len(self.plans) > 1, varying(self.results)
-        lines: dict[Line, list[Point]] = {}
+        lines: dict[Series, list[Point]] = {}
         for result in self.results:
             plan = result.plan if several else None
             label = result.name
@@ -192,7 +192,7 @@ class Bench(RecordedResult, kw_only=True):
                 for name, value in zip(names, variant, strict=True)
                 if name in result.parameters
             )
-            line = Line(result.is_own, plan or result.executor, result.executor, label, variant)
+            line = Series(result.is_own, plan or result.executor, result.executor, label, variant)
             ms = (1e3 * seconds for seconds in (result.seconds, *result.spread))
             lines.setdefault(line, []).append(Point(places[result.case], *ms, result.gflops))
         return lines

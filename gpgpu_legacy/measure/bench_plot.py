@@ -27,7 +27,7 @@ MOST_LINES = 100
 """Lines of a plot, each of which has its name beside it."""
 
 
-class Line(NamedTuple):
+class Series(NamedTuple):
     """The properties that a line's points share. family: has a colour. variant: what varies."""
 
     is_own: bool
@@ -48,7 +48,7 @@ class Point(NamedTuple):
 
 
 def draw_bench(
-    lines: Mapping[Line, Sequence[Point]],
+    lines: Mapping[Series, Sequence[Point]],
     axis: str | Sequence[str],
     time: tuple[str, str],
     head: Sequence[str],
@@ -84,7 +84,7 @@ def draw_bench(
     save_figure(figure, path)
 
 
-def _draw(axes: Axes, lines: Mapping[Line, Sequence[Point]], *, has_rates: bool) -> None:
+def _draw(axes: Axes, lines: Mapping[Series, Sequence[Point]], *, has_rates: bool) -> None:
     from gpgpu_legacy.present.labels import label_lines
 
     families = list(dict.fromkeys(line.family for line in lines))
