@@ -105,8 +105,8 @@ def draw_sweep(
 ) -> None:
     """Bytes from memory and hit ratio over a parameter, or over the first thing that varies.
 
-    One line for each combination of other varying properties. results: of the first of the wanted
-    runs, the bytes and the ratio. title: called with what varies. Raises InputError if nothing does.
+    One line for each combination of other varying properties. results: the bytes and the
+    ratio of the first of the wanted runs. title: by what varies. InputError if nothing does.
     """
     from gpgpu_legacy.present.labels import label_lines
 
