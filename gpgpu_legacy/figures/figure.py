@@ -20,7 +20,7 @@ from gpgpu_legacy.figures.sheet_plot import sheet_of
 from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.textures import Numeric, Texture
-from gpgpu_legacy.present.colours import ColourScale, scale_for
+from gpgpu_legacy.present.colours import scale_for
 from gpgpu_legacy.present.plot import check_figure
 
 
@@ -124,22 +124,17 @@ class Figure:
         return {names: _varying_channels(arrays) for names, arrays in texels.items()}
 
     def shown(self, panels: Sequence[Panel]) -> list[Shown]:
-        """How some panels are shown together."""
-        scales = zip(panels, self.scales(panels), strict=True)
-        return [Shown(panel, self.channels(panel.texture), *scale) for panel, scale in scales]
-
-    def scales(self, panels: Sequence[Panel]) -> list[tuple[str, ColourScale]]:
-        """The value scale of each of some panels that are shown together, and a name for it.
+        """How some panels are shown together, with the name of the scale of each one's values.
 
         Written textures that alternate share one; inputs have their own.
         """
         written = {panel.texture.name for panel in self.panels}
-        keys = [self._scale_name(panel, written) for panel in panels]
-        values: dict[str, list[F32]] = {key: [] for key in keys}
-        for key, panel in zip(keys, panels, strict=True):
-            values[key] += [panel.texels[..., c] for c in self.channels(panel.texture)]
+        parts = [(p, self.channels(p.texture), self._scale_name(p, written)) for p in panels]
+        values: dict[str, list[F32]] = {key: [] for *_, key in parts}
+        for panel, channels, key in parts:
+            values[key] += [panel.texels[..., c] for c in channels]
         scales = {key: scale_for(arrays, self.options.limits) for key, arrays in values.items()}
-        return [(key, scales[key]) for key in keys]
+        return [Shown(*part, scales[part[-1]]) for part in parts]
 
     def _scale_name(self, panel: Panel, written: Collection[str]) -> str:
         if panel.texture.name not in written:

@@ -186,15 +186,11 @@ class Bench(RecordedResult, kw_only=True):
             label = result.name
             if plan:
                 label = f"{plan}, {label}" if result.is_own else f"{label} of {plan}"
-            variant = tuple(result.parameters.get(name) for name in names)
-            label += "".join(
-                f", {name} = {value}"
-                for name, value in zip(names, variant, strict=True)
-                if name in result.parameters
-            )
-            line = Series(result.is_own, plan or result.executor, result.executor, label, variant)
-            ms = (1e3 * seconds for seconds in (result.seconds, *result.spread))
-            lines.setdefault(line, []).append(Point(places[result.case], *ms, result.gflops))
+            given = result.parameters
+            label += "".join(f", {name} = {given[name]}" for name in names if name in given)
+            key = Series(result.is_own, plan or result.executor, result.executor, label)
+            point = Point(places[result.case], result.seconds, result.spread, result.gflops)
+            lines.setdefault(key, []).append(point)
         return lines
 
     def _places(self) -> tuple[str | tuple[str, ...], dict[str, int]]:

@@ -26,24 +26,24 @@ if TYPE_CHECKING:
 MOST_LINES = 100
 """Lines of a plot, each of which has its name beside it."""
 
+_MS = 1e3
+
 
 class Series(NamedTuple):
-    """The properties that a line's points share. family: has a colour. variant: what varies."""
+    """The properties that a line's points share. family: has a colour."""
 
     is_own: bool
     family: str
     executor: str
     label: str
-    variant: tuple[object, ...]
 
 
 class Point(NamedTuple):
-    """A time in ms at a place on the x axis, and the GFLOPS, if known."""
+    """A time at a place on the x axis, the fastest and the slowest, and the GFLOPS, if known."""
 
     place: int
-    ms: float
-    fastest_ms: float
-    slowest_ms: float
+    seconds: float
+    spread: tuple[float, float]
     gflops: float | None
 
 
@@ -92,9 +92,9 @@ def _draw(axes: Axes, lines: Mapping[Series, Sequence[Point]], *, has_rates: boo
     for line in sorted(lines, key=lambda line: not line.is_own) if has_rates else lines:
         points = sorted(lines[line], key=lambda point: point.place)
         xs = [point.place for point in points]
-        ys = [(point.gflops or 0.0) if has_rates else point.ms for point in points]
-        below = [point.ms - point.fastest_ms for point in points]
-        above = [point.slowest_ms - point.ms for point in points]
+        ys = [(point.gflops or 0.0) if has_rates else _MS * point.seconds for point in points]
+        below = [_MS * (point.seconds - point.spread[0]) for point in points]
+        above = [_MS * (point.spread[1] - point.seconds) for point in points]
         colour = COLOURS[families.index(line.family) % len(COLOURS)]
         drawn = axes.errorbar(
             xs,

@@ -25,6 +25,7 @@ from gpgpu_legacy.published.papers import Paper, find_paper
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+Tables, Names = Sequence[TimedTable], Sequence[str]
 Curve = tuple[list[int], list[float]]
 
 _COLOURS = _RED, _BLACK, _BLUE, _GREEN = (COLOURS[2], COLOURS[0], COLOURS[1], COLOURS[3])
@@ -42,21 +43,19 @@ class Plot:
     draw: Callable[[Axes], None]
 
 
-def plots(paper: str, tables: Sequence[TimedTable], executors: Sequence[str] = ()) -> list[Plot]:
+def plots(paper: str, tables: Tables, executors: Names = ()) -> list[Plot]:
     """The plots of a paper; InputError if it has none. executors: where anything was run."""
     if paper not in _PLOTS:
         raise InputError(f"{paper} has no plots; choose from {', '.join(sorted(_PLOTS))}")
     return [*_PLOTS[paper](find_paper(paper), tables, executors)]
 
 
-def check_plots(paper: str, tables: Sequence[TimedTable], folder: Path) -> None:
+def check_plots(paper: str, tables: Tables, folder: Path) -> None:
     """Raise InputError if the paper has no plots, or they cannot be written to the folder."""
     check_output_folder(folder, tuple(map(_file, plots(paper, tables))))
 
 
-def write_plots(
-    paper: str, tables: Sequence[TimedTable], executors: Sequence[str], folder: Path
-) -> None:
+def write_plots(paper: str, tables: Tables, executors: Names, folder: Path) -> None:
     """Draw every plot of a paper as a .png in a folder, which is made if need be."""
     write_folder(folder, {_file(plot): _drawn(plot) for plot in plots(paper, tables, executors)})
 
@@ -80,9 +79,7 @@ def _drawn(plot: Plot) -> Write:
 # Dobravec & Bulić ------------------------------------------------------------------------------
 
 
-def _dobravec_bulic(
-    paper: Paper, tables: Sequence[TimedTable], executors: Sequence[str]
-) -> Iterator[Plot]:
+def _dobravec_bulic(paper: Paper, tables: Tables, executors: Names) -> Iterator[Plot]:
     table_1, table_2, *_ = tables
 
     def figure_1(axes: Axes) -> None:
@@ -102,9 +99,7 @@ def _dobravec_bulic(
 # The OpenGL compute-shader multiply -------------------------------------------------------------
 
 
-def _opengl_compute(
-    paper: Paper, tables: Sequence[TimedTable], executors: Sequence[str]
-) -> Iterator[Plot]:
+def _opengl_compute(paper: Paper, tables: Tables, executors: Names) -> Iterator[Plot]:
     [table] = tables
 
     def gflops(axes: Axes) -> None:
@@ -130,7 +125,7 @@ def _opengl_compute(
     yield Plot(f"{paper.id}-speed-up", f"{paper.short}, speed-up", speed_up)
 
 
-_PLOTS: dict[str, Callable[[Paper, Sequence[TimedTable], Sequence[str]], Iterator[Plot]]] = {
+_PLOTS: dict[str, Callable[[Paper, Tables, Names], Iterator[Plot]]] = {
     "dobravec-bulic-2017": _dobravec_bulic,
     "opengl-compute": _opengl_compute,
 }
@@ -141,7 +136,7 @@ _PLOTS: dict[str, Callable[[Paper, Sequence[TimedTable], Sequence[str]], Iterato
 
 def _draw_series(
     axes: Axes,
-    executors: Sequence[str],
+    executors: Names,
     table: TimedTable,
     label: str,
     colour: str,
@@ -158,7 +153,7 @@ def _draw_series(
         _draw_measured(axes, name, _curve(table, measured), colour, order)
 
 
-def _executors(executors: Sequence[str], table: TimedTable, label: str) -> list[tuple[str, int]]:
+def _executors(executors: Names, table: TimedTable, label: str) -> list[tuple[str, int]]:
     """The executors that may run a series, each with its number among all executors."""
     return [(name, executors.index(name)) for name in table.candidates(label)]
 
