@@ -21,7 +21,6 @@ from gpgpu_legacy.cache.distances import stack_distances
 from gpgpu_legacy.cache.heat_map import HeatMap, heat_map
 from gpgpu_legacy.cache.run import cache_run, plan_trace
 from gpgpu_legacy.cache.simulate import LevelTally, Progress, RegionTally
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget, BudgetSpentError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result, not_run_grids
@@ -249,14 +248,10 @@ class CacheSweep(Result):
                 for curve in curves
             ]
             draw_curves(lines, first.title([*names, *ORDER]), first.line_bytes, path)
-        elif runs:
-            varied = [one.varied for one in (*runs, *self.not_run)]
-            results = [(run.bytes_from_memory, run.hit_ratio) for run in runs]
-            draw_sweep(varied, results, runs[0].title, path)
         else:
-            raise InputError(
-                "the budget was spent before a run was complete; give a larger --budget"
-            )
+            wanted = (*runs, *self.not_run)
+            results = [(run.bytes_from_memory, run.hit_ratio) for run in runs]
+            draw_sweep([one.varied for one in wanted], results, wanted[0].title, path)
 
 
 def _parted(

@@ -106,10 +106,13 @@ def draw_sweep(
     """Bytes from memory and hit ratio over a parameter, or over the first thing that varies.
 
     One line for each combination of other varying properties. results: the bytes and the
-    ratio of the first of the wanted runs. title: by what varies. InputError if nothing does.
+    ratio of the first of the wanted runs. title: by what varies. Raises InputError
+    if nothing does, or there are no results.
     """
     from gpgpu_legacy.present.labels import label_lines
 
+    if not results:
+        raise InputError("the budget was spent before a run was complete; give a larger --budget")
     across, others = across_of(wanted)
     is_number = _is_number(wanted, across)
     lines: dict[tuple[Any, ...], list[tuple[Any, int, float]]] = {}
