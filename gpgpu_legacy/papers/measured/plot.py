@@ -25,7 +25,8 @@ from gpgpu_legacy.published.papers import Paper, find_paper
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Tables, Names = Sequence[TimedTable], Sequence[str]
+Tables = Sequence[TimedTable]
+Names = Sequence[str]
 Curve = tuple[list[int], list[float]]
 
 _COLOURS = _RED, _BLACK, _BLUE, _GREEN = (COLOURS[2], COLOURS[0], COLOURS[1], COLOURS[3])
