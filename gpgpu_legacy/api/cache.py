@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from itertools import chain, product
+from itertools import product
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from gpgpu_legacy.algorithms.parameters import Plain, titled
+from gpgpu_legacy.api.cache_plot import ORDER, draw_curves, draw_sweep, text_of, varying_of
 from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access, parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.distances import stack_distances
@@ -95,12 +96,12 @@ class Traced(Result, kw_only=True):
         known = {name: value for name, value in self.varied.items() if name not in varying}
         fixed = {name: value for name, value in known.items() if name in self.parameters}
         plan = titled(self.plan, fixed) if "plan" in known else "several plans"
-        return ", ".join([plan, *_texts(known, ("cache", *_ORDER))])
+        return ", ".join([plan, *_texts(known, ("cache", *ORDER))])
 
     @property
     def order(self) -> str:
         """The raster order, the layout and the number in flight; empty for kernels."""
-        return ", ".join(_texts(self.varied, _ORDER))
+        return ", ".join(_texts(self.varied, ORDER))
 
     @property
     def conventions(self) -> str:
@@ -114,16 +115,6 @@ class Traced(Result, kw_only=True):
     def plot(self, path: Path) -> None:
         """Draw a curve; InputError for one run, which has no axis."""
         CacheSweep(runs=(self,)).plot(path)  # type: ignore[arg-type]
-
-
-_ORDER = ("raster order", "layout", "in flight")
-
-
-def text_of(name: str, value: Plain) -> str:
-    """The varying properties, for people."""
-    if name == "in flight":
-        return f"{value} in flight"
-    return str(value) if name in {"plan", "cache", *_ORDER} else f"{name} = {value}"
 
 
 def _texts(known: Mapping[str, Plain], names: Iterable[str]) -> list[str]:
@@ -240,13 +231,27 @@ class CacheSweep(Result):
 
     def plot(self, path: Path) -> None:
         """Draw bytes from memory and hit ratios over the varying property, or the curves."""
-        from gpgpu_legacy.api.cache_plot import draw_curves, draw_sweep
-
         runs, curves = _parted(self.runs)
         if curves:
-            draw_curves(curves, path)
+            first, varying = curves[0], varying_of([curve.varied for curve in curves])
+            names = [n for n in varying if n == "plan" or n in first.parameters]
+            lines = [
+                (
+                    ", ".join(
+                        filter(
+                            None, [*(text_of(n, curve.varied.get(n)) for n in names), curve.order]
+                        )
+                    ),
+                    [point.bytes for point in curve.curve],
+                    [point.miss_ratio for point in curve.curve],
+                )
+                for curve in curves
+            ]
+            draw_curves(lines, first.title([*names, *ORDER]), first.line_bytes, path)
         else:
-            draw_sweep(runs, self.not_run, path)
+            wanted = (*runs, *self.not_run)
+            results = [(run.bytes_from_memory, run.hit_ratio) for run in runs]
+            draw_sweep([one.varied for one in wanted], results, wanted[0].title, path)
 
 
 def _parted(
@@ -257,7 +262,7 @@ def _parted(
 
 
 def _sweep_grid(runs: Sequence[CacheRun], *, whole: bool) -> Grid:
-    varying = varying_of(runs)
+    varying = varying_of([run.varied for run in runs])
     more = ("to memory", "iterations", "simulated") if whole else ()
     heads = (
         *varying, "accesses", "hit, %", "bytes requested", "from memory", "from / requested",
@@ -313,13 +318,6 @@ class CacheCurve(Traced, kw_only=True):
         )
         heads = ("bytes", "lines", "misses", "miss ratio")
         return [Grid("curve", caption, heads, tuple(rows), notes)]
-
-
-def varying_of(results: Sequence[Traced]) -> list[str]:
-    """The differences between results, by the heads of columns."""
-    names = dict.fromkeys(chain.from_iterable(result.varied for result in results))
-    known = [result.varied for result in results]
-    return [name for name in names if len({one[name] for one in known if name in one}) > 1]
 
 
 def _sweep_row(run: CacheRun, varying: Sequence[str], *, whole: bool) -> tuple[Entry, ...]:

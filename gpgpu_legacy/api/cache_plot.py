@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from gpgpu_legacy.api.cache import text_of, varying_of
+from gpgpu_legacy.algorithms.parameters import Plain
 from gpgpu_legacy.cache.caches import parse_cache
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.present.plot import (
@@ -22,8 +23,23 @@ from gpgpu_legacy.present.plot import (
     style_axes,
 )
 
-if TYPE_CHECKING:
-    from gpgpu_legacy.api.cache import CacheCurve, CacheRun, Traced
+Varied = Mapping[str, Plain]
+"""The properties of a run that a sweep may vary, by the heads of its columns."""
+
+ORDER = ("raster order", "layout", "in flight")
+
+
+def text_of(name: str, value: Plain) -> str:
+    """The varying properties, for people."""
+    if name == "in flight":
+        return f"{value} in flight"
+    return str(value) if name in {"plan", "cache", *ORDER} else f"{name} = {value}"
+
+
+def varying_of(varied: Sequence[Varied]) -> list[str]:
+    """The differences between results, by the heads of columns."""
+    names = dict.fromkeys(chain(*varied))
+    return [name for name in names if len({one[name] for one in varied if name in one}) > 1]
 
 
 def bytes_text(count: float) -> str:
@@ -45,26 +61,25 @@ _AXES = ("in flight", "raster order", "layout", "cache", "plan")
 _LABELS = {"in flight": "fragments or quads in flight"}
 
 
-def _value(run: Traced, name: str) -> Any:
+def _value(run: Varied, name: str) -> Any:
     """A run's value of a varying property."""
     if name in {_CAPACITY, _KIND}:
-        cache = str(run.through).partition(" ")[0]
+        cache = str(run["cache"]).partition(" ")[0]
         return parse_cache(cache).size_bytes if name == _CAPACITY else cache.partition(",")[2]
-    return run.varied.get(name)
+    return run.get(name)
 
 
-def across_of(runs: Sequence[Traced]) -> tuple[str, list[str]]:
+def across_of(runs: Sequence[Varied]) -> tuple[str, list[str]]:
     """The property on the x axis of a sweep, and the other varying ones: a line per combination.
 
     It is the last of the plan's parameters that is a number and varies, or else the size of the
     cache, and so on. InputError if nothing varies.
     """
-    varying = varying_of(runs)
 
     def varies(name: str) -> bool:
         return len({_value(run, name) for run in runs}) > 1
 
-    parameters = [name for name in varying if name in runs[0].parameters][::-1]
+    parameters = [name for name in varying_of(runs) if name in runs[0] and name not in _AXES][::-1]
     numbers = [name for name in parameters if _is_number(runs, name)]
     axes = [*numbers, _CAPACITY, *_AXES, *parameters]
     across = next(filter(varies, axes), None)
@@ -74,42 +89,45 @@ def across_of(runs: Sequence[Traced]) -> tuple[str, list[str]]:
             "raster order or layout; give several values of a parameter, as in n=256,512, or of "
             "--cache, --in-flight, --raster or --layout"
         )
-    others = [*parameters, _KIND if across == _CAPACITY else "cache", "raster order", "layout",
-              "in flight", "plan"]  # fmt: skip
+    others = [*parameters, _KIND if across == _CAPACITY else "cache", *ORDER, "plan"]
     return across, [name for name in others if name != across and varies(name)]
 
 
-def _is_number(runs: Sequence[Traced], name: str) -> bool:
+def _is_number(runs: Sequence[Varied], name: str) -> bool:
     return all(type(_value(run, name)) in {int, float} for run in runs)
 
 
-def draw_sweep(runs: Sequence[CacheRun], not_run: Sequence[Traced], path: Path) -> None:
+def draw_sweep(
+    wanted: Sequence[Varied],
+    results: Sequence[tuple[int, float]],
+    title: Callable[[Sequence[str]], str],
+    path: Path,
+) -> None:
     """Bytes from memory and hit ratio over a parameter, or over the first thing that varies.
 
-    One line for each combination of other varying properties. Raises InputError if nothing varies,
-    or there are no runs.
+    One line for each combination of other varying properties. results: the bytes and the
+    ratio of the first of the wanted runs. title: by what varies. Raises InputError
+    if nothing does, or there are no results.
     """
     from gpgpu_legacy.present.labels import label_lines
 
-    wanted: list[Traced] = [*runs, *not_run]
-    if not runs:
+    if not results:
         raise InputError("the budget was spent before a run was complete; give a larger --budget")
     across, others = across_of(wanted)
     is_number = _is_number(wanted, across)
-    lines: dict[tuple[Any, ...], list[CacheRun]] = {}
-    for run in runs:
-        lines.setdefault(tuple(_value(run, other) for other in others), []).append(run)
+    lines: dict[tuple[Any, ...], list[tuple[Any, int, float]]] = {}
+    for run, result in zip(wanted, results, strict=False):
+        key = tuple(_value(run, other) for other in others)
+        lines.setdefault(key, []).append((_value(run, across), *result))
     figure = new_figure(height_inches=max(_SWEEP_HEIGHT, 2 * height_for_labels(len(lines)) - 4.0))
     upper, lower = figure.subplots(2, 1, sharex=True)
     for axes in (upper, lower):
         style_axes(axes)
-    values = list(dict.fromkeys(_value(run, across) for run in runs))
+    values = list(dict.fromkeys(_value(run, across) for run in wanted[: len(results)]))
     values = sorted(values) if is_number else values
     for number, (key, own) in enumerate(lines.items()):
-        points = sorted(own, key=lambda run: values.index(_value(run, across)))
-        places = [_value(run, across) for run in points]
-        if not is_number:
-            places = [values.index(place) for place in places]
+        points = sorted(own, key=lambda point: values.index(point[0]))
+        places = [place if is_number else values.index(place) for place, _, _ in points]
         style: dict[str, Any] = {
             "marker": MARKS[number % len(MARKS)],
             "color": COLOURS[number % len(COLOURS)],
@@ -120,8 +138,8 @@ def draw_sweep(runs: Sequence[CacheRun], not_run: Sequence[Traced], path: Path) 
                 for name, value in zip(others, key, strict=True)
             ),
         }
-        upper.plot(places, [run.bytes_from_memory / _KB for run in points], **style)
-        lower.plot(places, [100 * run.hit_ratio for run in points], **style)
+        upper.plot(places, [count / _KB for _, count, _ in points], **style)
+        lower.plot(places, [100 * ratio for _, _, ratio in points], **style)
     upper.set_yscale("log")
     for axes, what in ((upper, "KB from memory"), (lower, "hits, % of all accesses")):
         if is_number:
@@ -135,17 +153,22 @@ def draw_sweep(runs: Sequence[CacheRun], not_run: Sequence[Traced], path: Path) 
     set_plain_numbers(upper)
     figure.align_ylabels()
     varying = [{_CAPACITY: "cache", _KIND: "cache"}.get(name, name) for name in (across, *others)]
-    add_head(figure, runs[0].title(varying))
+    add_head(figure, title(varying))
     save_figure(figure, path)
 
 
 # Curves ------------------------------------------------------------------------------------------
 
 
-def draw_curves(curves: Sequence[CacheCurve], path: Path) -> None:
+def draw_curves(
+    curves: Sequence[tuple[str, Sequence[int], Sequence[float]]],
+    title: str,
+    line_bytes: int,
+    path: Path,
+) -> None:
     """Miss ratio over the size of a fully associative cache, a line for each plan.
 
-    Raises InputError if there is none.
+    curves: the label, the sizes at which misses fall, and the ratios from there on.
     """
     from gpgpu_legacy.present.labels import label_lines
 
@@ -153,26 +176,21 @@ def draw_curves(curves: Sequence[CacheCurve], path: Path) -> None:
     axes = figure.subplots()
     style_axes(axes)
     axes.set_yscale("log")
-    first = curves[0]
-    varying = [n for n in varying_of(curves) if n == "plan" or n in first.parameters]
-    for number, curve in enumerate(curves):
+    for number, (label, sizes, ratios) in enumerate(curves):
         axes.step(
-            [point.bytes for point in curve.curve],
-            [point.miss_ratio for point in curve.curve],
+            sizes,
+            ratios,
             where="post",
             color=COLOURS[number % len(COLOURS)],
             linestyle=LINES[number // len(COLOURS) % len(LINES)],
-            label=", ".join(
-                filter(None, [*(text_of(n, curve.varied.get(n)) for n in varying), curve.order])
-            ),
+            label=label,
         )
-    smallest, largest = first.line_bytes, max(curve.curve[-1].bytes for curve in curves)
-    powers = [1 << k for k in range(smallest.bit_length() - 1, largest.bit_length() + 1)]
+    largest = max(sizes[-1] for _, sizes, _ in curves)
+    powers = [1 << k for k in range(line_bytes.bit_length() - 1, largest.bit_length() + 1)]
     set_powers_of_two(axes, powers, bytes_text)
     set_plain_numbers(axes)
     label_lines(axes)
-    axes.set_xlabel(f"size of a fully associative LRU cache, lines of {smallest} bytes")
+    axes.set_xlabel(f"size of a fully associative LRU cache, lines of {line_bytes} bytes")
     axes.set_ylabel("misses / accesses")
-    orders = ("raster order", "layout", "in flight")
-    add_head(figure, f"{first.title([*varying, *orders])}: miss-ratio curves")
+    add_head(figure, f"{title}: miss-ratio curves")
     save_figure(figure, path)

@@ -10,18 +10,17 @@ from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.count.formulas import ClosedForm, formulas
 from gpgpu_legacy.count.traffic import ADDITIVE, Counts, PassCounts, count_by_pass, count_plan
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.expand import rect_numbers
-from gpgpu_legacy.plan.numbers import PerIteration
+from gpgpu_legacy.plan.numbers import PerIteration, numbers_text
 from gpgpu_legacy.plan.plan import (
     CopyPass,
     FragmentPass,
     Pass,
     kind_of_pass,
     name_of_pass,
-    numbers_text,
     read_by,
     written_by,
 )
+from gpgpu_legacy.plan.textures import rect_numbers
 from gpgpu_legacy.present.grid import Formula, Grid, Result
 from gpgpu_legacy.serial import Record, as_record
 

@@ -17,9 +17,10 @@ from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.languages.registry import language_of
-from gpgpu_legacy.pipeline.builder import DrawKeywords, PlanBuilder
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import as_numbers
 from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR, row_of
+from gpgpu_legacy.pipeline.passes import DrawKeywords
 from gpgpu_legacy.pipeline.samplers import as_sampler
 from gpgpu_legacy.pipeline.values import Values, indexed
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, blend_of

@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.run import as_it_runs, execute
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.figures.figure import Figure, Panel
+from gpgpu_legacy.figures.figure import Figure
 from gpgpu_legacy.figures.options import LEAST_PASSES, FigureOptions
+from gpgpu_legacy.figures.panel import Panel
 from gpgpu_legacy.interp.numeric import slices
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder

@@ -24,8 +24,7 @@ from gpgpu_legacy.errors import (
     PlanError,
     is_of_opengl,
 )
-from gpgpu_legacy.plan.expand import numbers
-from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
+from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan, numbers
 from gpgpu_legacy.predict import auto
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine

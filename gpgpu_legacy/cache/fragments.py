@@ -40,8 +40,8 @@ from gpgpu_legacy.cache.texel_accesses import AddressSpace, address_space, texel
 from gpgpu_legacy.cache.trace import AccessTrace, Chunk, PassTrace, Step
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.memory import require_memory
-from gpgpu_legacy.plan.expand import at_iteration, moves, varies
-from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.expand import at_iteration
+from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Pass, Plan, moves, varies
 from gpgpu_legacy.plan.textures import constant_rect
 
 I64 = NDArray[np.int64]

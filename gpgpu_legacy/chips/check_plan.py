@@ -26,14 +26,8 @@ from gpgpu_legacy.chips.verdict import (
 )
 from gpgpu_legacy.count.resources import Resources, resources
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.plan.plan import (
-    ComputePass,
-    CopyPass,
-    FragmentPass,
-    Plan,
-    numbered_passes,
-    numbers_text,
-)
+from gpgpu_legacy.plan.numbers import numbers_text
+from gpgpu_legacy.plan.plan import ComputePass, CopyPass, FragmentPass, Plan, numbered_passes
 from gpgpu_legacy.plan.textures import Filter, Numeric, Texture
 from gpgpu_legacy.serial import with_fields
 

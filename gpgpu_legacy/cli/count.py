@@ -234,7 +234,7 @@ def cache_command(
     if heat_map is not None and len(cases) > 1:
         raise InputError("--heat-map draws one run; give each parameter and option one value")
     if report.plot is not None and not curve:
-        across_of([case.not_run("") for case in cases])
+        across_of([case.not_run("").varied for case in cases])
     with report.work("simulating", 100 * len(cases), budget) as (within, step):
 
         def watch(case: Simulation) -> Callable[[float], None]:

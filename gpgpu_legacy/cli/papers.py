@@ -65,7 +65,7 @@ def tables_command(
         raise InputError(f"{' and '.join(whats)} are given; name one paper")
     paper = find_paper(whats[0] if whats else _PAPER)
     if report.plot is not None:
-        check_plots(model.measured_tables(paper), report.plot)
+        check_plots(paper.id, model.measured_tables(paper).tables, report.plot)
     if paper.tables:
         return _formula_tables(paper.id, given, budget if measure else None, report, every_method)
     if every_method or given:

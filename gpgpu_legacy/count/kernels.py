@@ -20,8 +20,8 @@ from gpgpu_legacy.interp.dataless import CountingMachine
 from gpgpu_legacy.interp.kernel import Array, Mask
 from gpgpu_legacy.kernel.dependence import check_data_independent
 from gpgpu_legacy.kernel.ir import Element, Space, Type
-from gpgpu_legacy.plan.expand import at_iteration, values_of, varies
-from gpgpu_legacy.plan.plan import ComputePass, Plan
+from gpgpu_legacy.plan.expand import at_iteration, values_of
+from gpgpu_legacy.plan.plan import ComputePass, Plan, varies
 
 
 class Additive:

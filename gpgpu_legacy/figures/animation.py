@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpgpu_legacy.figures.options import AnimationOptions
+from gpgpu_legacy.figures.panel import Panel, Shown
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.present.animation import animation_writer, check_size, enlarged, texel_picture
-from gpgpu_legacy.present.colours import RGB, Colour, ColourScale
-
-if TYPE_CHECKING:
-    from gpgpu_legacy.figures.figure import Figure, Panel
-    from gpgpu_legacy.figures.options import AnimationOptions
+from gpgpu_legacy.present.colours import RGB, Colour
 
 _LEAST_SIDE = 256  # pixels along the longer side of a picture whose scale is not given
 _GROUND: Colour = (252, 252, 249)  # around what is smaller than the largest texture
@@ -23,43 +20,46 @@ _GAP = 4  # pixels between channels
 _LEAST_MARKED = 4  # pixels along a texel, so that a mark hides no texel
 
 
-def draw_animation(figure: Figure, path: Path, options: AnimationOptions) -> None:
-    """Write the passes of a figure as an animation; see AnimationOptions."""
+Caption = tuple[str, str, str]
+
+
+def draw_animation(
+    shown: Sequence[Shown], captions: Sequence[Caption], path: Path, options: AnimationOptions
+) -> None:
+    """Write panels as an animation; see AnimationOptions. captions: three lines for each."""
     write = animation_writer(path, options.frame_ms, max(options.frame_ms, options.last_ms))
-    write(_pictures(figure, options))
+    write(_pictures(shown, captions, options))
 
 
-def _pictures(figure: Figure, options: AnimationOptions) -> Iterator[RGB]:
+def _pictures(
+    shown: Sequence[Shown], captions: Sequence[Caption], options: AnimationOptions
+) -> Iterator[RGB]:
     from gpgpu_legacy.present.captions import captioned, needs_bar
 
-    panels = figure.film
-    scales = [scale for _, scale in figure.scales(panels)]
-    bars = [s if figure.channels(p.texture) else None for p, s in zip(panels, scales, strict=True)]
+    bars = [one.scale if one.channels else None for one in shown]
     has_bar = any(map(needs_bar, bars))
-    sizes = [_size(panel) for panel in panels]
+    sizes = [_size(one.panel) for one in shown]
     side = options.scale or -(-_LEAST_SIDE // max(map(max, sizes)))
-    layouts = [max(len(figure.channels(panel.texture)), 1) for panel in panels]
+    layouts = [max(len(one.channels), 1) for one in shown]
     columns, rows = min(max(layouts), 2), -(-max(layouts) // 2)
     width, height = (
         side * max(size[axis] for size in sizes) * count + (count - 1) * _GAP
         for axis, count in enumerate((columns, rows))
     )
-    check_size(width, height, len(panels))
-    for panel, scale, bar in zip(panels, scales, bars, strict=True):
-        picture = _picture(figure, panel, scale, (height, width), marked=options.captions)
+    check_size(width, height, len(shown))
+    for one, caption, bar in zip(shown, captions, bars, strict=True):
+        picture = _picture(one, (height, width), marked=options.captions)
         if options.captions:
-            picture = captioned(picture, _lines(figure, panel), bar, has_bar=has_bar)
+            picture = captioned(picture, caption, bar, has_bar=has_bar)
         yield picture
 
 
-def _picture(
-    figure: Figure, panel: Panel, scale: ColourScale, size: tuple[int, int], *, marked: bool
-) -> RGB:
+def _picture(shown: Shown, size: tuple[int, int], *, marked: bool) -> RGB:
     """A texture in the middle of a picture of that height and width, as large as possible.
 
     Several channels are beside and below one another: r and g above b and a.
     """
-    channels = figure.channels(panel.texture)
+    panel, channels, _, scale = shown
     thin = panel.texels.repeat(panel.stretch[1], axis=0).repeat(panel.stretch[0], axis=1)
     pictures = [scale.colours(thin[::-1, :, c]) for c in channels] or [texel_picture(thin)]
     columns, rows = min(len(pictures), 2), -(-len(pictures) // 2)
@@ -94,12 +94,3 @@ def _mark(picture: RGB, rect: Rect, texel: Sequence[int]) -> None:
     top, bottom = height - (rect.y + rect.height) * high, height - rect.y * high
     picture[top : top + 1, left:right] = picture[bottom - 1 : bottom, left:right] = _MARK
     picture[top:bottom, left : left + 1] = picture[top:bottom, right - 1 : right] = _MARK
-
-
-def _lines(figure: Figure, panel: Panel) -> tuple[str, str, str]:
-    place, plan = panel.place, f"{figure.plan}, row 0 at the bottom"
-    if place is None:
-        return f"input {panel.what}", panel.texture.name, plan
-    iteration = f", iteration {place.iteration} of {place.iterations}" if place.is_mixed else ""
-    what = f"{panel.what} → {panel.texture.name}{iteration}"
-    return f"pass {place.number} of {figure.passes}", what, plan

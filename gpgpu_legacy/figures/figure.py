@@ -13,52 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
+from gpgpu_legacy.figures.animation import draw_animation
 from gpgpu_legacy.figures.options import AnimationOptions, FigureOptions, TexelsShown
+from gpgpu_legacy.figures.panel import Panel, Shown
+from gpgpu_legacy.figures.sheet_plot import sheet_of
+from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.plan.textures import Extent, Format, Numeric, Rect, Texture
-from gpgpu_legacy.present.colours import ColourScale, scale_for
-from gpgpu_legacy.runtime.observed import PassPlace
-
-LONGEST = 8
-"""The most times that a picture is longer than wide; texels of longer textures are stretched."""
-
-
-@dataclass(frozen=True, eq=False)
-class Panel:
-    """A texture after a pass, or with an input before the first pass.
-
-    place: of the pass; None for an input. what: the file name of the program or kernel, or `copy`
-    or `clear`; for an input, its name. rect: the part of the texels that was drawn or copied, if
-    not all. texels: (rows, W, channels) float32, row 0 first, of the texture or of a part of it.
-    """
-
-    place: PassPlace | None
-    what: str
-    texture: Texture
-    rect: Rect | None
-    texels: F32
-
-    @property
-    def size(self) -> tuple[int, int]:
-        """Columns and rows of the texels."""
-        rows, columns, _ = self.texels.shape
-        return columns, rows
-
-    @property
-    def stretch(self) -> tuple[int, int]:
-        """How many times wider and higher its texels are drawn, so that no texture is a line."""
-        columns, rows = self.size
-        return max(rows // (LONGEST * columns), 1), max(columns // (LONGEST * rows), 1)
-
-    @property
-    def number(self) -> int:
-        """The number of its pass; 0 for an input."""
-        return self.place.number if self.place else 0
-
-    @property
-    def kind(self) -> tuple[Extent, Format]:
-        """The key of similar textures: size and format."""
-        return self.texture.extent, self.texture.format
+from gpgpu_legacy.plan.textures import Numeric, Texture
+from gpgpu_legacy.present.colours import scale_for
+from gpgpu_legacy.present.plot import check_figure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -85,26 +48,39 @@ class Figure:
 
     def _repr_png_(self) -> bytes:
         """The sheet, for a notebook."""
-        from gpgpu_legacy.figures.sheet_plot import sheet_of
-
         buffer = BytesIO()
-        sheet_of(self, ".png")(buffer)
+        self._sheet(".png")(buffer)
         return buffer.getvalue()
 
     def plot(self, path: Path | str) -> None:
         """Write the sheet as a .png, .svg or .pdf; InputError if that is not possible."""
-        from gpgpu_legacy.figures.sheet_plot import draw_sheet
+        path = Path(path)
+        check_figure(path)
+        write_whole(path, self._sheet(path.suffix.lower()))
 
-        draw_sheet(self, Path(path))
+    def _sheet(self, suffix: str) -> Write:
+        shown = len(self.on_sheet)
+        passes = "1 pass" if self.passes == 1 else f"{self.passes} passes"
+        passes += f", {shown} of them shown" if shown < self.passes else ""
+        words = passes, f"run by {self.executor}"
+        return sheet_of(self.shown(self.sheet), self.plan, words, suffix)
 
     def animate(self, path: Path | str, options: AnimationOptions | None = None) -> None:
         """Write the passes one after another, as a .gif, or as an APNG in .png or .apng.
 
         Raises InputError if that is not possible.
         """
-        from gpgpu_legacy.figures.animation import draw_animation
+        shown = self.shown(self.film)
+        captions = [self._caption(panel) for panel, *_ in shown]
+        draw_animation(shown, captions, Path(path), (options or AnimationOptions()).checked())
 
-        draw_animation(self, Path(path), (options or AnimationOptions()).checked())
+    def _caption(self, panel: Panel) -> tuple[str, str, str]:
+        place, plan = panel.place, f"{self.plan}, row 0 at the bottom"
+        if place is None:
+            return f"input {panel.what}", panel.texture.name, plan
+        iteration = f", iteration {place.iteration} of {place.iterations}" if place.is_mixed else ""
+        what = f"{panel.what} → {panel.texture.name}{iteration}"
+        return f"pass {place.number} of {self.passes}", what, plan
 
     @property
     def sheet(self) -> tuple[Panel, ...]:
@@ -147,18 +123,18 @@ class Figure:
                 texels.setdefault(self.turns.get(name, (name,)), []).append(panel.texels)
         return {names: _varying_channels(arrays) for names, arrays in texels.items()}
 
-    def scales(self, panels: Sequence[Panel]) -> list[tuple[str, ColourScale]]:
-        """The value scale of each of some panels that are shown together, and a name for it.
+    def shown(self, panels: Sequence[Panel]) -> list[Shown]:
+        """How some panels are shown together, with the name of the scale of each one's values.
 
         Written textures that alternate share one; inputs have their own.
         """
         written = {panel.texture.name for panel in self.panels}
-        keys = [self._scale_name(panel, written) for panel in panels]
-        values: dict[str, list[F32]] = {key: [] for key in keys}
-        for key, panel in zip(keys, panels, strict=True):
-            values[key] += [panel.texels[..., c] for c in self.channels(panel.texture)]
+        parts = [(p, self.channels(p.texture), self._scale_name(p, written)) for p in panels]
+        values: dict[str, list[F32]] = {key: [] for *_, key in parts}
+        for panel, channels, key in parts:
+            values[key] += [panel.texels[..., c] for c in channels]
         scales = {key: scale_for(arrays, self.options.limits) for key, arrays in values.items()}
-        return [(key, scales[key]) for key in keys]
+        return [Shown(*part, scales[part[-1]]) for part in parts]
 
     def _scale_name(self, panel: Panel, written: Collection[str]) -> str:
         if panel.texture.name not in written:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpgpu_legacy.figures.figure import LONGEST
-from gpgpu_legacy.files import Write, write_whole
+from gpgpu_legacy.figures.panel import LONGEST, Panel, Shown
+from gpgpu_legacy.files import Write
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.present.animation import texel_picture
@@ -25,13 +25,11 @@ from gpgpu_legacy.present.colours import (
     is_dark,
     short_number,
 )
-from gpgpu_legacy.present.plot import COLOURS, GREY, check_figure, figure_of, new_figure
+from gpgpu_legacy.present.plot import COLOURS, GREY, figure_of, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawn
-
-    from gpgpu_legacy.figures.figure import Figure, Panel
 
 # Lengths are in inches, of text in points.
 _BOX = 2.05  # the width of a panel's picture
@@ -56,15 +54,12 @@ _INK, _MARK = COLOURS[0], COLOURS[2]
 _EDGE = "#9a9a94"
 
 
-def draw_sheet(figure: Figure, path: Path) -> None:
-    """Write the sheet of a figure; InputError for a format or a path that cannot be written."""
-    check_figure(path)
-    write_whole(path, sheet_of(figure, path.suffix.lower()))
+def sheet_of(shown: Sequence[Shown], title: str, words: tuple[str, str], suffix: str) -> Write:
+    """A function that writes a sheet into a file, in one of the formats.
 
-
-def sheet_of(figure: Figure, suffix: str) -> Write:
-    """A function that writes the sheet of a figure into a file, in one of the formats."""
-    return figure_of(_Sheet(figure).drawn(), suffix)
+    words: below the title, before and after the sizes.
+    """
+    return figure_of(_Sheet(shown, title, words).drawn(), suffix)
 
 
 @dataclass(frozen=True)
@@ -80,24 +75,20 @@ class _Box:
 class _Sheet:
     """The panels in rows, a head above them, and value scales below."""
 
-    def __init__(self, source: Figure) -> None:
-        self._source, self._panels = source, source.sheet
-        scales = source.scales(self._panels)
-        self._scales = [scale for _, scale in scales]
+    def __init__(self, shown: Sequence[Shown], title: str, words: tuple[str, str]) -> None:
+        self._shown, self._title, self._words = shown, title, words
         self._bars: dict[str, ColourScale | Colour] = {
-            name: scale
-            for panel, (name, scale) in zip(self._panels, scales, strict=True)
-            if source.channels(panel.texture)
+            one.name: one.scale for one in shown if one.channels
         }
-        if not all(np.isfinite(panel.texels).all() for panel in self._panels):
+        if not all(np.isfinite(one.panel.texels).all() for one in shown):
             self._bars["NaN or infinite"] = NOT_FINITE
-        for scale in self._scales:
-            for number in scale.far:
+        for one in shown:
+            for number in one.scale.far:
                 self._bars[f"{short_number(number)}, far from the rest"] = FAR
-        self._sizes = {_size(panel) for panel in self._panels}
-        self._pitch = _BOX + _GAP, _LABEL + max(map(self._height, self._panels)) + _GAP
-        self._columns = _columns(len(self._panels), *self._pitch)
-        rows = ceil(len(self._panels) / self._columns)
+        self._sizes = {_size(one.panel) for one in shown}
+        self._pitch = _BOX + _GAP, _LABEL + max(map(_height, shown)) + _GAP
+        self._columns = _columns(len(shown), *self._pitch)
+        rows = ceil(len(shown) / self._columns)
         width = 2 * _MARGIN + max(self._columns * self._pitch[0] - _GAP, 2 * _BOX + _GAP)
         self._bar_columns = max(1, int((width - 2 * _MARGIN + _GAP) / (_BAR_WIDTH + _GAP)))
         self._foot = _MARGIN + _HEAD + rows * self._pitch[1]
@@ -109,10 +100,10 @@ class _Sheet:
     def drawn(self) -> Drawn:
         """The figure with everything on it."""
         self._draw_head()
-        for number, (panel, scale) in enumerate(zip(self._panels, self._scales, strict=True)):
+        for number, one in enumerate(self._shown):
             row, column = divmod(number, self._columns)
             left = _MARGIN + column * self._pitch[0]
-            self._draw_panel(panel, scale, left, _MARGIN + _HEAD + row * self._pitch[1])
+            self._draw_panel(one, left, _MARGIN + _HEAD + row * self._pitch[1])
         for number, (name, bar) in enumerate(self._bars.items()):
             row, column = divmod(number, self._bar_columns)
             left = _MARGIN + column * (_BAR_WIDTH + _GAP)
@@ -126,36 +117,26 @@ class _Sheet:
         return self._figure
 
     def _draw_head(self) -> None:
-        source = self._source
-        passes = "1 pass" if source.passes == 1 else f"{source.passes} passes"
-        shown = len(source.on_sheet)
-        words = [passes + (f", {shown} of them shown" if shown < source.passes else "")]
-        words += self._sizes if len(self._sizes) == 1 else ()
-        words += ["row 0 at the bottom", f"run by {source.executor}"]
-        self._text(_MARGIN, _MARGIN + 0.12, source.plan, 13, weight="bold")
-        self._text(_MARGIN, _MARGIN + 0.40, "  ·  ".join(words), 8.5, color=GREY)
+        passes, executor = self._words
+        sizes = self._sizes if len(self._sizes) == 1 else ()
+        words = "  ·  ".join([passes, *sizes, "row 0 at the bottom", executor])
+        self._text(_MARGIN, _MARGIN + 0.12, self._title, 13, weight="bold")
+        self._text(_MARGIN, _MARGIN + 0.40, words, 8.5, color=GREY)
 
-    def _draw_panel(self, panel: Panel, scale: ColourScale, left: float, top: float) -> None:
+    def _draw_panel(self, shown: Shown, left: float, top: float) -> None:
+        panel, channels, _, scale = shown
         first, second = _labels(panel)
         words = [second] if len(self._sizes) == 1 else [second, _size(panel)]
         self._text(left, top + 0.08, _cut(first, 9.5), 9, weight="bold")
         self._text(left, top + 0.26, _cut(" · ".join(filter(None, words)), 7.5), 7.5, color=GREY)
-        channels = self._source.channels(panel.texture)
         columns, rows = min(len(channels), 2) or 1, ceil(len(channels) / 2) or 1
-        whole = _Box(left, top + _LABEL, _BOX * _shape(panel.size)[0], self._height(panel))
+        whole = _Box(left, top + _LABEL, _BOX * _shape(panel.size)[0], _height(shown))
         letter = _LETTER if channels and panel.texture.format.channels > 1 else 0.0
         for number, channel in enumerate(channels or (None,)):
             box = _cell(whole, number, columns, rows, letter)
             if letter and channel is not None:
                 self._text(box.left, box.top - _LETTER / 2, _LETTERS[channel], 7, color=GREY)
             self._draw_texels(box, panel, channel, scale)
-
-    def _height(self, panel: Panel) -> float:
-        """The size of a panel's picture, with the letters of its channels."""
-        shown = len(self._source.channels(panel.texture))
-        letters = _LETTER * ceil(shown / 2) if panel.texture.format.channels > 1 else 0.0
-        aspect = ceil(shown / 2) / min(shown, 2) if shown else 1.0
-        return _BOX * _shape(panel.size)[1] * aspect + letters
 
     def _draw_texels(
         self, box: _Box, panel: Panel, channel: int | None, scale: ColourScale
@@ -246,6 +227,14 @@ def _shape(size: tuple[int, int]) -> tuple[float, float]:
     if aspect * _TALLEST < 1:
         return max(aspect * _TALLEST, 1 / LONGEST), _TALLEST
     return 1.0, 1 / min(aspect, LONGEST)
+
+
+def _height(one: Shown) -> float:
+    """The size of a panel's picture, with the letters of its channels."""
+    shown, panel = len(one.channels), one.panel
+    letters = _LETTER * ceil(shown / 2) if panel.texture.format.channels > 1 else 0.0
+    aspect = ceil(shown / 2) / min(shown, 2) if shown else 1.0
+    return _BOX * _shape(panel.size)[1] * aspect + letters
 
 
 def _cell(box: _Box, number: int, columns: int, rows: int, letter: float) -> _Box:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+from gpgpu_legacy.measure.bench_plot import Point, Series, draw_bench
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult
 from gpgpu_legacy.serial import (
@@ -171,9 +172,40 @@ class Bench(RecordedResult, kw_only=True):
 
     def plot(self, path: Path) -> None:
         """Draw GFLOPS, or the times, over the cases."""
-        from gpgpu_legacy.measure.bench_plot import draw_bench
+        axis, places = self._places()
+        time = ("whole call", "whole calls") if self.whole else ("compute time", "the passes alone")
+        head = (", ".join(self.plans), self.where)
+        draw_bench(self._lines(places), axis, time, head, path)
 
-        draw_bench(self, path)
+    def _lines(self, places: Mapping[str, int]) -> dict[Series, list[Point]]:
+        """A line for each who was measured; its colour shows the plan if there are several."""
+        several, names = len(self.plans) > 1, varying(self.results)
+        lines: dict[Series, list[Point]] = {}
+        for result in self.results:
+            plan = result.plan if several else None
+            label = result.name
+            if plan:
+                label = f"{plan}, {label}" if result.is_own else f"{label} of {plan}"
+            given = result.parameters
+            label += "".join(f", {name} = {given[name]}" for name in names if name in given)
+            key = Series(result.is_own, plan or result.executor, result.executor, label)
+            point = Point(places[result.case], result.seconds, result.spread, result.gflops)
+            lines.setdefault(key, []).append(point)
+        return lines
+
+    def _places(self) -> tuple[str | tuple[str, ...], dict[str, int]]:
+        """The x axis, and the position of each case on it.
+
+        The axis is the parameter that tells cases apart, or the cases if there is none.
+        """
+        cases = {result.case: result.parameters for result in reversed(self.results)}
+        for name in next(iter(cases.values())) if len(cases) > 1 else ():
+            values = {case: parameters.get(name) for case, parameters in cases.items()}
+            places = {c: value for c, value in values.items() if type(value) is int and value > 0}
+            if len(set(places.values())) == len(cases):
+                return name, places
+        labels = tuple(reversed(cases))
+        return labels, {case: number for number, case in enumerate(labels)}
 
     def _times(self, whole: bool) -> Grid:
         columns: list[_Column] = [

@@ -20,9 +20,18 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.reference import F64
-from gpgpu_legacy.plan.expand import at_iteration, moves, per_iteration_numbers, varies
+from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.numbers import Table
-from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan, Repeat, Step
+from gpgpu_legacy.plan.plan import (
+    ComputePass,
+    Pass,
+    Plan,
+    Repeat,
+    Step,
+    moves,
+    per_iteration_numbers,
+    varies,
+)
 
 WHOLE_CHECK, ROWS_CHECKED = 1024, 64  # up to how many rows each is checked, and how many above
 

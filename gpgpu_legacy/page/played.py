@@ -59,10 +59,7 @@ def played_plan(
     given = operands_of(p, plan, inputs, seed)
     shown = figure(p, given)
     panels = (*shown.inputs, *shown.panels)
-    scales = {
-        panel.texture.name: scale
-        for panel, (_, scale) in zip(panels, shown.scales(panels), strict=True)
-    }
+    scales = {one.panel.texture.name: one.scale for one in shown.shown(panels)}
     stops = {place.first: place.number for place, _ in places(plan) if place.is_mixed}
     return {
         "scene": scene_of(plan),

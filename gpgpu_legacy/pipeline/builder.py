@@ -14,101 +14,25 @@ A mistake is an InputError or a PlanError in the call that makes it.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
-from math import isfinite
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, Self
 
-from gpgpu_legacy.errors import (
-    GpgpuLegacyWarning,
-    InputError,
-    PlanError,
-    as_positive,
-    described,
-)
-from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
-from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
-from gpgpu_legacy.pipeline.expressions import LoopExpression
-from gpgpu_legacy.pipeline.loops import (
-    LARGEST_COUNT,
-    Item,
-    Places,
-    Question,
-    RecordedLoop,
-    Swap,
-    is_until,
-    resolved,
-    steps_of,
-    swaps_of,
-    values_over,
-)
-from gpgpu_legacy.pipeline.samplers import as_sampler
-from gpgpu_legacy.pipeline.sources import as_brook, as_kernel, as_program
-from gpgpu_legacy.pipeline.streams import Stream, StreamBuilder
-from gpgpu_legacy.pipeline.values import Texels, Values, indexed
+from gpgpu_legacy.pipeline.loops import Places, is_until, steps_of
+from gpgpu_legacy.pipeline.passes import PassBuilder
+from gpgpu_legacy.pipeline.sources import as_brook
+from gpgpu_legacy.pipeline.streams import Stream
 from gpgpu_legacy.plan.expand import settled
-from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, alpha_test_of, blend_of
-from gpgpu_legacy.plan.plan import (
-    Binding,
-    BufferBinding,
-    ClearPass,
-    ComputePass,
-    CopyPass,
-    FragmentPass,
-    Pass,
-    Plan,
-    Step,
-    Texcoords,
-    UniformValue,
-)
-from gpgpu_legacy.plan.textures import (
-    Filter,
-    MovingRect,
-    Rect,
-    Sampler,
-    Texture,
-    TextureKind,
-    Transfer,
-    level_rect,
-)
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.textures import Transfer
 from gpgpu_legacy.plan.validate import validate
 
 if TYPE_CHECKING:
     from gpgpu_legacy.languages.brook.kernels import Kernel as BrookKernel
 
 
-class DrawKeywords(TypedDict, total=False):
-    """The inputs of a fragment program besides its textures.
-
-    local, env: {index: vector} for program.local and program.env. A vector is 1 to 4 numbers, of
-    which missing ones are 0, 0, 1, or a single number for all four.
-    texcoords: {set: Texels, vector, or a vector for each corner (0, 0), (W, 0), (W, H), (0, H)}.
-    Set 0 holds the pixel's own coordinates if it is not given.
-    color, secondary_color: a vector, or four. fogcoord: a number, or four.
-    state: {name: value} of GL state.
-    blend: how what is drawn is combined with what was there (GL 1.5, section 4.1.7), as in `add`,
-    which adds, or `add,src-alpha,one-minus-src-alpha`; see blend_of. mask: the channels that are
-    written, of `rgba`. scissor: (x, y, width, height) in texels of the target, outside of which
-    nothing is drawn. alpha_test: as in `greater,0.5`: fragments of other alphas are discarded.
-    """
-
-    local: Mapping[int, Any]
-    env: Mapping[int, Any]
-    texcoords: Mapping[int, Any]
-    color: Any
-    secondary_color: Any
-    fogcoord: Any
-    state: Mapping[str, Any]
-    blend: Blend | str | None
-    mask: str
-    scissor: Any
-    alpha_test: AlphaTest | str | None
-
-
-class PlanBuilder(StreamBuilder):
+class PlanBuilder(PassBuilder):
     """Builds a Plan. The caller chooses sizes, so a function that builds a plan is a family of
     plans.
 
@@ -119,17 +43,6 @@ class PlanBuilder(StreamBuilder):
     warns: whether to warn about a pass that is probably a mistake.
     """
 
-    warns = True
-
-    def __init__(self, name: str) -> None:
-        """An empty plan of that name."""
-        super().__init__(name)
-        self._items: list[Item | Step] = []
-        self._texts: dict[str, int] = {}
-        self._loops = 0
-        self._loop: RecordedLoop | None = None
-        self._is_validated = True
-
     @classmethod
     def continuing(cls, plan: Plan) -> Self:
         """A builder that begins with everything in a plan; PlanError if the plan is not valid."""
@@ -138,137 +51,6 @@ class PlanBuilder(StreamBuilder):
         builder._inputs, builder._outputs = list(plan.inputs), list(plan.outputs)
         builder._items, builder._alternating = list(plan.steps), dict.fromkeys(plan.alternating)
         return builder
-
-    # Passes -------------------------------------------------------------------------------------
-
-    def draw(
-        self,
-        program: Program | str | Any,
-        textures: Mapping[int, Any] | None = None,
-        *,
-        into: Texture | Sequence[Texture],
-        rect: Any = None,
-        **given: Unpack[DrawKeywords],
-    ) -> None:
-        """Draw a rectangle with a fragment program: it runs once for each fragment.
-
-        program: a Program, its text, or its file, beside the caller's code or in the current
-        folder. textures: {unit: texture}, or {unit: (texture, filter, wrap)} by GL's names. into:
-        the texture to draw to, or several for result.color[0], [1] and so on. rect: (x, y, width,
-        height) in texels of the target; by default the whole target. given: see DrawKeywords.
-        """
-        code = as_program(program, self._name("program", program))
-        targets = [self._known(t) for t in (into if isinstance(into, tuple | list) else [into])]
-        if not targets:
-            raise InputError("into is empty; give the texture to draw to")
-        values = Values(self._loop)
-        area = level_rect(targets[0]) if rect is None else values.rect("rect", rect)
-        unknown = given.keys() - DrawKeywords.__annotations__.keys()
-        if unknown:
-            raise TypeError(f"draw() got an unexpected keyword argument {min(unknown)!r}")
-        scissor = given.get("scissor")
-        pass_ = FragmentPass(
-            program=code,
-            bindings=tuple(self._bindings(textures, code)),
-            targets=tuple(target.name for target in targets),
-            rect=area,
-            texcoords=_texcoords(code, values, given.get("texcoords"), area),
-            locals=values.parameters("local", given.get("local"), DEFAULT_LIMITS.local_parameters),
-            env=values.parameters("env", given.get("env"), DEFAULT_LIMITS.environment_parameters),
-            blend=blend_of(given.get("blend")),
-            attributes=tuple(
-                values.attribute(kind, given[name], area)  # type: ignore[literal-required]
-                for name, kind in _ATTRIBUTES.items()
-                if given.get(name) is not None
-            ),
-            state=values.state(given.get("state")),
-            mask=given.get("mask", "rgba"),
-            scissor=None if scissor is None else values.rect("scissor", scissor),
-            alpha_test=alpha_test_of(given.get("alpha_test")),
-        )
-        self._add(pass_)
-        if self.warns:
-            _warn(pass_, given.get("texcoords") or {}, textures or {})
-
-    def copy(
-        self, source: Texture, target: Texture, *, source_rect: Any = None, target_rect: Any = None
-    ) -> None:
-        """Copy a rectangle of one texture to another, whole textures by default."""
-        source, target, values = self._known(source), self._known(target), Values(self._loop)
-        self._add(
-            CopyPass(
-                source.name,
-                level_rect(source) if source_rect is None
-                else values.rect("source_rect", source_rect),
-                target.name,
-                level_rect(target) if target_rect is None
-                else values.rect("target_rect", target_rect),
-            )
-        )  # fmt: skip
-
-    def generate_mipmap(self, texture: Texture) -> None:
-        """Compute the levels of a 2D texture from level 0: each texel is the mean of 2×2 texels.
-
-        Each level is drawn by a linear lookup between them, and copied into the texture. Of an odd
-        side the last texel is dropped.
-        """
-        known = self._known(texture)
-        if known.kind is not TextureKind.T2D:
-            raise InputError(
-                f"{known.name} is {known.kind.value}, and mipmaps of 2D textures are generated; "
-                "upload the levels of others"
-            )
-        for n in range(1, known.extent.levels):
-            above, here = (known.extent.level(level, known.kind) for level in (n - 1, n))
-            drawn = self.texture(
-                f"{known.name}, level {n}", here.width, here.height,
-                format=known.format.name, kind="2D",
-            )  # fmt: skip
-            s, t = (
-                min(1.0, 2 * small / large)  # a row or a column of one texel stays as it is
-                for small, large in ((here.width, above.width), (here.height, above.height))
-            )
-            sampler = Sampler(Filter.LINEAR, base_level=n - 1, max_level=n - 1)
-            corners = [(0, 0), (s, 0), (s, t), (0, t)]
-            self.draw(_BOX, {0: (known, sampler)}, into=drawn, texcoords={0: corners})
-            level = level_rect(known, n)
-            there = (level.x, level.y, level.width, level.height)
-            self.copy(drawn, known, target_rect=there)
-
-    def clear(self, target: Texture, value: Any = 0.0) -> None:
-        """Set every texel to a value: a number, or four."""
-        self._add(ClearPass(self._known(target).name, Values(self._loop).vector("value", value)))
-
-    def dispatch(
-        self,
-        kernel: Kernel | str | Any,
-        buffers: Sequence[Texture] | Mapping[int, Texture],
-        groups: tuple[Any, Any],
-        *,
-        uniforms: Mapping[str, Any] | None = None,
-        independent: bool = False,
-    ) -> None:
-        """Dispatch groups[0] × groups[1] work groups of a compute kernel.
-
-        kernel: a Kernel, its GLSL text, or its file. buffers: textures of kind BUFFER, at the
-        binding points 0, 1, 2, …, or by binding point. uniforms: by name. independent: it touches
-        no element that the pass before it wrote, so a device may overlap the two.
-        """
-        code, values = as_kernel(kernel, self._name("kernel", kernel)), Values(self._loop)
-        bound = buffers if isinstance(buffers, Mapping) else dict(enumerate(buffers))
-        groups_x, groups_y = (values.integer("groups", count) for count in groups)
-        self._add(
-            ComputePass(
-                code,
-                tuple(BufferBinding(n, self._known(b).name) for n, b in bound.items()),
-                tuple(
-                    UniformValue(name, values.number(name, value))
-                    for name, value in (uniforms or {}).items()
-                ),
-                (groups_x, groups_y),
-                independent,
-            )
-        )
 
     def call(
         self,
@@ -291,72 +73,6 @@ class PlanBuilder(StreamBuilder):
 
         code = as_brook(kernel, self._name("kernel", kernel))
         return call(self, code, arguments, named, Limits(targets, instructions))
-
-    # Loops --------------------------------------------------------------------------------------
-
-    @contextmanager
-    def repeat(
-        self,
-        count: Any = None,
-        *,
-        until: Texture | None = None,
-        below: float | None = None,
-        at_most: Any = None,
-        every: int = 1,
-    ) -> Iterator[LoopExpression]:
-        """Repeat the passes of a `with` block; its value is the iteration, counted from 0.
-
-        count: at least 0; inside another repeat, it may be an expression of that iteration.
-        Or, in its place: until, below, at_most, every. Before each iteration whose number `every`
-        divides, the red channel of `until`, a texture of 1×1 texel, is read: if it is below
-        `below`, the repeat ends. It has `at_most` iterations.
-        """
-        question = None
-        if until is not None:
-            question = self._question(until, below, at_most, every)
-        elif below is not None or at_most is not None or every != 1:
-            raise InputError("below, at_most and every go with until; give until=a texture")
-        if (count is None) == (question is None):
-            raise InputError(
-                "a repeat needs a count, or until, below and at_most; give one of both"
-            )
-        self._loops += 1
-        iterations = self._count(at_most if question else count)
-        loop = RecordedLoop(self._loops, self._loop, iterations, question)
-        self._append(loop)
-        self._loop = loop
-        try:
-            yield loop.index
-        finally:
-            self._loop = loop.parent
-        self._after_loop(loop)
-
-    def _question(self, until: Texture, below: Any, at_most: Any, every: Any) -> Question:
-        """Whether a repeat ends, checked."""
-        if below is None or at_most is None:
-            raise InputError("until needs below, a number, and at_most, a number of iterations")
-        number = Values(None).number("below", below)
-        if not isinstance(number, int | float) or not isfinite(number):
-            raise InputError(f"below is {described(below)}; give a finite number")
-        name = self._known(until).name
-        self._validator.condition(name)
-        return Question(name, number, as_positive("every", every))
-
-    def swap(self, first: Texture, second: Texture) -> None:
-        """Exchange two textures: from here on, each name means the other's texels."""
-        first, second = self._known(first), self._known(second)
-        if (first.kind, first.extent, first.format) != (second.kind, second.extent, second.format):
-            raise InputError(
-                f"{first.name} and {second.name} differ in kind, size or format, so they cannot be "
-                "swapped; make them alike, or copy"
-            )
-        self._append(Swap(first.name, second.name))
-        self._alternating[min(first.name, second.name), max(first.name, second.name)] = None
-        defined = self._validator.defined
-        if (first.name in defined) != (second.name in defined):
-            defined ^= {first.name, second.name}
-
-    # The plan -----------------------------------------------------------------------------------
 
     @property
     def has_loops(self) -> bool:
@@ -387,120 +103,6 @@ class PlanBuilder(StreamBuilder):
         for output in self._outputs:
             self._validator.read(output.texture, "read back")
         return plan
-
-    # What they share ----------------------------------------------------------------------------
-
-    def _name(self, what: str, given: object) -> str:
-        """The name in messages of a program or kernel given as text: program 1, program 2."""
-        if not isinstance(given, str):
-            return what
-        return f"{what} {self._texts.setdefault(given, len(self._texts) + 1)}"
-
-    def _add(self, pass_: Pass) -> None:
-        """Check a pass in all of its iterations, and record it."""
-        loop = self._loop
-        total = 1 if loop is None else loop.total
-        fixed = resolved(pass_, loop, range(total)) if total else pass_
-        if total:
-            self._validator.one_pass(fixed, total)
-        self._append(fixed if loop is None or loop.parent is None else pass_)
-
-    def _append(self, item: Item) -> None:
-        self.family = None  # it is another plan now
-        if self._loop is None:
-            self._items.append(item)
-            return
-        self._loop.items.append(item)
-        if isinstance(item, Swap | RecordedLoop):  # only the whole plan tells what is defined
-            self._is_validated = False
-
-    def _after_loop(self, loop: RecordedLoop) -> None:
-        """After some iterations, any of the swapped textures may hold the written texels."""
-        pairs = {frozenset((swap.first, swap.second)) for swap in swaps_of(loop)}
-        for pair in list(pairs) * len(pairs):
-            if pair & self._validator.defined:
-                self._validator.defined |= pair
-
-    def _count(self, count: Any) -> int | tuple[int, ...]:
-        if isinstance(count, LoopExpression) and self._loop is not None:
-            counts = values_over(count, self._loop, range(self._loop.total))
-        elif isinstance(count, LoopExpression):
-            raise InputError("an iteration is used after its repeat; use it inside")
-        else:
-            counts = (count,)
-        whole = [Values(None).integer("count", number) for number in counts]
-        numbers = cast("tuple[int, ...]", tuple(whole))
-        if min(numbers, default=0) < 0:
-            raise InputError(f"a repeat of {described(min(numbers))} iterations; give at least 0")
-        if max(numbers, default=0) > LARGEST_COUNT:
-            most = described(max(numbers))
-            raise InputError(f"a repeat of {most} iterations; give at most {LARGEST_COUNT}")
-        return numbers if isinstance(count, LoopExpression) else numbers[0]
-
-    def _bindings(self, textures: Mapping[int, Any] | None, program: Program) -> Iterator[Binding]:
-        most = DEFAULT_LIMITS.texture_image_units
-        for unit, given in indexed("textures", textures, most).items():
-            texture, *sampler = given if isinstance(given, tuple | list) else (given,)
-            known = self._known(texture)
-            target = program.texture_units.get(unit, TextureTarget.RECT)
-            if known.kind.value != target.kind.value and unit in program.texture_units:
-                raise PlanError(
-                    f"{program.name} looks unit {unit} up as {target.value}, but {known.name} is "
-                    f"{known.kind.value}; make it with kind={target.kind.value!r}"
-                )
-            yield Binding(unit, known.name, as_sampler(f"textures[{unit}]", sampler, target))
-        for unit in program.texture_units.keys() - (textures or {}).keys():
-            if not program.texture_units[unit].is_shadow:
-                yield Binding(unit, self._unbound(program.texture_units[unit]).name)
-
-    def _unbound(self, target: TextureTarget) -> Texture:
-        """What a unit reads to which nothing is bound: an incomplete texture, which is black."""
-        name = f"unbound {target.value}"
-        layers = 6 if target is TextureTarget.CUBE else 1
-        return self._validator.textures.get(name) or self.texture(
-            name, 1, 1, format="rgba32f", kind=target.value, depth=layers, initial=(0, 0, 0, 1)
-        )
-
-
-_BOX = "!!ARBfp1.0 TEX result.color, fragment.texcoord[0], texture[0], 2D; END"
-
-
-_ATTRIBUTES = {
-    "color": AttributeKind.COLOR,
-    "secondary_color": AttributeKind.SECONDARY_COLOR,
-    "fogcoord": AttributeKind.FOGCOORD,
-}
-
-
-def _texcoords(
-    program: Program, values: Values, given: Mapping[int, Any] | None, rect: Rect | MovingRect
-) -> tuple[Texcoords, ...]:
-    """The coordinate sets that a program reads. Set 0 defaults to the pixel's own coordinates."""
-    sets = indexed("texcoords", given, DEFAULT_LIMITS.texture_coordinate_sets)
-    if 0 not in sets:
-        sets[0] = Texels()
-    for number in program.texcoord_sets:
-        if number not in sets:
-            raise PlanError(
-                f"{program.name} reads fragment.texcoord[{number}], which is not given; give "
-                f"texcoords={{{number}: …}}"
-            )
-    corners = {n: values.corners(f"texcoords[{n}]", value, rect) for n, value in sets.items()}
-    return tuple(Texcoords(number, corners[number]) for number in program.texcoord_sets)
-
-
-def _warn(pass_: FragmentPass, texcoords: Mapping[int, Any], textures: Mapping[int, Any]) -> None:
-    from gpgpu_legacy.lower.analysis.program_warnings import program_warnings
-
-    texts = program_warnings(
-        pass_.program,
-        local_set=[parameter.index for parameter in pass_.locals],
-        env_set=[parameter.index for parameter in pass_.env],
-        units_bound=textures,
-        pixel_sets=() if 0 in texcoords else (0,),
-    )
-    for text in texts:
-        warnings.warn(text, GpgpuLegacyWarning, stacklevel=3)
 
 
 def _placed(output: Transfer, places: Mapping[str, str]) -> Transfer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from math import prod
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from gpgpu_legacy.errors import InputError, described, hint, shape_in_words
 from gpgpu_legacy.languages.brook.compile import (
@@ -20,19 +20,17 @@ from gpgpu_legacy.languages.brook.kernels import Kernel, Parameter, Role
 from gpgpu_legacy.languages.brook.places import Place
 from gpgpu_legacy.languages.cg.faults import Fault
 from gpgpu_legacy.pipeline.expressions import LoopExpression
+from gpgpu_legacy.pipeline.passes import PassBuilder
 from gpgpu_legacy.pipeline.streams import Iterator, Stream
 from gpgpu_legacy.pipeline.values import Texels
 from gpgpu_legacy.plan.textures import Texture
-
-if TYPE_CHECKING:
-    from gpgpu_legacy.pipeline.builder import PlanBuilder
 
 
 @dataclass
 class Call:
     """A call of a kernel. arguments: by parameter, checked. limits: of a pass."""
 
-    builder: PlanBuilder
+    builder: PassBuilder
     kernel: Kernel
     arguments: dict[str, Any]
     limits: Limits
@@ -146,7 +144,7 @@ class Call:
 
 
 def call(
-    builder: PlanBuilder,
+    builder: PassBuilder,
     kernel: Kernel,
     positional: Sequence[Any],
     named: Mapping[str, Any],
@@ -179,7 +177,7 @@ def call(
     return stream
 
 
-def _argument(builder: PlanBuilder, kernel: Kernel, p: Parameter, given: Any) -> Any:
+def _argument(builder: PassBuilder, kernel: Kernel, p: Parameter, given: Any) -> Any:
     """An argument in the form that passes take; InputError if it does not fit the parameter."""
 
     def fail(wanted: str) -> NoReturn:

@@ -28,7 +28,7 @@ from gpgpu_legacy.pipeline.expressions import (
     is_exact,
     iteration_of,
 )
-from gpgpu_legacy.plan.expand import moves, number_at, numbers, varies, with_numbers
+from gpgpu_legacy.plan.expand import number_at, with_numbers, with_textures
 from gpgpu_legacy.plan.numbers import Affine, Number, PerIteration, Table
 from gpgpu_legacy.plan.plan import (
     CopyPass,
@@ -37,7 +37,9 @@ from gpgpu_legacy.plan.plan import (
     Round,
     Step,
     Until,
-    with_textures,
+    moves,
+    numbers,
+    varies,
 )
 from gpgpu_legacy.plan.textures import Texture, level_rect
 

@@ -6,23 +6,14 @@ with the number of its iterations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
+from itertools import islice
+from typing import NamedTuple
 
-from gpgpu_legacy.plan.framebuffer import ADD
-from gpgpu_legacy.plan.plan import (
-    FragmentPass,
-    Pass,
-    Plan,
-    Repeat,
-    kind_of_pass,
-    name_of_pass,
-    numbered_steps,
-    numbers_text,
-    passes_of,
-    read_by,
-    written_by,
-)
+from gpgpu_legacy.plan.framebuffer import ADD, Blend
+from gpgpu_legacy.plan.numbers import numbers_text
+from gpgpu_legacy.plan.textures import Matrix
 
 BOXES_SHOWN = 24
 """The most passes that a diagram shows, as the plan writes them; a line counts the others."""
@@ -33,38 +24,55 @@ _LINE, _CHARACTERS = 18, 22
 _ARROW = 22
 
 
-def plan_svg(plan: Plan) -> str:
-    """The diagram, as an SVG element for a page; all names are escaped."""
+class Box(NamedTuple):
+    """A pass: its numbers, its kind and file name, and the names of textures."""
+
+    numbers: range
+    what: str
+    blend: Blend | None
+    read: tuple[str, ...]
+    written: tuple[str, ...]
+
+
+def plan_svg(
+    name: str,
+    operands: Iterable[Matrix],
+    results: Iterable[Matrix],
+    steps: Iterable[tuple[int | None, Iterable[Box]]],
+    count: int,
+) -> str:
+    """The diagram, as an SVG element for a page; all names are escaped.
+
+    steps: the iterations of each step, None if it is no Repeat, and its passes. count: of passes.
+    """
     frames: list[str] = []
     boxes: list[str] = []
     shown, y = 0, 3 * _LINE
-    for numbers, step in numbered_steps(plan):
+    for iterations, passes in steps:
         if shown == BOXES_SHOWN:
             break
         top = y
-        y += 2 * _LINE if isinstance(step, Repeat) else 0
-        for number, pass_ in list(zip(numbers, passes_of(step), strict=True))[
-            : BOXES_SHOWN - shown
-        ]:
-            boxes += _box(numbers_text((number,)), pass_, y)
+        y += 0 if iterations is None else 2 * _LINE
+        for box in islice(passes, BOXES_SHOWN - shown):
+            boxes += _box(box, y)
             shown, y = shown + 1, y + _HEIGHT + _GAP
-        if isinstance(step, Repeat):
-            frames += _frame(top, y - _GAP + _GAP // 2, step.count)
+        if iterations is not None:
+            frames += _frame(top, y - _GAP + _GAP // 2, iterations)
             y += _GAP
-    left_out, height = sum(1 for _ in plan.weighted_passes()) - shown, y + 2 * _LINE
-    given, results = (
+    left_out, height = count - shown, y + 2 * _LINE
+    given, found = (
         ", ".join(f"{m.name} {m.rows}×{m.columns}" for m in matrices) or "nothing"
-        for matrices in (plan.operands, plan.results)
+        for matrices in (operands, results)
     )
     parts = [
-        _text(_WIDTH / 2, _LINE, plan.name, "middle", 70),
+        _text(_WIDTH / 2, _LINE, name, "middle", 70),
         _text(_WIDTH / 2, 2 * _LINE, f"in: {given}", "middle", 70),
-        _text(_WIDTH / 2, height - _LINE / 2, f"out: {results}", "middle", 70),
+        _text(_WIDTH / 2, height - _LINE / 2, f"out: {found}", "middle", 70),
         *(*frames, *boxes),
     ]
     if left_out:
         parts.append(_text(_WIDTH / 2, height - 1.5 * _LINE, f"… {left_out} more", "middle"))
-    label = escape(f"The passes of {plan.name}", quote=True)
+    label = escape(f"The passes of {name}", quote=True)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{label}" '
         f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}" '
@@ -83,17 +91,16 @@ def _frame(top: int, bottom: int, count: int) -> Iterator[str]:
     yield _text(_LEFT, top + 1.3 * _LINE, f"repeat {count} times", "start")
 
 
-def _box(numbers: str, pass_: Pass, y: int) -> Iterator[str]:
+def _box(box: Box, y: int) -> Iterator[str]:
     middle, right, edge = y + _HEIGHT / 2, _LEFT + _BOX, _INDENT + _ARROW
     yield f'<rect x="{_LEFT}" y="{y}" width="{_BOX}" height="{_HEIGHT}" rx="4"/>'
-    what = f"{kind_of_pass(pass_)} {name_of_pass(pass_)}".rstrip()
-    blend = pass_.blend if isinstance(pass_, FragmentPass) else None
-    how = {None: "", ADD: ", added to what is there"}.get(blend, ", blended with what is there")
+    how = {None: "", ADD: ", added to what is there"}.get(box.blend, ", blended with what is there")
+    numbers = numbers_text((box.numbers,))
     word = "pass" if numbers.isdecimal() else "passes"
     text = f"{word} {numbers}{how}"
-    yield _text(_WIDTH / 2, y + _LINE, what, "middle", 44)
+    yield _text(_WIDTH / 2, y + _LINE, box.what, "middle", 44)
     yield _text(_WIDTH / 2, y + 2 * _LINE, text, "middle", 44, opacity=0.75)
-    read, written = (", ".join(dict.fromkeys(of(pass_))) for of in (read_by, written_by))
+    read, written = (", ".join(dict.fromkeys(names)) for names in (box.read, box.written))
     if read:
         yield _arrow(_LEFT - edge, _LEFT, middle)
         yield _text(_LEFT - edge - 4, middle + 4, read, "end", _CHARACTERS)

@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, islice, repeat
+from itertools import repeat
 from operator import mul
 
-from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.plan.numbers import (
     Affine,
     Integer,
@@ -23,8 +21,8 @@ from gpgpu_legacy.plan.numbers import (
 )
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
+    BufferBinding,
     ClearPass,
-    ComputePass,
     CopyPass,
     Corners,
     FragmentPass,
@@ -37,8 +35,12 @@ from gpgpu_legacy.plan.plan import (
     Texcoords,
     UniformValue,
     Until,
+    moves,
+    numbers,
+    settled_steps,
+    varies,
 )
-from gpgpu_legacy.plan.textures import MovingRect, Rect
+from gpgpu_legacy.plan.textures import MovingRect, Rect, rect_numbers
 
 
 def expand(plan: Plan, iterations: Sequence[int] | None = None) -> Plan:
@@ -57,70 +59,6 @@ def settled(plan: Plan, iterations: Sequence[int] | None = None) -> Plan:
     """
     steps = settled_steps(plan, iterations)
     return plan if steps is plan.steps else replace(plan, steps=steps)
-
-
-def settled_steps(plan: Plan, iterations: Sequence[int] | None = None) -> tuple[Pass | Repeat, ...]:
-    """The steps of `settled`; the plan's own if it has no Until."""
-    if not any(isinstance(step, Until) for step in plan.steps):
-        return plan.steps  # type: ignore[return-value]
-    numbers = None if iterations is None else deque(iterations)
-    steps = tuple(_settled(plan.steps, numbers))
-    if numbers:
-        raise PlanError(
-            "more numbers of iterations are given than loops with a condition begin; give one for "
-            "each",
-            plan=plan.name,
-        )
-    return steps
-
-
-def _settled(steps: Iterable[Step], numbers: deque[int] | None) -> Iterator[Pass | Repeat]:
-    for step in steps:
-        if isinstance(step, Until):
-            yield from _iterations(step, numbers)
-        else:
-            yield step
-
-
-def _iterations(until: Until, numbers: deque[int] | None) -> Iterator[Pass | Repeat]:
-    """The steps of an Until; a cycle of its rounds that repeats is a Repeat where it can be."""
-    if numbers is not None and not numbers:
-        raise PlanError(
-            "more loops with a condition begin than numbers of iterations are given; give one for "
-            "each"
-        )
-    given = left = until.most if numbers is None else numbers.popleft()
-    cycle = tuple(step for round_ in until.rounds for step in round_.body)
-    skipped = 0
-    if not any(isinstance(step, Until) for step in cycle):
-        length = sum(round_.iterations for round_ in until.rounds)
-        cycles = min(until.count // len(until.rounds), left // length) if length else 0
-        yield from _repeated(cycles, tuple(_settled(cycle, None)))
-        left, skipped = left - cycles * length, cycles * len(until.rounds)
-    for round_ in islice(until.each_round(), skipped, None):
-        if left < round_.iterations:
-            yield from round_.restore
-            break
-        yield from _settled(round_.body, numbers)
-        left -= round_.iterations
-    if left:
-        raise PlanError(
-            f"a loop that asks every {until.every} of at most {until.most} iterations cannot end "
-            f"after {given}"
-        )
-
-
-def _repeated(count: int, steps: tuple[Pass | Repeat, ...]) -> Iterable[Pass | Repeat]:
-    """The steps, `count` times over."""
-    bodies = [step.body if isinstance(step, Repeat) else (step,) for step in steps]
-    counts = [step.count if isinstance(step, Repeat) else 1 for step in steps]
-    if count < 2 or any(varies(pass_) for body in bodies for pass_ in body):
-        return steps * count
-    if len(steps) == 1:
-        return (Repeat(count * counts[0], bodies[0]),)
-    if all(number == 1 for number in counts):
-        return (Repeat(count, tuple(chain(*bodies))),)
-    return steps * count
 
 
 def without_tables(plan: Plan) -> Plan:
@@ -150,23 +88,6 @@ def _without_tables(steps: Iterable[Step]) -> Iterator[Step]:
 def is_written_out(pass_: Pass) -> bool:
     """Whether executors get a Repeat of this pass written out; see without_tables."""
     return moves(pass_) or any(isinstance(number, Table) for number in numbers(pass_))
-
-
-def moves(pass_: Pass) -> bool:
-    """Whether a pass's rectangles or work groups change from iteration to iteration."""
-    if isinstance(pass_, ComputePass):
-        return any(isinstance(n, PerIteration) for n in pass_.groups)
-    return any(isinstance(rect, MovingRect) for rect in rects(pass_))
-
-
-def rects(pass_: Pass) -> tuple[Rect | MovingRect, ...]:
-    """The rectangles that a pass covers."""
-    match pass_:
-        case FragmentPass():
-            return (pass_.rect,) if pass_.scissor is None else (pass_.rect, pass_.scissor)
-        case CopyPass():
-            return pass_.source_rect, pass_.target_rect
-    return ()
 
 
 def passes(plan: Plan) -> Iterator[Pass]:
@@ -225,6 +146,29 @@ def with_numbers(pass_: Pass, change: Callable[[Number], Number]) -> Pass:
     return replace(pass_, uniforms=uniforms, groups=(groups_x, groups_y))
 
 
+def with_textures(pass_: Pass, names: Mapping[str, str]) -> Pass:
+    """The pass on other textures: `names` maps old names to new ones where they differ."""
+    if not names:
+        return pass_
+
+    def renamed(name: str) -> str:
+        return names.get(name, name)
+
+    match pass_:
+        case FragmentPass():
+            return replace(
+                pass_,
+                bindings=tuple(replace(b, texture=renamed(b.texture)) for b in pass_.bindings),
+                targets=tuple(map(renamed, pass_.targets)),
+            )
+        case CopyPass():
+            return replace(pass_, source=renamed(pass_.source), target=renamed(pass_.target))
+        case ClearPass():
+            return replace(pass_, target=renamed(pass_.target))
+    buffers = tuple(BufferBinding(b.binding, renamed(b.texture)) for b in pass_.buffers)
+    return replace(pass_, buffers=buffers)
+
+
 def _changed_rect(rect: Rect | MovingRect, change: Callable[[Number], Number]) -> Rect | MovingRect:
     x, y, width, height = (_whole(change(number)) for number in rect_numbers(rect))
     if any(isinstance(number, PerIteration) for number in (x, y, width, height)):
@@ -237,38 +181,6 @@ def _whole(number: Number) -> Integer:
     if isinstance(number, PerIteration) or type(number) is int or not float(number).is_integer():
         return number  # type: ignore[return-value]
     return int(number)
-
-
-def varies(pass_: Pass) -> bool:
-    """Whether any number of a pass changes from iteration to iteration."""
-    return moves(pass_) or next(per_iteration_numbers(pass_), None) is not None
-
-
-def per_iteration_numbers(pass_: Pass) -> Iterator[PerIteration]:
-    """The numbers of a pass that change from iteration to iteration."""
-    return (number for number in numbers(pass_) if isinstance(number, PerIteration))
-
-
-def numbers(pass_: Pass) -> Iterator[Number]:
-    """All numbers of a pass that a Repeat could change from iteration to iteration."""
-    yield from integers(pass_)
-    match pass_:
-        case FragmentPass():
-            corners = [t.corners for t in pass_.texcoords] + [a.corners for a in pass_.attributes]
-            vectors = [p.value for p in pass_.locals + pass_.env] + [s.value for s in pass_.state]
-            for vector in chain(*corners, vectors):
-                yield from vector
-        case ClearPass():
-            yield from pass_.value
-        case ComputePass():
-            yield from (uniform.value for uniform in pass_.uniforms)
-
-
-def integers(pass_: Pass) -> tuple[Number, ...]:
-    """The numbers of a pass that count texels or work groups."""
-    if isinstance(pass_, ComputePass):
-        return pass_.groups
-    return tuple(chain.from_iterable(map(rect_numbers, rects(pass_))))
 
 
 def number_at(value: Number, iteration: int) -> float:
@@ -317,11 +229,6 @@ def drawn_areas(pass_: FragmentPass, count: int) -> Iterable[tuple[int, int]]:
 def total_area(rect: Rect | MovingRect, count: int) -> int:
     """The area of a rectangle summed over the `count` iterations of a Repeat, in texels."""
     return rect.area * count if isinstance(rect, Rect) else sum(areas_of(rect, count))
-
-
-def rect_numbers(rect: Rect | MovingRect) -> tuple[Integer, Integer, Integer, Integer]:
-    """The x, y, width and height of a rectangle."""
-    return (rect.x, rect.y, rect.width, rect.height)
 
 
 def corners_at(corners: Corners, iteration: int) -> Corners:

@@ -7,8 +7,8 @@ not limited.
 from __future__ import annotations
 
 from gpgpu_legacy.errors import PlanError, shape_in_words
-from gpgpu_legacy.plan.expand import is_written_out, moves, values_of
-from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, Step, Until
+from gpgpu_legacy.plan.expand import is_written_out, values_of
+from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, Step, Until, moves
 from gpgpu_legacy.plan.textures import Matrix, TextureKind
 
 MOST_FILE_BYTES = 2**24

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
 from typing import Annotated
 
 from gpgpu_legacy.frozen import frozen
@@ -60,3 +62,30 @@ def constant_vector(values: NumberVec4) -> Vec4:
     assert not isinstance(x, PerIteration) and not isinstance(y, PerIteration)
     assert not isinstance(z, PerIteration) and not isinstance(w, PerIteration)
     return (x, y, z, w)
+
+
+_MOST_SHOWN = 4
+_MOST_IN_ORDER = 10_000
+
+
+def numbers_text(numbers: Iterable[range]) -> str:
+    """Numbers of passes in words: `1`, `2–9`, `1, 3, 5, … 99`."""
+    in_order = tuple(numbers)
+    if sum(map(len, in_order)) <= _MOST_IN_ORDER:  # one by one, so that several can run together
+        in_order = tuple(range(n, n + 1) for n in sorted({*chain(*in_order)}))
+    parts: list[range] = []
+    for one in in_order:
+        step = one[0] - parts[-1][-1] if parts else 0
+        goes_on = step > 0 and all(len(p) == 1 or p.step == step for p in (parts[-1], one))
+        parts.append(range(parts.pop()[0], one[-1] + 1, step) if goes_on else one)
+    shown = list(map(_part_text, parts[:_MOST_SHOWN]))
+    if len(parts) > _MOST_SHOWN:
+        shown.append(f"… {parts[-1][-1]}")
+    return ", ".join(shown)
+
+
+def _part_text(numbers: range) -> str:
+    if len(numbers) > 1 and numbers.step == 1:
+        return f"{numbers[0]}–{numbers[-1]}"
+    rest = [f"… {numbers[-1]}"] if len(numbers) > 3 else []
+    return ", ".join([*map(str, numbers[:3]), *rest])

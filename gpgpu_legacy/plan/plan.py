@@ -10,16 +10,18 @@ texture is the bottom row of GL's window. Rectangles are measured in texels.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, cycle, islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from gpgpu_legacy.errors import InputError, described
+from gpgpu_legacy.errors import InputError, PlanError, described
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
+from gpgpu_legacy.plan.diagram import Box, plan_svg
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, Writes
 from gpgpu_legacy.plan.numbers import (
     Finite,
@@ -38,6 +40,7 @@ from gpgpu_legacy.plan.textures import (
     Texture,
     Transfer,
     constant_rect,
+    rect_numbers,
 )
 from gpgpu_legacy.serial import Index
 
@@ -248,29 +251,6 @@ def read_by(pass_: Pass) -> tuple[str, ...]:
     return ()
 
 
-def with_textures(pass_: Pass, names: Mapping[str, str]) -> Pass:
-    """The pass on other textures: `names` maps old names to new ones where they differ."""
-    if not names:
-        return pass_
-
-    def renamed(name: str) -> str:
-        return names.get(name, name)
-
-    match pass_:
-        case FragmentPass():
-            return replace(
-                pass_,
-                bindings=tuple(replace(b, texture=renamed(b.texture)) for b in pass_.bindings),
-                targets=tuple(map(renamed, pass_.targets)),
-            )
-        case CopyPass():
-            return replace(pass_, source=renamed(pass_.source), target=renamed(pass_.target))
-        case ClearPass():
-            return replace(pass_, target=renamed(pass_.target))
-    buffers = tuple(BufferBinding(b.binding, renamed(b.texture)) for b in pass_.buffers)
-    return replace(pass_, buffers=buffers)
-
-
 def state_values(pass_: FragmentPass) -> dict[str, Vec4]:
     """The GL state that a pass sets, by canonical name; only for passes of expanded plans."""
     return {state.binding: constant_vector(state.value) for state in pass_.state}
@@ -375,9 +355,12 @@ class Plan:
 
     def _repr_html_(self) -> str:
         """The passes as a diagram, for a notebook."""
-        from gpgpu_legacy.plan.diagram import plan_svg
-
-        return plan_svg(self)
+        steps = (
+            (step.count if isinstance(step, Repeat) else None, map(_box, numbers, passes_of(step)))
+            for numbers, step in numbered_steps(self)
+        )
+        count = sum(1 for _ in self.weighted_passes())
+        return plan_svg(self.name, self.operands, self.results, steps, count)
 
     def texture(self, name: str) -> Texture:
         """The texture of that name; InputError if the plan has none."""
@@ -397,8 +380,6 @@ class Plan:
     @cached_property
     def steps_at_most(self) -> tuple[Pass | Repeat, ...]:
         """The steps, where each Until has the most iterations."""
-        from gpgpu_legacy.plan.expand import settled_steps
-
         return settled_steps(self)
 
     def repeats(self) -> Iterator[Repeat]:
@@ -447,7 +428,129 @@ class Plan:
         return tuple(dict.fromkeys(programs))
 
 
+# Loops --------------------------------------------------------------------------------------------
+
+
+def settled_steps(plan: Plan, iterations: Sequence[int] | None = None) -> tuple[Pass | Repeat, ...]:
+    """The steps of `settled`; the plan's own if it has no Until."""
+    if not any(isinstance(step, Until) for step in plan.steps):
+        return plan.steps  # type: ignore[return-value]
+    numbers = None if iterations is None else deque(iterations)
+    steps = tuple(_settled(plan.steps, numbers))
+    if numbers:
+        raise PlanError(
+            "more numbers of iterations are given than loops with a condition begin; give one for "
+            "each",
+            plan=plan.name,
+        )
+    return steps
+
+
+def _settled(steps: Iterable[Step], numbers: deque[int] | None) -> Iterator[Pass | Repeat]:
+    for step in steps:
+        if isinstance(step, Until):
+            yield from _iterations(step, numbers)
+        else:
+            yield step
+
+
+def _iterations(until: Until, numbers: deque[int] | None) -> Iterator[Pass | Repeat]:
+    """The steps of an Until; a cycle of its rounds that repeats is a Repeat where it can be."""
+    if numbers is not None and not numbers:
+        raise PlanError(
+            "more loops with a condition begin than numbers of iterations are given; give one for "
+            "each"
+        )
+    given = left = until.most if numbers is None else numbers.popleft()
+    cycle = tuple(step for round_ in until.rounds for step in round_.body)
+    skipped = 0
+    if not any(isinstance(step, Until) for step in cycle):
+        length = sum(round_.iterations for round_ in until.rounds)
+        cycles = min(until.count // len(until.rounds), left // length) if length else 0
+        yield from _repeated(cycles, tuple(_settled(cycle, None)))
+        left, skipped = left - cycles * length, cycles * len(until.rounds)
+    for round_ in islice(until.each_round(), skipped, None):
+        if left < round_.iterations:
+            yield from round_.restore
+            break
+        yield from _settled(round_.body, numbers)
+        left -= round_.iterations
+    if left:
+        raise PlanError(
+            f"a loop that asks every {until.every} of at most {until.most} iterations cannot end "
+            f"after {given}"
+        )
+
+
+def _repeated(count: int, steps: tuple[Pass | Repeat, ...]) -> Iterable[Pass | Repeat]:
+    """The steps, `count` times over."""
+    bodies = [step.body if isinstance(step, Repeat) else (step,) for step in steps]
+    counts = [step.count if isinstance(step, Repeat) else 1 for step in steps]
+    if count < 2 or any(varies(pass_) for body in bodies for pass_ in body):
+        return steps * count
+    if len(steps) == 1:
+        return (Repeat(count * counts[0], bodies[0]),)
+    if all(number == 1 for number in counts):
+        return (Repeat(count, tuple(chain(*bodies))),)
+    return steps * count
+
+
+def moves(pass_: Pass) -> bool:
+    """Whether a pass's rectangles or work groups change from iteration to iteration."""
+    if isinstance(pass_, ComputePass):
+        return any(isinstance(n, PerIteration) for n in pass_.groups)
+    return any(isinstance(rect, MovingRect) for rect in rects(pass_))
+
+
+def rects(pass_: Pass) -> tuple[Rect | MovingRect, ...]:
+    """The rectangles that a pass covers."""
+    match pass_:
+        case FragmentPass():
+            return (pass_.rect,) if pass_.scissor is None else (pass_.rect, pass_.scissor)
+        case CopyPass():
+            return pass_.source_rect, pass_.target_rect
+    return ()
+
+
+def varies(pass_: Pass) -> bool:
+    """Whether any number of a pass changes from iteration to iteration."""
+    return moves(pass_) or next(per_iteration_numbers(pass_), None) is not None
+
+
+def per_iteration_numbers(pass_: Pass) -> Iterator[PerIteration]:
+    """The numbers of a pass that change from iteration to iteration."""
+    return (number for number in numbers(pass_) if isinstance(number, PerIteration))
+
+
+def numbers(pass_: Pass) -> Iterator[Number]:
+    """All numbers of a pass that a Repeat could change from iteration to iteration."""
+    yield from integers(pass_)
+    match pass_:
+        case FragmentPass():
+            corners = [t.corners for t in pass_.texcoords] + [a.corners for a in pass_.attributes]
+            vectors = [p.value for p in pass_.locals + pass_.env] + [s.value for s in pass_.state]
+            for vector in chain(*corners, vectors):
+                yield from vector
+        case ClearPass():
+            yield from pass_.value
+        case ComputePass():
+            yield from (uniform.value for uniform in pass_.uniforms)
+
+
+def integers(pass_: Pass) -> tuple[Number, ...]:
+    """The numbers of a pass that count texels or work groups."""
+    if isinstance(pass_, ComputePass):
+        return pass_.groups
+    return tuple(chain.from_iterable(map(rect_numbers, rects(pass_))))
+
+
 # Names for people --------------------------------------------------------------------------------
+
+
+def _box(numbers: range, pass_: Pass) -> Box:
+    what = f"{kind_of_pass(pass_)} {name_of_pass(pass_)}".rstrip()
+    blend = pass_.blend if isinstance(pass_, FragmentPass) else None
+    return Box(numbers, what, blend, read_by(pass_), written_by(pass_))
 
 
 _KINDS = {
@@ -503,30 +606,3 @@ def passes_of(step: Step) -> tuple[Pass, ...]:
             inner = (i for r in (*rounds, *end) for i in (*r.body, *r.restore))
             return tuple(chain.from_iterable(map(passes_of, inner)))
     return (step,)
-
-
-_MOST_SHOWN = 4
-_MOST_IN_ORDER = 10_000
-
-
-def numbers_text(numbers: Iterable[range]) -> str:
-    """Numbers of passes in words: `1`, `2–9`, `1, 3, 5, … 99`."""
-    in_order = tuple(numbers)
-    if sum(map(len, in_order)) <= _MOST_IN_ORDER:  # one by one, so that several can run together
-        in_order = tuple(range(n, n + 1) for n in sorted({*chain(*in_order)}))
-    parts: list[range] = []
-    for one in in_order:
-        step = one[0] - parts[-1][-1] if parts else 0
-        goes_on = step > 0 and all(len(p) == 1 or p.step == step for p in (parts[-1], one))
-        parts.append(range(parts.pop()[0], one[-1] + 1, step) if goes_on else one)
-    shown = list(map(_part_text, parts[:_MOST_SHOWN]))
-    if len(parts) > _MOST_SHOWN:
-        shown.append(f"… {parts[-1][-1]}")
-    return ", ".join(shown)
-
-
-def _part_text(numbers: range) -> str:
-    if len(numbers) > 1 and numbers.step == 1:
-        return f"{numbers[0]}–{numbers[-1]}"
-    rest = [f"… {numbers[-1]}"] if len(numbers) > 3 else []
-    return ", ".join([*map(str, numbers[:3]), *rest])

@@ -258,6 +258,11 @@ class MovingRect:
         return Rect(*(integer_at(number, iteration) for number in numbers))
 
 
+def rect_numbers(rect: Rect | MovingRect) -> tuple[Integer, Integer, Integer, Integer]:
+    """The x, y, width and height of a rectangle."""
+    return (rect.x, rect.y, rect.width, rect.height)
+
+
 def constant_rect(rect: Rect | MovingRect) -> Rect:
     """The rectangle itself; only for expanded plans, where no rectangle moves."""
     assert isinstance(rect, Rect)

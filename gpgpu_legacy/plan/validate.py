@@ -9,14 +9,7 @@ from typing import TypeVar
 
 from gpgpu_legacy.errors import PlanError, described, shape_in_words
 from gpgpu_legacy.isa.ir import AttributeKind
-from gpgpu_legacy.plan.expand import (
-    drawn_areas,
-    extremes_of,
-    number_at,
-    rect_numbers,
-    values_of,
-    varies,
-)
+from gpgpu_legacy.plan.expand import drawn_areas, extremes_of, number_at, values_of
 from gpgpu_legacy.plan.framebuffer import Factor
 from gpgpu_legacy.plan.numbers import Integer, Number, Table
 from gpgpu_legacy.plan.plan import (
@@ -31,6 +24,7 @@ from gpgpu_legacy.plan.plan import (
     Repeat,
     Step,
     Until,
+    varies,
 )
 from gpgpu_legacy.plan.textures import (
     R32F,
@@ -42,6 +36,7 @@ from gpgpu_legacy.plan.textures import (
     Transfer,
     full_rect,
     level_rect,
+    rect_numbers,
     sampler_problem,
 )
 from gpgpu_legacy.plan.validate_passes import number_problem, pass_in_words, value_problem

@@ -7,10 +7,19 @@ from collections.abc import Hashable, Iterable, Iterator
 from math import isfinite
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.expand import extremes_of, integers, numbers, rect_numbers, rects
+from gpgpu_legacy.plan.expand import extremes_of
 from gpgpu_legacy.plan.numbers import LARGEST_INTEGER, Affine, Number, PerIteration, Table
-from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, FragmentPass, Pass
-from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.plan.plan import (
+    ClearPass,
+    ComputePass,
+    CopyPass,
+    FragmentPass,
+    Pass,
+    integers,
+    numbers,
+    rects,
+)
+from gpgpu_legacy.plan.textures import Rect, rect_numbers
 
 _PLAIN = {int, float}
 """Types of numbers that are valid as they are; bool is not among them."""

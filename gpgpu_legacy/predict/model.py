@@ -34,12 +34,12 @@ from gpgpu_legacy.count.coalescing import RULES, CoalescingRule, transactions
 from gpgpu_legacy.count.traffic import count_plan, work_of_pass
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.plan.numbers import numbers_text
 from gpgpu_legacy.plan.plan import (
     ComputePass,
     Plan,
     kind_of_pass,
     name_of_pass,
-    numbers_text,
     read_by,
     written_by,
 )

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from gpgpu_legacy.lower.analysis.affine import Linear, lookup_coordinates
-from gpgpu_legacy.plan.expand import at_iteration, moves, passes, varies
+from gpgpu_legacy.plan.expand import at_iteration, passes, with_textures
 from gpgpu_legacy.plan.numbers import Affine, NumberVec4, PerIteration, Table
 from gpgpu_legacy.plan.plan import (
     ComputePass,
@@ -23,10 +23,11 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     Repeat,
     Step,
+    moves,
     numbered_steps,
     passes_of,
     read_by,
-    with_textures,
+    varies,
     written_by,
 )
 

@@ -14,7 +14,8 @@ from fakes import Clock, FakeExecutor
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.papers.measured.model import measure_paper, measured_tables
-from gpgpu_legacy.papers.measured.result import MeasuredTables, Status, TimeHere
+from gpgpu_legacy.papers.measured.result import MeasuredTables
+from gpgpu_legacy.papers.measured.table import Status, TimeHere
 from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.present.grid import Grid, plain
 from gpgpu_legacy.published.papers import find_paper, papers

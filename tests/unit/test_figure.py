@@ -196,7 +196,7 @@ END"""
 
 
 def ends(figure: Figure) -> list[tuple[str, float, float]]:
-    return [(name, scale.low, scale.high) for name, scale in figure.scales(figure.sheet)]
+    return [(name, scale.low, scale.high) for *_, name, scale in figure.shown(figure.sheet)]
 
 
 def test_textures_that_take_turns_share_a_scale() -> None:
@@ -274,7 +274,7 @@ def test_passes_are_chosen_by_iteration_and_by_name_and_clears_are_left_out() ->
 
 def test_cells_have_two_colours_and_given_limits_are_kept() -> None:
     cells = figure_of(shifts(2), {"a": CELLS})
-    assert {scale.kind for _, scale in cells.scales(cells.sheet)} == {ScaleKind.TWO}
+    assert {one.scale.kind for one in cells.shown(cells.sheet)} == {ScaleKind.TWO}
     limited = figure_of(shifts(2), {"a": CELLS}, FigureOptions(limits=(-1, 3)))
     assert ends(limited) == [("value of a texel", -1, 3)] * 3
 

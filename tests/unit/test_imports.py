@@ -1,4 +1,4 @@
-"""Imports run one way; heavy packages are imported where they are used and nowhere else."""
+"""Imports run one way and in no circle; heavy packages are imported where they are used."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,16 @@ def arrow(room: str, other: str) -> str:
     return f"{room} imports {other}, which is {where} it"
 
 
+def graph(root: Path) -> dict[str, set[str]]:
+    """The modules under `root` that each of them imports, in functions and for types as well."""
+    paths = {module_name(path, root): path for path in root.rglob("*.py")}
+    del paths[PACKAGE]  # collects the public names from everywhere
+    return {
+        module: {n if n in paths else n.rpartition(".")[0] for _, n in imports(path, module)}
+        for module, path in paths.items()
+    }
+
+
 def test_imports_run_one_way() -> None:
     assert complaints(ROOT) == []
 
@@ -141,6 +152,18 @@ def test_no_room_below_the_front_end_reads_texture_environments(room: str) -> No
     for path in (ROOT / room).rglob("*.py"):
         names = [name for _, name in imports(path, module_name(path, ROOT))]
         assert not [name for name in names if name.startswith(f"{PACKAGE}.languages.texenv")], path
+
+
+def test_no_imports_run_in_a_circle() -> None:
+    TopologicalSorter(graph(ROOT)).prepare()
+
+
+def test_a_circle_is_found(tmp_path: Path) -> None:
+    (tmp_path / "__init__.py").touch()
+    (tmp_path / "a.py").write_text(f"def later():\n    from {PACKAGE}.b import value")
+    (tmp_path / "b.py").write_text(f"if TYPE_CHECKING:\n    import {PACKAGE}.a")
+    with pytest.raises(CycleError, match=rf"{PACKAGE}\.a"):
+        TopologicalSorter(graph(tmp_path)).prepare()
 
 
 def test_rooms_of_the_compiler_import_one_way() -> None:

@@ -33,8 +33,7 @@ from gpgpu_legacy.lower.analysis.fusion import (
     stays,
 )
 from gpgpu_legacy.lower.lookups import AffineLookup, Lookup, NeighbourLookup, OwnLookup
-from gpgpu_legacy.plan.expand import varies
-from gpgpu_legacy.plan.plan import Binding, CopyPass, FragmentPass, Pass, Plan, written_by
+from gpgpu_legacy.plan.plan import Binding, CopyPass, FragmentPass, Pass, Plan, varies, written_by
 from gpgpu_legacy.plan.textures import Extent, Filter, Rect, TextureKind, Wrap
 
 MOST_REACH = 16

@@ -12,7 +12,8 @@ from typing import Any
 from llvmlite import ir
 
 from gpgpu_legacy.isa.ir import Parameter
-from gpgpu_legacy.lower.emit.llvm_memory import AffineChannel, FetchedTexel, Scalar, TileMemory
+from gpgpu_legacy.lower.emit.llvm_memory import FetchedTexel, Scalar, TileMemory
+from gpgpu_legacy.lower.emit.llvm_surfaces import AffineChannel
 from gpgpu_legacy.lower.emit.llvm_values import F32, I64, TileShape, TileValue
 from gpgpu_legacy.lower.ir import (
     Call,

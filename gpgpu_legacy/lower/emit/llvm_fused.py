@@ -20,7 +20,6 @@ from llvmlite import ir
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.analysis.register_tile import instruction_count, register_tile
-from gpgpu_legacy.lower.emit.llvm_edges import meets_edges
 from gpgpu_legacy.lower.emit.llvm_expressions import (
     Component,
     FunctionContext,
@@ -28,12 +27,11 @@ from gpgpu_legacy.lower.emit.llvm_expressions import (
     Scope,
 )
 from gpgpu_legacy.lower.emit.llvm_memory import (
-    AffineChannel,
     Scalar,
     StagedChannels,
     TileMemory,
-    stored_element,
 )
+from gpgpu_legacy.lower.emit.llvm_surfaces import AffineChannel, meets_edges, stored_element
 from gpgpu_legacy.lower.emit.llvm_values import (
     F16,
     I64,
@@ -218,15 +216,15 @@ class _Module:
                 self._emit_tile(memory)
             return
         near = self._lookups_at_edges()
-        x_inside, x_after = memory.edges.inner_columns(near, x_first, x_last)
+        x_inside, x_after = memory.inner_columns(near, x_first, x_last)
         with CountedLoop(b, integer(0 if near else 1), integer(3)) as part:
             is_first, is_second = (b.icmp_signed("==", part, integer(n)) for n in (0, 1))
             start = b.select(is_first, x_first, b.select(is_second, x_inside, x_after))
             end = b.select(is_first, lesser(b, x_inside, x_last), x_last)
             with b.if_else(is_second) as (inner, outer):
-                for memory.edges.is_inner, branch in ((True, inner), (False, outer)):
+                for memory.is_inner, branch in ((True, inner), (False, outer)):
                     with branch:
-                        last = x_after if memory.edges.is_inner else end
+                        last = x_after if memory.is_inner else end
                         with CountedLoop(b, start, last, width) as memory.x:
                             self._emit_tile(memory)
 

@@ -15,13 +15,10 @@ from llvmlite import ir
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Attribute, Parameter
-from gpgpu_legacy.lower.emit.llvm_edges import Edges, within
+from gpgpu_legacy.lower.emit.llvm_surfaces import AffineChannel, TileSurfaces, within
 from gpgpu_legacy.lower.emit.llvm_values import (
     ALIGNMENTS,
-    F16,
     F32,
-    I8,
-    I16,
     I32,
     I64,
     CountedLoop,
@@ -35,40 +32,21 @@ from gpgpu_legacy.lower.emit.llvm_values import (
     store,
 )
 from gpgpu_legacy.lower.emit.llvm_words import (
-    BASE_WORDS,
     COUNT,
     FIRST,
-    HEADER_WORDS,
     LAST,
     MOST_PLANES,
     PANEL,
-    ROW_LENGTH,
-    SIZES,
     STAGED,
     TABLE,
-    TEXTURE_WORDS,
     WIDTH,
     X_FIRST,
     X_LAST,
-    Words,
 )
-from gpgpu_legacy.lower.fused.content import Advance, Content
+from gpgpu_legacy.lower.fused.content import Content
 from gpgpu_legacy.lower.ir_types import ALONG_X, ALONG_Y, EVERYWHERE
-from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.lowering import levels_of
-from gpgpu_legacy.plan.textures import Format, Numeric
-
-_ELEMENTS = {
-    (Numeric.FLOAT, 32): F32,
-    (Numeric.FLOAT, 16): F16,
-    (Numeric.UNORM, 8): I8,
-    (Numeric.UNORM, 16): I16,
-}
-
-
-def stored_element(texel_format: Format) -> Any:
-    """The element type of a texture's planes."""
-    return _ELEMENTS[texel_format.numeric, texel_format.bits_per_channel]
+from gpgpu_legacy.plan.textures import Numeric
 
 
 @frozen
@@ -83,16 +61,6 @@ class Scalar:
     source: Parameter | Attribute
     component: int
     coefficient: int = 0
-
-
-@frozen
-class AffineChannel:
-    """A channel of an affine lookup, which moves by `advance` in each trip."""
-
-    lookup: AffineLookup[int]
-    channel: int
-    advance: Advance
-    trips: int
 
 
 class StagedChannels:
@@ -120,28 +88,8 @@ class StagedChannels:
         return self._places[channel]
 
 
-@frozen
-class Planes:
-    """A surface in memory: its planes, its sizes in texels, the rectangle's origin in it.
-
-    starts: at how many of its columns a vector begins that lies inside.
-    """
-
-    planes: tuple[Any, ...]
-    row_length: Any
-    sizes: tuple[Any, ...]
-    starts: Any
-    origin: tuple[Any, Any]
-    element: Any
-
-
-class TileMemory:
-    """Loads and stores of one function for the current tile, iteration and trip.
-
-    x, y: the lower left fragment of the tile. trip: the number of the loop's trip with which its
-    unrolled trips begin, of which `ahead` are emitted. known: what has been emitted for this trip.
-    edges: of textures, and where the tile is between them.
-    """
+class TileMemory(TileSurfaces):
+    """Loads and stores of one function for the current tile, iteration and trip."""
 
     def __init__(
         self,
@@ -152,36 +100,14 @@ class TileMemory:
         table: dict[Scalar, int],
     ) -> None:
         """argument: the array of words. table: the columns of scalars, of which more may come."""
-        self.emit, self.builder, self.tile = emit, emit.builder, emit.tile
+        super().__init__(emit, argument, content)
         self.content, self.staging, self.table = content, staging, table
-        self.words = words = Words(self.builder, argument)
-        surfaces = enumerate(content.surfaces)
-        self.surfaces = [self._planes(number, surface.format) for number, surface in surfaces]
-        self.bases = [self._base(number) for number in range(content.bases)]
+        words = self.words
         self.table_at, self.panel = words.address(TABLE, F32), None
         self.first, self.last = words.integer(FIRST), words.integer(LAST)
         self.count, self.width = words.integer(COUNT), words.integer(WIDTH)
         self.x_last = words.integer(X_LAST)
-        self.x = self.y = integer(0)
         self.iteration = self.first
-        self.trip, self.ahead = integer(0), 0
-        self.known: dict[Any, Any] = {}
-        self.edges = Edges(self)
-
-    def _planes(self, number: int, texel_format: Format) -> Planes:
-        first, element = HEADER_WORDS + number * TEXTURE_WORDS, stored_element(texel_format)
-        planes = [self.words.address(first + c, element) for c in range(texel_format.channels)]
-        width, height, depth, x, y = (
-            self.words.integer(first + word) for word in range(SIZES, TEXTURE_WORDS)
-        )
-        row_length = self.words.integer(first + ROW_LENGTH)
-        b, starts = self.builder, self.builder.sub(width, integer(self.tile.lanes - 1))
-        starts = b.select(b.icmp_signed(">", starts, integer(0)), starts, integer(0))
-        return Planes(tuple(planes), row_length, (width, height, depth), starts, (x, y), element)
-
-    def _base(self, number: int) -> tuple[Any, Any]:
-        first = HEADER_WORDS + len(self.surfaces) * TEXTURE_WORDS + number * BASE_WORDS
-        return self.words.integer(first), self.words.integer(first + 1)
 
     # Own texels
 
@@ -210,7 +136,7 @@ class TileMemory:
                 stored = self.emit.stored(stored, element)
                 place = self._own_place(number, channel, row, vector)
                 followed = self.content.once or self.content.surfaces[number].followed
-                if followed and not self.edges.is_inner:
+                if followed and not self.is_inner:
                     before = load(self.builder, place, stored.type, align)
                     stored = self.builder.select(self._in_columns(vector), stored, before)
                 store(self.builder, stored, place, align)
@@ -266,7 +192,7 @@ class TileMemory:
             if in_a_row and lookup.inside:
                 return self.emit.floats(load(b, place(row, first), kind, align))
             if in_a_row:
-                return self.edges.loaded(channel, row, vector)
+                return self.near_edges(channel, row, vector)
             if lookup.inside:
                 return self.gathered(self._lanes_inside(channel, row, vector))
             return self.gathered([place(row, first + lane) for lane in range(lanes)])
@@ -294,30 +220,6 @@ class TileMemory:
             inside = [lesser(b, x, last) for x in columns]
             self.known[key] = [b.mul(x, a_column) for x in inside]
         return [b.gep(first, [lane]) for lane in self.known[key]]
-
-    def affine(self, lookup: AffineLookup[int], axis: int, advance: int) -> tuple[Any, int]:
-        """A coordinate at the tile's first fragment: what is computed of it, and a constant."""
-        form = (lookup.s, lookup.t)[axis]
-        factors = (form.x, form.y, form.iteration, advance)
-        key = ("affine", lookup.base, axis, factors)
-        if key not in self.known:
-            total = self.bases[lookup.base][axis]
-            variables = (self.x, self.y, self.iteration, self.trip)
-            for factor, variable in zip(factors, variables, strict=True):
-                if factor:
-                    times = self.builder.mul(variable, integer(factor))
-                    total = self.builder.add(total, times)
-            self.known[key] = total
-        return self.known[key], form.constant + self.ahead * advance
-
-    def gathered(self, places: Sequence[Any]) -> Any:
-        """One number from each place."""
-        b, first = self.builder, self.builder.load(places[0])
-        gathered = ir.Constant(self.emit.vector_of(first.type), ir.Undefined)
-        values = [first, *(b.load(place) for place in places[1:])]
-        for lane, value in enumerate(values):
-            gathered = b.insert_element(gathered, value, ir.Constant(I32, lane))
-        return self.emit.floats(gathered)
 
     def decoded(self, number: int, stored: TileValue) -> TileValue:
         """The value that a lookup reads for this stored number."""

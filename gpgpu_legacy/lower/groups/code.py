@@ -25,8 +25,7 @@ from gpgpu_legacy.lower.groups.invocation import (
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.lower.ir import Given, PlanePart, Variable
 from gpgpu_legacy.lower.values import F64, parameter_values, plane_values
-from gpgpu_legacy.plan.expand import varies
-from gpgpu_legacy.plan.plan import FragmentPass
+from gpgpu_legacy.plan.plan import FragmentPass, varies
 
 Item = TypeVar("Item")
 

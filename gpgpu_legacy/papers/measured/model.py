@@ -16,9 +16,8 @@ from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import Measured, MeasuredJob, count_steps, measure
 from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.papers.derive.inputs import Product
-from gpgpu_legacy.papers.measured.result import (
-    ROUNDS,
-    MeasuredTables,
+from gpgpu_legacy.papers.measured.result import ROUNDS, MeasuredTables
+from gpgpu_legacy.papers.measured.table import (
     SpeedUps,
     Status,
     TimedCell,

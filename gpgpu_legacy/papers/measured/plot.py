@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import Write, check_output_folder, write_folder
+from gpgpu_legacy.papers.measured.table import TimedTable
 from gpgpu_legacy.present.plot import (
     COLOURS,
     add_head,
@@ -24,8 +25,8 @@ from gpgpu_legacy.published.papers import Paper, find_paper
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from gpgpu_legacy.papers.measured.result import MeasuredTables, TimedTable
-
+Tables = Sequence[TimedTable]
+Names = Sequence[str]
 Curve = tuple[list[int], list[float]]
 
 _COLOURS = _RED, _BLACK, _BLUE, _GREEN = (COLOURS[2], COLOURS[0], COLOURS[1], COLOURS[3])
@@ -43,21 +44,21 @@ class Plot:
     draw: Callable[[Axes], None]
 
 
-def plots(tables: MeasuredTables) -> tuple[Plot, ...]:
-    """The plots of a paper; InputError if it has none."""
-    if tables.paper not in _PLOTS:
-        raise InputError(f"{tables.paper} has no plots; choose from {', '.join(sorted(_PLOTS))}")
-    return tuple(_PLOTS[tables.paper](find_paper(tables.paper), tables))
+def plots(paper: str, tables: Tables, executors: Names = ()) -> list[Plot]:
+    """The plots of a paper; InputError if it has none. executors: where anything was run."""
+    if paper not in _PLOTS:
+        raise InputError(f"{paper} has no plots; choose from {', '.join(sorted(_PLOTS))}")
+    return [*_PLOTS[paper](find_paper(paper), tables, executors)]
 
 
-def check_plots(tables: MeasuredTables, folder: Path) -> None:
+def check_plots(paper: str, tables: Tables, folder: Path) -> None:
     """Raise InputError if the paper has no plots, or they cannot be written to the folder."""
-    check_output_folder(folder, tuple(map(_file, plots(tables))))
+    check_output_folder(folder, tuple(map(_file, plots(paper, tables))))
 
 
-def write_plots(tables: MeasuredTables, folder: Path) -> None:
+def write_plots(paper: str, tables: Tables, executors: Names, folder: Path) -> None:
     """Draw every plot of a paper as a .png in a folder, which is made if need be."""
-    write_folder(folder, {_file(plot): _drawn(plot) for plot in plots(tables)})
+    write_folder(folder, {_file(plot): _drawn(plot) for plot in plots(paper, tables, executors)})
 
 
 def _file(plot: Plot) -> str:
@@ -79,17 +80,17 @@ def _drawn(plot: Plot) -> Write:
 # Dobravec & Bulić ------------------------------------------------------------------------------
 
 
-def _dobravec_bulic(paper: Paper, tables: MeasuredTables) -> Iterator[Plot]:
-    table_1, table_2, *_ = tables.tables
+def _dobravec_bulic(paper: Paper, tables: Tables, executors: Names) -> Iterator[Plot]:
+    table_1, table_2, *_ = tables
 
     def figure_1(axes: Axes) -> None:
         for number, series in enumerate(table_1.published.series):
-            _draw_series(axes, tables, table_1, series.label, _COLOURS[number])
+            _draw_series(axes, executors, table_1, series.label, _COLOURS[number])
         _label(axes, table_1, _SIZE, "time, ms")
 
     def figure_2(axes: Axes) -> None:
-        _draw_series(axes, tables, table_2, "MulDS", _BLUE)
-        _draw_series(axes, tables, table_2, "MulH", _RED)
+        _draw_series(axes, executors, table_2, "MulDS", _BLUE)
+        _draw_series(axes, executors, table_2, "MulH", _RED)
         _label(axes, table_2, "threads in a block", "time, ms")
 
     yield Plot(f"{paper.id}-figure-1", f"{paper.short}, Figure 1", figure_1)
@@ -99,12 +100,12 @@ def _dobravec_bulic(paper: Paper, tables: MeasuredTables) -> Iterator[Plot]:
 # The OpenGL compute-shader multiply -------------------------------------------------------------
 
 
-def _opengl_compute(paper: Paper, tables: MeasuredTables) -> Iterator[Plot]:
-    [table] = tables.tables
+def _opengl_compute(paper: Paper, tables: Tables, executors: Names) -> Iterator[Plot]:
+    [table] = tables
 
     def gflops(axes: Axes) -> None:
         for label, colour in (("CPU", _RED), ("GPU", _BLUE)):
-            _draw_series(axes, tables, table, label, colour, rates=True)
+            _draw_series(axes, executors, table, label, colour, rates=True)
         printed = [line.number("CPU GFLOPS") for line in table.rows]
         axes.plot(*_curve(table, printed), ":", color=_RED, label="CPU, as printed, 4n³/t")
         _label(axes, table, _SIZE, "GFLOPS")
@@ -114,7 +115,7 @@ def _opengl_compute(paper: Paper, tables: MeasuredTables) -> Iterator[Plot]:
         _draw_published(axes, "published times", _curve(table, recomputed), _BLUE)
         printed = [line.number("speed-up") for line in table.rows]
         axes.plot(*_curve(table, printed), ":", color=_BLUE, label="as printed")
-        for executor, order in _executors(tables, table, "GPU"):
+        for executor, order in _executors(executors, table, "GPU"):
             measured = [line.ratios[0].measured[executor] for line in table.rows]
             name = f"here, GPU: {executor}"
             _draw_measured(axes, name, _curve(table, measured), _GREEN, order)
@@ -125,7 +126,7 @@ def _opengl_compute(paper: Paper, tables: MeasuredTables) -> Iterator[Plot]:
     yield Plot(f"{paper.id}-speed-up", f"{paper.short}, speed-up", speed_up)
 
 
-_PLOTS: dict[str, Callable[[Paper, MeasuredTables], Iterator[Plot]]] = {
+_PLOTS: dict[str, Callable[[Paper, Tables, Names], Iterator[Plot]]] = {
     "dobravec-bulic-2017": _dobravec_bulic,
     "opengl-compute": _opengl_compute,
 }
@@ -136,7 +137,7 @@ _PLOTS: dict[str, Callable[[Paper, MeasuredTables], Iterator[Plot]]] = {
 
 def _draw_series(
     axes: Axes,
-    tables: MeasuredTables,
+    executors: Names,
     table: TimedTable,
     label: str,
     colour: str,
@@ -147,16 +148,15 @@ def _draw_series(
     way = ", 2n³/t" if rates else ""
     published = [line.number(label, rate=rates) for line in table.rows]
     _draw_published(axes, f"{label}, published{way}", _curve(table, published), colour)
-    for executor, order in _executors(tables, table, label):
+    for executor, order in _executors(executors, table, label):
         measured = [line.number(label, executor, rate=rates) for line in table.rows]
         name = f"{label}, here on {executor}"
         _draw_measured(axes, name, _curve(table, measured), colour, order)
 
 
-def _executors(tables: MeasuredTables, table: TimedTable, label: str) -> list[tuple[str, int]]:
+def _executors(executors: Names, table: TimedTable, label: str) -> list[tuple[str, int]]:
     """The executors that may run a series, each with its number among all executors."""
-    order = list(tables.devices)
-    return [(name, order.index(name)) for name in table.candidates(label)]
+    return [(name, executors.index(name)) for name in table.candidates(label)]
 
 
 def _curve(table: TimedTable, values: Sequence[float | None]) -> Curve:

@@ -24,13 +24,13 @@ from gpgpu_legacy.present.plot import (
     set_plain_numbers,
     style_axes,
 )
+from gpgpu_legacy.studies.roofline.panel import Point, Roof, RoofPanel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Annotation
 
     from gpgpu_legacy.present.labels import Label, Place
-    from gpgpu_legacy.studies.roofline.model import Point, Roof, Roofline, RoofPanel
 
 MOST_PANELS = 6
 """Panels of a picture."""
@@ -48,16 +48,16 @@ _SAME = 0.04  # points that differ by less, as a share, have a label together
 _NEAR = 1.5  # a factor of intensity within which points of one size have a label together
 
 
-def draw_roofline(roofline: Roofline, path: Path) -> None:
-    """Draw it: hollow marks are bounds, filled ones published or measured, a panel an executor.
+def draw_roofline(panels: Sequence[RoofPanel], size: int, path: Path) -> None:
+    """Draw them: hollow marks are bounds, filled ones published or measured, a panel an executor.
 
     A bound and the time reached at the same size are joined. Raises InputError if no profile has
     rates to draw a roof from, or for more than MOST_PANELS.
     """
-    drawn = ((panel, [p for p in panel.points if p.place[1]]) for panel in roofline.panels)
+    drawn = ((panel, [p for p in panel.points if p.place[1]]) for panel in panels)
     shown = [(panel, points) for panel, points in drawn if points]
     if not shown:
-        names = ", ".join(dict.fromkeys(panel.title for panel in roofline.panels))
+        names = ", ".join(dict.fromkeys(panel.title for panel in panels))
         raise InputError(f"the profile of {names} has no rates, so there is nothing to draw")
     check_count(len(shown), MOST_PANELS, "panels")
     figure = new_figure(height_inches=_PANEL_HEIGHT * len(shown))
@@ -70,7 +70,7 @@ def draw_roofline(roofline: Roofline, path: Path) -> None:
     add_head(
         figure,
         "Products under their roofs",
-        f"○ bound of a method at n = {roofline.size}, of all that the prediction knows{reached}",
+        f"○ bound of a method at n = {size}, of all that the prediction knows{reached}",
         "The roof is that of arithmetic and memory alone.",
     )
     save_figure(figure, path)
