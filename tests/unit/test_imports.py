@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from fnmatch import fnmatch
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -70,7 +71,7 @@ def imports(path: Path, module: str) -> Iterator[tuple[int, str]]:
     away only as `a.b`: whether b is a module or a name in one, a is what it comes from.
     """
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _statements_of(path):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -79,6 +80,11 @@ def imports(path: Path, module: str) -> Iterator[tuple[int, str]]:
                 above = package.split(".")[: len(package.split(".")) - node.level + 1]
                 base = ".".join([*above, *([node.module] if node.module else [])])
             yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+
+
+@cache
+def _statements_of(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(statements(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def statements(node: ast.AST) -> Iterator[ast.AST]:
