@@ -142,8 +142,7 @@ class _Pass:
         if (name, part) not in self.locals:
             own = identifier(f"{name}_{part}" if part else name, self.names)
             self.locals[name, part] = isa.Parameter(LOCAL, len(self.locals), name=own)
-        parameter = self.locals[name, part]
-        return self.graph.local(parameter.index, parameter.name)[:components]
+        return self.graph.leaf(self.locals[name, part])[:components]
 
 
 @dataclass

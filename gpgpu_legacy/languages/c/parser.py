@@ -172,12 +172,10 @@ def _pointed(parts: list[Any]) -> dict[str, Any]:
 
 
 def _function(parts: list[Any]) -> tree.Function:
-    specifiers, stars, name, parameters, const, semantics, *body = parts
+    specifiers, stars, name, parameters, _const, semantics, *body = parts
     kind = specifiers[0] if specifiers else tree.TypeName("int", at=name.at)
     semantic, block = semantics.get("semantic", ""), body[0] if body else None
-    return tree.Function(
-        kind, stars or 0, str(name), parameters or (), block, semantic, const == "const", name.at
-    )
+    return tree.Function(kind, stars or 0, str(name), parameters or (), block, semantic, name.at)
 
 
 def _binary(parts: list[Any]) -> Any:

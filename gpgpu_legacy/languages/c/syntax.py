@@ -244,8 +244,7 @@ class Enumeration:
 @frozen
 class Function:
     """A function, or its prototype (body None). A kernel has `kernel` among its type's qualifiers,
-    a reduction `reduce`. A last parameter of type void stands for `...`. is_constant: it is a
-    method with const after its parameters.
+    a reduction `reduce`. A last parameter of type void stands for `...`.
     """
 
     type: TypeName
@@ -254,7 +253,6 @@ class Function:
     parameters: tuple[Declaration, ...]
     body: Block | None
     semantic: str = ""
-    is_constant: bool = False
     at: Span = AT
 
 

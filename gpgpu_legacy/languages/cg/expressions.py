@@ -163,7 +163,7 @@ class Expressions:
         return kind
 
     def methods_of(self, value: Vector, name: str) -> list[c.Function]:
-        """A value's methods of a name, its struct's own before those that it inherits."""
+        """A value's methods of a name."""
         known = self.methods.get(getattr(value.type, "name", ""), ())
         return [m for m in known if m.body and m.name == name]
 
@@ -172,22 +172,13 @@ class Expressions:
             if field.value is not None:
                 raise Fault(f"{field.name} is a field", "only a variable has a value", field.at)
         base = self.types.get(struct.base)
-        if not isinstance(base, StructType):
-            base = StructType("", (), ())
-        fields = (*base.fields, *struct.fields)
-        types = (*base.types, *map(self.type_of, struct.fields))
-        interface = struct.name if struct.is_interface else base.interface
-        self.types[struct.name] = StructType(struct.name, fields, types, interface)
-        inherited = self.methods.get(struct.base, ())
-        self.methods[struct.name] = (*struct.methods, *inherited)
-        own = [*map(self._signature, struct.methods)]
-        for method in inherited:
-            if method.body is None and self._signature(method) not in own:
-                problem = f"{struct.name} has no {method.name} as interface {struct.base} has it"
-                raise Fault(problem, "implement all of its methods", struct.at)
-
-    def _signature(self, f: c.Function) -> list[object]:
-        return [f.name, self.type_named(f.type), *map(self.type_of, f.parameters)]
+        if struct.base and not implements(base, base):
+            expected = "a struct has an interface after its colon"
+            raise Fault(f"{struct.base} is no interface", expected, struct.at)
+        types = tuple(map(self.type_of, struct.fields))
+        interface = struct.name if struct.is_interface else struct.base
+        self.types[struct.name] = StructType(struct.name, struct.fields, types, interface)
+        self.methods[struct.name] = struct.methods
 
     # Conversions ----------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Attribute, Parameter, ParameterSpace, Span, TextureSource
+from gpgpu_legacy.isa.ir import Attribute, Parameter, Span, TextureSource
 from gpgpu_legacy.isa.ir import TextureTarget as Target
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.languages.c.syntax import BEFORE, NOWHERE
@@ -190,10 +190,6 @@ class Graph:
     def special(self, operation: str, key: Hashable) -> Vector:
         """A texture image unit, or what may not be read."""
         return Vector(self, "", (2 * self.node(operation, (), key),))
-
-    def local(self, index: int, name: str = "") -> Vector:
-        """The four components of program.local[index]."""
-        return self.leaf(Parameter(ParameterSpace.LOCAL, index, name=name))
 
     def leaf(self, register: Attribute | Parameter) -> Vector:
         """The four components of a register that programs only read."""

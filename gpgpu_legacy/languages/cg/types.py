@@ -97,7 +97,7 @@ def is_open(kind: Type) -> bool:
     return kind == VOID
 
 
-def implements(own: Type, kind: Type | None) -> bool:
+def implements(own: Type | None, kind: Type | None) -> bool:
     """Whether a struct implements an interface."""
     return isinstance(own, StructType) and own.interface == getattr(kind, "name", None)
 
