@@ -154,10 +154,6 @@ class Expressions:
             raise self.unit.texts.error("this cannot be assigned to; name a variable", e.at)
         return place
 
-    def condition(self, e: c.Expression) -> str:
-        """The code of an expression's truth."""
-        return self.truth(e).code
-
     def truth(self, e: c.Expression) -> Value:
         """An expression's truth."""
         match e:

@@ -88,10 +88,14 @@ def library(  # noqa: PLR0915
             raise HostError(f"{name} has more than {MOST_INPUT} bytes")
         return Source(data)
 
+    def keep(stream: int, name: str, data: bytes) -> int:
+        files[stream] = checked(name, data)
+        memory.take(len(data))
+        return stream
+
     def source(stream: int) -> Source:
         if stream == STDIN and stream not in files:
-            files[stream] = checked("standard input", stdin())
-            memory.take(len(files[stream].data))
+            keep(stream, "standard input", stdin())
         if stream not in files:
             raise HostError("this is no open file")
         return files[stream]
@@ -109,10 +113,7 @@ def library(  # noqa: PLR0915
                 data = file.read(MOST_INPUT + 1)
         except (GpgpuLegacyError, OSError):
             return 0
-        handle = memory.new(0)
-        files[handle] = checked(path.name, data)
-        memory.take(len(data))
-        return handle
+        return keep(memory.new(0), path.name, data)
 
     def closed(stream: int) -> int:
         if stream in files:

@@ -130,9 +130,7 @@ def _ran(compiled: Compiler, names: dict[str, Any], given: tuple[int, ...]) -> i
         return int(names[compiled.main.code](*given[:taken])) & 255
     except SystemExit as done:
         return int(done.code or 0)
-    except AssemblyError:
-        raise
-    except (MemoryError, OSError):
+    except (AssemblyError, MemoryError, OSError):
         raise
     except Exception as error:
         raise _placed(error, compiled, code) from error

@@ -143,9 +143,8 @@ def _number(text: str, kind: str, size: str) -> bytes:
         return pack("=d", float(text)) if size else pack("=f", rounder()(rounded_once(text)))
     is_negative, digits = text[0] == "-", text.lstrip("+-").lower()
     base = _BASES.get(kind) or (16 if "x" in digits else 8 if digits[0] == "0" else 10)
-    number = int(digits.replace("x", "").lstrip("0")[:40] or "0", base)
-    if kind in "di":
-        number = min(number, (1 << 63) - (not is_negative))
-    number = min(number, (1 << 64) - 1) * (-1 if is_negative else 1)
+    most = (1 << 63) - (not is_negative) if kind in "di" else (1 << 64) - 1
+    number = min(int(digits.lstrip("0x")[:40] or "0", base), most)
     bits = _BITS.get(size, 64)
-    return (number & (1 << bits) - 1).to_bytes(bits // 8, byteorder)
+    whole = (-number if is_negative else number) & (1 << bits) - 1
+    return whole.to_bytes(bits // 8, byteorder)

@@ -78,10 +78,8 @@ def _below(level: list[Any]) -> list[Any]:
 
 # The tree -----------------------------------------------------------------------------------------
 
-_KEYWORDS = {"IF", "DO", "WHILE", "SWITCH", "CASE", "DEFAULT", "GOTO", "RETURN", "SIZEOF"}
-_AS_WRITTEN = (
-    "If DoWhile Switch Label Target Goto Jump Return Conditional Cast Unary SizeOf Index Name"
-)
+_KEYWORDS = {"IF", "SWITCH", "CASE", "DEFAULT", "GOTO", "RETURN", "SIZEOF"}
+_AS_WRITTEN = "If Switch Label Target Goto Jump Return Conditional Cast Unary SizeOf Index Name"
 _ALIASES = {"vector": "float4", "matrix": "float4x4", "float": "float"}
 _ALIASES |= {f"vec{n}": f"float{n}" for n in "234"}
 
@@ -228,8 +226,9 @@ _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
     "nameless": _nameless,
     "block": lambda c: tree.Block(_flat(c[1:]), c[0].at),
     "evaluate": lambda c: tree.Evaluate(c[0], getattr(c[0], "at", tree.NOWHERE)),
-    "for_": lambda c: tree.For(_flat(c[1:2])[0], c[2], c[3], _plain(c[4]), c[0].at),
-    "while_": lambda c: tree.For(None, c[1], None, _plain(c[2]), c[0].at),
+    "for_": lambda c: tree.For(_flat(c[1:2])[0], c[2], c[3], _plain(c[4]), at=c[0].at),
+    "while_": lambda c: tree.For(None, c[1], None, _plain(c[2]), at=c[0].at),
+    "do_": lambda c: tree.For(None, c[3], None, _plain(c[1]), False, c[0].at),
     "comma": lambda c: tree.Comma(tuple(c), c[0].at),
     "assign": lambda c: tree.Assign(str(c[1]), c[0], c[2], c[1].at),
     "binary": _binary,

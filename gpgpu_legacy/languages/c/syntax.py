@@ -295,21 +295,13 @@ class If:
 
 @frozen
 class For:
-    """for; while is one without start and step."""
+    """for; while is one without start and step. tests_first: it is no do … while."""
 
     start: Statement | None
     condition: Expression | None
     step: Expression | None
     body: Statement
-    at: Span = AT
-
-
-@frozen
-class DoWhile:
-    """do … while."""
-
-    body: Statement
-    condition: Expression
+    tests_first: bool = True
     at: Span = AT
 
 
@@ -364,8 +356,8 @@ class Return:
 
 
 Statement = (
-    Block | Declare | Evaluate | If | For | DoWhile | Switch | Label | Jump | Return | Goto | Target
-    | Struct | Typedef | Enumeration
+    Block | Declare | Evaluate | If | For | Switch | Label | Jump | Return | Goto | Target | Struct
+    | Typedef | Enumeration
 )  # fmt: skip
 
 Item = Function | Struct | Typedef | Enumeration | Declare

@@ -421,18 +421,11 @@ class Evaluator(Expressions):
             self.values = self._merged(condition, values, self.values)
 
     def _do_for(self, loop: c.For) -> None:
+        """Unroll a loop until its condition is known to fail."""
         self.scopes.append({})
         if loop.start is not None:
             self.execute(loop.start)
-        self._loop(loop, loop.step, tests=True)
-        self._close()
-
-    def _do_dowhile(self, loop: c.DoWhile) -> None:
-        self._loop(loop, None, tests=False)
-
-    def _loop(self, loop: c.For | c.DoWhile, step: c.Expression | None, *, tests: bool) -> None:
-        """Unroll a loop until its condition is known to fail. tests: before the first trip, too."""
-        scope, open_trips = self._enter("break"), 0
+        scope, open_trips, tests = self._enter("break"), 0, loop.tests_first
         while self._alive:
             truth = self._truth(loop.condition) if tests and loop.condition else True
             if truth is False:
@@ -446,9 +439,10 @@ class Evaluator(Expressions):
             trip, tests = self._enter("continue"), True
             self.execute(loop.body)
             self._leave(trip)
-            if self._alive and step is not None:
-                self.evaluate(step)
+            if self._alive and loop.step is not None:
+                self.evaluate(loop.step)
         self._leave(scope)
+        self._close()
 
 
 def _is_out(p: c.Declaration) -> bool:

@@ -307,7 +307,9 @@ class Expressions:
                 numbers = widest(self.flat(a, at), self.flat(b, at))
                 kind = matrix(numbers, *extents(whole.type))
         a, b = (self.flat(self.convert(value, kind, at), at) for value in (a, b))
-        return replace(_operated(operator, a, b), shape=kind)
+        if operator in "+-*/%":
+            a, b = _number_of(a), _number_of(b)
+        return replace(_OPERATORS[operator](a, b), shape=kind)
 
     def flat(self, value: Vector, at: Span) -> Vector:
         """The numbers of a vector or a matrix."""
@@ -428,16 +430,10 @@ _WHOLE = {"bool", "int"}
 def of_kind(value: Vector, kind: str) -> Vector:
     """Numbers as another kind: an int loses its fraction, a bool is whether it is not 0."""
     if kind == "int" and value.kind not in _WHOLE:
-        value = truncated(value)
+        value = _signed(value, value.graph.op("FLR", value.graph.op("ABS", value)))
     if kind == "bool" and value.kind != "bool":
         value = ~value.equals(0.0)
     return value.of(kind)
-
-
-def truncated(value: Vector) -> Vector:
-    """The numbers without their fractions."""
-    graph = value.graph
-    return _signed(value, graph.op("FLR", graph.op("ABS", value)))
 
 
 def _signed(value: Vector, magnitude: Vector) -> Vector:
@@ -480,12 +476,6 @@ def _bits(operate: Callable[[int, int], int]) -> Callable[[Vector, Vector], Vect
 def _number_of(value: Vector) -> Vector:
     """A bool as an int."""
     return value.of("int") if value.kind == "bool" else value
-
-
-def _operated(operator: str, a: Vector, b: Vector) -> Vector:
-    if operator in "+-*/%":
-        a, b = _number_of(a), _number_of(b)
-    return _OPERATORS[operator](a, b)
 
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], Vector]] = {

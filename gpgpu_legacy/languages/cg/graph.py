@@ -170,7 +170,7 @@ class Graph:
 
     def numbers(self, *numbers: float, kind: str = "float") -> Vector:
         """A vector of constants, rounded to float32."""
-        return Vector(self, kind, tuple(self._number(number) for number in numbers))
+        return Vector(self, kind, tuple(map(self._number, numbers)))
 
     def vector(self, value: Operand) -> Vector:
         """A vector, or a Python number as one: an int literal does not widen the other operand."""
