@@ -234,7 +234,7 @@ class Compiler(Expressions):
         made = self.types.get(s.name)
         if not isinstance(made, Record) or made.fields:
             self.types[s.name] = made = Record(s.name)
-        self.sized(record(s.name, {d.name: self.declared(d) for d in s.fields}, made))
+        self.sized(record(made, {d.name: self.declared(d) for d in s.fields}))
 
     def _typedef(self, s: c.Typedef) -> None:
         d = s.declaration

@@ -15,7 +15,7 @@ import numpy as np
 from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.files import open_data
 from gpgpu_legacy.host.memory import HostError, Memory
-from gpgpu_legacy.host.text import Source, printed, scanned
+from gpgpu_legacy.host.text import Source, printed, scanned, taken
 from gpgpu_legacy.host.values import rounder
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Item
@@ -60,7 +60,7 @@ def _as_c(name: str, rounded: Callable[[float], float]) -> Callable[..., float]:
     return call
 
 
-def library(  # noqa: PLR0915
+def library(
     memory: Memory,
     folder: Path,
     out: Callable[[int, bytes], object],
@@ -133,10 +133,7 @@ def library(  # noqa: PLR0915
     def scan(from_: Source, form: int, *pointers: int) -> int:
         done, unused = 0, iter(pointers)
         for value in scanned(from_, string(form)):
-            to = next(unused, None)
-            if to is None:
-                raise HostError("the format needs more arguments than are given")
-            put(value, to)
+            put(value, taken(unused))
             done += 1
         return done if done or not from_.is_ended else -1
 

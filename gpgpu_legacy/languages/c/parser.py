@@ -278,14 +278,13 @@ _GROUPS = (
 
 def _fault(tokens: Tokens, texts: tree.Texts, accepts: set[str]) -> AssemblyError:
     """The fault at the last token read. accepts: what could stand there."""
-    *_, first, earlier, before, token = [None, None, None, *tokens.read]
+    *_, before, token = [None, *tokens.read]
     assert token is not None
-    kinds_before = [getattr(one, "type", "_SEMICOLON") for one in (first, earlier)]
+    kinds = ["_SEMICOLON"] * 3 + [one.type for one in tokens.read]
     needs_type = token.type == "NAME" and accepts & {"NAME", "TYPE"} == {"TYPE"}
     unknown = token if needs_type else None
-    begins = kinds_before[1] in _BEFORE_STATEMENT or kinds_before == ["FOR", "_LPAREN"]
-    is_two = before and before.type == "NAME" and token.type in {"NAME", "TYPE", "QUALIFIER"}
-    if begins and is_two:
+    begins = kinds[-3] in _BEFORE_STATEMENT or kinds[-4:-2] == ["FOR", "_LPAREN"]
+    if begins and kinds[-2] == "NAME" and token.type in {"NAME", "TYPE", "QUALIFIER"}:
         unknown = before
     if unknown and unknown not in tokens.types:
         known = [*sorted(tokens.types), *filter(str.isalpha, KINDS)]
