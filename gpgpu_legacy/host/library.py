@@ -60,7 +60,7 @@ def _as_c(name: str, rounded: Callable[[float], float]) -> Callable[..., float]:
     return call
 
 
-def library(
+def library(  # noqa: PLR0915
     memory: Memory,
     folder: Path,
     out: Callable[[int, bytes], object],

@@ -232,7 +232,7 @@ _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
     "comma": lambda c: tree.Comma(tuple(c), c[0].at),
     "assign": lambda c: tree.Assign(str(c[1]), c[0], c[2], c[1].at),
     "binary": _binary,
-    "type_name": lambda c: replace(c[0][0], pointers=c[1], dimensions=c[2]),
+    "type_name": lambda c: tree.Declaration(c[0][0], "", c[1], c[2], at=c[0][0].at),
     "member": lambda c: tree.Member(c[0], str(c[2]), c[1] == "->", c[2].at),
     "call": lambda c: tree.Call(c[0], c[1] or (), c[0].at),
     "increment": lambda c: _increment(*c),

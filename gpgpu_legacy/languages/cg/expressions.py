@@ -381,7 +381,7 @@ class Expressions:
         return self.graph.numbers(float(x.value), kind=kind)
 
     def _cast(self, x: c.Cast) -> Vector:
-        kind = self.type_of(c.Declaration(x.type, "", x.type.pointers, x.type.dimensions, at=x.at))
+        kind = self.type_of(x.type)
         value = self.evaluate(x.operand)
         if not value.shape and len(value) == 1:  # HLSL's (struct) 0
             parts = [self.convert(value, leaf, x.at) for leaf, _ in leaves(kind)]
