@@ -212,10 +212,8 @@ def compiled(
     evaluator = Evaluator(kernel.kernels.device, graph, special=special)
     kinds = {d.name: _element_type(evaluator.type_of(d)) for d in kernel.function.parameters}
 
-    def element(
-        p: Parameter, place: Any, ahead: Mapping[int, float | Vector] | None = None
-    ) -> Vector:
-        value = made.element(p.name, kinds[p.name], p.type, made.texel(place, ahead or {}))
+    def element(p: Parameter, place: Any, ahead: Mapping[int, float | Vector] = {}) -> Vector:
+        value = made.element(p.name, kinds[p.name], p.type, made.texel(place, ahead))
         owners[value.literals] = place
         return value
 

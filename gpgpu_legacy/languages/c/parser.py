@@ -194,11 +194,6 @@ def _increment(operator: Lexeme, operand: Any) -> tree.Assign:
     return tree.Assign(f"{operator[0]}=", operand, one, operator.at)
 
 
-def _number(parts: list[Any]) -> tree.Number:
-    (token,) = parts
-    return tree.Number(*number_of(token), at=token.at)
-
-
 _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
     "unit": _flat,
     "specifiers": _specifiers,
@@ -240,7 +235,7 @@ _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
     "index_of": lambda c: tree.Call(tree.Name("indexof", c[0].at), (c[1],), c[0].at),
     "constructor": lambda c: _specifiers(c)[0],
     "arguments": tuple,
-    "number": _number,
+    "number": lambda c: tree.Number(*number_of(c[0]), at=c[0].at),
     "string": lambda c: tree.String(b"".join(map(text_of, c)), c[0].at),
 } | {name.lower(): _node(getattr(tree, name)) for name in _AS_WRITTEN.split()}
 """What is made of the children of each rule of the grammar."""
@@ -280,11 +275,11 @@ def _fault(tokens: Tokens, texts: tree.Texts, accepts: set[str]) -> AssemblyErro
     """The fault at the last token read. accepts: what could stand there."""
     *_, before, token = [None, *tokens.read]
     assert token is not None
-    kinds = ["_SEMICOLON"] * 3 + [one.type for one in tokens.read]
+    read = ["_SEMICOLON"] * 3 + [one.type for one in tokens.read]
     needs_type = token.type == "NAME" and accepts & {"NAME", "TYPE"} == {"TYPE"}
     unknown = token if needs_type else None
-    begins = kinds[-3] in _BEFORE_STATEMENT or kinds[-4:-2] == ["FOR", "_LPAREN"]
-    if begins and kinds[-2] == "NAME" and token.type in {"NAME", "TYPE", "QUALIFIER"}:
+    begins = read[-3] in _BEFORE_STATEMENT or read[-4:-2] == ["FOR", "_LPAREN"]
+    if begins and read[-2] == "NAME" and token.type in {"NAME", "TYPE", "QUALIFIER"}:
         unknown = before
     if unknown and unknown not in tokens.types:
         known = [*sorted(tokens.types), *filter(str.isalpha, KINDS)]

@@ -12,7 +12,7 @@ from functools import reduce
 from itertools import chain
 from math import copysign, isnan
 from operator import add, mul
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -366,11 +366,9 @@ class Graph:
         return condition ^ 1
 
 
-def _saturated(value: Any) -> Any:
-    return np.fmin(np.fmax(value, np.float32(0)), np.float32(1))
-
-
 _TRUTHS = {"SLT", "SGE", "AND", "OR"}
 _COMMUTATIVE = {"ADD", "MUL"}
-_FOLDED = {name: row.evaluate for name, row in OPCODES.items()} | {"SAT": _saturated}
+_FOLDED = {name: row.evaluate for name, row in OPCODES.items()} | {
+    "SAT": lambda value: np.fmin(np.fmax(value, np.float32(0)), np.float32(1))
+}
 _LOGIC = {"AND": "MUL", "OR": "MAX"}

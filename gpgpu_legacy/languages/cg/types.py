@@ -129,8 +129,11 @@ BUILT_IN: dict[str, Type] = {
         for rows in range(1, 5)
         for columns in range(1, 5)
     },
-    **{f"sampler{target.value}": SamplerType(target) for target in TextureTarget},
-    **{f"texobj{target.value}": SamplerType(target) for target in TextureTarget},
+    **{
+        f"{name}{target.value}": SamplerType(target)
+        for name in ("sampler", "texobj")
+        for target in TextureTarget
+    },
     "sampler": SamplerType(None),
     "void": VOID,
 }
