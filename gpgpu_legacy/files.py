@@ -11,7 +11,7 @@ import os
 import shutil
 import stat
 import sys
-from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -51,9 +51,9 @@ def read_text(path: Path, most: int = MOST_TEXT_BYTES) -> str:
 def read_text_bytes(path: Path, most: int = MOST_TEXT_BYTES) -> bytes:
     """The bytes of a text file, for a reader that knows its encoding.
 
-    What editors on Windows add is left out: a byte order mark, and Ctrl-Z at the end. UTF-16 with
-    such a mark becomes UTF-8. most: the bytes that the file may have. Raises InputError, in one
-    line, if it is longer or not text, and as `open_data` does.
+    What editors on Windows add is left out: a byte order mark, and Ctrl-Z at the end. most: the
+    bytes that the file may have. Raises InputError, in one line, if it is longer or not text, and
+    as `open_data` does.
     """
     with open_data(path) as file:
         return _text(file, str(path), most)
@@ -91,8 +91,6 @@ def _text(file: IO[bytes], name: str, most: int) -> bytes:
         raise InputError(f"{name} cannot be read: {reason_of(error)}") from None
     if len(data) > most:
         raise InputError(f"{name} has more than {most} bytes, the most that such a file may have")
-    if data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-        data = data.decode("utf-16", "replace").encode()
     if b"\0" in data:
         raise InputError(f"{name} is not a text file; it contains zero bytes")
     return data.removeprefix(BOM_UTF8).removesuffix(b"\x1a")

@@ -259,7 +259,7 @@ class Reference:
         return Numbers(base.kind, base.planes[number : number + 1])
 
     def value_of_cast(self, x: c.Cast) -> Value:
-        return self.converted(self.value(x.operand), self.zero_of(x.type.name))
+        return self.converted(self.value(x.operand), self.zero_of(x.type.type.name))
 
     def value_of_call(self, x: c.Call) -> Value:
         name = x.function.name  # type: ignore[union-attr]

@@ -90,9 +90,9 @@ class Expressions:
         if kind is None:
             advice = hint(name.name, self.types, "declare it")
             raise HostError(f"there is no type {name.name}; {advice}")
-        for _ in range(pointers + name.pointers):
+        for _ in range(pointers):
             kind = Pointer(kind)
-        for dimension in reversed([*dimensions, *name.dimensions]):
+        for dimension in reversed(dimensions):
             kind = self.sized(Array(kind, self.constant(dimension) if dimension else 0))
         return kind
 
@@ -153,10 +153,6 @@ class Expressions:
         if not isinstance(place, Place) or place.constant is not None:
             raise self.unit.texts.error("this cannot be assigned to; name a variable", e.at)
         return place
-
-    def condition(self, e: c.Expression) -> str:
-        """The code of an expression's truth."""
-        return self.truth(e).code
 
     def truth(self, e: c.Expression) -> Value:
         """An expression's truth."""
@@ -286,11 +282,11 @@ class Expressions:
         return again, converted(value, place.type)
 
     def _cast(self, e: c.Cast) -> Value:
-        return converted(self.value(e.operand), self.shaped(e.type), cast=True)
+        return converted(self.value(e.operand), self.declared(e.type), cast=True)
 
     def _sizeof(self, e: c.SizeOf) -> Value:
         of = e.operand
-        kind = self.shaped(of) if isinstance(of, c.TypeName) else self.found(of).type
+        kind = self.declared(of) if isinstance(of, c.Declaration) else self.found(of).type
         return literal(kind.size, ULONG)
 
     # Calls --------------------------------------------------------------------------------------

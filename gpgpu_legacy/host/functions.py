@@ -56,7 +56,7 @@ class Compiler(Expressions):
         self.lines: list[tuple[str, Span]] = []
         self._started: list[tuple[str, Span]] = []  # what fills the program's own variables
         self._out, self._depth, self._place_of = self._started, 1, Span(1, 1)
-        self._loops: list[c.For | c.DoWhile | str] = []  # str: the entry of a switch or of labels
+        self._loops: list[c.For | str] = []  # str: the entry of a switch or of labels
         self._labels: dict[str, str] = {}  # with the code of what jumps there
 
     def compile(self) -> None:
@@ -234,7 +234,7 @@ class Compiler(Expressions):
         made = self.types.get(s.name)
         if not isinstance(made, Record) or made.fields:
             self.types[s.name] = made = Record(s.name)
-        self.sized(record(s.name, {d.name: self.declared(d) for d in s.fields}, made))
+        self.sized(record(made, {d.name: self.declared(d) for d in s.fields}))
 
     def _typedef(self, s: c.Typedef) -> None:
         d = s.declaration
@@ -308,30 +308,32 @@ class Compiler(Expressions):
             self.emit(settled(self.value(e)))
 
     def _if(self, s: c.If) -> None:
-        self._block(s.yes, f"if {self.condition(s.condition)}:")
+        self._block(s.yes, f"if {self.truth(s.condition).code}:")
         if s.no is not None:
             self._block(s.no, "else:")
 
-    def _for(self, s: c.For | c.DoWhile) -> None:
+    def _for(self, s: c.For) -> None:
         with self.indented("if 1:"):
-            if isinstance(s, c.For) and s.start is not None:
+            if s.start is not None:
                 self.statement(s.start)
             with self.indented("for _ in steps:"):
-                if isinstance(s, c.For) and s.condition is not None:
-                    self.emit(f"if not {self.condition(s.condition)}: break")
+                if s.tests_first:
+                    self._test(s)
                 self._loops.append(s)
                 self._block(s.body)
                 self._continue(s)
                 self._loops.pop()
             self.emit("else: next(steps)")
 
-    _dowhile = _for
+    def _test(self, s: c.For) -> None:
+        if s.condition is not None:
+            self.emit(f"if not {self.truth(s.condition).code}: break")
 
-    def _continue(self, s: c.For | c.DoWhile) -> None:
+    def _continue(self, s: c.For) -> None:
         """What stands between two rounds of a loop."""
         self._place_of = s.at
-        if isinstance(s, c.DoWhile):
-            self.emit(f"if not {self.condition(s.condition)}: break")
+        if not s.tests_first:
+            self._test(s)
         elif s.step is not None:
             self._evaluate(c.Evaluate(s.step, s.step.at))
 

@@ -15,7 +15,7 @@ import numpy as np
 from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.files import open_data
 from gpgpu_legacy.host.memory import HostError, Memory
-from gpgpu_legacy.host.text import Source, printed, scanned
+from gpgpu_legacy.host.text import Source, printed, scanned, taken
 from gpgpu_legacy.host.values import rounder
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Item
@@ -88,10 +88,14 @@ def library(  # noqa: PLR0915
             raise HostError(f"{name} has more than {MOST_INPUT} bytes")
         return Source(data)
 
+    def keep(stream: int, name: str, data: bytes) -> int:
+        files[stream] = checked(name, data)
+        memory.take(len(data))
+        return stream
+
     def source(stream: int) -> Source:
         if stream == STDIN and stream not in files:
-            files[stream] = checked("standard input", stdin())
-            memory.take(len(files[stream].data))
+            keep(stream, "standard input", stdin())
         if stream not in files:
             raise HostError("this is no open file")
         return files[stream]
@@ -109,10 +113,7 @@ def library(  # noqa: PLR0915
                 data = file.read(MOST_INPUT + 1)
         except (GpgpuLegacyError, OSError):
             return 0
-        handle = memory.new(0)
-        files[handle] = checked(path.name, data)
-        memory.take(len(data))
-        return handle
+        return keep(memory.new(0), path.name, data)
 
     def closed(stream: int) -> int:
         if stream in files:
@@ -132,10 +133,7 @@ def library(  # noqa: PLR0915
     def scan(from_: Source, form: int, *pointers: int) -> int:
         done, unused = 0, iter(pointers)
         for value in scanned(from_, string(form)):
-            to = next(unused, None)
-            if to is None:
-                raise HostError("the format needs more arguments than are given")
-            put(value, to)
+            put(value, taken(unused))
             done += 1
         return done if done or not from_.is_ended else -1
 

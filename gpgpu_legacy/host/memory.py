@@ -147,15 +147,14 @@ class Memory:
         """The same, as a copy."""
         return bytes(self.span(address, size))
 
-    def write(self, data: bytes, address: int) -> int:
+    def write(self, data: bytes | memoryview, address: int) -> int:
         """Write bytes at an address, which is computed last, and returned."""
         self.span(address, len(data))[:] = data
         return address
 
     def copy(self, source: int, size: int, address: int) -> int:
         """Write the bytes at another address, which may be some of the same."""
-        self.span(address, size)[:] = self.span(source, size)
-        return address
+        return self.write(self.span(source, size), address)
 
     def fill(self, address: int, byte: int, size: int) -> int:
         """Write the byte so many times."""

@@ -130,9 +130,7 @@ def _ran(compiled: Compiler, names: dict[str, Any], given: tuple[int, ...]) -> i
         return int(names[compiled.main.code](*given[:taken])) & 255
     except SystemExit as done:
         return int(done.code or 0)
-    except AssemblyError:
-        raise
-    except (MemoryError, OSError):
+    except (AssemblyError, MemoryError, OSError):
         raise
     except Exception as error:
         raise _placed(error, compiled, code) from error
@@ -142,7 +140,7 @@ def _ran(compiled: Compiler, names: dict[str, Any], given: tuple[int, ...]) -> i
 
 def _placed(error: Exception, compiled: Compiler, code: CodeType) -> Exception:
     """What the program did, with its place. What executors raise, unless they mean to, stays."""
-    at, files = Span(1, 1), set[str]()
+    at, files, texts = Span(1, 1), set[str](), compiled.unit.texts
     for frame, line in walk_tb(error.__traceback__):
         files.add(frame.f_code.co_filename)
         if frame.f_code.co_filename == code.co_filename:
@@ -150,11 +148,9 @@ def _placed(error: Exception, compiled: Compiler, code: CodeType) -> Exception:
             at = at if place.file == BEFORE else place
     if execute.__code__.co_filename in files and not isinstance(error, GpgpuLegacyError):
         return error
-    name = compiled.unit.name
-    file = Path(name).parent / at.file if at.file else name
     limits = {
         StopIteration: f"the program takes more than {MOST_STEPS} steps; does each loop end?",
         RecursionError: f"more than {MOST_NESTED} calls are nested; does each recursion end?",
     }
-    said = limits.get(type(error)) or in_words(error).removeprefix(f"{name}: ")
-    return InputError(f"{file}:{at.line}:{at.column}: {said}")
+    said = limits.get(type(error)) or in_words(error).removeprefix(f"{texts.name}: ")
+    return InputError(f"{texts.file(at)}:{at.line}:{at.column}: {said}")

@@ -22,14 +22,16 @@ _PRINTED = re.compile(
 _BITS = {"hh": 8, "h": 16, "": 32}
 
 
+def taken(arguments: Iterator[Any]) -> Any:
+    """The next argument of a format."""
+    for value in arguments:
+        return value
+    raise HostError("the format needs more arguments than are given")
+
+
 def printed(form: bytes, arguments: Iterator[Any], memory: Memory, most: int) -> bytes:
     """The text of a format and its arguments. most: its bytes, or HostError."""
     room = most - len(form)
-
-    def taken() -> Any:
-        for value in arguments:
-            return value
-        raise HostError("the format needs more arguments than are given")
 
     def within(found: re.Match[str]) -> str:
         nonlocal room
@@ -44,14 +46,16 @@ def printed(form: bytes, arguments: Iterator[Any], memory: Memory, most: int) ->
         if kind == "%":
             return kind
         if width == "*":
-            number = taken()
+            number = taken(arguments)
             flags, width = flags + "-" * (number < 0), str(abs(number))
-        digits = -1 if precision is None else taken() if precision == "*" else int(precision or 0)
+        if precision == "*":
+            precision = taken(arguments)
+        digits = -1 if precision is None else int(precision or 0)
         if max(int(width or 0), digits) > MOST_WIDTH:
             raise HostError(f"the format has a field wider than {MOST_WIDTH} characters")
         if not kind or kind not in "diouxXeEfFgGscp":
             raise HostError(f"%{kind} in a format is not supported")
-        value, whole = taken(), f"%{flags}{width}s"
+        value, whole = taken(arguments), f"%{flags}{width}s"
         plus = "+" if "+" in flags else " " * (" " in flags)
         if kind in "diouxX":
             bits = _BITS.get(size, 64)
@@ -143,9 +147,8 @@ def _number(text: str, kind: str, size: str) -> bytes:
         return pack("=d", float(text)) if size else pack("=f", rounder()(rounded_once(text)))
     is_negative, digits = text[0] == "-", text.lstrip("+-").lower()
     base = _BASES.get(kind) or (16 if "x" in digits else 8 if digits[0] == "0" else 10)
-    number = int(digits.replace("x", "").lstrip("0")[:40] or "0", base)
-    if kind in "di":
-        number = min(number, (1 << 63) - (not is_negative))
-    number = min(number, (1 << 64) - 1) * (-1 if is_negative else 1)
+    most = (1 << 63) - (not is_negative) if kind in "di" else (1 << 64) - 1
+    number = min(int(digits.lstrip("0x")[:40] or "0", base), most)
     bits = _BITS.get(size, 64)
-    return (number & (1 << bits) - 1).to_bytes(bits // 8, byteorder)
+    whole = (-number if is_negative else number) & (1 << bits) - 1
+    return whole.to_bytes(bits // 8, byteorder)

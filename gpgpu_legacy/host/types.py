@@ -153,9 +153,9 @@ KERNEL = Function(ANY_STREAM, ())
 """A kernel, or what combines elements in a scatter or gather: in Python, its name."""
 
 
-def record(name: str, fields: dict[str, Type], into: Record | None = None) -> Record:
-    """A struct with its fields in place. into: the same, which a field may point to."""
-    made, size = into or Record(name), 0
+def record(made: Record, fields: dict[str, Type]) -> Record:
+    """The struct, to which fields may point, with its fields in place."""
+    size = 0
     for part, kind in fields.items():
         offset = -(-size // kind.align) * kind.align
         made.fields[part] = kind, offset
@@ -165,9 +165,9 @@ def record(name: str, fields: dict[str, Type], into: Record | None = None) -> Re
 
 
 VECTORS = {
-    f"{name}{n}": record(f"{name}{n}", dict.fromkeys("xyzw"[:n], SCALARS[name]))
+    f"{name}{n}": record(
+        Record(f"{name}{n}", lanes=SCALARS[name]), dict.fromkeys("xyzw"[:n], SCALARS[name])
+    )
     for name in ("float", "double", "int", "uint", "char", "uchar", "short", "ushort")
     for n in (2, 3, 4)
 }
-for _name, _vector in VECTORS.items():
-    _vector.lanes = SCALARS[_name[:-1]]

@@ -118,13 +118,13 @@ _CONSTANT = {**FUNCTIONS, "single": rounder()}
 
 def literal(number: Any, kind: Scalar) -> Value:
     """A number as a value of this type."""
-    return folded(Value(repr(number), kind, kind.code == "d"))
+    return folded(Value(repr(number), kind, False))
 
 
 def settled(value: Value) -> str:
     """The code of a value in the range and precision of its type."""
     kind = value.type
-    if value.is_exact or not isinstance(kind, Scalar):
+    if value.is_exact or not isinstance(kind, Scalar) or kind.code == "d":
         return value.code
     if kind.is_float:
         return f"single({value.code})"
@@ -191,17 +191,16 @@ def _number(value: Value, kind: Scalar, to: Scalar) -> Value:
         code, is_exact = f"({code} != 0)", True
     elif to.code == kind.code:
         return replace(value, type=to)
-    elif kind.is_float and to.is_float:
-        is_exact = to.code == "d"
+    elif kind.is_float:
+        if to.code == "Q":
+            code = f"unsigned({code})"
+        elif not to.is_float:
+            limit = 2.0 ** (31 if to.size < 4 or to.code == "i" else 63)
+            code, is_exact = f"whole({code}, {limit})", to.code in "iq"
     elif to.is_float:
         is_long = to.code == "f" and kind.size > 4
         code = f"rounded_once(str(+{code}))" if is_long else f"({code} + 0.0)"
-        is_exact = to.code == "d" or kind.size < 4
-    elif kind.is_float and to.code == "Q":
-        code = f"unsigned({code})"
-    elif kind.is_float:
-        limit = 2.0 ** (31 if to.size < 4 or to.code == "i" else 63)
-        code, is_exact = f"whole({code}, {limit})", to.code in "iq"
+        is_exact = kind.size < 4
     elif to.size > kind.size:
         is_exact = to.is_signed or not kind.is_signed
     else:
@@ -227,7 +226,7 @@ def binary(operator: str, a: Value, b: Value) -> Value:
             raise HostError(f"there is no {x} {operator} {y}")
         if operator == "/" and not b.constant:
             code = f"divided({settled(a)}, {settled(b)})"
-        return folded(Value(code, kind, kind.code == "d"), a, b)
+        return folded(Value(code, kind, False), a, b)
     if operator in "+-*":
         code = f"({a.code} {operator} {b.code})"
     elif is_shift:

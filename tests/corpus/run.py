@@ -24,6 +24,7 @@ import numpy as np
 from gpgpu_legacy import Pipeline
 from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.files import read_text
+from gpgpu_legacy.isa.ir import Parameter, ParameterSpace
 from gpgpu_legacy.languages.brook.kernels import Kernel, Kernels, Role
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Function, Struct, Unit
@@ -177,7 +178,7 @@ def functions_alone(unit: Unit) -> str:
 def unknown(graph: Graph, kind: Type, registers: Iterator[int]) -> Vector:
     """A value of which nothing is known."""
     parts = [
-        graph.local(next(registers))[: leaf.width]
+        graph.leaf(Parameter(ParameterSpace.LOCAL, next(registers)))[: leaf.width]
         if isinstance(leaf, Numbers)
         else graph.special(SAMPLER, 0)
         for leaf, _ in leaves(kind)

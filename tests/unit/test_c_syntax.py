@@ -77,9 +77,9 @@ def declared(text: str) -> Declaration:
         ("-a * b", Binary("*", Unary("-", A), B)),
         ("*a[b]", Unary("*", Index(A, B))),
         ("a = b = c", Assign("=", A, Assign("=", B, C))),
-        ("(float3) -a", Cast(TypeName("float3"), Unary("-", A))),
-        ("(float*) a * b", Binary("*", Cast(TypeName("float", pointers=1), A), B)),
-        ("sizeof (int) * b", Binary("*", SizeOf(TypeName("int")), B)),
+        ("(float3) -a", Cast(Declaration(TypeName("float3"), ""), Unary("-", A))),
+        ("(float*) a * b", Binary("*", Cast(Declaration(TypeName("float"), "", pointers=1), A), B)),
+        ("sizeof (int) * b", Binary("*", SizeOf(Declaration(TypeName("int"), "")), B)),
         ("sizeof (a)[b]", SizeOf(Index(A, B))),
         ("float2(a, b).xx", Member(Call(TypeName("float2"), (A, B)), "xx")),
         ("1.0.xxxx", Member(Number(1.0), "xxxx")),
@@ -145,7 +145,9 @@ def test_a_kernel_with_all_kinds_of_parameters() -> None:
 
 def test_types_and_names_are_told_apart() -> None:
     before = "typedef struct pair_t { float x; } pair; int n;"
-    assert expression("(pair) * n", before) == Cast(TypeName("pair"), Unary("*", Name("n")))
+    assert expression("(pair) * n", before) == Cast(
+        Declaration(TypeName("pair"), ""), Unary("*", Name("n"))
+    )
     assert expression("(n) * n", before) == Binary("*", Name("n"), Name("n"))
     struct, typedef = items("typedef struct pair_t { float x; } pair;")
     assert isinstance(struct, Struct) and isinstance(typedef, Typedef)

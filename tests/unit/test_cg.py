@@ -272,9 +272,11 @@ def test_the_library_computes_what_it_says(call: str) -> None:
          "19:48: c is const; only a variable can be assigned to"),
         (f"{SHAPES}float4 main(Shape s) : COLOR {{ return 1; }}",
          "6:19: s is interface Shape; give it a type with a size"),
-        ("interface I { float f(float x); };\n"
-         "struct S : I { float k; float f(float2 x) { return k; } };",
-         "2:8: S has no f as interface I has it; implement all of its methods"),
+        ("interface I { float f(float x); }; struct S : I { float k; };\n"
+         "float4 main() : COLOR { S s; return s.f(1); }",
+         "2:39: a struct S has no method f; only a struct has methods, which have bodies"),
+        ("struct I { float k; };\nstruct S : I { float c; };",
+         "2:8: I is no interface; a struct has an interface after its colon"),
         ("float4 main(float *p : TEXCOORD0) : COLOR\n{ return 0; }",
          "1:20: p is a pointer; kernels have arrays and no pointers"),
         ("float4 main(float4 p : TEXCOORD0) : COLOR\n{ return ddx(p); }",

@@ -142,8 +142,7 @@ class _Pass:
         if (name, part) not in self.locals:
             own = identifier(f"{name}_{part}" if part else name, self.names)
             self.locals[name, part] = isa.Parameter(LOCAL, len(self.locals), name=own)
-        parameter = self.locals[name, part]
-        return self.graph.local(parameter.index, parameter.name)[:components]
+        return self.graph.leaf(self.locals[name, part])[:components]
 
 
 @dataclass
@@ -213,10 +212,8 @@ def compiled(
     evaluator = Evaluator(kernel.kernels.device, graph, special=special)
     kinds = {d.name: _element_type(evaluator.type_of(d)) for d in kernel.function.parameters}
 
-    def element(
-        p: Parameter, place: Any, ahead: Mapping[int, float | Vector] | None = None
-    ) -> Vector:
-        value = made.element(p.name, kinds[p.name], p.type, made.texel(place, ahead or {}))
+    def element(p: Parameter, place: Any, ahead: Mapping[int, float | Vector] = {}) -> Vector:
+        value = made.element(p.name, kinds[p.name], p.type, made.texel(place, ahead))
         owners[value.literals] = place
         return value
 

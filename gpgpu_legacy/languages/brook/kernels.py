@@ -13,7 +13,6 @@ from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.languages.c.syntax import (
     Declaration,
     Declare,
-    DoWhile,
     Enumeration,
     For,
     Function,
@@ -83,7 +82,7 @@ class Kernel:
     @cached_property
     def loop_names(self) -> Set[str]:
         """The names in conditions of its loops, whose values a compiler must know."""
-        loops = (node for node in walk(self.function.body) if isinstance(node, For | DoWhile))
+        loops = (node for node in walk(self.function.body) if isinstance(node, For))
         return {
             node.name for loop in loops for node in walk(loop.condition) if isinstance(node, Name)
         }
@@ -188,10 +187,7 @@ class Kernels:
             (is_stream, Role.STREAM), (True, Role.NUMBER),
         )  # fmt: skip
         role = next(role for holds, role in rows if holds)
-        return Parameter(given.name, self._type_of(given, role), role, rank, given.at)
-
-    def _type_of(self, given: Declaration, role: Role) -> ElementType:
         name = given.type.name
         if role is Role.NUMBER and name.startswith(("int", "half", "fixed", "bool", "double")):
             name = "float" + name.lstrip("abcdefghijklmnopqrstuvwxyz")
-        return self.type(name, given.at)
+        return Parameter(given.name, self.type(name, given.at), role, rank, given.at)

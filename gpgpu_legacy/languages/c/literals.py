@@ -93,7 +93,6 @@ _OPERATORS: dict[str, Callable[[int, int], int]] = {
     "<<": shifted, ">>": lambda a, b: shifted(a, -b), "+": add, "-": sub, "*": mul,
     "/": quotient, "%": remainder,
 }  # fmt: skip
-_TRUTHS = {"==", "!=", "<", ">", "<=", ">="}
 
 
 class _Unsigned(int):
@@ -156,7 +155,8 @@ class Condition:
                 of = a, b = _wrapped(a, a, b), _wrapped(b, a, b)
             if self._skipped and operator in {"/", "%"}:
                 b = b or 1
-            a = _wrapped(_OPERATORS[operator](a, b), *(() if operator in _TRUTHS else of))
+            result = _OPERATORS[operator](a, b)
+            a = _wrapped(result, *(() if isinstance(result, bool) else of))
         return a
 
     def _unary(self) -> int:

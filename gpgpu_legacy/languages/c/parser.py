@@ -78,10 +78,8 @@ def _below(level: list[Any]) -> list[Any]:
 
 # The tree -----------------------------------------------------------------------------------------
 
-_KEYWORDS = {"IF", "DO", "WHILE", "SWITCH", "CASE", "DEFAULT", "GOTO", "RETURN", "SIZEOF"}
-_AS_WRITTEN = (
-    "If DoWhile Switch Label Target Goto Jump Return Conditional Cast Unary SizeOf Index Name"
-)
+_KEYWORDS = {"IF", "SWITCH", "CASE", "DEFAULT", "GOTO", "RETURN", "SIZEOF"}
+_AS_WRITTEN = "If Switch Label Target Goto Jump Return Conditional Cast Unary SizeOf Index Name"
 _ALIASES = {"vector": "float4", "matrix": "float4x4", "float": "float"}
 _ALIASES |= {f"vec{n}": f"float{n}" for n in "234"}
 
@@ -172,12 +170,10 @@ def _pointed(parts: list[Any]) -> dict[str, Any]:
 
 
 def _function(parts: list[Any]) -> tree.Function:
-    specifiers, stars, name, parameters, const, semantics, *body = parts
+    specifiers, stars, name, parameters, _const, semantics, *body = parts
     kind = specifiers[0] if specifiers else tree.TypeName("int", at=name.at)
     semantic, block = semantics.get("semantic", ""), body[0] if body else None
-    return tree.Function(
-        kind, stars or 0, str(name), parameters or (), block, semantic, const == "const", name.at
-    )
+    return tree.Function(kind, stars or 0, str(name), parameters or (), block, semantic, name.at)
 
 
 def _binary(parts: list[Any]) -> Any:
@@ -196,11 +192,6 @@ def _binary(parts: list[Any]) -> Any:
 def _increment(operator: Lexeme, operand: Any) -> tree.Assign:
     one = tree.Number(1, at=operator.at)
     return tree.Assign(f"{operator[0]}=", operand, one, operator.at)
-
-
-def _number(parts: list[Any]) -> tree.Number:
-    (token,) = parts
-    return tree.Number(*number_of(token), at=token.at)
 
 
 _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
@@ -230,12 +221,13 @@ _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
     "nameless": _nameless,
     "block": lambda c: tree.Block(_flat(c[1:]), c[0].at),
     "evaluate": lambda c: tree.Evaluate(c[0], getattr(c[0], "at", tree.NOWHERE)),
-    "for_": lambda c: tree.For(_flat(c[1:2])[0], c[2], c[3], _plain(c[4]), c[0].at),
-    "while_": lambda c: tree.For(None, c[1], None, _plain(c[2]), c[0].at),
+    "for_": lambda c: tree.For(_flat(c[1:2])[0], c[2], c[3], _plain(c[4]), at=c[0].at),
+    "while_": lambda c: tree.For(None, c[1], None, _plain(c[2]), at=c[0].at),
+    "do_": lambda c: tree.For(None, c[3], None, _plain(c[1]), False, c[0].at),
     "comma": lambda c: tree.Comma(tuple(c), c[0].at),
     "assign": lambda c: tree.Assign(str(c[1]), c[0], c[2], c[1].at),
     "binary": _binary,
-    "type_name": lambda c: replace(c[0][0], pointers=c[1], dimensions=c[2]),
+    "type_name": lambda c: tree.Declaration(c[0][0], "", c[1], c[2], at=c[0][0].at),
     "member": lambda c: tree.Member(c[0], str(c[2]), c[1] == "->", c[2].at),
     "call": lambda c: tree.Call(c[0], c[1] or (), c[0].at),
     "increment": lambda c: _increment(*c),
@@ -243,7 +235,7 @@ _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
     "index_of": lambda c: tree.Call(tree.Name("indexof", c[0].at), (c[1],), c[0].at),
     "constructor": lambda c: _specifiers(c)[0],
     "arguments": tuple,
-    "number": _number,
+    "number": lambda c: tree.Number(*number_of(c[0]), at=c[0].at),
     "string": lambda c: tree.String(b"".join(map(text_of, c)), c[0].at),
 } | {name.lower(): _node(getattr(tree, name)) for name in _AS_WRITTEN.split()}
 """What is made of the children of each rule of the grammar."""
@@ -281,14 +273,13 @@ _GROUPS = (
 
 def _fault(tokens: Tokens, texts: tree.Texts, accepts: set[str]) -> AssemblyError:
     """The fault at the last token read. accepts: what could stand there."""
-    *_, first, earlier, before, token = [None, None, None, *tokens.read]
+    *_, before, token = [None, *tokens.read]
     assert token is not None
-    kinds_before = [getattr(one, "type", "_SEMICOLON") for one in (first, earlier)]
+    read = ["_SEMICOLON"] * 3 + [one.type for one in tokens.read]
     needs_type = token.type == "NAME" and accepts & {"NAME", "TYPE"} == {"TYPE"}
     unknown = token if needs_type else None
-    begins = kinds_before[1] in _BEFORE_STATEMENT or kinds_before == ["FOR", "_LPAREN"]
-    is_two = before and before.type == "NAME" and token.type in {"NAME", "TYPE", "QUALIFIER"}
-    if begins and is_two:
+    begins = read[-3] in _BEFORE_STATEMENT or read[-4:-2] == ["FOR", "_LPAREN"]
+    if begins and read[-2] == "NAME" and token.type in {"NAME", "TYPE", "QUALIFIER"}:
         unknown = before
     if unknown and unknown not in tokens.types:
         known = [*sorted(tokens.types), *filter(str.isalpha, KINDS)]

@@ -29,15 +29,12 @@ class TypeName:
 
     name: `float4`, `half3x3`, `sampler2D`, `void`, a struct's name; C's own are one word, such as
     `uint`, `ushort`, `schar`, `longlong`. qualifiers: `const`, `uniform`, `in`, `out`, `inout`,
-    `static`, `kernel`, `reduce`, `iter`, `extern` and the like. pointers, dimensions: of a cast or
-    a sizeof, as in `(float[4])`: the number of * after the type, and what follows them.
+    `static`, `kernel`, `reduce`, `iter`, `extern` and the like.
     """
 
     name: str
     qualifiers: frozenset[str] = frozenset()
     at: Span = AT
-    pointers: int = 0
-    dimensions: tuple[Expression | None, ...] = ()
 
 
 # Expressions --------------------------------------------------------------------------------------
@@ -153,9 +150,9 @@ class Call:
 
 @frozen
 class Cast:
-    """`(type) operand`."""
+    """`(type) operand`; the type is a declaration without a name."""
 
-    type: TypeName
+    type: Declaration
     operand: Expression
     at: Span = AT
 
@@ -164,7 +161,7 @@ class Cast:
 class SizeOf:
     """sizeof of an expression or of a type."""
 
-    operand: Expression | TypeName
+    operand: Expression | Declaration
     at: Span = AT
 
 
@@ -189,10 +186,11 @@ Expression = (
 class Declaration:
     """One declared name: a variable, a parameter, or a field of a struct.
 
-    name: empty for a parameter without one. pointers: the number of *. dimensions: of an array;
-    None for `[]`. stream: of a Brook stream, `()` for `<>`, None if it is no stream. semantic:
-    after the colon, in the text's own case. register: of `: register(s0)`, such as `s0`. prototype:
-    the parameters of the function that it points to; type and pointers are then of the result.
+    name: empty for a parameter without one, and in a cast. pointers: the number of *. dimensions:
+    of an array; None for `[]`. stream: of a Brook stream, `()` for `<>`, None if it is no stream.
+    semantic: after the colon, in the text's own case. register: of `: register(s0)`, such as `s0`.
+    prototype: the parameters of the function that it points to; type and pointers are then of the
+    result.
     """
 
     type: TypeName
@@ -244,8 +242,7 @@ class Enumeration:
 @frozen
 class Function:
     """A function, or its prototype (body None). A kernel has `kernel` among its type's qualifiers,
-    a reduction `reduce`. A last parameter of type void stands for `...`. is_constant: it is a
-    method with const after its parameters.
+    a reduction `reduce`. A last parameter of type void stands for `...`.
     """
 
     type: TypeName
@@ -254,7 +251,6 @@ class Function:
     parameters: tuple[Declaration, ...]
     body: Block | None
     semantic: str = ""
-    is_constant: bool = False
     at: Span = AT
 
 
@@ -297,21 +293,13 @@ class If:
 
 @frozen
 class For:
-    """for; while is one without start and step."""
+    """for; while is one without start and step. tests_first: it is no do … while."""
 
     start: Statement | None
     condition: Expression | None
     step: Expression | None
     body: Statement
-    at: Span = AT
-
-
-@frozen
-class DoWhile:
-    """do … while."""
-
-    body: Statement
-    condition: Expression
+    tests_first: bool = True
     at: Span = AT
 
 
@@ -366,8 +354,8 @@ class Return:
 
 
 Statement = (
-    Block | Declare | Evaluate | If | For | DoWhile | Switch | Label | Jump | Return | Goto | Target
-    | Struct | Typedef | Enumeration
+    Block | Declare | Evaluate | If | For | Switch | Label | Jump | Return | Goto | Target | Struct
+    | Typedef | Enumeration
 )  # fmt: skip
 
 Item = Function | Struct | Typedef | Enumeration | Declare

@@ -102,8 +102,8 @@ class Evaluator(Expressions):
         used = self._names_in(function, *self.methods.values())
         for name, declaration in self.globals.items():
             if name in used and name not in self.scopes[0]:
-                is_static = "static" in declaration.type.qualifiers
-                self._declare(declaration, None if is_static else self.uniform)
+                is_uniform = "static" not in declaration.type.qualifiers
+                self._declare(declaration, is_uniform=is_uniform)
         values = self._inline(function, given)
         self._alive = True
         return values
@@ -119,15 +119,12 @@ class Evaluator(Expressions):
                     stack.append(self.globals.get(node.name))
         return found
 
-    def _declare(
-        self, d: c.Declaration, otherwise: Callable[[c.Declaration, Type], Vector] | None = None
-    ) -> None:
+    def _declare(self, d: c.Declaration, *, is_uniform: bool = False) -> None:
         if d.value is not None:
             value = self.initialised(d.value, self.type_of(d))
-        elif otherwise is not None:
-            value = otherwise(d, self.sized(d))
         else:
-            value = self.graph.zeros(self.sized(d))
+            kind = self.sized(d)
+            value = self.uniform(d, kind) if is_uniform else self.graph.zeros(kind)
         self.declare(d.name, value, constant="const" in d.type.qualifiers)
 
     def _inline(
@@ -140,7 +137,7 @@ class Evaluator(Expressions):
         scopes, self.scopes = self.scopes, [self.scopes[0], {}]
         self._active.append(function)
         if of is not None and isinstance(of.shape, StructType):
-            this = self.declare("this", of, constant=function.is_constant)
+            this = self.declare("this", of)
             self.scopes[-1] |= dict.fromkeys((f.name for f in of.shape.fields), this)
         self.scopes.append({"return": Variable("return", False)})
         for p in function.parameters:
@@ -191,12 +188,9 @@ class Evaluator(Expressions):
 
     def _call_method(self, name: c.Member, call: c.Call) -> Vector | None:
         """Inline a method, and assign what it leaves in `this` to what it is called on."""
-        root: c.Expression = name
-        while isinstance(root, c.Member | c.Index):
-            root = root.base
         place = None
-        with suppress(Fault):  # an index that depends on data is read, but not assigned to
-            place = self.place(name.base) if isinstance(root, c.Name) else None
+        with suppress(Fault):  # what is no variable, or has an index that depends on data
+            place = self.place(name.base)
         base = self.evaluate(name.base) if place is None else self.read(place)
         methods = self.methods_of(base, name.name)
         if not methods:
@@ -206,7 +200,7 @@ class Evaluator(Expressions):
             raise Fault(f"{described(base)} has no method {name.name}", expected, name.at)
 
         def leave(this: Vector) -> None:
-            if this.literals != base.literals and isinstance(root, c.Name):
+            if this.literals != base.literals and not isinstance(name.base, c.Call):
                 self.write(place or self.place(name.base), this)
 
         return self._call_own(methods, call, base, leave)
@@ -427,18 +421,11 @@ class Evaluator(Expressions):
             self.values = self._merged(condition, values, self.values)
 
     def _do_for(self, loop: c.For) -> None:
+        """Unroll a loop until its condition is known to fail."""
         self.scopes.append({})
         if loop.start is not None:
             self.execute(loop.start)
-        self._loop(loop, loop.step, tests=True)
-        self._close()
-
-    def _do_dowhile(self, loop: c.DoWhile) -> None:
-        self._loop(loop, None, tests=False)
-
-    def _loop(self, loop: c.For | c.DoWhile, step: c.Expression | None, *, tests: bool) -> None:
-        """Unroll a loop until its condition is known to fail. tests: before the first trip, too."""
-        scope, open_trips = self._enter("break"), 0
+        scope, open_trips, tests = self._enter("break"), 0, loop.tests_first
         while self._alive:
             truth = self._truth(loop.condition) if tests and loop.condition else True
             if truth is False:
@@ -452,9 +439,10 @@ class Evaluator(Expressions):
             trip, tests = self._enter("continue"), True
             self.execute(loop.body)
             self._leave(trip)
-            if self._alive and step is not None:
-                self.evaluate(step)
+            if self._alive and loop.step is not None:
+                self.evaluate(loop.step)
         self._leave(scope)
+        self._close()
 
 
 def _is_out(p: c.Declaration) -> bool:

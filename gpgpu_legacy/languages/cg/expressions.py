@@ -163,7 +163,7 @@ class Expressions:
         return kind
 
     def methods_of(self, value: Vector, name: str) -> list[c.Function]:
-        """A value's methods of a name, its struct's own before those that it inherits."""
+        """A value's methods of a name."""
         known = self.methods.get(getattr(value.type, "name", ""), ())
         return [m for m in known if m.body and m.name == name]
 
@@ -172,22 +172,13 @@ class Expressions:
             if field.value is not None:
                 raise Fault(f"{field.name} is a field", "only a variable has a value", field.at)
         base = self.types.get(struct.base)
-        if not isinstance(base, StructType):
-            base = StructType("", (), ())
-        fields = (*base.fields, *struct.fields)
-        types = (*base.types, *map(self.type_of, struct.fields))
-        interface = struct.name if struct.is_interface else base.interface
-        self.types[struct.name] = StructType(struct.name, fields, types, interface)
-        inherited = self.methods.get(struct.base, ())
-        self.methods[struct.name] = (*struct.methods, *inherited)
-        own = [*map(self._signature, struct.methods)]
-        for method in inherited:
-            if method.body is None and self._signature(method) not in own:
-                problem = f"{struct.name} has no {method.name} as interface {struct.base} has it"
-                raise Fault(problem, "implement all of its methods", struct.at)
-
-    def _signature(self, f: c.Function) -> list[object]:
-        return [f.name, self.type_named(f.type), *map(self.type_of, f.parameters)]
+        if struct.base and not implements(base, base):
+            expected = "a struct has an interface after its colon"
+            raise Fault(f"{struct.base} is no interface", expected, struct.at)
+        types = tuple(map(self.type_of, struct.fields))
+        interface = struct.name if struct.is_interface else struct.base
+        self.types[struct.name] = StructType(struct.name, struct.fields, types, interface)
+        self.methods[struct.name] = struct.methods
 
     # Conversions ----------------------------------------------------------------------------------
 
@@ -316,7 +307,9 @@ class Expressions:
                 numbers = widest(self.flat(a, at), self.flat(b, at))
                 kind = matrix(numbers, *extents(whole.type))
         a, b = (self.flat(self.convert(value, kind, at), at) for value in (a, b))
-        return replace(_operated(operator, a, b), shape=kind)
+        if operator in "+-*/%":
+            a, b = _number_of(a), _number_of(b)
+        return replace(_OPERATORS[operator](a, b), shape=kind)
 
     def flat(self, value: Vector, at: Span) -> Vector:
         """The numbers of a vector or a matrix."""
@@ -388,7 +381,7 @@ class Expressions:
         return self.graph.numbers(float(x.value), kind=kind)
 
     def _cast(self, x: c.Cast) -> Vector:
-        kind = self.type_of(c.Declaration(x.type, "", x.type.pointers, x.type.dimensions, at=x.at))
+        kind = self.type_of(x.type)
         value = self.evaluate(x.operand)
         if not value.shape and len(value) == 1:  # HLSL's (struct) 0
             parts = [self.convert(value, leaf, x.at) for leaf, _ in leaves(kind)]
@@ -437,16 +430,10 @@ _WHOLE = {"bool", "int"}
 def of_kind(value: Vector, kind: str) -> Vector:
     """Numbers as another kind: an int loses its fraction, a bool is whether it is not 0."""
     if kind == "int" and value.kind not in _WHOLE:
-        value = truncated(value)
+        value = _signed(value, value.graph.op("FLR", value.graph.op("ABS", value)))
     if kind == "bool" and value.kind != "bool":
         value = ~value.equals(0.0)
     return value.of(kind)
-
-
-def truncated(value: Vector) -> Vector:
-    """The numbers without their fractions."""
-    graph = value.graph
-    return _signed(value, graph.op("FLR", graph.op("ABS", value)))
 
 
 def _signed(value: Vector, magnitude: Vector) -> Vector:
@@ -489,12 +476,6 @@ def _bits(operate: Callable[[int, int], int]) -> Callable[[Vector, Vector], Vect
 def _number_of(value: Vector) -> Vector:
     """A bool as an int."""
     return value.of("int") if value.kind == "bool" else value
-
-
-def _operated(operator: str, a: Vector, b: Vector) -> Vector:
-    if operator in "+-*/%":
-        a, b = _number_of(a), _number_of(b)
-    return _OPERATORS[operator](a, b)
 
 
 _OPERATORS: Mapping[str, Callable[[Any, Any], Vector]] = {

@@ -12,12 +12,12 @@ from functools import reduce
 from itertools import chain
 from math import copysign, isnan
 from operator import add, mul
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Attribute, Parameter, ParameterSpace, Span, TextureSource
+from gpgpu_legacy.isa.ir import Attribute, Parameter, Span, TextureSource
 from gpgpu_legacy.isa.ir import TextureTarget as Target
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.languages.c.syntax import BEFORE, NOWHERE
@@ -170,7 +170,7 @@ class Graph:
 
     def numbers(self, *numbers: float, kind: str = "float") -> Vector:
         """A vector of constants, rounded to float32."""
-        return Vector(self, kind, tuple(self._number(number) for number in numbers))
+        return Vector(self, kind, tuple(map(self._number, numbers)))
 
     def vector(self, value: Operand) -> Vector:
         """A vector, or a Python number as one: an int literal does not widen the other operand."""
@@ -190,10 +190,6 @@ class Graph:
     def special(self, operation: str, key: Hashable) -> Vector:
         """A texture image unit, or what may not be read."""
         return Vector(self, "", (2 * self.node(operation, (), key),))
-
-    def local(self, index: int, name: str = "") -> Vector:
-        """The four components of program.local[index]."""
-        return self.leaf(Parameter(ParameterSpace.LOCAL, index, name=name))
 
     def leaf(self, register: Attribute | Parameter) -> Vector:
         """The four components of a register that programs only read."""
@@ -370,11 +366,9 @@ class Graph:
         return condition ^ 1
 
 
-def _saturated(value: Any) -> Any:
-    return np.fmin(np.fmax(value, np.float32(0)), np.float32(1))
-
-
 _TRUTHS = {"SLT", "SGE", "AND", "OR"}
 _COMMUTATIVE = {"ADD", "MUL"}
-_FOLDED = {name: row.evaluate for name, row in OPCODES.items()} | {"SAT": _saturated}
+_FOLDED = {name: row.evaluate for name, row in OPCODES.items()} | {
+    "SAT": lambda value: np.fmin(np.fmax(value, np.float32(0)), np.float32(1))
+}
 _LOGIC = {"AND": "MUL", "OR": "MAX"}

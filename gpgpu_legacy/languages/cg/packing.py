@@ -167,11 +167,6 @@ class Packer:
             self.classes[member] = joined
         return True
 
-    def _undo(self, mark: int) -> None:
-        while len(self._log) > mark:
-            member, old = self._log.pop()
-            self.classes[member] = old
-
     # Operands without a choice --------------------------------------------------------------------
 
     def _settle(self, operation: Operation) -> None:
@@ -333,7 +328,9 @@ class Packer:
                 pack.nodes = []
                 self._spread(into)
                 return True
-            self._undo(mark)
+            while len(self._log) > mark:
+                member, old = self._log.pop()
+                self.classes[member] = old
         return False
 
     def _spread(self, pack: Pack) -> None:

@@ -97,7 +97,7 @@ def is_open(kind: Type) -> bool:
     return kind == VOID
 
 
-def implements(own: Type, kind: Type | None) -> bool:
+def implements(own: Type | None, kind: Type | None) -> bool:
     """Whether a struct implements an interface."""
     return isinstance(own, StructType) and own.interface == getattr(kind, "name", None)
 
@@ -129,8 +129,11 @@ BUILT_IN: dict[str, Type] = {
         for rows in range(1, 5)
         for columns in range(1, 5)
     },
-    **{f"sampler{target.value}": SamplerType(target) for target in TextureTarget},
-    **{f"texobj{target.value}": SamplerType(target) for target in TextureTarget},
+    **{
+        f"{name}{target.value}": SamplerType(target)
+        for name in ("sampler", "texobj")
+        for target in TextureTarget
+    },
     "sampler": SamplerType(None),
     "void": VOID,
 }
