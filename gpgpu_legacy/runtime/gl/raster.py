@@ -63,7 +63,7 @@ class GlRasterPrepared(DrawnPrepared[GlContext]):
         buffer = self.keep(context.buffer(max(map(size_bytes, (*inputs, *outputs)))))
 
         def store(transfer: Transfer) -> None:
-            context.handle.memory_barrier()
+            context.barrier()
             context.gl.glBindBuffer(GL.PIXEL_UNPACK_BUFFER, buffer.glo)
             surfaces.store(transfer.texture, transfer.rect, 0)
             context.gl.glBindBuffer(GL.PIXEL_UNPACK_BUFFER, 0)

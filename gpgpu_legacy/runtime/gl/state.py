@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from ctypes import Array, c_float
 from functools import lru_cache
 from itertools import product
 from math import acos, degrees
 from types import SimpleNamespace
+
+import numpy as np
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.isa.state import parse_vector
 from gpgpu_legacy.runtime.gl.headers import GL
+from gpgpu_legacy.runtime.gl.values import single
 
 Setter = Callable[[SimpleNamespace, Vec4], object]
 """Gives a vector of OpenGL's state its value."""
@@ -34,7 +36,7 @@ _ATTENUATION = (
 
 
 def _vector_by(function: str, *names: int) -> _SetIndexed:
-    return lambda gl, _, value: getattr(gl, function)(*names, _vector(value))
+    return lambda gl, _, value: getattr(gl, function)(*names, value)
 
 
 def _shininess(face: int) -> _SetIndexed:
@@ -42,7 +44,7 @@ def _shininess(face: int) -> _SetIndexed:
 
 
 def _light_vector(name: int) -> _SetIndexed:
-    return lambda gl, light, value: gl.glLightfv(GL.LIGHT0 + light, name, _vector(value))
+    return lambda gl, light, value: gl.glLightfv(GL.LIGHT0 + light, name, value)
 
 
 def _set_attenuation(gl: SimpleNamespace, light: int, value: Vec4) -> None:
@@ -53,13 +55,13 @@ def _set_attenuation(gl: SimpleNamespace, light: int, value: Vec4) -> None:
 def _set_spot(gl: SimpleNamespace, light: int, value: Vec4) -> None:
     """OpenGL takes the cutoff as an angle in degrees, the state vector has its cosine."""
     cosine = min(1.0, max(-1.0, value[3]))
-    gl.glLightfv(GL.LIGHT0 + light, GL.SPOT_DIRECTION, _vector(value))
+    gl.glLightfv(GL.LIGHT0 + light, GL.SPOT_DIRECTION, value)
     gl.glLightf(GL.LIGHT0 + light, GL.SPOT_CUTOFF, degrees(acos(cosine)))
 
 
 def _set_texture_environment(gl: SimpleNamespace, unit: int, value: Vec4) -> None:
     gl.glActiveTexture(GL.TEXTURE0 + unit)
-    gl.glTexEnvfv(GL.TEXTURE_ENV, GL.TEXTURE_ENV_COLOR, _vector(value))
+    gl.glTexEnvfv(GL.TEXTURE_ENV, GL.TEXTURE_ENV_COLOR, value)
 
 
 def _set_fog(gl: SimpleNamespace, _: int, value: Vec4) -> None:
@@ -109,10 +111,6 @@ def setter(binding: str) -> Setter | None:
     return lambda gl, value: set_value(gl, index, value)
 
 
-def _vector(value: Vec4) -> Array[c_float]:
-    return (c_float * 4)(*value)
-
-
 # Matrices ----------------------------------------------------------------------------------------
 
 
@@ -127,9 +125,9 @@ class MatrixRow:
     def set(self, gl: SimpleNamespace, value: Vec4) -> None:
         """Set the row; the other rows stay as they are."""
         self._choose(gl)
-        columns = (c_float * 16)()  # not all drivers give the transposed matrix
+        columns = np.zeros(16, np.float32)  # not all drivers give the transposed matrix
         gl.glGetFloatv(GL.CURRENT_MATRIX, columns)
-        columns[self.row :: 4] = list(value)
+        columns[self.row :: 4] = single(np.array(value))
         gl.glLoadMatrixf(columns)
 
     def reset(self, gl: SimpleNamespace) -> None:

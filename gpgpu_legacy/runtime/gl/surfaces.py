@@ -7,7 +7,6 @@ OpenGL's own calls. The context must be current for every method.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from ctypes import c_float, c_int, c_uint
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -304,9 +303,9 @@ class Surfaces:
             self._gl.glTexParameteri(target.name, parameter, 0)
         reads = texture.format.reads
         if not texture.format.is_drawn_to:
-            sources = (int(s) if s in "01" else GL.RED + "rgba".index(s) for s in reads)
+            sources = [int(s) if s in "01" else GL.RED + "rgba".index(s) for s in reads]
             self._gl.glTexParameteriv(
-                target.name, GL.TEXTURE_SWIZZLE_RGBA, (c_int * 4)(*sources)
+                target.name, GL.TEXTURE_SWIZZLE_RGBA, sources
             )  # GL_ZERO is 0, GL_ONE is 1, and GL_GREEN to GL_ALPHA follow GL_RED
         self.check(f"texture {texture.name} of {image.size} texels")
         if image.layout != GL.DEPTH_COMPONENT:
@@ -334,7 +333,7 @@ class Surfaces:
                 *(GL.FRAMEBUFFER, attachment, image.target.image(layer)),
                 *(image.number, level, *slices),
             )
-        gl.glDrawBuffers(len(surfaces), (c_uint * len(surfaces))(*attachments))
+        gl.glDrawBuffers(len(surfaces), attachments)
         if gl.glCheckFramebufferStatus(GL.FRAMEBUFFER) != GL.FRAMEBUFFER_COMPLETE:
             images = [self._images[name] for name, _ in surfaces]
             described = (f"a {i.target.noun} of {i.texture.format.name}" for i in images)
@@ -381,7 +380,7 @@ class Surfaces:
                 gl.glSamplerParameteri(number, GL.TEXTURE_COMPARE_MODE, GL.COMPARE_R_TO_TEXTURE)
                 compare = getattr(GL, sampler.compare.name)
                 gl.glSamplerParameteri(number, GL.TEXTURE_COMPARE_FUNC, compare)
-            border = (c_float * 4)(*border_of(sampler, texture.format))
+            border = border_of(sampler, texture.format)
             gl.glSamplerParameterfv(number, GL.TEXTURE_BORDER_COLOR, border)
         return self._samplers[key]
 
