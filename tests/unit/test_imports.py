@@ -136,6 +136,11 @@ def test_imports_run_one_way() -> None:
     assert complaints(ROOT) == []
 
 
+def test_one_file_reaches_into_moderngl() -> None:
+    files = (ROOT / "runtime/gl").glob("*.py")
+    assert [path.name for path in files if ".mglo" in path.read_text("utf-8")] == ["core.py"]
+
+
 def test_rooms_of_the_compiler_import_one_way() -> None:
     rooms = ("emit", "kernels", "temporal", "groups", "fused", "analysis")
     for number, room in enumerate(rooms):
