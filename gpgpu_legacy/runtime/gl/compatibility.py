@@ -39,7 +39,7 @@ class Context(SharedContext[SimpleNamespace]):
 
     def __init__(self, egl: SimpleNamespace, display: int) -> None:
         """Take over an EGL context, which must be current. egl: EGL's functions."""
-        gl = gl_functions(lambda name: egl.eglGetProcAddress(name.encode("ascii")))
+        gl = gl_functions(egl.eglGetProcAddress)
         super().__init__(gl, gl, CurrentContext(egl))
         self._egl, self._display = egl, display
         self.extensions = frozenset(self.string(GL.EXTENSIONS).split())

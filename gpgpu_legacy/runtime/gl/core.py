@@ -1,5 +1,4 @@
-"""The OpenGL context that gl-raster and gl-compute share; only this file imports moderngl, or
-reaches into it.
+"""The OpenGL context that gl-raster and gl-compute share; only this file reaches into moderngl.
 
 A process has one such context, made when it is first needed.
 """
@@ -41,24 +40,6 @@ def inner(made: Any) -> Any:
     return made.mglo
 
 
-class BoundBuffers:
-    """The storage buffers that are known to be bound, so that none is bound twice."""
-
-    def __init__(self) -> None:
-        """Nothing is known of the context yet."""
-        self._bound: dict[int, Any] = {}
-
-    def forget(self) -> None:
-        """Forget all: others have used the context."""
-        self._bound.clear()
-
-    def bind(self, number: int, buffer: GlBuffer) -> None:
-        """Bind a buffer to a binding."""
-        if self._bound.get(number) is not buffer:
-            inner(buffer).bind_to_storage_buffer(number, 0, -1)
-            self._bound[number] = buffer
-
-
 class GlContext(SharedContext[ModernglContext]):
     """A moderngl context that any thread may use, one at a time.
 
@@ -69,7 +50,7 @@ class GlContext(SharedContext[ModernglContext]):
     def __init__(self, native: ModernglContext, current: egl.CurrentContext | None) -> None:
         """See SharedContext."""
         super().__init__(native, egl.gl_functions(inner(native)._context.load), current)
-        self.bound = BoundBuffers()
+        self._bound: dict[int, GlBuffer] = {}  # the storage buffers known to be bound
         self.barrier = partial(inner(native).memory_barrier, _ALL_BARRIERS, False)
         """Lets earlier stores of shaders be seen by what is called next."""
         self.info = dict(native.info)
@@ -79,6 +60,12 @@ class GlContext(SharedContext[ModernglContext]):
             if self.gl.glGetError() == GL.NO_ERROR:
                 self.info[name] = value
         self.version_code: int = native.version_code
+
+    def bind(self, number: int, buffer: GlBuffer) -> None:
+        """Bind a storage buffer to a binding, unless it is bound there."""
+        if self._bound.get(number) is not buffer:
+            inner(buffer).bind_to_storage_buffer(number, 0, -1)
+            self._bound[number] = buffer
 
     def buffer(self, size_bytes: int) -> GlBuffer:
         """A new buffer of moderngl's, with a check that there was room for it.
@@ -114,7 +101,7 @@ class GlContext(SharedContext[ModernglContext]):
 
     def _make_current(self) -> None:
         self.handle.__enter__()
-        self.bound.forget()
+        self._bound.clear()  # others have used the context
 
     def _leave(self) -> None:
         self.handle.__exit__(None, None, None)

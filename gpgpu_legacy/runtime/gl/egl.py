@@ -24,6 +24,7 @@ from gpgpu_legacy.runtime.gl.headers import (
     EGL_EXTENSION_FUNCTIONS,
     EGL_FUNCTIONS,
     GL_FUNCTIONS,
+    Signatures,
 )
 
 _MOST_DEVICES = 32
@@ -43,25 +44,21 @@ def load_egl() -> SimpleNamespace:
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
         setattr(egl, name, function)
-    for name, signature in EGL_EXTENSION_FUNCTIONS.items():
-        setattr(egl, name, load_function(egl, name, signature))
+    vars(egl).update(load_functions(egl.eglGetProcAddress, EGL_EXTENSION_FUNCTIONS))
     return egl
 
 
-def load_function(egl: SimpleNamespace, name: str, signature: tuple[Any, ...]) -> Any:
-    """A function of OpenGL, or of an extension of EGL; None if the library lacks it."""
-    address = egl.eglGetProcAddress(name.encode("ascii"))
-    return CFUNCTYPE(*signature)(address) if address else None
+def load_functions(find: Callable[[str], int | None], signatures: Signatures) -> dict[str, Any]:
+    """Functions by their names, None for one that is missing. find: gives addresses."""
+    return {
+        name: CFUNCTYPE(*signature)(address) if (address := find(name)) else None
+        for name, signature in signatures.items()
+    }
 
 
 def gl_functions(find: Callable[[str], int | None]) -> SimpleNamespace:
-    """OpenGL's functions by their names, None for one that is missing. find: gives addresses."""
-    return SimpleNamespace(
-        **{
-            name: CFUNCTYPE(*signature)(address) if (address := find(name)) else None
-            for name, signature in GL_FUNCTIONS.items()
-        }
-    )
+    """OpenGL's functions; see load_functions."""
+    return SimpleNamespace(**load_functions(find, GL_FUNCTIONS))
 
 
 @frozen
@@ -70,9 +67,9 @@ class SavedContext:
 
     interface: int
     context: int | None
-    display: int | None = None
-    draw: int | None = None
-    read: int | None = None
+    display: int | None
+    draw: int | None
+    read: int | None
 
 
 class CurrentContext:
@@ -92,8 +89,6 @@ class CurrentContext:
         """The current state of this thread; OpenGL becomes its interface."""
         egl = self._egl
         interface, context = egl.eglQueryAPI(), self.handle()
-        if not context:
-            return SavedContext(interface, None)
         draw, read = egl.eglGetCurrentSurface(EGL.DRAW), egl.eglGetCurrentSurface(EGL.READ)
         return SavedContext(interface, context, egl.eglGetCurrentDisplay(), draw, read)
 
@@ -101,10 +96,8 @@ class CurrentContext:
         """Make current what was so when it was saved."""
         egl = self._egl
         egl.eglBindAPI(EGL.OPENGL_API)
-        if before.context:
-            egl.eglMakeCurrent(before.display, before.draw, before.read, before.context)
-        elif display := egl.eglGetCurrentDisplay():
-            egl.eglMakeCurrent(display, None, None, None)
+        if display := before.display or egl.eglGetCurrentDisplay():
+            egl.eglMakeCurrent(display, before.draw, before.read, before.context)
         if before.interface != EGL.OPENGL_API:
             egl.eglBindAPI(before.interface)
 

@@ -249,31 +249,39 @@ class _Numbers:
         return values
 
 
-_INTS, _UINTS, _UINT64S, _FLOATS = map(_Numbers, (c_int, c_uint, c_uint64, c_float))
-_ADDRESSES = _Numbers(c_void_p)
+class _Text:
+    """The type of an argument that is a name."""
+
+    @staticmethod
+    def from_param(text: str) -> Any:
+        """What ctypes is to pass."""
+        return c_char_p(text.encode("ascii"))
+
+
+_INTEGERS, _FLOATS = _Numbers(c_uint), _Numbers(c_float)
 
 Signatures = Mapping[str, tuple[Any, ...]]
 """Functions by name: the type of the result, then those of the arguments."""
 
 EGL_FUNCTIONS: Signatures = {
     "eglBindAPI": (c_uint, c_uint),
-    "eglChooseConfig": (c_uint, c_void_p, _INTS, _ADDRESSES, c_int, _INTS),
-    "eglCreateContext": (c_void_p, c_void_p, c_void_p, c_void_p, _INTS),
+    "eglChooseConfig": (c_uint, c_void_p, _INTEGERS, _INTEGERS, c_int, _INTEGERS),
+    "eglCreateContext": (c_void_p, c_void_p, c_void_p, c_void_p, _INTEGERS),
     "eglDestroyContext": (c_uint, c_void_p, c_void_p),
     "eglGetCurrentContext": (c_void_p,),
     "eglGetCurrentDisplay": (c_void_p,),
     "eglGetCurrentSurface": (c_void_p, c_int),
     "eglGetDisplay": (c_void_p, c_void_p),
     "eglGetError": (c_int,),
-    "eglGetProcAddress": (c_void_p, c_char_p),
-    "eglInitialize": (c_uint, c_void_p, _INTS, _INTS),
+    "eglGetProcAddress": (c_void_p, _Text),
+    "eglInitialize": (c_uint, c_void_p, _INTEGERS, _INTEGERS),
     "eglMakeCurrent": (c_uint, c_void_p, c_void_p, c_void_p, c_void_p),
     "eglQueryAPI": (c_uint,),
 }
 
 EGL_EXTENSION_FUNCTIONS: Signatures = {
-    "eglGetPlatformDisplayEXT": (c_void_p, c_uint, c_void_p, _INTS),
-    "eglQueryDevicesEXT": (c_uint, c_int, _ADDRESSES, _INTS),
+    "eglGetPlatformDisplayEXT": (c_void_p, c_uint, c_void_p, _INTEGERS),
+    "eglQueryDevicesEXT": (c_uint, c_int, _INTEGERS, _INTEGERS),
 }
 
 _NAMES: Mapping[tuple[Any, ...], str] = {
@@ -292,7 +300,7 @@ _NAMES: Mapping[tuple[Any, ...], str] = {
     (c_uint, c_void_p, c_uint, c_uint64): "glClientWaitSync",
     (None, c_uint, c_uint, *(c_ssize_t,) * 3): "glCopyBufferSubData",
     (None, c_uint, *(c_int,) * 7): "glCopyTexSubImage2D",
-    (None, c_int, _UINTS): (
+    (None, c_int, _INTEGERS): (
         "glDeleteBuffers glDeleteFramebuffers glDeleteProgramsARB glDeleteQueries "
         "glDeleteSamplers glDeleteTextures glDrawBuffers glGenBuffers glGenFramebuffers "
         "glGenProgramsARB glGenQueries glGenSamplers glGenTextures"
@@ -308,12 +316,11 @@ _NAMES: Mapping[tuple[Any, ...], str] = {
     (None, c_uint, c_uint, c_uint, c_uint, c_int, c_int): "glFramebufferTexture3D",
     (None, c_uint, c_ssize_t, c_ssize_t, c_void_p): "glGetBufferSubData",
     (c_uint,): "glGetError",
-    (None, c_uint, _INTS): "glGetIntegerv",
-    (None, c_uint, c_uint, _INTS): "glGetProgramivARB glTexParameteriv",
-    (None, c_uint, c_uint, _UINT64S): "glGetQueryObjectui64v",
+    (None, c_uint, _INTEGERS): "glGetIntegerv",
+    (None, c_uint, c_uint, _INTEGERS): "glGetProgramivARB glGetQueryObjectui64v glTexParameteriv",
     (c_char_p, c_uint): "glGetString",
-    (None, c_uint, c_uint, c_float): "glLightf glMaterialf glSamplerParameterf glTexEnvf",
-    (None, c_uint, c_uint, _FLOATS): ("glLightfv glMaterialfv glSamplerParameterfv glTexEnvfv"),
+    (None, c_uint, c_uint, c_float): "glLightf glSamplerParameterf glTexEnvf",
+    (None, c_uint, c_uint, _FLOATS): "glLightfv glMaterialfv glSamplerParameterfv glTexEnvfv",
     (None, _FLOATS): "glLoadMatrixf",
     (c_void_p, c_uint, c_ssize_t, c_ssize_t, c_uint): "glMapBufferRange",
     (None, c_uint, c_int): "glPixelStorei",

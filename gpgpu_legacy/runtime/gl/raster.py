@@ -12,18 +12,20 @@ texture of the driver.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gpgpu_legacy.lower.analysis.folding import decide
 from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader
 from gpgpu_legacy.lower.fragments import shader_key
 from gpgpu_legacy.lower.values import over_iterations
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
-from gpgpu_legacy.plan.textures import Numeric, Transfer, constant_rect
+from gpgpu_legacy.plan.textures import Numeric, Rect, Transfer, constant_rect
 from gpgpu_legacy.runtime.gl.bound import Bound
 from gpgpu_legacy.runtime.gl.core import COMPUTE_VERSION, GlContext
 from gpgpu_legacy.runtime.gl.drawn import DrawnPrepared, Paint
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.shader import UniformTable, Values, drawing_shader
-from gpgpu_legacy.runtime.gl.transfers import DeviceTransfers, Spot, movable
+from gpgpu_legacy.runtime.gl.transfers import DeviceTransfers, Move, Spot, movable
 from gpgpu_legacy.runtime.gl.values import pass_values, single
 from gpgpu_legacy.runtime.machine import Machine
 
@@ -59,23 +61,21 @@ class GlRasterPrepared(DrawnPrepared[GlContext]):
             return None
         buffer = self.keep(context.buffer(max(map(size_bytes, (*inputs, *outputs)))))
 
-        def store(transfer: Transfer) -> None:
-            context.barrier()
-            context.gl.glBindBuffer(GL.PIXEL_UNPACK_BUFFER, buffer.glo)
-            surfaces.store(transfer.texture, transfer.rect, 0)
-            context.gl.glBindBuffer(GL.PIXEL_UNPACK_BUFFER, 0)
+        def mover(binding: int, move: Callable[[str, Rect, int], None]) -> Move:
+            def run(transfer: Transfer) -> None:
+                context.barrier()
+                context.gl.glBindBuffer(binding, buffer.glo)
+                move(transfer.texture, transfer.rect, 0)
+                context.gl.glBindBuffer(binding, 0)
 
-        def load(transfer: Transfer) -> None:
-            context.gl.glBindBuffer(GL.PIXEL_PACK_BUFFER, buffer.glo)
-            surfaces.load(transfer.texture, transfer.rect, 0)
-            context.gl.glBindBuffer(GL.PIXEL_PACK_BUFFER, 0)
+            return run
 
         return self.keep(
             DeviceTransfers(
                 *(context, plan, inputs, outputs),
                 lambda transfer: Spot(buffer, transfer.rect.width),
-                store=store,
-                load=load,
+                store=mover(GL.PIXEL_UNPACK_BUFFER, surfaces.store),
+                load=mover(GL.PIXEL_PACK_BUFFER, surfaces.load),
             )
         )
 

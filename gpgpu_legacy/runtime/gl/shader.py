@@ -243,10 +243,8 @@ class Dispatch:
         self._set, self._run, self._groups = uniforms.set, inner(shader.program).run, groups
         self._bind_block = block.bind if block is not None else None
         self._barrier = context.barrier if waits else None
-        self._bind, self._textures = context.bound.bind, tuple(textures)
-        self._buffers = tuple(
-            (number, buffer) for number, buffer in enumerate(buffers) if buffer is not None
-        )
+        self._bind, self._textures = context.bind, tuple(textures)
+        self._buffers = tuple(binding for binding in enumerate(buffers) if binding[1] is not None)
 
     def __call__(self, iteration: int) -> None:
         """Dispatch that iteration."""

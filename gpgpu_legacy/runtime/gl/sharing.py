@@ -15,7 +15,7 @@ import os
 from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache, wraps
 from threading import Lock, RLock, get_ident
 from types import SimpleNamespace
@@ -50,11 +50,11 @@ class Name:
     delete: Any
 
     @classmethod
-    def generated(cls, generate: Any, delete: Any) -> Name:
-        """A new one. generate: a function such as glGenTextures."""
+    def generated(cls, gl: Any, kind: str) -> Name:
+        """A new one. kind: in the plural, as functions' names have it."""
         number = np.zeros(1, np.uint32)
-        generate(1, number)
-        return cls(int(number[0]), delete)
+        getattr(gl, f"glGen{kind}")(1, number)
+        return cls(int(number[0]), getattr(gl, f"glDelete{kind}"))
 
     def release(self) -> None:
         """Delete it; the context is current."""
@@ -152,7 +152,7 @@ class SharedContext(ABC, Generic[_Handle]):
     def elapsing(self) -> Iterator[None]:
         """Let the device time the calls of a block; the context is current, and stays so."""
         if self._query is None:
-            self._query = Name.generated(self.gl.glGenQueries, self.gl.glDeleteQueries)
+            self._query = Name.generated(self.gl, "Queries")
         self.gl.glBeginQuery(GL.TIME_ELAPSED, self._query.number)
         try:
             yield
@@ -176,7 +176,7 @@ class SharedContext(ABC, Generic[_Handle]):
     def _answers(self) -> bool:
         """Whether a new buffer can be written and read back; the context is current."""
         gl, answer = self.gl, np.zeros(len(PROBE), np.uint8)
-        buffer = Name.generated(gl.glGenBuffers, gl.glDeleteBuffers)
+        buffer = Name.generated(gl, "Buffers")
         gl.glBindBuffer(GL.ARRAY_BUFFER, buffer.number)
         gl.glBufferData(GL.ARRAY_BUFFER, len(PROBE), PROBE, GL.STREAM_READ)
         gl.glGetBufferSubData(GL.ARRAY_BUFFER, 0, len(PROBE), answer.ctypes.data)
@@ -231,10 +231,7 @@ class SharedContext(ABC, Generic[_Handle]):
         """
         self.require_own_process()
         if self._owner == get_ident():
-            if self._is_current():
-                yield self.handle
-                return
-            with self._as_current():
+            with nullcontext() if self._is_current() else self._as_current():
                 yield self.handle
             return
         with self._lock:

@@ -99,7 +99,7 @@ class MappedStaging(DriverStaging):
         gl = context.gl
         if "GL_ARB_buffer_storage" not in context.handle.extensions:
             return None
-        name, size = Name.generated(gl.glGenBuffers, gl.glDeleteBuffers), slots * slot_bytes
+        name, size = Name.generated(gl, "Buffers"), slots * slot_bytes
         access = GL.MAP_READ | GL.MAP_WRITE | GL.MAP_PERSISTENT | GL.MAP_COHERENT
         gl.glBindBuffer(GL.COPY_READ_BUFFER, name.number)
         gl.glBufferStorage(GL.COPY_READ_BUFFER, size, None, access | GL.CLIENT_STORAGE)

@@ -25,7 +25,7 @@ _SetIndexed = Callable[[SimpleNamespace, int, Vec4], object]
 
 _FACES = {"front": GL.FRONT, "back": GL.BACK}
 _COLORS = {"ambient": GL.AMBIENT, "diffuse": GL.DIFFUSE, "specular": GL.SPECULAR}
-_MATERIAL_COLORS = {**_COLORS, "emission": GL.EMISSION}
+_MATERIALS = {**_COLORS, "emission": GL.EMISSION, "shininess": GL.SHININESS}
 _LIGHT_VECTORS = {**_COLORS, "position": GL.POSITION}
 _ATTENUATION = (
     GL.CONSTANT_ATTENUATION,
@@ -37,10 +37,6 @@ _ATTENUATION = (
 
 def _vector_by(function: str, *names: int) -> _SetIndexed:
     return lambda gl, _, value: getattr(gl, function)(*names, value)
-
-
-def _shininess(face: int) -> _SetIndexed:
-    return lambda gl, _, value: gl.glMaterialf(face, GL.SHININESS, value[0])
 
 
 def _light_vector(name: int) -> _SetIndexed:
@@ -82,10 +78,9 @@ def _set_depth_range(gl: SimpleNamespace, _: int, value: Vec4) -> None:
 
 _SETTERS: Mapping[tuple[str, ...], _SetIndexed] = {
     **{
-        ("material", face, color): _vector_by("glMaterialfv", number, parameter)
-        for (face, number), (color, parameter) in product(_FACES.items(), _MATERIAL_COLORS.items())
+        ("material", face, name): _vector_by("glMaterialfv", number, parameter)
+        for (face, number), (name, parameter) in product(_FACES.items(), _MATERIALS.items())
     },
-    **{("material", name, "shininess"): _shininess(face) for name, face in _FACES.items()},
     **{("light", name): _light_vector(vector) for name, vector in _LIGHT_VECTORS.items()},
     ("light", "attenuation"): _set_attenuation,
     ("light", "spot", "direction"): _set_spot,

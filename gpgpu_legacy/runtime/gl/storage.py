@@ -146,7 +146,7 @@ class TextureBuffers:
         """
         gl = self.context.gl
         if name not in self._fetched:
-            texture = self._fetched[name] = Name.generated(gl.glGenTextures, gl.glDeleteTextures)
+            texture = self._fetched[name] = Name.generated(gl, "Textures")
             gl.glBindTexture(GL.TEXTURE_BUFFER, texture.number)
             internal, _ = _TEXELS[self.textures[name].format.channels]
             gl.glTexBuffer(GL.TEXTURE_BUFFER, internal, self.buffers[name].glo)

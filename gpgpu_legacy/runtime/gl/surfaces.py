@@ -172,15 +172,15 @@ class Surfaces:
         extent, kind = texture.extent, texture.kind
         if self._flat:
             extent, kind = Extent(extent.width, extent.rows), TextureKind.T2D
-        number = self._make(self._gl.glGenTextures, self._gl.glDeleteTextures)
+        number = self._make("Textures")
         internal, layout, component = _texels(texture.format, compared=not self._flat)
         texel_bytes = texture.format.texel_bytes
         return Image(
             texture, TARGETS[kind], extent, number, internal, layout, component, texel_bytes
         )
 
-    def _make(self, generate: Any, delete: Any) -> int:
-        name = Name.generated(generate, delete)
+    def _make(self, kind: str) -> int:
+        name = Name.generated(self._gl, kind)
         self._owned.append(name)
         return name.number
 
@@ -245,7 +245,7 @@ class Surfaces:
         if surfaces in self._framebuffers:
             return self._framebuffers[surfaces]
         gl = self._gl
-        number = self._make(gl.glGenFramebuffers, gl.glDeleteFramebuffers)
+        number = self._make("Framebuffers")
         self._bound.aim(number)
         attachments = [GL.COLOR_ATTACHMENT0 + n for n in range(len(surfaces))]
         for attachment, (name, number_) in zip(attachments, surfaces, strict=True):
@@ -284,7 +284,7 @@ class Surfaces:
         key = (sampler, texture.format)
         if key not in self._samplers:
             gl = self._gl
-            number = self._samplers[key] = self._make(gl.glGenSamplers, gl.glDeleteSamplers)
+            number = self._samplers[key] = self._make("Samplers")
             for parameter, value in (
                 (GL.TEXTURE_MIN_FILTER, sampler.filter),
                 (GL.TEXTURE_MAG_FILTER, sampler.magnifying),
