@@ -390,12 +390,10 @@ KINDS = ("Buffer", "Framebuffer", "Program", "ProgramARB", "Sampler", "Texture",
 
 def kinds_alive(name: str) -> dict[str, int]:
     """How many objects of each kind the executor's context has, by names that a suite may reach."""
-    functions, alive = egl.load_egl(), {}
+    find, signatures = egl.load_egl().eglGetProcAddress, dict.fromkeys(KINDS, (c_ubyte, c_uint))
     with context_of(name).current():
-        for kind in KINDS:
-            is_alive = egl.load_function(functions, f"glIs{kind}", (c_ubyte, c_uint))
-            alive[kind] = sum(map(bool, map(is_alive, range(1, 1 << 15))))
-    return alive
+        alive = egl.load_functions(lambda kind: find(f"glIs{kind}"), signatures)
+        return {kind: sum(map(bool, map(alive[kind], range(1, 1 << 15)))) for kind in KINDS}
 
 
 @drawing

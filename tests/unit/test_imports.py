@@ -57,7 +57,7 @@ WHERE = {
     "matplotlib": ("present/*", "*plot.py", "studies/*"),
     "numba": ("lower/jit.py", "lower/numba_code.py"),
     "llvmlite": ("lower/emit/llvm_*.py", "lower/numba_code.py", "runtime/native.py"),
-    "ctypes": ("runtime/gl/*.py", "runtime/native.py"),
+    "ctypes": ("runtime/gl/egl.py", "runtime/gl/headers.py", "runtime/native.py"),
 }
 
 # What a room does not import at all.
@@ -170,6 +170,11 @@ def test_a_circle_is_found(tmp_path: Path) -> None:
     (tmp_path / "b.py").write_text(f"if TYPE_CHECKING:\n    import {PACKAGE}.a")
     with pytest.raises(CycleError, match=rf"{PACKAGE}\.a"):
         TopologicalSorter(graph(tmp_path)).prepare()
+
+
+def test_one_file_reaches_into_moderngl() -> None:
+    files = (ROOT / "runtime/gl").glob("*.py")
+    assert [path.name for path in files if ".mglo" in path.read_text("utf-8")] == ["core.py"]
 
 
 def test_rooms_of_the_compiler_import_one_way() -> None:

@@ -49,7 +49,7 @@ class LoadedProgram:
     def __init__(self, context: Context, stage: int, text: str, who: str) -> None:
         """Load the text; PlanError, which names `who`, if the driver refuses it."""
         gl = context.gl
-        name = Name.generated(gl.glGenProgramsARB, gl.glDeleteProgramsARB)
+        name = Name.generated(gl, "ProgramsARB")
         encoded = text.encode("ascii")
         gl.glBindProgramARB(stage, name.number)
         gl.glProgramStringARB(stage, GL.PROGRAM_FORMAT_ASCII, len(encoded), encoded)

@@ -9,7 +9,7 @@ what a program means, and how fast it can be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -34,12 +34,12 @@ from gpgpu_legacy.runtime.gl.arb_programs import (
     load_vertex_program,
     vertex_attribute,
 )
+from gpgpu_legacy.runtime.gl.bound import Bound
 from gpgpu_legacy.runtime.gl.compatibility import Context
 from gpgpu_legacy.runtime.gl.drawn import DrawnPrepared, Paint
 from gpgpu_legacy.runtime.gl.environments import Environments
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.state import MatrixRow, Setter, matrix_row, setter
-from gpgpu_legacy.runtime.gl.surfaces import Bound, Sampled
 from gpgpu_legacy.runtime.gl.values import Rows, in_iteration, single
 from gpgpu_legacy.runtime.machine import Machine
 
@@ -162,6 +162,7 @@ class StatefulQuad:
 class GlArbfpPrepared(DrawnPrepared[Context]):
     """A plan's textures, framebuffers, samplers, programs and draws."""
 
+    flat = False
     _bound: BoundProgram
 
     def __init__(self, context: Context, plan: Plan, machine: Machine) -> None:
@@ -170,11 +171,8 @@ class GlArbfpPrepared(DrawnPrepared[Context]):
         self._interned: dict[tuple[int, bytes], Rows] = {}
         super().__init__(context, BoundProgram(context.gl), plan, machine)
 
-    def _build(self) -> None:
-        self._build_drawn(flat=False)
-
-    def _record_draw(self, pass_: FragmentPass, count: int) -> tuple[Sequence[Sampled], Paint]:
-        surfaces, bound = self._surfaces, self._bound
+    def _record_draw(self, pass_: FragmentPass, count: int) -> Paint:
+        bound = self._bound
         program = load(self.context, pass_.program)
         locals_ = self._parameters(program.locals, pass_.locals, count)
         env = self._parameters(program.env, pass_.env, count)
@@ -182,7 +180,7 @@ class GlArbfpPrepared(DrawnPrepared[Context]):
         state = [self._state(state, count) for state in pass_.state]
         environments = program if isinstance(program, Environments) else None
         quad = (
-            StatefulQuad(bound.gl, attributes, state, environments, surfaces.check)
+            StatefulQuad(bound.gl, attributes, state, environments, self._surfaces.check)
             if state or environments
             else None
         )
@@ -200,8 +198,7 @@ class GlArbfpPrepared(DrawnPrepared[Context]):
             else:
                 draw_quad(bound.gl, attributes, iteration)
 
-        textures = [surfaces.sampled(b.unit, b.texture, b.sampler) for b in pass_.bindings]
-        return textures, paint
+        return paint
 
     def _rows(self, values: F64) -> Rows:
         """Values (n, …) as OpenGL reads them, the same object for the same bits."""

@@ -1,4 +1,4 @@
-"""The OpenGL context of `gl-arbfp`: headless, made with EGL, its functions called through ctypes.
+"""The OpenGL context of `gl-arbfp`: headless, made with EGL.
 
 It is a compatibility context, because only there do drivers still offer GL_ARB_fragment_program. It
 is made on first use; importing this file loads no library.
@@ -6,16 +6,19 @@ is made on first use; importing this file loads no library.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from ctypes import byref, c_int, c_void_p
 from types import SimpleNamespace
-from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.memory import DRIVER_ADDRESSES, require_addresses
 from gpgpu_legacy.runtime.gl.advice import Need, advice_here
-from gpgpu_legacy.runtime.gl.egl import CurrentContext, gl_functions, load_egl
-from gpgpu_legacy.runtime.gl.headers import EGL, GL
+from gpgpu_legacy.runtime.gl.egl import (
+    CurrentContext,
+    displays,
+    gl_functions,
+    load_egl,
+    make_compatible,
+)
+from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.sharing import SharedContext, one_per_process
 
 REQUIRED_EXTENSIONS = (
@@ -30,15 +33,13 @@ REQUIRED_EXTENSIONS = (
     "GL_ARB_color_buffer_float",
 )
 
-_MOST_DEVICES = 32
-
 
 class Context(SharedContext[SimpleNamespace]):
     """A compatibility context: it starts from fresh state (identity matrices, no tests)."""
 
     def __init__(self, egl: SimpleNamespace, display: int) -> None:
         """Take over an EGL context, which must be current. egl: EGL's functions."""
-        gl = gl_functions(lambda name: egl.eglGetProcAddress(name.encode("ascii")))
+        gl = gl_functions(egl.eglGetProcAddress)
         super().__init__(gl, gl, CurrentContext(egl))
         self._egl, self._display = egl, display
         self.extensions = frozenset(self.string(GL.EXTENSIONS).split())
@@ -73,7 +74,7 @@ def context() -> Context:
     egl = load_egl()
     software: Context | None = None
     problems: list[str] = []
-    for platform, display in _displays(egl):
+    for platform, display in displays(egl):
         try:
             found = _make_context(egl, display)
         except ExecutorUnavailableError as error:
@@ -94,67 +95,13 @@ def context() -> Context:
     )
 
 
-def _displays(egl: SimpleNamespace) -> Iterator[tuple[str, int]]:
-    """The displays that need no window system, GPUs first, then EGL's own choice."""
-    if egl.eglGetPlatformDisplayEXT:
-        for number, device in enumerate(_devices(egl)):
-            display = egl.eglGetPlatformDisplayEXT(EGL.PLATFORM_DEVICE, device, None)
-            if display:
-                yield f"device {number}", display
-        display = egl.eglGetPlatformDisplayEXT(EGL.PLATFORM_SURFACELESS, None, None)
-        if display:
-            yield "surfaceless", display
-    display = egl.eglGetDisplay(None)
-    if display:
-        yield "default display", display
-
-
-def _devices(egl: SimpleNamespace) -> list[int]:
-    if not egl.eglQueryDevicesEXT:
-        return []
-    devices, count = (c_void_p * _MOST_DEVICES)(), c_int()
-    if not egl.eglQueryDevicesEXT(_MOST_DEVICES, devices, byref(count)):
-        return []
-    return [device for device in devices[: count.value] if device]
-
-
 def _make_context(egl: SimpleNamespace, display: int) -> Context:
     """A context on a display; ExecutorUnavailableError, with the reason alone, if that fails."""
-    if not egl.eglInitialize(display, None, None):
-        raise _refused(egl, "cannot be initialised")
-    attributes = _integers(
-        *(EGL.SURFACE_TYPE, EGL.PBUFFER_BIT),
-        *(EGL.RENDERABLE_TYPE, EGL.OPENGL_BIT),
-    )
-    config, count = c_void_p(), c_int()
     with CurrentContext(egl).preserved():
-        if not egl.eglBindAPI(EGL.OPENGL_API):
-            raise _refused(egl, "has no OpenGL")
-        egl.eglChooseConfig(display, attributes, byref(config), 1, byref(count))
-        if count.value < 1:
-            raise _refused(egl, "has no configuration for OpenGL")
-        # No attribute asks for a version or a profile: that is what makes it a compatibility one.
-        handle = egl.eglCreateContext(display, config, None, _integers())
-        if not handle:
-            raise _refused(egl, "makes no context")
-        if not egl.eglMakeCurrent(display, None, None, handle):
-            problem = _refused(egl, "makes no context without a surface")
-            egl.eglDestroyContext(display, handle)
-            raise problem
+        make_compatible(egl, display)
         context = Context(egl, display)
     missing = [name for name in REQUIRED_EXTENSIONS if name not in context.extensions]
     if missing:
         context.destroy()
         raise ExecutorUnavailableError(f"{context.renderer} lacks {', '.join(missing)}")
     return context
-
-
-def _integers(*values: int) -> Any:
-    """An attribute list, terminated as EGL expects."""
-    return (c_int * (len(values) + 1))(*values, EGL.NONE)
-
-
-def _refused(egl: SimpleNamespace, problem: str) -> ExecutorUnavailableError:
-    error = egl.eglGetError()
-    reason = "" if error == EGL.SUCCESS else f" (EGL error {error:#x})"
-    return ExecutorUnavailableError(problem + reason)

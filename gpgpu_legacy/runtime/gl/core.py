@@ -1,4 +1,4 @@
-"""The OpenGL context that gl-raster and gl-compute share; only this file imports moderngl.
+"""The OpenGL context that gl-raster and gl-compute share; only this file reaches into moderngl.
 
 A process has one such context, made when it is first needed.
 """
@@ -6,6 +6,7 @@ A process has one such context, made when it is first needed.
 from __future__ import annotations
 
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError, NoDeviceRoomError, PlanError
@@ -27,26 +28,16 @@ _MORE_LIMITS = {
     "GL_SM_COUNT_NV": 0x933B,  # of NV_shader_thread_group: the multiprocessors
 }
 
+_ALL_BARRIERS = 0xFFFFFFFF
+
 ModernglContext = Any
+GlBuffer = Any
 """moderngl has no type annotations."""
 
 
-class BoundBuffers:
-    """The storage buffers that are known to be bound, so that none is bound twice."""
-
-    def __init__(self) -> None:
-        """Nothing is known of the context yet."""
-        self._bound: dict[int, Any] = {}
-
-    def forget(self) -> None:
-        """Forget all: others have used the context."""
-        self._bound.clear()
-
-    def bind(self, number: int, buffer: Any) -> None:
-        """Bind a buffer, by moderngl's inner object, to a binding."""
-        if self._bound.get(number) is not buffer:
-            buffer.bind_to_storage_buffer(number, 0, -1)
-            self._bound[number] = buffer
+def inner(made: Any) -> Any:
+    """Moderngl's inner object, for what is called often: the outer takes as long as the driver."""
+    return made.mglo
 
 
 class GlContext(SharedContext[ModernglContext]):
@@ -58,8 +49,10 @@ class GlContext(SharedContext[ModernglContext]):
 
     def __init__(self, native: ModernglContext, current: egl.CurrentContext | None) -> None:
         """See SharedContext."""
-        super().__init__(native, egl.gl_functions(native.mglo._context.load), current)
-        self.bound = BoundBuffers()
+        super().__init__(native, egl.gl_functions(inner(native)._context.load), current)
+        self._bound: dict[int, GlBuffer] = {}  # the storage buffers known to be bound
+        self.barrier = partial(inner(native).memory_barrier, _ALL_BARRIERS, False)
+        """Lets earlier stores of shaders be seen by what is called next."""
         self.info = dict(native.info)
         """The driver's limits, by OpenGL's names."""
         for name, number in _MORE_LIMITS.items():
@@ -68,7 +61,13 @@ class GlContext(SharedContext[ModernglContext]):
                 self.info[name] = value
         self.version_code: int = native.version_code
 
-    def buffer(self, size_bytes: int) -> Any:
+    def bind(self, number: int, buffer: GlBuffer) -> None:
+        """Bind a storage buffer to a binding, unless it is bound there."""
+        if self._bound.get(number) is not buffer:
+            inner(buffer).bind_to_storage_buffer(number, 0, -1)
+            self._bound[number] = buffer
+
+    def buffer(self, size_bytes: int) -> GlBuffer:
         """A new buffer of moderngl's, with a check that there was room for it.
 
         The context is current. Raises NoDeviceRoomError if there was none.
@@ -102,7 +101,7 @@ class GlContext(SharedContext[ModernglContext]):
 
     def _make_current(self) -> None:
         self.handle.__enter__()
-        self.bound.forget()
+        self._bound.clear()  # others have used the context
 
     def _leave(self) -> None:
         self.handle.__exit__(None, None, None)

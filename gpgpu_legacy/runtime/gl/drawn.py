@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import constant_rect
+from gpgpu_legacy.runtime.gl.bound import Bound, Operations, Target
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.prepared import Call, GlPrepared, record_steps
 from gpgpu_legacy.runtime.gl.sharing import SharedContext
-from gpgpu_legacy.runtime.gl.surfaces import NO_OPERATIONS, Bound, Sampled, Surfaces
+from gpgpu_legacy.runtime.gl.surfaces import Surfaces
 from gpgpu_legacy.runtime.gl.transfers import DeviceTransfers
 from gpgpu_legacy.runtime.gl.values import clear_values, in_iteration, viewport
 from gpgpu_legacy.runtime.machine import Machine
@@ -25,29 +26,24 @@ Paint = Callable[[int], object]
 
 
 class Draw:
-    """A recorded draw of a rectangle; call it with the iteration."""
+    """A recorded draw of a rectangle, and all that it sets; call it with the iteration."""
 
-    def __init__(
-        self,
-        bound: Bound,
-        surfaces: Surfaces,
-        pass_: FragmentPass,
-        textures: Sequence[Sampled],
-        paint: Paint,
-    ) -> None:
-        """textures: those that the pass looks up."""
-        self._bound, self._textures, self._paint = bound, textures, paint
-        self._framebuffer = surfaces.framebuffer(*((name, 0) for name in pass_.targets))
-        self._viewport = viewport(constant_rect(pass_.rect))
+    def __init__(self, bound: Bound, surfaces: Surfaces, pass_: FragmentPass, paint: Paint) -> None:
+        """paint: sets the pass's program, and draws."""
+        self._bound, self._paint = bound, paint
+        self._textures = [surfaces.sampled(binding) for binding in pass_.bindings]
+        framebuffer = surfaces.framebuffer(*((name, 0) for name in pass_.targets))
+        self._target = Target(framebuffer, viewport(constant_rect(pass_.rect)))
         scissor = viewport(constant_rect(pass_.scissor)) if pass_.scissor else None
-        self._operations = (pass_.blend, pass_.mask, scissor)
+        self._operations = Operations(pass_.blend, pass_.mask, scissor)
 
     def __call__(self, iteration: int) -> None:
         """Draw that iteration."""
         bound = self._bound
         for sampled in self._textures:
             bound.look_up(sampled)
-        bound.draw_to(self._framebuffer, self._viewport, self._operations)
+        bound.draw_to(self._target)
+        bound.operate(self._operations)
         self._paint(iteration)
 
     def warm_up(self) -> None:
@@ -56,23 +52,26 @@ class Draw:
         Drivers compile a program for the textures and the target of its first draw, and a run's
         time excludes compiling.
         """
-        whole, self._viewport = self._viewport, (*self._viewport[:2], 1, 1)
+        whole = self._target
+        self._target = Target(whole.framebuffer, (*whole.viewport[:2], 1, 1))
         self(0)
-        self._viewport = whole
+        self._target = whole
 
 
 class DrawnPrepared(GlPrepared[_Shared]):
     """A plan's textures, framebuffers, samplers, programs and draws."""
+
+    flat: ClassVar[bool]
+    """As of Surfaces."""
 
     def __init__(self, context: _Shared, bound: Bound, plan: Plan, machine: Machine) -> None:
         """See GlPrepared."""
         self._bound = bound
         super().__init__(context, plan, machine)
 
-    def _build_drawn(self, *, flat: bool) -> None:
-        """Refuse what exceeds the device, allocate, record and warm up. flat: as of Surfaces."""
+    def _build(self) -> None:
         self._store = self._surfaces = Surfaces(
-            self.context, self._bound, self.plan, self._owned, flat=flat
+            self.context, self._bound, self.plan, self._owned, flat=self.flat
         )
         self._make_transfers(self._device_transfers())
         self._recorded = {id(p): record_steps(p, self._record) for p in self.parts.leaves}
@@ -91,8 +90,8 @@ class DrawnPrepared(GlPrepared[_Shared]):
     def _record(self, pass_: Pass, count: int) -> Call:
         match pass_:
             case FragmentPass():
-                textures, paint = self._record_draw(pass_, count)
-                return Draw(self._bound, self._surfaces, pass_, textures, paint)
+                paint = self._record_draw(pass_, count)
+                return Draw(self._bound, self._surfaces, pass_, paint)
             case CopyPass():
                 return self._record_copy(pass_)
             case ClearPass():
@@ -100,15 +99,15 @@ class DrawnPrepared(GlPrepared[_Shared]):
         raise AssertionError(pass_)  # the executor has no other passes
 
     @abstractmethod
-    def _record_draw(self, pass_: FragmentPass, count: int) -> tuple[Sequence[Sampled], Paint]:
-        """The textures that a pass looks up, and the object that draws it."""
+    def _record_draw(self, pass_: FragmentPass, count: int) -> Paint:
+        """What sets the program of a pass, and draws."""
 
     def _clear(self, name: str, value: NumberVec4, count: int = 1) -> Call:
         bound, framebuffers = self._bound, tuple(self._surfaces.layers(name))
         values = clear_values(value, self.plan.texture(name).format, count)
 
         def clear(iteration: int) -> None:
-            bound.operate(NO_OPERATIONS)
+            bound.operate(Operations())
             bound.gl.glClearColor(*in_iteration(values, iteration))
             for framebuffer in framebuffers:
                 bound.aim(framebuffer)

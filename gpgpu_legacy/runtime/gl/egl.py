@@ -8,9 +8,12 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from ctypes import CFUNCTYPE
+from ctypes import CFUNCTYPE, c_ubyte
 from types import SimpleNamespace
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.frozen import frozen
@@ -21,7 +24,10 @@ from gpgpu_legacy.runtime.gl.headers import (
     EGL_EXTENSION_FUNCTIONS,
     EGL_FUNCTIONS,
     GL_FUNCTIONS,
+    Signatures,
 )
+
+_MOST_DEVICES = 32
 
 
 def load_egl() -> SimpleNamespace:
@@ -38,25 +44,21 @@ def load_egl() -> SimpleNamespace:
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
         setattr(egl, name, function)
-    for name, signature in EGL_EXTENSION_FUNCTIONS.items():
-        setattr(egl, name, load_function(egl, name, signature))
+    vars(egl).update(load_functions(egl.eglGetProcAddress, EGL_EXTENSION_FUNCTIONS))
     return egl
 
 
-def load_function(egl: SimpleNamespace, name: str, signature: tuple[Any, ...]) -> Any:
-    """A function of OpenGL, or of an extension of EGL; None if the library lacks it."""
-    address = egl.eglGetProcAddress(name.encode("ascii"))
-    return CFUNCTYPE(*signature)(address) if address else None
+def load_functions(find: Callable[[str], int | None], signatures: Signatures) -> dict[str, Any]:
+    """Functions by their names, None for one that is missing. find: gives addresses."""
+    return {
+        name: CFUNCTYPE(*signature)(address) if (address := find(name)) else None
+        for name, signature in signatures.items()
+    }
 
 
 def gl_functions(find: Callable[[str], int | None]) -> SimpleNamespace:
-    """OpenGL's functions by their names, None for one that is missing. find: gives addresses."""
-    return SimpleNamespace(
-        **{
-            name: CFUNCTYPE(*signature)(address) if (address := find(name)) else None
-            for name, signature in GL_FUNCTIONS.items()
-        }
-    )
+    """OpenGL's functions; see load_functions."""
+    return SimpleNamespace(**load_functions(find, GL_FUNCTIONS))
 
 
 @frozen
@@ -65,9 +67,9 @@ class SavedContext:
 
     interface: int
     context: int | None
-    display: int | None = None
-    draw: int | None = None
-    read: int | None = None
+    display: int | None
+    draw: int | None
+    read: int | None
 
 
 class CurrentContext:
@@ -87,8 +89,6 @@ class CurrentContext:
         """The current state of this thread; OpenGL becomes its interface."""
         egl = self._egl
         interface, context = egl.eglQueryAPI(), self.handle()
-        if not context:
-            return SavedContext(interface, None)
         draw, read = egl.eglGetCurrentSurface(EGL.DRAW), egl.eglGetCurrentSurface(EGL.READ)
         return SavedContext(interface, context, egl.eglGetCurrentDisplay(), draw, read)
 
@@ -96,10 +96,8 @@ class CurrentContext:
         """Make current what was so when it was saved."""
         egl = self._egl
         egl.eglBindAPI(EGL.OPENGL_API)
-        if before.context:
-            egl.eglMakeCurrent(before.display, before.draw, before.read, before.context)
-        elif display := egl.eglGetCurrentDisplay():
-            egl.eglMakeCurrent(display, None, None, None)
+        if display := before.display or egl.eglGetCurrentDisplay():
+            egl.eglMakeCurrent(display, before.draw, before.read, before.context)
         if before.interface != EGL.OPENGL_API:
             egl.eglBindAPI(before.interface)
 
@@ -119,3 +117,84 @@ def current_context() -> CurrentContext | None:
         return CurrentContext(load_egl())
     except ExecutorUnavailableError:
         return None
+
+
+# Displays and their contexts ----------------------------------------------------------------------
+
+
+def displays(egl: SimpleNamespace) -> Iterator[tuple[str, int]]:
+    """The displays that need no window system, GPUs first, then EGL's own choice."""
+    if egl.eglGetPlatformDisplayEXT:
+        for number, device in enumerate(_devices(egl)):
+            display = egl.eglGetPlatformDisplayEXT(EGL.PLATFORM_DEVICE, device, None)
+            if display:
+                yield f"device {number}", display
+        display = egl.eglGetPlatformDisplayEXT(EGL.PLATFORM_SURFACELESS, None, None)
+        if display:
+            yield "surfaceless", display
+    display = egl.eglGetDisplay(None)
+    if display:
+        yield "default display", display
+
+
+def _devices(egl: SimpleNamespace) -> list[int]:
+    if not egl.eglQueryDevicesEXT:
+        return []
+    devices, count = np.zeros(_MOST_DEVICES, np.uintp), np.zeros(1, np.int32)
+    if not egl.eglQueryDevicesEXT(_MOST_DEVICES, devices, count):
+        return []
+    return [device for device in devices[: count[0]].tolist() if device]
+
+
+def make_compatible(egl: SimpleNamespace, display: int) -> None:
+    """Make current a new compatibility context of a display; the caller restores what was so.
+
+    Raises ExecutorUnavailableError, with the reason alone, if that fails.
+    """
+    if not egl.eglInitialize(display, None, None):
+        raise _refused(egl, "cannot be initialised")
+    attributes = (
+        *(EGL.SURFACE_TYPE, EGL.PBUFFER_BIT),
+        *(EGL.RENDERABLE_TYPE, EGL.OPENGL_BIT),
+        EGL.NONE,
+    )
+    if not egl.eglBindAPI(EGL.OPENGL_API):
+        raise _refused(egl, "has no OpenGL")
+    configs, count = np.zeros(1, np.uintp), np.zeros(1, np.int32)
+    egl.eglChooseConfig(display, attributes, configs, 1, count)
+    if not count[0]:
+        raise _refused(egl, "has no configuration for OpenGL")
+    # No attribute asks for a version or a profile: that is what makes it a compatibility one.
+    handle = egl.eglCreateContext(display, int(configs[0]), None, (EGL.NONE,))
+    if not handle:
+        raise _refused(egl, "makes no context")
+    if not egl.eglMakeCurrent(display, None, None, handle):
+        problem = _refused(egl, "makes no context without a surface")
+        egl.eglDestroyContext(display, handle)
+        raise problem
+
+
+def _refused(egl: SimpleNamespace, problem: str) -> ExecutorUnavailableError:
+    error = egl.eglGetError()
+    reason = "" if error == EGL.SUCCESS else f" (EGL error {error:#x})"
+    return ExecutorUnavailableError(problem + reason)
+
+
+# Memory and the process -------------------------------------------------------------------------
+
+
+def memory_at(address: int, size: int) -> NDArray[np.uint8]:
+    """The bytes that a driver has mapped at an address."""
+    return np.ctypeslib.as_array((c_ubyte * size).from_address(address))
+
+
+def leave_without_the_driver() -> None:
+    """Make this process, which was forked, exit without the exit handlers of C libraries.
+
+    Mesa's handler waits for threads that only the parent has: it crashes, or never ends. Python's
+    own handlers have run by then, and C's files are flushed. This needs the GNU C library.
+    """
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "on_exit"):  # handlers registered last run first
+        libc.on_exit(libc._exit, None)
+        libc.__cxa_atexit(libc.fflush, None, None)

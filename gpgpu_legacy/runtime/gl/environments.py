@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ctypes import c_float
 from types import SimpleNamespace
 from typing import Any
 
@@ -70,7 +69,7 @@ def _calls(unit: TextureUnit) -> Iterator[tuple[Any, ...]]:
         for part, combiner in (("RGB", unit.rgb), ("ALPHA", unit.alpha)):
             yield from _combine(part, combiner)
     if unit.color is not None:
-        yield "glTexEnvfv", GL.TEXTURE_ENV, GL.TEXTURE_ENV_COLOR, (c_float * 4)(*unit.color)
+        yield "glTexEnvfv", GL.TEXTURE_ENV, GL.TEXTURE_ENV_COLOR, unit.color
 
 
 def _combine(part: str, combiner: Combiner) -> Iterator[tuple[Any, ...]]:

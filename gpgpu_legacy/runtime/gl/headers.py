@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from ctypes import (
-    POINTER,
     c_char_p,
     c_double,
     c_float,
@@ -16,6 +15,8 @@ from ctypes import (
     c_void_p,
 )
 from typing import Any
+
+import numpy as np
 
 
 class GL:
@@ -231,28 +232,56 @@ class EGL:
     PLATFORM_SURFACELESS = 0x31DD
 
 
+class _Numbers:
+    """The type of an argument that points to numbers: an array of NumPy's, into which a function
+    may write, or a sequence, of which it gets a copy, or what ctypes takes.
+    """
+
+    def __init__(self, element: Any) -> None:
+        self._element = element
+
+    def from_param(self, values: Any) -> Any:
+        """What ctypes is to pass."""
+        if isinstance(values, np.ndarray):
+            return c_void_p(values.ctypes.data)
+        if isinstance(values, tuple | list):
+            return (self._element * len(values))(*values)
+        return values
+
+
+class _Text:
+    """The type of an argument that is a name."""
+
+    @staticmethod
+    def from_param(text: str) -> Any:
+        """What ctypes is to pass."""
+        return c_char_p(text.encode("ascii"))
+
+
+_INTEGERS, _FLOATS = _Numbers(c_uint), _Numbers(c_float)
+
 Signatures = Mapping[str, tuple[Any, ...]]
 """Functions by name: the type of the result, then those of the arguments."""
 
 EGL_FUNCTIONS: Signatures = {
     "eglBindAPI": (c_uint, c_uint),
-    "eglChooseConfig": (c_uint, c_void_p, POINTER(c_int), POINTER(c_void_p), c_int, POINTER(c_int)),
-    "eglCreateContext": (c_void_p, c_void_p, c_void_p, c_void_p, POINTER(c_int)),
+    "eglChooseConfig": (c_uint, c_void_p, _INTEGERS, _INTEGERS, c_int, _INTEGERS),
+    "eglCreateContext": (c_void_p, c_void_p, c_void_p, c_void_p, _INTEGERS),
     "eglDestroyContext": (c_uint, c_void_p, c_void_p),
     "eglGetCurrentContext": (c_void_p,),
     "eglGetCurrentDisplay": (c_void_p,),
     "eglGetCurrentSurface": (c_void_p, c_int),
     "eglGetDisplay": (c_void_p, c_void_p),
     "eglGetError": (c_int,),
-    "eglGetProcAddress": (c_void_p, c_char_p),
-    "eglInitialize": (c_uint, c_void_p, POINTER(c_int), POINTER(c_int)),
+    "eglGetProcAddress": (c_void_p, _Text),
+    "eglInitialize": (c_uint, c_void_p, _INTEGERS, _INTEGERS),
     "eglMakeCurrent": (c_uint, c_void_p, c_void_p, c_void_p, c_void_p),
     "eglQueryAPI": (c_uint,),
 }
 
 EGL_EXTENSION_FUNCTIONS: Signatures = {
-    "eglGetPlatformDisplayEXT": (c_void_p, c_uint, c_void_p, POINTER(c_int)),
-    "eglQueryDevicesEXT": (c_uint, c_int, POINTER(c_void_p), POINTER(c_int)),
+    "eglGetPlatformDisplayEXT": (c_void_p, c_uint, c_void_p, _INTEGERS),
+    "eglQueryDevicesEXT": (c_uint, c_int, _INTEGERS, _INTEGERS),
 }
 
 _NAMES: Mapping[tuple[Any, ...], str] = {
@@ -271,7 +300,7 @@ _NAMES: Mapping[tuple[Any, ...], str] = {
     (c_uint, c_void_p, c_uint, c_uint64): "glClientWaitSync",
     (None, c_uint, c_uint, *(c_ssize_t,) * 3): "glCopyBufferSubData",
     (None, c_uint, *(c_int,) * 7): "glCopyTexSubImage2D",
-    (None, c_int, POINTER(c_uint)): (
+    (None, c_int, _INTEGERS): (
         "glDeleteBuffers glDeleteFramebuffers glDeleteProgramsARB glDeleteQueries "
         "glDeleteSamplers glDeleteTextures glDrawBuffers glGenBuffers glGenFramebuffers "
         "glGenProgramsARB glGenQueries glGenSamplers glGenTextures"
@@ -282,20 +311,17 @@ _NAMES: Mapping[tuple[Any, ...], str] = {
     (c_void_p, c_uint, c_uint): "glFenceSync",
     (None, c_uint, c_float): "glAlphaFunc glFogf",
     (None, *(c_ubyte,) * 4): "glColorMask",
-    (None, c_uint, POINTER(c_float)): "glFogfv glGetFloatv glLightModelfv",
+    (None, c_uint, _FLOATS): "glFogfv glGetFloatv glLightModelfv",
     (None, c_uint, c_uint, c_uint, c_uint, c_int): "glFramebufferTexture1D glFramebufferTexture2D",
     (None, c_uint, c_uint, c_uint, c_uint, c_int, c_int): "glFramebufferTexture3D",
     (None, c_uint, c_ssize_t, c_ssize_t, c_void_p): "glGetBufferSubData",
     (c_uint,): "glGetError",
-    (None, c_uint, POINTER(c_int)): "glGetIntegerv",
-    (None, c_uint, c_uint, POINTER(c_int)): "glGetProgramivARB glTexParameteriv",
-    (None, c_uint, c_uint, POINTER(c_uint64)): "glGetQueryObjectui64v",
+    (None, c_uint, _INTEGERS): "glGetIntegerv",
+    (None, c_uint, c_uint, _INTEGERS): "glGetProgramivARB glGetQueryObjectui64v glTexParameteriv",
     (c_char_p, c_uint): "glGetString",
-    (None, c_uint, c_uint, c_float): "glLightf glMaterialf glSamplerParameterf glTexEnvf",
-    (None, c_uint, c_uint, POINTER(c_float)): (
-        "glLightfv glMaterialfv glSamplerParameterfv glTexEnvfv"
-    ),
-    (None, POINTER(c_float)): "glLoadMatrixf",
+    (None, c_uint, c_uint, c_float): "glLightf glSamplerParameterf glTexEnvf",
+    (None, c_uint, c_uint, _FLOATS): "glLightfv glMaterialfv glSamplerParameterfv glTexEnvfv",
+    (None, _FLOATS): "glLoadMatrixf",
     (c_void_p, c_uint, c_ssize_t, c_ssize_t, c_uint): "glMapBufferRange",
     (None, c_uint, c_int): "glPixelStorei",
     (None, c_uint, c_uint, c_void_p): "glProgramEnvParameter4fvARB glProgramLocalParameter4fvARB",

@@ -12,26 +12,28 @@ texture of the driver.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
 from gpgpu_legacy.lower.analysis.folding import decide
 from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader
 from gpgpu_legacy.lower.fragments import shader_key
 from gpgpu_legacy.lower.values import over_iterations
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
-from gpgpu_legacy.plan.textures import DEFAULT_SAMPLER, Numeric, Transfer, constant_rect
+from gpgpu_legacy.plan.textures import Numeric, Rect, Transfer, constant_rect
+from gpgpu_legacy.runtime.gl.bound import Bound
 from gpgpu_legacy.runtime.gl.core import COMPUTE_VERSION, GlContext
 from gpgpu_legacy.runtime.gl.drawn import DrawnPrepared, Paint
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.shader import UniformTable, Values, drawing_shader
-from gpgpu_legacy.runtime.gl.surfaces import Bound, Sampled
-from gpgpu_legacy.runtime.gl.transfers import DeviceTransfers, Spot, movable
+from gpgpu_legacy.runtime.gl.transfers import DeviceTransfers, Move, Spot, movable
 from gpgpu_legacy.runtime.gl.values import pass_values, single
 from gpgpu_legacy.runtime.machine import Machine
 
 
 class GlRasterPrepared(DrawnPrepared[GlContext]):
     """A plan's textures, framebuffers, shaders and draws."""
+
+    flat = True
 
     def __init__(
         self, context: GlContext, plan: Plan, machine: Machine, *, on_device: bool
@@ -40,9 +42,6 @@ class GlRasterPrepared(DrawnPrepared[GlContext]):
         self._on_device = on_device
         self._uniforms = UniformTable()
         super().__init__(context, Bound(context.gl), plan, machine)
-
-    def _build(self) -> None:
-        self._build_drawn(flat=True)
 
     def _device_transfers(self) -> DeviceTransfers | None:
         """Texels pass through a storage buffer, from which and to which the driver copies them."""
@@ -62,27 +61,25 @@ class GlRasterPrepared(DrawnPrepared[GlContext]):
             return None
         buffer = self.keep(context.buffer(max(map(size_bytes, (*inputs, *outputs)))))
 
-        def store(transfer: Transfer) -> None:
-            context.handle.memory_barrier()
-            context.gl.glBindBuffer(GL.PIXEL_UNPACK_BUFFER, buffer.glo)
-            surfaces.store(transfer.texture, transfer.rect, 0)
-            context.gl.glBindBuffer(GL.PIXEL_UNPACK_BUFFER, 0)
+        def mover(binding: int, move: Callable[[str, Rect, int], None]) -> Move:
+            def run(transfer: Transfer) -> None:
+                context.barrier()
+                context.gl.glBindBuffer(binding, buffer.glo)
+                move(transfer.texture, transfer.rect, 0)
+                context.gl.glBindBuffer(binding, 0)
 
-        def load(transfer: Transfer) -> None:
-            context.gl.glBindBuffer(GL.PIXEL_PACK_BUFFER, buffer.glo)
-            surfaces.load(transfer.texture, transfer.rect, 0)
-            context.gl.glBindBuffer(GL.PIXEL_PACK_BUFFER, 0)
+            return run
 
         return self.keep(
             DeviceTransfers(
                 *(context, plan, inputs, outputs),
                 lambda transfer: Spot(buffer, transfer.rect.width),
-                store=store,
-                load=load,
+                store=mover(GL.PIXEL_UNPACK_BUFFER, surfaces.store),
+                load=mover(GL.PIXEL_PACK_BUFFER, surfaces.load),
             )
         )
 
-    def _record_draw(self, pass_: FragmentPass, count: int) -> tuple[Sequence[Sampled], Paint]:
+    def _record_draw(self, pass_: FragmentPass, count: int) -> Paint:
         exact, arithmetic = self.machine.exact, self.machine.arithmetic
         decisions = decide(self.plan, pass_, folding=not arithmetic.rounds)
         key = shader_key(self.plan, pass_, decisions, exact=exact, arithmetic=arithmetic)
@@ -99,9 +96,7 @@ class GlRasterPrepared(DrawnPrepared[GlContext]):
             uniforms.set(iteration)
             shader.render()  # which lives as long as this refers to it
 
-        surfaces = self._surfaces
-        textures = [surfaces.sampled(b.unit, b.texture, DEFAULT_SAMPLER) for b in pass_.bindings]
-        return textures, paint
+        return paint
 
     def _begin(self, *, observed: bool) -> None:
         self._bound.forget()

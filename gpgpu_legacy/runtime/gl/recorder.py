@@ -49,11 +49,10 @@ from gpgpu_legacy.plan.plan import (
     constant_groups,
 )
 from gpgpu_legacy.plan.textures import constant_rect
-from gpgpu_legacy.runtime.gl.core import GlContext
+from gpgpu_legacy.runtime.gl.core import GlBuffer, GlContext
 from gpgpu_legacy.runtime.gl.prepared import Call, RecordedSteps, joined
 from gpgpu_legacy.runtime.gl.shader import (
     Dispatch,
-    GlBuffer,
     UniformBlocks,
     UniformTable,
     Values,

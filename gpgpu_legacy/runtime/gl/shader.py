@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.emit.glsl_fragment import vertex_shader
-from gpgpu_legacy.runtime.gl.core import GlContext
+from gpgpu_legacy.runtime.gl.core import GlBuffer, GlContext, inner
 from gpgpu_legacy.runtime.gl.sharing import Releasable
 
 Values = NDArray[np.generic]
@@ -67,7 +67,7 @@ class DrawingShader(Shader):
         """Own a program whose vertex shader comes from vertex_shader."""
         vertices = context.handle.vertex_array(program, [])
         super().__init__(context, program, vertices)
-        self.render = partial(vertices.mglo.render, _TRIANGLE_STRIP, 4, 0, 1)
+        self.render = partial(inner(vertices).render, _TRIANGLE_STRIP, 4, 0, 1)
 
 
 def drawing_shader(
@@ -159,9 +159,6 @@ class UniformTable:
             write(data)
 
 
-GlBuffer = Any
-"""moderngl has no type annotations."""
-
 # Dispatches --------------------------------------------------------------------------------------
 
 Bind = Callable[[int], object]
@@ -169,8 +166,6 @@ Bind = Callable[[int], object]
 
 _BLOCK_ALIGNMENT = 256
 """The alignment of uniform blocks, in bytes; no device needs more."""
-
-_ALL_BARRIERS = 0xFFFFFFFF
 
 
 @frozen
@@ -218,16 +213,13 @@ class UniformBlocks:
         if not self._parts:
             return None
         buffer = context.handle.buffer(b"".join(self._parts))
-        self.bind = buffer.mglo.bind_to_uniform_block
+        self.bind = inner(buffer).bind_to_uniform_block
         self._parts.clear()
         return buffer
 
 
 class Dispatch:
-    """A recorded dispatch: shader, uniforms, storage buffers from binding 0 on, groups.
-
-    It calls moderngl's inner objects, since their wrappers take as long as the driver.
-    """
+    """A recorded dispatch: shader, uniforms, storage buffers from binding 0 on, groups."""
 
     def __init__(
         self,
@@ -248,18 +240,16 @@ class Dispatch:
         pieces: the number of calls, one after another, for all of the work.
         """
         self.shader, self.pieces = shader, pieces
-        self._set, self._run, self._groups = uniforms.set, shader.program.mglo.run, groups
+        self._set, self._run, self._groups = uniforms.set, inner(shader.program).run, groups
         self._bind_block = block.bind if block is not None else None
-        self._barrier = context.handle.mglo.memory_barrier if waits else None
-        self._bind, self._textures = context.bound.bind, tuple(textures)
-        self._buffers = tuple(
-            (number, buffer.mglo) for number, buffer in enumerate(buffers) if buffer is not None
-        )
+        self._barrier = context.barrier if waits else None
+        self._bind, self._textures = context.bind, tuple(textures)
+        self._buffers = tuple(binding for binding in enumerate(buffers) if binding[1] is not None)
 
     def __call__(self, iteration: int) -> None:
         """Dispatch that iteration."""
         if self._barrier is not None:
-            self._barrier(_ALL_BARRIERS, False)
+            self._barrier()
         self._set(iteration)
         for number, buffer in self._buffers:
             self._bind(number, buffer)

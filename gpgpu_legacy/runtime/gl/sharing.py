@@ -11,23 +11,23 @@ lock held at the fork.
 
 from __future__ import annotations
 
-import ctypes
 import os
 from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import contextmanager
-from ctypes import byref, c_int, c_uint, c_uint64, create_string_buffer
+from contextlib import contextmanager, nullcontext
 from functools import cache, wraps
 from threading import Lock, RLock, get_ident
 from types import SimpleNamespace
 from typing import Any, Generic, Protocol, TypeVar, cast
 from weakref import WeakValueDictionary, finalize
 
+import numpy as np
+
 from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.runtime.devices import is_gpu
-from gpgpu_legacy.runtime.gl.egl import CurrentContext, SavedContext
+from gpgpu_legacy.runtime.gl.egl import CurrentContext, SavedContext, leave_without_the_driver
 from gpgpu_legacy.runtime.gl.headers import GL
 
 _Handle = TypeVar("_Handle")
@@ -50,27 +50,15 @@ class Name:
     delete: Any
 
     @classmethod
-    def generated(cls, generate: Any, delete: Any) -> Name:
-        """A new one. generate: a function such as glGenTextures."""
-        number = c_uint()
-        generate(1, byref(number))
-        return cls(number.value, delete)
+    def generated(cls, gl: Any, kind: str) -> Name:
+        """A new one. kind: in the plural, as functions' names have it."""
+        number = np.zeros(1, np.uint32)
+        getattr(gl, f"glGen{kind}")(1, number)
+        return cls(int(number[0]), getattr(gl, f"glDelete{kind}"))
 
     def release(self) -> None:
         """Delete it; the context is current."""
-        self.delete(1, byref(c_uint(self.number)))
-
-
-def _leave_without_the_driver() -> None:
-    """Make this process, which was forked, exit without the exit handlers of C libraries.
-
-    Mesa's handler waits for threads that only the parent has: it crashes, or never ends. Python's
-    own handlers have run by then, and C's files are flushed. This needs the GNU C library.
-    """
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "on_exit"):  # handlers registered last run first
-        libc.on_exit(libc._exit, None)
-        libc.__cxa_atexit(libc.fflush, None, None)
+        self.delete(1, (self.number,))
 
 
 PROBE = b"is anybody there"
@@ -81,7 +69,7 @@ PROBE = b"is anybody there"
 def _first_user() -> int:
     """The first process to use OpenGL: this one, or one that it was forked from."""
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=_leave_without_the_driver)
+        os.register_at_fork(after_in_child=leave_without_the_driver)
     return os.getpid()
 
 
@@ -152,9 +140,9 @@ class SharedContext(ABC, Generic[_Handle]):
 
     def integer(self, name: int) -> int:
         """The value of a state variable or limit of one integer; the context is current."""
-        value = c_int()
-        self.gl.glGetIntegerv(name, byref(value))
-        return value.value
+        values = np.zeros(1, np.int32)
+        self.gl.glGetIntegerv(name, values)
+        return int(values[0])
 
     def finish(self) -> None:
         """Wait until all earlier calls are done; the context is current."""
@@ -164,7 +152,7 @@ class SharedContext(ABC, Generic[_Handle]):
     def elapsing(self) -> Iterator[None]:
         """Let the device time the calls of a block; the context is current, and stays so."""
         if self._query is None:
-            self._query = Name.generated(self.gl.glGenQueries, self.gl.glDeleteQueries)
+            self._query = Name.generated(self.gl, "Queries")
         self.gl.glBeginQuery(GL.TIME_ELAPSED, self._query.number)
         try:
             yield
@@ -174,9 +162,9 @@ class SharedContext(ABC, Generic[_Handle]):
     def elapsed_s(self) -> float:
         """The seconds from the first to the last of these calls, once they are done."""
         assert self._query is not None
-        nanoseconds = c_uint64()
-        self.gl.glGetQueryObjectui64v(self._query.number, GL.QUERY_RESULT, byref(nanoseconds))
-        return nanoseconds.value * 1e-9
+        nanoseconds = np.zeros(1, np.uint64)
+        self.gl.glGetQueryObjectui64v(self._query.number, GL.QUERY_RESULT, nanoseconds)
+        return int(nanoseconds[0]) * 1e-9
 
     @abstractmethod
     def _make_current(self) -> None:
@@ -187,14 +175,14 @@ class SharedContext(ABC, Generic[_Handle]):
 
     def _answers(self) -> bool:
         """Whether a new buffer can be written and read back; the context is current."""
-        gl, answer = self.gl, create_string_buffer(len(PROBE))
-        buffer = Name.generated(gl.glGenBuffers, gl.glDeleteBuffers)
+        gl, answer = self.gl, np.zeros(len(PROBE), np.uint8)
+        buffer = Name.generated(gl, "Buffers")
         gl.glBindBuffer(GL.ARRAY_BUFFER, buffer.number)
         gl.glBufferData(GL.ARRAY_BUFFER, len(PROBE), PROBE, GL.STREAM_READ)
-        gl.glGetBufferSubData(GL.ARRAY_BUFFER, 0, len(PROBE), answer)
+        gl.glGetBufferSubData(GL.ARRAY_BUFFER, 0, len(PROBE), answer.ctypes.data)
         gl.glBindBuffer(GL.ARRAY_BUFFER, 0)
         buffer.release()
-        return answer.raw == PROBE
+        return answer.tobytes() == PROBE
 
     def _is_current(self) -> bool:
         return self._current is not None and self._current.handle() == self._native
@@ -243,10 +231,7 @@ class SharedContext(ABC, Generic[_Handle]):
         """
         self.require_own_process()
         if self._owner == get_ident():
-            if self._is_current():
-                yield self.handle
-                return
-            with self._as_current():
+            with nullcontext() if self._is_current() else self._as_current():
                 yield self.handle
             return
         with self._lock:

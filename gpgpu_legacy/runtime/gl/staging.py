@@ -12,20 +12,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from ctypes import byref, c_ubyte, c_uint
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.runtime.gl.core import GlContext
+from gpgpu_legacy.runtime.gl.core import GlBuffer, GlContext
+from gpgpu_legacy.runtime.gl.egl import memory_at
 from gpgpu_legacy.runtime.gl.headers import GL
+from gpgpu_legacy.runtime.gl.sharing import Name
 from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.workers import Started
-
-GlBuffer = Any
-"""moderngl has no type annotations."""
 
 Bytes = NDArray[np.uint8]
 
@@ -63,7 +60,7 @@ class DriverStaging:
 
     def fetch(self, values: F32, source: GlBuffer) -> None:
         """Fill a contiguous array from the beginning of a buffer."""
-        self._context.handle.memory_barrier()
+        self._context.barrier()
         source.read_into(values, values.nbytes)
 
 
@@ -102,20 +99,19 @@ class MappedStaging(DriverStaging):
         gl = context.gl
         if "GL_ARB_buffer_storage" not in context.handle.extensions:
             return None
-        number, size = c_uint(), slots * slot_bytes
+        name, size = Name.generated(gl, "Buffers"), slots * slot_bytes
         access = GL.MAP_READ | GL.MAP_WRITE | GL.MAP_PERSISTENT | GL.MAP_COHERENT
-        gl.glGenBuffers(1, byref(number))
-        gl.glBindBuffer(GL.COPY_READ_BUFFER, number.value)
+        gl.glBindBuffer(GL.COPY_READ_BUFFER, name.number)
         gl.glBufferStorage(GL.COPY_READ_BUFFER, size, None, access | GL.CLIENT_STORAGE)
         address = gl.glMapBufferRange(GL.COPY_READ_BUFFER, 0, size, access)
         gl.glBindBuffer(GL.COPY_READ_BUFFER, 0)
         if not address:
-            gl.glDeleteBuffers(1, byref(number))
+            name.release()
             while gl.glGetError() != GL.NO_ERROR:
                 pass
             return None
-        memory = np.ctypeslib.as_array((c_ubyte * size).from_address(address))
-        return cls(context, number.value, memory.reshape(slots, slot_bytes))
+        memory = memory_at(address, size)
+        return cls(context, name.number, memory.reshape(slots, slot_bytes))
 
     def send(self, values: F32, target: GlBuffer) -> None:
         """See DriverStaging."""
@@ -145,7 +141,7 @@ class MappedStaging(DriverStaging):
     def fetch(self, values: F32, source: GlBuffer) -> None:
         """See DriverStaging."""
         target = values.reshape(-1).view(np.uint8)
-        self._context.handle.memory_barrier()
+        self._context.barrier()
         filled: deque[tuple[_Slot, slice, bool]] = deque()
         ahead = max(1, len(self._slots) - COPYING)
         for number, piece in enumerate(self._pieces(len(target))):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from ctypes import Array, c_float
 from functools import lru_cache
 from itertools import product
 from math import acos, degrees
 from types import SimpleNamespace
+
+import numpy as np
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.isa.state import parse_vector
 from gpgpu_legacy.runtime.gl.headers import GL
+from gpgpu_legacy.runtime.gl.values import single
 
 Setter = Callable[[SimpleNamespace, Vec4], object]
 """Gives a vector of OpenGL's state its value."""
@@ -23,7 +25,7 @@ _SetIndexed = Callable[[SimpleNamespace, int, Vec4], object]
 
 _FACES = {"front": GL.FRONT, "back": GL.BACK}
 _COLORS = {"ambient": GL.AMBIENT, "diffuse": GL.DIFFUSE, "specular": GL.SPECULAR}
-_MATERIAL_COLORS = {**_COLORS, "emission": GL.EMISSION}
+_MATERIALS = {**_COLORS, "emission": GL.EMISSION, "shininess": GL.SHININESS}
 _LIGHT_VECTORS = {**_COLORS, "position": GL.POSITION}
 _ATTENUATION = (
     GL.CONSTANT_ATTENUATION,
@@ -34,15 +36,11 @@ _ATTENUATION = (
 
 
 def _vector_by(function: str, *names: int) -> _SetIndexed:
-    return lambda gl, _, value: getattr(gl, function)(*names, _vector(value))
-
-
-def _shininess(face: int) -> _SetIndexed:
-    return lambda gl, _, value: gl.glMaterialf(face, GL.SHININESS, value[0])
+    return lambda gl, _, value: getattr(gl, function)(*names, value)
 
 
 def _light_vector(name: int) -> _SetIndexed:
-    return lambda gl, light, value: gl.glLightfv(GL.LIGHT0 + light, name, _vector(value))
+    return lambda gl, light, value: gl.glLightfv(GL.LIGHT0 + light, name, value)
 
 
 def _set_attenuation(gl: SimpleNamespace, light: int, value: Vec4) -> None:
@@ -53,13 +51,13 @@ def _set_attenuation(gl: SimpleNamespace, light: int, value: Vec4) -> None:
 def _set_spot(gl: SimpleNamespace, light: int, value: Vec4) -> None:
     """OpenGL takes the cutoff as an angle in degrees, the state vector has its cosine."""
     cosine = min(1.0, max(-1.0, value[3]))
-    gl.glLightfv(GL.LIGHT0 + light, GL.SPOT_DIRECTION, _vector(value))
+    gl.glLightfv(GL.LIGHT0 + light, GL.SPOT_DIRECTION, value)
     gl.glLightf(GL.LIGHT0 + light, GL.SPOT_CUTOFF, degrees(acos(cosine)))
 
 
 def _set_texture_environment(gl: SimpleNamespace, unit: int, value: Vec4) -> None:
     gl.glActiveTexture(GL.TEXTURE0 + unit)
-    gl.glTexEnvfv(GL.TEXTURE_ENV, GL.TEXTURE_ENV_COLOR, _vector(value))
+    gl.glTexEnvfv(GL.TEXTURE_ENV, GL.TEXTURE_ENV_COLOR, value)
 
 
 def _set_fog(gl: SimpleNamespace, _: int, value: Vec4) -> None:
@@ -80,10 +78,9 @@ def _set_depth_range(gl: SimpleNamespace, _: int, value: Vec4) -> None:
 
 _SETTERS: Mapping[tuple[str, ...], _SetIndexed] = {
     **{
-        ("material", face, color): _vector_by("glMaterialfv", number, parameter)
-        for (face, number), (color, parameter) in product(_FACES.items(), _MATERIAL_COLORS.items())
+        ("material", face, name): _vector_by("glMaterialfv", number, parameter)
+        for (face, number), (name, parameter) in product(_FACES.items(), _MATERIALS.items())
     },
-    **{("material", name, "shininess"): _shininess(face) for name, face in _FACES.items()},
     **{("light", name): _light_vector(vector) for name, vector in _LIGHT_VECTORS.items()},
     ("light", "attenuation"): _set_attenuation,
     ("light", "spot", "direction"): _set_spot,
@@ -109,10 +106,6 @@ def setter(binding: str) -> Setter | None:
     return lambda gl, value: set_value(gl, index, value)
 
 
-def _vector(value: Vec4) -> Array[c_float]:
-    return (c_float * 4)(*value)
-
-
 # Matrices ----------------------------------------------------------------------------------------
 
 
@@ -127,9 +120,9 @@ class MatrixRow:
     def set(self, gl: SimpleNamespace, value: Vec4) -> None:
         """Set the row; the other rows stay as they are."""
         self._choose(gl)
-        columns = (c_float * 16)()  # not all drivers give the transposed matrix
+        columns = np.zeros(16, np.float32)  # not all drivers give the transposed matrix
         gl.glGetFloatv(GL.CURRENT_MATRIX, columns)
-        columns[self.row :: 4] = list(value)
+        columns[self.row :: 4] = single(np.array(value))
         gl.glLoadMatrixf(columns)
 
     def reset(self, gl: SimpleNamespace) -> None:

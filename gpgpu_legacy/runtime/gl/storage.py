@@ -16,13 +16,12 @@ from gpgpu_legacy.lower.fused.content import UnsupportedError
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import CopyPass, Plan
 from gpgpu_legacy.plan.textures import Rect, constant_rect, full_rect
-from gpgpu_legacy.runtime.gl.core import GlContext, ModernglContext
+from gpgpu_legacy.runtime.gl.core import GlBuffer, GlContext
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.limits import size_bytes
 from gpgpu_legacy.runtime.gl.shader import (
     Bind,
     Dispatch,
-    GlBuffer,
     UniformTable,
     Values,
     computing_shader,
@@ -82,7 +81,6 @@ class TextureBuffers:
         on_device: the buffers are in the memory of a device.
         """
         self.context = context
-        self._handle: ModernglContext = context.handle
         self.textures = {texture.name: texture for texture in plan.textures}
         self.buffers: dict[str, GlBuffer] = {}
         self._twins: dict[str, GlBuffer] = {}
@@ -148,7 +146,7 @@ class TextureBuffers:
         """
         gl = self.context.gl
         if name not in self._fetched:
-            texture = self._fetched[name] = Name.generated(gl.glGenTextures, gl.glDeleteTextures)
+            texture = self._fetched[name] = Name.generated(gl, "Textures")
             gl.glBindTexture(GL.TEXTURE_BUFFER, texture.number)
             internal, _ = _TEXELS[self.textures[name].format.channels]
             gl.glTexBuffer(GL.TEXTURE_BUFFER, internal, self.buffers[name].glo)
@@ -172,7 +170,7 @@ class TextureBuffers:
         if self.context.is_hardware:
             return self._fill(name, values)
         rows = Rows(values)
-        barrier, buffer = self._handle.memory_barrier, self.buffers[name].glo
+        barrier, buffer = self.context.barrier, self.buffers[name].glo
         internal, layout = _TEXELS[texture_format.channels]
         fill = partial(gl.glClearBufferData, GL.COPY_WRITE_BUFFER, internal, layout, GL.FLOAT)
 
@@ -234,7 +232,7 @@ class TextureBuffers:
         (source, target), (there, here) = buffers, rects
         if widths == (there.width, there.width) and not self.context.is_hardware:
             row = channels * _FLOAT_BYTES * there.width
-            barrier, copy = self._handle.memory_barrier, self._handle.copy_buffer
+            barrier, copy = self.context.barrier, self.context.handle.copy_buffer
             sizes = (row * there.height, row * there.y, row * here.y)
 
             def call(_: int) -> None:

@@ -7,17 +7,16 @@ OpenGL's own calls. The context must be current for every method.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from ctypes import c_float, c_int, c_uint
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from gpgpu_legacy.errors import NoDeviceRoomError, PlanError
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Stored
-from gpgpu_legacy.plan.framebuffer import Blend, Equation
-from gpgpu_legacy.plan.plan import Plan, written_by
+from gpgpu_legacy.plan.plan import Binding, Plan, written_by
 from gpgpu_legacy.plan.sampling import border_of
 from gpgpu_legacy.plan.textures import (
+    DEFAULT_SAMPLER,
     Extent,
     Filter,
     Format,
@@ -28,9 +27,9 @@ from gpgpu_legacy.plan.textures import (
     TextureKind,
     Wrap,
 )
+from gpgpu_legacy.runtime.gl.bound import Bound, Sampled
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.sharing import Name, Releasable, SharedContext
-from gpgpu_legacy.runtime.gl.values import Viewport
 
 _LAYOUTS = {1: GL.RED, 2: GL.RG, 4: GL.RGBA}
 _COMPONENTS = {
@@ -99,83 +98,6 @@ _CONSTANTS: Mapping[Filter | Wrap, int] = {
 Surface = tuple[str, int]
 """A texture by name, and one of its layers, those of level 0 first."""
 
-Operations = tuple[Blend | None, str, Viewport | None]
-"""What happens to fragments: their blend, the mask of channels, and the scissor."""
-
-NO_OPERATIONS: Operations = (None, "rgba", None)
-
-Sampled = tuple[int, int, int, int, tuple[int, int]]
-"""A texture unit, and the target, texture and sampler that it has, and the levels that it reads."""
-
-
-class Bound:
-    """The objects known to be bound on the context, so that nothing is bound twice."""
-
-    def __init__(self, gl: Any) -> None:
-        """gl: OpenGL's functions. Nothing is known of the context yet."""
-        self.gl = gl
-        self._levels: dict[int, tuple[int, int]] = {}
-        self.forget()
-
-    def forget(self) -> None:
-        """Forget all: others have used the context."""
-        self._framebuffer = 0
-        self._operations: Operations | None = None
-        self._viewport: Viewport | None = None
-        self._textures: dict[tuple[int, int], int] = {}
-        self._samplers: dict[int, int] = {}
-
-    def aim(self, framebuffer: int) -> None:
-        """Bind the framebuffer that is drawn to, cleared or read next."""
-        if framebuffer != self._framebuffer:
-            self.gl.glBindFramebuffer(GL.FRAMEBUFFER, framebuffer)
-            self._framebuffer = framebuffer
-
-    def texture(self, unit: int, target: int, number: int) -> None:
-        """Bind a texture to a unit, which becomes the active one."""
-        self.gl.glActiveTexture(GL.TEXTURE0 + unit)
-        self.gl.glBindTexture(target, number)
-        self._textures[unit, target] = number
-
-    def look_up(self, sampled: Sampled) -> None:
-        """Bind a texture and a sampler to a unit."""
-        unit, target, number, sampler, levels = sampled
-        if self._textures.get((unit, target)) != number:
-            self.texture(unit, target, number)
-        if self._samplers.get(unit) != sampler:
-            self.gl.glBindSampler(unit, sampler)
-            self._samplers[unit] = sampler
-        if self._levels.get(number, (0, 0)) != levels:
-            self.texture(unit, target, number)
-            self.gl.glTexParameteri(target, GL.TEXTURE_BASE_LEVEL, levels[0])
-            self.gl.glTexParameteri(target, GL.TEXTURE_MAX_LEVEL, levels[1])
-            self._levels[number] = levels
-
-    def operate(self, operations: Operations) -> None:
-        """Set what happens to fragments; clears obey the mask and the scissor, too."""
-        if operations == self._operations:
-            return
-        self._operations, gl = operations, self.gl
-        blend, mask, scissor = operations
-        for capability, on in ((GL.BLEND, blend), (GL.SCISSOR_TEST, scissor)):
-            (gl.glEnable if on else gl.glDisable)(capability)
-        gl.glColorMask(*(channel in mask for channel in "rgba"))
-        if scissor is not None:
-            gl.glScissor(*scissor)
-        if blend is not None:
-            weighs = blend.equation not in (Equation.MIN, Equation.MAX)
-            gl.glBlendEquation(getattr(GL, "FUNC_" * weighs + blend.equation.name))
-            gl.glBlendFunc(*(getattr(GL, f.name) for f in (blend.source, blend.destination)))
-            gl.glBlendColor(*blend.constant)
-
-    def draw_to(self, framebuffer: int, viewport: Viewport, operations: Operations) -> None:
-        """Set the rectangle of a framebuffer to draw to, and what happens to its fragments."""
-        self.aim(framebuffer)
-        self.operate(operations)
-        if viewport != self._viewport:
-            self.gl.glViewport(*viewport)
-            self._viewport = viewport
-
 
 class Image(NamedTuple):
     """A texture as OpenGL has it. extent: of each layer. layout, component: of texels in memory."""
@@ -229,35 +151,36 @@ class Surfaces:
     ) -> None:
         """Allocate the textures. Raises PlanError, before anything is allocated, if the plan
         exceeds the driver's limits. owned: the list that owns the new objects; its holder releases
-        them. flat: every texture is a 2D one, its layers one above the other.
+        them. flat: every texture is a 2D one, its layers one above the other, and texels are
+        fetched, without a sampler's help.
         """
         self._context, self._bound, self._plan, self._owned = context, bound, plan, owned
-        self._gl = context.gl
+        self._gl, self._flat = context.gl, flat
         self._images: dict[str, Image] = {}
         self._framebuffers: dict[tuple[Surface, ...], int] = {}
         self._samplers: dict[tuple[Sampler, Format], int] = {}
         self._gl.glGetError()  # of whoever used the context before
         for texture in plan.textures:
-            image = self._images[texture.name] = self._image(texture, flat=flat)
+            image = self._images[texture.name] = self._image(texture)
             self._require_room(image)
         for _, pass_ in plan.weighted_passes():
             self._require_draw_buffers(written_by(pass_))
         for image in self._images.values():
             self._allocate(image)
 
-    def _image(self, texture: Texture, *, flat: bool) -> Image:
+    def _image(self, texture: Texture) -> Image:
         extent, kind = texture.extent, texture.kind
-        if flat:
+        if self._flat:
             extent, kind = Extent(extent.width, extent.rows), TextureKind.T2D
-        number = self._make(self._gl.glGenTextures, self._gl.glDeleteTextures)
-        internal, layout, component = _texels(texture.format, compared=not flat)
+        number = self._make("Textures")
+        internal, layout, component = _texels(texture.format, compared=not self._flat)
         texel_bytes = texture.format.texel_bytes
         return Image(
             texture, TARGETS[kind], extent, number, internal, layout, component, texel_bytes
         )
 
-    def _make(self, generate: Any, delete: Any) -> int:
-        name = Name.generated(generate, delete)
+    def _make(self, kind: str) -> int:
+        name = Name.generated(self._gl, kind)
         self._owned.append(name)
         return name.number
 
@@ -304,9 +227,9 @@ class Surfaces:
             self._gl.glTexParameteri(target.name, parameter, 0)
         reads = texture.format.reads
         if not texture.format.is_drawn_to:
-            sources = (int(s) if s in "01" else GL.RED + "rgba".index(s) for s in reads)
+            sources = [int(s) if s in "01" else GL.RED + "rgba".index(s) for s in reads]
             self._gl.glTexParameteriv(
-                target.name, GL.TEXTURE_SWIZZLE_RGBA, (c_int * 4)(*sources)
+                target.name, GL.TEXTURE_SWIZZLE_RGBA, sources
             )  # GL_ZERO is 0, GL_ONE is 1, and GL_GREEN to GL_ALPHA follow GL_RED
         self.check(f"texture {texture.name} of {image.size} texels")
         if image.layout != GL.DEPTH_COMPONENT:
@@ -322,7 +245,7 @@ class Surfaces:
         if surfaces in self._framebuffers:
             return self._framebuffers[surfaces]
         gl = self._gl
-        number = self._make(gl.glGenFramebuffers, gl.glDeleteFramebuffers)
+        number = self._make("Framebuffers")
         self._bound.aim(number)
         attachments = [GL.COLOR_ATTACHMENT0 + n for n in range(len(surfaces))]
         for attachment, (name, number_) in zip(attachments, surfaces, strict=True):
@@ -334,7 +257,7 @@ class Surfaces:
                 *(GL.FRAMEBUFFER, attachment, image.target.image(layer)),
                 *(image.number, level, *slices),
             )
-        gl.glDrawBuffers(len(surfaces), (c_uint * len(surfaces))(*attachments))
+        gl.glDrawBuffers(len(surfaces), attachments)
         if gl.glCheckFramebufferStatus(GL.FRAMEBUFFER) != GL.FRAMEBUFFER_COMPLETE:
             images = [self._images[name] for name, _ in surfaces]
             described = (f"a {i.target.noun} of {i.texture.format.name}" for i in images)
@@ -345,17 +268,13 @@ class Surfaces:
         self._framebuffers[surfaces] = number
         return number
 
-    def sampled(self, unit: int, name: str, sampler: Sampler) -> Sampled:
+    def sampled(self, binding: Binding) -> Sampled:
         """What a unit is to read."""
-        image = self._images[name]
+        image = self._images[binding.texture]
+        sampler = DEFAULT_SAMPLER if self._flat else binding.sampler
         levels = (sampler.base_level, min(sampler.max_level, image.extent.levels - 1))
-        return (
-            unit,
-            image.target.name,
-            image.number,
-            self._sampler(image.texture, sampler),
-            levels,
-        )
+        number = self._sampler(image.texture, sampler)
+        return binding.unit, image.target.name, image.number, number, levels
 
     def _sampler(self, texture: Texture, sampler: Sampler) -> int:
         """A sampler for a texture; those of cube maps always clamp to the edge."""
@@ -365,7 +284,7 @@ class Surfaces:
         key = (sampler, texture.format)
         if key not in self._samplers:
             gl = self._gl
-            number = self._samplers[key] = self._make(gl.glGenSamplers, gl.glDeleteSamplers)
+            number = self._samplers[key] = self._make("Samplers")
             for parameter, value in (
                 (GL.TEXTURE_MIN_FILTER, sampler.filter),
                 (GL.TEXTURE_MAG_FILTER, sampler.magnifying),
@@ -381,7 +300,7 @@ class Surfaces:
                 gl.glSamplerParameteri(number, GL.TEXTURE_COMPARE_MODE, GL.COMPARE_R_TO_TEXTURE)
                 compare = getattr(GL, sampler.compare.name)
                 gl.glSamplerParameteri(number, GL.TEXTURE_COMPARE_FUNC, compare)
-            border = (c_float * 4)(*border_of(sampler, texture.format))
+            border = border_of(sampler, texture.format)
             gl.glSamplerParameterfv(number, GL.TEXTURE_BORDER_COLOR, border)
         return self._samplers[key]
 

@@ -15,11 +15,10 @@ import numpy as np
 
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Matrix, Transfer
-from gpgpu_legacy.runtime.gl.core import GlContext
+from gpgpu_legacy.runtime.gl.core import GlBuffer, GlContext
 from gpgpu_legacy.runtime.gl.limits import limit
 from gpgpu_legacy.runtime.gl.shader import (
     Dispatch,
-    GlBuffer,
     UniformTable,
     Values,
     computing_shader,
