@@ -91,9 +91,11 @@ class Bound:
             gl.glBlendFunc(*(getattr(GL, f.name) for f in (blend.source, blend.destination)))
             gl.glBlendColor(*blend.constant)
 
-    def draw_to(self, target: Target) -> None:
-        """Set what is drawn to."""
-        self.aim(target.framebuffer)
-        if target.viewport != self._viewport:
-            self.gl.glViewport(*target.viewport)
-            self._viewport = target.viewport
+    def draw_to(self, target: Target, operations: Operations) -> None:
+        """Set what is drawn to, and what happens to fragments."""
+        framebuffer, viewport = target
+        self.aim(framebuffer)
+        self.operate(operations)
+        if viewport != self._viewport:
+            self.gl.glViewport(*viewport)
+            self._viewport = viewport

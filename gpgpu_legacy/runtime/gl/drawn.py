@@ -42,8 +42,7 @@ class Draw:
         bound = self._bound
         for sampled in self._textures:
             bound.look_up(sampled)
-        bound.draw_to(self._target)
-        bound.operate(self._operations)
+        bound.draw_to(self._target, self._operations)
         self._paint(iteration)
 
     def warm_up(self) -> None:

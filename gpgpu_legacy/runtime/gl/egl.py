@@ -67,9 +67,9 @@ class SavedContext:
 
     interface: int
     context: int | None
-    display: int | None
-    draw: int | None
-    read: int | None
+    display: int | None = None
+    draw: int | None = None
+    read: int | None = None
 
 
 class CurrentContext:
@@ -89,6 +89,8 @@ class CurrentContext:
         """The current state of this thread; OpenGL becomes its interface."""
         egl = self._egl
         interface, context = egl.eglQueryAPI(), self.handle()
+        if not context:  # as in most runs, which three more questions would make longer
+            return SavedContext(interface, None)
         draw, read = egl.eglGetCurrentSurface(EGL.DRAW), egl.eglGetCurrentSurface(EGL.READ)
         return SavedContext(interface, context, egl.eglGetCurrentDisplay(), draw, read)
 
