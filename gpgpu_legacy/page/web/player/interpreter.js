@@ -88,7 +88,7 @@ class Interpreter {
   // What the program of a draw does in the fragment in a column and a row of its rectangle.
   fragment(pass, textures, column, row) {
     const machine = this.programs[pass.program];
-    machine.begin(pass, textures);
+    machine.begin(pass, this.plan.codeOf(pass).units, textures);
     machine.at(column, row);
     return machine.trace();
   }
@@ -117,8 +117,9 @@ class Interpreter {
 
   draw(pass, state, written) {
     const machine = this.programs[pass.program];
-    const { rect, drawn, writes, fails } = pass;
-    machine.begin(pass, state);
+    const { rect, drawn } = pass;
+    const { units, writes, fails } = this.plan.codeOf(pass);
+    machine.begin(pass, units, state);
     const targets = pass.targets.map((name, number) => ({
       texture: written[name],
       write: writes[number],
@@ -168,11 +169,11 @@ class FragmentMachine {
     });
   }
 
-  // Takes what a pass gives the program.
-  begin(pass, state) {
+  // Takes what a pass gives the program. units: the functions of its bindings.
+  begin(pass, units, state) {
     this.units = {};
-    for (const binding of pass.bindings) {
-      this.units[binding.unit] = new TextureUnit(state[binding.texture], binding);
+    for (const [n, { unit, texture }] of pass.bindings.entries()) {
+      this.units[unit] = new TextureUnit(state[texture], units[n]);
     }
     this.rect = pass.rect;
     this.attributes = [];
@@ -370,10 +371,10 @@ function interpolatedBy(plane) {
 
 // Lookups ----------------------------------------------------------------------------------------
 
-// A texture as a texture image unit reads it, by the functions of its binding.
+// A texture as a texture image unit reads it, by the functions of a binding.
 class TextureUnit {
-  constructor(texture, binding) {
-    Object.assign(this, binding, { texture, detailed: binding.lod !== null, lambda: 0 });
+  constructor(texture, functions) {
+    Object.assign(this, functions, { texture, detailed: functions.lod !== null, lambda: 0 });
   }
 
   // The texel at s, t and r, in the levels that λ and a bias choose.

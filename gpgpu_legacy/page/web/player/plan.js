@@ -20,7 +20,6 @@ class PlanOf {
         planProgram(program, record.programs[name]),
       ]),
     );
-    this.code = scene.code.texts.map(compiledText);
     this.steps = [];
     let first = 0;
     for (const [number, step] of record.steps.entries()) {
@@ -47,9 +46,9 @@ class PlanOf {
 
   // Pass k of those that run, from 0, with every number evaluated. `kind` is draw, copy or clear;
   // `number` is k, `step` and `place` say where it stands in the plan, `iteration` is its Repeat's.
-  // Of a draw: `program`, `targets`, `rect`, `texcoords`, `attributes`, `locals`, `env`, `state`, what
-  // `codeOf` gives, `blend`, as plan/framebuffer.py reads it, or none, `mask`, `scissor`, and `drawn`, the
-  // part of its rectangle in the scissor; of a copy: `source`, `sourceRect`, `target`, `rect`; of a clear:
+  // Of a draw: `program`, `targets`, `rect`, `bindings`, `texcoords`, `attributes`, `locals`, `env`,
+  // `state`, `blend`, as plan/framebuffer.py reads it, or none, `mask`, `scissor`, and `drawn`, the part of
+  // its rectangle in the scissor; of a copy: `source`, `sourceRect`, `target`, `rect`; of a clear:
   // `target`, `value`, and as `rect` the whole target, all layers. `targets` and `rect` are there in all.
   pass(k) {
     const { step, record, place, iteration } = this.placed(k);
@@ -88,7 +87,7 @@ class PlanOf {
       program: record.program,
       targets: record.targets,
       rect,
-      ...this.codeOf(record, step.number, place),
+      bindings: record.bindings ?? [],
       texcoords: (record.texcoords ?? []).map(({ set, corners }) => ({
         set,
         corners: corners.map(vector),
@@ -107,20 +106,17 @@ class PlanOf {
     };
   }
 
-  // A draw's bindings, with functions: `lookup` to a texel, `lod` to λ or null, `nearest` to the column
-  // and the row of the nearest texel; `linear`, whether it has a linear filter; `writes`: for each target, from a colour, the fog coordinate,
-  // what the texel holds, and the state, to what it holds then; `fails`, the alpha test, or null.
-  codeOf({ bindings = [] }, step, place) {
-    const { units, writes, fails } = this.scene.code.passes[step][place];
+  // The functions of a draw: of each binding, `lookup` to a texel, `lod` to λ or null, `nearest` to the
+  // column and the row of the nearest texel, and `linear`, whether it has a linear filter; `writes`: for
+  // each target, from a colour, the fog coordinate, what the texel holds, and the state, to what it holds
+  // then; `fails`, the alpha test, or null.
+  codeOf({ step, place }) {
+    this.code ??= this.scene.code.texts.map(compiledText);
     const made = (number) => (number === null ? null : this.code[number]);
-    return {
-      bindings: bindings.map(({ unit, texture }, n) => {
-        const { lookup, lod, nearest, linear } = units[n];
-        return { unit, texture, lookup: made(lookup), lod: made(lod), nearest: made(nearest), linear };
-      }),
-      writes: writes.map(made),
-      fails: made(fails),
-    };
+    const { units, writes, fails } = this.scene.code.passes[step][place];
+    const functions = ({ lookup, lod, nearest, linear }) =>
+      ({ lookup: made(lookup), lod: made(lod), nearest: made(nearest), linear });
+    return { units: units.map(functions), writes: writes.map(made), fails: made(fails) };
   }
 
   // Gives a constant of a program another value, wherever its text has it. The scene keeps the first.
