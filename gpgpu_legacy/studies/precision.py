@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.algorithms.registry import products
 from gpgpu_legacy.errors import InputError, as_whole
 from gpgpu_legacy.interp.numeric import decode, encode
-from gpgpu_legacy.isa.arithmetic import ARITHMETICS, F32, FP32, Arithmetic, find_arithmetic
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS, F32, FP32, Arithmetic, Fixed, find_arithmetic
 from gpgpu_legacy.isa.ir import Temporary
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -237,7 +237,7 @@ def _drawn(plan: Plan) -> list[tuple[int, FragmentPass]]:
 
 def _wants_scaling(plan: Plan, arithmetic: Arithmetic) -> bool:
     """Whether a fixed-point format may saturate a sum whose operands are the right texels."""
-    is_fixed = format_of(plan).numeric is Numeric.UNORM or arithmetic.relative_error <= 0.0
+    is_fixed = format_of(plan).numeric is Numeric.UNORM or isinstance(arithmetic.format, Fixed)
     return is_fixed and reaches_texels(plan, arithmetic)
 
 
@@ -320,7 +320,7 @@ def error_bound(a: F32, b: F32, arithmetic: Arithmetic, texture_format: Format, 
     reach their texels.
     """
     v, f, _ = _storage(texture_format)
-    u, e = arithmetic.relative_error, arithmetic.absolute_error
+    u, e = arithmetic.errors
     reading, storing = _exact(arithmetic, texture_format)
     read_u, read_e = (0.0, 0.0) if reading else (u, e)
     length, passes, blends = a.shape[1], _passes(plan), _blends(plan)

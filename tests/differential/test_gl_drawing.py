@@ -415,8 +415,9 @@ def test_opcodes_in_other_arithmetics(ready: Ready, name: str, arithmetic: Arith
     texels = {n: rng.normal(0, 1, (HEIGHT, WIDTH, 4)).astype(np.float32) for n in range(3)}
     for mnemonics in (EXACT_ROWS, list(INEXACT)):
         rows = [row for row in COMPUTING if row.mnemonic in mnemonics]
-        step = 0.0 if mnemonics is EXACT_ROWS else 2.0 * arithmetic.absolute_error + 1e-5
-        relative = 4 * arithmetic.relative_error if step else 0.0
+        relative, absolute = arithmetic.errors
+        step = 0.0 if mnemonics is EXACT_ROWS else 2.0 * absolute + 1e-5
+        relative = 4 * relative if step else 0.0
         for first in range(0, len(rows), together):
             some = rows[first : first + together]
             lines = [Writer(row, SOURCES).anything(f"result.color[{n}]")

@@ -27,7 +27,7 @@ from gpgpu_legacy.isa.arithmetic import (
     Arithmetic,
     find_arithmetic,
 )
-from gpgpu_legacy.lower.emit.glsl_functions import QUANTIZERS
+from gpgpu_legacy.lower.emit.glsl_functions import quantize
 from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.runtime.gl.core import compute_context
 from gpgpu_legacy.runtime.machine import Machine
@@ -210,7 +210,8 @@ def test_rounding_errs_by_no_more_than_the_row_says(row: Arithmetic, values: lis
     inside = [v for v in values if not isnan(v) and abs(v) <= row.largest]
     for value, result in zip(inside, rounded(row, *inside), strict=True):
         error = abs(Fraction(result) - Fraction(value))
-        bound = Fraction(row.relative_error) * abs(Fraction(value)) + Fraction(row.absolute_error)
+        relative, absolute = map(Fraction, row.errors)
+        bound = relative * abs(Fraction(value)) + absolute
         assert error <= bound
 
 
@@ -260,9 +261,7 @@ def test_the_glsl_text_rounds_to_the_same_bits(
     with shared.current() as context:
         buffer = context.buffer(values.tobytes())
         buffer.bind_to_storage_buffer(0)
-        shader = context.compute_shader(
-            SHADER % QUANTIZERS[row.name].definition({"precise": "precise "})
-        )
+        shader = context.compute_shader(SHADER % quantize(row).definition({"precise": "precise "}))
         shader.run(len(values) // 64)
         result = np.frombuffer(buffer.read(), np.float32)
         buffer.release()

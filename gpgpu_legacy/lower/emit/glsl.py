@@ -18,10 +18,10 @@ from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.lower.emit.glsl_functions import (
     EXACT_HELPERS,
     HELPERS,
-    QUANTIZERS,
     TO_HALF,
-    WIDE_QUANTIZERS,
     Helper,
+    quantize,
+    quantize_wide,
 )
 from gpgpu_legacy.lower.emit.glsl_wide import WideEmitter, rounds, wide_type
 from gpgpu_legacy.lower.emit.text import (
@@ -425,13 +425,13 @@ class GlslEmitter(WideEmitter):
 
     def _rounded(self, value: Expression) -> str:
         """A value rounded to the arithmetic; computed in double if a float could not hold it."""
-        quantize = QUANTIZERS[self.arithmetic.name]
+        rounding = quantize(self.arithmetic)
         wide = self.wide_variables
         reads_wide = any(isinstance(part, Read) and part.variable in wide for part in walk(value))
         if not reads_wide and not (self._computes_wide and rounds(value)):
-            return self._called(quantize, (value,), value.type.width)
-        self.helper(quantize, 1)
-        name = self.helper(WIDE_QUANTIZERS[self.arithmetic.name], value.type.width)
+            return self._called(rounding, (value,), value.type.width)
+        self.helper(rounding, 1)
+        name = self.helper(quantize_wide(self.arithmetic), value.type.width)
         return f"{name}({self.wide(value)})"
 
     def operand(self, operation: Operation, value: Expression, binds: int) -> str:

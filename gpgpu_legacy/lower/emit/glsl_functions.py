@@ -5,7 +5,12 @@ Each works on numbers; overloads take vectors. {precise} and {one} are a dialect
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
+from math import frexp
+
 from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.isa.arithmetic import FP16, JUST_BELOW, Arithmetic, Fixed, Floating
 from gpgpu_legacy.isa.ir import COMPONENTS
 from gpgpu_legacy.lower.ir_types import Operator
 
@@ -87,132 +92,107 @@ EXACT_HELPERS = {
 """Functions that round to the nearest float, which GLSL's own operations need not."""
 
 
-def _fp24(up: str) -> str:
-    """up: what is added before the last 7 bits are dropped."""
-    return f"""
-    uint bits = floatBitsToUint(a), sign = bits & 0x80000000u, size = bits & 0x7fffffffu;
-    if (size >= 0x7f800000u) return a;
-    size = (size + {up}) & 0xffffff80u;
-    if (size < 0x20800000u) size = 0u;
-    if (size >= 0x5f800000u) size = 0x7f800000u;
-    return uintBitsToFloat(sign | size);
-"""
-
-
-def _fp16(up: str, whole: str) -> str:
-    """up: what is added before the last 13 bits are dropped; whole: rounds steps of denormals."""
+def _floating(given: Floating, *, chops: bool) -> str:
+    """Rounds to a floating-point format with fewer digits than float32's."""
+    dropped, unit = 24 - given.digits, 2.0 ** (given.least + 1 - given.digits)
+    up = "0u" if chops else f"{2 ** (dropped - 1) - 1}u + ((size >> {dropped}) & 1u)"
+    steps = f"{_whole(chops)}(uintBitsToFloat(size) * {1.0 / unit!r})"
+    small = f"floatBitsToUint({steps} * {unit!r})" if given.denormals else "0u"
+    judged = "size" if given.denormals else "near"
     return f"""
     uint bits = floatBitsToUint(a), sign = bits & 0x80000000u, size = bits & 0x7fffffffu;
     if (size > 0x7f800000u) return a;
-    if (size < 0x38800000u) {{
-        float steps = {whole}(uintBitsToFloat(size) * 16777216.0);
-        return uintBitsToFloat(sign | floatBitsToUint(steps * 5.9604644775390625e-08));
-    }}
-    size = (size + {up}) & 0xffffe000u;
-    if (size >= 0x47800000u) size = 0x7f800000u;
-    return uintBitsToFloat(sign | size);
+    uint near = (size + {up}) & {hex(2**32 - 2**dropped)}u;
+    if ({judged} < floatBitsToUint({2.0**given.least!r})) near = {small};
+    if (near >= floatBitsToUint({given.overflow!r})) near = 0x7f800000u;
+    return uintBitsToFloat(sign | near);
 """
 
 
-_FP16 = _fp16("0xfffu + ((size >> 13) & 1u)", "roundEven")
+def _whole(chops: bool) -> str:
+    return "trunc" if chops else "roundEven"
 
 
-def _fx12(whole: str) -> str:
+def _binary(given: Fixed, *, chops: bool) -> str:
+    """Rounds to a fixed-point format of which float32 holds each number."""
+    least, most = given.least / given.steps, given.largest
     return f"""
     if ((floatBitsToUint(a) & 0x7fffffffu) > 0x7f800000u) return 0.0;
-    int steps = int({whole}(clamp(a, -2.0, 1.9990234375) * 1024.0));
-    return steps == 0 ? 0.0 : float(steps) * 0.0009765625;
+    float limited = clamp(a, {least!r}, {most!r});
+    int steps = int({_whole(chops)}(limited * {float(given.steps)!r}));
+    return steps == 0 ? 0.0 : float(steps) * {1.0 / given.steps!r};
 """
 
 
-_NEAREST_255 = """
+_NEAREST = """
         uint halves = product >> shift, rest = product - (halves << shift);
         whole = halves >> 1;
         if ((halves & 1u) == 1u && (rest != 0u || (whole & 1u) == 1u)) whole += 1u;"""
 
-# What lies less than 2^-12 of a step below a number is that number, whose float may lie below it.
-_CHOPPED_255 = " whole = ((product + (1u << (shift - 11u))) >> shift) >> 1;"
 
+def _multiples(given: Fixed, *, chops: bool) -> str:
+    """Rounds to multiples of 1/steps, at most 255, from -most to most.
 
-def _fixed_255(units: int, rounding: str = _NEAREST_255) -> str:
-    """To multiples of 1/255 up to a power of two.
-
-    a = m·2^-s with an integer m of 24 bits, so 255·m is exact in 32; 1/510, half a step, is > 2^-9.
-    The larger part of 1/255 has 13 bits, so that its product with the steps is exact.
+    a = m·2^-s with an integer m of 24 bits, so that m·steps is exact in 32. What is less than 2^-9
+    is less than half a step. The larger part of 1/steps has 13 bits, so that its product with a
+    number of steps is exact.
     """
+    assert given.least == -given.most, "the smallest number is the negative of the largest"
+    assert 128 < given.steps < 256, "m·steps fits 32 bits, and half a step is 2^-9 or more"
+    just_below = f" whole = ((product + (1u << (shift - {-frexp(JUST_BELOW)[1]}u))) >> shift) >> 1;"
+    larger = round(2.0**20 / given.steps) / 2.0**20
+    smaller = 1.0 / given.steps - larger
     return f"""
     uint bits = floatBitsToUint(a), size = bits & 0x7fffffffu;
     if (size > 0x7f800000u || size < 0x3b000000u) return 0.0;
-    uint whole = {255 * units}u;
-    if (size < floatBitsToUint({units}.0)) {{
-        uint product = ((size & 0x7fffffu) | 0x800000u) * 255u;
-        uint shift = 149u - (size >> 23);{rounding}
+    uint whole = {given.most}u;
+    if (size < floatBitsToUint({given.largest!r})) {{
+        uint product = ((size & 0x7fffffu) | 0x800000u) * {given.steps}u;
+        uint shift = 149u - (size >> 23);{just_below if chops else _NEAREST}
     }}
     float steps = float((bits >> 31) == 1u ? -int(whole) : int(whole));
-    {{precise}}float nearest = steps * 0.0039215087890625 + steps * 5.983839201917363e-08;
+    {{precise}}float nearest = steps * {larger!r} + steps * {smaller!r};
     return nearest;
 """
 
 
-QUANTIZERS = {
-    name: Helper("quantize", "a", body)
-    for name, body in (
-        ("fp24", _fp24("0x3fu + ((size >> 7) & 1u)")),
-        ("fp24-chop", _fp24("0u")),
-        ("fp16", _FP16),
-        ("fp16-chop", _fp16("0u", "trunc")),
-        ("fx12", _fx12("roundEven")),
-        ("fx12-chop", _fx12("trunc")),
-        ("rc9", _fixed_255(1)),
-        ("rc9-chop", _fixed_255(1, _CHOPPED_255)),
-        ("ff8", _fixed_255(8)),
-    )
-}
-"""Functions that round a float32 to an arithmetic of isa/arithmetic.py, bit for bit, by name."""
+@cache
+def quantize(arithmetic: Arithmetic) -> Helper:
+    """The function that rounds a float32 to an arithmetic, bit for bit."""
+    given = arithmetic.format
+    if isinstance(given, Floating):
+        body = _floating(given, chops=arithmetic.chops)
+    else:
+        body = (_binary if given.is_binary else _multiples)(given, chops=arithmetic.chops)
+    return Helper("quantize", "a", body)
 
-# Rounding to odd: rounding the result once more is like rounding once.
-_BY_ODD = """
+
+@cache
+def quantize_wide(arithmetic: Arithmetic) -> Helper:
+    """The function that rounds a double to an arithmetic through `quantize`, defined before.
+
+    Rounding to odd: rounding the result once more is like rounding once.
+    """
+    given = arithmetic.format
+    if isinstance(given, Floating):
+        body = f"""
     float near = float(a);
     if (double(near) == a) return quantize(near);
     uint bits = floatBitsToUint(near);
     if (abs(double(near)) > abs(a)) bits -= 1u;
-    return quantize(uintBitsToFloat(bits | 1u));
+    return quantize(uintBitsToFloat({"bits" if arithmetic.chops else "bits | 1u"}));
 """
-
-
-_CHOPPED = """
-    float near = float(a);
-    uint bits = floatBitsToUint(near);
-    if (abs(double(near)) > abs(a)) bits -= 1u;
-    return quantize(uintBitsToFloat(bits));
-"""
-
-
-def _steps(per_unit: int, least: int, most: int, rounding: str = "roundEven(steps)") -> str:
-    """Rounds to fixed point like isa/arithmetic.py; every number of steps is a float."""
-    return f"""
+    else:
+        per_unit, least, most = (f"{n}.0lf" for n in (given.steps, given.least, given.most))
+        is_just = arithmetic.chops and not given.is_binary
+        below = f" + sign(steps) * {JUST_BELOW}lf" if is_just else ""
+        body = f"""
     if (isnan(a)) return 0.0;
-    double steps = clamp(a * {per_unit}.0lf, {least}.0lf, {most}.0lf);
-    steps = {rounding};
-    return quantize(float(steps / {per_unit}.0lf));
+    double steps = clamp(a * {per_unit}, {least}, {most});
+    return quantize(float({_whole(arithmetic.chops)}(steps{below}) / {per_unit}));
 """
+    return Helper("quantize_wide", "a", body, precision="d")
 
 
-WIDE_QUANTIZERS = {
-    name: Helper("quantize_wide", "a", body, precision="d")
-    for name, body in (
-        ("fp24", _BY_ODD),
-        ("fp24-chop", _CHOPPED),
-        ("fp16", _BY_ODD),
-        ("fp16-chop", _CHOPPED),
-        ("fx12", _steps(1024, -2048, 2047)),
-        ("fx12-chop", _steps(1024, -2048, 2047, "trunc(steps)")),
-        ("rc9", _steps(255, -255, 255)),
-        ("rc9-chop", _steps(255, -255, 255, "trunc(steps + sign(steps) * 0.000244140625lf)")),
-        ("ff8", _steps(255, -2040, 2040)),
-    )
-}
-"""Functions that round a double to those arithmetics through `quantize`, defined before."""
-
-TO_HALF = Helper("to_half", "a", _FP16)
+TO_HALF = replace(quantize(FP16), name="to_half")
 """The function that rounds a float32 to a 16-bit float texture's format."""
