@@ -19,6 +19,7 @@ from gpgpu_legacy.interp import machine
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa import execute
 from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.plan.framebuffer import ADD, Writes
 
 IS_KNOWN = platform.system() == "Linux" and platform.machine() == "x86_64"
 """Whether this is glibc's fenv_t of x86-64: eight words, of which the last is MXCSR."""
@@ -92,13 +93,16 @@ def touched_by_denormals(*, in_quads: bool = False) -> Iterator[Touched]:
         if name not in _MOVES:
             touched.note(*map(_is_denormal, _floats(args)))
 
-    def blend_add(storage: Storage, channel: int, where: Any, values: Any, alive: Any) -> None:
-        touched.note(_is_denormal(values), _is_denormal(storage.planes[channel][where]))
-        added(storage, channel, where, values, alive)
-        touched.note(_is_denormal(storage.planes[channel][where]))
+    def draw(storage: Storage, where: Any, colour: Any, writes: Writes, alive: Any) -> None:
+        channels = writes.channels(storage.texture.format) if writes.blend == ADD else ()
+        for channel in channels:
+            touched.note(*map(_is_denormal, (colour[channel], storage.planes[channel][where])))
+        drawn(storage, where, colour, writes, alive)
+        for channel in channels:
+            touched.note(_is_denormal(storage.planes[channel][where]))
 
-    added = Storage.blend_add
-    with _watched(note), patch.object(Storage, "blend_add", blend_add):
+    drawn = Storage.draw
+    with _watched(note), patch.object(Storage, "draw", draw):
         yield touched
 
 

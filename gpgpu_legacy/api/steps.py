@@ -22,6 +22,7 @@ from gpgpu_legacy.isa.ir import Instruction, Program
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
 from gpgpu_legacy.languages.texenv.printer import stages
+from gpgpu_legacy.plan.framebuffer import Writes
 from gpgpu_legacy.plan.plan import FragmentPass
 from gpgpu_legacy.plan.textures import (
     RGBA32F,
@@ -218,6 +219,5 @@ def _coordinates(texture: Texture) -> Storage:
         rows, columns = np.indices((rect.height, rect.width), np.float32)
         layers, rows = np.divmod(rows, np.float32(size.height))
         there = slice(rect.y, rect.y + rect.height), slice(rect.width)
-        for channel, values in enumerate((columns, rows, layers, np.full_like(rows, level))):
-            storage.write(channel, there, values)
+        storage.draw(there, (columns, rows, layers, np.full_like(rows, level)), Writes())
     return storage

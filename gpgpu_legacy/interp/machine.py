@@ -36,9 +36,8 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
     Vec4,
 )
-from gpgpu_legacy.isa.opcodes import Form, Opcode
+from gpgpu_legacy.isa.opcodes import Form, Opcode, saturated
 from gpgpu_legacy.isa.state import state_vector
-from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.interpolation import (
     AttributePlane,
     is_above,
@@ -53,11 +52,6 @@ from gpgpu_legacy.plan.textures import Numeric, Rect, Sampler, constant_rect
 # Fog ----------------------------------------------------------------------------------------------
 
 Planes = list[F32]
-
-
-def saturated(values: F32) -> F32:
-    """Values clamped to [0, 1], as by _SAT. NaN, which the spec leaves open, is 0 here."""
-    return np.fmin(np.fmax(values, np.float32(0.0)), np.float32(1.0))
 
 
 def fogged(
@@ -141,7 +135,6 @@ def _run_band(
         if pass_.alpha_test is not None:
             alpha = machine.register(ResultRegister(ResultKind.COLOR, 0))[3]
             kept = textures[pass_.target].texture.format
-            alpha = saturated(alpha) if kept.numeric is Numeric.UNORM else alpha
             machine.discard(~pass_.alpha_test.passes(alpha, kept))
         alive = machine.alive
         if side is not None:
@@ -161,12 +154,7 @@ def _run_band(
             color = machine.register(ResultRegister(ResultKind.COLOR, number if separate else 0))
             color = _with_fog(pass_, inputs, color, target, arithmetic)
             planes = [np.broadcast_to(plane, area.shape)[inside] for plane in color]
-            channels = pass_.writes.channels(target.texture.format)
-            if pass_.blend not in (None, ADD):
-                planes = target.blend(pass_.blend, where, planes, channels)
-            write = target.blend_add if pass_.blend == ADD else target.write
-            for channel in channels:
-                write(channel, where, planes[channel], alive)
+            target.draw(where, planes, pass_.writes, alive)
 
 
 def _inside(pass_: FragmentPass, start: int, height: int) -> Mask:
@@ -387,7 +375,8 @@ class FragmentMachine(Domain[F32]):
             self.alive = ~condition if self.alive is None else self.alive & ~condition
 
     def saturated(self, value: F32) -> F32:
-        return saturated(value)
+        limited: F32 = saturated(value)
+        return limited
 
     def rounded(self, value: Any) -> F32:
         return self._arithmetic.round(value if value.ndim == 2 else np.atleast_2d(value))

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.isa.opcodes import Symbol
 
 F32 = NDArray[np.float32]
 
@@ -220,3 +221,11 @@ def find_arithmetic(name: str) -> Arithmetic:
     if name not in ARITHMETICS:
         raise InputError(f"arithmetic is {name!r}; choose from {', '.join(ARITHMETICS)}")
     return ARITHMETICS[name]
+
+
+def halved(value: Any) -> Any:
+    """The nearest half-precision number, denormals included; infinity from 65520 on."""
+    if isinstance(value, Symbol):
+        return value.operate("half", (value,))
+    with np.errstate(over="ignore"):
+        return FP16.round(value)

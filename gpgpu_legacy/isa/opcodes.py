@@ -201,6 +201,13 @@ def _f32(value: float) -> Any:
     return np.float32(value) if "numpy" in sys.modules else value
 
 
+def saturated(value: Any) -> Any:
+    """Clamped to [0, 1], as by _SAT. NaN, which the specification leaves open, is 0 here."""
+    if isinstance(value, Symbol):
+        return value.operate("saturate", (value,))
+    return np.fmin(np.fmax(value, _f32(0)), _f32(1))
+
+
 def _ufunc(name: str) -> Callable[[Any], Any]:
     """NumPy's function of that name, looked up when it is called."""
 

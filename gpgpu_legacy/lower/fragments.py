@@ -53,19 +53,17 @@ from gpgpu_legacy.lower.lowering import (
     KILLED,
     Lowering,
     as_decoded,
-    as_read,
     attribute_of,
     attribute_value,
     attribute_variable,
     behind_fog,
-    blended,
-    blended_channel,
     centre,
     cleared_registers,
     color_number,
     encoded,
     fails,
     fog_declared,
+    merged,
     no_lookup,
     result_variable,
     variables_read,
@@ -79,7 +77,7 @@ from gpgpu_legacy.lower.sampling import (
 )
 from gpgpu_legacy.lower.values import given_corners, iterations_of
 from gpgpu_legacy.plan.expand import corners_at
-from gpgpu_legacy.plan.framebuffer import ADD, Writes
+from gpgpu_legacy.plan.framebuffer import Writes
 from gpgpu_legacy.plan.interpolation import is_planar
 from gpgpu_legacy.plan.plan import Corners, FragmentPass, Plan
 from gpgpu_legacy.plan.textures import RGBA32F, Extent, Format, Sampler, TextureKind
@@ -362,14 +360,9 @@ def _store(number: int, channel: int, key: ShaderKey) -> Store:
 def _stored(key: ShaderKey, number: int, channel: int, held: Sequence[Expression]) -> Expression:
     """What a channel of a target holds after a colour. held: what its channels held before."""
     target, blend = key.targets[number], key.writes.blend
-    value: Expression = Read(target_variable(number), (channel,), EVERYWHERE)
-    if blend is None:
-        return value
-    if blend == ADD:
-        return blended(value, held[channel], target)
-    source = Read(target_variable(number), ALL, EVERYWHERE)
-    there = as_read(compose(held), target)
-    return encoded(blended_channel(blend, channel, source, there, target), target)
+    weighs = blend is not None and blend.weighs
+    source = Read(target_variable(number), ALL if weighs else (channel,), EVERYWHERE)
+    return merged(blend, source, compose(held), (channel,), target)
 
 
 def write_function(key: ShaderKey, number: int) -> Function:

@@ -508,22 +508,36 @@ def _contracts(value: Expression, operator: Operator) -> bool:
     return isinstance(value, Operation) and value.operator is operator and value.contracts
 
 
-def uncontracted(value: Expression) -> Expression:
-    """The expression with every operation rounded by itself."""
+def uncontracted(value: Expression, *operands: Expression) -> Expression:
+    """The expression with every operation rounded by itself, but for those within operands."""
 
     def apart(part: Expression) -> Expression:
-        return replace(part, contracts=False) if isinstance(part, Operation) else part
+        if isinstance(part, Operation) and part.contracts:
+            return replace(part, contracts=False)
+        return part
 
-    return rebuilt(value, apart)
+    return rebuilt(value, apart, operands)
 
 
-def rebuilt(value: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """The expression with each part changed, inner ones first."""
-    if isinstance(value, Composite):
-        new = tuple(rebuilt(operand, change) for operand in value.operands)
-        if any(a is not b for a, b in zip(new, value.operands, strict=True)):
-            value = value.with_operands(new)
-    return change(value)
+def rebuilt(
+    value: Expression,
+    change: Callable[[Expression], Expression],
+    kept: Iterable[Expression] = (),
+) -> Expression:
+    """The expression with each part changed, inner ones first, but for those that are kept."""
+    done = {id(part): part for part in kept}
+
+    def again(part: Expression) -> Expression:
+        if id(part) not in done:
+            made = part
+            if isinstance(part, Composite):
+                new = tuple(map(again, part.operands))
+                if any(a is not b for a, b in zip(new, part.operands, strict=True)):
+                    made = part.with_operands(new)
+            done[id(part)] = change(made)
+        return done[id(part)]
+
+    return again(value)
 
 
 def walk(value: Expression) -> Iterator[Expression]:

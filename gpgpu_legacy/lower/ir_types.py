@@ -100,7 +100,7 @@ class Operator(Enum):
     REMAINDER = "remainder"  # of whole numbers that are not negative, as DIVIDE of them
     SATURATE = "saturate"  # clamped to [0, 1]; a NaN becomes 0, where it is exact
     ROUND = "round to the registers' format"
-    HALF = "round to float16"
+    HALF = "half"  # rounded to float16
     TO_INT = "to int"  # of a float that is a whole number
     TO_FLOAT = "to float"
 

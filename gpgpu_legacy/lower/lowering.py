@@ -7,7 +7,6 @@ centre, fog, rounding to a target's format, blending.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import product, starmap
 from typing import Any
@@ -53,6 +52,7 @@ from gpgpu_legacy.lower.ir import (
     Variable,
     all_expressions,
     component,
+    components,
     compose,
     constant,
     expression,
@@ -78,6 +78,7 @@ from gpgpu_legacy.lower.ir_types import (
     type_of,
     union,
 )
+from gpgpu_legacy.plan import encoding
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend
 from gpgpu_legacy.plan.interpolation import interpolated, quad_centre, window_position
 from gpgpu_legacy.plan.textures import RGBA32F, Format, Numeric
@@ -460,104 +461,70 @@ def _state(binding: str, wanted: Components) -> Given:
 # Targets ---------------------------------------------------------------------------------------
 
 
-def levels_of(texel_format: Format) -> float:
-    """The largest whole number that a channel of a fixed-point format stores."""
-    return 2.0**texel_format.bits_per_channel - 1
-
-
-def shown_level(whole: Expression, texel_format: Format) -> Expression:
-    """The float32 nearest to k / (2^b - 1), for a whole number k of b bits, 8 or 16.
-
-    A quotient would do, but GLSL's may be 2.5 units in the last place off (4.30, section 4.7.1).
-    1 / (2^b - 1) is 2^-b + 2^-2b + …: k times the leading terms that fit 24 bits is exact, so are
-    the next two, and only their sum is rounded; the remaining terms are less than half a unit.
-    """
-    bits = texel_format.bits_per_channel
-    leading = 24 // bits
-    high = sum(2.0 ** (-bits * n) for n in range(1, leading + 1))
-    low = sum(2.0 ** (-bits * n) for n in range(leading + 1, leading + 3))
-    return uncontracted(whole * high + whole * low)
-
-
 def as_read(texel: Expression, texel_format: Format) -> Expression:
     """The R, G, B and A that a lookup reads, from the channels that a texel stores."""
     if texel_format.reads == "rgba":
         return texel
-    return compose(
-        constant(float(source)) if source in "01" else component(texel, "rgba".index(source))
-        for source in texel_format.reads
-    )
-
-
-def level(value: Expression, texel_format: Format) -> Expression:
-    """The whole number that a fixed-point format stores for a colour."""
-    # The colour may be any expression, so operation by operation.
-    scaled = _apart(operation(Operator.SATURATE, value) * levels_of(texel_format))
-    return operation(Operator.FLOOR, _apart(scaled + 0.5))
-
-
-def _apart(value: Expression) -> Expression:
-    """An operation that is rounded by itself, whatever its operands are."""
-    assert isinstance(value, Operation)
-    return replace(value, contracts=False)
+    channels = [component(texel, c) for c in range(texel_format.channels)]
+    return compose(map(expression, encoding.as_read(channels, texel_format)))
 
 
 def encoded(value: Expression, texel_format: Format, *, as_level: bool = False) -> Expression:
     """The content of a target for a colour: a float32 or, as_level, the stored whole number."""
-    if texel_format.numeric is Numeric.UNORM:
-        whole = level(value, texel_format)
-        return whole if as_level else shown_level(whole, texel_format)
-    if texel_format.bits_per_channel == 16:
-        return operation(Operator.HALF, value)
-    return value
+    made = expression(encoding.encoded(value, texel_format, as_level=as_level))
+    return _apart(made, texel_format, value)
 
 
 def decoded(held: Expression, texel_format: Format, *, as_level: bool = False) -> Expression:
     """The colour that a lookup reads from this content of a target."""
-    is_level = as_level and texel_format.numeric is Numeric.UNORM
-    return shown_level(held, texel_format) if is_level else held
-
-
-def blended(
-    value: Expression, held: Expression, texel_format: Format, *, as_level: bool = False
-) -> Expression:
-    """The content of a target after an encoded colour has been added to it."""
-    total: Expression = value + held
-    if texel_format.numeric is not Numeric.UNORM:
-        return encoded(total, texel_format)
-    levels = levels_of(texel_format)
-    if not as_level:
-        total = operation(Operator.FLOOR, uncontracted(total * levels + 0.5))
-    limited = operation(Operator.SELECT, total < levels, total, levels)
-    return limited if as_level else shown_level(limited, texel_format)
-
-
-def blended_channel(
-    blend: Blend, channel: int, source: Expression, held: Expression, texel_format: Format
-) -> Expression:
-    """A channel's value, not yet encoded, after an encoded colour has been blended with a target.
-
-    source, held: their R, G, B and A.
-    """
-    colour, there = ([component(value, c) for c in ALL] for value in (source, held))
-    return expression(blend.channel(channel, colour, there, texel_format))
-
-
-def fails(test: AlphaTest, alpha: Expression, target: Format) -> Expression:
-    """Whether a fragment of this alpha is discarded."""
-    if target.numeric is Numeric.UNORM:
-        alpha = operation(Operator.SATURATE, alpha)
-    return operation(Operator.NOT, test.passes(alpha, target))
-
-
-def color_number(program: Program, target: int) -> int:
-    """The result.color that goes to a target."""
-    return target if program.has_separate_colors else 0
+    made = expression(encoding.decoded(held, texel_format, as_level=as_level))
+    return _apart(made, texel_format, held)
 
 
 def as_decoded(texel: Expression, texel_format: Format) -> Expression:
     """A texel as the format defines it: exactly k / 255, which drivers may miss."""
     if texel_format.numeric is not Numeric.UNORM:
         return texel
-    whole = operation(Operator.FLOOR, uncontracted(texel * levels_of(texel_format) + 0.5))
-    return shown_level(whole, texel_format)
+    whole = encoding.nearest_level(texel, texel_format)
+    return _apart(encoding.shown_level(whole, texel_format), texel_format, texel)
+
+
+def merged(
+    blend: Blend | None,
+    source: Expression,
+    held: Expression,
+    channels: Components,
+    texel_format: Format,
+    *,
+    as_level: bool = False,
+) -> Expression:
+    """The content of channels of a target after a colour has been drawn to it.
+
+    source: the encoded colour: these channels of it or, if the blend weighs, all four as float32.
+    held: the texel's content before.
+    """
+    if blend is None:
+        return source
+    if not blend.weighs:
+        before = components(held, channels)
+        total = encoding.summed(source, before, texel_format, as_level=as_level)
+        return _apart(expression(total), texel_format, source, before)
+    there = as_read(decoded(held, texel_format, as_level=as_level), texel_format)
+    colour, below = ([component(value, c) for c in ALL] for value in (source, there))
+    total = compose(expression(blend.channel(c, colour, below, texel_format)) for c in channels)
+    return encoded(total, texel_format, as_level=as_level)
+
+
+def _apart(value: Expression, texel_format: Format, *operands: Expression) -> Expression:
+    """A formula of a fixed-point format with each operation rounded by itself."""
+    return uncontracted(value, *operands) if texel_format.numeric is Numeric.UNORM else value
+
+
+def fails(test: AlphaTest, alpha: Expression, target: Format) -> Expression:
+    """Whether a fragment of this alpha is discarded."""
+    return operation(Operator.NOT, test.passes(alpha, target))
+
+
+def color_number(program: Program, target: int) -> int:
+    """The result.color that goes to a target."""
+    return target if program.has_separate_colors else 0

@@ -14,7 +14,7 @@ from typing import Any
 from gpgpu_legacy.errors import InputError, as_member, described
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Vec4
-from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.isa.opcodes import OPCODES, saturated
 from gpgpu_legacy.plan.numbers import Finite
 from gpgpu_legacy.plan.textures import Format, Numeric
 
@@ -99,6 +99,11 @@ class Blend:
     constant: Vec4 = (0.0, 0.0, 0.0, 0.0)
 
     @property
+    def weighs(self) -> bool:
+        """Whether it does more than to add the colour."""
+        return self != ADD
+
+    @property
     def reads_alpha(self) -> bool:
         """Whether channels need the colour's alpha."""
         return any("src-alpha" in factor.value for factor in (self.source, self.destination))
@@ -176,7 +181,8 @@ class AlphaTest:
         return f"{self.comparison.value},{self.reference!r}"
 
     def passes(self, alpha: Any, target: Format) -> Any:
-        """Whether an alpha passes; fixed-point targets have clamped it."""
+        """Whether an alpha passes, which fixed-point targets clamp."""
+        alpha = saturated(alpha) if target.numeric is Numeric.UNORM else alpha
         return _COMPARISONS[self.comparison](alpha, _held(self.reference, target))
 
 

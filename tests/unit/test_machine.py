@@ -94,7 +94,7 @@ SMALL = texels([1, 2, 3], [4, 5, 6])
 
 def storage(values: np.ndarray) -> Storage:
     made = Storage(texture("T", values.shape[1], values.shape[0], R32F))
-    made.write(0, (slice(None), slice(None)), values[..., 0])
+    made.planes[0][...] = values[..., 0]
     return made
 
 

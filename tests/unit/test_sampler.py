@@ -10,6 +10,7 @@ from drawing import Image, assert_same_bits, draw, on, program
 
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.interp.sampler import sample
+from gpgpu_legacy.plan.framebuffer import Writes
 from gpgpu_legacy.plan.textures import (
     FORMATS,
     REPEATING,
@@ -33,8 +34,7 @@ NEAREST, LINEAR = Filter.NEAREST, Filter.LINEAR
 
 def stored(image: Image) -> Storage:
     made = Storage(image.texture("T"))
-    for channel in range(image.texels.shape[2]):
-        made.write(channel, (slice(None), slice(None)), image.texels[..., channel])
+    made.draw((slice(None), slice(None)), [*np.moveaxis(image.texels, 2, 0)], Writes())
     return made
 
 

@@ -45,7 +45,7 @@ from gpgpu_legacy.lower.emit.llvm_words import (
 )
 from gpgpu_legacy.lower.fused.content import Content
 from gpgpu_legacy.lower.ir_types import ALONG_X, ALONG_Y, EVERYWHERE
-from gpgpu_legacy.lower.lowering import levels_of
+from gpgpu_legacy.plan.encoding import levels_of
 from gpgpu_legacy.plan.textures import Numeric
 
 

@@ -8,7 +8,6 @@ which lookups they share.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from gpgpu_legacy.isa.execute import ALL
@@ -32,7 +31,6 @@ from gpgpu_legacy.lower.ir import (
     Texel,
     Variable,
     components,
-    compose,
     multiply_add,
     operation,
     read,
@@ -51,13 +49,12 @@ from gpgpu_legacy.lower.lowering import (
     AxesLowering,
     as_read,
     attribute_value,
-    blended,
-    blended_channel,
     cleared_registers,
     color_number,
     decoded,
     encoded,
     fails,
+    merged,
     result_variable,
     variables_read,
 )
@@ -67,7 +64,6 @@ from gpgpu_legacy.lower.sampling import (
     lookup_arguments,
     lookup_function,
 )
-from gpgpu_legacy.plan.framebuffer import ADD
 
 
 def own_variable(content: Content, number: int) -> Variable:
@@ -186,25 +182,17 @@ class _Draw:
         writes: list[Statement] = []
         for number, target in enumerate(draw.targets):
             texel_format = self.content.surfaces[target].format
-            whole = own_texel(self.content, target)
-            held = replace(whole, components=draw.writes.channels(texel_format))
+            held, channels = own_texel(self.content, target), draw.writes.channels(texel_format)
             wanted, blend = color_number(draw.program, number), draw.writes.blend
-            adds = blend in (None, ADD)
-            colour, instruction = self.colour(body, wanted, held.components if adds else ALL)
-            value = encoded(colour, texel_format, as_level=as_level and adds)
-            if blend == ADD:
-                value = blended(value, held, texel_format, as_level=as_level)
-            elif blend is not None:
-                there = as_read(decoded(whole, texel_format, as_level=as_level), texel_format)
-                total = compose(
-                    blended_channel(blend, c, value, there, texel_format) for c in held.components
-                )
-                named = self.lowering.with_names(total)
-                value = encoded(named, texel_format, as_level=as_level)
+            weighs = blend is not None and blend.weighs
+            colour, instruction = self.colour(body, wanted, ALL if weighs else channels)
+            source = encoded(colour, texel_format, as_level=as_level and not weighs)
+            value = merged(blend, source, held, channels, texel_format, as_level=as_level)
+            value = self.lowering.with_names(value) if weighs else value
             if draw.discards:
                 dead = Read(KILLED, (0,), EVERYWHERE) > 0.0
-                value = operation(Operator.SELECT, dead, held, value)
-            writes.append(Assign(held.variable, held.components, value, instruction))
+                value = operation(Operator.SELECT, dead, components(held, channels), value)
+            writes.append(Assign(held.variable, channels, value, instruction))
         return writes
 
     def colour(
