@@ -1,12 +1,10 @@
-"""Limits for every kernel, whoever wrote it: on its sizes, and on text with two readings."""
+"""Limits for every kernel, whoever wrote it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from math import prod
 
-from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.kernel.ir import (
     Binary,
     Component,
@@ -18,8 +16,6 @@ from gpgpu_legacy.kernel.ir import (
     Unary,
     Vector,
 )
-
-_READ_DIFFERENTLY = re.compile(r"[\\\0]|\r(?!\n)")
 
 MOST_NODES = 2**13
 """Variables, numbers, operators and accesses of a kernel, each as often as it is evaluated: half a
@@ -48,28 +44,6 @@ MOST_SHARED = 2**16
 """Elements of all shared arrays of a kernel; GPUs have less than 64 Ki floats of shared memory."""
 
 TOO_DEEP = "statements or expressions are nested too deeply; use variables in between"
-
-
-def _place(text: str, at: int) -> tuple[int, int]:
-    """Line and column of an offset, both from 1."""
-    before = text[:at]
-    return before.count("\n") + 1, len(before) - before.rfind("\n")
-
-
-def refuse_two_readings(text: str, name: str) -> None:
-    """Raises AssemblyError for characters that could make a driver read other statements.
-
-    A backslash continues lines, comments among them, and a bare carriage return ends them (GLSL
-    4.3, chapter 3); a zero byte ends the text.
-    """
-    odd = _READ_DIFFERENTLY.search(text)
-    if odd is not None:
-        raise AssemblyError(
-            f"{odd[0]!r} has no place in a kernel; leave it out, and end lines with a line feed",
-            text,
-            *_place(text, odd.start()),
-            name,
-        )
 
 
 def nodes_and_levels(expression: Expression) -> tuple[int, int]:

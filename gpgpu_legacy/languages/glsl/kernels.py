@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
+from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.kernel.ir import (
     Assign,
@@ -31,13 +33,15 @@ from gpgpu_legacy.kernel.limits import (
     MOST_SHARED,
     TOO_DEEP,
     elements,
-    refuse_two_readings,
 )
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.parser import parse
+from gpgpu_legacy.languages.diagnostics import Text
 from gpgpu_legacy.languages.glsl.expressions import TYPES, ExpressionReader
 from gpgpu_legacy.languages.glsl.words import GLSL
 
+S = TypeVar("S")
+_READ_DIFFERENTLY = re.compile(r"[\\\0]|\r(?!\n)")  # by drivers
 _LOCAL_SIZE = ("local_size_x", "local_size_y", "local_size_z")
 
 # Statements ---------------------------------------------------------------------------------------
@@ -51,39 +55,37 @@ class StatementReader(ExpressionReader):
     def statement(self, statement: c.Statement) -> tuple[Statement, ...]:
         """The statements of one of the syntax tree; a block has any number."""
         self.count(1, statement.at)
-        is_loop = isinstance(statement, c.For)
-        self.blocks, self.loops = self.blocks + 1, self.loops + is_loop
+        outer = self.names, self.blocks, self.loops
+        self.blocks, self.loops = self.blocks + 1, self.loops + isinstance(statement, c.For)
         if self.blocks > DEEPEST_BLOCKS or self.loops > DEEPEST_LOOPS:
             raise self.error(TOO_DEEP, statement.at)
+        if isinstance(statement, c.Block | c.For):
+            self.names = self.names.new_child()
         statements = self._statement(statement)
-        self.blocks, self.loops = self.blocks - 1, self.loops - is_loop
+        self.names, self.blocks, self.loops = outer
         return statements
 
     def _statement(self, statement: c.Statement) -> tuple[Statement, ...]:  # noqa: PLR0911
         match statement:
-            case c.Block():
-                with self.scope():
-                    return tuple(s for part in statement.statements for s in self.statement(part))
-            case c.Declare(declarations=(_, *_)):
-                return tuple(self.declaration(d) for d in statement.declarations)
-            case c.Evaluate(expression=c.Call(c.Name("barrier"), ())):
+            case c.Block(parts):
+                return tuple(s for part in parts for s in self.statement(part))
+            case c.Declare((_, *_) as declarations):
+                return tuple(self.declaration(d) for d in declarations)
+            case c.Evaluate(c.Call(c.Name("barrier"), ())):
                 return (Barrier(),)
             # It orders memory; here barrier() does that as well.
-            case c.Evaluate(expression=c.Call(c.Name("memoryBarrierShared"), ())):
+            case c.Evaluate(c.Call(c.Name("memoryBarrierShared"), ())):
                 return ()
-            case c.Evaluate(expression=expression):
+            case c.Evaluate(expression):
                 return self.assignments(expression)
             case c.If(condition, yes, no):
                 test = self.test(condition)
                 return (If(test, self.statement(yes), self.statement(no) if no else ()),)
-            case c.For(c.Declare() | c.Evaluate() as start, condition, step, body) if (
-                condition and step
-            ):
-                with self.scope():
-                    first, test = self.statement(start), self.test(condition)
-                    return (For(first, test, self.assignments(step), self.statement(body)),)
-        expected = "use if and for (start; condition; step)"
-        raise self.error("kernels have no such statement", statement.at, expected)
+            case c.For(start, condition, step, body) if start and condition and step:
+                first, test = self.statement(start), self.test(condition)
+                return (For(first, test, self.assignments(step), self.statement(body)),)
+        problem = "kernels have no such statement; use if and for (start; condition; step)"
+        raise self.error(problem, statement.at)
 
     def test(self, condition: c.Expression) -> Expression:
         """A whole condition, within the limits."""
@@ -108,17 +110,16 @@ class StatementReader(ExpressionReader):
         match x:
             case None:
                 return ()
-            case c.Comma(items=items):
+            case c.Comma(items):
                 return tuple(s for item in items for s in self.assignments(item))
-            case c.Postfix():
-                return self.assignments(x.assignment)
-            case c.Assign():
-                operator = x.operator[:-1]
-                target, value = self.lvalue(x.target, is_read=bool(operator)), self.whole(x.value)
-                if operator:
-                    value = self.binary(operator, target, value, x.at)
+            case c.Postfix(assignment):
+                return self.assignments(assignment)
+            case c.Assign(operator, left, right):
+                target, value = self.lvalue(left, is_read=operator != "="), self.whole(right)
+                if operator != "=":
+                    value = self.binary(operator[:-1], target, value, x.at)
                 return (Assign(target, self.convert(value, target.type, x.at)),)
-        raise self.error("this changes nothing", x.at, "expected an assignment, or barrier()")
+        raise self.error("this changes nothing; expected an assignment, or barrier()", x.at)
 
     def lvalue(self, x: c.Expression, *, is_read: bool) -> LValue:
         """The target of an assignment. is_read: it also reads the old value, as += does."""
@@ -131,8 +132,10 @@ class StatementReader(ExpressionReader):
             return target
         if isinstance(target, Component) and isinstance(target.vector, Variable):
             return target
-        expected = "expected a variable, a component of one, or an element"
-        raise self.error("this cannot be assigned to", x.at, expected)
+        problem = (
+            "this cannot be assigned to; expected a variable, a component of one, or an element"
+        )
+        raise self.error(problem, x.at)
 
 
 # GLSL compute shaders to Kernels ------------------------------------------------------------------
@@ -147,18 +150,16 @@ def parse_kernel(text: str, name: str = "kernel") -> Kernel:
     characters that end or continue lines only for some readers. Kernels have limits; see
     kernel/limits.py.
     """
-    refuse_two_readings(text, name)
+    for odd in _READ_DIFFERENTLY.finditer(text):
+        problem = (
+            f"{odd[0]!r} has no place in a kernel; leave it out, and end lines with a line feed"
+        )
+        raise AssemblyError(problem, text, *Text(text, name).position(odd.start()), name)
     unit = parse(text, name, words=GLSL)
     return _KernelReader(unit.texts).kernel(unit.items, text, name)
 
 
 class _KernelReader(StatementReader):
-    def __init__(self, texts: c.Texts) -> None:
-        super().__init__(texts)
-        self.uniforms: list[Uniform] = []
-        self.buffers: list[StorageBuffer] = []
-        self.shared: list[SharedArray] = []
-
     def kernel(self, items: tuple[c.Item, ...], text: str, name: str) -> Kernel:
         body: tuple[Statement, ...] | None = None
         blocks: dict[str, c.Struct] = {}
@@ -166,34 +167,38 @@ class _KernelReader(StatementReader):
             match item:
                 case c.Struct():
                     blocks[item.name] = item
-                case c.Declare(declarations=(), type=c.TypeName(name="in") as type_):
+                case c.Declare((), c.TypeName("in") as type_):
                     self.set_local_size(type_)
-                case c.Declare(declarations=(), type=type_) if type_.name in blocks:
+                case c.Declare((), type_) if type_.name in blocks:
                     self.storage_buffer(blocks[type_.name], type_)
-                case c.Declare(declarations=(_, *_)):
-                    for declaration in item.declarations:
+                case c.Declare((_, *_) as declarations):
+                    for declaration in declarations:
                         self.declaration_of_all(declaration)
-                case c.Function(name="main", parameters=(), body=c.Block() as block) if (
-                    body is None and item.type == c.TypeName("void")
-                ):
+                case c.Function(c.TypeName("void"), 0, "main", (), c.Block() as block) if not body:
                     body = self.statement(block)
                 case _:
-                    expected = "expected consts, uniforms, buffers, shared arrays and void main()"
-                    raise self.error("this is no part of a kernel", item.at, expected)
+                    raise self.error(
+                        "this is no part of a kernel; expected consts, uniforms, buffers, shared "
+                        "arrays and void main()",
+                        item.at,
+                    )
+            if len(self.all(Uniform)) + len(self.all(StorageBuffer)) > MOST_ARGUMENTS:
+                problem = f"a kernel has at most {MOST_ARGUMENTS} uniforms and buffers"
+                raise self.error(problem, item.at)
         if body is None:
-            problem = "the kernel has no function main"
-            raise self.error(problem, Span(1, 1), "add `void main() { … }`")
-        arrays = tuple(self.uniforms), tuple(self.buffers), tuple(self.shared)
+            raise self.error("the kernel has no function main; add void main() { … }", Span(1, 1))
+        arrays = self.all(Uniform), self.all(StorageBuffer), self.all(SharedArray)
         return Kernel(self.local_size, *arrays, body, text, name)
+
+    def all(self, kind: type[S]) -> tuple[S, ...]:
+        """What is declared of a kind outside of main."""
+        return tuple(symbol for symbol in self.names.values() if isinstance(symbol, kind))
 
     def declaration_of_all(self, d: c.Declaration) -> None:
         """A declaration outside main."""
         match [*d.type.qualifiers]:
             case ["uniform"]:
-                uniform = Uniform(self.type_of(d, "uniform"), d.name)
-                self.uniforms.append(uniform)
-                self.declare(d.name, uniform, d.at)
-                self.count_arguments(d.at)
+                self.declare(d.name, Uniform(self.type_of(d, "uniform"), d.name), d.at)
             case ["const"] if d.value:
                 kind, at = self.type_of(d, "const", value=d.value), d.value.at
                 constant = self.folded(self.convert(self.whole(d.value), kind, at), at)
@@ -201,66 +206,53 @@ class _KernelReader(StatementReader):
             case ["shared"]:
                 self.shared_array(d)
             case _:
-                expected = "expected a uniform, a shared array, or a const with its value"
-                raise self.error(f"{d.name} is declared outside of main", d.at, expected)
-
-    def count_arguments(self, at: Span) -> None:
-        if len(self.uniforms) + len(self.buffers) > MOST_ARGUMENTS:
-            raise self.error(f"a kernel has at most {MOST_ARGUMENTS} uniforms and buffers", at)
+                problem = (
+                    f"{d.name} is outside of main; make it uniform, shared, or const with a value"
+                )
+                raise self.error(problem, d.at)
 
     def layout(self, type_: c.TypeName, *known: str) -> dict[str, int]:
         """The numbers of a layout, by these names."""
         for name, _ in type_.layout:
             if name not in known:
-                expected = f"expected {', '.join(known)}"
-                raise self.error(f"this layout has no {name}", type_.at, expected)
+                problem = f"this layout has no {name}; expected {', '.join(known)}"
+                raise self.error(problem, type_.at)
         return {name: self.extent(value) for name, value in type_.layout if value}
 
     def set_local_size(self, type_: c.TypeName) -> None:
         layout = self.layout(type_, *_LOCAL_SIZE)
         x, y, z = (layout.get(name, 1) for name in _LOCAL_SIZE)
-        if z != 1:
-            expected = "set local_size_z to 1, or leave it out"
-            raise self.error("work groups have two dimensions here", type_.at, expected)
         self.local_size = (x, y)
-        if not 1 <= x * y <= MOST_INVOCATIONS:
-            expected = f"it has from 1 to {MOST_INVOCATIONS}"
-            raise self.error(f"a work group of {x}×{y} invocations", type_.at, expected)
+        if z != 1 or not 1 <= x * y <= MOST_INVOCATIONS:
+            raise self.error(
+                f"a work group of {x}×{y}×{z} invocations; it has from 1 to {MOST_INVOCATIONS}, "
+                "in two dimensions",
+                type_.at,
+            )
 
     def storage_buffer(self, block: c.Struct, type_: c.TypeName) -> None:
-        layout = self.layout(type_, "std430", "binding")
+        binding = self.layout(type_, "std430", "binding").get("binding", -1)
         field = block.fields[0] if block.fields else c.Declaration(type_, "")
         array = c.Declaration(c.TypeName("float"), field.name, dimensions=(None,))
-        if block != c.Struct(block.name, (array,)) or "binding" not in layout:
-            problem = "a storage buffer must hold float and have a binding"
-            expected = "as in layout(binding = 0) buffer b { float x[]; };"
-            raise self.error(problem, block.at, expected)
-        if not 0 <= layout["binding"] < MOST_ARGUMENTS:
-            raise self.error(f"a buffer's binding is less than {MOST_ARGUMENTS}", block.at)
-        readable, writable = (
-            access not in type_.qualifiers for access in ("writeonly", "readonly")
-        )
-        buffer = StorageBuffer(field.name, layout["binding"], readable, writable)
-        self.buffers.append(buffer)
-        self.declare(field.name, buffer, field.at)
-        self.count_arguments(field.at)
+        if block != c.Struct(block.name, (array,)) or not 0 <= binding < MOST_ARGUMENTS:
+            raise self.error(
+                f"a storage buffer must hold float and have a binding less than {MOST_ARGUMENTS}, "
+                "as in layout(binding = 0) buffer b { float x[]; };",
+                block.at,
+            )
+        read, written = (word not in type_.qualifiers for word in ("writeonly", "readonly"))
+        self.declare(field.name, StorageBuffer(field.name, binding, read, written), field.at)
 
     def shared_array(self, d: c.Declaration) -> None:
         kind = self.type_of(d, "shared", dimensions=d.dimensions)
-        extents = tuple(self.extent(e) for e in d.dimensions if e)
-        array = SharedArray(d.name, kind, extents)
-        self.shared.append(array)
-        if (
-            len(extents) < max(len(d.dimensions), 1)
-            or min(extents) < 1
-            or elements(self.shared) > MOST_SHARED
-        ):
+        extents = tuple(self.extent(extent) if extent else 0 for extent in d.dimensions)
+        self.declare(d.name, SharedArray(d.name, kind, extents), d.at)
+        if min(extents, default=0) < 1 or elements(self.all(SharedArray)) > MOST_SHARED:
             raise self.error(
                 f"shared array {d.name} has {prod(extents)} elements; each extent is at least "
                 f"1, and all shared arrays together have at most {MOST_SHARED} elements",
                 d.at,
             )
-        self.declare(d.name, array, d.at)
 
     def extent(self, x: c.Expression) -> int:
         """An extent of an array, or another constant that is a whole number."""
