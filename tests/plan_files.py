@@ -13,8 +13,8 @@ import numpy as np
 from drawing import texture
 
 from gpgpu_legacy.isa.ir import AttributeKind
-from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.numbers import Affine, Table
 from gpgpu_legacy.plan.plan import (

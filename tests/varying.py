@@ -12,7 +12,7 @@ from typing import TypeVar
 from buffers import buffer
 from hypothesis import strategies as st
 
-from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.plan.expand import number_at
 from gpgpu_legacy.plan.numbers import Affine, Integer, Number, NumberVec4, Table
 from gpgpu_legacy.plan.plan import (

@@ -1,12 +1,10 @@
-"""Limits for every kernel, whoever wrote it: on its sizes, and on text with two readings."""
+"""Limits for every kernel, whoever wrote it."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from math import prod
 
-from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.kernel.ir import (
     Binary,
     Component,
@@ -19,18 +17,10 @@ from gpgpu_legacy.kernel.ir import (
     Vector,
 )
 
-_READ_DIFFERENTLY = re.compile(r"[\\\0]|\r(?!\n)")
-
-MOST_TEXT = 2**16
-"""Characters of a kernel; the longest here has 3 000."""
-
 MOST_NODES = 2**13
 """Variables, numbers, operators and accesses of a kernel, each as often as it is evaluated: half a
 minute of compiling. The largest kernel here has about 200.
 """
-
-MOST_NESTED = 100
-"""Nested brackets and operators in the text."""
 
 DEEPEST = 150
 """How deeply an expression is nested, by `levels`. Python reads 200 nested brackets, and walks over
@@ -47,9 +37,6 @@ MOST_ARGUMENTS = 256
 """Uniforms and buffers of a kernel, and the bindings that a buffer may have: more than drivers
 have."""
 
-MOST_DIGITS = 10
-"""Digits of an integer: 2³² has ten, and exceeds all integers of GLSL."""
-
 MOST_INVOCATIONS = 4096
 """Invocations of a work group: twice what GPUs allow."""
 
@@ -57,44 +44,6 @@ MOST_SHARED = 2**16
 """Elements of all shared arrays of a kernel; GPUs have less than 64 Ki floats of shared memory."""
 
 TOO_DEEP = "statements or expressions are nested too deeply; use variables in between"
-
-
-def check_text(text: str, name: str) -> None:
-    """Raises AssemblyError for a text that is too long, too deeply nested, or has two readings."""
-    if len(text) > MOST_TEXT:
-        problem = f"a kernel of {len(text)} characters; {MOST_TEXT} are the most allowed"
-        raise AssemblyError(problem, text[:MOST_TEXT], 1, 1, name)
-    refuse_two_readings(text, name)
-    depth = 0
-    for bracket in _BRACKETS.finditer(text):
-        depth += {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}.get(bracket[0], 0)
-        if depth > MOST_NESTED:
-            raise AssemblyError(TOO_DEEP, text, *_place(text, bracket.start()), name)
-
-
-_BRACKETS = re.compile(r"//[^\n]*|/\*.*?\*/|[()\[\]{}]", re.DOTALL)
-
-
-def _place(text: str, at: int) -> tuple[int, int]:
-    """Line and column of an offset, both from 1."""
-    before = text[:at]
-    return before.count("\n") + 1, len(before) - before.rfind("\n")
-
-
-def refuse_two_readings(text: str, name: str) -> None:
-    """Raises AssemblyError for characters that could make a driver read other statements.
-
-    A backslash continues lines, comments among them, and a bare carriage return ends them (GLSL
-    4.3, chapter 3); a zero byte ends the text.
-    """
-    odd = _READ_DIFFERENTLY.search(text)
-    if odd is not None:
-        raise AssemblyError(
-            f"{odd[0]!r} has no place in a kernel; leave it out, and end lines with a line feed",
-            text,
-            *_place(text, odd.start()),
-            name,
-        )
 
 
 def nodes_and_levels(expression: Expression) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.sources import shader_text
 
 if TYPE_CHECKING:
+    from gpgpu_legacy.kernel.ir import Kernel as ComputeKernel
     from gpgpu_legacy.languages.brook.kernels import Kernel
 
 
@@ -38,3 +39,14 @@ def load_kernel(path: str, name: str = "") -> Kernel:
     from gpgpu_legacy.languages.c.parser import parse
 
     return Kernels(parse(shader_text(path), f"shaders/{path}")).find(name)
+
+
+@cache
+def load_compute_kernel(path: str, **parameters: int | str | bool) -> ComputeKernel:
+    """Parse a compute shader under shaders/. The same path and parameters give the same object.
+
+    path, parameters: see `shader_text`.
+    """
+    from gpgpu_legacy.languages.glsl.kernels import parse_kernel
+
+    return parse_kernel(shader_text(path, **parameters), f"shaders/{path}")

@@ -83,7 +83,7 @@ def _assembled(text: str, name: str) -> Program:
 
 @lru_cache(maxsize=64)
 def _parsed(text: str, name: str) -> Kernel:
-    from gpgpu_legacy.kernel.parser import parse_kernel
+    from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 
     return parse_kernel(text, name=name)
 

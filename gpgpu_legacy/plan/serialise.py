@@ -292,7 +292,7 @@ def _refuse_long(texts: Mapping[str, str], most: int, where: str) -> None:
 
 
 def _kernel(text: str, name: str) -> Kernel:
-    from gpgpu_legacy.kernel.parser import parse_kernel
+    from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 
     return parse_kernel(text, name)
 

@@ -14,7 +14,7 @@ from buffers import uniforms as uniforms_
 from drawing import assert_same_bits
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.lower.emit.numba_kernel import python_text
 from gpgpu_legacy.lower.jit import compile_kernel
 from gpgpu_legacy.plan.plan import (
@@ -193,7 +193,7 @@ import sys
 from gpgpu_legacy.runtime.executor import executors
 executors()
 assert "numba" not in sys.modules
-from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.lower.jit import compile_kernel
 function = compile_kernel(parse_kernel(sys.argv[1]))
 print(sum(function.stats.cache_hits.values()))

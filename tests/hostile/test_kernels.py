@@ -18,7 +18,7 @@ from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError
 from gpgpu_legacy.interp.dataless import CountingMachine
 from gpgpu_legacy.interp.kernel import Array, Mask
 from gpgpu_legacy.kernel.ir import Element, For, Type
-from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.lower.emit.numba_kernel import python_text
 from gpgpu_legacy.plan.plan import ComputePass
 

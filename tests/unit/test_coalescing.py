@@ -23,7 +23,7 @@ from gpgpu_legacy.count.coalescing import (
     transactions,
 )
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 
 GLOBAL, SHARED = "dobravec-bulic-global", "dobravec-bulic-shared"

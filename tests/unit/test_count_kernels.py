@@ -18,7 +18,7 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp import dataless
 from gpgpu_legacy.interp.kernel import Array, KernelMachine, Mask, WorkGroups
 from gpgpu_legacy.kernel.ir import Element, Space, Type
-from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.numbers import Affine, Number
 from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat

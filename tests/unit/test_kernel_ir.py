@@ -22,7 +22,7 @@ from gpgpu_legacy.kernel.ir import (
     variable_names,
     walk,
 )
-from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 
 EVERY_NODE = """#version 430 core
 layout(local_size_x = 8, local_size_y = 4) in;

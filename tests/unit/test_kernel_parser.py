@@ -6,7 +6,7 @@ import pytest
 
 from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.kernel.limits import MOST_NODES, MOST_TEXT
-from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 
 HEAD = """#version 430 core
 layout(local_size_x = 1) in;

@@ -24,8 +24,8 @@ from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.interp.numeric import decode, encode, pack, unpack
 from gpgpu_legacy.isa.ir import AttributeKind
-from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.plan.expand import execution_order, expand, passes
 from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.numbers import Affine, Integer, Number, Table

@@ -20,10 +20,10 @@ from gpgpu_legacy.api.dump import dump
 from gpgpu_legacy.api.pipeline import Pipeline
 from gpgpu_legacy.cli.words import Job
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.languages.brook.kernels import FLOATS
+from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.page.sections.algorithms import SMALL, Small
 from gpgpu_legacy.plan.plan import (
     ClearPass,

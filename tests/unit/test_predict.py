@@ -16,7 +16,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.plan.plan import BufferBinding, ComputePass
 from gpgpu_legacy.plan.textures import R32F, TextureKind
 from gpgpu_legacy.predict.model import predict

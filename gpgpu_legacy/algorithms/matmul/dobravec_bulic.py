@@ -16,7 +16,7 @@ from gpgpu_legacy.algorithms.matmul.product import (
     padded_to,
     product,
 )
-from gpgpu_legacy.kernel.shaders import load_kernel
+from gpgpu_legacy.languages.shaders import load_compute_kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 
 Side = Annotated[Literal[1, 2, 4, 8, 16, 32], "side of the square blocks of threads, the paper's b"]
@@ -29,7 +29,7 @@ def dobravec_bulic_host(sizes: Sizes) -> PlanBuilder:
     """The host's MulH: three nested loops in one invocation."""
     shape = sizes.shape
     p = DispatchedProduct(HOST.name, shape, shape)
-    kernel = load_kernel("dobravec_bulic_2017/host.comp")
+    kernel = load_compute_kernel("dobravec_bulic_2017/host.comp")
     p.multiply(kernel, Shape(1, 1, 1), hA=shape.m, wA=shape.l, wB=shape.n)
     return product(p, sizes)
 
@@ -53,7 +53,7 @@ def dobravec_bulic_shared(
 def _on_device(kind: str, sizes: Sizes, block: int, **parameters: bool) -> PlanBuilder:
     padded = padded_to(sizes.shape, block, block, block)
     p = DispatchedProduct(f"dobravec-bulic-{kind}", sizes.shape, padded)
-    kernel = load_kernel(f"dobravec_bulic_2017/{kind}.comp.j2", block=block, **parameters)
+    kernel = load_compute_kernel(f"dobravec_bulic_2017/{kind}.comp.j2", block=block, **parameters)
     p.multiply(kernel, padded, wA=padded.l, wB=padded.n)
     return product(p, sizes)
 

@@ -14,7 +14,7 @@ from gpgpu_legacy.algorithms.matmul.product import (
     padded_to,
     product,
 )
-from gpgpu_legacy.kernel.shaders import load_kernel
+from gpgpu_legacy.languages.shaders import load_compute_kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 
 VECTOR = 4
@@ -23,7 +23,7 @@ VECTOR = 4
 def mali_sgemm(sizes: Sizes) -> PlanBuilder:
     """The kernel computes α·AB + β·C itself."""
     adds, alpha, beta = sizes.beta is not None, sizes.alpha, sizes.beta or 0.0
-    kernel = load_kernel("mali_sdk/sgemm.comp")
+    kernel = load_compute_kernel("mali_sdk/sgemm.comp")
     local_x, local_y = kernel.local_size
     padded = padded_to(sizes.shape, local_y, VECTOR, local_x)
     p = DispatchedProduct(ALGORITHM.name, sizes.shape, padded, adds=adds)

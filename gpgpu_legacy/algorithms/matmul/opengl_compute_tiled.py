@@ -16,7 +16,7 @@ from gpgpu_legacy.algorithms.matmul.product import (
     groups_for,
     product,
 )
-from gpgpu_legacy.kernel.shaders import load_kernel
+from gpgpu_legacy.languages.shaders import load_compute_kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 
 TILE = 32  # BLOCK_SIZE
@@ -27,7 +27,7 @@ def opengl_compute_tiled(sizes: Sizes, as_printed: AsPrinted = False) -> PlanBui
     """As printed, batches are whole; otherwise as large as the matrix needs."""
     shape = sizes.shape
     whole = shape.m % TILE == shape.l % TILE == shape.n % TILE == 0
-    kernel = load_kernel(
+    kernel = load_compute_kernel(
         "opengl_compute/tiled.comp.j2", as_printed=as_printed, guarded=as_printed or not whole
     )
     local_x, local_y = kernel.local_size

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.kernel.ir import Kernel
-from gpgpu_legacy.kernel.shaders import load_kernel
-from gpgpu_legacy.languages.shaders import load_program
+from gpgpu_legacy.languages.shaders import load_compute_kernel, load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import LARGEST_TEXTURE, Matrix, Rect, Texture, TextureKind
@@ -243,7 +242,7 @@ def _scale(
         units, local = dict(enumerate(textures)), dict(enumerate(factors))
         p.draw(load_program(f"{name}.fp"), units, into=scaled, rect=rect, local=local)
         return
-    kernel, extent = load_kernel(f"{name}.comp"), scaled.extent
+    kernel, extent = load_compute_kernel(f"{name}.comp"), scaled.extent
     uniforms = dict(zip(("alpha", "beta"), factors, strict=False))
     groups = -(-extent.width // kernel.local_size[0]), extent.height
     p.dispatch(kernel, [*textures, scaled], groups, uniforms={"width": extent.width} | uniforms)

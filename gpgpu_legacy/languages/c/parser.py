@@ -18,7 +18,7 @@ from gpgpu_legacy.grammars import open_grammar
 from gpgpu_legacy.languages.c import syntax as tree
 from gpgpu_legacy.languages.c.literals import PRECEDENCE, number_of, text_of
 from gpgpu_legacy.languages.c.preprocess import Options, Preprocessed
-from gpgpu_legacy.languages.c.tokens import KINDS, Lexeme, Tokens
+from gpgpu_legacy.languages.c.tokens import KINDS, C, Lexeme, Tokens, Words
 from gpgpu_legacy.languages.diagnostics import meant, shortened
 from gpgpu_legacy.languages.language import MOST_CHARACTERS
 
@@ -34,18 +34,20 @@ def parse(
     root: Path | None = None,
     defines: Mapping[str, str] = {},
     before: str = "",
+    words: Words = C,
 ) -> tree.Unit:
     """The syntax tree of a text.
 
     name: of the text in messages, usually a file's path. folder: of the text, from which #include
     reads; None for no file. root: the folder that no #include leaves, `folder` if it is not given.
-    defines: macros. before: a text of what the language declares. Raises AssemblyError at the first
-    fault.
+    defines: macros. before: a text of what the language declares. words: the language's. Raises
+    AssemblyError at the first fault.
     """
     if len(text) > MOST_CHARACTERS:
         raise InputError(f"{name} has {len(text)} characters; at most {MOST_CHARACTERS} are read")
     texts = tree.Texts(name)
-    tokens = Tokens(Preprocessed(text, texts, Options(folder, root, defines, before)))
+    options = Options(folder, root, defines, before, words.directives)
+    tokens = Tokens(Preprocessed(text, texts, options), words)
     parser = _lark().parse_interactive()
     try:
         for token in tokens:
@@ -108,13 +110,16 @@ def _some(parts: list[Any]) -> tuple[Any, ...]:
 
 
 def _specifiers(parts: list[Any]) -> tuple[tree.TypeName, tree.Struct | tree.Enumeration | None]:
-    (what,) = (part for part in parts if getattr(part, "type", "") != "QUALIFIER")
-    names = frozenset(str(part) for part in parts if part is not what)
+    layout = tuple(chain.from_iterable(part for part in parts if isinstance(part, tuple)))
+    words = [part for part in parts if not isinstance(part, tuple)]
+    (what,) = (word for word in words if getattr(word, "type", "") != "QUALIFIER")
+    names = frozenset(str(word) for word in words if word is not what)
     if isinstance(what, tree.Enumeration):
         return tree.TypeName("int", names, what.at), what
     if isinstance(what, tree.Struct):
-        return tree.TypeName(what.name, names, what.at), what
-    return tree.TypeName(_ALIASES.get(what.lower(), str(what)), names, what.at), None
+        return tree.TypeName(what.name, names, what.at, layout), what
+    name = _ALIASES.get(what.lower(), str(what))
+    return tree.TypeName(name, names, what.at, layout), None
 
 
 def _structure(parts: list[Any]) -> tree.Struct:
@@ -134,7 +139,7 @@ def _structure(parts: list[Any]) -> tree.Struct:
 def _declaration(parts: list[Any]) -> tuple[Any, ...]:
     (kind, struct), *declarators = parts
     declared = tuple(tree.Declaration(**{"type": kind, **d}) for d in _some(declarators))
-    return (*getattr(struct, "inner", ()), *_some([struct, tree.Declare(declared, kind.at)]))
+    return (*getattr(struct, "inner", ()), *_some([struct, tree.Declare(declared, kind, kind.at)]))
 
 
 def _typedef(parts: list[Any]) -> tuple[Any, ...]:
@@ -199,6 +204,7 @@ _MAKERS: dict[str, Callable[[list[Any]], Any]] = {
     "specifiers": _specifiers,
     "structure": _structure,
     "enumeration": lambda c: tree.Enumeration(str(c[1] or ""), _some(c[3:]), c[0].at),
+    "layout": lambda c: tuple(c[1:]),
     "enumerator": lambda c: (str(c[0]), c[2]),
     "typedef": _typedef,
     "declaration": _declaration,
@@ -250,13 +256,8 @@ def _lark() -> Lark:
 
 # Faults -------------------------------------------------------------------------------------------
 
-_WORDS = {kind: repr(word) for word, kind in KINDS.items()} | {
-    "NAME": "a name",
-    "TYPE": "a type",
-    "$END": "the end of the text",
-}
-del _WORDS["QUALIFIER"]
-_TYPES = {"TYPE", "QUALIFIER", "STRUCT", "ENUM"}
+_OTHERS = {"NAME": "a name", "TYPE": "a type", "$END": "the end of the text"}
+_TYPES = {"TYPE", "QUALIFIER", "STRUCT", "ENUM", "LAYOUT"}
 _STARTS = {"NAME", "NUMBER", "STRING", "CONSTRUCTOR", "SIZEOF", "_LPAREN", "INDEXOF"}
 _STARTS |= {"TYPE", "SIGN", "STAR", "AMPERSAND", "NOT", "INCREMENT"}
 _ENDS = {"_RPAREN", "_RBRACKET", "_RBRACE", "LBRACE", "_COMMA", "_SEMICOLON", "_COLON"}
@@ -273,6 +274,7 @@ _GROUPS = (
 
 def _fault(tokens: Tokens, texts: tree.Texts, accepts: set[str]) -> AssemblyError:
     """The fault at the last token read. accepts: what could stand there."""
+    own = tokens.words.kinds
     *_, before, token = [None, *tokens.read]
     assert token is not None
     read = ["_SEMICOLON"] * 3 + [one.type for one in tokens.read]
@@ -282,7 +284,7 @@ def _fault(tokens: Tokens, texts: tree.Texts, accepts: set[str]) -> AssemblyErro
     if begins and read[-2] == "NAME" and token.type in {"NAME", "TYPE", "QUALIFIER"}:
         unknown = before
     if unknown and unknown not in tokens.types:
-        known = [*sorted(tokens.types), *filter(str.isalpha, KINDS)]
+        known = [*sorted(tokens.types), *filter(str.isidentifier, own)]
         problem = f"{shortened(unknown)} is not a type"
         return texts.error(problem, unknown.at, meant(unknown, known).strip())
     expected = []
@@ -290,7 +292,8 @@ def _fault(tokens: Tokens, texts: tree.Texts, accepts: set[str]) -> AssemblyErro
         if kind in accepts:
             accepts = accepts - kinds - {kind}
             expected.append(words)
-    expected = [*sorted(_WORDS[kind] for kind in accepts if kind in _WORDS), *expected]
+    spelled = {kind: repr(word) for word, kind in own.items()} | _OTHERS
+    expected = [*sorted(spelled[kind] for kind in accepts & {*spelled}), *expected]
     *most, last = expected
     listed = f"{', '.join(most)} or {last}" if most else last
     found = f"unexpected {str(shortened(token))!r}" if token else "the text ends too early"

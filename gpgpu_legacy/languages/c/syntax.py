@@ -29,12 +29,14 @@ class TypeName:
 
     name: `float4`, `half3x3`, `sampler2D`, `void`, a struct's name; C's own are one word, such as
     `uint`, `ushort`, `schar`, `longlong`. qualifiers: `const`, `uniform`, `in`, `out`, `inout`,
-    `static`, `kernel`, `reduce`, `iter`, `extern` and the like.
+    `static`, `kernel`, `reduce`, `iter`, `extern` and the like. layout: GLSL's qualifiers with
+    their values.
     """
 
     name: str
     qualifiers: frozenset[str] = frozenset()
     at: Span = AT
+    layout: tuple[tuple[str, Expression | None], ...] = ()
 
 
 # Expressions --------------------------------------------------------------------------------------
@@ -267,9 +269,10 @@ class Block:
 
 @frozen
 class Declare:
-    """The names that one statement declares."""
+    """The names that one statement declares, maybe none, with the type before them."""
 
     declarations: tuple[Declaration, ...]
+    type: TypeName
     at: Span = AT
 
 

@@ -3,18 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from lark import Token
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.languages.c.preprocess import Preprocessed
 
 MOST_TOKENS = 2**17
 """Tokens of a preprocessed text: the longest of Brook's own has 15 000."""
 
-_TOKEN = re.compile(
-    r"""\s*+(?:
+
+def token_pattern(word: str, suffixes: str, own: str = "", flags: int = 0) -> re.Pattern[str]:
+    """What a token is: a word, a number with one of these suffixes, or a sign; or a language's own.
+
+    All are regular expressions.
+    """
+    return re.compile(
+        rf"""\s*+(?:{own}
+      (?P<WORD>{word})
+    | (?P<NUMBER>(?:0[xX][0-9a-fA-F]{{1,99}}
+        |(?:\d+\.(?!\.)\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?|\d{{1,99}})
+        (?:{suffixes})?+(?!\w))
+    | (?P<PUNCTUATION>\.\.\.|<<=|>>=|->|\+\+|--|<<|>>|&&|\|\||[<>=!+*/%&|^-]=
+        |[][(){{}}.,;:?<>=!~+*/%&|^-])
+    | (?P<OTHER>\S)
+    )""",
+        re.VERBOSE | re.DOTALL | flags,
+    )
+
+
+_TOKEN = token_pattern(
+    r"(?:::)?[A-Za-z_]\w*+(?:::[A-Za-z_]\w*+)*+",
+    "[uUlL]{1,3}|[fFhHxX]",
+    r"""
       (?P<SKIPPED>\[\s*(?:branch|flatten|loop|unroll)\b[^]]*\](?=\s*(?:for|while|if|do)\b)
         |__asm__\b[^;]*;
         |(?:shared\s+)?(?i:(?:vertex|pixel)(?:shader|fragment))\s+\w[^;]*;
@@ -26,17 +49,9 @@ _TOKEN = re.compile(
     | (?:struct|enum)\s+(?P<TAG>\w++)(?!\s*[{:])
     | (?P<GENERIC>(?:vector|matrix)\s*<\s*(?P<OF>\w+)\s*,\s*(?P<N>\d)\s*(?:,\s*(?P<M>\d)\s*)?>)
     | (?P<VOUT>vout\s*\[[^]]*\])
-    | (?P<WORD>(?:::)?[A-Za-z_]\w*+(?:::[A-Za-z_]\w*+)*+)
-    | (?P<NUMBER>(?:0[xX][0-9a-fA-F]{1,99}
-        |(?:\d+\.(?!\.)\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?|\d{1,99})
-        (?:[uUlL]{1,3}|[fFhHxX])?+(?!\w))
     | (?P<CHARACTER>L?'(?:[^'\\\n]|\\[^\n]{1,3})')
     | (?P<STRING>L?"(?:[^"\\\n]|\\.)*+")
-    | (?P<PUNCTUATION>\.\.\.|<<=|>>=|->|\+\+|--|<<|>>|&&|\|\||[<>=!+*/%&|^-]=
-        |[][(){}.,;:?<>=!~+*/%&|^-])
-    | (?P<OTHER>\S)
-    )""",
-    re.VERBOSE | re.DOTALL,
+    |""",
 )
 _POINTED = re.compile(r"\(\s*(\*[\s*]*\w+)\s*\)(?=\s*[\[(<])")
 _BRACES = re.compile(r'"(?:[^"\\\n]|\\.)*+"|[{}]')
@@ -129,6 +144,26 @@ def _integer(words: str) -> str:
     return sign + size
 
 
+@frozen
+class Words:
+    """The words of a language.
+
+    kinds: of the tokens that are always spelled alike. types: those that are not defined. soft:
+    types that programs also take for names; without any, all types are reserved. token: what a
+    token is. directives: that the preprocessor reads; all, if empty.
+    """
+
+    kinds: Mapping[str, str]
+    types: Collection[str]
+    soft: Collection[str]
+    token: re.Pattern[str]
+    directives: Collection[str] = ()
+
+
+C = Words(KINDS, TYPES, _SOFT, _TOKEN)
+"""The words of C, Cg, HLSL and Brook together."""
+
+
 class Lexeme(Token):
     """A token with its place."""
 
@@ -139,16 +174,16 @@ class Lexeme(Token):
 class Tokens:
     """The tokens of a text, in order, and the types that it has defined so far."""
 
-    def __init__(self, source: Preprocessed) -> None:
-        self.source, self.text = source, source.text
-        self.types, self._soft = set(TYPES), set(_SOFT)
+    def __init__(self, source: Preprocessed, words: Words = C) -> None:
+        self.source, self.text, self.words = source, source.text, words
+        self.types, self._soft = set(words.types), set(words.soft)
         self.read: list[Lexeme] = []
         """The tokens so far."""
 
     def __iter__(self) -> Iterator[Lexeme]:
         position, typedef = 0, -1
         opened = self._opened = list[str]()
-        while match := _TOKEN.match(self.text, position):
+        while match := self.words.token.match(self.text, position):
             kind, position = str(match.lastgroup), match.end()
             start, value = match.start(kind), match[kind]
             previous = self.read[-1].type if self.read else ""
@@ -160,7 +195,7 @@ class Tokens:
                     continue
                 kind = "SKIPPED"
             elif kind == "PUNCTUATION":
-                kind = KINDS[value]
+                kind = self.words.kinds[value]
                 pointed = _POINTED.match(self.text, start) if previous == "TYPE" else None
                 if pointed:
                     kind, value, position = "POINTED", pointed[1], pointed.end()
@@ -195,8 +230,8 @@ class Tokens:
 
     def _kind(self, word: str, previous: str, position: int) -> str:
         """The kind of a word."""
-        is_soft = word in self._soft or word.lower() in _SOFT
-        kind = KINDS.get(word, "TYPE" if is_soft or word in self.types else "NAME")
+        is_soft = word in self._soft or word.lower() in self.words.soft
+        kind = self.words.kinds.get(word, "TYPE" if is_soft or word in self.types else "NAME")
         is_called = _PARENTHESIS_FOLLOWS.match(self.text, position)
         is_before_word = _WORD_FOLLOWS.match(self.text, position)
         if word == "indexof" and is_before_word:
@@ -205,7 +240,7 @@ class Tokens:
         is_next = previous == "STAR" or (
             previous == "_COMMA" and (is_set or self._opened[-1:] != ["("])
         )
-        if kind == "TYPE" and (
+        if (kind == "TYPE" and self._soft) and (
             previous == "TYPE" or (is_next and not is_called and not is_before_word)
         ):  # a variable that has a type's name
             self._soft.add(word)

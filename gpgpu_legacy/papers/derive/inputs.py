@@ -18,7 +18,7 @@ from gpgpu_legacy.chips.processors import Capability, Processor, find_capability
 from gpgpu_legacy.chips.profile import Fact, Profile, find_profile
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan, Repeat
 from gpgpu_legacy.plan.textures import FORMATS, Rect

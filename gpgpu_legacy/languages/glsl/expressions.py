@@ -1,0 +1,295 @@
+"""Expressions of a kernel: from nodes of the syntax tree to the IR, with GLSL's types."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable
+from itertools import combinations
+
+from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.kernel.ir import (
+    Binary,
+    BuiltIn,
+    BuiltInComponent,
+    Component,
+    Convert,
+    Element,
+    Expression,
+    Literal,
+    Select,
+    SharedArray,
+    Space,
+    StorageBuffer,
+    Type,
+    Unary,
+    Uniform,
+    Variable,
+    Vector,
+)
+from gpgpu_legacy.kernel.limits import DEEPEST, MOST_NODES, TOO_DEEP, nodes_and_levels
+from gpgpu_legacy.languages.c import syntax as c
+from gpgpu_legacy.languages.diagnostics import meant
+
+Symbol = Variable | Uniform | Literal | StorageBuffer | SharedArray
+"""The things that a name can mean."""
+
+TYPES = {kind.value: kind for kind in Type} | {"float4": Type.VEC4}
+"""The types by their names in the syntax tree."""
+
+_WIDENING = (Type.INT, Type.UINT, Type.FLOAT, Type.DOUBLE)  # GLSL 4.3, section 4.1.10
+_SUFFIXES = {"u": Type.UINT, "f": Type.FLOAT, "lf": Type.DOUBLE}
+_FOLD: dict[str, Callable[[float, float], float]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+}
+_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
+_ARITHMETIC = (*"+-*/%",)
+_COMPONENTS = (*"xyzw",)
+_BUILT_INS = {built_in.value: built_in for built_in in BuiltIn}
+
+
+class ExpressionReader:
+    """Reads expressions and counts their nodes, with the types that GLSL gives values.
+
+    names: what they mean, in the innermost scope first. local_size: of a work group.
+    """
+
+    def __init__(self, texts: c.Texts) -> None:
+        """Without a name or a node yet, in work groups of one invocation. texts: of the kernel."""
+        self.error = texts.error
+        self.names: ChainMap[str, Symbol] = ChainMap()
+        self.local_size = (1, 1)
+        self.nodes = 0
+        self._variables: set[str] = set()
+
+    # Names ----------------------------------------------------------------------------------------
+
+    def declare(self, name: str, symbol: Symbol, at: Span) -> None:
+        """Declare a name for a symbol in the innermost scope, where it must be new."""
+        if name in self.names.maps[0]:
+            raise self.error(f"{name} is declared twice in one scope; give it another name", at)
+        self.names[name] = symbol
+
+    def variable(self, name: str, kind: Type, at: Span) -> Variable:
+        """A new private variable, renamed if another scope has a variable of that name."""
+        own, number = name, 1
+        while own in self._variables:
+            number += 1
+            own = f"{name}_{number}"
+        self._variables.add(own)
+        variable = Variable(kind, own)
+        self.declare(name, variable, at)
+        return variable
+
+    def find(self, x: c.Name) -> Symbol:
+        """The symbol that a name means here."""
+        if x.name not in self.names:
+            expected = meant(x.name, self.names) or "declare it first"
+            raise self.error(f"{x.name} is not declared", x.at, expected)
+        return self.names[x.name]
+
+    # Constants ------------------------------------------------------------------------------------
+
+    def folded(self, expression: Expression, at: Span) -> Literal:
+        """The value of a constant expression."""
+        match expression:
+            case Literal():
+                return expression
+            case Convert(kind, operand):
+                return self.literal(kind, self.folded(operand, at).value, at)
+            case Binary(kind, operator, left, right) if operator in _FOLD:
+                operands = self.folded(left, at).value, self.folded(right, at).value
+                return self.literal(kind, _FOLD[operator](*operands), at)
+        raise self.error("expected a constant: literals and constants joined by +, - and *", at)
+
+    def literal(self, kind: Type, value: float, at: Span) -> Literal:
+        """The literal of a constant's value. An integer's 32 bits must hold it: 2³² - 1 is -1."""
+        if not kind.is_integer:
+            return Literal(kind, float(value))
+        if not abs(value) < 2**32:
+            raise self.error("a constant has more than 32 bits; give a smaller one", at)
+        half = 2**31 if kind is Type.INT else 0
+        return Literal(kind, (int(value) + half) % 2**32 - half)
+
+    def number(self, x: c.Number) -> Literal:
+        """The number of a literal."""
+        is_integer = isinstance(x.value, int)
+        kind = _SUFFIXES.get(x.suffix, Type.INT if is_integer else Type.FLOAT)
+        if kind.is_integer is not is_integer:
+            raise self.error(f"this number does not end with {x.suffix}; leave it out", x.at)
+        return self.literal(kind, x.value, x.at)
+
+    # Operators and conversions --------------------------------------------------------------------
+
+    def binary(self, operator: str, left: Expression, right: Expression, at: Span) -> Expression:
+        """An operator on operands that are converted to a common type."""
+        left, right = self.balance(left, right, at)
+        kind, compares = left.type, operator in _COMPARISONS
+        if operator not in _ARITHMETIC and not compares:
+            raise self.error(f"kernels have no {operator}; use arithmetic", at)
+        if operator == "%" and not kind.is_integer:
+            raise self.error("% needs integers, as in int(a) % 2", at)
+        if kind is Type.BOOL or (compares and kind is Type.VEC4):
+            problem = f"{operator} does not apply to {kind.value}; convert the operands first"
+            raise self.error(problem, at)
+        return Binary(Type.BOOL if compares else kind, operator, left, right)
+
+    def balance(
+        self, left: Expression, right: Expression, at: Span
+    ) -> tuple[Expression, Expression]:
+        """Both operands converted to their common type."""
+        if left.type is right.type:
+            return left, right
+        if Type.VEC4 in (left.type, right.type):
+            return self.spread(left, at), self.spread(right, at)
+        if Type.BOOL in (left.type, right.type):
+            raise self.error(
+                "an operator cannot combine a bool with a number; convert one, as in float(b)", at
+            )
+        wider = max(left.type, right.type, key=_WIDENING.index)
+        return self.convert(left, wider, at), self.convert(right, wider, at)
+
+    def spread(self, value: Expression, at: Span) -> Expression:
+        """The value as a vec4; a scalar is all of its components."""
+        if value.type is Type.VEC4:
+            return value
+        scalar = self.convert(value, Type.FLOAT, at)
+        return Vector((scalar, scalar, scalar, scalar))
+
+    def convert(self, value: Expression, kind: Type, at: Span) -> Expression:
+        """GLSL's implicit conversion. A conversion that can lose information must be explicit."""
+        if value.type is kind:
+            return value
+        if (value.type, kind) not in combinations(_WIDENING, 2):
+            raise self.error(
+                f"a {value.type.value} does not convert to {kind.value} implicitly; write "
+                f"{kind.value}(…)",
+                at,
+            )
+        if isinstance(value, Literal):
+            return self.literal(kind, value.value, at)
+        return Convert(kind, value)
+
+    # Limits ---------------------------------------------------------------------------------------
+
+    def whole(self, x: c.Expression) -> Expression:
+        """A whole expression, within the limits."""
+        return self.limited(self.expression(x), x.at)
+
+    def limited(self, expression: Expression, at: Span) -> Expression:
+        """The expression, if it is within the limits."""
+        nodes, levels = nodes_and_levels(expression)
+        if levels > DEEPEST:
+            raise self.error(TOO_DEEP, at)
+        self.count(nodes, at)
+        return expression
+
+    def count(self, nodes: int, at: Span) -> None:
+        """Count more nodes of the kernel."""
+        self.nodes += nodes
+        if self.nodes > MOST_NODES:
+            raise self.error(
+                f"the kernel has more than {MOST_NODES} operations up to here; split it", at
+            )
+
+    # Expressions ----------------------------------------------------------------------------------
+
+    def expression(self, x: c.Expression) -> Expression:  # noqa: PLR0911, PLR0912 - a kind each
+        """The expression of a node of the syntax tree."""
+        match x:
+            case c.Name("true" | "false" as name):
+                return Literal(Type.BOOL, name == "true")
+            case c.Name(name):
+                symbol = self.find(x)
+                if isinstance(symbol, StorageBuffer | SharedArray):
+                    problem = f"{name} is an array; name an element, as in {name}[0]"
+                    raise self.error(problem, x.at)
+                return symbol
+            case c.Number():
+                return self.number(x)
+            case c.Call(c.TypeName(name), arguments) if name in TYPES:
+                parts = [self.expression(argument) for argument in arguments]
+                return self.construct(TYPES[name], parts, x.at)
+            case c.Call(c.Name(name)):
+                raise self.error(f"there is no function {name}; use operators", x.at)
+            case c.Index():
+                return self.element(x, is_read=True, is_written=False)
+            case c.Member(c.Name(name), field, False) if name.startswith("gl_"):
+                return self.built_in(name, field, x.at)
+            case c.Member(base, field, arrow):
+                vector = self.expression(base)
+                if vector.type is not Type.VEC4 or arrow or field not in _COMPONENTS:
+                    problem = f"there is no component .{field} here; a vec4 has .x, .y, .z and .w"
+                    raise self.error(problem, x.at)
+                return Component(vector, _COMPONENTS.index(field))
+            case c.Unary("!", operand):
+                return Unary(Type.BOOL, "!", self.condition(operand))
+            case c.Unary("-" | "+" as operator, operand):
+                value = self.expression(operand)
+                return Unary(value.type, "-", value) if operator == "-" else value
+            case c.Conditional(condition, left, right):
+                yes, no = self.balance(self.expression(left), self.expression(right), x.at)
+                return Select(yes.type, self.condition(condition), yes, no)
+            case c.Binary("&&" | "||" as operator, left, right):
+                return Binary(Type.BOOL, operator, self.condition(left), self.condition(right))
+            case c.Binary(operator, left, right):
+                return self.binary(operator, self.expression(left), self.expression(right), x.at)
+        raise self.error("this has no value in a kernel; expected a number or a condition", x.at)
+
+    def condition(self, x: c.Expression) -> Expression:
+        """An expression that must be a bool."""
+        condition = self.expression(x)
+        if condition.type is not Type.BOOL:
+            problem = f"the condition has type {condition.type.value}; it must be bool"
+            raise self.error(problem, x.at)
+        return condition
+
+    def construct(self, kind: Type, parts: list[Expression], at: Span) -> Expression:
+        if kind is Type.VEC4 and len(parts) in (1, 4):
+            x, y, z, w = (self.convert(part, Type.FLOAT, at) for part in parts * (4 // len(parts)))
+            return Vector((x, y, z, w))
+        if kind is Type.VEC4 or len(parts) != 1:
+            takes = "one value or four" if kind is Type.VEC4 else "one value"
+            raise self.error(f"{kind.value}() takes {takes}, found {len(parts)}", at)
+        return parts[0] if parts[0].type is kind else Convert(kind, parts[0])
+
+    def element(self, x: c.Index, *, is_read: bool, is_written: bool) -> Element:
+        """An element of an array, which its access qualifiers must allow (GLSL 4.3, 4.10)."""
+        indices: tuple[Expression, ...] = ()
+        base: c.Expression | c.TypeName = x
+        while isinstance(base, c.Index):
+            index = self.expression(base.index)
+            if not index.type.is_integer:
+                problem = f"the index has type {index.type.value}; it must be int or uint"
+                raise self.error(problem, base.index.at)
+            base, indices = base.base, (index, *indices)
+        if not isinstance(base, c.Name):
+            raise self.error("only a buffer or a shared array can be indexed; name one", base.at)
+        array, name = self.find(base), base.name
+        if not isinstance(array, StorageBuffer | SharedArray):
+            raise self.error(f"{name} is not an array; leave the index out", base.at)
+        dimensions = len(array.extents) if isinstance(array, SharedArray) else 1
+        if len(indices) != dimensions:
+            expected = "1 index" if dimensions == 1 else f"{dimensions} indices"
+            raise self.error(f"{name} takes {expected}, found {len(indices)}", base.at)
+        if isinstance(array, SharedArray):
+            return Element(array.type, Space.SHARED, name, indices, base.at.line)
+        if is_written and not array.is_written:
+            expected = "store to another buffer, or leave readonly out"
+            raise self.error(f"{name} is readonly", base.at, expected)
+        if is_read and not array.is_read:
+            expected = "load from another buffer, or leave writeonly out"
+            raise self.error(f"{name} is writeonly", base.at, expected)
+        return Element(Type.FLOAT, Space.BUFFER, name, indices, base.at.line)
+
+    def built_in(self, name: str, field: str, at: Span) -> Expression:
+        if field not in _COMPONENTS[:3]:
+            raise self.error(f"{name} has no component .{field}; it has .x, .y and .z", at)
+        axis = _COMPONENTS.index(field)
+        if name == "gl_WorkGroupSize":
+            return Literal(Type.UINT, (*self.local_size, 1)[axis])
+        if name not in _BUILT_INS:
+            expected = f"use {', '.join(_BUILT_INS)} or gl_WorkGroupSize"
+            raise self.error(f"{name} is not supported", at, expected)
+        return BuiltInComponent(_BUILT_INS[name], axis)

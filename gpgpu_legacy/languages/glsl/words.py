@@ -1,0 +1,29 @@
+"""GLSL's words, as far as kernels use them or cannot take them for names."""
+
+from __future__ import annotations
+
+import re
+
+from gpgpu_legacy.kernel.ir import Type
+from gpgpu_legacy.languages.c.tokens import KINDS, Words, token_pattern
+
+_OF_C = {"if", "else", "for", "while", "do", "break", "continue", "discard", "return"}
+_OF_C |= {"const", "uniform", "shared"}
+_KINDS = {word: kind for word, kind in KINDS.items() if word in _OF_C or not word[0].isalpha()}
+_KINDS |= {
+    "layout": "LAYOUT",
+    "buffer": "STRUCT",
+    "readonly": "QUALIFIER",
+    "writeonly": "QUALIFIER",
+}
+# `layout(local_size_x = 8) in;` declares nothing, of the type `in`.
+_TYPES = {*(kind.value for kind in Type), "void", "in"}
+
+GLSL = Words(
+    _KINDS,
+    _TYPES,
+    (),
+    token_pattern(r"[A-Za-z_]\w*+", "[uUfF]|lf|LF", flags=re.ASCII),
+    ("version",),
+)
+"""Macros and extensions are not read: a driver has its own."""
