@@ -35,8 +35,9 @@ from gpgpu_legacy.count.kernels import count_compute_pass
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine, uniform_values
 from gpgpu_legacy.interp.kernel import Mask, WorkGroups
-from gpgpu_legacy.kernel.ir import Element, Kernel, Type, outside
+from gpgpu_legacy.kernel.ir import Kernel, outside
 from gpgpu_legacy.lower.emit.numba_kernel import DTYPES
+from gpgpu_legacy.lower.ir import Element
 from gpgpu_legacy.lower.jit import compile_addresses
 from gpgpu_legacy.lower.kernels.bounds import unproven
 from gpgpu_legacy.lower.numba_code import native
@@ -65,9 +66,6 @@ def trace_kernels(plan: Plan, *, line_bytes: int = 64) -> AccessTrace:
     maker = _Maker(plan, [pass_.kernel for pass_ in dispatches], line_bytes)
     steps = tuple(maker.step(step) for step in plan.repeats() if step.count and step.body)
     return AccessTrace(plan.name, maker.regions, steps, line_bytes)
-
-
-_ELEMENT_BYTES = {Type.DOUBLE: 8, Type.VEC4: 16}  # of the others, 4
 
 
 class _Place(NamedTuple):
@@ -100,7 +98,7 @@ class _Maker:
                 numbered = (f"{array.name} {i}" for i in range(2, len(taken) + 3))
                 name = next(name for name in (array.name, *numbered) if name not in taken)
                 self.shared[kernel, array.name] = len(arrays)
-                size = _ELEMENT_BYTES.get(array.type, 4)
+                size = array.element.size_bytes
                 arrays.append((name, prod(array.extents) * size, size))
         self.regions = lay_out(arrays, line_bytes)
 
@@ -154,7 +152,7 @@ class _Maker:
         kernel, lengths = pass_.kernel, self.lengths(pass_)
         places = np.array([*self.places(pass_).values()], np.int64)
         values = uniform_values(pass_)
-        uniforms = [getattr(np, DTYPES[u.type])(values[u.name]) for u in kernel.uniforms]
+        uniforms = [getattr(np, DTYPES[u.type.kind])(values[u.name]) for u in kernel.uniforms]
         lines, kinds = np.empty(CHUNK_ACCESSES, np.int64), np.empty(CHUNK_ACCESSES, np.int16)
         across, up = constant_groups(pass_.groups)
         code = compile_addresses(kernel, unproven(pass_, lengths))
@@ -243,7 +241,7 @@ class _Record:
         """See AccessListener."""
         index = machine.flat_index(element, mask)
         machine.check(element, index, mask)
-        place = self.places[element.array]
+        place = self.places[element.array.name]
         lines = (place.base + index * place.element_bytes) >> self.shift
         if mask is not None:
             lines = np.where(mask, lines, NO_ACCESS)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -27,7 +28,8 @@ from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.dataless import AddressMachine
 from gpgpu_legacy.interp.kernel import Mask, WorkGroups
 from gpgpu_legacy.kernel.dependence import control_uniforms
-from gpgpu_legacy.kernel.ir import Element, Kernel, Space, Type
+from gpgpu_legacy.kernel.ir import Kernel
+from gpgpu_legacy.lower.ir import Element
 from gpgpu_legacy.plan.plan import ComputePass, Plan, constant_groups
 
 WORD_BYTES = 4
@@ -139,10 +141,10 @@ def transactions(plan: Plan, rule: CoalescingRule) -> Transactions:
 
 def _of_dispatch(plan: Plan, pass_: ComputePass, rule: CoalescingRule) -> Transactions:
     for array in pass_.kernel.shared:
-        if array.type in (Type.DOUBLE, Type.VEC4):
+        if array.element.size_bytes != WORD_BYTES:
             raise PlanError(
                 f"{pass_.kernel.name}: bank conflicts are counted for 4-byte words, but "
-                f"{array.name} holds {array.type.value}; use a float, int or uint array"
+                f"{array.name} holds {array.element.word}; use a float, int or uint array"
             )
     accesses = count_compute_pass(plan, pass_).accesses
     if accesses > LARGEST_TRACE * pass_.invocations:
@@ -169,8 +171,8 @@ def _batches(pass_: ComputePass) -> Iterator[WorkGroups]:
         yield WorkGroups((0, y), (groups_x, min(rows, groups_y - y)))
 
 
-_Kind = tuple[Space, bool]
-"""The memory that an access goes to, and whether it is a store."""
+_Kind = tuple[bool, bool]
+"""Whether an access goes to shared memory, and whether it is a store."""
 
 _Words = NDArray[np.int64]
 _Active = NDArray[np.bool_]
@@ -199,13 +201,13 @@ class _Trace:
 
     def total(self) -> Transactions:
         """The sum of all accesses; call it once, after them."""
-        sums = {(space, store): [0, 0] for space in Space for store in (False, True)}
+        sums = {kind: [0, 0] for kind in product((False, True), repeat=2)}
         for (kind, addresses, pattern), count in self.alike.items():
             words, active = self.thawed(addresses, np.int64), self.thawed(pattern, np.bool_)
             for place, cost in enumerate(self.cost(kind, words, active)):
                 sums[kind][place] += cost * count
-        loads, stores = sums[Space.BUFFER, False], sums[Space.BUFFER, True]
-        shared = zip(sums[Space.SHARED, False], sums[Space.SHARED, True], strict=True)
+        loads, stores = sums[False, False], sums[False, True]
+        shared = zip(sums[True, False], sums[True, True], strict=True)
         requests, replays = (read + written for read, written in shared)
         return Transactions(loads[0], stores[0], loads[1], stores[1], requests, replays)
 
@@ -219,9 +221,9 @@ class _Trace:
 
         A shift of a work group's addresses by a period does not change what it costs.
         """
-        index, kind = machine.flat_index(element, mask), (element.space, store)
+        index, kind = machine.flat_index(element, mask), (element.array.is_shared, store)
         segment = self.rule.segment_bytes // WORD_BYTES
-        period = self.rule.banks if element.space is Space.SHARED else segment
+        period = self.rule.banks if element.array.is_shared else segment
         base = index[:, :, :1, :1]
         relative = index - base
         if not (relative == relative[:1, :1]).all():
@@ -242,7 +244,7 @@ class _Trace:
 
     def cost(self, kind: _Kind, words: _Words, active: _Active) -> tuple[int, int]:
         """The cost of an access by one work group; words, active: indexed by thread."""
-        space, store = kind
+        shared, store = kind
         first, second = 0, 0
         for start in range(0, words.size, self.rule.request_threads):
             request = slice(start, start + self.rule.request_threads)
@@ -250,7 +252,7 @@ class _Trace:
             if threads.size == 0:
                 continue
             accessed = words[request][threads]
-            if space is Space.BUFFER:
+            if not shared:
                 number, size = global_request(self.rule, threads, accessed)
             else:
                 number, size = 1, shared_steps(self.rule, accessed, store=store) - 1

@@ -19,7 +19,8 @@ from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.dataless import CountingMachine
 from gpgpu_legacy.interp.kernel import Array, Mask
 from gpgpu_legacy.kernel.dependence import check_data_independent
-from gpgpu_legacy.kernel.ir import Element, Space, Type
+from gpgpu_legacy.lower.ir import Element
+from gpgpu_legacy.lower.ir_types import Type
 from gpgpu_legacy.plan.expand import at_iteration, values_of
 from gpgpu_legacy.plan.plan import ComputePass, Plan, varies
 
@@ -102,7 +103,7 @@ def count_compute_pass(plan: Plan, pass_: ComputePass) -> KernelCounts:
 
 
 class _Tally:
-    """A Listener that counts active invocations. weight: how often each event takes place."""
+    """A KernelListener that counts active invocations. weight: how often each event takes place."""
 
     def __init__(self, pass_: ComputePass, element_bytes: dict[str, int]) -> None:
         self.invocations, self.element_bytes = pass_.invocations, element_bytes
@@ -116,19 +117,19 @@ class _Tally:
         return int(np.count_nonzero(mask)) * (self.invocations // mask.size) * self.weight
 
     def access(self, element: Element, index: Array, mask: Mask, *, store: bool) -> None:
-        """See Listener."""
+        """See KernelListener."""
         active = self.active(mask)
-        space = "global" if element.space is Space.BUFFER else "shared"
+        space = "shared" if element.array.is_shared else "global"
         self.totals[f"{space}_{'stores' if store else 'loads'}"] += active
-        if element.space is Space.BUFFER:
-            self.totals["bytes_requested"] += active * self.element_bytes[element.array]
+        if not element.array.is_shared:
+            self.totals["bytes_requested"] += active * self.element_bytes[element.array.name]
 
-    def arithmetic(self, kind: Type, mask: Mask) -> None:
-        """See Listener."""
-        self.totals["arithmetic"] += self.active(mask) * (4 if kind is Type.VEC4 else 1)
+    def arithmetic(self, type_: Type, mask: Mask) -> None:
+        """See KernelListener."""
+        self.totals["arithmetic"] += self.active(mask) * type_.width
 
     def barrier(self, mask: Mask) -> None:
-        """See Listener."""
+        """See KernelListener."""
         self.totals["barriers"] += self.active(mask)
 
     def counts(self) -> KernelCounts:

@@ -22,16 +22,9 @@ from gpgpu_legacy.interp.kernel import (
     narrowed,
 )
 from gpgpu_legacy.kernel.dependence import uniform_loops
-from gpgpu_legacy.kernel.ir import (
-    RANGES,
-    Assign,
-    Binary,
-    Element,
-    For,
-    Statement,
-    Variable,
-    walk,
-)
+from gpgpu_legacy.kernel.ir import RANGES
+from gpgpu_legacy.lower.ir import Assign, Element, Loop, Operation, Read, Statement, walk
+from gpgpu_legacy.lower.ir_types import Operator
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
 NO_DATA: Array = np.zeros((1, 1, 1, 1), np.float32)
@@ -139,7 +132,7 @@ class CountingMachine(_Follower):
     def store(self, element: Element, value: Array, mask: Mask) -> None:
         self.tally.access(element, _ANY_PLACE, mask, store=True)
 
-    def loop(self, statement: For, mask: Mask) -> None:
+    def loop(self, statement: Loop, mask: Mask) -> None:
         """Run a uniform loop: first all its conditions and steps, then its body once per mask."""
         if id(statement) not in self.uniform_loops:
             super().loop(statement, mask)
@@ -153,7 +146,7 @@ class CountingMachine(_Follower):
             self.statements(statement.body, body_mask)
             self.tally.weight //= times
 
-    def followed(self, loop: For, mask: Mask) -> list[tuple[Mask, int]]:
+    def followed(self, loop: Loop, mask: Mask) -> list[tuple[Mask, int]]:
         """Masks in order, with the number of trips for which each holds, found trip by trip."""
         iterations: list[tuple[Mask, int]] = []
         active = narrowed(mask, self.value(loop.condition, mask))
@@ -166,38 +159,48 @@ class CountingMachine(_Follower):
             active = narrowed(active, self.value(loop.condition, active))
         return iterations
 
-    def counted(self, loop: For, mask: Mask) -> list[tuple[Mask, int]] | None:
+    def counted(self, loop: Loop, mask: Mask) -> list[tuple[Mask, int]] | None:
         """The same in one step, with the variable after the loop; None if that is not possible."""
         match loop.condition, loop.step:
             case (
-                Binary(left=Variable(name=name) as counter, operator=operator, right=limit),
-                (Assign(target=target, value=Binary(operator="+" | "-" as sign) as step),),
-            ) if counter == target == step.left and operator in _BEYOND:
-                values = limit, step.right
+                Operation(operands=(Read() as counter, limit), operator=operator),
+                (Assign(value=Operation(operands=(step, by), operator=sign)) as assign,),
+            ) if (
+                counter == step
+                and counter.variable == assign.variable
+                and (operator in _BEYOND and sign in (Operator.ADD, Operator.SUBTRACT))
+            ):
+                name = counter.variable.name
             case _:
                 return None
         if any(
             not part.type.is_integer or isinstance(part, Element) or part == counter
-            for value in values
+            for value in (limit, by)
             for part in walk(value)
         ):
             return None
         before = self.variables[name]
-        numbers = [before, *(self.value(value, mask) for value in values)]
+        numbers = [before, self.value(limit, mask), self.value(by, mask)]
         if any(number.size > 1 for number in numbers):
             return None
-        start, end, by = (int(number.item()) for number in numbers)
-        by = -by if sign == "-" else by
-        if by == 0 or (by > 0) != (operator in ("<", "<=")):
+        start, end, move = (int(number.item()) for number in numbers)
+        move = -move if sign is Operator.SUBTRACT else move
+        rises = operator in (Operator.LESS, Operator.LESS_EQUAL)
+        if move == 0 or (move > 0) != rises:
             return None
-        trips = len(range(start, end + _BEYOND[operator], by))
-        low, high = RANGES[counter.type]
-        if not low <= start + trips * by <= high:
+        trips = len(range(start, end + _BEYOND[operator], move))
+        low, high = RANGES[counter.type.kind]
+        if not low <= start + trips * move <= high:
             return None
-        after = np.full_like(before, start + trips * by)
+        after = np.full_like(before, start + trips * move)
         self.variables[name] = merged(mask, after, before)
         return [(mask, trips)] if trips else []
 
 
-_BEYOND = {"<": 0, ">": 0, "<=": 1, ">=": -1}
+_BEYOND = {
+    Operator.LESS: 0,
+    Operator.GREATER: 0,
+    Operator.LESS_EQUAL: 1,
+    Operator.GREATER_EQUAL: -1,
+}
 """By how much the first number beyond a limit differs from it."""

@@ -17,33 +17,28 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.kernel.ir import (
-    RANGES,
+from gpgpu_legacy.kernel.ir import RANGES, Kernel, outside_error
+from gpgpu_legacy.lower.ir import (
     Assign,
     Barrier,
-    Binary,
     BuiltIn,
-    BuiltInComponent,
-    Component,
-    Convert,
+    Choice,
+    Compose,
+    Constant,
     Declare,
     Element,
     Expression,
-    For,
     If,
-    Kernel,
-    Literal,
-    LValue,
-    Select,
-    Space,
+    Invocation,
+    Loop,
+    Operation,
+    Read,
+    Role,
     Statement,
-    Type,
-    Unary,
-    Uniform,
-    Variable,
-    Vector,
-    outside_error,
+    Store,
+    Swizzle,
 )
+from gpgpu_legacy.lower.ir_types import UINT, Kind, Operator, Type
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
 Array = NDArray[Any]
@@ -54,13 +49,12 @@ Mask = NDArray[np.bool_] | None
 
 BATCH_THREADS = 1 << 17  # invocations per batch: float32 planes of 512 KiB
 
-_DTYPES: dict[Type, type[np.generic]] = {
-    Type.BOOL: np.bool_,
-    Type.INT: np.int32,
-    Type.UINT: np.uint32,
-    Type.FLOAT: np.float32,
-    Type.DOUBLE: np.float64,
-    Type.VEC4: np.float32,
+_DTYPES: dict[Kind, type[np.generic]] = {
+    Kind.BOOL: np.bool_,
+    Kind.INT: np.int32,
+    Kind.UINT: np.uint32,
+    Kind.FLOAT: np.float32,
+    Kind.DOUBLE: np.float64,
 }
 
 
@@ -70,7 +64,7 @@ class KernelListener(Protocol):
     def access(self, element: Element, index: Array, mask: Mask, *, store: bool) -> None:
         """A load or a store. index: into the flattened array, for each invocation."""
 
-    def arithmetic(self, kind: Type, mask: Mask) -> None:
+    def arithmetic(self, type_: Type, mask: Mask) -> None:
         """An operation on floats or doubles, or on a vec4, which is four operations."""
 
     def barrier(self, mask: Mask) -> None:
@@ -126,7 +120,7 @@ class KernelMachine:
         self.group_indices = np.ogrid[: self.groups[0], : self.groups[1], :1, :1][:2]
         self.shape = (*self.groups, kernel.local_size[1], kernel.local_size[0])
         self.shared = {
-            array.name: np.zeros((*self.groups, *array.extents), _DTYPES[array.type])
+            array.name: np.zeros((*self.groups, *array.extents), _DTYPES[array.element.kind])
             for array in kernel.shared
         }
 
@@ -144,11 +138,13 @@ class KernelMachine:
                     self.variables[variable.name] = (
                         _scalar(0, variable.type) if value is None else self.value(value, mask)
                     )
-                case Assign(target=target, value=value):
-                    self.assign(target, self.value(value, mask), mask)
+                case Assign():
+                    self.assign(statement, mask)
+                case Store(element=element, value=value):
+                    self.store(element, self.value(value, mask), mask)
                 case If():
                     self.branch(statement, mask)
-                case For():
+                case Loop():
                     self.loop(statement, mask)
                 case Barrier():
                     if self.listener is not None:
@@ -161,7 +157,7 @@ class KernelMachine:
             if body and (active is None or active.any()):
                 self.statements(body, active)
 
-    def loop(self, statement: For, mask: Mask) -> None:
+    def loop(self, statement: Loop, mask: Mask) -> None:
         self.statements(statement.start, mask)
         active = narrowed(mask, self.value(statement.condition, mask))
         while active is None or active.any():
@@ -169,16 +165,14 @@ class KernelMachine:
             self.statements(statement.step, active)
             active = narrowed(active, self.value(statement.condition, active))
 
-    def assign(self, target: LValue, value: Array, mask: Mask) -> None:
-        match target:
-            case Variable(name=name):
-                self.variables[name] = merged(mask, value, self.variables[name])
-            case Component(vector=Variable(name=name), index=index):
-                parts = _components(self.variables[name])
-                parts[index] = merged(mask, value, parts[index])
-                self.variables[name] = _vector(parts)
-            case Element():
-                self.store(target, value, mask)
+    def assign(self, statement: Assign, mask: Mask) -> None:
+        value, name = self.value(statement.value, mask), statement.variable.name
+        if len(statement.components) == statement.variable.type.width:
+            self.variables[name] = merged(mask, value, self.variables[name])
+        else:
+            parts, [index] = _components(self.variables[name]), statement.components
+            parts[index] = merged(mask, value, parts[index])
+            self.variables[name] = _vector(parts)
 
     # Memory ---------------------------------------------------------------------------------
 
@@ -202,9 +196,9 @@ class KernelMachine:
         index = self.index(element, mask)
         if self.listener is not None:
             self.listener.access(element, index, mask, store=store)
-        if element.space is Space.BUFFER:
-            return self.buffers[element.array], (index,)
-        shared = self.shared[element.array].reshape(*self.groups, -1)
+        if not element.array.is_shared:
+            return self.buffers[element.array.name], (index,)
+        shared = self.shared[element.array.name].reshape(*self.groups, -1)
         return shared, (*self.group_indices, index)
 
     def index(self, element: Element, mask: Mask) -> Array:
@@ -215,7 +209,7 @@ class KernelMachine:
 
     def flat_index(self, element: Element, mask: Mask) -> Array:
         """The index into the flattened array, unchecked; arbitrary for inactive invocations."""
-        first, *rest = (self.value(index, mask).astype(np.int64) for index in element.indices)
+        first, *rest = (self.value(index, mask).astype(np.int64) for index in element.operands)
         flat: Array = first
         for index, extent in zip(rest, self.extents(element)[1:], strict=True):
             flat = flat * extent + index
@@ -232,75 +226,52 @@ class KernelMachine:
             raise outside_error(self.kernel, element, first, length)
 
     def extents(self, element: Element) -> tuple[int, ...]:
-        if element.space is Space.BUFFER:
-            return (int(self.buffers[element.array].size),)
-        return next(s.extents for s in self.kernel.shared if s.name == element.array)
+        return element.array.extents or (int(self.buffers[element.array.name].size),)
 
     # Expressions ----------------------------------------------------------------------------
 
     def value(self, expression: Expression, mask: Mask) -> Array:  # noqa: PLR0911 - a case each
         match expression:
-            case Literal(type=kind, value=value):
-                return _scalar(value, kind)
-            case Variable(name=name):
-                return self.variables[name]
-            case Uniform(name=name):
-                return self.uniforms[name]
-            case BuiltInComponent():
+            case Constant(values=(value,), type=type_):
+                return _scalar(value, type_)
+            case Read(variable=variable, components=components):
+                own = variable.role is not Role.UNIFORM
+                held = (self.variables if own else self.uniforms)[variable.name]
+                whole = len(components) == variable.type.width
+                return held if whole else _components(held)[components[0]]
+            case Invocation():
                 return self.identity(expression)
             case Element():
                 return self.load(expression, mask)
-            case Component(vector=vector, index=index):
+            case Swizzle(operands=(vector,), components=(index,)):
                 return _components(self.value(vector, mask))[index]
-            case Select():
-                return self.select(expression, mask)
-            case Convert(type=kind, operand=operand):
-                return _converted(self.value(operand, mask), kind)
-            case Vector(parts=parts):
+            case Compose(operands=parts):
                 return _vector([self.value(part, mask) for part in parts])
-            case Unary(type=kind, operator=operator, operand=operand):
-                return self.operate(_UNARY[operator], kind, mask, self.value(operand, mask))
-            case Binary(operator="&&" | "||"):
-                return self.logical(expression, mask)
-            case Binary(operator=operator, left=left, right=right):
-                kind = left.type
-                return self.operate(
-                    _BINARY[operator], kind, mask, self.value(left, mask), self.value(right, mask)
-                )
+            case Choice(operands=(condition, chosen, other)):
+                return self.choice(self.value(condition, mask), chosen, other, mask)
+            case Operation(operands=operands, operator=operator, type=type_):
+                values = [self.value(operand, mask) for operand in operands]
+                if operator is Operator.CONVERT:
+                    return _converted(values[0], type_)
+                if self.listener is not None and operands[0].type.is_floating:
+                    self.listener.arithmetic(operands[0].type, mask)
+                return _FUNCTIONS[operator](*values)
+        raise AssertionError(expression)
 
-    def operate(
-        self, function: Callable[..., Array], kind: Type, mask: Mask, *operands: Array
-    ) -> Array:
-        if self.listener is not None and kind in (Type.FLOAT, Type.DOUBLE, Type.VEC4):
-            self.listener.arithmetic(kind, mask)
-        return function(*operands)
-
-    def logical(self, expression: Binary, mask: Mask) -> Array:
-        """The right side is evaluated only for invocations that the left side leaves open."""
-        left = self.value(expression.left, mask)
-        joins = expression.operator == "&&"
-        still_open = narrowed(mask, left if joins else ~left)
-        if still_open is not None and not still_open.any():
-            return left
-        right = self.value(expression.right, still_open)
-        both: Array = left & right if joins else left | right
-        return both
-
-    def select(self, expression: Select, mask: Mask) -> Array:
+    def choice(self, condition: Array, chosen: Expression, other: Expression, mask: Mask) -> Array:
         """Each side is evaluated only for the invocations that choose it."""
-        condition = self.value(expression.condition, mask)
-        chosen, other = narrowed(mask, condition), narrowed(mask, ~condition)
-        if chosen is mask or (other is not None and not other.any()):
-            return self.value(expression.chosen, mask)
-        if other is mask or (chosen is not None and not chosen.any()):
-            return self.value(expression.other, mask)
-        left = self.value(expression.chosen, chosen)
-        return np.where(condition, left, self.value(expression.other, other))
+        here, there = narrowed(mask, condition), narrowed(mask, ~condition)
+        if here is mask or (there is not None and not there.any()):
+            return self.value(chosen, mask)
+        if there is mask or (here is not None and not here.any()):
+            return self.value(other, mask)
+        left = self.value(chosen, here)
+        return np.where(condition, left, self.value(other, there))
 
-    def identity(self, expression: BuiltInComponent) -> Array:
+    def identity(self, expression: Invocation) -> Array:
         axis = expression.axis
         if axis == 2:
-            return _scalar(0, Type.UINT)
+            return _scalar(0, UINT)
         size = self.kernel.local_size[axis]
         group = self.along(1 - axis, self.grid.first[axis], self.grid.count[axis])
         local = self.along(3 - axis, 0, size)
@@ -317,9 +288,6 @@ class KernelMachine:
         return np.arange(first, first + count, dtype=np.uint32).reshape(shape)
 
 
-_UNARY: dict[str, Callable[[Array], Array]] = {"-": np.negative, "!": np.logical_not}
-
-
 def _divide(left: Array, right: Array) -> Array:
     """GLSL's division. Integers round towards 0; a division by 0, which is undefined, gives 0."""
     if left.dtype.kind == "f":
@@ -329,31 +297,25 @@ def _divide(left: Array, right: Array) -> Array:
     return np.where(right == 0, 0, quotient).astype(left.dtype)
 
 
-_BINARY: dict[str, Callable[[Array, Array], Array]] = {
-    "+": np.add,
-    "-": np.subtract,
-    "*": np.multiply,
-    "/": _divide,
-    "%": lambda a, b: a - _divide(a, b) * b,
-    "==": np.equal,
-    "!=": np.not_equal,
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
+_FUNCTIONS: dict[Operator, Callable[..., Array]] = {
+    **{o: getattr(np, o.value) for o in Operator if hasattr(np, o.value)},
+    Operator.DIVIDE: _divide,
+    Operator.REMAINDER: lambda a, b: a - _divide(a, b) * b,
 }
+"""The operations of kernels."""
 
 
-def _converted(value: Array, kind: Type) -> Array:
+def _converted(value: Array, type_: Type) -> Array:
     """A conversion. A float outside an integer's range becomes its nearest value, NaN becomes 0."""
-    if not kind.is_integer or value.dtype.kind != "f":
-        return value.astype(_DTYPES[kind])
-    nearest = np.clip(value.astype(np.float64), *RANGES[kind])
-    return np.where(np.isnan(nearest), 0, nearest).astype(np.int64).astype(_DTYPES[kind])
+    dtype = _DTYPES[type_.kind]
+    if not type_.is_integer or value.dtype.kind != "f":
+        return value.astype(dtype)
+    nearest = np.clip(value.astype(np.float64), *RANGES[type_.kind])
+    return np.where(np.isnan(nearest), 0, nearest).astype(np.int64).astype(dtype)
 
 
-def _scalar(value: Any, kind: Type) -> Array:
-    return np.full((1, 1, 1, 1), value, _DTYPES[kind])
+def _scalar(value: Any, type_: Type) -> Array:
+    return np.full((1, 1, 1, 1), value, _DTYPES[type_.kind])
 
 
 def _components(vector: Array) -> list[Array]:

@@ -6,25 +6,23 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.kernel.ir import (
+from gpgpu_legacy.kernel.ir import Kernel, parts, variable_names
+from gpgpu_legacy.lower.ir import (
     Assign,
-    Binary,
+    Choice,
     Declare,
     Element,
     Expression,
-    For,
     If,
-    Kernel,
-    Node,
-    Select,
+    Loop,
+    Operation,
+    Read,
+    Role,
     Statement,
-    Type,
-    Unary,
-    Uniform,
-    Variable,
-    assigned,
+    statements_below,
     walk,
 )
+from gpgpu_legacy.lower.ir_types import Operator
 
 
 def check_data_independent(kernel: Kernel) -> None:
@@ -32,38 +30,38 @@ def check_data_independent(kernel: Kernel) -> None:
     for part in _behind_control(kernel, indices=True):
         if isinstance(part, Element):
             raise PlanError(
-                f"{kernel.name}: a condition or an index depends on {part.array}; only kernels "
-                f"whose control flow and addresses do not depend on data can be counted"
+                f"{kernel.name}: a condition or an index depends on {part.array.name}; only "
+                "kernels whose control flow and addresses do not depend on data can be counted"
             )
 
 
 def control_variables(body: tuple[Statement, ...]) -> frozenset[str]:
     """The names of the variables that conditions and indices depend on, directly or indirectly."""
-    nodes = tuple(walk(*body))
-    return _closure(_variables(_controlling(nodes)), _definitions(nodes))
+    return _closure(variable_names(*_controlling(body)), _definitions(body))
 
 
 @cache
 def control_uniforms(kernel: Kernel, *, indices: bool) -> frozenset[str]:
     """The names of the uniforms that conditions, and with `indices` also indices, depend on."""
-    parts = _behind_control(kernel, indices=indices)
-    return frozenset(part.name for part in parts if isinstance(part, Uniform))
+    behind = _behind_control(kernel, indices=indices)
+    reads = (part.variable for part in behind if isinstance(part, Read))
+    return frozenset(variable.name for variable in reads if variable.role is Role.UNIFORM)
 
 
 def _behind_control(kernel: Kernel, *, indices: bool) -> Iterator[Expression]:
-    """All nodes from which conditions, and with `indices` also indices, are computed."""
-    nodes = tuple(walk(*kernel.body))
-    definitions = _definitions(nodes)
-    controlling = _controlling(nodes) if indices else _conditions(nodes)
-    names = _closure(_variables(controlling), definitions)
+    """All expressions from which conditions, and with `indices` also indices, are computed."""
+    definitions = _definitions(kernel.body)
+    controlling = (_controlling if indices else _conditions)(kernel.body)
+    names = _closure(variable_names(*controlling), definitions)
     controlling += [value for name in names for value in definitions.get(name, ())]
-    return walk(*controlling)
+    return parts(*controlling)
 
 
-def _controlling(nodes: tuple[Node, ...]) -> list[Expression]:
-    """The conditions and indices among all nodes of statements."""
-    indices = [index for node in nodes if isinstance(node, Element) for index in node.indices]
-    return [*_conditions(nodes), *indices]
+def _controlling(body: Iterable[Statement]) -> list[Expression]:
+    """The conditions and indices in statements."""
+    body = tuple(body)
+    elements = (part for part in parts(*body) if isinstance(part, Element))
+    return [*_conditions(body), *(index for element in elements for index in element.operands)]
 
 
 def uniform_loops(kernel: Kernel) -> frozenset[int]:
@@ -72,32 +70,31 @@ def uniform_loops(kernel: Kernel) -> frozenset[int]:
     The body of such a loop assigns no variable that outlives an iteration and that a condition of
     the kernel depends on, and no condition in the body depends on what the loop's step assigns.
     """
-    nodes = tuple(walk(*kernel.body))
-    control = _closure(_variables(_conditions(nodes)), _definitions(nodes))
-    return frozenset(id(n) for n in nodes if isinstance(n, For) and _is_uniform(n, control))
+    control = _closure(variable_names(*_conditions(kernel.body)), _definitions(kernel.body))
+    loops = (s for s in statements_below(kernel.body) if isinstance(s, Loop))
+    return frozenset(id(loop) for loop in loops if _is_uniform(loop, control))
 
 
-def _is_uniform(loop: For, control: frozenset[str]) -> bool:
-    body = tuple(walk(*loop.body))
-    definitions = _definitions(body)
-    declared = {node.variable.name for node in body if isinstance(node, Declare)}
+def _is_uniform(loop: Loop, control: frozenset[str]) -> bool:
+    definitions = _definitions(loop.body)
+    inside = statements_below(loop.body)
+    declared = {s.variable.name for s in inside if isinstance(s, Declare)}
     if (definitions.keys() - declared) & control:
         return False
-    stepped = _definitions(walk(*loop.step)).keys()
-    return not _closure(_variables(_conditions(body)), definitions) & stepped
+    stepped = _definitions(loop.step).keys()
+    return not _closure(variable_names(*_conditions(loop.body)), definitions) & stepped
 
 
 _Definitions = dict[str, list[Expression]]
 """All values that are assigned to each variable. Names are unique in a kernel."""
 
 
-def _definitions(nodes: Iterable[Node]) -> _Definitions:
+def _definitions(body: Iterable[Statement]) -> _Definitions:
     definitions: _Definitions = {}
-    for node in nodes:
-        variable = assigned(node)
-        if variable is not None and isinstance(node, Declare | Assign):
-            values = definitions.setdefault(variable.name, [])
-            values += [] if node.value is None else [node.value]
+    for statement in statements_below(body):
+        if isinstance(statement, Declare | Assign):
+            values = definitions.setdefault(statement.variable.name, [])
+            values += [] if statement.value is None else [statement.value]
     return definitions
 
 
@@ -109,34 +106,29 @@ def _closure(names: Iterable[str], definitions: _Definitions) -> frozenset[str]:
         name = waiting.pop()
         if name not in reached:
             reached.add(name)
-            waiting.extend(_variables(definitions.get(name, ())))
+            waiting.extend(variable_names(*definitions.get(name, ())))
     return frozenset(reached)
 
 
-def _conditions(nodes: tuple[Node, ...]) -> list[Expression]:
-    """The expressions that decide which statements and which operands are evaluated."""
-    written = [node.condition for node in nodes if isinstance(node, If | For)]
-    for node in nodes:
-        match node:
-            case Select(condition=condition):
-                written.append(condition)
-            case Binary(operator="&&" | "||", left=left, right=right) if _is_counted(right):
-                written.append(left)
-    return written
+def _conditions(body: Iterable[Statement]) -> list[Expression]:
+    """The expressions that decide which statements, and which operands that count, are executed."""
+    body = tuple(body)
+    inside = statements_below(body)
+    conditions = [s.condition for s in inside if isinstance(s, If | Loop)]
+    for part in parts(*body):
+        if isinstance(part, Choice) and any(map(_is_counted, part.operands[1:])):
+            conditions.append(part.operands[0])
+    return conditions
 
 
 def _is_counted(expression: Expression) -> bool:
     """Whether the evaluation of an expression counts, as an access or an operation."""
     return any(
         isinstance(part, Element)
-        or (isinstance(part, Unary) and part.type in _COUNTED)
-        or (isinstance(part, Binary) and part.left.type in _COUNTED)
+        or (
+            isinstance(part, Operation)
+            and part.operator is not Operator.CONVERT
+            and part.operands[0].type.is_floating
+        )
         for part in walk(expression)
     )
-
-
-_COUNTED = (Type.FLOAT, Type.DOUBLE, Type.VEC4)
-
-
-def _variables(expressions: Iterable[Expression]) -> set[str]:
-    return {part.name for part in walk(*expressions) if isinstance(part, Variable)}

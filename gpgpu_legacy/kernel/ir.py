@@ -1,320 +1,80 @@
-"""A compute kernel as frozen data: typed expressions, structured statements, one entry point.
+"""A compute kernel: statements of the IR with one entry point, and the arrays that it uses.
 
-The names are GLSL's. Every expression knows its type, and GLSL's implicit conversions are explicit,
-as Convert. There are no pointers, function calls or jumps; control flow is `for` and `if`.
-
-Every node lists its `children`, in the order of the text, and `map`s them: it returns itself with
-its expressions changed. `walk` and `rebuild` use these two, and all analyses use them.
+The names are GLSL's, and GLSL's implicit conversions are explicit. There are no pointers, function
+calls or jumps; control flow is Loop, If and Choice. Each variable's name is its own in the kernel:
+the reader renames shadowed ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum
 from functools import cached_property
 from itertools import count
 from math import prod
-from typing import Any, Self, overload
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.frozen import frozen
-
-
-class Type(Enum):
-    """The types of the subset. The values are GLSL's names."""
-
-    BOOL = "bool"
-    INT = "int"
-    UINT = "uint"
-    FLOAT = "float"
-    DOUBLE = "double"
-    VEC4 = "vec4"
-
-    @property
-    def is_integer(self) -> bool:
-        """Whether the type is int or uint."""
-        return self in (Type.INT, Type.UINT)
-
-
-RANGES = {Type.INT: (-(2**31), 2**31 - 1), Type.UINT: (0, 2**32 - 1)}
-"""The least and the greatest integer of a type."""
-
-
-class Space(Enum):
-    """The memory that an array is in: a storage buffer, or shared memory of a work group."""
-
-    BUFFER = "buffer"
-    SHARED = "shared"
-
-
-# Expressions ---------------------------------------------------------------------------------
-
-
-class _Node:
-    """A node of the tree. Its fields hold its child nodes, in the order of the text."""
-
-    __slots__: tuple[str, ...] = ()
-
-    @property
-    def children(self) -> tuple[Any, ...]:
-        """Its child nodes."""
-        found: list[Any] = []
-        for name in self.__slots__:
-            value = getattr(self, name)
-            if isinstance(value, _Node):
-                found.append(value)
-            elif type(value) is tuple:
-                found += value
-        return tuple(found)
-
-    def map(self, change: Change) -> Self:
-        """The node with its expressions changed, those of nested statements included."""
-
-        def changed(value: Any) -> Any:
-            if type(value) is tuple:
-                return tuple([changed(part) for part in value])
-            if isinstance(value, Statement):
-                return value.map(change)
-            return change(value) if isinstance(value, Expression) else value
-
-        return type(self)(*[changed(getattr(self, name)) for name in self.__slots__])
-
-
-@frozen
-class Literal(_Node):
-    """A number, or true or false."""
-
-    type: Type
-    value: int | float | bool
-
-
-@frozen
-class Variable(_Node):
-    """A private variable. Its name is unique in the kernel; the parser renames shadowed ones."""
-
-    type: Type
-    name: str
-
-
-@frozen
-class Uniform(_Node):
-    """A uniform, which has the same value in all invocations."""
-
-    type: Type
-    name: str
-
-
-class BuiltIn(Enum):
-    """The built-in variables that differ between invocations; each is a vector of three uints."""
-
-    WORK_GROUP_ID = "gl_WorkGroupID"
-    LOCAL_INVOCATION_ID = "gl_LocalInvocationID"
-    GLOBAL_INVOCATION_ID = "gl_GlobalInvocationID"
-
-
-@frozen
-class BuiltInComponent(_Node):
-    """A component of a built-in vector. axis: 0 for x, 1 for y, 2 for z."""
-
-    built_in: BuiltIn
-    axis: int
-    type: Type = Type.UINT
-
-
-@frozen
-class Element(_Node):
-    """An element of a storage buffer (one index) or of a shared array (one per dimension).
-
-    line: in the kernel's text. number: of the access, once `numbered` has numbered them.
-    is_inside: a proof for one dispatch shows that the element is inside the array.
-    """
-
-    type: Type
-    space: Space
-    array: str
-    indices: tuple[Expression, ...]
-    line: int = field(default=0, compare=False, repr=False)
-    number: int = field(default=0, repr=False)
-    is_inside: bool = field(default=False, repr=False)
-
-
-@frozen
-class Component(_Node):
-    """A component of a vec4. index: 0 to 3."""
-
-    vector: Expression
-    index: int
-    type: Type = Type.FLOAT
-
-
-@frozen
-class Unary(_Node):
-    """A unary operator, `-x` or `!x`."""
-
-    type: Type
-    operator: str
-    operand: Expression
-
-
-@frozen
-class Binary(_Node):
-    """A binary operator. Both operands have the same type; so has the result, or it is a bool."""
-
-    type: Type
-    operator: str
-    left: Expression
-    right: Expression
-
-
-@frozen
-class Select(_Node):
-    """`condition ? chosen : other`. Only the selected operand is evaluated."""
-
-    type: Type
-    condition: Expression
-    chosen: Expression
-    other: Expression
-
-
-@frozen
-class Convert(_Node):
-    """A conversion between scalar types."""
-
-    type: Type
-    operand: Expression
-
-
-@frozen
-class Vector(_Node):
-    """The vec4 of four floats."""
-
-    parts: tuple[Expression, Expression, Expression, Expression]
-    type: Type = Type.VEC4
-
-
-Expression = (
-    Literal
-    | Variable
-    | Uniform
-    | BuiltInComponent
-    | Element
-    | Component
-    | Unary
-    | Binary
-    | Select
-    | Convert
-    | Vector
+from gpgpu_legacy.lower.ir import (
+    Array,
+    Assign,
+    Barrier,
+    Declare,
+    Element,
+    Expression,
+    Operation,
+    Read,
+    Role,
+    Statement,
+    Variable,
+    all_expressions,
+    statements_below,
+    walk,
+    with_expressions,
 )
-LValue = Variable | Element | Component
-"""What can be assigned to."""
+from gpgpu_legacy.lower.ir_types import EVERYWHERE, FLOAT, Kind, Operator, Type
 
-Change = Callable[[Expression], Expression]
-"""Maps an expression to another. The target of an assignment must remain an LValue."""
+RANGES = {Kind.INT: (-(2**31), 2**31 - 1), Kind.UINT: (0, 2**32 - 1)}
+"""The least and the greatest integer of a kind."""
 
-
-# Statements ----------------------------------------------------------------------------------
-
-
-@frozen
-class Declare(_Node):
-    """Declares a private variable. Without a value it is undefined."""
-
-    variable: Variable
-    value: Expression | None
-
-
-@frozen
-class Assign(_Node):
-    """Assigns a value. The parser expands compound assignments such as `+=`."""
-
-    target: LValue
-    value: Expression
-
-
-@frozen
-class If(_Node):
-    """`if (condition) then else otherwise`."""
-
-    condition: Expression
-    then: tuple[Statement, ...]
-    otherwise: tuple[Statement, ...]
-
-
-@frozen
-class For(_Node):
-    """`for (start; condition; step) body`."""
-
-    start: tuple[Statement, ...]
-    condition: Expression
-    step: tuple[Statement, ...]
-    body: tuple[Statement, ...]
-
-
-@frozen
-class Barrier(_Node):
-    """`barrier()`: every invocation of a work group waits here for all the others."""
-
-
-Statement = Declare | Assign | If | For | Barrier
 Node = Expression | Statement
 
 
-# Walks ---------------------------------------------------------------------------------------
+def applied(operator: Operator, *operands: Expression, type_: Type | None = None) -> Operation:
+    """An operation as it is written: nothing is folded. type_: by default the first operand's."""
+    return Operation(operands, operator, type_ or operands[0].type, EVERYWHERE)
 
 
-@overload
-def walk(*nodes: Expression) -> Iterator[Expression]: ...
-@overload
-def walk(*nodes: Node) -> Iterator[Node]: ...
-def walk(*nodes: Node) -> Iterator[Node]:
-    """The nodes with all their descendants, outer ones first, in the order of the text."""
-    waiting = [*reversed(nodes)]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting += reversed(node.children)
+def parts(*nodes: Node) -> Iterator[Expression]:
+    """All expressions in expressions and statements, nested ones included."""
+    for node in nodes:
+        yield from walk(node) if isinstance(node, Expression) else all_expressions((node,))
 
 
-@overload
-def rebuild(node: Expression, change: Change) -> Expression: ...
-@overload
-def rebuild(node: Statement, change: Change) -> Statement: ...
-def rebuild(node: Node, change: Change) -> Node:
-    """The node with every expression in it changed, outer ones first, in the order of the text."""
-
-    def rebuilt(expression: Expression) -> Expression:
-        return change(expression).map(rebuilt)
-
-    return node.map(rebuilt) if isinstance(node, Statement) else rebuilt(node)
-
-
-def assigned(node: Node) -> Variable | None:
-    """The private variable that a statement declares or assigns, also in part; None if none."""
-    match node:
-        case Declare(variable=variable):
-            return variable
-        case Assign(target=Variable() as variable):
-            return variable
-        case Assign(target=Component(vector=Variable() as variable)):
-            return variable
-    return None
+def assigned(statement: Statement) -> Variable | None:
+    """The variable that a statement declares or assigns, also in part; None if none."""
+    return statement.variable if isinstance(statement, Declare | Assign) else None
 
 
 def assigned_names(*statements: Statement) -> set[str]:
-    """The private variables that statements declare or assign, nested ones included."""
-    variables = (assigned(node) for node in walk(*statements))
+    """The variables that statements declare or assign, nested ones included."""
+    variables = map(assigned, statements_below(statements))
     return {variable.name for variable in variables if variable is not None}
 
 
 def variable_names(*nodes: Node) -> set[str]:
     """The private variables that occur in nodes."""
-    return {node.name for node in walk(*nodes) if isinstance(node, Variable)}
+    statements = [node for node in nodes if not isinstance(node, Expression)]
+    return assigned_names(*statements) | {
+        part.variable.name
+        for part in parts(*nodes)
+        if isinstance(part, Read) and part.variable.role is Role.LOCAL
+    }
 
 
 def has_barrier(*statements: Statement) -> bool:
     """Whether statements contain a barrier, nested ones included."""
-    return any(isinstance(node, Barrier) for node in walk(*statements))
+    return any(isinstance(statement, Barrier) for statement in statements_below(statements))
 
 
 # The kernel ----------------------------------------------------------------------------------
@@ -332,29 +92,26 @@ class StorageBuffer:
     is_read: bool = True
     is_written: bool = True
 
-
-@frozen
-class SharedArray:
-    """An array in the shared memory of a work group. extents: its length along each dimension."""
-
-    name: str
-    type: Type
-    extents: tuple[int, ...]
+    @property
+    def array(self) -> Array:
+        """The array that accesses name."""
+        return Array(self.name, FLOAT)
 
 
 @dataclass(frozen=True)
 class Kernel:
     """A compute kernel.
 
-    local_size: the invocations of a work group, along x and y. text: the source for drivers. name:
-    of the kernel in messages, usually a file's path. Text and name do not take part in equality:
-    two kernels are equal if they compute the same in the same way.
+    local_size: the invocations of a work group, along x and y. shared: the arrays that a work group
+    shares. text: the source for drivers. name: of the kernel in messages, usually a file's path.
+    Text and name do not take part in equality: two kernels are equal if they compute the same in
+    the same way.
     """
 
     local_size: tuple[int, int]
-    uniforms: tuple[Uniform, ...]
+    uniforms: tuple[Variable, ...]
     buffers: tuple[StorageBuffer, ...]
-    shared: tuple[SharedArray, ...]
+    shared: tuple[Array, ...]
     body: tuple[Statement, ...]
     text: str = field(default="", compare=False, repr=False)
     name: str = field(default="", compare=False)
@@ -397,21 +154,22 @@ def _with_accesses(kernel: Kernel, change: Callable[[Element], Element]) -> Kern
     def changed(expression: Expression) -> Expression:
         return change(expression) if isinstance(expression, Element) else expression
 
-    return replace(kernel, body=tuple([rebuild(s, changed) for s in kernel.body]))
+    return replace(kernel, body=tuple([with_expressions(s, changed) for s in kernel.body]))
 
 
 def outside(kernel: Kernel, lengths: Mapping[str, int], number: int, index: int) -> PlanError:
     """The error for the access of that number. lengths: elements of the buffers, by name."""
     element = element_of(numbered(kernel), number)
-    extents = {array.name: prod(array.extents) for array in kernel.shared}
-    return outside_error(kernel, element, index, {**lengths, **extents}[element.array])
+    array = element.array
+    length = prod(array.extents) if array.is_shared else lengths[array.name]
+    return outside_error(kernel, element, index, length)
 
 
 def outside_error(kernel: Kernel, element: Element, index: int, length: int) -> PlanError:
     """The error for an access outside an array of that length, from whichever machine finds it."""
     line = f":{element.line}" if element.line else ""
     return PlanError(
-        f"{kernel.name}{line}: an invocation reaches outside of {element.array}, which has "
+        f"{kernel.name}{line}: an invocation reaches outside of {element.array.name}, which has "
         f"{length} elements: its index is {index}; check the uniforms, the work groups and the "
         "guards"
     )
@@ -419,5 +177,5 @@ def outside_error(kernel: Kernel, element: Element, index: int, length: int) -> 
 
 def element_of(kernel: Kernel, number: int) -> Element:
     """The load or store of that number in a numbered kernel."""
-    accesses = (node for node in walk(*kernel.body) if isinstance(node, Element))
+    accesses = (part for part in parts(*kernel.body) if isinstance(part, Element))
     return next(access for access in accesses if access.number == number)

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
-from gpgpu_legacy.kernel.ir import (
-    Binary,
-    Component,
-    Convert,
+from gpgpu_legacy.lower.ir import (
+    Array,
+    Choice,
+    Compose,
     Element,
     Expression,
-    Select,
-    SharedArray,
-    Unary,
-    Vector,
+    Operation,
+    Swizzle,
 )
+from gpgpu_legacy.lower.ir_types import Operator
 
 MOST_NODES = 2**13
 """Variables, numbers, operators and accesses of a kernel, each as often as it is evaluated: half a
@@ -58,24 +57,24 @@ def nodes_and_levels(expression: Expression) -> tuple[int, int]:
         node, level = waiting.pop()
         nodes += 1
         deepest = max(deepest, level)
-        waiting += [(part, level + levels(part)) for part in node.children]
+        waiting += [(part, level + levels(part)) for part in node.operands]
     return nodes, deepest
 
 
 def levels(expression: Expression) -> int:
     """The levels that an expression counts for: the brackets around it in generated code."""
     match expression:
-        case Element(indices=indices):
+        case Element(operands=indices):
             return 3 + len(indices)
-        case Select() | Binary(operator="&&" | "||"):
+        case Choice():
             return 3
-        case Convert() | Binary(operator="/" | "%"):
+        case Operation(operator=Operator.CONVERT | Operator.DIVIDE | Operator.REMAINDER):
             return 2
-        case Unary() | Binary() | Component() | Vector():
+        case Operation() | Swizzle() | Compose():
             return 1
     return 0
 
 
-def elements(arrays: Iterable[SharedArray]) -> int:
+def elements(arrays: Iterable[Array]) -> int:
     """Elements of shared arrays together."""
     return sum(prod(array.extents) for array in arrays)

@@ -12,14 +12,13 @@ that address them, loops and barriers, which are expressions and statements, too
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from enum import Enum
 from functools import partial, reduce
 from operator import add, mul, sub
 from typing import Any, Generic, TypeVar
-
-import numpy as np
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Attribute, Instruction, Parameter
@@ -32,6 +31,7 @@ from gpgpu_legacy.lower.ir_types import (
     INT,
     NOWHERE,
     RESULT_KINDS,
+    UINT,
     VEC4,
     Axes,
     Components,
@@ -207,6 +207,24 @@ class Given(Selection):
         return EVERYWHERE if self.source is Place.WINDOW else NOWHERE
 
 
+class BuiltIn(Enum):
+    """The built-in variables that differ between invocations; each is a vector of three uints."""
+
+    WORK_GROUP_ID = "gl_WorkGroupID"
+    LOCAL_INVOCATION_ID = "gl_LocalInvocationID"
+    GLOBAL_INVOCATION_ID = "gl_GlobalInvocationID"
+
+
+@frozen
+class Invocation(Leaf):
+    """A component of a built-in vector of a kernel. axis: 0 for x, 1 for y, 2 for z."""
+
+    built_in: BuiltIn
+    axis: int
+    type: Type = UINT
+    axes: Axes = EVERYWHERE
+
+
 @frozen
 class Texel(Selection, Generic[Known]):
     """Components of a texel at a known position, as a lookup returns them.
@@ -247,6 +265,20 @@ class Operation(Composite):
 
 
 @frozen
+class Choice(Joined):
+    """The second operand where the first, a condition, holds, else the third.
+
+    Only the one that is chosen is evaluated: `&&` is a choice whose third operand is false, and
+    `||` one whose second is true.
+    """
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        """The type of either."""
+        return self.operands[1].type
+
+
+@frozen
 class Swizzle(Joined):
     """Components of a vector, its only operand, in this order."""
 
@@ -279,12 +311,24 @@ class Array:
     element: Type
     extents: tuple[int, ...] = ()
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether a work group shares it."""
+        return bool(self.extents)
+
 
 @frozen
 class Element(Joined):
-    """An element of an array, at the indices that are its operands."""
+    """An element of an array, at the indices that are its operands.
+
+    line: in a kernel's text. number: of the access, once `numbered` has numbered them. is_inside: a
+    proof for one dispatch shows that the element is inside the array.
+    """
 
     array: Array
+    line: int = field(default=0, compare=False, repr=False)
+    number: int = field(default=0, repr=False)
+    is_inside: bool = field(default=False, repr=False)
 
     @property
     def type(self) -> Type:  # type: ignore[override]
@@ -394,8 +438,7 @@ def _known(operator: Operator, operands: tuple[Expression, ...]) -> Constant | N
     if operator not in _FOLDED or len(numbers) < len(operands):
         return None
     result = _FOLDED[operator](*numbers)
-    with np.errstate(over="ignore"):
-        return constant(result) if float(np.float32(result)) == result else None
+    return constant(result) if array("f", [result])[0] == result else None
 
 
 def _minimum(a: Expression, b: Expression) -> Expression:
@@ -627,6 +670,16 @@ class For:
 
 
 @frozen
+class Loop:
+    """`for (start; condition; step) body`: the body is repeated as long as the condition holds."""
+
+    start: tuple[Statement, ...]
+    condition: Expression
+    step: tuple[Statement, ...]
+    body: tuple[Statement, ...]
+
+
+@frozen
 class Barrier:
     """All invocations of a work group wait for one another, and see each other's stores."""
 
@@ -636,7 +689,7 @@ class Return:
     """The invocation ends."""
 
 
-Statement = Assign | Declare | Store | Discard | Dead | If | For | Barrier | Return
+Statement = Assign | Declare | Store | Discard | Dead | If | For | Loop | Barrier | Return
 
 
 def trip_count(loop: For) -> int:
@@ -654,6 +707,8 @@ def statements_below(statements: Iterable[Statement]) -> Iterator[Statement]:
             yield from statements_below(statement.otherwise)
         elif isinstance(statement, For):
             yield from statements_below(statement.body)
+        elif isinstance(statement, Loop):
+            yield from statements_below((*statement.start, *statement.body, *statement.step))
 
 
 def expressions_of(statement: Statement) -> tuple[Expression, ...]:
@@ -665,7 +720,7 @@ def expressions_of(statement: Statement) -> tuple[Expression, ...]:
             return () if value is None else (value,)
         case Store(element=element, value=value):
             return (element, value)
-        case Discard(condition=condition) | If(condition=condition):
+        case Discard(condition=condition) | If(condition=condition) | Loop(condition=condition):
             return (condition,)
         case For(first=first, last=last):
             return (first, last)
@@ -677,3 +732,19 @@ def all_expressions(statements: Iterable[Statement]) -> Iterator[Expression]:
     for statement in statements_below(statements):
         for value in expressions_of(statement):
             yield from walk(value)
+
+
+def with_expressions(statement: Statement, change: Callable[[Expression], Expression]) -> Statement:
+    """The statement with each part of its expressions changed, those nested in it included.
+
+    The element that a Store assigns to must remain one.
+    """
+
+    def changed(value: Any) -> Any:
+        if type(value) is tuple:
+            return tuple([changed(part) for part in value])
+        if isinstance(value, Statement):
+            return with_expressions(value, change)
+        return rebuilt(value, change) if isinstance(value, Expression) else value
+
+    return type(statement)(*[changed(getattr(statement, n)) for n in statement.__match_args__])

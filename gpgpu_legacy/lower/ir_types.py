@@ -11,11 +11,13 @@ Components = tuple[int, ...]
 
 
 class Kind(Enum):
-    """The kinds of number. FLOAT is float32, INT has 32 bits."""
+    """The kinds of number, by GLSL's names. FLOAT is float32, INT and UINT have 32 bits."""
 
     FLOAT = "float"
     INT = "int"
     BOOL = "bool"
+    UINT = "uint"
+    DOUBLE = "double"
 
     __hash__ = object.__hash__  # members are keys of many dicts
 
@@ -26,6 +28,26 @@ class Type(NamedTuple):
     kind: Kind
     width: int = 1
 
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is an int or a uint."""
+        return self.width == 1 and self.kind in (Kind.INT, Kind.UINT)
+
+    @property
+    def is_floating(self) -> bool:
+        """Whether it is of floats or doubles."""
+        return self.kind in (Kind.FLOAT, Kind.DOUBLE)
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes in memory."""
+        return self.width * (8 if self.kind is Kind.DOUBLE else 4)
+
+    @property
+    def word(self) -> str:
+        """GLSL's name of a number, or of a vector of floats."""
+        return self.kind.value if self.width == 1 else f"vec{self.width}"
+
 
 _TYPES = {kind: tuple(Type(kind, width) for width in range(5)) for kind in Kind}
 
@@ -35,7 +57,7 @@ def type_of(kind: Kind, width: int) -> Type:
     return _TYPES[kind][width]
 
 
-FLOAT, INT, BOOL = (type_of(kind, 1) for kind in Kind)
+FLOAT, INT, BOOL, UINT, DOUBLE = (type_of(kind, 1) for kind in Kind)
 VEC4, IVEC2 = type_of(Kind.FLOAT, 4), type_of(Kind.INT, 2)
 
 
@@ -92,17 +114,20 @@ class Operator(Enum):
     LESS_EQUAL = "less_equal"
     GREATER = "greater"
     GREATER_EQUAL = "greater_equal"
+    EQUAL = "equal"
+    NOT_EQUAL = "not_equal"
     OR = "bitwise_or"
     AND = "bitwise_and"
     NOT = "logical_not"
     IS_NAN = "isnan"
     SELECT = "where"
-    REMAINDER = "remainder"  # of whole numbers that are not negative, as DIVIDE of them
+    REMAINDER = "remainder"  # of whole numbers: the rest of DIVIDE, which rounds towards 0
     SATURATE = "saturate"  # clamped to [0, 1]; a NaN becomes 0, where it is exact
     ROUND = "round to the registers' format"
     HALF = "half"  # rounded to float16
     TO_INT = "to int"  # of a float that is a whole number
     TO_FLOAT = "to float"
+    CONVERT = "convert"  # to the type of the result; what is out of range becomes the nearest
 
     __hash__ = object.__hash__  # members are keys of many dicts
 

@@ -58,7 +58,7 @@ def _compiled(kernel: Kernel, unproven: frozenset[int] | None, entry: str) -> Ca
     signature = None
     if entry == ENTRY:
         buffers = [numba.float32[::1]] * len(kernel.buffers)
-        uniforms = [getattr(numba, DTYPES[uniform.type]) for uniform in kernel.uniforms]
+        uniforms = [getattr(numba, DTYPES[uniform.type.kind]) for uniform in kernel.uniforms]
         signature = numba.void(*buffers, *uniforms, numba.int64[::1], *[numba.int64] * 4)
     module = ModuleType(f"kernel_{sha256(text.encode()).hexdigest()[:24]}")
     exec(compile(text, module.__name__, "exec"), module.__dict__)

@@ -62,19 +62,20 @@ def _problems(pass_: Pass, count: int) -> Iterator[str]:
 
 
 def _uniforms(pass_: ComputePass, count: int) -> Iterator[str]:
-    from gpgpu_legacy.kernel.ir import RANGES, Type
+    from gpgpu_legacy.kernel.ir import RANGES
+    from gpgpu_legacy.lower.ir_types import BOOL
 
     types = {uniform.name: uniform.type for uniform in pass_.kernel.uniforms}
     for uniform in pass_.uniforms:
         kind, what = types.get(uniform.name), f"uniform {uniform.name} of {pass_in_words(pass_)}"
-        if kind is not Type.BOOL:
+        if kind != BOOL:
             yield from _number(uniform.value, count, what)
         elif isinstance(uniform.value, Table):
             yield from _length(uniform.value.values, count, what)
         if kind is not None and kind.is_integer:
             yield from _integral(uniform.value, what)
-            place = f"{what}, of type {kind.value},"
-            yield from _in_range(uniform.value, count, RANGES[kind], place)
+            place = f"{what}, of type {kind.word},"
+            yield from _in_range(uniform.value, count, RANGES[kind.kind], place)
 
 
 def _in_range(number: Number, count: int, bounds: tuple[int, int], what: str) -> Iterator[str]:
@@ -158,12 +159,12 @@ def _unknown_state(bindings: list[str]) -> Iterator[str]:
 
 
 def _of_dispatch(pass_: ComputePass) -> Iterator[str]:
-    from gpgpu_legacy.kernel.ir import Type
+    from gpgpu_legacy.lower.ir_types import BOOL
 
     name = pass_.kernel.name
     yield from _once(f"binding of {name}: ", [buffer.binding for buffer in pass_.buffers])
     yield from _once(f"uniform of {name}: ", [uniform.name for uniform in pass_.uniforms])
-    flags = {uniform.name for uniform in pass_.kernel.uniforms if uniform.type is Type.BOOL}
+    flags = {uniform.name for uniform in pass_.kernel.uniforms if uniform.type == BOOL}
     for uniform in pass_.uniforms:
         value = uniform.value
         values = value.values if isinstance(value, Table) else (value,)

@@ -5,10 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpgpu_legacy.count.traffic import count_plan
-from gpgpu_legacy.kernel.ir import Binary, Element, Expression, Literal, Type, Vector, rebuild
+from gpgpu_legacy.kernel.ir import applied
+from gpgpu_legacy.lower.ir import (
+    Compose,
+    Constant,
+    Element,
+    Expression,
+    constant,
+    with_expressions,
+)
+from gpgpu_legacy.lower.ir_types import Operator
 from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan
 
-_ZERO = Literal(Type.FLOAT, 0.0)
+_ZERO = constant(0.0)
 
 
 def count_accesses(plan: Plan) -> int:
@@ -21,15 +30,15 @@ def count_accesses(plan: Plan) -> int:
 def _narrowed(pass_: Pass) -> Pass:
     if not isinstance(pass_, ComputePass):
         return pass_
-    body = tuple(rebuild(statement, _first_alone) for statement in pass_.kernel.body)
+    body = tuple(with_expressions(statement, _first_alone) for statement in pass_.kernel.body)
     return replace(pass_, kernel=replace(pass_.kernel, body=body))
 
 
 def _first_alone(expression: Expression) -> Expression:
     """The expression, or such a vec4 with its first element alone."""
     match expression:
-        case Vector(parts=(Element(indices=(place,)) as first, *others)):
-            after = (Binary(place.type, "+", place, Literal(place.type, n)) for n in (1, 2, 3))
-            if others == [replace(first, indices=(index,)) for index in after]:
-                return Vector((first, _ZERO, _ZERO, _ZERO))
+        case Compose(operands=(Element(operands=(place,)) as first, *others)):
+            after = (applied(Operator.ADD, place, Constant((n,), place.type)) for n in (1, 2, 3))
+            if others == [replace(first, operands=(index,)) for index in after]:
+                return Compose((first, _ZERO, _ZERO, _ZERO))
     return expression

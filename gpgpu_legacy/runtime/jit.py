@@ -323,7 +323,7 @@ class _Dispatch:
         self._code = compile_kernel(pass_.kernel, open_)
         values = {u.name: u.value for u in pass_.uniforms}
         self._uniforms = [
-            (getattr(np, DTYPES[u.type]), values[u.name]) for u in pass_.kernel.uniforms
+            (getattr(np, DTYPES[u.type.kind]), values[u.name]) for u in pass_.kernel.uniforms
         ]
         self._across, up = constant_groups(pass_.groups)
         self._groups, self._threads = self._across * up, pass_.kernel.local_size[0]

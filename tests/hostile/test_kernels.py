@@ -17,9 +17,10 @@ from kernels import dispatch, wrongly_proven
 from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError
 from gpgpu_legacy.interp.dataless import CountingMachine
 from gpgpu_legacy.interp.kernel import Array, Mask
-from gpgpu_legacy.kernel.ir import Element, For, Type
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.lower.emit.numba_kernel import python_text
+from gpgpu_legacy.lower.ir import Element, Loop
+from gpgpu_legacy.lower.ir_types import Type
 from gpgpu_legacy.plan.plan import ComputePass
 
 
@@ -99,9 +100,9 @@ class _Tally:
         self.totals[what] += active * self.weight
 
     def access(self, element: Element, index: Array, mask: Mask, *, store: bool) -> None:
-        self.note(f"{element.array} {store}", mask)
+        self.note(f"{element.array.name} {store}", mask)
 
-    def arithmetic(self, kind: Type, mask: Mask) -> None:
+    def arithmetic(self, type_: Type, mask: Mask) -> None:
         self.note("arithmetic", mask)
 
     def barrier(self, mask: Mask) -> None:
@@ -109,7 +110,7 @@ class _Tally:
 
 
 class _TripByTrip(CountingMachine):
-    def counted(self, loop: For, mask: Mask) -> None:
+    def counted(self, loop: Loop, mask: Mask) -> None:
         return None
 
 

@@ -18,8 +18,8 @@ from gpgpu_legacy.count.kernels import count_compute_pass
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine
 from gpgpu_legacy.interp.kernel import Array, Mask, WorkGroups
-from gpgpu_legacy.kernel.ir import Element
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
+from gpgpu_legacy.lower.ir import Element
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.numbers import Affine, Number
 from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat
@@ -202,7 +202,7 @@ class Recorded:
     def access(self, machine: AddressMachine, element: Element, mask: Mask, *, store: bool) -> None:
         index: Array = np.broadcast_to(machine.flat_index(element, mask), machine.shape)
         taken = index.ravel() if mask is None else index[np.broadcast_to(mask, machine.shape)]
-        self.found += [(element.array, i, store) for i in taken.tolist()]
+        self.found += [(element.array.name, i, store) for i in taken.tolist()]
 
 
 def by_the_reference_machine(plan: Plan) -> list[Access]:

@@ -17,8 +17,9 @@ from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp import dataless
 from gpgpu_legacy.interp.kernel import Array, KernelMachine, Mask, WorkGroups
-from gpgpu_legacy.kernel.ir import Element, Space, Type
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
+from gpgpu_legacy.lower.ir import Element
+from gpgpu_legacy.lower.ir_types import Type
 from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.numbers import Affine, Number
 from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat
@@ -125,11 +126,11 @@ class Heard:
         return int(np.broadcast_to(True if mask is None else mask, self.shape).sum())
 
     def access(self, element: Element, index: Array, mask: Mask, *, store: bool) -> None:
-        space = "global" if element.space is Space.BUFFER else "shared"
+        space = "shared" if element.array.is_shared else "global"
         self.totals[f"{space}_{'stores' if store else 'loads'}"] += self.active(mask)
 
-    def arithmetic(self, kind: Type, mask: Mask) -> None:
-        self.totals["arithmetic"] += self.active(mask) * (4 if kind is Type.VEC4 else 1)
+    def arithmetic(self, type_: Type, mask: Mask) -> None:
+        self.totals["arithmetic"] += self.active(mask) * type_.width
 
     def barrier(self, mask: Mask) -> None:
         self.totals["barriers"] += self.active(mask)

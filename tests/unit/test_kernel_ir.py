@@ -1,28 +1,33 @@
-"""Walks over kernels: no node is left out, outer ones come first, and depth does not matter."""
+"""Walks over kernels: no node is left out, and depth does not matter."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 
 import pytest
 
 from gpgpu_legacy.kernel.ir import (
-    Barrier,
-    Element,
-    Expression,
     Kernel,
-    Node,
-    Type,
-    Unary,
-    Variable,
+    applied,
     assigned_names,
     has_barrier,
-    rebuild,
+    parts,
     variable_names,
-    walk,
 )
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
+from gpgpu_legacy.lower.ir import (
+    Barrier,
+    Composite,
+    Element,
+    Expression,
+    Read,
+    Variable,
+    read,
+    with_expressions,
+)
+from gpgpu_legacy.lower.ir_types import INT, Operator
 
 EVERY_NODE = """#version 430 core
 layout(local_size_x = 8, local_size_y = 4) in;
@@ -48,52 +53,52 @@ def kernel() -> Kernel:
     return parse_kernel(EVERY_NODE, "every_node.comp")
 
 
-def nodes_by_fields(value: object) -> Iterator[object]:
-    """What fields hold, whatever the nodes say of themselves; fields are in the order of text."""
+def expressions_by_fields(value: object) -> Iterator[Expression]:
+    """What fields hold, whatever the nodes say of themselves."""
     if isinstance(value, tuple):
         for part in value:
-            yield from nodes_by_fields(part)
+            yield from expressions_by_fields(part)
     elif is_dataclass(value):
-        yield value
+        if isinstance(value, Expression):
+            yield value
         for field in fields(value):
-            yield from nodes_by_fields(getattr(value, field.name))
+            yield from expressions_by_fields(getattr(value, field.name))
 
 
-def test_a_walk_comes_to_every_node_outer_ones_first(kernel: Kernel) -> None:
-    nodes = list(walk(*kernel.body))
-    assert nodes == list(nodes_by_fields(kernel.body))
-    assert {type(node) for node in nodes} == set(Node.__args__)
+def test_a_walk_comes_to_every_expression(kernel: Kernel) -> None:
+    assert Counter(parts(*kernel.body)) == Counter(expressions_by_fields(kernel.body))
 
 
 def test_a_walk_goes_deeper_than_frames_of_python() -> None:
-    expression: Expression = Variable(Type.INT, "x")
+    expression: Expression = read(Variable("x", INT))
     for _ in range(100_000):
-        expression = Unary(Type.INT, "-", expression)
-    assert sum(1 for _ in walk(expression)) == 100_001
-    while isinstance(expression, Unary):  # Python itself takes nested objects apart by frames
-        expression = expression.operand
+        expression = applied(Operator.NEGATE, expression)
+    assert sum(1 for _ in parts(expression)) == 100_001
+    while isinstance(expression, Composite):  # Python itself takes nested objects apart by frames
+        [expression] = expression.operands
 
 
 def test_what_is_rebuilt_without_a_change_is_the_same(kernel: Kernel) -> None:
     for statement in kernel.body:
-        assert rebuild(statement, lambda expression: expression) == statement
+        assert with_expressions(statement, lambda expression: expression) == statement
 
 
-def test_rebuilding_goes_on_in_what_a_change_returns() -> None:
+def test_all_expressions_are_changed() -> None:
     """`R[x]` becomes `R[y]` where x becomes y, and R is marked on the way."""
 
     def changed(expression: Expression) -> Expression:
         match expression:
             case Element():
                 return replace(expression, is_inside=True)
-            case Variable(name="x"):
-                return replace(expression, name="y")
+            case Read(variable=Variable(name="x")):
+                return read(replace(expression.variable, name="y"))
         return expression
 
     x = parse_kernel(EVERY_NODE.replace("R[x]", "R[R[x] > 0.5 ? x : n]"), "small.comp")
-    body = [rebuild(statement, changed) for statement in x.body]
-    assert "x" in variable_names(*x.body) and "x" not in variable_names(*body)
-    accesses = [node for node in walk(*body) if isinstance(node, Element)]
+    body = [with_expressions(statement, changed) for statement in x.body]
+    names = {part.variable.name for part in parts(*body) if isinstance(part, Read)}
+    assert "x" in variable_names(*x.body) and "x" not in names
+    accesses = [part for part in parts(*body) if isinstance(part, Element)]
     assert len(accesses) == 11 and all(access.is_inside for access in accesses)
 
 

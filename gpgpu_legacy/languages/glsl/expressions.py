@@ -3,48 +3,66 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable
 from itertools import combinations
+from operator import add, mul, sub
 
 from gpgpu_legacy.isa.ir import Span
-from gpgpu_legacy.kernel.ir import (
-    Binary,
-    BuiltIn,
-    BuiltInComponent,
-    Component,
-    Convert,
-    Element,
-    Expression,
-    Literal,
-    Select,
-    SharedArray,
-    Space,
-    StorageBuffer,
-    Type,
-    Unary,
-    Uniform,
-    Variable,
-    Vector,
-)
+from gpgpu_legacy.kernel.ir import StorageBuffer, applied
 from gpgpu_legacy.kernel.limits import DEEPEST, MOST_NODES, TOO_DEEP, nodes_and_levels
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.diagnostics import meant
+from gpgpu_legacy.lower.ir import (
+    Array,
+    BuiltIn,
+    Choice,
+    Compose,
+    Constant,
+    Element,
+    Expression,
+    Invocation,
+    Operation,
+    Read,
+    Swizzle,
+    Variable,
+    components,
+    read,
+)
+from gpgpu_legacy.lower.ir_types import (
+    BOOL,
+    DOUBLE,
+    FLOAT,
+    INT,
+    UINT,
+    VEC4,
+    Operator,
+    Type,
+)
 
-Symbol = Variable | Uniform | Literal | StorageBuffer | SharedArray
-"""The things that a name can mean."""
+Symbol = Variable | Constant | StorageBuffer | Array
+"""The things that a name can mean: a private variable or a uniform, a const, an array."""
 
-TYPES = {kind.value: kind for kind in Type} | {"float4": Type.VEC4}
+TYPES = {type_.word: type_ for type_ in (BOOL, INT, UINT, FLOAT, DOUBLE, VEC4)} | {"float4": VEC4}
 """The types by their names in the syntax tree."""
 
-_WIDENING = (Type.INT, Type.UINT, Type.FLOAT, Type.DOUBLE)  # GLSL 4.3, section 4.1.10
-_SUFFIXES = {"u": Type.UINT, "f": Type.FLOAT, "lf": Type.DOUBLE}
-_FOLD: dict[str, Callable[[float, float], float]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
+_FALSE, _TRUE = Constant((False,), BOOL), Constant((True,), BOOL)
+_WIDENING = (INT, UINT, FLOAT, DOUBLE)  # GLSL 4.3, section 4.1.10
+_SUFFIXES = {"u": UINT, "f": FLOAT, "lf": DOUBLE}
+_FOLD = {Operator.ADD: add, Operator.SUBTRACT: sub, Operator.MULTIPLY: mul}
+_COMPARISONS = {
+    "==": Operator.EQUAL,
+    "!=": Operator.NOT_EQUAL,
+    "<": Operator.LESS,
+    "<=": Operator.LESS_EQUAL,
+    ">": Operator.GREATER,
+    ">=": Operator.GREATER_EQUAL,
 }
-_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
-_ARITHMETIC = (*"+-*/%",)
+_ARITHMETIC = {
+    "+": Operator.ADD,
+    "-": Operator.SUBTRACT,
+    "*": Operator.MULTIPLY,
+    "/": Operator.DIVIDE,
+    "%": Operator.REMAINDER,
+}
 _COMPONENTS = (*"xyzw",)
 _BUILT_INS = {built_in.value: built_in for built_in in BuiltIn}
 
@@ -78,7 +96,7 @@ class ExpressionReader:
             number += 1
             own = f"{name}_{number}"
         self._variables.add(own)
-        variable = Variable(kind, own)
+        variable = Variable(own, kind)
         self.declare(name, variable, at)
         return variable
 
@@ -91,31 +109,31 @@ class ExpressionReader:
 
     # Constants ------------------------------------------------------------------------------------
 
-    def folded(self, expression: Expression, at: Span) -> Literal:
+    def folded(self, expression: Expression, at: Span) -> Constant:
         """The value of a constant expression."""
         match expression:
-            case Literal():
+            case Constant():
                 return expression
-            case Convert(kind, operand):
-                return self.literal(kind, self.folded(operand, at).value, at)
-            case Binary(kind, operator, left, right) if operator in _FOLD:
-                operands = self.folded(left, at).value, self.folded(right, at).value
-                return self.literal(kind, _FOLD[operator](*operands), at)
+            case Operation(operator=operator, operands=operands, type=kind) if (
+                operator is Operator.CONVERT or operator in _FOLD
+            ):
+                values = (self.folded(operand, at).values[0] for operand in operands)
+                return self.literal(kind, _FOLD.get(operator, float)(*values), at)
         raise self.error("expected a constant: literals and constants joined by +, - and *", at)
 
-    def literal(self, kind: Type, value: float, at: Span) -> Literal:
+    def literal(self, kind: Type, value: float, at: Span) -> Constant:
         """The literal of a constant's value. An integer's 32 bits must hold it: 2³² - 1 is -1."""
         if not kind.is_integer:
-            return Literal(kind, float(value))
+            return Constant((float(value),), kind)
         if not abs(value) < 2**32:
             raise self.error("a constant has more than 32 bits; give a smaller one", at)
-        half = 2**31 if kind is Type.INT else 0
-        return Literal(kind, (int(value) + half) % 2**32 - half)
+        half = 2**31 if kind == INT else 0
+        return Constant(((int(value) + half) % 2**32 - half,), kind)
 
-    def number(self, x: c.Number) -> Literal:
+    def number(self, x: c.Number) -> Constant:
         """The number of a literal."""
         is_integer = isinstance(x.value, int)
-        kind = _SUFFIXES.get(x.suffix, Type.INT if is_integer else Type.FLOAT)
+        kind = _SUFFIXES.get(x.suffix, INT if is_integer else FLOAT)
         if kind.is_integer is not is_integer:
             raise self.error(f"this number does not end with {x.suffix}; leave it out", x.at)
         return self.literal(kind, x.value, x.at)
@@ -130,20 +148,22 @@ class ExpressionReader:
             raise self.error(f"kernels have no {operator}; use arithmetic", at)
         if operator == "%" and not kind.is_integer:
             raise self.error("% needs integers, as in int(a) % 2", at)
-        if kind is Type.BOOL or (compares and kind is Type.VEC4):
-            problem = f"{operator} does not apply to {kind.value}; convert the operands first"
+        if kind == BOOL or (compares and kind == VEC4):
+            problem = f"{operator} does not apply to {kind.word}; convert the operands first"
             raise self.error(problem, at)
-        return Binary(Type.BOOL if compares else kind, operator, left, right)
+        if compares:
+            return applied(_COMPARISONS[operator], left, right, type_=BOOL)
+        return applied(_ARITHMETIC[operator], left, right)
 
     def balance(
         self, left: Expression, right: Expression, at: Span
     ) -> tuple[Expression, Expression]:
         """Both operands converted to their common type."""
-        if left.type is right.type:
+        if left.type == right.type:
             return left, right
-        if Type.VEC4 in (left.type, right.type):
+        if VEC4 in (left.type, right.type):
             return self.spread(left, at), self.spread(right, at)
-        if Type.BOOL in (left.type, right.type):
+        if BOOL in (left.type, right.type):
             raise self.error(
                 "an operator cannot combine a bool with a number; convert one, as in float(b)", at
             )
@@ -152,24 +172,24 @@ class ExpressionReader:
 
     def spread(self, value: Expression, at: Span) -> Expression:
         """The value as a vec4; a scalar is all of its components."""
-        if value.type is Type.VEC4:
+        if value.type == VEC4:
             return value
-        scalar = self.convert(value, Type.FLOAT, at)
-        return Vector((scalar, scalar, scalar, scalar))
+        scalar = self.convert(value, FLOAT, at)
+        return Compose((scalar, scalar, scalar, scalar))
 
     def convert(self, value: Expression, kind: Type, at: Span) -> Expression:
         """GLSL's implicit conversion. A conversion that can lose information must be explicit."""
-        if value.type is kind:
+        if value.type == kind:
             return value
         if (value.type, kind) not in combinations(_WIDENING, 2):
             raise self.error(
-                f"a {value.type.value} does not convert to {kind.value} implicitly; write "
-                f"{kind.value}(…)",
+                f"a {value.type.word} does not convert to {kind.word} implicitly; write "
+                f"{kind.word}(…)",
                 at,
             )
-        if isinstance(value, Literal):
-            return self.literal(kind, value.value, at)
-        return Convert(kind, value)
+        if isinstance(value, Constant):
+            return self.literal(kind, value.values[0], at)
+        return applied(Operator.CONVERT, value, type_=kind)
 
     # Limits ---------------------------------------------------------------------------------------
 
@@ -199,13 +219,13 @@ class ExpressionReader:
         """The expression of a node of the syntax tree."""
         match x:
             case c.Name("true" | "false" as name):
-                return Literal(Type.BOOL, name == "true")
+                return _TRUE if name == "true" else _FALSE
             case c.Name(name):
                 symbol = self.find(x)
-                if isinstance(symbol, StorageBuffer | SharedArray):
+                if isinstance(symbol, StorageBuffer | Array):
                     problem = f"{name} is an array; name an element, as in {name}[0]"
                     raise self.error(problem, x.at)
-                return symbol
+                return read(symbol) if isinstance(symbol, Variable) else symbol
             case c.Number():
                 return self.number(x)
             case c.Call(c.TypeName(name), arguments) if name in TYPES:
@@ -219,20 +239,24 @@ class ExpressionReader:
                 return self.built_in(name, field, x.at)
             case c.Member(base, field, arrow):
                 vector = self.expression(base)
-                if vector.type is not Type.VEC4 or arrow or field not in _COMPONENTS:
+                if vector.type != VEC4 or arrow or field not in _COMPONENTS:
                     problem = f"there is no component .{field} here; a vec4 has .x, .y, .z and .w"
                     raise self.error(problem, x.at)
-                return Component(vector, _COMPONENTS.index(field))
+                wanted = (_COMPONENTS.index(field),)
+                is_read = isinstance(vector, Read)
+                return components(vector, wanted) if is_read else Swizzle((vector,), wanted)
             case c.Unary("!", operand):
-                return Unary(Type.BOOL, "!", self.condition(operand))
+                return applied(Operator.NOT, self.condition(operand))
             case c.Unary("-" | "+" as operator, operand):
                 value = self.expression(operand)
-                return Unary(value.type, "-", value) if operator == "-" else value
+                return applied(Operator.NEGATE, value) if operator == "-" else value
             case c.Conditional(condition, left, right):
                 yes, no = self.balance(self.expression(left), self.expression(right), x.at)
-                return Select(yes.type, self.condition(condition), yes, no)
-            case c.Binary("&&" | "||" as operator, left, right):
-                return Binary(Type.BOOL, operator, self.condition(left), self.condition(right))
+                return Choice((self.condition(condition), yes, no))
+            case c.Binary("&&", left, right):
+                return Choice((self.condition(left), self.condition(right), _FALSE))
+            case c.Binary("||", left, right):
+                return Choice((self.condition(left), _TRUE, self.condition(right)))
             case c.Binary(operator, left, right):
                 return self.binary(operator, self.expression(left), self.expression(right), x.at)
         raise self.error("this has no value in a kernel; expected a number or a condition", x.at)
@@ -240,19 +264,20 @@ class ExpressionReader:
     def condition(self, x: c.Expression) -> Expression:
         """An expression that must be a bool."""
         condition = self.expression(x)
-        if condition.type is not Type.BOOL:
-            problem = f"the condition has type {condition.type.value}; it must be bool"
+        if condition.type != BOOL:
+            problem = f"the condition has type {condition.type.word}; it must be bool"
             raise self.error(problem, x.at)
         return condition
 
     def construct(self, kind: Type, parts: list[Expression], at: Span) -> Expression:
-        if kind is Type.VEC4 and len(parts) in (1, 4):
-            x, y, z, w = (self.convert(part, Type.FLOAT, at) for part in parts * (4 // len(parts)))
-            return Vector((x, y, z, w))
-        if kind is Type.VEC4 or len(parts) != 1:
-            takes = "one value or four" if kind is Type.VEC4 else "one value"
-            raise self.error(f"{kind.value}() takes {takes}, found {len(parts)}", at)
-        return parts[0] if parts[0].type is kind else Convert(kind, parts[0])
+        if kind == VEC4 and len(parts) in (1, 4):
+            numbers = (self.convert(part, FLOAT, at) for part in parts * (4 // len(parts)))
+            return Compose(tuple(numbers))
+        if kind == VEC4 or len(parts) != 1:
+            takes = "one value or four" if kind == VEC4 else "one value"
+            raise self.error(f"{kind.word}() takes {takes}, found {len(parts)}", at)
+        [part] = parts
+        return part if part.type == kind else applied(Operator.CONVERT, part, type_=kind)
 
     def element(self, x: c.Index, *, is_read: bool, is_written: bool) -> Element:
         """An element of an array, which its access qualifiers must allow (GLSL 4.3, 4.10)."""
@@ -261,35 +286,35 @@ class ExpressionReader:
         while isinstance(base, c.Index):
             index = self.expression(base.index)
             if not index.type.is_integer:
-                problem = f"the index has type {index.type.value}; it must be int or uint"
+                problem = f"the index has type {index.type.word}; it must be int or uint"
                 raise self.error(problem, base.index.at)
             base, indices = base.base, (index, *indices)
         if not isinstance(base, c.Name):
             raise self.error("only a buffer or a shared array can be indexed; name one", base.at)
         array, name = self.find(base), base.name
-        if not isinstance(array, StorageBuffer | SharedArray):
+        if not isinstance(array, StorageBuffer | Array):
             raise self.error(f"{name} is not an array; leave the index out", base.at)
-        dimensions = len(array.extents) if isinstance(array, SharedArray) else 1
+        dimensions = len(array.extents) if isinstance(array, Array) else 1
         if len(indices) != dimensions:
             expected = "1 index" if dimensions == 1 else f"{dimensions} indices"
             raise self.error(f"{name} takes {expected}, found {len(indices)}", base.at)
-        if isinstance(array, SharedArray):
-            return Element(array.type, Space.SHARED, name, indices, base.at.line)
+        if isinstance(array, Array):
+            return Element(indices, array, base.at.line)
         if is_written and not array.is_written:
             expected = "store to another buffer, or leave readonly out"
             raise self.error(f"{name} is readonly", base.at, expected)
         if is_read and not array.is_read:
             expected = "load from another buffer, or leave writeonly out"
             raise self.error(f"{name} is writeonly", base.at, expected)
-        return Element(Type.FLOAT, Space.BUFFER, name, indices, base.at.line)
+        return Element(indices, array.array, base.at.line)
 
     def built_in(self, name: str, field: str, at: Span) -> Expression:
         if field not in _COMPONENTS[:3]:
             raise self.error(f"{name} has no component .{field}; it has .x, .y and .z", at)
         axis = _COMPONENTS.index(field)
         if name == "gl_WorkGroupSize":
-            return Literal(Type.UINT, (*self.local_size, 1)[axis])
+            return Constant(((*self.local_size, 1)[axis],), UINT)
         if name not in _BUILT_INS:
             expected = f"use {', '.join(_BUILT_INS)} or gl_WorkGroupSize"
             raise self.error(f"{name} is not supported", at, expected)
-        return BuiltInComponent(_BUILT_INS[name], axis)
+        return Invocation(_BUILT_INS[name], axis)

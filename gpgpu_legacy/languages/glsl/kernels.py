@@ -8,23 +8,7 @@ from typing import Any, TypeVar
 
 from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.isa.ir import Span
-from gpgpu_legacy.kernel.ir import (
-    Assign,
-    Barrier,
-    Component,
-    Declare,
-    Expression,
-    For,
-    If,
-    Kernel,
-    LValue,
-    SharedArray,
-    Statement,
-    StorageBuffer,
-    Type,
-    Uniform,
-    Variable,
-)
+from gpgpu_legacy.kernel.ir import Kernel, StorageBuffer
 from gpgpu_legacy.kernel.limits import (
     DEEPEST_BLOCKS,
     DEEPEST_LOOPS,
@@ -39,6 +23,22 @@ from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.diagnostics import Text
 from gpgpu_legacy.languages.glsl.expressions import TYPES, ExpressionReader
 from gpgpu_legacy.languages.glsl.words import GLSL
+from gpgpu_legacy.lower.ir import (
+    Array,
+    Assign,
+    Barrier,
+    Declare,
+    Element,
+    Expression,
+    If,
+    Loop,
+    Read,
+    Role,
+    Statement,
+    Store,
+    Variable,
+)
+from gpgpu_legacy.lower.ir_types import Type
 
 S = TypeVar("S")
 _READ_DIFFERENTLY = re.compile(r"[\\\0]|\r(?!\n)")  # by drivers
@@ -83,7 +83,7 @@ class StatementReader(ExpressionReader):
                 return (If(test, self.statement(yes), self.statement(no) if no else ()),)
             case c.For(start, condition, step, body) if start and condition and step:
                 first, test = self.statement(start), self.test(condition)
-                return (For(first, test, self.assignments(step), self.statement(body)),)
+                return (Loop(first, test, self.assignments(step), self.statement(body)),)
         problem = "kernels have no such statement; use if and for (start; condition; step)"
         raise self.error(problem, statement.at)
 
@@ -101,7 +101,8 @@ class StatementReader(ExpressionReader):
         """The type of a declaration that has these qualifiers and parts, and no others."""
         type_ = c.TypeName(d.type.name, frozenset(qualifiers))
         if d.type.name not in TYPES or d != c.Declaration(type_, d.name, **parts):
-            expected = f"expected {', '.join(kind.value for kind in Type)}; only shared has arrays"
+            words = ", ".join(dict.fromkeys(known.word for known in TYPES.values()))
+            expected = f"expected {words}; only shared has arrays"
             raise self.error(f"kernels have no {d.name} like this", d.at, expected)
         return TYPES[d.type.name]
 
@@ -118,19 +119,20 @@ class StatementReader(ExpressionReader):
                 target, value = self.lvalue(left, is_read=operator != "="), self.whole(right)
                 if operator != "=":
                     value = self.binary(operator[:-1], target, value, x.at)
-                return (Assign(target, self.convert(value, target.type, x.at)),)
+                value = self.convert(value, target.type, x.at)
+                if isinstance(target, Element):
+                    return (Store(target, value),)
+                return (Assign(target.variable, target.components, value),)
         raise self.error("this changes nothing; expected an assignment, or barrier()", x.at)
 
-    def lvalue(self, x: c.Expression, *, is_read: bool) -> LValue:
+    def lvalue(self, x: c.Expression, *, is_read: bool) -> Element | Read:
         """The target of an assignment. is_read: it also reads the old value, as += does."""
         if isinstance(x, c.Index):
             element = self.element(x, is_read=is_read, is_written=True)
             self.limited(element, x.at)
             return element
         target = self.whole(x)
-        if isinstance(target, Variable):
-            return target
-        if isinstance(target, Component) and isinstance(target.vector, Variable):
+        if isinstance(target, Read) and target.variable.role is Role.LOCAL:
             return target
         problem = (
             "this cannot be assigned to; expected a variable, a component of one, or an element"
@@ -182,12 +184,12 @@ class _KernelReader(StatementReader):
                         "arrays and void main()",
                         item.at,
                     )
-            if len(self.all(Uniform)) + len(self.all(StorageBuffer)) > MOST_ARGUMENTS:
+            if len(self.all(Variable)) + len(self.all(StorageBuffer)) > MOST_ARGUMENTS:
                 problem = f"a kernel has at most {MOST_ARGUMENTS} uniforms and buffers"
                 raise self.error(problem, item.at)
         if body is None:
             raise self.error("the kernel has no function main; add void main() { … }", Span(1, 1))
-        arrays = self.all(Uniform), self.all(StorageBuffer), self.all(SharedArray)
+        arrays = self.all(Variable), self.all(StorageBuffer), self.all(Array)
         return Kernel(self.local_size, *arrays, body, text, name)
 
     def all(self, kind: type[S]) -> tuple[S, ...]:
@@ -198,7 +200,8 @@ class _KernelReader(StatementReader):
         """A declaration outside main."""
         match [*d.type.qualifiers]:
             case ["uniform"]:
-                self.declare(d.name, Uniform(self.type_of(d, "uniform"), d.name), d.at)
+                uniform = Variable(d.name, self.type_of(d, "uniform"), Role.UNIFORM)
+                self.declare(d.name, uniform, d.at)
             case ["const"] if d.value:
                 kind, at = self.type_of(d, "const", value=d.value), d.value.at
                 constant = self.folded(self.convert(self.whole(d.value), kind, at), at)
@@ -246,8 +249,8 @@ class _KernelReader(StatementReader):
     def shared_array(self, d: c.Declaration) -> None:
         kind = self.type_of(d, "shared", dimensions=d.dimensions)
         extents = tuple(self.extent(extent) if extent else 0 for extent in d.dimensions)
-        self.declare(d.name, SharedArray(d.name, kind, extents), d.at)
-        if min(extents, default=0) < 1 or elements(self.all(SharedArray)) > MOST_SHARED:
+        self.declare(d.name, Array(d.name, kind, extents), d.at)
+        if min(extents, default=0) < 1 or elements(self.all(Array)) > MOST_SHARED:
             raise self.error(
                 f"shared array {d.name} has {prod(extents)} elements; each extent is at least "
                 f"1, and all shared arrays together have at most {MOST_SHARED} elements",
@@ -259,4 +262,4 @@ class _KernelReader(StatementReader):
         extent = self.folded(self.whole(x), x.at)
         if not extent.type.is_integer:
             raise self.error("an extent is a whole number", x.at)
-        return int(extent.value)
+        return int(extent.values[0])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from gpgpu_legacy.kernel.ir import Type
 from gpgpu_legacy.languages.c.tokens import KINDS, Words, token_pattern
 
 _OF_C = {"if", "else", "for", "while", "do", "break", "continue", "discard", "return"}
@@ -17,7 +16,7 @@ _KINDS |= {
     "writeonly": "QUALIFIER",
 }
 # `layout(local_size_x = 8) in;` declares nothing, of the type `in`.
-_TYPES = {*(kind.value for kind in Type), "void", "in"}
+_TYPES = {"bool", "int", "uint", "float", "double", "vec4", "void", "in"}
 
 GLSL = Words(
     _KINDS,

@@ -251,6 +251,7 @@ class GlslEmitter(WideEmitter):
                 return self._choice(statement)
             case For():
                 return self._loop(statement)
+        raise AssertionError(statement)
 
     def _declaration(self, variable: Variable, value: Expression | None) -> str:
         kind = variable.type

@@ -14,32 +14,30 @@ from math import inf, prod
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.kernel.dependence import check_data_independent, control_variables
-from gpgpu_legacy.kernel.ir import (
+from gpgpu_legacy.kernel.ir import RANGES, Kernel, assigned, numbered, with_inside
+from gpgpu_legacy.lower.emit.numba_intrinsics import INTRINSICS
+from gpgpu_legacy.lower.emit.text import INFIX
+from gpgpu_legacy.lower.ir import (
     Assign,
-    Binary,
     BuiltIn,
-    BuiltInComponent,
-    Component,
-    Convert,
+    Choice,
+    Compose,
+    Constant,
     Declare,
     Element,
     Expression,
-    Kernel,
-    Literal,
-    LValue,
-    Select,
-    Space,
-    Type,
-    Unary,
-    Uniform,
+    Invocation,
+    Operation,
+    Read,
+    Role,
+    Statement,
+    Store,
+    Swizzle,
     Variable,
-    Vector,
-    numbered,
-    variable_names,
+    statements_below,
     walk,
-    with_inside,
 )
-from gpgpu_legacy.lower.emit.numba_intrinsics import INTRINSICS
+from gpgpu_legacy.lower.ir_types import BOOL, INT, VEC4, Components, Kind, Operator, Type
 from gpgpu_legacy.lower.kernels.schedule import (
     GROUP,
     INVOCATION,
@@ -59,21 +57,23 @@ keep. They are on the stack of a thread, which may have 8 MiB."""
 
 _PARTS = ("x", "y", "z", "w")
 DTYPES = {
-    Type.BOOL: "bool_",
-    Type.INT: "int32",
-    Type.UINT: "uint32",
-    Type.FLOAT: "float32",
-    Type.DOUBLE: "float64",
-    Type.VEC4: "float32",
+    Kind.BOOL: "bool_",
+    Kind.INT: "int32",
+    Kind.UINT: "uint32",
+    Kind.FLOAT: "float32",
+    Kind.DOUBLE: "float64",
 }
-"""NumPy's name for a scalar's type, or for a part of a vec4."""
+"""NumPy's name for a kind of number."""
 
 ENTRY = "work_groups"
 """The name of the module's function."""
 
 _COLUMNS = "tx in range(columns)"
-_CALLS = {"/": "quotient", "%": "remainder"}
-_WORDS = {"&&": "and", "||": "or"}
+_CALLS = {Operator.DIVIDE: "quotient", Operator.REMAINDER: "remainder"}
+_SIGNS = {operator: sign for operator, (sign, _) in INFIX.items()} | {
+    Operator.EQUAL: "==",
+    Operator.NOT_EQUAL: "!=",
+}
 
 
 class Emitter:
@@ -88,7 +88,7 @@ class Emitter:
         """Without a line yet."""
         self.kernel, self.analysis, self.nest = kernel, schedule.analysis, schedule.nest
         self.arrays = kept_in_arrays(schedule.nest, schedule.analysis)
-        self.kinds = {n.name: n.type for n in walk(*schedule.body) if isinstance(n, Variable)}
+        self.types = {name: v.type for name, v in _variables(schedule.body).items()}
         self.lines: list[str] = []
 
     def text(self) -> str:
@@ -97,11 +97,11 @@ class Emitter:
         uniforms = [f"u_{uniform.name}" for uniform in self.kernel.uniforms]
         arguments = [*buffers, *uniforms, "failed", "columns", "across", "first", "last"]
         self.add(0, f"def {ENTRY}({', '.join(arguments)}):")
-        arrays = [(f"s_{a.name}", a.type, prod(a.extents)) for a in self.kernel.shared]
+        arrays = [(f"s_{a.name}", a.element.kind, prod(a.extents)) for a in self.kernel.shared]
         for name, levels in self.arrays.items():
-            kind, length = self.kinds[name], prod(self.size(level) for level in levels)
-            arrays += [(self.name(name, part), kind, length) for part in range(_width(kind))]
-        size = sum(length * (8 if kind is Type.DOUBLE else 4) for _, kind, length in arrays)
+            type_, length = self.types[name], prod(self.size(level) for level in levels)
+            arrays += [(self.name(name, part), type_.kind, length) for part in range(type_.width)]
+        size = sum(length * (8 if kind is Kind.DOUBLE else 4) for _, kind, length in arrays)
         if size > MOST_STACK:
             raise PlanError(
                 f"{self.kernel.name}: a work group needs {size} bytes for its shared arrays and "
@@ -130,10 +130,13 @@ class Emitter:
         for statement in statements:
             match statement:
                 case Declare(variable=variable, value=value):
-                    initial = Literal(variable.type, 0) if value is None else value
-                    self.assign(variable, initial, depth, level)
-                case Assign(target=target, value=value):
-                    self.assign(target, value, depth, level)
+                    initial = Constant((0,), variable.type) if value is None else value
+                    every = tuple(range(variable.type.width))
+                    self.assign(variable, every, initial, depth, level)
+                case Assign(variable=variable, components=components, value=value):
+                    self.assign(variable, components, value, depth, level)
+                case Store():
+                    self.store(statement, depth, level)
                 case InvocationLoop(level=inner, body=body):
                     # A constant number of columns LLVM would unroll, and then not vectorise.
                     head = f"ty in range({self.size(ROW)})" if inner == ROW else _COLUMNS
@@ -156,23 +159,24 @@ class Emitter:
         if not body:
             self.add(depth, "pass")
 
-    def assign(self, target: LValue, value: Expression, depth: int, level: int) -> None:
-        match target:
-            case Variable(type=kind, name=name):
-                # A variable with a slope keeps its base, which is its value at tx = 0.
-                below = min(level, self.analysis.variables[name].level)
-                parts = [self.variable(name, part) for part in range(_width(kind))]
-                values = [self.value(value, below, part) for part in range(_width(kind))]
-                self.add(depth, f"{', '.join(parts)} = {', '.join(values)}")
-            case Component(vector=Variable(name=name), index=part):
-                self.add(depth, f"{self.variable(name, part)} = {self.value(value, level)}")
-            case Element():
-                self.add(depth, f"{self.element(target, level)} = {self.value(value, level)}")
+    def assign(
+        self, variable: Variable, components: Components, value: Expression, depth: int, level: int
+    ) -> None:
+        # A variable with a slope keeps its base, which is its value at tx = 0.
+        whole = len(components) == variable.type.width
+        below = min(level, self.analysis.variables[variable.name].level) if whole else level
+        kept = [self.variable(variable.name, part) for part in components]
+        values = [self.value(value, below, part) for part in range(len(components))]
+        self.add(depth, f"{', '.join(kept)} = {', '.join(values)}")
+
+    def store(self, statement: Store, depth: int, level: int) -> None:
+        value = self.value(statement.value, level)
+        self.add(depth, f"{self.element(statement.element, level)} = {value}")
 
     # Storage --------------------------------------------------------------------------------
 
     def name(self, name: str, part: int) -> str:
-        return f"v_{name}_{_PARTS[part]}" if self.kinds[name] is Type.VEC4 else f"v_{name}"
+        return f"v_{name}_{_PARTS[part]}" if self.types[name].width > 1 else f"v_{name}"
 
     def variable(self, name: str, part: int) -> str:
         """The storage of a variable, inside the loops open there."""
@@ -186,25 +190,18 @@ class Emitter:
         return plain + index[self.arrays.get(name, ())]
 
     def element(self, element: Element, level: int) -> str:
-        letter = "b" if element.space is Space.BUFFER else "s"
-        name, flat = f"{letter}_{element.array}", self.flat(element, level)
+        array, flat = element.array, self.flat(element, level)
+        name = f"{'s' if array.is_shared else 'b'}_{array.name}"
         if element.is_inside:
             return f"{name}[np.uint64({flat})]"
-        length = f"{name}.size"
-        if element.space is Space.SHARED:
-            length = str(prod(self.extents(element)))
+        length = prod(array.extents) if array.is_shared else f"{name}.size"
         return f"{name}[inside({flat}, {length}, {element.number}, failed)]"
-
-    def extents(self, element: Element) -> tuple[int, ...]:
-        return next(s.extents for s in self.kernel.shared if s.name == element.array)
 
     def flat(self, element: Element, level: int) -> str:
         """The index in the flattened array, as int64."""
         read = self.index if element.is_inside else self.any_index
-        flat = read(element.indices[0], level)
-        if element.space is Space.BUFFER:
-            return flat
-        for index, extent in zip(element.indices[1:], self.extents(element)[1:], strict=True):
+        flat = read(element.operands[0], level)
+        for index, extent in zip(element.operands[1:], element.array.extents[1:], strict=True):
             flat = f"({flat}) * {extent} + {read(index, level)}"
         return flat
 
@@ -221,7 +218,7 @@ class Emitter:
         """
         slope = self.analysis.of(index).slope if level == INVOCATION else 0
         base = self.value(index, ROW if slope else level)
-        signed = base if index.type is Type.INT else f"np.int32({base})"
+        signed = base if index.type == INT else f"np.int32({base})"
         return f"np.int64({signed}){_along_row(slope)}"
 
     # Expressions ----------------------------------------------------------------------------
@@ -231,58 +228,62 @@ class Emitter:
     ) -> str:
         """A part of an expression's value, inside of the loops up to `level`; tx is 0 outside."""
         match expression:
-            case Literal(type=kind, value=number):
+            case Constant(values=(number,), type=type_):
                 text = "np.inf" if number == inf else repr(number)
-                return f"np.{DTYPES[kind]}({text})"
-            case Variable():
-                return self.read(expression, level, part)
-            case Uniform(name=name):
-                return f"u_{name}"
-            case BuiltInComponent():
+                return f"np.{DTYPES[type_.kind]}({text})"
+            case Read(variable=variable, components=components):
+                if variable.role is Role.UNIFORM:
+                    return f"u_{variable.name}"
+                return self.read(variable, level, components[part])
+            case Invocation():
                 return self.identity(expression, level)
             case Element():
                 return self.element(expression, level)
-            case Component(vector=vector, index=index):
+            case Swizzle(operands=(vector,), components=(index,)):
                 return self.value(vector, level, index)
-            case Vector(parts=parts):
+            case Compose(operands=parts):
                 return self.value(parts[part], level)
-            case Select(condition=condition, chosen=chosen, other=other):
+            case Choice(operands=(condition, chosen, other)):
                 left, right = self.value(chosen, level, part), self.value(other, level, part)
                 return f"({left} if {self.value(condition, level)} else {right})"
-            case Convert(type=kind, operand=operand):
-                return self.convert(kind, operand.type, self.value(operand, level))
-            case Unary(type=kind, operator=operator, operand=operand):
-                word = {"!": "not "}.get(operator, operator)
-                return f"np.{DTYPES[kind]}({word}{self.value(operand, level, part)})"
-            case Binary(type=kind, operator=operator, left=left, right=right):
-                operands = self.value(left, level, part), self.value(right, level, part)
-                return self.operate(kind, operator, *operands)
+            case Operation(operator=Operator.CONVERT, operands=(operand,), type=type_):
+                return self.convert(type_, operand.type, self.value(operand, level))
+            case Operation(operands=operands):
+                return self.operate(expression, [self.value(o, level, part) for o in operands])
+        raise AssertionError(expression)
 
     def read(self, variable: Variable, level: int, part: int) -> str:
         kept = self.variable(variable.name, part)
         slope = self.analysis.variables[variable.name].slope
         if not slope or level != INVOCATION:
             return kept
-        return f"np.{DTYPES[variable.type]}(np.int64({kept}){_along_row(slope)})"
+        return f"np.{DTYPES[variable.type.kind]}(np.int64({kept}){_along_row(slope)})"
 
-    def operate(self, kind: Type, operator: str, left: str, right: str) -> str:
-        if not kind.is_integer:
-            return f"({left} {_WORDS.get(operator, operator)} {right})"
+    def operate(self, operation: Operation, operands: list[str]) -> str:
+        operator, type_ = operation.operator, operation.type
+        dtype = DTYPES[type_.kind]
+        if len(operands) == 1:
+            word = "not " if operator is Operator.NOT else "-"
+            return f"np.{dtype}({word}{operands[0]})"
+        left, right = operands
+        if not type_.is_integer:
+            return f"({left} {_SIGNS[operator]} {right})"
         if operator in _CALLS:
-            return f"np.{DTYPES[kind]}({_CALLS[operator]}({left}, {right}))"
-        return f"np.{DTYPES[kind]}({left} {operator} {right})"
+            return f"np.{dtype}({_CALLS[operator]}({left}, {right}))"
+        return f"np.{dtype}({left} {_SIGNS[operator]} {right})"
 
-    def convert(self, kind: Type, source: Type, value: str) -> str:
-        if kind is Type.BOOL:
+    def convert(self, type_: Type, source: Type, value: str) -> str:
+        dtype = DTYPES[type_.kind]
+        if type_ == BOOL:
             return f"({value} != 0)"
-        if source is Type.BOOL:
-            return f"(np.{DTYPES[kind]}(1) if {value} else np.{DTYPES[kind]}(0))"
-        if kind.is_integer and not source.is_integer:
-            low, high = (0.0, 2.0**32 - 1) if kind is Type.UINT else (-(2.0**31), 2.0**31 - 1)
-            return f"np.{DTYPES[kind]}(nearest({value}, {low}, {high}))"
-        return f"np.{DTYPES[kind]}({value})"
+        if source == BOOL:
+            return f"(np.{dtype}(1) if {value} else np.{dtype}(0))"
+        if type_.is_integer and not source.is_integer:
+            low, high = map(float, RANGES[type_.kind])
+            return f"np.{dtype}(nearest({value}, {low}, {high}))"
+        return f"np.{dtype}({value})"
 
-    def identity(self, expression: BuiltInComponent, level: int) -> str:
+    def identity(self, expression: Invocation, level: int) -> str:
         """A component of a built-in vector, as uint32."""
         axis = expression.axis
         if axis == 2:
@@ -304,8 +305,10 @@ def _along_row(slope: int) -> str:
     return {0: "", 1: " + tx"}.get(slope, f" + {slope} * tx")
 
 
-def _width(kind: Type) -> int:
-    return 4 if kind is Type.VEC4 else 1
+def _variables(body: tuple[Statement, ...]) -> dict[str, Variable]:
+    """The private variables of statements, by name."""
+    variables = map(assigned, statements_below(body))
+    return {variable.name: variable for variable in variables if variable is not None}
 
 
 def python_text(kernel: Kernel, unproven: frozenset[int] | None = None) -> str:
@@ -318,8 +321,8 @@ def python_text(kernel: Kernel, unproven: frozenset[int] | None = None) -> str:
     Raises PlanError if not all invocations of a work group reach a barrier alike, or for a vec4 as
     a uniform or in shared memory.
     """
-    kinds = [u.type for u in kernel.uniforms] + [array.type for array in kernel.shared]
-    if Type.VEC4 in kinds:
+    types = [u.type for u in kernel.uniforms] + [array.element for array in kernel.shared]
+    if VEC4 in types:
         raise PlanError(f"{kernel.name}: vec4 is a type of private variables only")
     kernel = _marked(kernel, unproven)
     return Emitter(kernel, schedule_kernel(kernel)).text()
@@ -364,12 +367,16 @@ class _AddressEmitter(Emitter):
         self.add(1, "yield at")
         return INTRINSICS + "\n".join(self.lines) + "\n"
 
-    def assign(self, target: LValue, value: Expression, depth: int, level: int) -> None:
+    def assign(
+        self, variable: Variable, components: Components, value: Expression, depth: int, level: int
+    ) -> None:
         self.accesses(value, depth)
-        if isinstance(target, Element):
-            self.access(target, depth, store=True)
-        elif variable_names(target) <= self.kept:
-            super().assign(target, value, depth, level)
+        if variable.name in self.kept:
+            super().assign(variable, components, value, depth, level)
+
+    def store(self, statement: Store, depth: int, level: int) -> None:
+        self.accesses(statement.value, depth)
+        self.access(statement.element, depth, store=True)
 
     def end_block(self, body: tuple[Scheduled, ...], depth: int) -> None:
         self.add(depth, "pass")  # the body may have been only data
@@ -381,29 +388,22 @@ class _AddressEmitter(Emitter):
         match expression:
             case Element():
                 self.access(expression, depth, store=False)
-            case Select(condition=condition, chosen=chosen, other=other):
-                self.add(depth, f"if {self.value(condition, GROUP)}:")
-                self.accesses(chosen, depth + 1)
-                self.end_block((), depth + 1)
-                self.add(depth, "else:")
-                self.accesses(other, depth + 1)
-                self.end_block((), depth + 1)
-            case Binary(operator="&&" | "||" as operator, left=left, right=right):
-                self.accesses(left, depth)
-                negated = "not " * (operator == "||")
-                self.add(depth, f"if {negated}{self.value(left, GROUP)}:")
-                self.accesses(right, depth + 1)
-                self.end_block((), depth + 1)
+            case Choice(operands=(condition, *sides)):
+                self.accesses(condition, depth)
+                for word, side in zip(("", "not "), sides, strict=True):
+                    if any(isinstance(part, Element) for part in walk(side)):
+                        self.add(depth, f"if {word}{self.value(condition, GROUP)}:")
+                        self.accesses(side, depth + 1)
             case _:
-                for operand in expression.children:
+                for operand in expression.operands:
                     self.accesses(operand, depth)
 
     def access(self, element: Element, depth: int, *, store: bool) -> None:
-        name, flat = element.array, self.flat(element, GROUP)
+        name, flat = element.array.name, self.flat(element, GROUP)
         inside = depth
         if not element.is_inside:
             self.add(depth, f"inside({flat}, n_{name}, {element.number}, failed)")
-        if element.space is Space.SHARED:
+        if element.array.is_shared:
             self.add(depth, f"if k_{name} >= 0:")
             inside += 1
         self.add(inside, f"lines[at] = (p_{name} + ({flat}) * w_{name}) >> shift")

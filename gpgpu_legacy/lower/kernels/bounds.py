@@ -17,27 +17,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from gpgpu_legacy.kernel.ir import (
-    RANGES,
+from gpgpu_legacy.kernel.ir import RANGES, Kernel, assigned_names, numbered, parts
+from gpgpu_legacy.lower.ir import (
     Assign,
-    Binary,
-    BuiltInComponent,
-    Convert,
+    Choice,
+    Constant,
     Declare,
     Expression,
-    For,
     If,
-    Kernel,
-    Literal,
+    Invocation,
+    Loop,
+    Operation,
+    Read,
     Statement,
-    Type,
-    Unary,
-    Uniform,
+    Store,
     Variable,
-    assigned_names,
-    numbered,
-    walk,
 )
+from gpgpu_legacy.lower.ir_types import BOOL, Operator, Type
 from gpgpu_legacy.lower.kernels.integers import (
     DispatchNumbers,
     Facts,
@@ -97,15 +93,16 @@ class _Walk(Integers):
         for statement in statements:
             match statement:
                 case Declare(variable=variable, value=value):
-                    self.define(variable, Literal(variable.type, 0) if value is None else value)
-                case Assign(target=Variable() as variable, value=value):
+                    zero = Constant((0,), variable.type)
+                    self.define(variable, zero if value is None else value)
+                case Assign(variable=variable, value=value):
                     self.define(variable, value)
-                case Assign(target=target, value=value):
-                    self.visit(target)
+                case Store(element=element, value=value):
+                    self.visit(element)
                     self.visit(value)
                 case If():
                     self.branch(statement)
-                case For():
+                case Loop():
                     self.loop(statement)
 
     def define(self, variable: Variable, value: Expression) -> None:
@@ -113,7 +110,7 @@ class _Walk(Integers):
         self.kinds[name] = variable.type
         if variable.type.is_integer:
             self.numbers[name] = self.number(value)
-        elif variable.type is Type.BOOL:
+        elif variable.type == BOOL:
             self.conditions[name] = self.condition(value)
         else:
             self.visit(value)
@@ -139,7 +136,7 @@ class _Walk(Integers):
 
     # Loops ----------------------------------------------------------------------------------
 
-    def loop(self, loop: For) -> None:
+    def loop(self, loop: Loop) -> None:
         self.statements(loop.start)
         inside = (*loop.body, *loop.step)
         changed = assigned_names(*inside)
@@ -171,18 +168,18 @@ class _Walk(Integers):
         """New values of variables: any value of the type if the form may wrap around."""
         for name, form in numbers.items():
             kind = self.kinds[name]
-            fits = self.ranges.is_within(form, *RANGES[kind])
+            fits = self.ranges.is_within(form, *RANGES[kind.kind])
             self.numbers[name] = form if fits else self.anything(kind)
 
     def induction(self, inside: tuple[Statement, ...], changed: set[str]) -> _Induction:
         """The integers to which each trip adds the same number."""
-        nested = assigned_names(*(s for s in inside if isinstance(s, If | For)))
+        nested = assigned_names(*(s for s in inside if isinstance(s, If | Loop)))
         steps: dict[str, int | None] = {}
         for statement in inside:
             if isinstance(statement, Declare):
                 steps[statement.variable.name] = None
-            elif isinstance(statement, Assign) and isinstance(statement.target, Variable):
-                name, step = statement.target.name, self.step(statement, changed)
+            elif isinstance(statement, Assign):
+                name, step = statement.variable.name, self.step(statement, changed)
                 before = steps.get(name, 0)
                 steps[name] = None if step is None or before is None else before + step
         return {
@@ -193,20 +190,21 @@ class _Walk(Integers):
 
     def step(self, statement: Assign, changed: set[str]) -> int | None:
         """The n of an assignment `v = v + n`, if it is the same each time."""
-        target, value = statement.target, statement.value
-        if not target.type.is_integer or not isinstance(value, Binary):
+        variable, value = statement.variable, statement.value
+        if not variable.type.is_integer or not isinstance(value, Operation):
             return None
-        if value.operator not in ("+", "-"):
+        adds = value.operator is Operator.ADD
+        if not adds and value.operator is not Operator.SUBTRACT:
             return None
-        left, right = value.left, value.right
-        if value.operator == "+" and right == target:
+        left, right = value.operands
+        if adds and _is_variable(right, variable):
             left, right = right, left
-        if left != target or not _is_plain(right, changed):
+        if not _is_variable(left, variable) or not _is_plain(right, changed):
             return None
         form = self.number(right)
         if form.terms:
             return None
-        return form.constant if value.operator == "+" else -form.constant
+        return form.constant if adds else -form.constant
 
     def trips(self, condition: Expression, induction: _Induction) -> int | None:
         """The most trips of a loop, if that is known.
@@ -243,7 +241,7 @@ class _Walk(Integers):
                 at = LinearForm(form.constant, form.terms) + (LinearForm(end) - trip).times(
                     form.of(symbol)
                 )
-                if not self.ranges.is_within(at, *RANGES[kind]):
+                if not self.ranges.is_within(at, *RANGES[kind.kind]):
                     return None
         return trips
 
@@ -251,44 +249,50 @@ class _Walk(Integers):
         self, part: Expression, symbol: int
     ) -> tuple[tuple[LinearForm, ...], list[tuple[LinearForm, Type]]]:
         """The facts of a comparison of sums, and every form in it, with its type."""
-        if not isinstance(part, Binary) or not part.left.type.is_integer:
+        if not isinstance(part, Operation) or not part.operands[0].type.is_integer:
             return (), []
-        if not (_is_sum(part.left) and _is_sum(part.right)):
+        if not all(map(_is_sum, part.operands)):
             return (), []
-        forms: list[tuple[LinearForm, Type]] = []
-        for number in walk(part.left, part.right):
-            forms.append((self.number(number), number.type))
-        facts = comparison(part.operator, self.number(part.left), self.number(part.right))
+        forms = [(self.number(number), number.type) for number in parts(*part.operands)]
+        facts = comparison(part.operator, *map(self.number, part.operands))
         return facts.true, forms
 
 
 def _conjuncts(condition: Expression) -> Iterator[Expression]:
     """The conditions that `&&` joins."""
-    if isinstance(condition, Binary) and condition.operator == "&&":
-        yield from _conjuncts(condition.left)
-        yield from _conjuncts(condition.right)
-    else:
-        yield condition
+    match condition:
+        case Choice(operands=(left, right, Constant(values=(False,)))):
+            yield from _conjuncts(left)
+            yield from _conjuncts(right)
+        case _:
+            yield condition
+
+
+def _is_variable(value: Expression, variable: Variable) -> bool:
+    return isinstance(value, Read) and value.variable == variable
 
 
 def _is_sum(expression: Expression) -> bool:
     """Whether a number is made by sums and products of variables, uniforms and literals."""
-    return all(_may_be_in_a_sum(part) for part in walk(expression))
+    return all(map(_may_be_in_a_sum, parts(expression)))
 
 
 def _may_be_in_a_sum(part: Expression) -> bool:
     match part:
-        case Literal() | Variable() | Uniform() | BuiltInComponent() | Unary():
+        case Constant() | Read() | Invocation():
             return True
-        case Convert(operand=operand):
+        case Operation(operator=Operator.CONVERT, operands=(operand,)):
             return operand.type.is_integer
-        case Binary(operator="+" | "-" | "*"):
-            return True
+        case Operation(operator=operator):
+            return operator in _OF_SUMS
     return False
+
+
+_OF_SUMS = {Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY, Operator.NEGATE}
 
 
 def _is_plain(expression: Expression, changed: set[str]) -> bool:
     """Whether it is such a number, and no variable in it changes."""
     return _is_sum(expression) and not any(
-        isinstance(part, Variable) and part.name in changed for part in walk(expression)
+        isinstance(part, Read) and part.variable.name in changed for part in parts(expression)
     )

@@ -13,23 +13,19 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.kernel.ir import (
-    RANGES,
-    Binary,
+from gpgpu_legacy.kernel.ir import RANGES, Kernel
+from gpgpu_legacy.lower.ir import (
     BuiltIn,
-    BuiltInComponent,
-    Convert,
+    Choice,
+    Constant,
     Element,
     Expression,
-    Kernel,
-    Literal,
-    Select,
-    Space,
-    Type,
-    Unary,
-    Uniform,
-    Variable,
+    Invocation,
+    Operation,
+    Read,
+    Role,
 )
+from gpgpu_legacy.lower.ir_types import BOOL, UINT, Operator, Type
 
 MOST_TERMS = 16
 """Symbols of a form that are kept apart; for a longer form only the range is kept."""
@@ -193,7 +189,7 @@ class Integers:
         """Look at the accesses of any expression."""
         if expression.type.is_integer:
             self.number(expression)
-        elif expression.type is Type.BOOL:
+        elif expression.type == BOOL:
             self.condition(expression)
         else:
             self.parts(expression)
@@ -203,17 +199,18 @@ class Integers:
         match expression:
             case Element():
                 self.access(expression)
-            case Select():
-                self.select(expression)
+            case Choice():
+                self.choose(expression)
             case _:
-                for part in expression.children:
+                for part in expression.operands:
                     self.visit(part)
 
-    def select(self, expression: Select) -> LinearForm | None:
+    def choose(self, expression: Choice) -> LinearForm | None:
         """A number, or none, that is one of two."""
-        facts = self.condition(expression.condition)
+        condition, *sides = expression.operands
+        facts = self.condition(condition)
         choices: list[tuple[tuple[LinearForm, ...], LinearForm]] = []
-        for holds, side in ((facts.true, expression.chosen), (facts.false, expression.other)):
+        for holds, side in zip((facts.true, facts.false), sides, strict=True):
             with self.ranges.given(holds):
                 if side.type.is_integer:
                     choices.append((holds, self.number(side)))
@@ -223,10 +220,8 @@ class Integers:
 
     def access(self, element: Element) -> None:
         """Record an access that is not proven to be inside its array."""
-        indices = [self.number(index) for index in element.indices]
-        extents: tuple[int, ...] = (self.lengths.get(element.array, 0),)
-        if element.space is Space.SHARED:
-            extents = next(s.extents for s in self.kernel.shared if s.name == element.array)
+        indices = [self.number(index) for index in element.operands]
+        extents = element.array.extents or (self.lengths.get(element.array.name, 0),)
         flat, length = LinearForm(0), 1
         for index, extent in zip(indices, extents, strict=True):
             flat = flat.times(extent) + index
@@ -238,21 +233,24 @@ class Integers:
     def condition(self, expression: Expression) -> Facts:  # noqa: PLR0911 - a case each
         """The facts of a bool if it is true, and if it is false."""
         match expression:
-            case Literal(value=value):
+            case Constant(values=(value,)):
                 return _UNKNOWN if value else _NEVER
-            case Variable(name=name):
-                return self.conditions.get(name, _UNKNOWN)
-            case Unary(operator="!", operand=operand):
+            case Read(variable=variable):
+                return self.conditions.get(variable.name, _UNKNOWN)
+            case Operation(operator=Operator.NOT, operands=(operand,)):
                 facts = self.condition(operand)
                 return Facts(facts.false, facts.true)
-            case Binary(operator="&&" | "||" as operator, left=left, right=right):
+            case Choice(operands=(left, right, Constant(values=(False,)))):
                 first = self.condition(left)
-                with self.ranges.given(first.true if operator == "&&" else first.false):
+                with self.ranges.given(first.true):
                     second = self.condition(right)
-                if operator == "&&":
-                    return Facts(first.true + second.true, ())
+                return Facts(first.true + second.true, ())
+            case Choice(operands=(left, Constant(values=(True,)), right)):
+                first = self.condition(left)
+                with self.ranges.given(first.false):
+                    second = self.condition(right)
                 return Facts((), first.false + second.false)
-            case Binary(operator=operator, left=left, right=right) if left.type.is_integer:
+            case Operation(operator=operator, operands=(left, right)) if left.type.is_integer:
                 return comparison(operator, self.number(left), self.number(right))
         self.parts(expression)
         return _UNKNOWN
@@ -261,52 +259,51 @@ class Integers:
         """An integer as a form of the symbols."""
         kind = expression.type
         match expression:
-            case Literal(value=value):
+            case Constant(values=(value,)):
                 return self.fitted(LinearForm(int(value)), kind)
-            case Variable(name=name):
-                return self.numbers[name]
-            case Uniform(name=name):
-                return self.uniforms[name] if name in self.uniforms else self.anything(kind)
-            case BuiltInComponent():
+            case Read(variable=variable) if variable.role is not Role.UNIFORM:
+                return self.numbers[variable.name]
+            case Read(variable=variable):
+                return self.uniforms.get(variable.name) or self.anything(kind)
+            case Invocation():
                 return self.identity(expression)
-            case Convert(operand=operand) if operand.type.is_integer:
-                return self.fitted(self.number(operand), kind)
-            case Convert(operand=operand):
+            case Operation(operator=Operator.CONVERT, operands=(operand,)):
+                if operand.type.is_integer:
+                    return self.fitted(self.number(operand), kind)
                 self.visit(operand)
-                return (
-                    self.ranges.symbol(0, 1) if operand.type is Type.BOOL else self.anything(kind)
-                )
-            case Unary(operand=operand):
+                return self.ranges.symbol(0, 1) if operand.type == BOOL else self.anything(kind)
+            case Operation(operator=Operator.NEGATE, operands=(operand,)):
                 return self.fitted(self.number(operand).times(-1), kind)
-            case Binary(operator=operator, left=left, right=right):
+            case Operation(operator=operator, operands=(left, right)):
                 return self.computed(operator, self.number(left), self.number(right), kind)
-            case Select():
-                return self.select(expression) or self.anything(kind)
+            case Choice():
+                return self.choose(expression) or self.anything(kind)
         self.parts(expression)
         return self.anything(kind)
 
     def computed(  # noqa: PLR0911 - a case each
-        self, operator: str, left: LinearForm, right: LinearForm, kind: Type
+        self, operator: Operator, left: LinearForm, right: LinearForm, kind: Type
     ) -> LinearForm:
         """The result of an operator for two numbers."""
         match operator:
-            case "+":
+            case Operator.ADD:
                 return self.fitted(left + right, kind)
-            case "-":
+            case Operator.SUBTRACT:
                 return self.fitted(left - right, kind)
-            case "*" if not left.terms or not right.terms:
+            case Operator.MULTIPLY if not left.terms or not right.terms:
                 product = (
                     right.times(left.constant) if not left.terms else left.times(right.constant)
                 )
                 return self.fitted(product, kind)
-            case "*":
+            case Operator.MULTIPLY:
                 corners = [a * b for a in self.ranges.range(left) for b in self.ranges.range(right)]
                 return self.fitted(self.ranges.symbol(min(corners), max(corners)), kind)
-            case "/" | "%" if not right.terms and right.constant > 0:
+            case Operator.DIVIDE | Operator.REMAINDER if not right.terms and right.constant > 0:
                 if self.ranges.is_at_most(left.times(-1), 0):
                     quotient = self.quotient(left, right.constant)
-                    return quotient if operator == "/" else left - quotient.times(right.constant)
-                if operator == "%":
+                    divides = operator is Operator.DIVIDE
+                    return quotient if divides else left - quotient.times(right.constant)
+                if operator is Operator.REMAINDER:
                     return self.ranges.symbol(1 - right.constant, right.constant - 1)
         return self.anything(kind)
 
@@ -321,7 +318,7 @@ class Integers:
         self.ranges.learn(rest.times(-1), rest - LinearForm(divisor - 1))
         return quotient
 
-    def identity(self, expression: BuiltInComponent) -> LinearForm:
+    def identity(self, expression: Invocation) -> LinearForm:
         """An invocation's or a work group's number along an axis."""
         axis = expression.axis
         if axis == 2:
@@ -331,7 +328,7 @@ class Integers:
             return group
         if expression.built_in is BuiltIn.LOCAL_INVOCATION_ID:
             return local
-        return self.fitted(group.times(self.kernel.local_size[axis]) + local, Type.UINT)
+        return self.fitted(group.times(self.kernel.local_size[axis]) + local, UINT)
 
     def fitted(self, form: LinearForm, kind: Type) -> LinearForm:
         """The form as a 32-bit number, which may have wrapped around."""
@@ -339,7 +336,7 @@ class Integers:
             return form
         if len(form.terms) > MOST_TERMS:
             form = self.ranges.symbol(*self.ranges.range(form))
-        low, high = RANGES[kind]
+        low, high = RANGES[kind.kind]
         least, most = self.ranges.range(form)
         if least < low or most > high:
             most = self.ranges.most(form)
@@ -351,7 +348,7 @@ class Integers:
 
     def anything(self, kind: Type) -> LinearForm:
         """Any number of a type."""
-        return self.ranges.symbol(*RANGES[kind])
+        return self.ranges.symbol(*RANGES[kind.kind])
 
     def either(self, choices: Iterable[tuple[tuple[LinearForm, ...], LinearForm]]) -> LinearForm:
         """A number that is one of these forms, each under its facts."""
@@ -362,14 +359,14 @@ class Integers:
         return self.ranges.symbol(min(ends), max(ends))
 
 
-def comparison(operator: str, left: LinearForm, right: LinearForm) -> Facts:
+def comparison(operator: Operator, left: LinearForm, right: LinearForm) -> Facts:
     less, more, one = left - right, right - left, LinearForm(1)
     facts = {
-        "<": Facts((less + one,), (more,)),
-        "<=": Facts((less,), (more + one,)),
-        ">": Facts((more + one,), (less,)),
-        ">=": Facts((more,), (less + one,)),
-        "==": Facts((less, more), ()),
-        "!=": Facts((), (less, more)),
+        Operator.LESS: Facts((less + one,), (more,)),
+        Operator.LESS_EQUAL: Facts((less,), (more + one,)),
+        Operator.GREATER: Facts((more + one,), (less,)),
+        Operator.GREATER_EQUAL: Facts((more,), (less + one,)),
+        Operator.EQUAL: Facts((less, more), ()),
+        Operator.NOT_EQUAL: Facts((), (less, more)),
     }
     return facts.get(operator, _UNKNOWN)

@@ -24,34 +24,37 @@ from itertools import count
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.kernel.ir import (
-    Assign,
-    Barrier,
-    Binary,
-    BuiltIn,
-    BuiltInComponent,
-    Component,
-    Convert,
-    Declare,
-    Element,
-    Expression,
-    For,
-    If,
     Kernel,
-    Literal,
     Node,
-    Select,
-    Statement,
-    Unary,
-    Uniform,
-    Variable,
-    Vector,
     assigned,
     assigned_names,
     has_barrier,
-    rebuild,
+    parts,
     variable_names,
-    walk,
 )
+from gpgpu_legacy.lower.ir import (
+    Assign,
+    Barrier,
+    BuiltIn,
+    Constant,
+    Declare,
+    Element,
+    Expression,
+    If,
+    Invocation,
+    Loop,
+    Operation,
+    Read,
+    Statement,
+    Store,
+    Swizzle,
+    Variable,
+    read,
+    rebuilt,
+    statements_below,
+    with_expressions,
+)
+from gpgpu_legacy.lower.ir_types import Operator
 
 GROUP, ROW, INVOCATION = 0, 1, 2
 """The levels, from the outermost loop to the innermost."""
@@ -74,42 +77,47 @@ def versions(statements: tuple[Statement, ...], number: Iterator[int]) -> tuple[
 
     def write_back(names: Iterable[str]) -> None:
         for name in sorted(names & latest.keys()):
-            versioned.append(Assign(owners[name], latest.pop(name)))
+            versioned.append(_assign(owners[name], read(latest.pop(name))))
 
     def version_of(expression: Expression) -> Expression:
-        if not isinstance(expression, Variable):
+        if not isinstance(expression, Read) or expression.variable.name not in latest:
             return expression
-        return latest.get(expression.name, expression)
+        return read(latest[expression.variable.name])
 
     for index, statement in enumerate(statements):
-        write_back(assigned_names(statement) if isinstance(statement, If | For) else set())
+        write_back(assigned_names(statement) if isinstance(statement, If | Loop) else set())
         match statement:
-            case Assign(target=Variable(type=kind, name=name) as variable, value=value) if (
-                kind.is_integer and index < tail
+            case Assign(variable=variable, value=value) if (
+                variable.type.is_integer and index < tail
             ):
-                version = Variable(kind, f"{next(number)}_{name}")  # no name of GLSL begins so
-                versioned.append(Declare(version, rebuild(value, version_of)))
+                name = variable.name
+                version = Variable(f"{next(number)}_{name}", variable.type)  # no name of GLSL
+                versioned.append(Declare(version, rebuilt(value, version_of)))
                 latest[name], owners[name] = version, variable
-            case Assign(target=Variable(name=name) as variable, value=value):
-                versioned.append(Assign(variable, rebuild(value, version_of)))
-                latest.pop(name, None)
             case If(condition=condition, then=then, otherwise=otherwise):
                 then, otherwise = versions(then, number), versions(otherwise, number)
-                versioned.append(rebuild(If(condition, then, otherwise), version_of))
-            case For(start=start, condition=condition, step=step, body=body):
+                versioned.append(with_expressions(If(condition, then, otherwise), version_of))
+            case Loop(start=start, condition=condition, step=step, body=body):
                 body = versions(body + step, number)
-                versioned.append(rebuild(For(start, condition, (), body), version_of))
+                versioned.append(with_expressions(Loop(start, condition, (), body), version_of))
             case _:
-                versioned.append(rebuild(statement, version_of))
+                versioned.append(with_expressions(statement, version_of))
+                if isinstance(statement, Assign):
+                    latest.pop(statement.variable.name, None)
     declared = {s.variable.name for s in statements if isinstance(s, Declare)}
     write_back(latest.keys() - declared)
     return tuple(versioned)
 
 
+def _assign(variable: Variable, value: Expression) -> Assign:
+    """An assignment to a whole variable."""
+    return Assign(variable, tuple(range(variable.type.width)), value)
+
+
 def _tail(statements: tuple[Statement, ...]) -> int:
     """The start of the assignments to integers at the end of the list, which split nothing."""
     end = len(statements)
-    while end and isinstance(last := statements[end - 1], Assign) and last.target.type.is_integer:
+    while end and isinstance(last := statements[end - 1], Assign) and last.variable.type.is_integer:
         end -= 1
     return end
 
@@ -139,8 +147,8 @@ class Analysis:
         self.kernel = kernel
         across, up = kernel.local_size
         self.finest = INVOCATION if across > 1 else ROW if up > 1 else GROUP
-        targets = (node.target for node in walk(*body) if isinstance(node, Assign))
-        self.written = {target.array for target in targets if isinstance(target, Element)}
+        stores = (s for s in statements_below(body) if isinstance(s, Store))
+        self.written = {store.element.array for store in stores}
         self.variables: dict[str, Variation] = {}
         before: dict[str, Variation] | None = None
         while before != self.variables:
@@ -151,22 +159,18 @@ class Analysis:
         """Statements that are reached under conditions of the level `control`."""
         for statement in statements:
             match statement:
-                case Declare(variable=variable, value=value):
+                case (
+                    Declare(variable=variable, value=value) | Assign(variable=variable, value=value)
+                ):
                     self.join(variable, value, control)
-                case Assign(value=value):
-                    target = assigned(statement)
-                    if target is not None:
-                        self.join(target, value, control)
                 case If(condition=condition, then=then, otherwise=otherwise):
                     inside = max(control, self.of(condition).level)
                     self.visit(then, inside)
                     self.visit(otherwise, inside)
-                case For(start=start, body=body):
+                case Loop(start=start, body=body):
                     inside = max(control, self.loop_level(statement))
                     self.visit(start, inside)
                     self.visit(body, inside)
-                case Barrier():
-                    pass
 
     def join(self, variable: Variable, value: Expression | None, control: int) -> None:
         """One more assignment to a variable."""
@@ -177,7 +181,7 @@ class Analysis:
             level if new.slope == old.slope else self.finest, new.slope
         )
 
-    def loop_level(self, loop: For) -> int:
+    def loop_level(self, loop: Loop) -> int:
         """The level at which a `for` stands."""
         short = _is_constant(loop) and not has_barrier(*loop.body)
         return self.finest if short else self.of(loop.condition).level
@@ -187,7 +191,7 @@ class Analysis:
         match statement:
             case If(condition=condition):
                 return self.of(condition).level
-            case For():
+            case Loop():
                 return self.loop_level(statement)
             case Barrier():
                 return GROUP
@@ -209,57 +213,54 @@ class Analysis:
     def of(self, expression: Expression) -> Variation:  # noqa: PLR0911 - a case each
         """The variation of an expression, as far as its variables are known."""
         match expression:
-            case Literal() | Uniform():
+            case Constant():
                 return Variation(GROUP)
-            case Variable(name=name):
+            case Read(variable=variable):
                 # Not known yet: taken as the least, until the fixed point has reached it.
-                return self.variables.get(name, Variation(GROUP))
-            case BuiltInComponent():
+                return self.variables.get(variable.name, Variation(GROUP))
+            case Invocation():
                 return self.identity(expression)
-            case Element(array=array, indices=indices):
-                return Variation(self.finest) if array in self.written else self.flat(*indices)
-            case Component(vector=vector):
+            case Element(array=array) if array in self.written:
+                return Variation(self.finest)
+            case Swizzle(operands=(vector,)):
                 return self.of(vector)
-            case Vector(parts=parts):
-                return self.flat(*parts)
-            case Select(condition=condition, chosen=chosen, other=other):
-                return self.flat(condition, chosen, other)
-            case Convert(type=kind, operand=operand):
-                exact = kind.is_integer and operand.type.is_integer
-                return self.of(operand) if exact else self.flat(operand)
-            case Unary(operand=operand):
-                return self.flat(operand)
-            case Binary(type=kind, operator=operator, left=left, right=right):
-                sums = kind.is_integer and operator in ("+", "-", "*")
-                return self.affine(operator, left, right) if sums else self.flat(left, right)
+            case Operation(operator=operator, operands=operands, type=type_) if type_.is_integer:
+                if operator is Operator.CONVERT and operands[0].type.is_integer:
+                    return self.of(operands[0])
+                if operator in (Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY):
+                    return self.affine(operator, *operands)
+        return self.flat(*expression.operands)
 
-    def affine(self, operator: str, left: Expression, right: Expression) -> Variation:
+    def affine(self, operator: Operator, left: Expression, right: Expression) -> Variation:
         a, b = self.of(left), self.of(right)
         level = max(a.level, b.level)
-        if operator != "*":
-            return self.limited(level, a.slope + (b.slope if operator == "+" else -b.slope))
-        for factor, other in ((left, b), (right, a)):
-            if isinstance(factor, Literal):
-                return self.limited(level, int(factor.value) * other.slope)
+        if operator is not Operator.MULTIPLY:
+            other = b.slope if operator is Operator.ADD else -b.slope
+            return self.limited(level, a.slope + other)
+        for factor, other_ in ((left, b), (right, a)):
+            if isinstance(factor, Constant):
+                return self.limited(level, int(factor.values[0]) * other_.slope)
         return self.flat(left, right)
 
-    def identity(self, expression: BuiltInComponent) -> Variation:
+    def identity(self, expression: Invocation) -> Variation:
         axis = expression.axis
         if expression.built_in is BuiltIn.WORK_GROUP_ID or (*self.kernel.local_size, 1)[axis] == 1:
             return Variation(GROUP)
         return Variation(ROW) if axis == 1 else Variation(GROUP, 1)
 
 
-def _is_constant(loop: For) -> bool:
+def _is_constant(loop: Loop) -> bool:
     """Whether a loop's bounds are literals, as far as its condition tells."""
     literals = {
         statement.variable.name
         for statement in loop.start
-        if isinstance(statement, Declare) and isinstance(statement.value, Literal)
+        if isinstance(statement, Declare) and isinstance(statement.value, Constant)
     }
-    parts = walk(loop.condition)
-    unknown = any(isinstance(part, Uniform | BuiltInComponent | Element) for part in parts)
-    return not unknown and variable_names(loop.condition) <= literals
+    return all(
+        not isinstance(part, Invocation | Element)
+        and (not isinstance(part, Read) or part.variable.name in literals)
+        for part in parts(loop.condition)
+    )
 
 
 # Loops ---------------------------------------------------------------------------------------
@@ -290,7 +291,7 @@ class While:
     body: tuple[Scheduled, ...]
 
 
-Scheduled = Declare | Assign | InvocationLoop | Branch | While
+Scheduled = Declare | Assign | Store | InvocationLoop | Branch | While
 """A statement in its loops."""
 
 
@@ -326,16 +327,15 @@ class Scheduler:
     def at_level(self, statement: Statement, level: int) -> tuple[Scheduled, ...]:
         """A statement of that level or below; nested statements may need loops."""
         match statement:
-            case Declare() | Assign():
+            case Declare() | Assign() | Store():
                 return (statement,)
             case If(condition=condition, then=then, otherwise=otherwise):
                 branches = self.schedule(then, level), self.schedule(otherwise, level)
                 return (Branch(condition, *branches),)
-            case For(start=start, condition=condition, body=body):
+            case Loop(start=start, condition=condition, body=body):
                 loop = While(condition, self.schedule(body, level))
                 return (*self.schedule(start, level), loop)
-            case Barrier():
-                return ()
+        return ()  # of a barrier
 
     def check(self, statement: Statement) -> None:
         if has_barrier(statement):
@@ -363,7 +363,7 @@ def kept_in_arrays(nest: tuple[Scheduled, ...], analysis: Analysis) -> dict[str,
                     visit(otherwise, loops)
                 case While(condition=own, body=body):
                     visit(body, loops)
-                case Declare() | Assign():
+                case Declare() | Assign() | Store():
                     own = statement
             for name in variable_names(own):
                 for level in range(ROW, analysis.variables[name].level + 1):

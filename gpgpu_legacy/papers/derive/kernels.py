@@ -8,15 +8,17 @@ from functools import cache
 
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.count.kernels import count_compute_pass
-from gpgpu_legacy.kernel.ir import (
-    Assign,
-    Component,
+from gpgpu_legacy.kernel.ir import parts
+from gpgpu_legacy.lower.ir import (
+    Constant,
     Element,
     Expression,
-    For,
-    Literal,
-    rebuild,
-    walk,
+    Loop,
+    Read,
+    Store,
+    Swizzle,
+    statements_below,
+    with_expressions,
 )
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Rounded, Value
 from gpgpu_legacy.plan.plan import ComputePass
@@ -36,8 +38,9 @@ def _pass(product: Product) -> ComputePass:
 
 def loads_of_an_iteration(product: Product, array: str) -> Value:
     """Elements of an array that an iteration of a kernel's loop loads."""
-    [loop] = [statement for statement in _pass(product).kernel.body if isinstance(statement, For)]
-    return sum(isinstance(node, Element) and node.array == array for node in walk(*loop.body))
+    [loop] = [statement for statement in _pass(product).kernel.body if isinstance(statement, Loop)]
+    loads = (part for part in parts(*loop.body) if isinstance(part, Element))
+    return sum(load.array.name == array for load in loads)
 
 
 def elements_loaded(product: Product, arrays: Sequence[str]) -> Value:
@@ -45,11 +48,11 @@ def elements_loaded(product: Product, arrays: Sequence[str]) -> Value:
 
     def loads(without: str = "") -> float:
         def changed(node: Expression) -> Expression:
-            lost = isinstance(node, Element) and node.array == without
-            return Literal(node.type, 0.0) if lost else node
+            lost = isinstance(node, Element) and node.array.name == without
+            return Constant((0.0,), node.type) if lost else node
 
         pass_ = _pass(product)
-        body = tuple(rebuild(statement, changed) for statement in pass_.kernel.body)
+        body = tuple(with_expressions(statement, changed) for statement in pass_.kernel.body)
         other = replace(pass_, kernel=replace(pass_.kernel, body=body))
         counted = count_compute_pass(product.plan, other)
         return counted.global_loads / counted.invocations
@@ -59,9 +62,13 @@ def elements_loaded(product: Product, arrays: Sequence[str]) -> Value:
 
 def components_stored(product: Product) -> Value:
     """Components of vectors that a kernel adds to the element that it stores."""
-    assignments = (n for n in walk(*_pass(product).kernel.body) if isinstance(n, Assign))
-    stored = [assign.value for assign in assignments if isinstance(assign.target, Element)]
-    return sum(isinstance(node, Component) for node in walk(*stored))
+    inside = statements_below(_pass(product).kernel.body)
+    stored = parts(*(statement.value for statement in inside if isinstance(statement, Store)))
+    return sum(
+        isinstance(part, Swizzle)
+        or (isinstance(part, Read) and len(part.components) < part.variable.type.width)
+        for part in stored
+    )
 
 
 def saving_by_vectors(product: Product) -> float:

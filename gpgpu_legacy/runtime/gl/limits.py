@@ -15,15 +15,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from math import prod
 from typing import Any
-
-import numpy as np
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.dataless import NO_DATA
 from gpgpu_legacy.interp.kernel import Array, KernelMachine, Mask, WorkGroups
 from gpgpu_legacy.kernel.dependence import uniform_loops
-from gpgpu_legacy.kernel.ir import Binary, Element, For, Kernel, Node, Type, walk
+from gpgpu_legacy.kernel.ir import Kernel, parts
+from gpgpu_legacy.lower.ir import Element, Expression, Loop, Operation
+from gpgpu_legacy.lower.ir_types import Operator
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ComputePass, Plan, UniformValue, constant_groups
 from gpgpu_legacy.plan.textures import Texture, TextureKind
@@ -38,8 +39,6 @@ _AT_LEAST = {
     "GL_MAX_SHADER_STORAGE_BLOCK_SIZE": 1 << 24,
     "GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS": 8,
 }
-
-_BYTES = {Type.INT: 4, Type.UINT: 4, Type.FLOAT: 4, Type.DOUBLE: 8, Type.VEC4: 16, Type.BOOL: 4}
 
 # Exactness -----------------------------------------------------------------------------------
 
@@ -61,15 +60,18 @@ def why_inexact(plan: Plan, info: Mapping[str, Any]) -> str:
 
 def _has_chain(kernel: Kernel) -> bool:
     """Whether three or more terms or factors, none of them integers, meet in one expression."""
-    return any(_begins_chain(node) for node in walk(*kernel.body))
+    return any(map(_begins_chain, parts(*kernel.body)))
 
 
-def _begins_chain(node: Node) -> bool:
-    if not isinstance(node, Binary) or node.type.is_integer:
+_ALIKE = ({Operator.ADD, Operator.SUBTRACT}, {Operator.MULTIPLY, Operator.DIVIDE})
+
+
+def _begins_chain(part: Expression) -> bool:
+    if not isinstance(part, Operation) or part.type.is_integer:
         return False
-    alike = next((operators for operators in ("+-", "*/") if node.operator in operators), "")
-    operands = (node.left, node.right)
-    return any(isinstance(operand, Binary) and operand.operator in alike for operand in operands)
+    alike = next((operators for operators in _ALIKE if part.operator in operators), ())
+    operators = (o.operator for o in part.operands if isinstance(o, Operation))
+    return any(operator in alike for operator in operators)
 
 
 # Limits --------------------------------------------------------------------------------------
@@ -116,7 +118,7 @@ def _check_kernel(kernel: Kernel, info: Mapping[str, Any]) -> None:
             smaller,
             axis=axis,
         )
-    shared = sum(_BYTES[array.type] * int(np.prod(array.extents)) for array in kernel.shared)
+    shared = sum(array.element.size_bytes * prod(array.extents) for array in kernel.shared)
     _within(
         info,
         "GL_MAX_COMPUTE_SHARED_MEMORY_SIZE",
@@ -217,7 +219,7 @@ class _LoopCounter(KernelMachine):
         self.iterations = 0
         self.uniform_loops = uniform_loops(kernel)
 
-    def loop(self, statement: For, mask: Mask) -> None:
+    def loop(self, statement: Loop, mask: Mask) -> None:
         self.statements(statement.start, mask)
         is_uniform, body = id(statement) in self.uniform_loops, None
         while self.value(statement.condition, mask).all():

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.kernel.ir import Type
 from gpgpu_legacy.lower.analysis.folding import undecided
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
@@ -31,6 +30,7 @@ from gpgpu_legacy.lower.fused.content import Arguments, UnsupportedError, group_
 from gpgpu_legacy.lower.groups.code import GroupCode, uniform_blocks, uniform_blocks_together
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.lower.groups.staging import AT_ONCE
+from gpgpu_legacy.lower.ir_types import Kind
 from gpgpu_legacy.lower.temporal.content import (
     GroupRoom,
     TemporalContent,
@@ -63,12 +63,12 @@ from gpgpu_legacy.runtime.gl.values import pass_values
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import Parts
 
-_DTYPES: Mapping[Type, type[np.generic]] = {
-    Type.INT: np.int32,
-    Type.UINT: np.uint32,
-    Type.FLOAT: np.float32,
-    Type.DOUBLE: np.float64,
-    Type.BOOL: np.int32,
+_DTYPES: Mapping[Kind, type[np.generic]] = {
+    Kind.INT: np.int32,
+    Kind.UINT: np.uint32,
+    Kind.FLOAT: np.float32,
+    Kind.DOUBLE: np.float64,
+    Kind.BOOL: np.int32,
 }
 
 
@@ -189,7 +189,7 @@ class Recorder:
         """A dispatch of a kernel. Without a barrier nothing sees what it stores."""
         kernel = pass_.kernel
         shader = computing_shader(self._context, kernel.name, kernel.text)
-        types = {uniform.name: uniform.type for uniform in kernel.uniforms}
+        types = {uniform.name: uniform.type.kind for uniform in kernel.uniforms}
         values: dict[str, Values] = {
             u.name: over_iterations([u.value], count).astype(_DTYPES[types[u.name]])
             for u in pass_.uniforms
