@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from math import prod
-
 from gpgpu_legacy.kernel.ir import (
     Binary,
     Component,
@@ -12,7 +9,6 @@ from gpgpu_legacy.kernel.ir import (
     Element,
     Expression,
     Select,
-    SharedArray,
     Unary,
     Vector,
 )
@@ -74,8 +70,3 @@ def levels(expression: Expression) -> int:
         case Unary() | Binary() | Component() | Vector():
             return 1
     return 0
-
-
-def elements(arrays: Iterable[SharedArray]) -> int:
-    """Elements of shared arrays together."""
-    return sum(prod(array.extents) for array in arrays)

@@ -215,8 +215,13 @@ class ExpressionReader:
                 raise self.error(f"there is no function {name}; use operators", x.at)
             case c.Index():
                 return self.element(x, is_read=True, is_written=False)
-            case c.Member(c.Name(name), field, False) if name.startswith("gl_"):
-                return self.built_in(name, field, x.at)
+            case c.Member(c.Name("gl_WorkGroupSize"), "x" | "y" | "z" as axis, False):
+                return Literal(Type.UINT, (*self.local_size, 1)[_COMPONENTS.index(axis)])
+            case c.Member(c.Name(name), "x" | "y" | "z" as axis, False) if name in _BUILT_INS:
+                return BuiltInComponent(_BUILT_INS[name], _COMPONENTS.index(axis))
+            case c.Member(c.Name(name), field) if name.startswith("gl_"):
+                expected = f"use .x, .y or .z of {', '.join(_BUILT_INS)} or gl_WorkGroupSize"
+                raise self.error(f"{name}.{field} is not supported", x.at, expected)
             case c.Member(base, field, arrow):
                 vector = self.expression(base)
                 if vector.type is not Type.VEC4 or arrow or field not in _COMPONENTS:
@@ -282,14 +287,3 @@ class ExpressionReader:
             expected = "load from another buffer, or leave writeonly out"
             raise self.error(f"{name} is writeonly", base.at, expected)
         return Element(Type.FLOAT, Space.BUFFER, name, indices, base.at.line)
-
-    def built_in(self, name: str, field: str, at: Span) -> Expression:
-        if field not in _COMPONENTS[:3]:
-            raise self.error(f"{name} has no component .{field}; it has .x, .y and .z", at)
-        axis = _COMPONENTS.index(field)
-        if name == "gl_WorkGroupSize":
-            return Literal(Type.UINT, (*self.local_size, 1)[axis])
-        if name not in _BUILT_INS:
-            expected = f"use {', '.join(_BUILT_INS)} or gl_WorkGroupSize"
-            raise self.error(f"{name} is not supported", at, expected)
-        return BuiltInComponent(_BUILT_INS[name], axis)
