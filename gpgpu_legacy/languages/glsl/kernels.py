@@ -13,7 +13,6 @@ from gpgpu_legacy.kernel.ir import (
     Barrier,
     Component,
     Declare,
-    Expression,
     For,
     If,
     Kernel,
