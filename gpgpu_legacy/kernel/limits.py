@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from math import prod
-
 from gpgpu_legacy.lower.ir import (
-    Array,
     Choice,
     Compose,
     Element,
@@ -73,8 +69,3 @@ def levels(expression: Expression) -> int:
         case Operation() | Swizzle() | Compose():
             return 1
     return 0
-
-
-def elements(arrays: Iterable[Array]) -> int:
-    """Elements of shared arrays together."""
-    return sum(prod(array.extents) for array in arrays)

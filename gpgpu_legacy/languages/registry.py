@@ -5,14 +5,18 @@ To add a language, add a folder with a language.py that defines LANGUAGE.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
+from typing import TYPE_CHECKING
 
 import gpgpu_legacy.languages
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.language import Language, split_entry
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.kernel.ir import Kernel
 
 
 @cache
@@ -36,6 +40,14 @@ def language_of(text: str, name: str = "") -> Language:
         if language.header and text.startswith(language.header.rstrip(".0123456789")):
             return language
     return next((one for one in languages() if file.endswith(one.suffixes)), languages()[0])
+
+
+@lru_cache(maxsize=64)
+def kernel_of(text: str, name: str) -> Kernel:
+    """The kernel of a compute shader's text. name: of the text in messages."""
+    from gpgpu_legacy.languages.glsl.kernels import parse_kernel
+
+    return parse_kernel(text, name)
 
 
 def source_of(program: Program) -> str:

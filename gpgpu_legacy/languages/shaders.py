@@ -47,6 +47,6 @@ def load_compute_kernel(path: str, **parameters: int | str | bool) -> ComputeKer
 
     path, parameters: see `shader_text`.
     """
-    from gpgpu_legacy.languages.glsl.kernels import parse_kernel
+    from gpgpu_legacy.languages.registry import kernel_of
 
-    return parse_kernel(shader_text(path, **parameters), f"shaders/{path}")
+    return kernel_of(shader_text(path, **parameters), f"shaders/{path}")

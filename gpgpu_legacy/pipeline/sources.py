@@ -12,7 +12,7 @@ from gpgpu_legacy.files import read_text
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.languages.language import MOST_CHARACTERS, split_entry
-from gpgpu_legacy.languages.registry import language_of, languages
+from gpgpu_legacy.languages.registry import kernel_of, language_of, languages
 
 if TYPE_CHECKING:
     from gpgpu_legacy.languages.brook.kernels import Kernel as BrookKernel
@@ -46,10 +46,10 @@ def as_kernel(given: object, name: str) -> Kernel:
     if isinstance(given, Kernel):
         return given
     if isinstance(given, str) and "\n" in given:
-        return _parsed(given, name)
+        return kernel_of(given, name)
     if isinstance(given, str | Path):
         path = _found(Path(given))
-        return _parsed(read_text(path), str(path))
+        return kernel_of(read_text(path), str(path))
     raise InputError(f"the kernel is {kind_of(given)}; give a Kernel, its text or its file")
 
 
@@ -79,13 +79,6 @@ def _brook(text: str, name: str, folder: Path | None) -> Kernels:
 @lru_cache(maxsize=256)
 def _assembled(text: str, name: str) -> Program:
     return language_of(text, name).assemble(text, name)
-
-
-@lru_cache(maxsize=64)
-def _parsed(text: str, name: str) -> Kernel:
-    from gpgpu_legacy.languages.glsl.kernels import parse_kernel
-
-    return parse_kernel(text, name=name)
 
 
 def _found(path: Path) -> Path:

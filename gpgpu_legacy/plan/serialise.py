@@ -31,7 +31,7 @@ from gpgpu_legacy.files import read_text
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.kernel.ir import Kernel
-from gpgpu_legacy.languages.registry import language_of, source_of
+from gpgpu_legacy.languages.registry import kernel_of, language_of, source_of
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, alpha_test_of, blend_of
 from gpgpu_legacy.plan.limits import (
     MOST_DEPTH,
@@ -280,7 +280,7 @@ def plan_of_record(record: Any, file: str) -> Plan:
     )  # fmt: skip
     reader = _Reader(
         file,
-        {"program": programs, "kernel": _assembled(record.kernels, _kernel, f"{file}, kernels")},
+        {"program": programs, "kernel": _assembled(record.kernels, kernel_of, f"{file}, kernels")},
     )
     return Plan(**{f.name: reader.value(getattr(record, f.name), f.name) for f in fields(Plan)})
 
@@ -289,12 +289,6 @@ def _refuse_long(texts: Mapping[str, str], most: int, where: str) -> None:
     length = sum(map(len, texts.values()))
     if length > most:
         raise InputError(f"{where} have {length} characters together; {most} are the most allowed")
-
-
-def _kernel(text: str, name: str) -> Kernel:
-    from gpgpu_legacy.languages.glsl.kernels import parse_kernel
-
-    return parse_kernel(text, name)
 
 
 def _assembled(

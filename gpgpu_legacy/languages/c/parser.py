@@ -46,8 +46,7 @@ def parse(
     if len(text) > MOST_CHARACTERS:
         raise InputError(f"{name} has {len(text)} characters; at most {MOST_CHARACTERS} are read")
     texts = tree.Texts(name)
-    options = Options(folder, root, defines, before, words.directives)
-    tokens = Tokens(Preprocessed(text, texts, options), words)
+    tokens = Tokens(Preprocessed(text, texts, Options(folder, root, defines, before)), words)
     parser = _lark().parse_interactive()
     try:
         for token in tokens:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from os.path import normpath, realpath
 from pathlib import Path, PurePosixPath
@@ -61,14 +61,12 @@ class Options:
 
     folder: of the text, from which #include reads; None for no file. root: the folder that no
     #include leaves, its own if not given. defines: macros. before: what the language declares.
-    directives: that are read; all, if empty.
     """
 
     folder: Path | None = None
     root: Path | None = None
     defines: Mapping[str, str] = field(default_factory=dict)
     before: str = ""
-    directives: Collection[str] = ()
 
 
 class Preprocessed:
@@ -223,14 +221,6 @@ class _Reader(Preprocessor):  # type: ignore[misc]
         problem, due, _ = msg.partition(" due to ")  # what follows is Python's
         expected = "expected whole numbers" if due else ""
         raise self.texts.error(problem[:1].lower() + problem[1:].rstrip(), at, expected)
-
-    def on_directive_handle(self, directive: Any, *rest: Any) -> Any:
-        """Refuse what the language does not read."""
-        read = self.options.directives
-        if read and directive.value not in read:
-            problem = f"#{directive.value} is not read; leave it out: only #{', #'.join(read)} is"
-            self.on_error("", directive.lineno, problem)
-        return super().on_directive_handle(directive, *rest)
 
     def on_directive_unknown(
         self, directive: Any, toks: list[Any], ifpassthru: bool, precedingtoks: list[Any]

@@ -15,11 +15,8 @@ MOST_TOKENS = 2**17
 """Tokens of a preprocessed text: the longest of Brook's own has 15 000."""
 
 
-def token_pattern(word: str, suffixes: str, own: str = "", flags: int = 0) -> re.Pattern[str]:
-    """What a token is: a word, a number with one of these suffixes, or a sign; or a language's own.
-
-    All are regular expressions.
-    """
+def token_pattern(word: str, suffixes: str, own: str = "") -> re.Pattern[str]:
+    """What a token is: one of a language's own, a word, a number with a suffix, or a sign."""
     return re.compile(
         rf"""\s*+(?:{own}
       (?P<WORD>{word})
@@ -30,7 +27,7 @@ def token_pattern(word: str, suffixes: str, own: str = "", flags: int = 0) -> re
         |[][(){{}}.,;:?<>=!~+*/%&|^-])
     | (?P<OTHER>\S)
     )""",
-        re.VERBOSE | re.DOTALL | flags,
+        re.VERBOSE | re.DOTALL | re.ASCII,
     )
 
 
@@ -150,14 +147,13 @@ class Words:
 
     kinds: of the tokens that are always spelled alike. types: those that are not defined. soft:
     types that programs also take for names; without any, all types are reserved. token: what a
-    token is. directives: that the preprocessor reads; all, if empty.
+    token is.
     """
 
     kinds: Mapping[str, str]
     types: Collection[str]
     soft: Collection[str]
     token: re.Pattern[str]
-    directives: Collection[str] = ()
 
 
 C = Words(KINDS, TYPES, _SOFT, _TOKEN)

@@ -235,8 +235,13 @@ class ExpressionReader:
                 raise self.error(f"there is no function {name}; use operators", x.at)
             case c.Index():
                 return self.element(x, is_read=True, is_written=False)
-            case c.Member(c.Name(name), field, False) if name.startswith("gl_"):
-                return self.built_in(name, field, x.at)
+            case c.Member(c.Name("gl_WorkGroupSize"), "x" | "y" | "z" as axis, False):
+                return Constant(((*self.local_size, 1)[_COMPONENTS.index(axis)],), UINT)
+            case c.Member(c.Name(name), "x" | "y" | "z" as axis, False) if name in _BUILT_INS:
+                return Invocation(_BUILT_INS[name], _COMPONENTS.index(axis))
+            case c.Member(c.Name(name), field) if name.startswith("gl_"):
+                expected = f"use .x, .y or .z of {', '.join(_BUILT_INS)} or gl_WorkGroupSize"
+                raise self.error(f"{name}.{field} is not supported", x.at, expected)
             case c.Member(base, field, arrow):
                 vector = self.expression(base)
                 if vector.type != VEC4 or arrow or field not in _COMPONENTS:
@@ -307,14 +312,3 @@ class ExpressionReader:
             expected = "load from another buffer, or leave writeonly out"
             raise self.error(f"{name} is writeonly", base.at, expected)
         return Element(indices, array.array, base.at.line)
-
-    def built_in(self, name: str, field: str, at: Span) -> Expression:
-        if field not in _COMPONENTS[:3]:
-            raise self.error(f"{name} has no component .{field}; it has .x, .y and .z", at)
-        axis = _COMPONENTS.index(field)
-        if name == "gl_WorkGroupSize":
-            return Constant(((*self.local_size, 1)[axis],), UINT)
-        if name not in _BUILT_INS:
-            expected = f"use {', '.join(_BUILT_INS)} or gl_WorkGroupSize"
-            raise self.error(f"{name} is not supported", at, expected)
-        return Invocation(_BUILT_INS[name], axis)

@@ -16,7 +16,6 @@ from gpgpu_legacy.kernel.limits import (
     MOST_INVOCATIONS,
     MOST_SHARED,
     TOO_DEEP,
-    elements,
 )
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.parser import parse
@@ -29,7 +28,6 @@ from gpgpu_legacy.lower.ir import (
     Barrier,
     Declare,
     Element,
-    Expression,
     If,
     Loop,
     Read,
@@ -41,7 +39,10 @@ from gpgpu_legacy.lower.ir import (
 from gpgpu_legacy.lower.ir_types import Type
 
 S = TypeVar("S")
-_READ_DIFFERENTLY = re.compile(r"[\\\0]|\r(?!\n)")  # by drivers
+# What is no comment, and what drivers may read otherwise, also in one.
+_READ_DIFFERENTLY = re.compile(
+    r"//[^\n\r\\\0]*|/\*(?:[^\r\\\0]|\r\n)*?\*/|([\\\0]|\r(?!\n)|#(?!version ))"
+)
 _LOCAL_SIZE = ("local_size_x", "local_size_y", "local_size_z")
 
 # Statements ---------------------------------------------------------------------------------------
@@ -79,17 +80,14 @@ class StatementReader(ExpressionReader):
             case c.Evaluate(expression):
                 return self.assignments(expression)
             case c.If(condition, yes, no):
-                test = self.test(condition)
+                test = self.limited(self.condition(condition), condition.at)
                 return (If(test, self.statement(yes), self.statement(no) if no else ()),)
             case c.For(start, condition, step, body) if start and condition and step:
-                first, test = self.statement(start), self.test(condition)
+                first = self.statement(start)
+                test = self.limited(self.condition(condition), condition.at)
                 return (Loop(first, test, self.assignments(step), self.statement(body)),)
         problem = "kernels have no such statement; use if and for (start; condition; step)"
         raise self.error(problem, statement.at)
-
-    def test(self, condition: c.Expression) -> Expression:
-        """A whole condition, within the limits."""
-        return self.limited(self.condition(condition), condition.at)
 
     def declaration(self, d: c.Declaration) -> Declare:
         self.count(1, d.at)
@@ -128,12 +126,12 @@ class StatementReader(ExpressionReader):
     def lvalue(self, x: c.Expression, *, is_read: bool) -> Element | Read:
         """The target of an assignment. is_read: it also reads the old value, as += does."""
         if isinstance(x, c.Index):
-            element = self.element(x, is_read=is_read, is_written=True)
-            self.limited(element, x.at)
-            return element
-        target = self.whole(x)
-        if isinstance(target, Read) and target.variable.role is Role.LOCAL:
+            target = self.element(x, is_read=is_read, is_written=True)
+            self.limited(target, x.at)
             return target
+        match self.whole(x):
+            case Read(variable=Variable(role=Role.LOCAL)) as target:
+                return target
         problem = (
             "this cannot be assigned to; expected a variable, a component of one, or an element"
         )
@@ -152,11 +150,13 @@ def parse_kernel(text: str, name: str = "kernel") -> Kernel:
     characters that end or continue lines only for some readers. Kernels have limits; see
     kernel/limits.py.
     """
-    for odd in _READ_DIFFERENTLY.finditer(text):
-        problem = (
-            f"{odd[0]!r} has no place in a kernel; leave it out, and end lines with a line feed"
-        )
-        raise AssemblyError(problem, text, *Text(text, name).position(odd.start()), name)
+    for found in _READ_DIFFERENTLY.finditer(text):
+        if odd := found[1]:
+            at = Text(text, name).position(found.start())
+            problem = (
+                f"{odd!r} has no place in a kernel; leave it out, and end lines with a line feed"
+            )
+            raise AssemblyError(problem, text, *at, name)
     unit = parse(text, name, words=GLSL)
     return _KernelReader(unit.texts).kernel(unit.items, text, name)
 
@@ -250,7 +250,10 @@ class _KernelReader(StatementReader):
         kind = self.type_of(d, "shared", dimensions=d.dimensions)
         extents = tuple(self.extent(extent) if extent else 0 for extent in d.dimensions)
         self.declare(d.name, Array(d.name, kind, extents), d.at)
-        if min(extents, default=0) < 1 or elements(self.all(Array)) > MOST_SHARED:
+        if (
+            min(extents, default=0) < 1
+            or sum(prod(array.extents) for array in self.all(Array)) > MOST_SHARED
+        ):
             raise self.error(
                 f"shared array {d.name} has {prod(extents)} elements; each extent is at least "
                 f"1, and all shared arrays together have at most {MOST_SHARED} elements",

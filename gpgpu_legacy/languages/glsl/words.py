@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from gpgpu_legacy.languages.c.tokens import KINDS, Words, token_pattern
 
 _OF_C = {"if", "else", "for", "while", "do", "break", "continue", "discard", "return"}
@@ -18,11 +16,4 @@ _KINDS |= {
 # `layout(local_size_x = 8) in;` declares nothing, of the type `in`.
 _TYPES = {"bool", "int", "uint", "float", "double", "vec4", "void", "in"}
 
-GLSL = Words(
-    _KINDS,
-    _TYPES,
-    (),
-    token_pattern(r"[A-Za-z_]\w*+", "[uUfF]|lf|LF", flags=re.ASCII),
-    ("version",),
-)
-"""Macros and extensions are not read: a driver has its own."""
+GLSL = Words(_KINDS, _TYPES, (), token_pattern(r"[A-Za-z_]\w*+", "[uUfF]|lf|LF"))
