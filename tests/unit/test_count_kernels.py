@@ -282,7 +282,7 @@ def test_a_repeat_counts_what_its_expansion_counts() -> None:
     [
         "if (A[x] > 0.0) sum = 1.0;",
         "float v = A[x]; float w = 2.0 * v; if (w > 0.0) sum = 1.0;",
-        "sum = (A[x] > 0.0) ? 1.0 : 2.0;",
+        "sum = (A[x] > 0.0) ? A[0] : 2.0;",
         "for (int k = 0; k < int(A[0]); ++k) sum += 1.0;",
         "int k = 0; k = int(A[1]); R[k] = sum;",
         "sum = A[int(A[x])];",

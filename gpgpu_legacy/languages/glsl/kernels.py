@@ -130,8 +130,8 @@ class StatementReader(ExpressionReader):
             self.limited(target, x.at)
             return target
         match self.whole(x):
-            case Read(variable=Variable(role=Role.LOCAL)) as target:
-                return target
+            case Read(variable=Variable(role=Role.LOCAL)) as own:
+                return own
         problem = (
             "this cannot be assigned to; expected a variable, a component of one, or an element"
         )
