@@ -280,12 +280,17 @@ def opcodes() -> str:
 
 def _in_glsl(row: Opcode) -> str:
     """What is emitted for a row's meaning, of sources that are called a, b and c."""
+    from gpgpu_legacy.ir.expressions import (
+        Read,
+        Variable,
+        component,
+        compose,
+    )
+    from gpgpu_legacy.ir.types import FLOAT, VEC4
     from gpgpu_legacy.isa.execute import ALL
     from gpgpu_legacy.isa.opcodes import Form, OperandKind
     from gpgpu_legacy.lower.emit.glsl import GlslEmitter
     from gpgpu_legacy.lower.emit.glsl_fragment import GLSL
-    from gpgpu_legacy.lower.ir import Read, Variable, component, compose
-    from gpgpu_legacy.lower.ir_types import FLOAT, VEC4
 
     sources = {OperandKind.VECTOR, OperandKind.SCALAR, OperandKind.REGISTER}
     kind = FLOAT if row.form is Form.SCALAR else VEC4
@@ -404,7 +409,7 @@ PLAN_LIMITS = Path("plan/limits.py")
 LIMITS = {
     "Programs and kernels": (
         "languages/*.py", "languages/arb/*.py", "languages/c/*.py", "languages/cg/*.py",
-        "kernel/*.py",
+        "ir/*.py",
         "lower/kernels/integers.py", "lower/emit/numba_kernel.py", "runtime/jit.py",
         "interp/dataless.py",
     ),

@@ -35,9 +35,9 @@ from gpgpu_legacy.count.kernels import count_compute_pass
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine, uniform_values
 from gpgpu_legacy.interp.kernel import Mask, WorkGroups
-from gpgpu_legacy.kernel.ir import Kernel, outside
+from gpgpu_legacy.ir.expressions import Element
+from gpgpu_legacy.ir.kernel import Kernel, outside
 from gpgpu_legacy.lower.emit.numba_kernel import DTYPES
-from gpgpu_legacy.lower.ir import Element
 from gpgpu_legacy.lower.jit import compile_addresses
 from gpgpu_legacy.lower.kernels.bounds import unproven
 from gpgpu_legacy.lower.numba_code import native

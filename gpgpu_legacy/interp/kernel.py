@@ -17,28 +17,30 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.kernel.ir import RANGES, Kernel, outside_error
-from gpgpu_legacy.lower.ir import (
-    Assign,
-    Barrier,
+from gpgpu_legacy.ir.expressions import (
     BuiltIn,
     Choice,
     Compose,
     Constant,
-    Declare,
     Element,
     Expression,
-    If,
     Invocation,
-    Loop,
     Operation,
     Read,
     Role,
-    Statement,
-    Store,
     Swizzle,
 )
-from gpgpu_legacy.lower.ir_types import UINT, Kind, Operator, Type
+from gpgpu_legacy.ir.kernel import RANGES, Kernel, outside_error
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Barrier,
+    Declare,
+    If,
+    Loop,
+    Statement,
+    Store,
+)
+from gpgpu_legacy.ir.types import UINT, Kind, Operator, Type
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
 Array = NDArray[Any]

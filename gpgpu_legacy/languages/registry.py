@@ -16,7 +16,7 @@ from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.language import Language, split_entry
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.kernel.ir import Kernel
+    from gpgpu_legacy.ir.kernel import Kernel
 
 
 @cache

@@ -10,7 +10,7 @@ from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.sources import shader_text
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.kernel.ir import Kernel as ComputeKernel
+    from gpgpu_legacy.ir.kernel import Kernel as ComputeKernel
     from gpgpu_legacy.languages.brook.kernels import Kernel
 
 

@@ -9,29 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
-from gpgpu_legacy.isa.execute import ALL
-from gpgpu_legacy.isa.fog import FOG_COORDINATE
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction, Program, TextureTarget
-from gpgpu_legacy.lower.analysis.folding import Decisions, Folded, undecided
-from gpgpu_legacy.lower.analysis.liveness import coordinate_components
-from gpgpu_legacy.lower.ir import (
+from gpgpu_legacy.ir.expressions import (
     Array,
-    Assign,
-    Call,
     Constant,
-    Declare,
     Element,
     Expression,
-    Function,
     Given,
-    If,
     Place,
     Read,
-    Return,
     Role,
-    Statement,
-    Store,
     Texel,
     Variable,
     components,
@@ -39,7 +25,17 @@ from gpgpu_legacy.lower.ir import (
     constant,
     operation,
 )
-from gpgpu_legacy.lower.ir_types import (
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Call,
+    Declare,
+    Function,
+    If,
+    Return,
+    Statement,
+    Store,
+)
+from gpgpu_legacy.ir.types import (
     EVERYWHERE,
     FLOAT,
     INT,
@@ -49,6 +45,12 @@ from gpgpu_legacy.lower.ir_types import (
     Operator,
     type_of,
 )
+from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
+from gpgpu_legacy.isa.execute import ALL
+from gpgpu_legacy.isa.fog import FOG_COORDINATE
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction, Program, TextureTarget
+from gpgpu_legacy.lower.analysis.folding import Decisions, Folded, undecided
+from gpgpu_legacy.lower.analysis.liveness import coordinate_components
 from gpgpu_legacy.lower.lowering import (
     KILLED,
     Lowering,

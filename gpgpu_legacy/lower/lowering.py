@@ -13,6 +13,56 @@ from typing import Any
 
 import numpy as np
 
+from gpgpu_legacy.ir.expressions import (
+    Compose,
+    Composite,
+    Constant,
+    Expression,
+    Given,
+    Operation,
+    Place,
+    PlanePart,
+    Read,
+    Role,
+    Variable,
+    component,
+    components,
+    compose,
+    constant,
+    expression,
+    operation,
+    read,
+    uncontracted,
+    walk,
+)
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Call,
+    Dead,
+    Declare,
+    Discard,
+    For,
+    Function,
+    Statement,
+    all_expressions,
+    expressions_of,
+    statements_below,
+)
+from gpgpu_legacy.ir.types import (
+    ALONG_X,
+    ALONG_Y,
+    EVERYWHERE,
+    FLOAT,
+    INT,
+    NOWHERE,
+    VEC4,
+    Axes,
+    Components,
+    Kind,
+    Operator,
+    type_of,
+    union,
+)
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.execute import ALL, Domain, execute_instruction, vector
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS, fog_factor, fog_mixed
@@ -30,54 +80,6 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES
-from gpgpu_legacy.lower.ir import (
-    Assign,
-    Call,
-    Compose,
-    Composite,
-    Constant,
-    Dead,
-    Declare,
-    Discard,
-    Expression,
-    For,
-    Function,
-    Given,
-    Operation,
-    Place,
-    PlanePart,
-    Read,
-    Role,
-    Statement,
-    Variable,
-    all_expressions,
-    component,
-    components,
-    compose,
-    constant,
-    expression,
-    expressions_of,
-    operation,
-    read,
-    statements_below,
-    uncontracted,
-    walk,
-)
-from gpgpu_legacy.lower.ir_types import (
-    ALONG_X,
-    ALONG_Y,
-    EVERYWHERE,
-    FLOAT,
-    INT,
-    NOWHERE,
-    VEC4,
-    Axes,
-    Components,
-    Kind,
-    Operator,
-    type_of,
-    union,
-)
 from gpgpu_legacy.plan import encoding
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend
 from gpgpu_legacy.plan.interpolation import interpolated, quad_centre, window_position

@@ -12,14 +12,10 @@ from dataclasses import replace
 from typing import Any
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.lower.ir import (
-    Call,
-    Declare,
+from gpgpu_legacy.ir.expressions import (
     Expression,
     Fetch,
-    Function,
     Read,
-    Statement,
     Variable,
     component,
     compose,
@@ -29,7 +25,13 @@ from gpgpu_legacy.lower.ir import (
     read,
     uncontracted,
 )
-from gpgpu_legacy.lower.ir_types import FLOAT, INT, Kind, Operator, type_of
+from gpgpu_legacy.ir.statements import (
+    Call,
+    Declare,
+    Function,
+    Statement,
+)
+from gpgpu_legacy.ir.types import FLOAT, INT, Kind, Operator, type_of
 from gpgpu_legacy.lower.lowering import LOD, as_decoded, as_read
 from gpgpu_legacy.plan.sampling import (
     Level,

@@ -6,9 +6,14 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from gpgpu_legacy.ir.expressions import (
+    Read,
+    Variable,
+    expression,
+    walk,
+)
+from gpgpu_legacy.ir.types import FLOAT
 from gpgpu_legacy.lower.emit.javascript import HELPERS, formula_text, opcode_functions
-from gpgpu_legacy.lower.ir import Read, Variable, expression, walk
-from gpgpu_legacy.lower.ir_types import FLOAT
 from gpgpu_legacy.lower.lowering import BESIDE, encoded
 from gpgpu_legacy.plan.interpolation import (
     interpolated,

@@ -12,6 +12,7 @@ from typing import Any
 
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.traffic import Counts, count_pass
+from gpgpu_legacy.ir.statements import Function
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
@@ -33,7 +34,6 @@ from gpgpu_legacy.languages.texenv.printer import stages
 from gpgpu_legacy.lower.analysis.folding import undecided
 from gpgpu_legacy.lower.emit.javascript import function_text
 from gpgpu_legacy.lower.fragments import fails_function, shader_key, write_function
-from gpgpu_legacy.lower.ir import Function
 from gpgpu_legacy.lower.sampling import Unit, lod_function, lookup_function, place_function
 from gpgpu_legacy.page.definitions import DEFINITIONS
 from gpgpu_legacy.page.shaders import shaders_of

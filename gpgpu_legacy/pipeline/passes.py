@@ -15,8 +15,8 @@ from gpgpu_legacy.errors import (
     as_positive,
     described,
 )
+from gpgpu_legacy.ir.kernel import Kernel
 from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
-from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.pipeline.expressions import LoopExpression
 from gpgpu_legacy.pipeline.loops import (

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from gpgpu_legacy.errors import InputError, kind_of
 from gpgpu_legacy.files import read_text
+from gpgpu_legacy.ir.kernel import Kernel
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.languages.language import MOST_CHARACTERS, split_entry
 from gpgpu_legacy.languages.registry import kernel_of, language_of, languages
 

@@ -45,7 +45,7 @@ from gpgpu_legacy.plan.textures import (
 from gpgpu_legacy.serial import Index
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.kernel.ir import Kernel
+    from gpgpu_legacy.ir.kernel import Kernel
 
 
 @frozen

@@ -29,8 +29,8 @@ import numpy as np
 from gpgpu_legacy.errors import AssemblyError, InputError, PlanError
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.ir.kernel import Kernel
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.languages.registry import kernel_of, language_of, source_of
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, alpha_test_of, blend_of
 from gpgpu_legacy.plan.limits import (

@@ -14,7 +14,7 @@ from math import inf
 from gpgpu_legacy import code_cache
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.kernel.ir import Kernel
+from gpgpu_legacy.ir.kernel import Kernel
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
 from gpgpu_legacy.runtime.executor import AUTO, Executor, executors, find_executor, reference
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Device, Machine, Task

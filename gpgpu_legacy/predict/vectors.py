@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gpgpu_legacy.count.traffic import count_plan
-from gpgpu_legacy.kernel.ir import applied
-from gpgpu_legacy.lower.ir import (
+from gpgpu_legacy.ir.expressions import (
     Compose,
     Constant,
     Element,
     Expression,
     constant,
-    with_expressions,
 )
-from gpgpu_legacy.lower.ir_types import Operator
+from gpgpu_legacy.ir.kernel import applied
+from gpgpu_legacy.ir.statements import with_expressions
+from gpgpu_legacy.ir.types import Operator
 from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan
 
 _ZERO = constant(0.0)

@@ -17,7 +17,7 @@ import numpy as np
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.kernel.ir import outside
+from gpgpu_legacy.ir.kernel import outside
 from gpgpu_legacy.lower.analysis.fusion import (
     FusedPasses,
     Steps,

@@ -7,6 +7,15 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from gpgpu_legacy.ir.expressions import (
+    Expression,
+    Read,
+    Variable,
+    component,
+    compose,
+    walk,
+)
+from gpgpu_legacy.ir.types import Kind, Type
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.opcodes import (
     OPCODES,
@@ -16,8 +25,6 @@ from gpgpu_legacy.isa.opcodes import (
     Opcode,
     OperandList,
 )
-from gpgpu_legacy.lower.ir import Expression, Read, Variable, component, compose, walk
-from gpgpu_legacy.lower.ir_types import Kind, Type
 
 NAN, INF = float("nan"), float("inf")
 TINY = 2.0**-149  # the least denormal

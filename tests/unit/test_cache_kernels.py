@@ -18,8 +18,8 @@ from gpgpu_legacy.count.kernels import count_compute_pass
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine
 from gpgpu_legacy.interp.kernel import Array, Mask, WorkGroups
+from gpgpu_legacy.ir.expressions import Element
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
-from gpgpu_legacy.lower.ir import Element
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.numbers import Affine, Number
 from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat

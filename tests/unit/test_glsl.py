@@ -16,6 +16,30 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import program_texts, reaches
 
+from gpgpu_legacy.ir.expressions import (
+    Array,
+    Constant,
+    Element,
+    Expression,
+    Read,
+    Swizzle,
+    Variable,
+    compose,
+    constant,
+    operation,
+)
+from gpgpu_legacy.ir.statements import (
+    Barrier,
+    Call,
+    Declare,
+    For,
+    Function,
+    If,
+    Return,
+    Statement,
+    Store,
+)
+from gpgpu_legacy.ir.types import BOOL, FLOAT, INT, VEC4, Kind, Operator, type_of
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.emit.glsl import GlslEmitter, literal, variable_name
@@ -27,28 +51,6 @@ from gpgpu_legacy.lower.emit.glsl_fragment import (
 )
 from gpgpu_legacy.lower.emit.glsl_functions import HELPERS, Helper
 from gpgpu_legacy.lower.fragments import program_key
-from gpgpu_legacy.lower.ir import (
-    Array,
-    Barrier,
-    Call,
-    Constant,
-    Declare,
-    Element,
-    Expression,
-    For,
-    Function,
-    If,
-    Read,
-    Return,
-    Statement,
-    Store,
-    Swizzle,
-    Variable,
-    compose,
-    constant,
-    operation,
-)
-from gpgpu_legacy.lower.ir_types import BOOL, FLOAT, INT, VEC4, Kind, Operator, type_of
 from gpgpu_legacy.lower.lowering import Lowering, temporary_variable
 from gpgpu_legacy.plan.framebuffer import Writes
 from gpgpu_legacy.plan.textures import RGBA32F, Rect

@@ -37,7 +37,8 @@ ORDER = (
     ("count",),
     ("lower", "interp"),
     ("plan",),
-    ("languages", "kernel"),
+    ("languages",),
+    ("ir",),
     ("isa",),
     ("published",),
     ("present",),
@@ -51,7 +52,7 @@ LEVELS = {room: level for level, rooms in enumerate(reversed(ORDER)) for room in
 # Packages that few files may import, and those files.
 WHERE = {
     "msgspec": ("serial.py", "serial.py", "serial.py"),
-    "lark": ("grammars.py", "languages/*", "kernel/*"),
+    "lark": ("grammars.py", "languages/*"),
     "moderngl": ("runtime/gl/core.py",),
     "PIL": ("figures/pictures.py", "present/*", "studies/*"),
     "matplotlib": ("present/*", "*plot.py", "studies/*"),
@@ -302,7 +303,7 @@ def test_executors_are_listed_without_what_they_are_built_on() -> None:
     found = modules_after("from gpgpu_legacy.runtime.executor import executors; executors()")
     assert f"{PACKAGE}.runtime.executors.jit" in found
     packages = ("moderngl*", "llvmlite*", "numba*", "lark*")
-    rooms = (f"{PACKAGE}.{room}.*" for room in ("lower", "interp", "kernel", "languages"))
+    rooms = (f"{PACKAGE}.{room}.*" for room in ("lower", "interp", "ir", "languages"))
     files = (f"{PACKAGE}.runtime.{name}" for name in ("gl.*", "jit", "native", "host"))
     heavy = (*packages, *rooms, *files)
     built_on = {name for name in found if any(fnmatch(name, pattern) for pattern in heavy)}

@@ -8,28 +8,14 @@ from dataclasses import replace
 import pytest
 from drawing import fragment_texcoords, parameters, program, show, texture
 
-from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind
-from gpgpu_legacy.lower.analysis.folding import decide
-from gpgpu_legacy.lower.fragments import (
-    ShaderKey,
-    fragment_statements,
-    program_key,
-    shader_key,
-)
-from gpgpu_legacy.lower.ir import (
-    Assign,
-    Call,
+from gpgpu_legacy.ir.expressions import (
     Compose,
     Constant,
-    Declare,
     Expression,
     Operation,
     Read,
     Role,
-    Statement,
     Variable,
-    all_expressions,
     component,
     components,
     compose,
@@ -39,7 +25,14 @@ from gpgpu_legacy.lower.ir import (
     uncontracted,
     walk,
 )
-from gpgpu_legacy.lower.ir_types import (
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Call,
+    Declare,
+    Statement,
+    all_expressions,
+)
+from gpgpu_legacy.ir.types import (
     ALONG_X,
     ALONG_Y,
     EVERYWHERE,
@@ -49,6 +42,15 @@ from gpgpu_legacy.lower.ir_types import (
     VEC4,
     Kind,
     Operator,
+)
+from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind
+from gpgpu_legacy.lower.analysis.folding import decide
+from gpgpu_legacy.lower.fragments import (
+    ShaderKey,
+    fragment_statements,
+    program_key,
+    shader_key,
 )
 from gpgpu_legacy.lower.lowering import (
     AxesLowering,

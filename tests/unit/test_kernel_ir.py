@@ -8,7 +8,15 @@ from dataclasses import fields, is_dataclass, replace
 
 import pytest
 
-from gpgpu_legacy.kernel.ir import (
+from gpgpu_legacy.ir.expressions import (
+    Composite,
+    Element,
+    Expression,
+    Read,
+    Variable,
+    read,
+)
+from gpgpu_legacy.ir.kernel import (
     Kernel,
     applied,
     assigned_names,
@@ -16,18 +24,12 @@ from gpgpu_legacy.kernel.ir import (
     parts,
     variable_names,
 )
-from gpgpu_legacy.languages.glsl.kernels import parse_kernel
-from gpgpu_legacy.lower.ir import (
+from gpgpu_legacy.ir.statements import (
     Barrier,
-    Composite,
-    Element,
-    Expression,
-    Read,
-    Variable,
-    read,
     with_expressions,
 )
-from gpgpu_legacy.lower.ir_types import INT, Operator
+from gpgpu_legacy.ir.types import INT, Operator
+from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 
 EVERY_NODE = """#version 430 core
 layout(local_size_x = 8, local_size_y = 4) in;

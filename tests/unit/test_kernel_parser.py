@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpgpu_legacy.errors import AssemblyError
-from gpgpu_legacy.kernel.limits import MOST_NODES, MOST_TEXT
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
+from gpgpu_legacy.languages.glsl.limits import MOST_NODES, MOST_TEXT
 
 HEAD = """#version 430 core
 layout(local_size_x = 1) in;

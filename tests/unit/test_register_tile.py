@@ -8,11 +8,11 @@ import pytest
 from drawing import corners, program, texture
 
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.ir.statements import Statement
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.analysis.register_tile import instruction_count, register_tile
 from gpgpu_legacy.lower.fused.body import fused_body
 from gpgpu_legacy.lower.fused.content import native_content
-from gpgpu_legacy.lower.ir import Statement
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.plan.textures import RGBA32F, Rect
 

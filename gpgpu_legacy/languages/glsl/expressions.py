@@ -6,12 +6,7 @@ from collections import ChainMap
 from itertools import combinations
 from operator import add, mul, sub
 
-from gpgpu_legacy.isa.ir import Span
-from gpgpu_legacy.kernel.ir import StorageBuffer, applied
-from gpgpu_legacy.kernel.limits import DEEPEST, MOST_NODES, TOO_DEEP, nodes_and_levels
-from gpgpu_legacy.languages.c import syntax as c
-from gpgpu_legacy.languages.diagnostics import meant
-from gpgpu_legacy.lower.ir import (
+from gpgpu_legacy.ir.expressions import (
     Array,
     BuiltIn,
     Choice,
@@ -27,7 +22,8 @@ from gpgpu_legacy.lower.ir import (
     components,
     read,
 )
-from gpgpu_legacy.lower.ir_types import (
+from gpgpu_legacy.ir.kernel import StorageBuffer, applied
+from gpgpu_legacy.ir.types import (
     BOOL,
     DOUBLE,
     FLOAT,
@@ -37,6 +33,10 @@ from gpgpu_legacy.lower.ir_types import (
     Operator,
     Type,
 )
+from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.languages.c import syntax as c
+from gpgpu_legacy.languages.diagnostics import meant
+from gpgpu_legacy.languages.glsl.limits import DEEPEST, MOST_NODES, TOO_DEEP, nodes_and_levels
 
 Symbol = Variable | Constant | StorageBuffer | Array
 """The things that a name can mean: a private variable or a uniform, a const, an array."""

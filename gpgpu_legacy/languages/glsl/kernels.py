@@ -7,9 +7,30 @@ from math import prod
 from typing import Any, TypeVar
 
 from gpgpu_legacy.errors import AssemblyError
+from gpgpu_legacy.ir.expressions import (
+    Array,
+    Element,
+    Read,
+    Role,
+    Variable,
+)
+from gpgpu_legacy.ir.kernel import Kernel, StorageBuffer
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Barrier,
+    Declare,
+    If,
+    Loop,
+    Statement,
+    Store,
+)
+from gpgpu_legacy.ir.types import Type
 from gpgpu_legacy.isa.ir import Span
-from gpgpu_legacy.kernel.ir import Kernel, StorageBuffer
-from gpgpu_legacy.kernel.limits import (
+from gpgpu_legacy.languages.c import syntax as c
+from gpgpu_legacy.languages.c.parser import parse
+from gpgpu_legacy.languages.diagnostics import Text
+from gpgpu_legacy.languages.glsl.expressions import TYPES, ExpressionReader
+from gpgpu_legacy.languages.glsl.limits import (
     DEEPEST_BLOCKS,
     DEEPEST_LOOPS,
     MOST_ARGUMENTS,
@@ -17,26 +38,7 @@ from gpgpu_legacy.kernel.limits import (
     MOST_SHARED,
     TOO_DEEP,
 )
-from gpgpu_legacy.languages.c import syntax as c
-from gpgpu_legacy.languages.c.parser import parse
-from gpgpu_legacy.languages.diagnostics import Text
-from gpgpu_legacy.languages.glsl.expressions import TYPES, ExpressionReader
 from gpgpu_legacy.languages.glsl.words import GLSL
-from gpgpu_legacy.lower.ir import (
-    Array,
-    Assign,
-    Barrier,
-    Declare,
-    Element,
-    If,
-    Loop,
-    Read,
-    Role,
-    Statement,
-    Store,
-    Variable,
-)
-from gpgpu_legacy.lower.ir_types import Type
 
 S = TypeVar("S")
 # What is no comment, and what drivers may read otherwise, also in one.
@@ -148,7 +150,7 @@ def parse_kernel(text: str, name: str = "kernel") -> Kernel:
     AssemblyError, with line and column, at the first construct outside the subset, and where a
     driver could read other statements than these: at directives other than #version, and at
     characters that end or continue lines only for some readers. Kernels have limits; see
-    kernel/limits.py.
+    limits.py.
     """
     for found in _READ_DIFFERENTLY.finditer(text):
         if odd := found[1]:

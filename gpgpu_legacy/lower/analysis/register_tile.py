@@ -14,21 +14,23 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from gpgpu_legacy.lower.ir import (
+from gpgpu_legacy.ir.expressions import (
+    Read,
+    Role,
+    Variable,
+    walk,
+)
+from gpgpu_legacy.ir.statements import (
     Assign,
     Call,
     For,
-    Read,
-    Role,
     Statement,
-    Variable,
     all_expressions,
     computes,
     expressions_of,
     trip_count,
-    walk,
 )
-from gpgpu_legacy.lower.ir_types import ALONG_X, ALONG_Y, EVERYWHERE, NOWHERE, Axes
+from gpgpu_legacy.ir.types import ALONG_X, ALONG_Y, EVERYWHERE, NOWHERE, Axes
 
 MOST_ROWS, MOST_VECTORS = 8, 4
 APART = (1, 2)

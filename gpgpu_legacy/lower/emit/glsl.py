@@ -12,6 +12,35 @@ from functools import cache, lru_cache
 import numpy as np
 
 from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.ir.expressions import (
+    Compose,
+    Constant,
+    Expression,
+    Given,
+    Operation,
+    Place,
+    PlanePart,
+    Read,
+    Role,
+    Variable,
+    multiply_add,
+    walk,
+)
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Barrier,
+    Call,
+    Dead,
+    Declare,
+    Discard,
+    For,
+    Function,
+    If,
+    Return,
+    Statement,
+    Store,
+)
+from gpgpu_legacy.ir.types import COMPARISONS, Kind, Operator, Type, type_of
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import COMPONENTS, Attribute, AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.languages.arb.printer import print_instruction
@@ -36,33 +65,6 @@ from gpgpu_legacy.lower.emit.text import (
     SIGN,
     identifier,
 )
-from gpgpu_legacy.lower.ir import (
-    Assign,
-    Barrier,
-    Call,
-    Compose,
-    Constant,
-    Dead,
-    Declare,
-    Discard,
-    Expression,
-    For,
-    Function,
-    Given,
-    If,
-    Operation,
-    Place,
-    PlanePart,
-    Read,
-    Return,
-    Role,
-    Statement,
-    Store,
-    Variable,
-    multiply_add,
-    walk,
-)
-from gpgpu_legacy.lower.ir_types import COMPARISONS, Kind, Operator, Type, type_of
 from gpgpu_legacy.lower.lowering import PART, attribute_of
 
 

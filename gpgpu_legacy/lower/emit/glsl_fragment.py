@@ -14,6 +14,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from gpgpu_legacy.ir.expressions import (
+    Array,
+    Fetch,
+    Given,
+    Place,
+    PlanePart,
+    Texel,
+    Variable,
+)
+from gpgpu_legacy.ir.statements import Call
 from gpgpu_legacy.isa.ir import Attribute, Parameter
 from gpgpu_legacy.lower.emit.glsl import (
     PLANE_PARTS,
@@ -34,7 +44,6 @@ from gpgpu_legacy.lower.fragments import (
     unit_array,
     unit_fetch,
 )
-from gpgpu_legacy.lower.ir import Array, Call, Fetch, Given, Place, PlanePart, Texel, Variable
 from gpgpu_legacy.lower.sampling import size_variables
 
 GLSL = Dialect(("#version 400 core",))

@@ -11,6 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from gpgpu_legacy.ir.expressions import (
+    Array,
+    Element,
+    Fetch,
+    Given,
+    Variable,
+)
+from gpgpu_legacy.ir.statements import (
+    Call,
+    Statement,
+)
 from gpgpu_legacy.lower.emit.glsl import GlslEmitter, type_name
 from gpgpu_legacy.lower.emit.glsl_fragment import COMPUTE, buffer, declared
 from gpgpu_legacy.lower.fused.body import fused_body
@@ -29,7 +40,6 @@ from gpgpu_legacy.lower.groups.invocation import (
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.lower.groups.staging import AT_ONCE, choose_staging
 from gpgpu_legacy.lower.groups.tiling import GroupTiling
-from gpgpu_legacy.lower.ir import Array, Call, Element, Fetch, Given, Statement, Variable
 from gpgpu_legacy.lower.temporal.content import TemporalContent, TemporalShape
 from gpgpu_legacy.lower.temporal.tiling import (
     COMPLETE,

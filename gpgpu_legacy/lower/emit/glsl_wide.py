@@ -8,9 +8,17 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
+from gpgpu_legacy.ir.expressions import (
+    Compose,
+    Expression,
+    Operation,
+    Read,
+    Swizzle,
+    Variable,
+    walk,
+)
+from gpgpu_legacy.ir.types import Kind, Operator
 from gpgpu_legacy.lower.emit.text import INFIX, SUM, TextEmitter
-from gpgpu_legacy.lower.ir import Compose, Expression, Operation, Read, Swizzle, Variable, walk
-from gpgpu_legacy.lower.ir_types import Kind, Operator
 
 _INFIX = {operator: sign for operator, (sign, binds) in INFIX.items() if binds >= SUM}
 _CALLED = (

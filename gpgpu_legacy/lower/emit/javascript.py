@@ -13,6 +13,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isinf, isnan
 from typing import Any
 
+from gpgpu_legacy.ir.expressions import (
+    Compose,
+    Constant,
+    Expression,
+    Fetch,
+    Given,
+    Operation,
+    Read,
+    Variable,
+    component,
+    compose,
+    expression,
+)
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Call,
+    Declare,
+    Function,
+    Statement,
+)
+from gpgpu_legacy.ir.types import FLOAT, VEC4, Components, Kind, Operator
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.ir import Parameter
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, OperandKind
@@ -27,25 +48,6 @@ from gpgpu_legacy.lower.emit.text import (
     SIGN,
     TextEmitter,
 )
-from gpgpu_legacy.lower.ir import (
-    Assign,
-    Call,
-    Compose,
-    Constant,
-    Declare,
-    Expression,
-    Fetch,
-    Function,
-    Given,
-    Operation,
-    Read,
-    Statement,
-    Variable,
-    component,
-    compose,
-    expression,
-)
-from gpgpu_legacy.lower.ir_types import FLOAT, VEC4, Components, Kind, Operator
 from gpgpu_legacy.lower.lowering import PART, Lowering, no_lookup
 from gpgpu_legacy.lower.sampling import Unit
 

@@ -11,18 +11,11 @@ from typing import Any
 
 from llvmlite import ir
 
-from gpgpu_legacy.isa.ir import Parameter
-from gpgpu_legacy.lower.emit.llvm_memory import FetchedTexel, Scalar, TileMemory
-from gpgpu_legacy.lower.emit.llvm_surfaces import AffineChannel
-from gpgpu_legacy.lower.emit.llvm_values import F32, I64, TileShape, TileValue
-from gpgpu_legacy.lower.ir import (
-    Call,
+from gpgpu_legacy.ir.expressions import (
     Compose,
     Constant,
-    Declare,
     Expression,
     Fetch,
-    Function,
     Given,
     Operation,
     Place,
@@ -31,10 +24,19 @@ from gpgpu_legacy.lower.ir import (
     Swizzle,
     Texel,
     Variable,
-    all_expressions,
     walk,
 )
-from gpgpu_legacy.lower.ir_types import EVERYWHERE, Components
+from gpgpu_legacy.ir.statements import (
+    Call,
+    Declare,
+    Function,
+    all_expressions,
+)
+from gpgpu_legacy.ir.types import EVERYWHERE, Components
+from gpgpu_legacy.isa.ir import Parameter
+from gpgpu_legacy.lower.emit.llvm_memory import FetchedTexel, Scalar, TileMemory
+from gpgpu_legacy.lower.emit.llvm_surfaces import AffineChannel
+from gpgpu_legacy.lower.emit.llvm_values import F32, I64, TileShape, TileValue
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup
 from gpgpu_legacy.lower.sampling import size_variables
 

@@ -19,6 +19,22 @@ from typing import Any
 from llvmlite import ir
 
 from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.ir.expressions import (
+    Expression,
+    Role,
+    Texel,
+    Variable,
+)
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Declare,
+    For,
+    Statement,
+    all_expressions,
+    computes,
+    trip_count,
+)
+from gpgpu_legacy.ir.types import ALONG_X
 from gpgpu_legacy.lower.analysis.register_tile import instruction_count, register_tile
 from gpgpu_legacy.lower.emit.llvm_expressions import (
     Component,
@@ -55,20 +71,6 @@ from gpgpu_legacy.lower.emit.llvm_words import (
 )
 from gpgpu_legacy.lower.fused.body import fused_body
 from gpgpu_legacy.lower.fused.content import Content, UnsupportedError, refuse_unsupported
-from gpgpu_legacy.lower.ir import (
-    Assign,
-    Declare,
-    Expression,
-    For,
-    Role,
-    Statement,
-    Texel,
-    Variable,
-    all_expressions,
-    computes,
-    trip_count,
-)
-from gpgpu_legacy.lower.ir_types import ALONG_X
 from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.lowering import read_first
 

@@ -14,6 +14,7 @@ from typing import Any
 from llvmlite import ir
 
 from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.ir.types import ALONG_X, ALONG_Y, EVERYWHERE
 from gpgpu_legacy.isa.ir import Attribute, Parameter
 from gpgpu_legacy.lower.emit.llvm_surfaces import AffineChannel, TileSurfaces, within
 from gpgpu_legacy.lower.emit.llvm_values import (
@@ -44,7 +45,6 @@ from gpgpu_legacy.lower.emit.llvm_words import (
     X_LAST,
 )
 from gpgpu_legacy.lower.fused.content import Content
-from gpgpu_legacy.lower.ir_types import ALONG_X, ALONG_Y, EVERYWHERE
 from gpgpu_legacy.plan.encoding import levels_of
 from gpgpu_legacy.plan.textures import Numeric
 

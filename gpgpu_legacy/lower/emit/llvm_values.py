@@ -19,11 +19,8 @@ import numpy as np
 from llvmlite import ir
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.lower.emit.llvm_math import vector_function
-from gpgpu_legacy.lower.emit.text import INFIX
-from gpgpu_legacy.lower.fused.content import UnsupportedError
-from gpgpu_legacy.lower.ir import Operation
-from gpgpu_legacy.lower.ir_types import (
+from gpgpu_legacy.ir.expressions import Operation
+from gpgpu_legacy.ir.types import (
     COMPARISONS,
     EVERYWHERE,
     NOWHERE,
@@ -32,6 +29,9 @@ from gpgpu_legacy.lower.ir_types import (
     Operator,
     union,
 )
+from gpgpu_legacy.lower.emit.llvm_math import vector_function
+from gpgpu_legacy.lower.emit.text import INFIX
+from gpgpu_legacy.lower.fused.content import UnsupportedError
 
 F32, F16, I8, I16 = ir.FloatType(), ir.HalfType(), ir.IntType(8), ir.IntType(16)
 I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)

@@ -13,31 +13,33 @@ from __future__ import annotations
 from math import inf, prod
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.kernel.dependence import check_data_independent, control_variables
-from gpgpu_legacy.kernel.ir import RANGES, Kernel, assigned, numbered, with_inside
-from gpgpu_legacy.lower.emit.numba_intrinsics import INTRINSICS
-from gpgpu_legacy.lower.emit.text import INFIX
-from gpgpu_legacy.lower.ir import (
-    Assign,
+from gpgpu_legacy.ir.dependence import check_data_independent, control_variables
+from gpgpu_legacy.ir.expressions import (
     BuiltIn,
     Choice,
     Compose,
     Constant,
-    Declare,
     Element,
     Expression,
     Invocation,
     Operation,
     Read,
     Role,
-    Statement,
-    Store,
     Swizzle,
     Variable,
-    statements_below,
     walk,
 )
-from gpgpu_legacy.lower.ir_types import BOOL, INT, VEC4, Components, Kind, Operator, Type
+from gpgpu_legacy.ir.kernel import RANGES, Kernel, assigned, numbered, with_inside
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Declare,
+    Statement,
+    Store,
+    statements_below,
+)
+from gpgpu_legacy.ir.types import BOOL, INT, VEC4, Components, Kind, Operator, Type
+from gpgpu_legacy.lower.emit.numba_intrinsics import INTRINSICS
+from gpgpu_legacy.lower.emit.text import INFIX
 from gpgpu_legacy.lower.kernels.schedule import (
     GROUP,
     INVOCATION,

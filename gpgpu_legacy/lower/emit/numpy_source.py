@@ -16,6 +16,35 @@ from dataclasses import replace
 import numpy as np
 
 from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.ir.expressions import (
+    Compose,
+    Composite,
+    Constant,
+    Expression,
+    Given,
+    Joined,
+    Operation,
+    Read,
+    Role,
+    Variable,
+    expression,
+    operation,
+    read,
+)
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Declare,
+    Discard,
+    Statement,
+)
+from gpgpu_legacy.ir.types import (
+    EVERYWHERE,
+    Components,
+    Kind,
+    Operator,
+    Type,
+    type_of,
+)
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
@@ -27,33 +56,6 @@ from gpgpu_legacy.isa.ir import (
 )
 from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.lower.emit.text import ATOM, BITS, INFIX, SIGN, TextEmitter, identifier
-from gpgpu_legacy.lower.ir import (
-    Assign,
-    Compose,
-    Composite,
-    Constant,
-    Declare,
-    Discard,
-    Expression,
-    Given,
-    Joined,
-    Operation,
-    Read,
-    Role,
-    Statement,
-    Variable,
-    expression,
-    operation,
-    read,
-)
-from gpgpu_legacy.lower.ir_types import (
-    EVERYWHERE,
-    Components,
-    Kind,
-    Operator,
-    Type,
-    type_of,
-)
 from gpgpu_legacy.lower.lowering import (
     Lowering,
     attribute_of,

@@ -10,9 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from gpgpu_legacy.isa.ir import Parameter
-from gpgpu_legacy.lower.ir import (
-    Call,
+from gpgpu_legacy.ir.expressions import (
     Compose,
     Constant,
     Element,
@@ -26,7 +24,9 @@ from gpgpu_legacy.lower.ir import (
     Swizzle,
     Texel,
 )
-from gpgpu_legacy.lower.ir_types import COMPARISONS, INT, Operator
+from gpgpu_legacy.ir.statements import Call
+from gpgpu_legacy.ir.types import COMPARISONS, INT, Operator
+from gpgpu_legacy.isa.ir import Parameter
 
 ATOM = 9
 """The precedence of a name or a call; operators have lower ones, by the number in their table."""

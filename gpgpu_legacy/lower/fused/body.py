@@ -10,6 +10,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
+from gpgpu_legacy.ir.expressions import (
+    Expression,
+    Read,
+    Role,
+    Texel,
+    Variable,
+    components,
+    multiply_add,
+    operation,
+    read,
+    walk,
+)
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Call,
+    Function,
+    Statement,
+)
+from gpgpu_legacy.ir.types import EVERYWHERE, Components, Kind, Operator, type_of
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.fused.content import (
@@ -20,23 +39,6 @@ from gpgpu_legacy.lower.fused.content import (
     ProgramSegment,
     live_segments,
 )
-from gpgpu_legacy.lower.ir import (
-    Assign,
-    Call,
-    Expression,
-    Function,
-    Read,
-    Role,
-    Statement,
-    Texel,
-    Variable,
-    components,
-    multiply_add,
-    operation,
-    read,
-    walk,
-)
-from gpgpu_legacy.lower.ir_types import EVERYWHERE, Components, Kind, Operator, type_of
 from gpgpu_legacy.lower.lookups import (
     AffineLookup,
     DependentLookup,

@@ -13,6 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.ir.expressions import (
+    Given,
+    PlanePart,
+    Variable,
+)
 from gpgpu_legacy.isa.ir import Parameter
 from gpgpu_legacy.lower.fused.content import Arguments, Content
 from gpgpu_legacy.lower.groups.invocation import (
@@ -23,7 +28,6 @@ from gpgpu_legacy.lower.groups.invocation import (
     size_variable,
 )
 from gpgpu_legacy.lower.groups.shape import GroupShape
-from gpgpu_legacy.lower.ir import Given, PlanePart, Variable
 from gpgpu_legacy.lower.values import F64, parameter_values, plane_values
 from gpgpu_legacy.plan.plan import FragmentPass, varies
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpgpu_legacy.lower.fused.content import Content
-from gpgpu_legacy.lower.ir import (
+from gpgpu_legacy.ir.expressions import (
     Array,
     Element,
     Expression,
-    Function,
     Given,
     Place,
     Role,
@@ -18,7 +16,8 @@ from gpgpu_legacy.lower.ir import (
     operation,
     read,
 )
-from gpgpu_legacy.lower.ir_types import (
+from gpgpu_legacy.ir.statements import Function
+from gpgpu_legacy.ir.types import (
     INT,
     IVEC2,
     VEC4,
@@ -26,6 +25,7 @@ from gpgpu_legacy.lower.ir_types import (
     Operator,
     type_of,
 )
+from gpgpu_legacy.lower.fused.content import Content
 from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.sampling import fetch_function
 

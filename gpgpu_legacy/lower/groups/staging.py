@@ -15,6 +15,28 @@ from enum import Enum, auto
 from math import prod
 
 from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.ir.expressions import (
+    Array,
+    Element,
+    Expression,
+    Texel,
+    Variable,
+    compose,
+    operation,
+    read,
+)
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Barrier,
+    Declare,
+    For,
+    If,
+    Statement,
+    Store,
+    all_expressions,
+    trip_count,
+)
+from gpgpu_legacy.ir.types import FLOAT, INT, Kind, Operator, Type, type_of
 from gpgpu_legacy.lower.fused.content import Content
 from gpgpu_legacy.lower.groups.invocation import (
     CORNER,
@@ -31,26 +53,6 @@ from gpgpu_legacy.lower.groups.invocation import (
     texture_array,
 )
 from gpgpu_legacy.lower.groups.shape import GroupShape
-from gpgpu_legacy.lower.ir import (
-    Array,
-    Assign,
-    Barrier,
-    Declare,
-    Element,
-    Expression,
-    For,
-    If,
-    Statement,
-    Store,
-    Texel,
-    Variable,
-    all_expressions,
-    compose,
-    operation,
-    read,
-    trip_count,
-)
-from gpgpu_legacy.lower.ir_types import FLOAT, INT, Kind, Operator, Type, type_of
 from gpgpu_legacy.lower.lookups import AffineLookup
 
 AT_ONCE = 4

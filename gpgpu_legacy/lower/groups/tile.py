@@ -17,24 +17,26 @@ from dataclasses import replace
 from functools import lru_cache
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.lower.fused.content import Advance
-from gpgpu_legacy.lower.groups.shape import GroupShape
-from gpgpu_legacy.lower.ir import (
-    Assign,
-    Declare,
+from gpgpu_legacy.ir.expressions import (
     Expression,
-    For,
     Read,
     Role,
-    Statement,
     Texel,
     Variable,
-    all_expressions,
     read,
     rebuilt,
     walk,
 )
-from gpgpu_legacy.lower.ir_types import EVERYWHERE, NOWHERE, Axes, Components
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Declare,
+    For,
+    Statement,
+    all_expressions,
+)
+from gpgpu_legacy.ir.types import EVERYWHERE, NOWHERE, Axes, Components
+from gpgpu_legacy.lower.fused.content import Advance
+from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.lower.lookups import AffineLookup
 
 Fragment = tuple[int, int]

@@ -13,6 +13,25 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.ir.expressions import (
+    Element,
+    Expression,
+    Texel,
+    Variable,
+    component,
+    components,
+    operation,
+    read,
+)
+from gpgpu_legacy.ir.statements import (
+    Declare,
+    For,
+    If,
+    Statement,
+    Store,
+    trip_count,
+)
+from gpgpu_legacy.ir.types import EVERYWHERE, FLOAT, INT, Operator
 from gpgpu_legacy.lower.fused.body import own_texel, own_variable
 from gpgpu_legacy.lower.fused.content import Advance, Content
 from gpgpu_legacy.lower.groups.invocation import (
@@ -38,23 +57,6 @@ from gpgpu_legacy.lower.groups.staging import (
     StagedTrips,
 )
 from gpgpu_legacy.lower.groups.tile import Fragment, RegisterTile, TexelLoads
-from gpgpu_legacy.lower.ir import (
-    Declare,
-    Element,
-    Expression,
-    For,
-    If,
-    Statement,
-    Store,
-    Texel,
-    Variable,
-    component,
-    components,
-    operation,
-    read,
-    trip_count,
-)
-from gpgpu_legacy.lower.ir_types import EVERYWHERE, FLOAT, INT, Operator
 from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.lowering import read_first
 

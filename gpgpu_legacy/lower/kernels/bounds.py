@@ -17,23 +17,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from gpgpu_legacy.kernel.ir import RANGES, Kernel, assigned_names, numbered, parts
-from gpgpu_legacy.lower.ir import (
-    Assign,
+from gpgpu_legacy.ir.expressions import (
     Choice,
     Constant,
-    Declare,
     Expression,
-    If,
     Invocation,
-    Loop,
     Operation,
     Read,
-    Statement,
-    Store,
     Variable,
 )
-from gpgpu_legacy.lower.ir_types import BOOL, Operator, Type
+from gpgpu_legacy.ir.kernel import RANGES, Kernel, assigned_names, numbered, parts
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Declare,
+    If,
+    Loop,
+    Statement,
+    Store,
+)
+from gpgpu_legacy.ir.types import BOOL, Operator, Type
 from gpgpu_legacy.lower.kernels.integers import (
     DispatchNumbers,
     Facts,

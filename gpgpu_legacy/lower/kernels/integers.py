@@ -13,8 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.kernel.ir import RANGES, Kernel
-from gpgpu_legacy.lower.ir import (
+from gpgpu_legacy.ir.expressions import (
     BuiltIn,
     Choice,
     Constant,
@@ -25,7 +24,8 @@ from gpgpu_legacy.lower.ir import (
     Read,
     Role,
 )
-from gpgpu_legacy.lower.ir_types import BOOL, UINT, Operator, Type
+from gpgpu_legacy.ir.kernel import RANGES, Kernel
+from gpgpu_legacy.ir.types import BOOL, UINT, Operator, Type
 
 MOST_TERMS = 16
 """Symbols of a form that are kept apart; for a longer form only the range is kept."""

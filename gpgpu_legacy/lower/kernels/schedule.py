@@ -23,7 +23,20 @@ from itertools import count
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.kernel.ir import (
+from gpgpu_legacy.ir.expressions import (
+    BuiltIn,
+    Constant,
+    Element,
+    Expression,
+    Invocation,
+    Operation,
+    Read,
+    Swizzle,
+    Variable,
+    read,
+    rebuilt,
+)
+from gpgpu_legacy.ir.kernel import (
     Kernel,
     Node,
     assigned,
@@ -32,29 +45,18 @@ from gpgpu_legacy.kernel.ir import (
     parts,
     variable_names,
 )
-from gpgpu_legacy.lower.ir import (
+from gpgpu_legacy.ir.statements import (
     Assign,
     Barrier,
-    BuiltIn,
-    Constant,
     Declare,
-    Element,
-    Expression,
     If,
-    Invocation,
     Loop,
-    Operation,
-    Read,
     Statement,
     Store,
-    Swizzle,
-    Variable,
-    read,
-    rebuilt,
     statements_below,
     with_expressions,
 )
-from gpgpu_legacy.lower.ir_types import Operator
+from gpgpu_legacy.ir.types import Operator
 
 GROUP, ROW, INVOCATION = 0, 1, 2
 """The levels, from the outermost loop to the innermost."""

@@ -13,6 +13,43 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.ir.expressions import (
+    Array,
+    Constant,
+    Element,
+    Expression,
+    Read,
+    Role,
+    Texel,
+    Variable,
+    all_of,
+    components,
+    operation,
+    read,
+    rebuilt,
+)
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Barrier,
+    Declare,
+    For,
+    If,
+    Statement,
+    Store,
+    all_expressions,
+    trip_count,
+)
+from gpgpu_legacy.ir.types import (
+    ALONG_X,
+    ALONG_Y,
+    BOOL,
+    EVERYWHERE,
+    INT,
+    Axes,
+    Kind,
+    Operator,
+    type_of,
+)
 from gpgpu_legacy.lower.fused.body import own_variable
 from gpgpu_legacy.lower.fused.content import Content
 from gpgpu_legacy.lower.groups.invocation import (
@@ -30,41 +67,6 @@ from gpgpu_legacy.lower.groups.invocation import (
     texture_array,
 )
 from gpgpu_legacy.lower.groups.tile import Fragment, RegisterTile
-from gpgpu_legacy.lower.ir import (
-    Array,
-    Assign,
-    Barrier,
-    Constant,
-    Declare,
-    Element,
-    Expression,
-    For,
-    If,
-    Read,
-    Role,
-    Statement,
-    Store,
-    Texel,
-    Variable,
-    all_expressions,
-    all_of,
-    components,
-    operation,
-    read,
-    rebuilt,
-    trip_count,
-)
-from gpgpu_legacy.lower.ir_types import (
-    ALONG_X,
-    ALONG_Y,
-    BOOL,
-    EVERYWHERE,
-    INT,
-    Axes,
-    Kind,
-    Operator,
-    type_of,
-)
 from gpgpu_legacy.lower.lookups import AffineLookup, NeighbourLookup
 from gpgpu_legacy.lower.temporal.content import (
     TemporalContent,

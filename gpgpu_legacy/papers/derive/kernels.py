@@ -8,15 +8,17 @@ from functools import cache
 
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.count.kernels import count_compute_pass
-from gpgpu_legacy.kernel.ir import parts
-from gpgpu_legacy.lower.ir import (
+from gpgpu_legacy.ir.expressions import (
     Constant,
     Element,
     Expression,
-    Loop,
     Read,
-    Store,
     Swizzle,
+)
+from gpgpu_legacy.ir.kernel import parts
+from gpgpu_legacy.ir.statements import (
+    Loop,
+    Store,
     statements_below,
     with_expressions,
 )

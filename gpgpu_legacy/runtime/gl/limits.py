@@ -21,10 +21,15 @@ from typing import Any
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.dataless import NO_DATA
 from gpgpu_legacy.interp.kernel import Array, KernelMachine, Mask, WorkGroups
-from gpgpu_legacy.kernel.dependence import uniform_loops
-from gpgpu_legacy.kernel.ir import Kernel, parts
-from gpgpu_legacy.lower.ir import Element, Expression, Loop, Operation
-from gpgpu_legacy.lower.ir_types import Operator
+from gpgpu_legacy.ir.dependence import uniform_loops
+from gpgpu_legacy.ir.expressions import (
+    Element,
+    Expression,
+    Operation,
+)
+from gpgpu_legacy.ir.kernel import Kernel, parts
+from gpgpu_legacy.ir.statements import Loop
+from gpgpu_legacy.ir.types import Operator
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ComputePass, Plan, UniformValue, constant_groups
 from gpgpu_legacy.plan.textures import Texture, TextureKind

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.ir.types import Kind
 from gpgpu_legacy.lower.analysis.folding import undecided
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
@@ -30,7 +31,6 @@ from gpgpu_legacy.lower.fused.content import Arguments, UnsupportedError, group_
 from gpgpu_legacy.lower.groups.code import GroupCode, uniform_blocks, uniform_blocks_together
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.lower.groups.staging import AT_ONCE
-from gpgpu_legacy.lower.ir_types import Kind
 from gpgpu_legacy.lower.temporal.content import (
     GroupRoom,
     TemporalContent,

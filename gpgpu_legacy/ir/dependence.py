@@ -6,23 +6,25 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.kernel.ir import Kernel, parts, variable_names
-from gpgpu_legacy.lower.ir import (
-    Assign,
+from gpgpu_legacy.ir.expressions import (
     Choice,
-    Declare,
     Element,
     Expression,
-    If,
-    Loop,
     Operation,
     Read,
     Role,
-    Statement,
-    statements_below,
     walk,
 )
-from gpgpu_legacy.lower.ir_types import Operator
+from gpgpu_legacy.ir.kernel import Kernel, parts, variable_names
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Declare,
+    If,
+    Loop,
+    Statement,
+    statements_below,
+)
+from gpgpu_legacy.ir.types import Operator
 
 
 def check_data_independent(kernel: Kernel) -> None:

@@ -1,9 +1,7 @@
-"""The lowering IR: typed expressions and structured statements, between programs and emitters.
+"""The IR's expressions: typed values, of programs, kernels and the machine's fixed parts.
 
-Executing a fragment program on Expressions (lower/lowering.py) gives Statements. Analyses
-read them and emitters (lower/emit/) spell them; neither reads generated text. Every expression
-knows its type, the axes along which it varies, and, if it is a sum or a product, whether it may be
-contracted with another.
+Every expression knows its type, the axes along which it varies, and, if it is a sum or a product,
+whether it may be contracted with another.
 
 At first a lookup is a Texel at a known position or a call of a lookup function, and parameters and
 attributes are Given. A target replaces these by elements of buffers and shared arrays, integers
@@ -21,9 +19,7 @@ from operator import add, mul, sub
 from typing import Any, Generic, TypeVar
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Attribute, Instruction, Parameter
-from gpgpu_legacy.isa.opcodes import Symbol
-from gpgpu_legacy.lower.ir_types import (
+from gpgpu_legacy.ir.types import (
     ALONG_X,
     ALONG_Y,
     BOOL,
@@ -41,6 +37,8 @@ from gpgpu_legacy.lower.ir_types import (
     type_of,
     union,
 )
+from gpgpu_legacy.isa.ir import Attribute, Parameter
+from gpgpu_legacy.isa.opcodes import Symbol
 
 Known = TypeVar("Known")
 """A target's record of where a texel lies."""
@@ -336,28 +334,6 @@ class Element(Joined):
         return self.array.element
 
 
-@frozen
-class Function:
-    """A function of numbers. It assigns only its own variables."""
-
-    name: str
-    parameters: tuple[Variable, ...]
-    body: tuple[Statement, ...]
-    result: Expression
-
-
-@frozen
-class Call(Joined):
-    """The result of a function for arguments, its operands."""
-
-    function: Function
-
-    @property
-    def type(self) -> Type:  # type: ignore[override]
-        """The type of the result."""
-        return self.function.result.type
-
-
 # Making them -----------------------------------------------------------------------------------
 
 
@@ -590,161 +566,3 @@ def walk(value: Expression) -> Iterator[Expression]:
         part = waiting.pop()
         yield part
         waiting += part.operands
-
-
-def computes(value: Expression) -> bool:
-    """Whether it computes, rather than only reads, loads or joins numbers."""
-    return any(isinstance(part, Operation | Call) for part in walk(value))
-
-
-# Statements ----------------------------------------------------------------------------------
-
-
-@frozen
-class Assign:
-    """Assigns to components of a variable: a number for each, or one for all.
-
-    instruction: the program's instruction that computes it.
-    """
-
-    variable: Variable
-    components: Components
-    value: Expression
-    instruction: Instruction | None = None
-
-
-@frozen
-class Declare:
-    """Declares a variable of the block, with its value; without one, it is undefined."""
-
-    variable: Variable
-    value: Expression | None = None
-
-
-@frozen
-class Store:
-    """Assigns to an element of an array."""
-
-    element: Element
-    value: Expression
-
-
-@frozen
-class Discard:
-    """Discards the fragment if a condition holds."""
-
-    condition: Expression
-    instruction: Instruction | None = None
-
-
-@frozen
-class Dead:
-    """A dead instruction, kept as a comment for readers of the code."""
-
-    instruction: Instruction
-
-
-@frozen
-class If:
-    """Statements that are executed if a condition holds, and others if it does not."""
-
-    condition: Expression
-    then: tuple[Statement, ...]
-    otherwise: tuple[Statement, ...] = ()
-
-
-@frozen
-class For:
-    """A loop. number: its variable, which counts from `first` to below `last` in steps of `step`.
-
-    carried: the components that a trip reads from the trip before, each with its axes at the
-    beginning of any trip.
-    """
-
-    number: Variable
-    first: Expression
-    last: Expression
-    body: tuple[Statement, ...]
-    step: int = 1
-    carried: tuple[tuple[Variable, int, Axes], ...] = ()
-
-
-@frozen
-class Loop:
-    """`for (start; condition; step) body`: the body is repeated as long as the condition holds."""
-
-    start: tuple[Statement, ...]
-    condition: Expression
-    step: tuple[Statement, ...]
-    body: tuple[Statement, ...]
-
-
-@frozen
-class Barrier:
-    """All invocations of a work group wait for one another, and see each other's stores."""
-
-
-@frozen
-class Return:
-    """The invocation ends."""
-
-
-Statement = Assign | Declare | Store | Discard | Dead | If | For | Loop | Barrier | Return
-
-
-def trip_count(loop: For) -> int:
-    """The number of trips of a loop that counts from 0 to a number."""
-    assert isinstance(loop.last, Constant)
-    return int(loop.last.values[0])
-
-
-def statements_below(statements: Iterable[Statement]) -> Iterator[Statement]:
-    """The statements, and those nested in them."""
-    for statement in statements:
-        yield statement
-        if isinstance(statement, If):
-            yield from statements_below(statement.then)
-            yield from statements_below(statement.otherwise)
-        elif isinstance(statement, For):
-            yield from statements_below(statement.body)
-        elif isinstance(statement, Loop):
-            yield from statements_below((*statement.start, *statement.body, *statement.step))
-
-
-def expressions_of(statement: Statement) -> tuple[Expression, ...]:
-    """The expressions of a statement itself."""
-    match statement:
-        case Assign(value=value):
-            return (value,)
-        case Declare(value=value):
-            return () if value is None else (value,)
-        case Store(element=element, value=value):
-            return (element, value)
-        case Discard(condition=condition) | If(condition=condition) | Loop(condition=condition):
-            return (condition,)
-        case For(first=first, last=last):
-            return (first, last)
-    return ()
-
-
-def all_expressions(statements: Iterable[Statement]) -> Iterator[Expression]:
-    """Every expression in statements, including nested statements and subexpressions."""
-    for statement in statements_below(statements):
-        for value in expressions_of(statement):
-            yield from walk(value)
-
-
-def with_expressions(statement: Statement, change: Callable[[Expression], Expression]) -> Statement:
-    """The statement with each part of its expressions changed, those nested in it included.
-
-    The element that a Store assigns to must remain one.
-    """
-
-    def changed(value: Any) -> Any:
-        if type(value) is tuple:
-            return tuple([changed(part) for part in value])
-        if isinstance(value, Statement):
-            return with_expressions(value, change)
-        return rebuilt(value, change) if isinstance(value, Expression) else value
-
-    return type(statement)(*[changed(getattr(statement, n)) for n in statement.__match_args__])

@@ -15,24 +15,26 @@ from math import prod
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.lower.ir import (
+from gpgpu_legacy.ir.expressions import (
     Array,
-    Assign,
-    Barrier,
-    Declare,
     Element,
     Expression,
     Operation,
     Read,
     Role,
-    Statement,
     Variable,
+    walk,
+)
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Barrier,
+    Declare,
+    Statement,
     all_expressions,
     statements_below,
-    walk,
     with_expressions,
 )
-from gpgpu_legacy.lower.ir_types import EVERYWHERE, FLOAT, Kind, Operator, Type
+from gpgpu_legacy.ir.types import EVERYWHERE, FLOAT, Kind, Operator, Type
 
 RANGES = {Kind.INT: (-(2**31), 2**31 - 1), Kind.UINT: (0, 2**32 - 1)}
 """The least and the greatest integer of a kind."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpgpu_legacy.lower.ir import (
+from gpgpu_legacy.ir.expressions import (
     Choice,
     Compose,
     Element,
@@ -10,7 +10,7 @@ from gpgpu_legacy.lower.ir import (
     Operation,
     Swizzle,
 )
-from gpgpu_legacy.lower.ir_types import Operator
+from gpgpu_legacy.ir.types import Operator
 
 MOST_NODES = 2**13
 """Variables, numbers, operators and accesses of a kernel, each as often as it is evaluated: half a

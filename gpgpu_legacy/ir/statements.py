@@ -1,0 +1,208 @@
+"""The IR's statements: structured control flow, between front ends and emitters.
+
+Executing a fragment program on Expressions (lower/lowering.py) gives Statements, and so does
+reading a kernel (languages/glsl/). Analyses read them and emitters (lower/emit/) spell them;
+neither reads generated text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.ir.expressions import (
+    Constant,
+    Element,
+    Expression,
+    Joined,
+    Operation,
+    Variable,
+    rebuilt,
+    walk,
+)
+from gpgpu_legacy.ir.types import Axes, Components, Type
+from gpgpu_legacy.isa.ir import Instruction
+
+
+@frozen
+class Assign:
+    """Assigns to components of a variable: a number for each, or one for all.
+
+    instruction: the program's instruction that computes it.
+    """
+
+    variable: Variable
+    components: Components
+    value: Expression
+    instruction: Instruction | None = None
+
+
+@frozen
+class Declare:
+    """Declares a variable of the block, with its value; without one, it is undefined."""
+
+    variable: Variable
+    value: Expression | None = None
+
+
+@frozen
+class Store:
+    """Assigns to an element of an array."""
+
+    element: Element
+    value: Expression
+
+
+@frozen
+class Discard:
+    """Discards the fragment if a condition holds."""
+
+    condition: Expression
+    instruction: Instruction | None = None
+
+
+@frozen
+class Dead:
+    """A dead instruction, kept as a comment for readers of the code."""
+
+    instruction: Instruction
+
+
+@frozen
+class If:
+    """Statements that are executed if a condition holds, and others if it does not."""
+
+    condition: Expression
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...] = ()
+
+
+@frozen
+class For:
+    """A loop. number: its variable, which counts from `first` to below `last` in steps of `step`.
+
+    carried: the components that a trip reads from the trip before, each with its axes at the
+    beginning of any trip.
+    """
+
+    number: Variable
+    first: Expression
+    last: Expression
+    body: tuple[Statement, ...]
+    step: int = 1
+    carried: tuple[tuple[Variable, int, Axes], ...] = ()
+
+
+@frozen
+class Loop:
+    """`for (start; condition; step) body`: the body is repeated as long as the condition holds."""
+
+    start: tuple[Statement, ...]
+    condition: Expression
+    step: tuple[Statement, ...]
+    body: tuple[Statement, ...]
+
+
+@frozen
+class Barrier:
+    """All invocations of a work group wait for one another, and see each other's stores."""
+
+
+@frozen
+class Return:
+    """The invocation ends."""
+
+
+Statement = Assign | Declare | Store | Discard | Dead | If | For | Loop | Barrier | Return
+
+
+# Functions -----------------------------------------------------------------------------------
+
+
+@frozen
+class Function:
+    """A function of numbers. It assigns only its own variables."""
+
+    name: str
+    parameters: tuple[Variable, ...]
+    body: tuple[Statement, ...]
+    result: Expression
+
+
+@frozen
+class Call(Joined):
+    """The result of a function for arguments, its operands."""
+
+    function: Function
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        """The type of the result."""
+        return self.function.result.type
+
+
+def computes(value: Expression) -> bool:
+    """Whether it computes, rather than only reads, loads or joins numbers."""
+    return any(isinstance(part, Operation | Call) for part in walk(value))
+
+
+# Walks ---------------------------------------------------------------------------------------
+
+
+def trip_count(loop: For) -> int:
+    """The number of trips of a loop that counts from 0 to a number."""
+    assert isinstance(loop.last, Constant)
+    return int(loop.last.values[0])
+
+
+def statements_below(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """The statements, and those nested in them."""
+    for statement in statements:
+        yield statement
+        if isinstance(statement, If):
+            yield from statements_below(statement.then)
+            yield from statements_below(statement.otherwise)
+        elif isinstance(statement, For):
+            yield from statements_below(statement.body)
+        elif isinstance(statement, Loop):
+            yield from statements_below((*statement.start, *statement.body, *statement.step))
+
+
+def expressions_of(statement: Statement) -> tuple[Expression, ...]:
+    """The expressions of a statement itself."""
+    match statement:
+        case Assign(value=value):
+            return (value,)
+        case Declare(value=value):
+            return () if value is None else (value,)
+        case Store(element=element, value=value):
+            return (element, value)
+        case Discard(condition=condition) | If(condition=condition) | Loop(condition=condition):
+            return (condition,)
+        case For(first=first, last=last):
+            return (first, last)
+    return ()
+
+
+def all_expressions(statements: Iterable[Statement]) -> Iterator[Expression]:
+    """Every expression in statements, including nested statements and subexpressions."""
+    for statement in statements_below(statements):
+        for value in expressions_of(statement):
+            yield from walk(value)
+
+
+def with_expressions(statement: Statement, change: Callable[[Expression], Expression]) -> Statement:
+    """The statement with each part of its expressions changed, those nested in it included.
+
+    The element that a Store assigns to must remain one.
+    """
+
+    def changed(value: Any) -> Any:
+        if type(value) is tuple:
+            return tuple([changed(part) for part in value])
+        if isinstance(value, Statement):
+            return with_expressions(value, change)
+        return rebuilt(value, change) if isinstance(value, Expression) else value
+
+    return type(statement)(*[changed(getattr(statement, n)) for n in statement.__match_args__])
