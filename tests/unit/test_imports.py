@@ -37,7 +37,8 @@ ORDER = (
     ("count",),
     ("lower", "interp"),
     ("plan",),
-    ("languages", "kernel"),
+    ("languages",),
+    ("kernel",),
     ("isa",),
     ("published",),
     ("present",),
@@ -51,7 +52,7 @@ LEVELS = {room: level for level, rooms in enumerate(reversed(ORDER)) for room in
 # Packages that few files may import, and those files.
 WHERE = {
     "msgspec": ("serial.py", "serial.py", "serial.py"),
-    "lark": ("grammars.py", "languages/*", "kernel/*"),
+    "lark": ("grammars.py", "languages/*"),
     "moderngl": ("runtime/gl/core.py",),
     "PIL": ("figures/pictures.py", "present/*", "studies/*"),
     "matplotlib": ("present/*", "*plot.py", "studies/*"),

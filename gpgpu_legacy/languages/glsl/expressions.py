@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable
 from itertools import combinations
+from operator import add, mul, sub
 
 from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.kernel.ir import (
@@ -38,11 +39,7 @@ TYPES = {kind.value: kind for kind in Type} | {"float4": Type.VEC4}
 
 _WIDENING = (Type.INT, Type.UINT, Type.FLOAT, Type.DOUBLE)  # GLSL 4.3, section 4.1.10
 _SUFFIXES = {"u": Type.UINT, "f": Type.FLOAT, "lf": Type.DOUBLE}
-_FOLD: dict[str, Callable[[float, float], float]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-}
+_FOLD: dict[str, Callable[[float, float], float]] = {"+": add, "-": sub, "*": mul}
 _COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 _ARITHMETIC = (*"+-*/%",)
 _COMPONENTS = (*"xyzw",)
@@ -142,20 +139,13 @@ class ExpressionReader:
         if left.type is right.type:
             return left, right
         if Type.VEC4 in (left.type, right.type):
-            return self.spread(left, at), self.spread(right, at)
+            return self.construct(Type.VEC4, [left], at), self.construct(Type.VEC4, [right], at)
         if Type.BOOL in (left.type, right.type):
             raise self.error(
                 "an operator cannot combine a bool with a number; convert one, as in float(b)", at
             )
         wider = max(left.type, right.type, key=_WIDENING.index)
         return self.convert(left, wider, at), self.convert(right, wider, at)
-
-    def spread(self, value: Expression, at: Span) -> Expression:
-        """The value as a vec4; a scalar is all of its components."""
-        if value.type is Type.VEC4:
-            return value
-        scalar = self.convert(value, Type.FLOAT, at)
-        return Vector((scalar, scalar, scalar, scalar))
 
     def convert(self, value: Expression, kind: Type, at: Span) -> Expression:
         """GLSL's implicit conversion. A conversion that can lose information must be explicit."""
@@ -251,13 +241,16 @@ class ExpressionReader:
         return condition
 
     def construct(self, kind: Type, parts: list[Expression], at: Span) -> Expression:
+        """A value of a type from its parts; a vec4 has its only part in all components."""
+        if len(parts) == 1 and parts[0].type is kind:
+            return parts[0]
         if kind is Type.VEC4 and len(parts) in (1, 4):
             x, y, z, w = (self.convert(part, Type.FLOAT, at) for part in parts * (4 // len(parts)))
             return Vector((x, y, z, w))
         if kind is Type.VEC4 or len(parts) != 1:
             takes = "one value or four" if kind is Type.VEC4 else "one value"
             raise self.error(f"{kind.value}() takes {takes}, found {len(parts)}", at)
-        return parts[0] if parts[0].type is kind else Convert(kind, parts[0])
+        return Convert(kind, parts[0])
 
     def element(self, x: c.Index, *, is_read: bool, is_written: bool) -> Element:
         """An element of an array, which its access qualifiers must allow (GLSL 4.3, 4.10)."""

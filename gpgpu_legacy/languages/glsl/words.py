@@ -17,4 +17,4 @@ _KINDS |= {
 # `layout(local_size_x = 8) in;` declares nothing, of the type `in`.
 _TYPES = {*(kind.value for kind in Type), "void", "in"}
 
-GLSL = Words(_KINDS, _TYPES, (), token_pattern(r"[A-Za-z_]\w*+", "[uUfF]|lf|LF"))
+GLSL = Words(_KINDS, _TYPES, (), token_pattern("[A-Za-z_][A-Za-z0-9_]*+", "[uUfF]|lf|LF"))
