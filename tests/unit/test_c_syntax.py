@@ -266,6 +266,7 @@ def test_the_value_of_an_if_is_cs(condition: str, *, holds: bool) -> None:
             "void f() { g(a b); }",
             "1:16: unexpected 'b' after 'a'; expected ')', ',' or an operator",
         ),
+        ("int a = ١;", "1:9: unexpected '١' after '='; expected"),
         ("void f(int a, flaot b) { }", "1:15: flaot is not a type; did you mean float?"),
         (
             "#include <a.h>\nint f( {",

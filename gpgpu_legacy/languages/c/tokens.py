@@ -21,13 +21,13 @@ def token_pattern(word: str, suffixes: str, own: str = "") -> re.Pattern[str]:
         rf"""\s*+(?:{own}
       (?P<WORD>{word})
     | (?P<NUMBER>(?:0[xX][0-9a-fA-F]{{1,99}}
-        |(?:\d+\.(?!\.)\d*|\.\d+|\d+(?=[eE]))(?:[eE][+-]?\d+)?|\d{{1,99}})
+        |(?:[0-9]+\.(?!\.)[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][+-]?[0-9]+)?|[0-9]{{1,99}})
         (?:{suffixes})?+(?!\w))
     | (?P<PUNCTUATION>\.\.\.|<<=|>>=|->|\+\+|--|<<|>>|&&|\|\||[<>=!+*/%&|^-]=
         |[][(){{}}.,;:?<>=!~+*/%&|^-])
     | (?P<OTHER>\S)
     )""",
-        re.VERBOSE | re.DOTALL | re.ASCII,
+        re.VERBOSE | re.DOTALL,
     )
 
 

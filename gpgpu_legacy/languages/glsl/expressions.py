@@ -162,20 +162,13 @@ class ExpressionReader:
         if left.type == right.type:
             return left, right
         if VEC4 in (left.type, right.type):
-            return self.spread(left, at), self.spread(right, at)
+            return self.construct(VEC4, [left], at), self.construct(VEC4, [right], at)
         if BOOL in (left.type, right.type):
             raise self.error(
                 "an operator cannot combine a bool with a number; convert one, as in float(b)", at
             )
         wider = max(left.type, right.type, key=_WIDENING.index)
         return self.convert(left, wider, at), self.convert(right, wider, at)
-
-    def spread(self, value: Expression, at: Span) -> Expression:
-        """The value as a vec4; a scalar is all of its components."""
-        if value.type == VEC4:
-            return value
-        scalar = self.convert(value, FLOAT, at)
-        return Compose((scalar, scalar, scalar, scalar))
 
     def convert(self, value: Expression, kind: Type, at: Span) -> Expression:
         """GLSL's implicit conversion. A conversion that can lose information must be explicit."""
@@ -275,14 +268,16 @@ class ExpressionReader:
         return condition
 
     def construct(self, kind: Type, parts: list[Expression], at: Span) -> Expression:
+        """A value of a type from its parts; a vec4 has its only part in all components."""
+        if len(parts) == 1 and parts[0].type == kind:
+            return parts[0]
         if kind == VEC4 and len(parts) in (1, 4):
             numbers = (self.convert(part, FLOAT, at) for part in parts * (4 // len(parts)))
             return Compose(tuple(numbers))
         if kind == VEC4 or len(parts) != 1:
             takes = "one value or four" if kind == VEC4 else "one value"
             raise self.error(f"{kind.word}() takes {takes}, found {len(parts)}", at)
-        [part] = parts
-        return part if part.type == kind else applied(Operator.CONVERT, part, type_=kind)
+        return applied(Operator.CONVERT, parts[0], type_=kind)
 
     def element(self, x: c.Index, *, is_read: bool, is_written: bool) -> Element:
         """An element of an array, which its access qualifiers must allow (GLSL 4.3, 4.10)."""

@@ -16,4 +16,4 @@ _KINDS |= {
 # `layout(local_size_x = 8) in;` declares nothing, of the type `in`.
 _TYPES = {"bool", "int", "uint", "float", "double", "vec4", "void", "in"}
 
-GLSL = Words(_KINDS, _TYPES, (), token_pattern(r"[A-Za-z_]\w*+", "[uUfF]|lf|LF"))
+GLSL = Words(_KINDS, _TYPES, (), token_pattern("[A-Za-z_][A-Za-z0-9_]*+", "[uUfF]|lf|LF"))
