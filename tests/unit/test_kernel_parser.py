@@ -183,7 +183,7 @@ def test_operations_have_a_bound(body: str) -> None:
 
 def test_integers_have_32_bits() -> None:
     body = "int a = 4294967295; uint b = 4294967295; int c = 2147483648;"
-    values = [s.value.value for s in parse_kernel(f"void main() {{ {body} }}").body]  # type: ignore[union-attr]
+    values = [s.value.values[0] for s in parse_kernel(f"void main() {{ {body} }}").body]  # type: ignore[union-attr]
     assert values == [-1, 2**32 - 1, -(2**31)]
 
 
