@@ -13,6 +13,9 @@ from gpgpu_legacy.kernel.ir import (
     Vector,
 )
 
+MOST_TEXT = 2**16
+"""Characters of a kernel; the longest here has 3 000."""
+
 MOST_NODES = 2**13
 """Variables, numbers, operators and accesses of a kernel, each as often as it is evaluated: half a
 minute of compiling. The largest kernel here has about 200.

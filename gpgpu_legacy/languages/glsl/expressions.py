@@ -6,6 +6,7 @@ from collections import ChainMap
 from collections.abc import Callable
 from itertools import combinations
 from operator import add, mul, sub
+from typing import TypeVar
 
 from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.kernel.ir import (
@@ -34,14 +35,15 @@ from gpgpu_legacy.languages.diagnostics import meant
 Symbol = Variable | Uniform | Literal | StorageBuffer | SharedArray
 """The things that a name can mean."""
 
+E = TypeVar("E", bound=Expression)
+
 TYPES = {kind.value: kind for kind in Type} | {"float4": Type.VEC4}
 """The types by their names in the syntax tree."""
 
 _WIDENING = (Type.INT, Type.UINT, Type.FLOAT, Type.DOUBLE)  # GLSL 4.3, section 4.1.10
 _SUFFIXES = {"u": Type.UINT, "f": Type.FLOAT, "lf": Type.DOUBLE}
 _FOLD: dict[str, Callable[[float, float], float]] = {"+": add, "-": sub, "*": mul}
-_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
-_ARITHMETIC = (*"+-*/%",)
+_OF_BITS = ("|", "^", "&", "<<", ">>")
 _COMPONENTS = (*"xyzw",)
 _BUILT_INS = {built_in.value: built_in for built_in in BuiltIn}
 
@@ -110,9 +112,9 @@ class ExpressionReader:
         return Literal(kind, (int(value) + half) % 2**32 - half)
 
     def number(self, x: c.Number) -> Literal:
-        """The number of a literal."""
+        """The number of a literal, which has a sign unless the text says otherwise."""
         is_integer = isinstance(x.value, int)
-        kind = _SUFFIXES.get(x.suffix, Type.INT if is_integer else Type.FLOAT)
+        kind = _SUFFIXES.get(x.suffix.rstrip("U"), Type.INT if is_integer else Type.FLOAT)
         if kind.is_integer is not is_integer:
             raise self.error(f"this number does not end with {x.suffix}; leave it out", x.at)
         return self.literal(kind, x.value, x.at)
@@ -122,14 +124,15 @@ class ExpressionReader:
     def binary(self, operator: str, left: Expression, right: Expression, at: Span) -> Expression:
         """An operator on operands that are converted to a common type."""
         left, right = self.balance(left, right, at)
-        kind, compares = left.type, operator in _COMPARISONS
-        if operator not in _ARITHMETIC and not compares:
+        kind, compares = left.type, operator[0] in "=!<>"
+        if operator in _OF_BITS:
             raise self.error(f"kernels have no {operator}; use arithmetic", at)
         if operator == "%" and not kind.is_integer:
             raise self.error("% needs integers, as in int(a) % 2", at)
         if kind is Type.BOOL or (compares and kind is Type.VEC4):
-            problem = f"{operator} does not apply to {kind.value}; convert the operands first"
-            raise self.error(problem, at)
+            raise self.error(
+                f"{operator} does not apply to {kind.value}; convert the operands first", at
+            )
         return Binary(Type.BOOL if compares else kind, operator, left, right)
 
     def balance(
@@ -167,7 +170,7 @@ class ExpressionReader:
         """A whole expression, within the limits."""
         return self.limited(self.expression(x), x.at)
 
-    def limited(self, expression: Expression, at: Span) -> Expression:
+    def limited(self, expression: E, at: Span) -> E:
         """The expression, if it is within the limits."""
         nodes, levels = nodes_and_levels(expression)
         if levels > DEEPEST:
@@ -193,8 +196,7 @@ class ExpressionReader:
             case c.Name(name):
                 symbol = self.find(x)
                 if isinstance(symbol, StorageBuffer | SharedArray):
-                    problem = f"{name} is an array; name an element, as in {name}[0]"
-                    raise self.error(problem, x.at)
+                    raise self.error(f"{name} is an array; name an element, as in {name}[0]", x.at)
                 return symbol
             case c.Number():
                 return self.number(x)
@@ -215,8 +217,9 @@ class ExpressionReader:
             case c.Member(base, field, arrow):
                 vector = self.expression(base)
                 if vector.type is not Type.VEC4 or arrow or field not in _COMPONENTS:
-                    problem = f"there is no component .{field} here; a vec4 has .x, .y, .z and .w"
-                    raise self.error(problem, x.at)
+                    raise self.error(
+                        f"there is no component .{field} here; a vec4 has .x, .y, .z and .w", x.at
+                    )
                 return Component(vector, _COMPONENTS.index(field))
             case c.Unary("!", operand):
                 return Unary(Type.BOOL, "!", self.condition(operand))
@@ -236,8 +239,9 @@ class ExpressionReader:
         """An expression that must be a bool."""
         condition = self.expression(x)
         if condition.type is not Type.BOOL:
-            problem = f"the condition has type {condition.type.value}; it must be bool"
-            raise self.error(problem, x.at)
+            raise self.error(
+                f"the condition has type {condition.type.value}; it must be bool", x.at
+            )
         return condition
 
     def construct(self, kind: Type, parts: list[Expression], at: Span) -> Expression:
@@ -248,8 +252,9 @@ class ExpressionReader:
             x, y, z, w = (self.convert(part, Type.FLOAT, at) for part in parts * (4 // len(parts)))
             return Vector((x, y, z, w))
         if kind is Type.VEC4 or len(parts) != 1:
-            takes = "one value or four" if kind is Type.VEC4 else "one value"
-            raise self.error(f"{kind.value}() takes {takes}, found {len(parts)}", at)
+            raise self.error(
+                f"{kind.value}() takes one value, or four for a vec4, found {len(parts)}", at
+            )
         return Convert(kind, parts[0])
 
     def element(self, x: c.Index, *, is_read: bool, is_written: bool) -> Element:
@@ -259,14 +264,14 @@ class ExpressionReader:
         while isinstance(base, c.Index):
             index = self.expression(base.index)
             if not index.type.is_integer:
-                problem = f"the index has type {index.type.value}; it must be int or uint"
-                raise self.error(problem, base.index.at)
+                raise self.error(
+                    f"the index has type {index.type.value}; it must be int or uint", base.index.at
+                )
             base, indices = base.base, (index, *indices)
-        if not isinstance(base, c.Name):
-            raise self.error("only a buffer or a shared array can be indexed; name one", base.at)
-        array, name = self.find(base), base.name
+        array = self.find(base) if isinstance(base, c.Name) else None
         if not isinstance(array, StorageBuffer | SharedArray):
-            raise self.error(f"{name} is not an array; leave the index out", base.at)
+            raise self.error("this is not an array; leave the index out", base.at)
+        name = array.name
         dimensions = len(array.extents) if isinstance(array, SharedArray) else 1
         if len(indices) != dimensions:
             expected = "1 index" if dimensions == 1 else f"{dimensions} indices"
