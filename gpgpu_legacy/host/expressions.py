@@ -219,7 +219,7 @@ class Expressions:
     def _number(e: c.Number) -> Value:
         if isinstance(e.value, float):
             return literal(e.value, FLOAT if "f" in e.suffix else DOUBLE)
-        is_unsigned = "u" in e.suffix
+        is_unsigned = "u" in e.suffix.lower()
         bits = e.value.bit_length() + (not is_unsigned)
         if bits > 64:
             raise HostError("this integer has more than 64 bits")

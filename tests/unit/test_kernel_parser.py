@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gpgpu_legacy.errors import AssemblyError
+from gpgpu_legacy.errors import AssemblyError, InputError
 from gpgpu_legacy.ir.expressions import Constant
 from gpgpu_legacy.ir.statements import Declare
-from gpgpu_legacy.ir.types import DOUBLE, INT, UINT
+from gpgpu_legacy.ir.types import DOUBLE, FLOAT, INT, UINT
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
-from gpgpu_legacy.languages.glsl.limits import MOST_NODES
+from gpgpu_legacy.languages.glsl.limits import MOST_NODES, MOST_TEXT
 
 HEAD = """#version 430 core
 layout(local_size_x = 1) in;
@@ -22,7 +22,7 @@ uniform int n;
 @pytest.mark.parametrize(
     ("body", "column", "message"),
     [
-        ("int a; a[0] = 1;", 22, "a is not an array; leave the index out"),
+        ("int a; a[0] = 1;", 22, "this is not an array; leave the index out"),
         ("S[0] = 1.0;", 15, "S takes 2 indices, found 1"),
         ("R = 1.0;", 15, "R is an array; name an element, as in R[0]"),
         ("if (n) {}", 19, "the condition has type int; it must be bool"),
@@ -33,7 +33,7 @@ uniform int n;
         ("int lang; lagn = 1;", 25, "lagn is not declared; did you mean lang?"),
         ("int a; int a;", 26, "a is declared twice in one scope"),
         ("float f = true + 1.0;", 30, "an operator cannot combine a bool with a number"),
-        ("vec4 v = vec4(1.0, 2.0);", 24, "vec4() takes one value or four, found 2"),
+        ("vec4 v = vec4(1.0, 2.0);", 24, "vec4() takes one value, or four for a vec4, found 2"),
         ("uint y = gl_Foo.x;", 31, "gl_Foo.x is not supported; use .x, .y or .z of gl_WorkGroupID"),
         (
             "uint y = gl_WorkGroupID.w;",
@@ -50,7 +50,7 @@ uniform int n;
         ("while (n > 0) {}", 15, "kernels have no such statement; use if and for"),
         ("for (;;) {}", 15, "kernels have no such statement; use if and for"),
         ("return;", 15, "kernels have no such statement"),
-        ("double d = 1.0h;", 28, "unexpected '1' after '='; expected an expression"),
+        ("double d = 1.0h;", 28, "unexpected '0' after '.'"),
         ("uint a = 1.0u;", 24, "this number does not end with u; leave it out"),
         ("float float = 1.0;", 21, "unexpected 'float' after 'float'; expected '*', ';', a name"),
     ],
@@ -117,16 +117,18 @@ def test_a_text_that_drivers_could_read_otherwise(
         (f"const int k = {'9' * 99};", "a constant has more than 32 bits"),
         (f"const int k = {'9' * 5000};", "unexpected '9' after '='; expected"),
         ("shared float T[256][257];", "shared array T has 65792 elements"),
-        ("shared float T[2.0];", "an extent is a whole number"),
+        ("shared float T[2.0];", "expected a whole number"),
         ("shared float T[1 - 1];", "shared array T has 0 elements"),
         ("shared float T[65533];", "shared array T has 65533 elements"),  # S has 4
         ("layout(local_size_x = 1000000000) in;", "a work group of 1000000000×1"),
         ("layout(binding = 256) buffer b { float T[]; };", "a storage buffer must hold float and"),
         ("layout(binding = 1) buffer b { int T[]; };", "a storage buffer must hold float and have"),
+        ("layout(binding = 1) buffer { float T[]; };", "a storage buffer must hold float and"),
         ("layout(binding = 1) buffer b { };", "a storage buffer must hold float and have a"),
         ("layout(std140, binding = 1) buffer b { float T[]; };", "this layout has no std140"),
         ("layout(local_size = 8) in;", "this layout has no local_size; expected local_size_x"),
         ("float x;", "x is outside of main; make it uniform, shared, or const with a value"),
+        ("void main() {} void main() {}", "this is no part of a kernel"),
         ("void other() {}", "this is no part of a kernel"),
         ("".join(f"uniform int u{n};" for n in range(256)), "a kernel has at most 256 uniforms"),
         ("layout(local_size_x = 64, local_size_y = 65) in;", "a work group of 64×65"),
@@ -164,6 +166,13 @@ def test_nesting_has_a_bound(body: str, part: str, line: int, most: int) -> None
         assert raised.value.column > len("void main() {")
 
 
+def test_a_text_has_a_bound() -> None:
+    kernel = f"{HEAD}void main() {{ R[0] = 1.0; }}"
+    parse_kernel(kernel.ljust(MOST_TEXT))
+    with pytest.raises(InputError, match=f"^kernel has {MOST_TEXT + 1} characters; a kernel has"):
+        parse_kernel(kernel.ljust(MOST_TEXT + 1))
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -187,19 +196,7 @@ def test_integers_have_32_bits() -> None:
     assert values == [-1, 2**32 - 1, -(2**31)]
 
 
-NAMES = [
-    "half",
-    "technique",
-    "kernel",
-    "vector",
-    "Texture2D",
-    "vout",
-    "FILE",
-    "loop",
-    "typedef",
-    "goto",
-    "float4",
-]
+NAMES = ["half", "technique", "kernel", "vector", "Texture2D", "vout", "FILE", "typedef", "float4"]
 
 
 def test_words_of_other_languages_are_names() -> None:
@@ -211,10 +208,14 @@ def test_words_of_other_languages_are_names() -> None:
 
 def test_numbers_are_read_as_glsl_has_them() -> None:
     """GLSL 4.3, 4.1.3: 010 is octal, 0x10 hexadecimal. A name is one of ASCII's letters."""
-    kernel = parse_kernel("void main() { int a = 010; uint b = 0x10u; double c = 0.5lf; }")
-    assert [s.value for s in kernel.body if isinstance(s, Declare)] == [
-        Constant((8,), INT), Constant((16,), UINT), Constant((0.5,), DOUBLE)
-    ]  # fmt: skip
+    numbers = {
+        "010": Constant((8,), INT), "0x10u": Constant((16,), UINT),
+        "0xFFFFFFFF": Constant((-1,), INT), "0xFFFFFFFFu": Constant((2**32 - 1,), UINT),
+        "0.5lf": Constant((0.5,), DOUBLE), "1e2F": Constant((100.0,), FLOAT),
+    }  # fmt: skip
+    for text, literal in numbers.items():
+        kernel = parse_kernel(f"void main() {{ {literal.type.value} a = {text}; }}")
+        assert [s.value for s in kernel.body if isinstance(s, Declare)] == [literal]
     for odd in ("int é;", "int a = ١;"):
         with pytest.raises(AssemblyError, match="kernel:1:"):
             parse_kernel(f"void main() {{ {odd} }}")

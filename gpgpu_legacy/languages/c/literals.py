@@ -39,8 +39,8 @@ def text_of(literal: str) -> bytes:
 def number_of(literal: str) -> tuple[int | float, str]:
     """The value of a number or a character, and the suffix, in lower case.
 
-    A suffix has a u, too, where the number alone makes an integer unsigned: one of 32 or 64 bits
-    that is not decimal.
+    A suffix has a U, too, where C makes an integer unsigned for its number alone: one of 32 or 64
+    bits that is not decimal.
     """
     if literal.endswith("'"):
         code = text_of(literal)[0]
@@ -57,7 +57,7 @@ def number_of(literal: str) -> tuple[int | float, str]:
         value = int(octal[0], 8) if octal else int(digits)
     bits = value.bit_length()
     is_unsigned = bits >= 64 or (octal and bits == 32 and "l" not in suffix)
-    return value, suffix + "u" * bool(is_unsigned)
+    return value, suffix + "U" * bool(is_unsigned)
 
 
 def rounded_once(digits: str) -> float:
@@ -174,7 +174,7 @@ class Condition:
         if word[:1].isalpha() or word[:1] == "_":
             return 0  # a name that is no macro
         literal, suffix = number_of(word)
-        if not isinstance(literal, int) or literal.bit_length() > 64 or set(suffix) - {"u", "l"}:
+        if not isinstance(literal, int) or literal.bit_length() > 64 or set(suffix) - {*"uUl"}:
             raise ValueError
         is_unsigned = literal >> 63 > 0 or ("u" in word.lower() and word[0] != "'")
         return _Unsigned(literal) if is_unsigned else literal

@@ -1,4 +1,4 @@
-"""The syntax tree of C-like text: Cg, HLSL, Brook's kernels, and Brook's host code.
+"""The syntax tree of C-like text: Cg, HLSL, GLSL's kernels, Brook's kernels and host code.
 
 Nodes are frozen and know their place. Names are not resolved, and nothing is checked.
 """
@@ -44,7 +44,9 @@ class TypeName:
 
 @frozen
 class Number:
-    """A literal. suffix: f, h, x, u, l and the like, in lower case. A character is an int."""
+    """A literal. suffix: f, h, x, u, l and the like, in lower case, and what `number_of` adds. A
+    character is an int.
+    """
 
     value: int | float
     suffix: str = ""

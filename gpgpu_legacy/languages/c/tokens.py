@@ -15,10 +15,9 @@ MOST_TOKENS = 2**17
 """Tokens of a preprocessed text: the longest of Brook's own has 15 000."""
 
 
-def token_pattern(word: str, suffixes: str, own: str = "") -> re.Pattern[str]:
+def token_pattern(word: str, suffixes: str, own: str = "") -> str:
     """What a token is: one of a language's own, a word, a number with a suffix, or a sign."""
-    return re.compile(
-        rf"""\s*+(?:{own}
+    return rf"""\s*+(?:{own}
       (?P<WORD>{word})
     | (?P<NUMBER>(?:0[xX][0-9a-fA-F]{{1,99}}
         |(?:[0-9]+\.(?!\.)[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][+-]?[0-9]+)?|[0-9]{{1,99}})
@@ -26,9 +25,7 @@ def token_pattern(word: str, suffixes: str, own: str = "") -> re.Pattern[str]:
     | (?P<PUNCTUATION>\.\.\.|<<=|>>=|->|\+\+|--|<<|>>|&&|\|\||[<>=!+*/%&|^-]=
         |[][(){{}}.,;:?<>=!~+*/%&|^-])
     | (?P<OTHER>\S)
-    )""",
-        re.VERBOSE | re.DOTALL,
-    )
+    )"""
 
 
 _TOKEN = token_pattern(
@@ -146,14 +143,14 @@ class Words:
     """The words of a language.
 
     kinds: of the tokens that are always spelled alike. types: those that are not defined. soft:
-    types that programs also take for names; without any, all types are reserved. token: what a
-    token is.
+    types that programs also take for names; without any, all types are reserved. token: the
+    pattern of one.
     """
 
     kinds: Mapping[str, str]
     types: Collection[str]
     soft: Collection[str]
-    token: re.Pattern[str]
+    token: str
 
 
 C = Words(KINDS, TYPES, _SOFT, _TOKEN)
@@ -179,7 +176,8 @@ class Tokens:
     def __iter__(self) -> Iterator[Lexeme]:
         position, typedef = 0, -1
         opened = self._opened = list[str]()
-        while match := self.words.token.match(self.text, position):
+        pattern = re.compile(self.words.token, re.VERBOSE | re.DOTALL)
+        while match := pattern.match(self.text, position):
             kind, position = str(match.lastgroup), match.end()
             start, value = match.start(kind), match[kind]
             previous = self.read[-1].type if self.read else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import ChainMap
 from itertools import combinations
 from operator import add, mul, sub
+from typing import TypeVar
 
 from gpgpu_legacy.ir.expressions import (
     Array,
@@ -23,16 +24,7 @@ from gpgpu_legacy.ir.expressions import (
     read,
 )
 from gpgpu_legacy.ir.kernel import StorageBuffer, applied
-from gpgpu_legacy.ir.types import (
-    BOOL,
-    DOUBLE,
-    FLOAT,
-    INT,
-    UINT,
-    VEC4,
-    Operator,
-    Type,
-)
+from gpgpu_legacy.ir.types import BOOL, DOUBLE, FLOAT, INT, UINT, VEC4, Operator, Type
 from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.diagnostics import meant
@@ -41,6 +33,8 @@ from gpgpu_legacy.languages.glsl.limits import DEEPEST, MOST_NODES, TOO_DEEP, no
 Symbol = Variable | Constant | StorageBuffer | Array
 """The things that a name can mean: a private variable or a uniform, a const, an array."""
 
+E = TypeVar("E", bound=Expression)
+
 TYPES = {type_.word: type_ for type_ in (BOOL, INT, UINT, FLOAT, DOUBLE, VEC4)} | {"float4": VEC4}
 """The types by their names in the syntax tree."""
 
@@ -48,20 +42,18 @@ _FALSE, _TRUE = Constant((False,), BOOL), Constant((True,), BOOL)
 _WIDENING = (INT, UINT, FLOAT, DOUBLE)  # GLSL 4.3, section 4.1.10
 _SUFFIXES = {"u": UINT, "f": FLOAT, "lf": DOUBLE}
 _FOLD = {Operator.ADD: add, Operator.SUBTRACT: sub, Operator.MULTIPLY: mul}
-_COMPARISONS = {
+_OPERATORS = {
+    "+": Operator.ADD,
+    "-": Operator.SUBTRACT,
+    "*": Operator.MULTIPLY,
+    "/": Operator.DIVIDE,
+    "%": Operator.REMAINDER,
     "==": Operator.EQUAL,
     "!=": Operator.NOT_EQUAL,
     "<": Operator.LESS,
     "<=": Operator.LESS_EQUAL,
     ">": Operator.GREATER,
     ">=": Operator.GREATER_EQUAL,
-}
-_ARITHMETIC = {
-    "+": Operator.ADD,
-    "-": Operator.SUBTRACT,
-    "*": Operator.MULTIPLY,
-    "/": Operator.DIVIDE,
-    "%": Operator.REMAINDER,
 }
 _COMPONENTS = (*"xyzw",)
 _BUILT_INS = {built_in.value: built_in for built_in in BuiltIn}
@@ -131,9 +123,9 @@ class ExpressionReader:
         return Constant(((int(value) + half) % 2**32 - half,), kind)
 
     def number(self, x: c.Number) -> Constant:
-        """The number of a literal."""
+        """The number of a literal, which has a sign unless the text says otherwise."""
         is_integer = isinstance(x.value, int)
-        kind = _SUFFIXES.get(x.suffix, INT if is_integer else FLOAT)
+        kind = _SUFFIXES.get(x.suffix.rstrip("U"), INT if is_integer else FLOAT)
         if kind.is_integer is not is_integer:
             raise self.error(f"this number does not end with {x.suffix}; leave it out", x.at)
         return self.literal(kind, x.value, x.at)
@@ -143,17 +135,16 @@ class ExpressionReader:
     def binary(self, operator: str, left: Expression, right: Expression, at: Span) -> Expression:
         """An operator on operands that are converted to a common type."""
         left, right = self.balance(left, right, at)
-        kind, compares = left.type, operator in _COMPARISONS
-        if operator not in _ARITHMETIC and not compares:
+        kind, compares = left.type, operator[0] in "=!<>"
+        if operator not in _OPERATORS:
             raise self.error(f"kernels have no {operator}; use arithmetic", at)
         if operator == "%" and not kind.is_integer:
             raise self.error("% needs integers, as in int(a) % 2", at)
         if kind == BOOL or (compares and kind == VEC4):
-            problem = f"{operator} does not apply to {kind.word}; convert the operands first"
-            raise self.error(problem, at)
-        if compares:
-            return applied(_COMPARISONS[operator], left, right, type_=BOOL)
-        return applied(_ARITHMETIC[operator], left, right)
+            raise self.error(
+                f"{operator} does not apply to {kind.word}; convert the operands first", at
+            )
+        return applied(_OPERATORS[operator], left, right, type_=BOOL if compares else kind)
 
     def balance(
         self, left: Expression, right: Expression, at: Span
@@ -190,7 +181,7 @@ class ExpressionReader:
         """A whole expression, within the limits."""
         return self.limited(self.expression(x), x.at)
 
-    def limited(self, expression: Expression, at: Span) -> Expression:
+    def limited(self, expression: E, at: Span) -> E:
         """The expression, if it is within the limits."""
         nodes, levels = nodes_and_levels(expression)
         if levels > DEEPEST:
@@ -216,8 +207,7 @@ class ExpressionReader:
             case c.Name(name):
                 symbol = self.find(x)
                 if isinstance(symbol, StorageBuffer | Array):
-                    problem = f"{name} is an array; name an element, as in {name}[0]"
-                    raise self.error(problem, x.at)
+                    raise self.error(f"{name} is an array; name an element, as in {name}[0]", x.at)
                 return read(symbol) if isinstance(symbol, Variable) else symbol
             case c.Number():
                 return self.number(x)
@@ -238,8 +228,9 @@ class ExpressionReader:
             case c.Member(base, field, arrow):
                 vector = self.expression(base)
                 if vector.type != VEC4 or arrow or field not in _COMPONENTS:
-                    problem = f"there is no component .{field} here; a vec4 has .x, .y, .z and .w"
-                    raise self.error(problem, x.at)
+                    raise self.error(
+                        f"there is no component .{field} here; a vec4 has .x, .y, .z and .w", x.at
+                    )
                 wanted = (_COMPONENTS.index(field),)
                 is_read = isinstance(vector, Read)
                 return components(vector, wanted) if is_read else Swizzle((vector,), wanted)
@@ -263,8 +254,7 @@ class ExpressionReader:
         """An expression that must be a bool."""
         condition = self.expression(x)
         if condition.type != BOOL:
-            problem = f"the condition has type {condition.type.word}; it must be bool"
-            raise self.error(problem, x.at)
+            raise self.error(f"the condition has type {condition.type.word}; it must be bool", x.at)
         return condition
 
     def construct(self, kind: Type, parts: list[Expression], at: Span) -> Expression:
@@ -275,8 +265,9 @@ class ExpressionReader:
             numbers = (self.convert(part, FLOAT, at) for part in parts * (4 // len(parts)))
             return Compose(tuple(numbers))
         if kind == VEC4 or len(parts) != 1:
-            takes = "one value or four" if kind == VEC4 else "one value"
-            raise self.error(f"{kind.word}() takes {takes}, found {len(parts)}", at)
+            raise self.error(
+                f"{kind.word}() takes one value, or four for a vec4, found {len(parts)}", at
+            )
         return applied(Operator.CONVERT, parts[0], type_=kind)
 
     def element(self, x: c.Index, *, is_read: bool, is_written: bool) -> Element:
@@ -286,14 +277,14 @@ class ExpressionReader:
         while isinstance(base, c.Index):
             index = self.expression(base.index)
             if not index.type.is_integer:
-                problem = f"the index has type {index.type.word}; it must be int or uint"
-                raise self.error(problem, base.index.at)
+                raise self.error(
+                    f"the index has type {index.type.word}; it must be int or uint", base.index.at
+                )
             base, indices = base.base, (index, *indices)
-        if not isinstance(base, c.Name):
-            raise self.error("only a buffer or a shared array can be indexed; name one", base.at)
-        array, name = self.find(base), base.name
+        array = self.find(base) if isinstance(base, c.Name) else None
         if not isinstance(array, StorageBuffer | Array):
-            raise self.error(f"{name} is not an array; leave the index out", base.at)
+            raise self.error("this is not an array; leave the index out", base.at)
+        name = array.name
         dimensions = len(array.extents) if isinstance(array, Array) else 1
         if len(indices) != dimensions:
             expected = "1 index" if dimensions == 1 else f"{dimensions} indices"

@@ -6,24 +6,10 @@ import re
 from math import prod
 from typing import Any, TypeVar
 
-from gpgpu_legacy.errors import AssemblyError
-from gpgpu_legacy.ir.expressions import (
-    Array,
-    Element,
-    Read,
-    Role,
-    Variable,
-)
+from gpgpu_legacy.errors import AssemblyError, InputError
+from gpgpu_legacy.ir.expressions import Array, Element, Read, Role, Variable
 from gpgpu_legacy.ir.kernel import Kernel, StorageBuffer
-from gpgpu_legacy.ir.statements import (
-    Assign,
-    Barrier,
-    Declare,
-    If,
-    Loop,
-    Statement,
-    Store,
-)
+from gpgpu_legacy.ir.statements import Assign, Barrier, Declare, If, Loop, Statement, Store
 from gpgpu_legacy.ir.types import Type
 from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.languages.c import syntax as c
@@ -36,6 +22,7 @@ from gpgpu_legacy.languages.glsl.limits import (
     MOST_ARGUMENTS,
     MOST_INVOCATIONS,
     MOST_SHARED,
+    MOST_TEXT,
     TOO_DEEP,
 )
 from gpgpu_legacy.languages.glsl.words import GLSL
@@ -43,8 +30,9 @@ from gpgpu_legacy.languages.glsl.words import GLSL
 S = TypeVar("S")
 # What is no comment, and what drivers may read otherwise, also in one.
 _READ_DIFFERENTLY = re.compile(
-    r"//[^\n\r\\\0]*|/\*(?:[^\r\\\0]|\r\n)*?\*/|([\\\0]|\r(?!\n)|#(?!version ))"
+    r"//[^\n\r\\\0]*|/\*(?:[^*\r\\\0]|\*(?!/)|\r\n)*+|([\\\0]|\r(?!\n)|#(?!version ))"
 )
+_NAMES = [name for name in TYPES if name != "float4"]
 _LOCAL_SIZE = ("local_size_x", "local_size_y", "local_size_z")
 
 # Statements ---------------------------------------------------------------------------------------
@@ -88,8 +76,9 @@ class StatementReader(ExpressionReader):
                 first = self.statement(start)
                 test = self.limited(self.condition(condition), condition.at)
                 return (Loop(first, test, self.assignments(step), self.statement(body)),)
-        problem = "kernels have no such statement; use if and for (start; condition; step)"
-        raise self.error(problem, statement.at)
+        raise self.error(
+            "kernels have no such statement; use if and for (start; condition; step)", statement.at
+        )
 
     def declaration(self, d: c.Declaration) -> Declare:
         self.count(1, d.at)
@@ -101,8 +90,7 @@ class StatementReader(ExpressionReader):
         """The type of a declaration that has these qualifiers and parts, and no others."""
         type_ = c.TypeName(d.type.name, frozenset(qualifiers))
         if d.type.name not in TYPES or d != c.Declaration(type_, d.name, **parts):
-            words = ", ".join(dict.fromkeys(known.word for known in TYPES.values()))
-            expected = f"expected {words}; only shared has arrays"
+            expected = f"expected {', '.join(_NAMES)}; only shared has arrays"
             raise self.error(f"kernels have no {d.name} like this", d.at, expected)
         return TYPES[d.type.name]
 
@@ -128,9 +116,7 @@ class StatementReader(ExpressionReader):
     def lvalue(self, x: c.Expression, *, is_read: bool) -> Element | Read:
         """The target of an assignment. is_read: it also reads the old value, as += does."""
         if isinstance(x, c.Index):
-            target = self.element(x, is_read=is_read, is_written=True)
-            self.limited(target, x.at)
-            return target
+            return self.limited(self.element(x, is_read=is_read, is_written=True), x.at)
         match self.whole(x):
             case Read(variable=Variable(role=Role.LOCAL)) as own:
                 return own
@@ -148,15 +134,18 @@ def parse_kernel(text: str, name: str = "kernel") -> Kernel:
 
     text: the whole shader. name: of the shader in messages, usually a file's path. Raises
     AssemblyError, with line and column, at the first construct outside the subset, and where a
-    driver could read other statements than these: at directives other than #version, and at
-    characters that end or continue lines only for some readers. Kernels have limits; see
-    limits.py.
+    driver, which is given the text itself, could read other statements than these: at directives
+    other than #version, and at characters that end or continue lines only for some readers.
+    Kernels have limits; see kernel/limits.py.
     """
+    if len(text) > MOST_TEXT:
+        raise InputError(f"{name} has {len(text)} characters; a kernel has at most {MOST_TEXT}")
     for found in _READ_DIFFERENTLY.finditer(text):
         if odd := found[1]:
             at = Text(text, name).position(found.start())
             problem = (
-                f"{odd!r} has no place in a kernel; leave it out, and end lines with a line feed"
+                f"{odd!r} has no place in a kernel; leave it out: the only directive is #version, "
+                "and lines end with a line feed"
             )
             raise AssemblyError(problem, text, *at, name)
     unit = parse(text, name, words=GLSL)
@@ -178,7 +167,9 @@ class _KernelReader(StatementReader):
                 case c.Declare((_, *_) as declarations):
                     for declaration in declarations:
                         self.declaration_of_all(declaration)
-                case c.Function(c.TypeName("void"), 0, "main", (), c.Block() as block) if not body:
+                case c.Function(c.TypeName("void"), 0, "main", (), c.Block() as block, "") if (
+                    body is None
+                ):
                     body = self.statement(block)
                 case _:
                     raise self.error(
@@ -187,12 +178,15 @@ class _KernelReader(StatementReader):
                         item.at,
                     )
             if len(self.all(Variable)) + len(self.all(StorageBuffer)) > MOST_ARGUMENTS:
-                problem = f"a kernel has at most {MOST_ARGUMENTS} uniforms and buffers"
-                raise self.error(problem, item.at)
+                raise self.error(
+                    f"a kernel has at most {MOST_ARGUMENTS} uniforms and buffers", item.at
+                )
         if body is None:
             raise self.error("the kernel has no function main; add void main() { … }", Span(1, 1))
-        arrays = self.all(Variable), self.all(StorageBuffer), self.all(Array)
-        return Kernel(self.local_size, *arrays, body, text, name)
+        return Kernel(
+            self.local_size, self.all(Variable), self.all(StorageBuffer), self.all(Array),
+            body, text, name,
+        )  # fmt: skip
 
     def all(self, kind: type[S]) -> tuple[S, ...]:
         """What is declared of a kind outside of main."""
@@ -220,8 +214,9 @@ class _KernelReader(StatementReader):
         """The numbers of a layout, by these names."""
         for name, _ in type_.layout:
             if name not in known:
-                problem = f"this layout has no {name}; expected {', '.join(known)}"
-                raise self.error(problem, type_.at)
+                raise self.error(
+                    f"this layout has no {name}; expected {', '.join(known)}", type_.at
+                )
         return {name: self.extent(value) for name, value in type_.layout if value}
 
     def set_local_size(self, type_: c.TypeName) -> None:
@@ -239,14 +234,18 @@ class _KernelReader(StatementReader):
         binding = self.layout(type_, "std430", "binding").get("binding", -1)
         field = block.fields[0] if block.fields else c.Declaration(type_, "")
         array = c.Declaration(c.TypeName("float"), field.name, dimensions=(None,))
-        if block != c.Struct(block.name, (array,)) or not 0 <= binding < MOST_ARGUMENTS:
+        is_plain = block == c.Struct(block.name, (array,)) and block.name.isidentifier()
+        if not is_plain or not 0 <= binding < MOST_ARGUMENTS:
             raise self.error(
                 f"a storage buffer must hold float and have a binding less than {MOST_ARGUMENTS}, "
                 "as in layout(binding = 0) buffer b { float x[]; };",
                 block.at,
             )
-        read, written = (word not in type_.qualifiers for word in ("writeonly", "readonly"))
-        self.declare(field.name, StorageBuffer(field.name, binding, read, written), field.at)
+        access = type_.qualifiers
+        buffer = StorageBuffer(
+            field.name, binding, "writeonly" not in access, "readonly" not in access
+        )
+        self.declare(field.name, buffer, field.at)
 
     def shared_array(self, d: c.Declaration) -> None:
         kind = self.type_of(d, "shared", dimensions=d.dimensions)
@@ -266,5 +265,5 @@ class _KernelReader(StatementReader):
         """An extent of an array, or another constant that is a whole number."""
         extent = self.folded(self.whole(x), x.at)
         if not extent.type.is_integer:
-            raise self.error("an extent is a whole number", x.at)
+            raise self.error("expected a whole number", x.at)
         return int(extent.values[0])

@@ -12,6 +12,9 @@ from gpgpu_legacy.ir.expressions import (
 )
 from gpgpu_legacy.ir.types import Operator
 
+MOST_TEXT = 2**16
+"""Characters of a kernel; the longest here has 3 000."""
+
 MOST_NODES = 2**13
 """Variables, numbers, operators and accesses of a kernel, each as often as it is evaluated: half a
 minute of compiling. The largest kernel here has about 200.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from gpgpu_legacy.languages.c.tokens import KINDS, Words, token_pattern
 
-_OF_C = {"if", "else", "for", "while", "do", "break", "continue", "discard", "return"}
-_OF_C |= {"const", "uniform", "shared"}
-_KINDS = {word: kind for word, kind in KINDS.items() if word in _OF_C or not word[0].isalpha()}
+_OF_C = "if else for while do break continue discard return const uniform shared"
+_KINDS = {
+    word: kind for word, kind in KINDS.items() if word in _OF_C.split() or not word[0].isalpha()
+}
 _KINDS |= {
     "layout": "LAYOUT",
     "buffer": "STRUCT",
