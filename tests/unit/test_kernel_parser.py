@@ -214,7 +214,7 @@ def test_numbers_are_read_as_glsl_has_them() -> None:
         "0.5lf": Constant((0.5,), DOUBLE), "1e2F": Constant((100.0,), FLOAT),
     }  # fmt: skip
     for text, literal in numbers.items():
-        kernel = parse_kernel(f"void main() {{ {literal.type.value} a = {text}; }}")
+        kernel = parse_kernel(f"void main() {{ {literal.type.word} a = {text}; }}")
         assert [s.value for s in kernel.body if isinstance(s, Declare)] == [literal]
     for odd in ("int é;", "int a = ١;"):
         with pytest.raises(AssemblyError, match="kernel:1:"):
