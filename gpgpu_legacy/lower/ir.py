@@ -5,9 +5,10 @@ read them and emitters (lower/emit/) spell them; neither reads generated text. E
 knows its type, the axes along which it varies, and, if it is a sum or a product, whether it may be
 contracted with another.
 
-At first a lookup is a Texel at a known position or a call of a lookup function, and parameters and
-attributes are Given. A target replaces these by elements of buffers and shared arrays, integers
-that address them, loops and barriers, which are expressions and statements, too.
+At first a lookup is a Texel at a known position, a call of a lookup function or, in a program by
+itself, a Sample, and parameters and attributes are Given. A target replaces these by elements of
+buffers and shared arrays, integers that address them, loops and barriers, which are expressions and
+statements, too.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Attribute, Instruction, Parameter
+from gpgpu_legacy.isa.ir import Attribute, Instruction, Parameter, TextureSource
 from gpgpu_legacy.isa.opcodes import Symbol
 from gpgpu_legacy.lower.ir_types import (
     ALONG_X,
@@ -225,11 +226,24 @@ class Texel(Selection, Generic[Known]):
 class Fetch(Joined):
     """The texel of a texture at a column and a row, its operands: whole numbers inside the texture.
 
-    texture: a number that the target assigns.
+    texture: a number that the target assigns. A third operand is the layer of a layered texture.
     """
 
     texture: int
     type: Type = VEC4
+
+
+@frozen
+class Sample(Joined):
+    """Components of what a texture's own sampler gives for s, t, r and a LOD bias, the operands."""
+
+    texture: TextureSource
+    components: Components
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        """A float for each component."""
+        return type_of(Kind.FLOAT, len(self.components))
 
 
 @frozen

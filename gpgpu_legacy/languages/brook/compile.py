@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from pathlib import PurePath
 from typing import Any
 
 from gpgpu_legacy.frozen import frozen
@@ -346,16 +345,11 @@ def _emitted(kernel: Kernel, made: _Pass, written: dict[tuple[str, int], Vector]
     declared = tuple(
         ParameterDeclaration(p.name, (p,), is_array=False) for p in made.locals.values()
     )
-    code = program(made.graph, colors, kernel.name, parameters=declared)
-    texts = kernel.kernels.unit.texts
-    lines = {file: text.split("\n") for file, text in texts.files.items()}
-    instructions = tuple(
-        replace(i, origin=f"{i.span.file or PurePath(texts.name).name}:{i.span.line}: {line}")
-        for i in code.instructions
-        for line in [lines[i.span.file][i.span.line - 1].strip()]
-    )
+    texts, units = kernel.kernels.unit.texts, made.units.items()
+    names = [(n, f"{name}_{number or ''}".rstrip("_")) for (name, number), n in units]
+    code = program(made.graph, colors, kernel.name, texts, parameters=declared, names=names)
     return Compiled(
-        replace(code, instructions=instructions),
+        code,
         tuple(written),
         {n: key for key, n in made.units.items() if n in code.texture_units},
         {n: key for key, n in made.sets.items() if n in code.texcoord_sets},

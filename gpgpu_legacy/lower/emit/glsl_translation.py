@@ -1,0 +1,471 @@
+"""A program as a GLSL fragment shader that one keeps: the source's names, real samplers, no sizes.
+
+A lookup is one `texture` call, and its filter and wrap are the state of the texture or the sampler.
+Exact shaders fetch texels by their numbers, nearest and clamped to the edge, and compute attributes
+from planes, as rasterisers differ in both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.isa.execute import ALL
+from gpgpu_legacy.isa.ir import (
+    Attribute,
+    AttributeKind,
+    Instruction,
+    Parameter,
+    ParameterSpace,
+    Program,
+    TextureTarget,
+)
+from gpgpu_legacy.lower.emit.glsl import (
+    PLANE_PARTS,
+    Dialect,
+    GlslEmitter,
+    attribute_name,
+    literal,
+    parameter_name,
+    type_name,
+)
+from gpgpu_legacy.lower.emit.glsl_fragment import GLSL, GLSL_ES
+from gpgpu_legacy.lower.emit.text import ATOM, SIGN, identifier
+from gpgpu_legacy.lower.ir import (
+    Assign,
+    Call,
+    Constant,
+    Declare,
+    Expression,
+    Fetch,
+    Given,
+    Operation,
+    Place,
+    PlanePart,
+    Read,
+    Role,
+    Sample,
+    Statement,
+    Variable,
+    all_expressions,
+    components,
+    read,
+)
+from gpgpu_legacy.lower.ir_types import COMPARISONS, FLOAT, Components, Kind, Operator, type_of
+from gpgpu_legacy.lower.lowering import (
+    LookUp,
+    attribute_of,
+    attribute_value,
+    attribute_variable,
+    read_first,
+    variables_read,
+)
+from gpgpu_legacy.lower.programs import (
+    program_statements,
+    result_registers,
+    sampled,
+    source_line,
+)
+from gpgpu_legacy.lower.sampling import Unit, layered_function, lookup_arguments
+from gpgpu_legacy.plan.textures import FORMATS, RGBA32F, Compare, Sampler, TextureKind
+
+PLAIN = Dialect(("#version 330 core",), precise="", fma=False, doubles=False)
+_OPAQUE = ("sampler3D", "sampler2DArray", "sampler2DShadow")
+PLAIN_ES = replace(
+    GLSL_ES, header=(*GLSL_ES.header, *(f"precision highp {kind};" for kind in _OPAQUE))
+)
+
+_SAMPLERS = {
+    TextureTarget.T3D: "sampler3D",
+    TextureTarget.CUBE: "samplerCube",
+    **{t: "sampler2DShadow" for t in TextureTarget if t.is_shadow},
+}
+_MEANINGS = {
+    TextureTarget.T1D: "a 1D texture as a 2D one of height 1",
+    TextureTarget.T2D: "a 2D texture",
+    TextureTarget.T3D: "a 3D texture",
+    TextureTarget.CUBE: "a cube map",
+    TextureTarget.RECT: "a RECT texture as a 2D one, without mipmaps; s and t count texels",
+}
+_MOST = {"texture image units": 16, "uniform vectors": 224, "colours": 4}
+"""What every WebGL2 has."""
+
+_WORDS = re.findall(r"\w+", """
+active asm atomic_uint attribute bool break bvec2 bvec3 bvec4 case cast centroid class coherent
+common const continue default discard dmat2 dmat3 dmat4 do double dvec2 dvec3 dvec4 else enum extern
+external false filter fixed flat float for fvec2 fvec3 fvec4 goto half highp hvec2 hvec3 hvec4 if
+iimage2D image2D in inline inout input int interface invariant isampler2D ivec2 ivec3 ivec4 layout
+long lowp main mat2 mat3 mat4 mediump namespace noinline noperspective out output packed partition
+patch precise precision public readonly resource restrict return sample sampler1D sampler2D
+sampler2DArray sampler2DRect sampler2DShadow sampler3D samplerBuffer samplerCube shared short sizeof
+smooth static struct subroutine superp switch template texture this true typedef uimage2D uint
+uniform union unsigned using usampler2D uvec2 uvec3 uvec4 varying vec2 vec3 vec4 void volatile while
+writeonly zero one quotient root negated constant saturated power abs clamp cos exp exp2 floor
+floatBitsToUint inversesqrt isnan log2 max min sin sqrt texelFetch textureSize uintBitsToFloat
+""")  # fmt: skip
+"""Words of GLSL and GLSL ES, and names that shaders use."""
+
+
+@frozen
+class Input:
+    """What the application gives a shader: its name and type there, and what it is in the program.
+
+    width: its components. source: a parameter, an attribute, or a texture image unit.
+    """
+
+    name: str
+    type: str
+    width: int
+    source: Parameter | Attribute | int
+    meaning: str
+
+
+@frozen
+class Translation:
+    """A shader. header: its first lines. outputs: the numbers of its colours. exact: it computes
+    attributes from planes.
+    """
+
+    program: Program
+    text: str
+    header: tuple[str, ...]
+    inputs: tuple[Input, ...]
+    outputs: tuple[int, ...]
+    exact: bool
+
+    @property
+    def es(self) -> bool:
+        """Whether it is for WebGL2."""
+        return self.header[0].endswith("es")
+
+
+def glsl_translation(program: Program, *, es: bool = False, exact: bool = False) -> Translation:
+    """The shader of a program, in GLSL 3.30 (exact: 4.00) or in GLSL ES 3.00.
+
+    Raises InputError for what WebGL2 may lack.
+    """
+    if es:
+        _check_es(program)
+    dialect = PLAIN_ES if es else GLSL if exact else PLAIN
+    return _Translator(program, dialect, exact=exact).translation()
+
+
+def _check_es(program: Program) -> None:
+    locals_, envs = map(program.parameter_indices, (ParameterSpace.LOCAL, ParameterSpace.ENV))
+    vectors = len(locals_) + len(envs) + len(program.state_bindings)
+    for (what, most), found in zip(
+        _MOST.items(), (len(program.texture_units), vectors, program.color_outputs), strict=True
+    ):
+        if found > most:
+            raise InputError(
+                f"{program.name} has {found} {what}, and WebGL2 promises {most}; translate it "
+                "--to glsl, or split it"
+            )
+
+
+class _Translator(GlslEmitter):
+    """Spells a program's statements under the names of its source."""
+
+    def __init__(self, program: Program, dialect: Dialect, *, exact: bool) -> None:
+        super().__init__(dialect, exact=exact)
+        self.program = program
+        self._taken = set(_WORDS)
+        self._names: dict[object, str] = {}
+        self._widths: dict[object, int] = {}
+        self._inputs: dict[object, Input] = {}
+
+    # Names
+
+    def own(self, key: object, wanted: str) -> str:
+        """The name of something of the program: the wanted one, if it is free."""
+        if key not in self._names:
+            stem = identifier(wanted) or "d"
+            stem = f"{stem}_" if stem.startswith("gl_") or stem[0].isdigit() else stem
+            name, number = stem, 1
+            while name in self._taken or name.rstrip("0123456789") in _SERIES:
+                name, number = f"{stem}_{number}", number + 1
+            self._taken.add(name)
+            self._names[key] = name
+        return self._names[key]
+
+    def name(self, variable: Variable) -> str:
+        match variable.role:
+            case Role.TEMPORARY:
+                return self.own(variable.name, variable.name)
+            case Role.RESULT:
+                name = "result" if variable.name == "color" else variable.name
+                return self.own(variable, f"{name}{variable.number or ''}")
+            case Role.ATTRIBUTE:
+                return self._attribute(attribute_of(variable))
+        return super().name(variable)
+
+    def _attribute(self, attribute: Attribute) -> str:
+        if attribute.kind is AttributeKind.POSITION:
+            return "gl_FragCoord"
+        return self._names[attribute]
+
+    def _name_inputs(self, statements: Sequence[Statement]) -> None:
+        """Name all that the application gives, and find out how many components of it are read."""
+        given = {p: d.name for d in reversed(self.program.parameters) for p in d.parameters
+                 if not d.is_array}  # fmt: skip
+        named = {_bare(p): p.name or name for p, name in given.items()}
+        known = dict(self.program.names)
+        known |= {a.attribute: a.name for a in self.program.attributes}
+        widths: dict[Parameter | Attribute, int] = {}
+        for value in all_expressions(statements):
+            if isinstance(value, Given) and isinstance(value.source, Parameter):
+                source: Parameter | Attribute = value.source
+            elif isinstance(value, Read) and value.variable.role is Role.ATTRIBUTE:
+                source = attribute_of(value.variable)
+            else:
+                continue
+            widths[source] = max(widths.get(source, 1), *(c + 1 for c in value.components))
+        for source, width in widths.items():
+            if isinstance(source, Parameter):
+                name = named.get(source) or parameter_name(source)
+            elif source.kind is AttributeKind.POSITION:
+                continue
+            else:
+                name = known.get(source) or attribute_name(source)
+            self._widths[source] = 4 if self.exact and isinstance(source, Attribute) else width
+            kind = type_name(type_of(Kind.FLOAT, self._widths[source]))
+            own = self.own(source, name)
+            self._inputs[source] = Input(own, kind, self._widths[source], source, source.text)
+        for unit, target in sorted(self.program.texture_units.items()):
+            own = self.own(unit, known.get(unit) or f"texture{unit}")
+            kind, state = self._sampler(target), self._state(unit, target)
+            self._inputs[unit] = Input(own, kind, 1, unit, state)
+
+    def _sampler(self, target: TextureTarget) -> str:
+        if self.exact:
+            target = target.kind
+            if target is TextureTarget.CUBE:
+                return "sampler2DArray"
+        return _SAMPLERS.get(target, "sampler2D")
+
+    def _state(self, unit: int, target: TextureTarget) -> str:
+        """What the texture at a unit has to be."""
+        meaning = _MEANINGS[target.kind]
+        if self.exact and target is TextureTarget.CUBE:
+            meaning = "a cube map as six layers, +x, -x, +y, -y, +z, -z"
+        if target.is_shadow:
+            compared = "the shader compares by <=" if self.exact else "compare mode on, by <="
+            meaning += f", of depths; {compared}"
+        state = "fetched: nearest, clamped to the edge" if self.exact else "filter, wrap: its own"
+        return f"unit {unit}: {meaning}; {state}"
+
+    # Spelling
+
+    def spelled(self, value: Expression) -> tuple[str, int]:
+        if isinstance(value, Given) and isinstance(value.source, Parameter):
+            return self._narrowed(value.source, value.components), ATOM
+        return super().spelled(value)
+
+    def _narrowed(self, source: Parameter | Attribute, wanted: Components) -> str:
+        """Components of an input, which may be a number."""
+        name, width = self._names[source], self._widths[source]
+        if width > 1:
+            return name + self.suffix(wanted, width)
+        return name if len(wanted) == 1 else f"vec{len(wanted)}({name})"
+
+    def read(self, value: Read) -> str:
+        if value.variable.name == "sizes":
+            size = f"textureSize({self._names[value.variable.number]}, 0)"
+            return size + self.suffix(value.components, 3)
+        if value.variable.role is Role.ATTRIBUTE:
+            attribute = attribute_of(value.variable)
+            if attribute in self._widths:
+                return self._narrowed(attribute, value.components)
+        return super().read(value)
+
+    def source(self, given: Given) -> str:
+        if isinstance(given.source, PlanePart):
+            return f"{self._names[given.source.attribute]}_{PLANE_PARTS[given.source.part]}"
+        assert given.source is Place.CENTRE
+        return "gl_FragCoord"
+
+    def fetch(self, fetch: Fetch) -> str:
+        at = ", ".join(map(self.expression, fetch.operands))
+        name = self._names[fetch.texture]
+        return f"texelFetch({name}, ivec{len(fetch.operands)}({at}), 0)"
+
+    def sample(self, sample: Sample) -> str:
+        target, name = sample.texture.target, self._names[sample.texture.unit]
+        *place, bias = sample.operands
+        at = [self.expression(part) for part in place[: target.kind.coordinates]]
+        if target.kind is TextureTarget.T1D:
+            at.append("0.5")
+        joined = self._joined(place[: len(at)]) or f"vec{len(at)}({', '.join(at)})"
+        if target.kind is TextureTarget.RECT:
+            joined = f"{joined} / vec2(textureSize({name}, 0))"
+        if target.is_shadow:
+            joined = f"vec3({joined}, {self.expression(place[2])})"
+        biased = "" if bias == _NO_BIAS else f", {self.expression(bias)}"
+        texel = f"texture({name}, {joined}{biased})"
+        if target.is_shadow:
+            texel = f"vec4(vec3({texel}), 1.0)"
+        return texel + self.suffix(sample.components, 4)
+
+    def _joined(self, place: Sequence[Expression]) -> str:
+        """Components of one variable or uniform as one vector; empty for others."""
+        first = place[0]
+        if not isinstance(first, Read | Given) or any(type(p) is not type(first) for p in place):
+            return ""
+        whole = replace(first, components=tuple(c for p in place for c in p.components))  # type: ignore[attr-defined]
+        alike = all(components(whole, (n,)) == part for n, part in enumerate(place))
+        return self.expression(whole) if alike else ""
+
+    def operation(self, value: Operation) -> tuple[str, int]:
+        if not self.exact and value.operator is Operator.ADD:
+            left, right = value.operands
+            if isinstance(right, Operation) and right.operator is Operator.NEGATE:
+                difference = (left, right.operands[0])
+                value = replace(value, operands=difference, operator=Operator.SUBTRACT)
+        return super().operation(value)
+
+    def operand(self, operation: Operation, value: Expression, binds: int) -> str:
+        """A number is one beside a vector."""
+        if not self.exact and isinstance(value, Constant) and len({*map(repr, value.values)}) == 1:
+            widths = [part.type.width for part in operation.operands if part is not value]
+            if widths == [value.type.width] and operation.operator not in COMPARISONS:
+                return literal(value.values[0])
+        return super().operand(operation, value, binds)
+
+    def constant(self, value: Constant, *, plain: bool = False) -> str:
+        text = super().constant(value, plain=plain)
+        return text if value.type.width == 1 else re.sub(r"\((-[\d.e+-]+)\)", r"\1", text)
+
+    def other(self, value: Operation) -> tuple[str, int]:
+        if value.operator is Operator.NEGATE and not self.exact:
+            return f"-{self.inside(value.operands[0], SIGN + 1)}", SIGN
+        return super().other(value)
+
+    # The shader
+
+    def translation(self) -> Translation:
+        """The whole text."""
+        units = {n: _unit(n, target) for n, target in self.program.texture_units.items()}
+        each = list(program_statements(self.program, _fetches(units) if self.exact else _sampled))
+        flat = [statement for _, statements in each for statement in statements]
+        self._name_inputs(flat)
+        results = result_registers(self.program)
+        ends = [Declare(result, read(result)) for result in results]
+        early = [variable for variable, _ in read_first([*flat, *ends])]
+        body = self._planes(flat)
+        written = dict.fromkeys(v for v in early if v.role in _DECLARED)
+        for variable in written:
+            zeros = Constant((0.0,) * variable.type.width, variable.type)
+            colour = _is_colour(variable)
+            first = Assign(variable, ALL, zeros) if colour else Declare(variable, zeros)
+            body += self.block([first])
+        line = ""
+        for instruction, statements in each:
+            if instruction is not None and source_line(instruction) != line:
+                line = source_line(instruction)
+                body.append(f"    // {_comment(line)}")
+            body += self.block(list(_declared(statements, written)))
+        return self._around(body, results)
+
+    def _planes(self, statements: Sequence[Statement]) -> list[str]:
+        """In an exact shader, the attributes at the fragment."""
+        if not self.exact:
+            return []
+        read_ = (attribute_of(v) for v in variables_read(statements, Role.ATTRIBUTE))
+        return self.block(
+            [
+                Declare(attribute_variable(a), attribute_value(attribute_variable(a)))
+                for a in read_
+                if a.kind is not AttributeKind.POSITION
+            ]
+        )
+
+    def _around(self, body: Sequence[str], results: Sequence[Variable]) -> Translation:
+        uniforms, functions = self.head()
+        colours = [(v.number, self.name(v)) for v in results if _is_colour(v)]
+        inputs = tuple(self._inputs.values())
+        lines = [*self.dialect.header, f"// {_comment(self.program.name)}", ""]
+        for given in inputs:
+            is_attribute = isinstance(given.source, Attribute)
+            names, kind = given.name, "in" if is_attribute else "uniform"
+            meaning = given.meaning
+            if is_attribute and self.exact:
+                names, kind = ", ".join(f"{given.name}_{part}" for part in PLANE_PARTS), "uniform"
+                meaning += ": base + dx * x + dy * y at a pixel's centre"
+            lines.append(f"{kind} {given.type} {names};  // {meaning}")
+        lines += [f"{line}  // for the compiler's eyes" for line in uniforms]
+        for number, name in colours:
+            lines.append(f"layout(location = {number}) out vec4 {name};  // result.color[{number}]")
+            lines += [f"precise {name};"] * bool(self.dialect.precise)
+        depth = [f"    gl_FragDepth = {self.name(v)}.z;" for v in results if not _is_colour(v)]
+        lines += [*functions, "", "void main() {", *body, *depth, "}", ""]
+        numbers, header = tuple(number for number, _ in colours), self.dialect.header
+        return Translation(self.program, "\n".join(lines), header, inputs, numbers, self.exact)
+
+
+_NO_BIAS = Constant((0.0,), FLOAT)
+_DECLARED = (Role.TEMPORARY, Role.RESULT)
+_SERIES = {"part", "argument", "lookup", "lod", "select_less", "select_less_equal"}
+"""Names that shaders use with numbers after them."""
+
+
+def _is_colour(variable: Variable) -> bool:
+    return variable.role is Role.RESULT and variable.name == "color"
+
+
+def _declared(
+    statements: Sequence[Statement], written: dict[Variable, None]
+) -> Iterator[Statement]:
+    """The statements, in which each register is declared where it is first written."""
+    for statement in statements:
+        is_new = isinstance(statement, Assign) and statement.variable not in written
+        if isinstance(statement, Assign) and is_new and not _is_colour(statement.variable):
+            variable = statement.variable
+            written[variable] = None
+            if len(statement.components) == variable.type.width:
+                yield Declare(variable, statement.value)
+                continue
+            yield Declare(variable)
+        yield statement
+
+
+def _comment(text: str) -> str:
+    """A text that ends no comment, whatever holds the shader, and continues no line."""
+    plain = text.encode("ascii", "replace").decode()
+    return re.sub(r"[^ -~]|\\|\"{3}|</", " ", plain)
+
+
+def _bare(parameter: Parameter) -> Parameter:
+    return Parameter(parameter.space, parameter.index, binding=parameter.binding)
+
+
+def _unit(number: int, target: TextureTarget) -> Unit:
+    """What an exact lookup does: nearest, clamped to the edge."""
+    sampler = Sampler(compare=Compare.LEQUAL if target.is_shadow else None)
+    texel_format = FORMATS["depth32f"] if target.is_shadow else RGBA32F
+    return Unit(number, TextureKind(target.kind.value), None, sampler, texel_format)
+
+
+def _sampled(
+    instruction: Instruction, coordinates: Sequence[Expression], wanted: Components
+) -> Expression:
+    """A lookup that reads no more coordinates than its target has."""
+    assert instruction.texture is not None
+    count = instruction.texture.target.coordinates
+    return sampled(instruction, [*coordinates[:count], coordinates[3]], wanted)
+
+
+def _fetches(units: dict[int, Unit]) -> LookUp:
+    functions = {number: layered_function(unit) for number, unit in units.items()}
+
+    def look_up(
+        instruction: Instruction, coordinates: Sequence[Expression], wanted: Components
+    ) -> Expression:
+        assert instruction.texture is not None
+        unit = units[instruction.texture.unit]
+        given = lookup_arguments(coordinates, unit.kind, unit.sampler)
+        return components(Call(given, functions[unit.number]), wanted)
+
+    return look_up

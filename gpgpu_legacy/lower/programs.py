@@ -1,0 +1,68 @@
+"""A program by itself, with no pass around it, as statements: for people to read and to keep.
+
+Nothing is left out. Attributes are variables that a rasteriser gives, lookups are left to the
+textures' samplers, and colours to the framebuffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpgpu_legacy.isa.execute import ALL
+from gpgpu_legacy.isa.ir import Instruction, Program, ResultRegister
+from gpgpu_legacy.languages.arb.printer import print_instruction
+from gpgpu_legacy.lower.ir import (
+    Assign,
+    Expression,
+    Read,
+    Role,
+    Sample,
+    Statement,
+    Variable,
+    expression,
+    operation,
+)
+from gpgpu_legacy.lower.ir_types import EVERYWHERE, Components, Operator
+from gpgpu_legacy.lower.lowering import LookUp, Lowering, behind_fog, fog_declared, result_variable
+
+
+def sampled(
+    instruction: Instruction, coordinates: Sequence[Expression], components: Components
+) -> Expression:
+    """A lookup by the texture's own sampler."""
+    assert instruction.texture is not None
+    return Sample(tuple(map(expression, coordinates)), instruction.texture, components)
+
+
+def program_statements(
+    program: Program, look_up: LookUp = sampled
+) -> Iterator[tuple[Instruction | None, Sequence[Statement]]]:
+    """The statements of each instruction, then of the program's fog OPTION, which has none."""
+    for instruction in program.instructions:
+        lowering = Lowering(look_up, discards=True)
+        dst = instruction.dst
+        lowering.instruction(instruction, ALL if dst is None else dst.components)
+        yield instruction, lowering.statements
+    if program.fog is None:
+        return
+    yield None, [fog_declared(program.fog)]
+    for result in result_registers(program):
+        if result.name == "color":
+            seen = operation(Operator.SATURATE, Read(result, ALL, EVERYWHERE))
+            yield None, [Assign(result, ALL, seen), behind_fog(result)]
+
+
+def result_registers(program: Program) -> list[Variable]:
+    """The results that the program writes, and result.color."""
+    registers = (i.dst.register for i in program.instructions if i.dst is not None)
+    written = [
+        Variable(register.kind.value, role=Role.RESULT, number=register.index)
+        for register in registers
+        if isinstance(register, ResultRegister)
+    ]
+    return list(dict.fromkeys([result_variable(0), *written]))
+
+
+def source_line(instruction: Instruction) -> str:
+    """The line that an instruction comes from: of a compiled source, or its own text."""
+    return instruction.origin or print_instruction(instruction)
