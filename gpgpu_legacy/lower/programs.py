@@ -38,11 +38,11 @@ def program_statements(
     program: Program, look_up: LookUp = sampled
 ) -> Iterator[tuple[Instruction | None, Sequence[Statement]]]:
     """The statements of each instruction, then of the program's fog OPTION, which has none."""
+    lowering = Lowering(look_up, discards=True)
     for instruction in program.instructions:
-        lowering = Lowering(look_up, discards=True)
-        dst = instruction.dst
+        start, dst = len(lowering.statements), instruction.dst
         lowering.instruction(instruction, ALL if dst is None else dst.components)
-        yield instruction, lowering.statements
+        yield instruction, lowering.statements[start:]
     if program.fog is None:
         return
     yield None, [fog_declared(program.fog)]

@@ -231,7 +231,8 @@ class _Layers(_Code):
     def fetched(self, name: str, column: Expression, row: Any, first_row: Any) -> Expression:
         layer = [first_row] if isinstance(first_row, Expression) else []
         place = (expression(at, Kind.INT) for at in (column, row, *layer))
-        return self.let(name, Fetch(tuple(place), self.unit.number))
+        texel = Fetch(tuple(place), self.unit.number)
+        return self.let(name, as_read(texel, self.unit.format))
 
 
 def _chosen(number: Expression, values: Sequence[int]) -> Expression:

@@ -205,8 +205,10 @@ class GlslEmitter(WideEmitter):
         Call it after all statements are spelled: functions may need uniforms.
         """
         functions = []
-        for helper, widths in self._helpers.items():
-            spelled = {"precise": self.dialect.precise, "one": self._number(1.0)}
+        one = self._number(1.0) if HELPERS["power"] in self._helpers else ""
+        spelled = {"precise": self.dialect.precise, "one": one}
+        helpers = sorted(self._helpers.items(), key=lambda each: each[0] is not HELPERS["constant"])
+        for helper, widths in helpers:
             functions.append(helper.definition(spelled))
             functions += [helper.overload(width) for width in sorted(widths - {1})]
         functions += [line for lines in self._functions.values() for line in lines]

@@ -73,7 +73,7 @@ from gpgpu_legacy.lower.sampling import Unit, layered_function, lookup_arguments
 from gpgpu_legacy.plan.textures import FORMATS, RGBA32F, Compare, Sampler, TextureKind
 
 PLAIN = Dialect(("#version 330 core",), precise="", fma=False, doubles=False)
-_OPAQUE = ("sampler3D", "sampler2DArray", "sampler2DShadow")
+_OPAQUE = ("sampler3D", "samplerCube", "sampler2DArray", "sampler2DShadow")
 PLAIN_ES = replace(
     GLSL_ES, header=(*GLSL_ES.header, *(f"precision highp {kind};" for kind in _OPAQUE))
 )
@@ -103,7 +103,7 @@ patch precise precision public readonly resource restrict return sample sampler1
 sampler2DArray sampler2DRect sampler2DShadow sampler3D samplerBuffer samplerCube shared short sizeof
 smooth static struct subroutine superp switch template texture this true typedef uimage2D uint
 uniform union unsigned using usampler2D uvec2 uvec3 uvec4 varying vec2 vec3 vec4 void volatile while
-writeonly zero one quotient root negated constant saturated power abs clamp cos exp exp2 floor
+writeonly zero one corner quotient root negated constant saturated power abs clamp cos exp exp2 floor
 floatBitsToUint inversesqrt isnan log2 max min sin sqrt texelFetch textureSize uintBitsToFloat
 """)  # fmt: skip
 """Words of GLSL and GLSL ES, and names that shaders use."""
@@ -183,7 +183,7 @@ class _Translator(GlslEmitter):
         """The name of something of the program: the wanted one, if it is free."""
         if key not in self._names:
             stem = identifier(wanted) or "d"
-            stem = f"{stem}_" if stem.startswith("gl_") or stem[0].isdigit() else stem
+            stem = f"its_{stem}" if stem.startswith(("gl_", "webgl_")) else stem
             name, number = stem, 1
             while name in self._taken or name.rstrip("0123456789") in _SERIES:
                 name, number = f"{stem}_{number}", number + 1

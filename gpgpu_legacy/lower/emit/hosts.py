@@ -369,8 +369,8 @@ def vertex_shader(translation: Translation) -> str:
     lines = [*translation.header]
     for given in varyings:
         lines += [f"uniform vec4 {given.name}_corners[4];", f"out {given.type} {given.name};"]
-    lines += ["void main() {", "    int n = int[4](1, 0, 2, 3)[gl_VertexID];"]
+    lines += ["void main() {", "    int corner = int[4](1, 0, 2, 3)[gl_VertexID];"]
     for given in varyings:
-        lines.append(f"    {given.name} = {given.name}_corners[n].{'xyzw'[: given.width]};")
-    lines.append("    gl_Position = vec4(n % 3 == 0 ? -1 : 1, n < 2 ? -1 : 1, 0.0, 1.0);")
+        lines.append(f"    {given.name} = {given.name}_corners[corner].{'xyzw'[: given.width]};")
+    lines.append("    gl_Position = vec4(corner % 3 == 0 ? -1 : 1, corner < 2 ? -1 : 1, 0.0, 1.0);")
     return "\n".join([*lines, "}", ""])
