@@ -7,6 +7,7 @@ textures' samplers, and colours to the framebuffer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.ir import Instruction, Program, ResultRegister
@@ -14,6 +15,7 @@ from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.lower.ir import (
     Assign,
     Expression,
+    Given,
     Read,
     Role,
     Sample,
@@ -50,6 +52,19 @@ def program_statements(
         if result.name == "color":
             seen = operation(Operator.SATURATE, Read(result, ALL, EVERYWHERE))
             yield None, [Assign(result, ALL, seen), behind_fog(result)]
+
+
+def joined(parts: Sequence[Expression]) -> Expression | None:
+    """Components of one variable or one given value as a vector; None for other expressions."""
+    first = parts[0]
+    alike = [p for p in parts if isinstance(p, Read | Given) and _source(p) == _source(first)]
+    if len(alike) < len(parts):
+        return None
+    return replace(alike[0], components=tuple(c for part in alike for c in part.components))
+
+
+def _source(value: Expression) -> object:
+    return getattr(value, "variable", None) or getattr(value, "source", None)
 
 
 def result_registers(program: Program) -> list[Variable]:

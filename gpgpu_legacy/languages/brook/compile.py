@@ -71,10 +71,13 @@ class Compiled:
 
 @dataclass
 class _Pass:
-    """The program of a pass while it is compiled. out: where it writes."""
+    """The program of a pass while it is compiled. out: where it writes. placed: whether coordinates
+    come from the fragment's position, for which the rectangle begins at (0, 0).
+    """
 
     graph: Graph
     out: Place
+    placed: bool = False
     units: dict[tuple[str, int], int] = field(default_factory=dict)
     sets: dict[tuple[Axis, Axis], int] = field(default_factory=dict)
     locals: dict[tuple[str, str], isa.Parameter] = field(default_factory=dict)
@@ -82,6 +85,10 @@ class _Pass:
 
     def coordinate(self, x: Axis, y: Axis) -> Vector:
         """Texture coordinates that are linear over the rectangle."""
+        if self.placed:
+            position = self.graph.leaf(Attribute(AttributeKind.POSITION))[:2]
+            moves = x[0] - 0.5, y[0] - 0.5
+            return position + self.graph.numbers(*moves) if any(moves) else position
         number = self.sets.setdefault((x, y), len(self.sets))
         return self.graph.leaf(Attribute(AttributeKind.TEXCOORD, number))[:2]
 
@@ -189,16 +196,23 @@ class Limits:
 
 @lru_cache(maxsize=512)
 def compiled(
-    kernel: Kernel, out: Place, bound: tuple[Bound, ...], limits: Limits, fold: Fold | None = None
+    kernel: Kernel,
+    out: Place,
+    bound: tuple[Bound, ...],
+    limits: Limits,
+    fold: Fold | None = None,
+    *,
+    placed: bool = False,
 ) -> tuple[Compiled, ...]:
     """The passes of a call, each of which writes some fields of streams, or saves numbers.
 
     out: where the written streams lie. bound: what the parameters are bound to. fold: of a
-    reduction; None copies its elements. Raises Fault for what no fragment program can do.
+    reduction; None copies its elements. placed: as of a pass. Raises Fault for what no fragment
+    program can do.
     """
     graph = Graph()
     graph.at = kernel.function.at
-    made = _Pass(graph, out)
+    made = _Pass(graph, out, placed)
     owners: dict[Any, Place] = {}
 
     def indexof(*values: Vector) -> Vector:

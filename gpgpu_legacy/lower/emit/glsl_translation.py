@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.frozen import frozen
@@ -64,12 +65,13 @@ from gpgpu_legacy.lower.lowering import (
     variables_read,
 )
 from gpgpu_legacy.lower.programs import (
+    joined,
     program_statements,
     result_registers,
     sampled,
     source_line,
 )
-from gpgpu_legacy.lower.sampling import Unit, layered_function, lookup_arguments
+from gpgpu_legacy.lower.sampling import Unit, layered_function
 from gpgpu_legacy.plan.textures import FORMATS, RGBA32F, Compare, Sampler, TextureKind
 
 PLAIN = Dialect(("#version 330 core",), precise="", fma=False, doubles=False)
@@ -78,18 +80,15 @@ PLAIN_ES = replace(
     GLSL_ES, header=(*GLSL_ES.header, *(f"precision highp {kind};" for kind in _OPAQUE))
 )
 
-_SAMPLERS = {
-    TextureTarget.T3D: "sampler3D",
-    TextureTarget.CUBE: "samplerCube",
-    **{t: "sampler2DShadow" for t in TextureTarget if t.is_shadow},
+_KINDS = {
+    TextureTarget.T1D: ("sampler2D", "a 1D texture as a 2D one of height 1"),
+    TextureTarget.T2D: ("sampler2D", "a 2D texture"),
+    TextureTarget.T3D: ("sampler3D", "a 3D texture"),
+    TextureTarget.CUBE: ("samplerCube", "a cube map"),
+    TextureTarget.RECT: ("sampler2D", "a RECT texture as a 2D one; s and t count texels"),
 }
-_MEANINGS = {
-    TextureTarget.T1D: "a 1D texture as a 2D one of height 1",
-    TextureTarget.T2D: "a 2D texture",
-    TextureTarget.T3D: "a 3D texture",
-    TextureTarget.CUBE: "a cube map",
-    TextureTarget.RECT: "a RECT texture as a 2D one, without mipmaps; s and t count texels",
-}
+"""The type of a sampler, and what its texture has to be."""
+
 _MOST = {"texture image units": 16, "uniform vectors": 224, "colours": 4}
 """What every WebGL2 has."""
 
@@ -103,8 +102,8 @@ patch precise precision public readonly resource restrict return sample sampler1
 sampler2DArray sampler2DRect sampler2DShadow sampler3D samplerBuffer samplerCube shared short sizeof
 smooth static struct subroutine superp switch template texture this true typedef uimage2D uint
 uniform union unsigned using usampler2D uvec2 uvec3 uvec4 varying vec2 vec3 vec4 void volatile while
-writeonly zero one corner quotient root negated constant saturated power abs clamp cos exp exp2 floor
-floatBitsToUint inversesqrt isnan log2 max min sin sqrt texelFetch textureSize uintBitsToFloat
+writeonly zero one corner quotient root negated constant saturated power abs clamp cos exp exp2
+floor floatBitsToUint inversesqrt isnan log2 max min sin sqrt texelFetch textureSize uintBitsToFloat
 """)  # fmt: skip
 """Words of GLSL and GLSL ES, and names that shaders use."""
 
@@ -174,7 +173,6 @@ class _Translator(GlslEmitter):
         self.program = program
         self._taken = set(_WORDS)
         self._names: dict[object, str] = {}
-        self._widths: dict[object, int] = {}
         self._inputs: dict[object, Input] = {}
 
     # Names
@@ -199,124 +197,100 @@ class _Translator(GlslEmitter):
                 name = "result" if variable.name == "color" else variable.name
                 return self.own(variable, f"{name}{variable.number or ''}")
             case Role.ATTRIBUTE:
-                return self._attribute(attribute_of(variable))
+                given = self._inputs.get(attribute_of(variable))
+                return given.name if given else "gl_FragCoord"
         return super().name(variable)
-
-    def _attribute(self, attribute: Attribute) -> str:
-        if attribute.kind is AttributeKind.POSITION:
-            return "gl_FragCoord"
-        return self._names[attribute]
 
     def _name_inputs(self, statements: Sequence[Statement]) -> None:
         """Name all that the application gives, and find out how many components of it are read."""
-        given = {p: d.name for d in reversed(self.program.parameters) for p in d.parameters
-                 if not d.is_array}  # fmt: skip
-        named = {_bare(p): p.name or name for p, name in given.items()}
-        known = dict(self.program.names)
-        known |= {a.attribute: a.name for a in self.program.attributes}
+        program = self.program
+        parameters = (p for declared in program.parameters for p in declared.parameters)
+        known: dict[object, str] = {replace(p, name=""): p.name for p in parameters}
+        known |= {a.attribute: a.name for a in program.attributes} | dict(program.names)
         widths: dict[Parameter | Attribute, int] = {}
         for value in all_expressions(statements):
-            if isinstance(value, Given) and isinstance(value.source, Parameter):
-                source: Parameter | Attribute = value.source
+            if isinstance(value, Given):
+                source: Any = value.source
             elif isinstance(value, Read) and value.variable.role is Role.ATTRIBUTE:
                 source = attribute_of(value.variable)
             else:
                 continue
-            widths[source] = max(widths.get(source, 1), *(c + 1 for c in value.components))
+            widths[source] = max(widths.get(source, 0), 1 + max(value.components))
+        widths.pop(_POSITION, None)
         for source, width in widths.items():
-            if isinstance(source, Parameter):
-                name = named.get(source) or parameter_name(source)
-            elif source.kind is AttributeKind.POSITION:
-                continue
-            else:
-                name = known.get(source) or attribute_name(source)
-            self._widths[source] = 4 if self.exact and isinstance(source, Attribute) else width
-            kind = type_name(type_of(Kind.FLOAT, self._widths[source]))
-            own = self.own(source, name)
-            self._inputs[source] = Input(own, kind, self._widths[source], source, source.text)
-        for unit, target in sorted(self.program.texture_units.items()):
-            own = self.own(unit, known.get(unit) or f"texture{unit}")
-            kind, state = self._sampler(target), self._state(unit, target)
-            self._inputs[unit] = Input(own, kind, 1, unit, state)
+            is_number = isinstance(source, Parameter)
+            wanted = known.get(source) or (parameter_name if is_number else attribute_name)(source)
+            needed = width if is_number or not self.exact else 4
+            kind = type_name(type_of(Kind.FLOAT, needed))
+            name = self.own(source, wanted)
+            self._inputs[source] = Input(name, kind, needed, source, source.text)
+        for unit, target in sorted(program.texture_units.items()):
+            name = self.own(unit, known.get(unit) or f"texture{unit}")
+            kind, meaning = self._sampler(target)
+            self._inputs[unit] = Input(name, kind, 1, unit, f"unit {unit}: {meaning}")
 
-    def _sampler(self, target: TextureTarget) -> str:
-        if self.exact:
-            target = target.kind
-            if target is TextureTarget.CUBE:
-                return "sampler2DArray"
-        return _SAMPLERS.get(target, "sampler2D")
-
-    def _state(self, unit: int, target: TextureTarget) -> str:
-        """What the texture at a unit has to be."""
-        meaning = _MEANINGS[target.kind]
+    def _sampler(self, target: TextureTarget) -> tuple[str, str]:
+        """The type of the sampler, and the texture and the state that it needs."""
+        kind, meaning = _KINDS[target.kind]
         if self.exact and target is TextureTarget.CUBE:
-            meaning = "a cube map as six layers, +x, -x, +y, -y, +z, -z"
+            kind, meaning = "sampler2DArray", "a cube map as layers +x, -x, +y, -y, +z, -z"
         if target.is_shadow:
-            compared = "the shader compares by <=" if self.exact else "compare mode on, by <="
-            meaning += f", of depths; {compared}"
-        state = "fetched: nearest, clamped to the edge" if self.exact else "filter, wrap: its own"
-        return f"unit {unit}: {meaning}; {state}"
+            kind = kind if self.exact else "sampler2DShadow"
+            meaning += f" of depths, {'not ' * self.exact}in compare mode <="
+        fetched = "fetched, as by nearest and clamp-to-edge"
+        return kind, f"{meaning}; {fetched if self.exact else 'filter and wrap are its own'}"
 
     # Spelling
 
     def spelled(self, value: Expression) -> tuple[str, int]:
         if isinstance(value, Given) and isinstance(value.source, Parameter):
-            return self._narrowed(value.source, value.components), ATOM
+            return self._narrowed(self._inputs[value.source], value.components), ATOM
         return super().spelled(value)
 
-    def _narrowed(self, source: Parameter | Attribute, wanted: Components) -> str:
+    def _narrowed(self, given: Input, wanted: Components) -> str:
         """Components of an input, which may be a number."""
-        name, width = self._names[source], self._widths[source]
-        if width > 1:
-            return name + self.suffix(wanted, width)
-        return name if len(wanted) == 1 else f"vec{len(wanted)}({name})"
+        if given.width > 1:
+            return given.name + self.suffix(wanted, given.width)
+        return given.name if len(wanted) == 1 else f"vec{len(wanted)}({given.name})"
 
     def read(self, value: Read) -> str:
         if value.variable.name == "sizes":
-            size = f"textureSize({self._names[value.variable.number]}, 0)"
+            size = f"textureSize({self._inputs[value.variable.number].name}, 0)"
             return size + self.suffix(value.components, 3)
         if value.variable.role is Role.ATTRIBUTE:
-            attribute = attribute_of(value.variable)
-            if attribute in self._widths:
-                return self._narrowed(attribute, value.components)
+            given = self._inputs.get(attribute_of(value.variable))
+            if given is not None:
+                return self._narrowed(given, value.components)
         return super().read(value)
 
     def source(self, given: Given) -> str:
         if isinstance(given.source, PlanePart):
-            return f"{self._names[given.source.attribute]}_{PLANE_PARTS[given.source.part]}"
+            return f"{self._inputs[given.source.attribute].name}_{PLANE_PARTS[given.source.part]}"
         assert given.source is Place.CENTRE
         return "gl_FragCoord"
 
     def fetch(self, fetch: Fetch) -> str:
         at = ", ".join(map(self.expression, fetch.operands))
-        name = self._names[fetch.texture]
+        name = self._inputs[fetch.texture].name
         return f"texelFetch({name}, ivec{len(fetch.operands)}({at}), 0)"
 
     def sample(self, sample: Sample) -> str:
-        target, name = sample.texture.target, self._names[sample.texture.unit]
+        target, name = sample.texture.target, self._inputs[sample.texture.unit].name
         *place, bias = sample.operands
         at = [self.expression(part) for part in place[: target.kind.coordinates]]
         if target.kind is TextureTarget.T1D:
             at.append("0.5")
-        joined = self._joined(place[: len(at)]) or f"vec{len(at)}({', '.join(at)})"
+        vector = None if target.kind is TextureTarget.T1D else joined(place[: len(at)])
+        where = self.expression(vector) if vector else f"vec{len(at)}({', '.join(at)})"
         if target.kind is TextureTarget.RECT:
-            joined = f"{joined} / vec2(textureSize({name}, 0))"
+            where = f"{where} / vec2(textureSize({name}, 0))"
         if target.is_shadow:
-            joined = f"vec3({joined}, {self.expression(place[2])})"
+            where = f"vec3({where}, {self.expression(place[2])})"
         biased = "" if bias == _NO_BIAS else f", {self.expression(bias)}"
-        texel = f"texture({name}, {joined}{biased})"
+        texel = f"texture({name}, {where}{biased})"
         if target.is_shadow:
             texel = f"vec4(vec3({texel}), 1.0)"
         return texel + self.suffix(sample.components, 4)
-
-    def _joined(self, place: Sequence[Expression]) -> str:
-        """Components of one variable or uniform as one vector; empty for others."""
-        first = place[0]
-        if not isinstance(first, Read | Given) or any(type(p) is not type(first) for p in place):
-            return ""
-        whole = replace(first, components=tuple(c for p in place for c in p.components))  # type: ignore[attr-defined]
-        alike = all(components(whole, (n,)) == part for n, part in enumerate(place))
-        return self.expression(whole) if alike else ""
 
     def operation(self, value: Operation) -> tuple[str, int]:
         if not self.exact and value.operator is Operator.ADD:
@@ -347,8 +321,8 @@ class _Translator(GlslEmitter):
 
     def translation(self) -> Translation:
         """The whole text."""
-        units = {n: _unit(n, target) for n, target in self.program.texture_units.items()}
-        each = list(program_statements(self.program, _fetches(units) if self.exact else _sampled))
+        look_up = _fetches(self.program) if self.exact else _sampled
+        each = list(program_statements(self.program, look_up))
         flat = [statement for _, statements in each for statement in statements]
         self._name_inputs(flat)
         results = result_registers(self.program)
@@ -373,14 +347,9 @@ class _Translator(GlslEmitter):
         """In an exact shader, the attributes at the fragment."""
         if not self.exact:
             return []
-        read_ = (attribute_of(v) for v in variables_read(statements, Role.ATTRIBUTE))
-        return self.block(
-            [
-                Declare(attribute_variable(a), attribute_value(attribute_variable(a)))
-                for a in read_
-                if a.kind is not AttributeKind.POSITION
-            ]
-        )
+        read = map(attribute_of, variables_read(statements, Role.ATTRIBUTE))
+        given = (attribute_variable(a) for a in read if a != _POSITION)
+        return self.block([Declare(each, attribute_value(each)) for each in given])
 
     def _around(self, body: Sequence[str], results: Sequence[Variable]) -> Translation:
         uniforms, functions = self.head()
@@ -406,6 +375,7 @@ class _Translator(GlslEmitter):
 
 
 _NO_BIAS = Constant((0.0,), FLOAT)
+_POSITION = Attribute(AttributeKind.POSITION)
 _DECLARED = (Role.TEMPORARY, Role.RESULT)
 _SERIES = {"part", "argument", "lookup", "lod", "select_less", "select_less_equal"}
 """Names that shaders use with numbers after them."""
@@ -437,17 +407,6 @@ def _comment(text: str) -> str:
     return re.sub(r"[^ -~]|\\|\"{3}|</", " ", plain)
 
 
-def _bare(parameter: Parameter) -> Parameter:
-    return Parameter(parameter.space, parameter.index, binding=parameter.binding)
-
-
-def _unit(number: int, target: TextureTarget) -> Unit:
-    """What an exact lookup does: nearest, clamped to the edge."""
-    sampler = Sampler(compare=Compare.LEQUAL if target.is_shadow else None)
-    texel_format = FORMATS["depth32f"] if target.is_shadow else RGBA32F
-    return Unit(number, TextureKind(target.kind.value), None, sampler, texel_format)
-
-
 def _sampled(
     instruction: Instruction, coordinates: Sequence[Expression], wanted: Components
 ) -> Expression:
@@ -457,15 +416,27 @@ def _sampled(
     return sampled(instruction, [*coordinates[:count], coordinates[3]], wanted)
 
 
-def _fetches(units: dict[int, Unit]) -> LookUp:
-    functions = {number: layered_function(unit) for number, unit in units.items()}
+def _fetches(program: Program) -> LookUp:
+    """Lookups of the nearest texel, clamped to the edge."""
+    functions = {
+        number: layered_function(
+            Unit(
+                number,
+                TextureKind(target.kind.value),
+                None,
+                Sampler(compare=Compare.LEQUAL if target.is_shadow else None),
+                FORMATS["depth32f"] if target.is_shadow else RGBA32F,
+            )
+        )
+        for number, target in program.texture_units.items()
+    }
 
     def look_up(
         instruction: Instruction, coordinates: Sequence[Expression], wanted: Components
     ) -> Expression:
-        assert instruction.texture is not None
-        unit = units[instruction.texture.unit]
-        given = lookup_arguments(coordinates, unit.kind, unit.sampler)
-        return components(Call(given, functions[unit.number]), wanted)
+        source = instruction.texture
+        assert source is not None
+        given = tuple(coordinates[: source.target.coordinates])
+        return components(Call(given, functions[source.unit]), wanted)
 
     return look_up

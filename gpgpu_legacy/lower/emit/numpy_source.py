@@ -11,7 +11,6 @@ import keyword
 import math
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -44,7 +43,7 @@ from gpgpu_legacy.lower.ir_types import (
     Operator,
 )
 from gpgpu_legacy.lower.lowering import attribute_of
-from gpgpu_legacy.lower.programs import program_statements, result_registers, source_line
+from gpgpu_legacy.lower.programs import joined, program_statements, result_registers, source_line
 
 _HEAD = '''\
 """A fragment program as Python: `program` runs it on all fragments of a rectangle at once.
@@ -286,12 +285,10 @@ class _NumpyEmitter(TextEmitter):
     def places(self, coordinates: Sequence[Expression]) -> str:
         """The coordinates of a lookup and its bias, planes of one register if they are."""
         *places, bias = coordinates
-        registers = [place for place in places if isinstance(place, Read | Given)]
-        if len(registers) < len(places) or len({_source(r) for r in registers}) > 1:
+        register = joined(places)
+        if register is None:
             return f"*{self.expression(Compose(tuple(coordinates)))}"
-        selected = tuple(c for register in registers for c in register.components)
-        register = self.expression(replace(registers[0], components=selected))
-        return f"*{register}, {self.expression(bias)}"
+        return f"*{self.expression(register)}, {self.expression(bias)}"
 
 
 def _unstacked(value: Expression) -> Expression:
@@ -299,10 +296,6 @@ def _unstacked(value: Expression) -> Expression:
     if isinstance(value, Compose) and len(set(value.operands)) == 1:
         return value.operands[0]
     return value
-
-
-def _source(value: Read | Given) -> object:
-    return value.variable if isinstance(value, Read) else value.source
 
 
 def _listed(what: str, names: Sequence[str]) -> str:
