@@ -280,19 +280,22 @@ def test_disassemble(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("language", "start"),
     [
-        ("glsl", "#version 400 core\n"),
-        ("glsl-compute", "#version 430 core\n"),
+        ("glsl", "#version 330 core\n"),
+        ("glsl --exact-sampling", "#version 400 core\n"),
+        ("glsl --host moderngl", '"""Draws'),
+        ("glsl-es --host webgl", "<!doctype html>\n"),
+        ("numpy --host numpy", '"""'),
         ("glsl-es", "#version 300 es\n"),
         ("numpy", '"""'),
     ],
 )
 def test_translate(cli: Cli, language: str, start: str) -> None:
     for path in sorted(EXAMPLES.glob("*.fp")):
-        done = cli("translate", path, "--to", language)
+        done = cli("translate", path, "--to", *language.split())
         assert done.code == 0, done.err
         assert done.out.startswith(start)
     text = done.out
-    done = cli("translate", path, "--to", language, "-o", "c.txt")
+    done = cli("translate", path, "--to", *language.split(), "-o", "c.txt")
     assert done.out == "wrote c.txt\n"
     assert Path("c.txt").read_text() == text
 

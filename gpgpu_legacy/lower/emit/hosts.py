@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 
 from gpgpu_legacy.errors import InputError
@@ -303,7 +302,6 @@ def host_code(translation: Translation, *, is_page: bool) -> str:
     }
     varyings = {i.name: _corners(i.source) for i in given if isinstance(i.source, Attribute)}
     parts = {
-        "fragment": translation.text,
         "vertex": vertex_shader(translation),
         "uniforms": json.dumps(numbers),
         "varyings": json.dumps(varyings),
@@ -311,6 +309,7 @@ def host_code(translation: Translation, *, is_page: bool) -> str:
         "main": MAIN,
         "outputs": str(len(translation.outputs)),
         "across": _across(translation.program),
+        "fragment": translation.text,
     }
     return _filled(_WEBGL if is_page else _MODERNGL, parts)
 
@@ -347,7 +346,9 @@ def _across(program: Program) -> str:
 
 
 def _filled(template: str, parts: Mapping[str, str]) -> str:
-    return re.sub(r"@(\w+)@", lambda match: parts[match[1]], template)
+    for word, text in parts.items():
+        template = template.replace(f"@{word}@", text)
+    return template
 
 
 def _initial(parameter: Parameter, width: int) -> tuple[float, ...]:
