@@ -61,6 +61,7 @@ from gpgpu_legacy.lower.lowering import (
     attribute_value,
     attribute_variable,
     read_first,
+    result_variable,
     variables_read,
 )
 from gpgpu_legacy.lower.programs import (
@@ -123,15 +124,12 @@ class Input:
 
 @frozen
 class Translation:
-    """A shader. header: its first lines. outputs: the numbers of its colours. exact: it computes
-    attributes from planes.
-    """
+    """A shader. header: its first lines. exact: it computes attributes from planes."""
 
     program: Program
     text: str
     header: tuple[str, ...]
     inputs: tuple[Input, ...]
-    outputs: tuple[int, ...]
     exact: bool
 
     @property
@@ -320,7 +318,8 @@ class _Translator(GlslEmitter):
         each = list(program_statements(self.program, look_up))
         flat = [statement for _, statements in each for statement in statements]
         self._name_inputs(flat)
-        results = result_registers(self.program)
+        colours = map(result_variable, range(self.program.color_outputs))
+        results = list(dict.fromkeys([*colours, *result_registers(self.program)]))
         ends = [Declare(result, read(result)) for result in results]
         early = [variable for variable, _ in read_first([*flat, *ends])]
         body = self._planes(flat)
@@ -348,7 +347,6 @@ class _Translator(GlslEmitter):
 
     def _around(self, body: Sequence[str], results: Sequence[Variable]) -> Translation:
         uniforms, functions = self.head()
-        colours = [(v.number, self.name(v)) for v in results if _is_colour(v)]
         inputs = tuple(self._inputs.values())
         lines = [*self.dialect.header, f"// {_comment(self.program.name)}", ""]
         for given in inputs:
@@ -360,13 +358,12 @@ class _Translator(GlslEmitter):
                 meaning += ": base + dx * x + dy * y at a pixel's centre"
             lines.append(f"{kind} {given.type} {names};  // {meaning}")
         lines += [f"{line}  // for the compiler's eyes" for line in uniforms]
-        for number, name in colours:
+        for number, name in [(v.number, self.name(v)) for v in results if _is_colour(v)]:
             lines.append(f"layout(location = {number}) out vec4 {name};  // result.color[{number}]")
             lines += [f"precise {name};"] * bool(self.dialect.precise)
         depth = [f"    gl_FragDepth = {self.name(v)}.z;" for v in results if not _is_colour(v)]
         lines += [*functions, "", "void main() {", *body, *depth, "}", ""]
-        numbers, header = tuple(number for number, _ in colours), self.dialect.header
-        return Translation(self.program, "\n".join(lines), header, inputs, numbers, self.exact)
+        return Translation(self.program, "\n".join(lines), self.dialect.header, inputs, self.exact)
 
 
 _NO_BIAS = Constant((0.0,), FLOAT)

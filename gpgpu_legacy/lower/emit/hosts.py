@@ -307,7 +307,7 @@ def host_code(translation: Translation, *, is_page: bool) -> str:
         "varyings": json.dumps(varyings),
         "textures": json.dumps({i.name: i.type for i in given if isinstance(i.source, int)}),
         "main": MAIN,
-        "outputs": str(len(translation.outputs)),
+        "outputs": str(translation.program.color_outputs),
         "across": _across(translation.program),
         "fragment": translation.text,
     }
