@@ -11,6 +11,7 @@ from browser_pages import Modules
 from drawing import program
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from program_keys import program_key
 from strategies import program_texts, reaches
 
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
@@ -19,7 +20,7 @@ from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL_ES, fragment_shader, vertex_shader
-from gpgpu_legacy.lower.fragments import ShaderKey, program_key
+from gpgpu_legacy.lower.fragments import ShaderKey
 from gpgpu_legacy.plan.textures import REPEATING, Extent, Filter, Sampler, Wrap
 from gpgpu_legacy.sources import shader_folder
 

@@ -43,8 +43,8 @@ SOURCES = {
     "layers.cg": """
         struct Out { float4 a : COLOR0; float4 b : COLOR2; };
         Out main(float3 p : TEXCOORD0, uniform sampler3D v, uniform samplerCUBE sky) {
-            Out o; o.a = tex3D(v, float3(p.xy, 0.5)); o.b = texCUBE(sky, float3(p.xy - 0.4873, 0.6137));
-            return o; }""",
+            Out o; o.a = tex3D(v, float3(p.xy, 0.5));
+            o.b = texCUBE(sky, float3(p.xy - 0.4873, 0.6137)); return o; }""",
     "kill.cg": """
         float4 main(float2 p : TEXCOORD0, uniform samplerRECT mask) : COLOR {
             float4 m = texRECT(mask, p);

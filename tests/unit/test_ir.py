@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from drawing import fragment_texcoords, parameters, program, show, texture
+from program_keys import program_key
 
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind
@@ -14,7 +15,6 @@ from gpgpu_legacy.lower.analysis.folding import decide
 from gpgpu_legacy.lower.fragments import (
     ShaderKey,
     fragment_statements,
-    program_key,
     shader_key,
 )
 from gpgpu_legacy.lower.ir import (

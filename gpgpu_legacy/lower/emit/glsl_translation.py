@@ -177,8 +177,9 @@ class _Translator(GlslEmitter):
     def own(self, key: object, wanted: str) -> str:
         """The name of something of the program: the wanted one, if it is free."""
         if key not in self._names:
-            stem = identifier(wanted) or "d"
-            stem = f"its_{stem}" if stem.startswith(("gl_", "webgl_")) else stem
+            stem = identifier(wanted)
+            if not stem[:1].isalpha() or stem.startswith(("gl_", "webgl_")):
+                stem = f"d{stem}"
             name, number = stem, 1
             while name in self._taken or name.rstrip("0123456789") in _SERIES:
                 name, number = f"{stem}_{number}", number + 1
