@@ -311,6 +311,8 @@ def _translated(job: Job) -> Program:
     if job.programs():
         return assembled(Path(job.what))
     if ".br" in job.what:
+        if len(job.words) > 1:
+            raise InputError(f"{job.what} is translated for all values; leave {job.words[1]} out")
         from gpgpu_legacy.api.translate import kernel_program
 
         return kernel_program(job.what)

@@ -8,13 +8,15 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gpgpu_legacy import run_program
+from gpgpu_legacy import assemble, run_program
+from gpgpu_legacy.api import translate as api
 from gpgpu_legacy.api.drawing import DrawArguments
 from gpgpu_legacy.api.translate import kernel_program, random_scene
 from gpgpu_legacy.isa.ir import Program
@@ -142,3 +144,15 @@ def test_a_filter_is_the_textures_own(tmp_path: Path) -> None:
         texcoords=arguments.texcoords, executor="numpy",
     )  # fmt: skip
     assert np.abs(nearest - expected).max() > 0.1
+
+
+def test_a_proof_says_where_the_largest_difference_is() -> None:
+    code = assemble("!!ARBfp1.0 ADD result.color, fragment.texcoord[0], {0, 0, 0, 1}; END")
+    translation = glsl_translation(code, exact=True)
+    said = [f"OpenGL, {width}x{height}: every bit is the same" for width, height in api.SIZES]
+    assert list(api.proof(translation)) == said
+    wrong = replace(translation, text=translation.text.replace("0.0, 1.0)", "0.0, 1.25)"))
+    assert next(api.proof(wrong)) == (
+        "OpenGL, 97x31: at most 0.12, in result.color[0].w at column 0, row 0; 3007 of 12028 "
+        "numbers differ by more than 2e-06"
+    )

@@ -302,6 +302,10 @@ def test_translate(cli: Cli, language: str, start: str) -> None:
 
 def test_translate_to_nothing_known(cli: Cli) -> None:
     refused(cli("translate", "prog.fp", "--to", "hlsl"), "glsl-es")
+    refused(cli("translate", "prog.fp", "--to", "glsl", "--host", "webgl"), "give --to glsl-es")
+    refused(cli("translate", "prog.fp", "--to", "arb", "--prove"), "--prove is for shaders")
+    refused(cli("translate", "k.br:k", "n=3", "--to", "glsl"), "leave n=3 out")
+    refused(cli("translate", "gone.br:k", "--to", "glsl"), "there is no file gone.br")
 
 
 def test_a_program_that_does_not_assemble_is_shown_by_every_command(cli: Cli) -> None:

@@ -20,7 +20,7 @@ from gpgpu_legacy.lower.emit.numpy_source import numpy_source
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS
 
 _MODERNGL = '''\
-"""Draws a rectangle by a fragment shader, with moderngl and NumPy: python FILE.py [WIDTH HEIGHT]
+"""Draws a rectangle by a fragment shader, with moderngl and NumPy: python FILE.py [WIDTH [HEIGHT]]
 
 It writes the colours to result.npy, (outputs, height, width, 4), row 0 at the bottom.
 """
@@ -104,7 +104,7 @@ def main(width, height):
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:3] or (512, 512)))
+    main(*map(int, (2 * sys.argv[1:])[:2] or (512, 512)))
 '''
 
 MAIN = "main(512, 512);"
@@ -290,7 +290,7 @@ def main(width, height):
 if __name__ == "__main__":
     import sys
 
-    main(*map(int, sys.argv[1:3] or (512, 512)))
+    main(*map(int, (2 * sys.argv[1:])[:2] or (512, 512)))
 '''
 
 
