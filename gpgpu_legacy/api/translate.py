@@ -36,7 +36,7 @@ from gpgpu_legacy.languages.brook.compile import Bound, Compiled, Limits, compil
 from gpgpu_legacy.languages.brook.kernels import Role
 from gpgpu_legacy.languages.brook.places import Place
 from gpgpu_legacy.languages.cg.faults import Fault
-from gpgpu_legacy.lower.emit.glsl_translation import Translation
+from gpgpu_legacy.lower.emit.glsl_translation import PLAIN_ES, Translation
 from gpgpu_legacy.lower.emit.hosts import MAIN, host_code
 from gpgpu_legacy.pipeline.sources import as_brook
 
@@ -124,7 +124,7 @@ def random_scene(
 def proof(translation: Translation) -> Iterator[str]:
     """A line for each size and each host: the largest difference from the program's own result."""
     hosts = {"OpenGL": _in_opengl}
-    if translation.es and (browser := _browser()):
+    if translation.dialect == PLAIN_ES and (browser := _browser()):
         hosts["WebGL2"] = partial(_in_browser, browser)
     for width, height in SIZES:
         given, arguments = random_scene(translation, width, height)
@@ -140,10 +140,11 @@ def proof(translation: Translation) -> Iterator[str]:
 def _difference(found: F32, wanted: F32) -> str:
     """The largest one relative to numbers over 1, where it is, and how many there are."""
     same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
-    apart = np.where(same, 0, np.abs(found - wanted) / np.fmax(np.abs(wanted), 1))
+    if same.all():
+        return "every number is the same"
+    with np.errstate(all="ignore"):
+        apart = np.where(same, 0, np.abs(found - wanted) / np.fmax(np.abs(wanted), 1))
     apart = np.where(np.isnan(apart), np.inf, apart)
-    if not apart.any():
-        return "every bit is the same" if same.all() else "no difference"
     colour, row, column, channel = map(int, np.unravel_index(apart.argmax(), apart.shape))
     many = f"{(apart > _CLOSE).sum()} of {apart.size} numbers differ by more than {_CLOSE:g}"
     where = f"result.color[{colour}].{COMPONENTS[channel]} at column {column}, row {row}"

@@ -132,7 +132,7 @@ def test_a_page_draws_what_the_program_draws(browsers: Browsers) -> None:
         MAD result.color, a, b, program.local[3]; END"""
     for exact in (False, True):
         each = proof(glsl_translation(assemble(text), es=True, exact=exact))
-        assert [*islice(each, 2)][1] == "WebGL2, 97x31: every bit is the same"
+        assert [*islice(each, 2)][1] == "WebGL2, 97x31: every number is the same"
 
 
 def test_any_program_links(modules: Callable[..., Modules]) -> None:

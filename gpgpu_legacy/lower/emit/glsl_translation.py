@@ -124,18 +124,13 @@ class Input:
 
 @frozen
 class Translation:
-    """A shader. header: its first lines. exact: it computes attributes from planes."""
+    """A shader. exact: it computes attributes from planes."""
 
     program: Program
     text: str
-    header: tuple[str, ...]
+    dialect: Dialect
     inputs: tuple[Input, ...]
     exact: bool
-
-    @property
-    def es(self) -> bool:
-        """Whether it is for WebGL2."""
-        return self.header[0].endswith("es")
 
 
 def glsl_translation(program: Program, *, es: bool = False, exact: bool = False) -> Translation:
@@ -364,7 +359,7 @@ class _Translator(GlslEmitter):
             lines += [f"precise {name};"] * bool(self.dialect.precise)
         depth = [f"    gl_FragDepth = {self.name(v)}.z;" for v in results if not _is_colour(v)]
         lines += [*functions, "", "void main() {", *body, *depth, "}", ""]
-        return Translation(self.program, "\n".join(lines), self.dialect.header, inputs, self.exact)
+        return Translation(self.program, "\n".join(lines), self.dialect, inputs, self.exact)
 
 
 _NO_BIAS = Constant((0.0,), FLOAT)

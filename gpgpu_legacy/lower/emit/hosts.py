@@ -367,7 +367,7 @@ def vertex_shader(translation: Translation) -> str:
     """Draws the whole viewport as a strip of 4 vertices; its two triangles are cut from (0, 0)."""
     varyings = [i for i in translation.inputs if isinstance(i.source, Attribute)]
     varyings = [] if translation.exact else varyings
-    lines = [*translation.header]
+    lines = [*translation.dialect.header]
     for given in varyings:
         lines += [f"uniform vec4 {given.name}_corners[4];", f"out {given.type} {given.name};"]
     lines += ["void main() {", "    int corner = int[4](1, 0, 2, 3)[gl_VertexID];"]
