@@ -48,8 +48,8 @@ SOURCES = {
             Out o; o.a = tex3D(v, float3(p.xy, 0.5));
             o.b = texCUBE(sky, float3(p.xy - 0.4873, 0.6137)); return o; }""",
     "kill.cg": """
-        float4 main(float2 p : TEXCOORD0, uniform samplerRECT mask) : COLOR {
-            float4 m = texRECT(mask, p);
+        float4 main(float2 p : TEXCOORD0, uniform samplerRECT t) : COLOR {
+            float4 m = texRECT(t, p);
             if (m.w < 0.5) discard;
             return m.x > 0.5 ? m : m.wzyx;
         }""",

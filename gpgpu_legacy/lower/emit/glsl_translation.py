@@ -202,6 +202,9 @@ class _Translator(GlslEmitter):
         known |= {a.attribute: a.name for a in program.attributes} | dict(program.names)
         widths: dict[Parameter | Attribute, int] = {}
         for value in all_expressions(statements):
+            if isinstance(value, Call):  # its own names hide those of samplers
+                inside = (s.variable for s in value.function.body if isinstance(s, Declare))
+                self._taken |= {v.name for v in (*value.function.parameters, *inside)}
             if isinstance(value, Given):
                 source: Any = value.source
             elif isinstance(value, Read) and value.variable.role is Role.ATTRIBUTE:
