@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -257,43 +256,73 @@ def exec_command(
 def translate_command(
     job: Job,
     to: Annotated[
-        Literal["glsl", "glsl-compute", "glsl-es", "arb", "numpy"],
+        Literal["glsl", "glsl-es", "arb", "numpy"],
         "The language to translate to.",
     ],
     exact: Annotated[
-        bool, "Generate GLSL that contracts no multiply-add; in GLSL ES a driver still may."
+        bool,
+        "--exact-sampling",
+        "For numpy's bits, in GLSL 4.00: fetch texels, nearest and clamped to the edge, compute "
+        "attributes from planes, and contract nothing.",
+    ] = False,
+    host: Annotated[
+        Literal["moderngl", "webgl", "numpy"] | None,
+        "Write it as a script or a page that sets it up and draws once.",
+    ] = None,
+    prove: Annotated[
+        bool, "Draw random inputs with it, and say how far it is from the program's own result."
     ] = False,
     output: OutputFile = None,
 ) -> Iterator[Path]:
-    """Translate FILE.fp, FILE.cg:entry, or a plan's program, to a shader or a Python module.
+    """Translate FILE.fp, FILE.cg:entry, FILE.br:kernel, or a plan's program.
 
-    glsl is a fragment shader for OpenGL 4.0, glsl-es one for WebGL2 and OpenGL ES 3.0, glsl-compute
-    a compute shader for OpenGL 4.3, and arb the equivalent ARB_fragment_program. The Python module
-    needs only NumPy.
+    glsl is a fragment shader for OpenGL 3.3, glsl-es one for WebGL2 and OpenGL ES 3.0; both keep
+    the source's names, and leave filters and wraps to the textures. arb is the equivalent
+    ARB_fragment_program. The Python module needs only NumPy.
     """
+    from gpgpu_legacy.api import translate as api
     from gpgpu_legacy.languages.arb.printer import disassemble
-    from gpgpu_legacy.lower.emit import glsl_fragment, numpy_source
-    from gpgpu_legacy.lower.fragments import program_key
+    from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
+    from gpgpu_legacy.lower.emit.hosts import host_code, numpy_script
+    from gpgpu_legacy.lower.emit.numpy_source import numpy_source
 
-    if job.programs():
-        program = assembled(Path(job.what))
-    else:
-        programs = job.pipeline().plan().programs()
-        if len(programs) != 1:
-            has = f"{len(programs)} programs" if programs else "no fragment program"
-            raise InputError(
-                f"{job.what} has {has}; `gpgpu-legacy dump` writes all of a plan, with GLSL"
-            )
-        (program,) = programs
+    wanted = {"moderngl": "glsl", "webgl": "glsl-es", "numpy": "numpy"}.get(host or "", to)
+    if wanted != to:
+        raise InputError(f"--host {host} draws with {wanted}; give --to {wanted}")
+    if (prove or exact) and not to.startswith("glsl"):
+        raise InputError(
+            f"--{'prove' if prove else 'exact-sampling'} is for shaders, and {to} has the "
+            "program's own bits; give --to glsl or glsl-es, or leave it out"
+        )
+    program = _translated(job)
     if to in ("arb", "numpy"):
-        printed = disassemble(program) if to == "arb" else numpy_source.numpy_source(program)
-        return _written(printed, output)
-    emitters: dict[str, Callable[[Any], str]] = {
-        "glsl": glsl_fragment.fragment_shader,
-        "glsl-compute": glsl_fragment.compute_shader,
-        "glsl-es": partial(glsl_fragment.fragment_shader, dialect=glsl_fragment.GLSL_ES),
-    }
-    return _written(emitters[to](program_key(program, exact=exact)), output)
+        script = numpy_script if host else numpy_source
+        return _written(disassemble(program) if to == "arb" else script(program), output)
+    translation = glsl_translation(program, es=to == "glsl-es", exact=exact)
+    if prove:
+        for line in api.proof(translation):
+            print(line, file=sys.stderr)
+    text = host_code(translation, is_page=host == "webgl") if host else translation.text
+    return _written(text, output)
+
+
+def _translated(job: Job) -> Program:
+    """The program of a file, the one of a Brook kernel, or the only one of a plan."""
+    if job.programs():
+        return assembled(Path(job.what))
+    if ".br" in job.what:
+        if len(job.words) > 1:
+            raise InputError(f"{job.what} is translated for all values; leave {job.words[1]} out")
+        from gpgpu_legacy.api.translate import kernel_program
+
+        return kernel_program(job.what)
+    programs = job.pipeline().plan().programs()
+    if len(programs) != 1:
+        has = f"{len(programs)} programs" if programs else "no fragment program"
+        raise InputError(
+            f"{job.what} has {has}; `gpgpu-legacy dump` writes all of a plan, with GLSL"
+        )
+    return programs[0]
 
 
 @answers("disassemble", writes=True)

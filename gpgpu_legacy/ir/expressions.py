@@ -3,9 +3,10 @@
 Every expression knows its type, the axes along which it varies, and, if it is a sum or a product,
 whether it may be contracted with another.
 
-At first a lookup is a Texel at a known position or a call of a lookup function, and parameters and
-attributes are Given. A target replaces these by elements of buffers and shared arrays, integers
-that address them, loops and barriers, which are expressions and statements, too.
+At first a lookup is a Texel at a known position, a call of a lookup function or, in a program by
+itself, a Sample, and parameters and attributes are Given. A target replaces these by elements of
+buffers and shared arrays, integers that address them, loops and barriers, which are expressions and
+statements, too.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from gpgpu_legacy.ir.types import (
     type_of,
     union,
 )
-from gpgpu_legacy.isa.ir import Attribute, Parameter
+from gpgpu_legacy.isa.ir import Attribute, Parameter, TextureSource
 from gpgpu_legacy.isa.opcodes import Symbol
 
 Known = TypeVar("Known")
@@ -241,11 +242,24 @@ class Texel(Selection, Generic[Known]):
 class Fetch(Joined):
     """The texel of a texture at a column and a row, its operands: whole numbers inside the texture.
 
-    texture: a number that the target assigns.
+    texture: a number that the target assigns. A third operand is the layer of a layered texture.
     """
 
     texture: int
     type: Type = VEC4
+
+
+@frozen
+class Sample(Joined):
+    """Components of what a texture's own sampler gives for s, t, r and a LOD bias, the operands."""
+
+    texture: TextureSource
+    components: Components
+
+    @property
+    def type(self) -> Type:  # type: ignore[override]
+        """A float for each component."""
+        return type_of(Kind.FLOAT, len(self.components))
 
 
 @frozen

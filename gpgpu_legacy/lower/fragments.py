@@ -48,8 +48,8 @@ from gpgpu_legacy.ir.types import (
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.fog import FOG_COORDINATE
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction, Program, TextureTarget
-from gpgpu_legacy.lower.analysis.folding import Decisions, Folded, undecided
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction, Program
+from gpgpu_legacy.lower.analysis.folding import Decisions, Folded
 from gpgpu_legacy.lower.analysis.liveness import coordinate_components
 from gpgpu_legacy.lower.lowering import (
     KILLED,
@@ -82,7 +82,7 @@ from gpgpu_legacy.plan.expand import corners_at
 from gpgpu_legacy.plan.framebuffer import Writes
 from gpgpu_legacy.plan.interpolation import is_planar
 from gpgpu_legacy.plan.plan import Corners, FragmentPass, Plan
-from gpgpu_legacy.plan.textures import RGBA32F, Extent, Format, Sampler, TextureKind
+from gpgpu_legacy.plan.textures import Format
 
 
 @frozen
@@ -148,30 +148,6 @@ def shader_key(
         arithmetic,
         Writes(alpha_test=pass_.alpha_test) if drawn else pass_.writes,
     )
-
-
-def program_key(
-    program: Program, *, exact: bool = True, arithmetic: Arithmetic = FP32
-) -> ShaderKey:
-    """The key of a program alone, with no plan around it: for reading, not for running.
-
-    Textures are 256 texels in each direction, nearest, clamped to their edges. Targets are rgba32f.
-    """
-    decisions, n = undecided(program), 256
-    extents = {
-        TextureTarget.T1D: Extent(n, 1),
-        TextureTarget.T3D: Extent(n, n, n),
-        TextureTarget.CUBE: Extent(n, n, 6),
-    }
-    units = tuple(
-        Unit(
-            number, TextureKind(t.kind.value), extents.get(t.kind, Extent(n, n)), Sampler(), RGBA32F
-        )
-        for number, t in sorted(program.texture_units.items())
-    )
-    targets = (RGBA32F,) * program.color_outputs
-    lookups, live = decisions.lookups, decisions.live
-    return ShaderKey(program, lookups, live, 0, units, targets, (), exact, arithmetic)
 
 
 def _is_bent(corners: Corners, iterations: int) -> bool:

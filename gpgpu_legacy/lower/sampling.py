@@ -110,6 +110,11 @@ def place_function(number: int, unit: Unit) -> Function:
     return lookup_function(number, nearest, code=_Places)
 
 
+def layered_function(unit: Unit) -> Function:
+    """The lookup function of a unit of unknown extent, whose texture keeps its layers apart."""
+    return lookup_function(unit.number, unit, code=_Layers)
+
+
 def lod_function(number: int, unit: Unit) -> Function:
     """The function of that number: from s, t and r in the fragments (0, 0), (1, 0) and (0, 1) of a
     quad to λ without biases.
@@ -217,6 +222,19 @@ class _Places(_Code):
 
     def fetched(self, name: str, column: Expression, row: Any, first_row: Any) -> Expression:
         return self.let(name, compose((column, expression(row + first_row, Kind.INT))))
+
+
+class _Layers(_Code):
+    """Lookups in a volume, or in the six layers of a cube map."""
+
+    def first_row(self, slice_: Any, level: Level) -> Any:
+        return slice_
+
+    def fetched(self, name: str, column: Expression, row: Any, first_row: Any) -> Expression:
+        layer = [first_row] if isinstance(first_row, Expression) else []
+        place = (expression(at, Kind.INT) for at in (column, row, *layer))
+        texel = Fetch(tuple(place), self.unit.number)
+        return self.let(name, as_read(texel, self.unit.format))
 
 
 def _chosen(number: Expression, values: Sequence[int]) -> Expression:

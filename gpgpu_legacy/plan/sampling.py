@@ -162,6 +162,10 @@ class Sampling(ABC):
         larger = self.in_levels(sampler.magnifying, first, place)
         return np.where(lod > sampler.switch, let("smaller", texel), let("larger", larger))
 
+    def first_row(self, slice_: V, level: Level) -> V:
+        """What `fetched` adds to the row in a slice of a level."""
+        return slice_ * level.sizes[1] + level.first_row
+
     def level_of_detail(self, points: Sequence[Sequence[V]]) -> V:
         """λ without biases, from the coordinates in the fragments (0, 0), (1, 0) and (0, 1)."""
         assert self.extent is not None, "the extent of a texture with levels is known"
@@ -215,7 +219,7 @@ class Sampling(ABC):
             column, row, slice_ = indices + [0, layer][len(indices) - 1 :]
             inside = [tap.inside for tap in taps if tap.inside is not None]
             weights = [tap.weight for tap in taps if tap.weight is not None]
-            texel = self.fetched(f"texel{n}", column, row, slice_ * sizes[1] + level.first_row)
+            texel = self.fetched(f"texel{n}", column, row, self.first_row(slice_, level))
             if inside:
                 bordered = np.where(reduce(np.bitwise_and, inside), texel, self.border())
                 texel = self.let(f"bordered{n}", bordered)

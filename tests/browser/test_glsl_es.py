@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import pairwise, product
+from itertools import islice, pairwise, product
 
 import pytest
-from browser_pages import Modules
+from browser_pages import Browsers, Modules
 from drawing import program
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from program_keys import program_key
 from strategies import program_texts, reaches
 
+from gpgpu_legacy.api.translate import proof
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.isa.fog import Fog
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL_ES, fragment_shader, vertex_shader
-from gpgpu_legacy.lower.fragments import ShaderKey, program_key
+from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
+from gpgpu_legacy.lower.fragments import ShaderKey
 from gpgpu_legacy.plan.textures import REPEATING, Extent, Filter, Sampler, Wrap
 from gpgpu_legacy.sources import shader_folder
 
@@ -118,6 +121,18 @@ def test_programs_of_every_kind_link(modules: Callable[..., Modules], exact: boo
     *said, refused = modules().run(LINKED, [*every, wrong])
     assert [(text, why) for text, why in zip(every, said, strict=True) if why] == []
     assert "precise" in refused
+
+
+def test_a_page_draws_what_the_program_draws(browsers: Browsers) -> None:
+    """Samplers of each kind, and names that GLSL ES has; by the page that `translate` writes."""
+    text = """!!ARBfp1.0
+        OPTION ARB_fragment_program_shadow; ATTRIB input = fragment.texcoord[0]; TEMP a, b;
+        TEX a, input, texture[0], 3D; TEX b, a, texture[1], CUBE; ADD a, a, b;
+        TEX b, input, texture[2], SHADOW2D; ADD a, a, b; TEX b, input, texture[3], 1D;
+        MAD result.color, a, b, program.local[3]; END"""
+    for exact in (False, True):
+        each = proof(glsl_translation(assemble(text), es=True, exact=exact))
+        assert [*islice(each, 2)][1] == "WebGL2, 97x31: every number is the same"
 
 
 def test_any_program_links(modules: Callable[..., Modules]) -> None:

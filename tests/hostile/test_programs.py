@@ -15,6 +15,7 @@ from time import process_time
 import pytest
 from attacks import ATTACK, mutated_text
 from language import Writer
+from program_keys import program_key
 
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.profile import find_profile
@@ -25,8 +26,9 @@ from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.lower.analysis.program_warnings import program_warnings
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL_ES, compute_shader, fragment_shader
+from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
+from gpgpu_legacy.lower.emit.hosts import host_code
 from gpgpu_legacy.lower.emit.numpy_source import numpy_source
-from gpgpu_legacy.lower.fragments import program_key
 from gpgpu_legacy.sources import shader_folder
 
 CORPUS = Path(__file__).parents[1] / "corpus"
@@ -69,6 +71,8 @@ def everything_about(program: Program) -> None:
     fragment_shader(key)
     fragment_shader(key, GLSL_ES)
     compute_shader(key)
+    for exact in (False, True):
+        ast.parse(host_code(glsl_translation(program, exact=exact), is_page=False))
     ast.parse(numpy_source(program))
     resources(program)
     check_program(program, find_profile("radeon-9700-pro"))
@@ -119,6 +123,10 @@ def test_no_name_of_a_program_stands_in_what_is_made_of_it(name: str) -> None:
     plain = program_key(assemble(text, "plain"))
     assert made[:3] == [shader(plain) for shader in shaders]
     assert made[3] == numpy_source(assemble(text, "plain"))
+    translation = glsl_translation(program)
+    kept = [line for line in translation.text.splitlines() if "injected" in line]
+    assert all(line.startswith("// ") and not line.endswith("\\") for line in kept)
+    ast.parse(host_code(translation, is_page=False))
     for each in made:
         assert "injected" not in each
         assert each.count("#version") <= 1

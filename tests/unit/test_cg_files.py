@@ -70,7 +70,7 @@ def test_commands_take_it(run: Command) -> None:
     code, arb, _ = run("translate", "blur.cg", "--to", "arb")
     assert code == 0 and assemble(arb) == as_program("blur.cg", "")
     assert run("disassemble", "blur.cg:main")[1] == arb
-    for language, words in (("glsl", "gl_FragCoord"), ("glsl-es", "#version 300 es")):
+    for language, words in (("glsl", "texture(s, "), ("glsl-es", "#version 300 es")):
         assert words in run("translate", "blur.cg:main", "--to", language)[1]
     code, traced, _ = run("exec", "blur.cg:swapped", "--size", "4", "--trace", "1,2")
     assert code == 0 and "line 8" in traced and "2.5 │ 1.5" in traced

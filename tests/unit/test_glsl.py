@@ -14,6 +14,7 @@ from drawing import program
 from framebuffers import operations
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from program_keys import program_key
 from strategies import program_texts, reaches
 
 from gpgpu_legacy.ir.expressions import (
@@ -50,7 +51,8 @@ from gpgpu_legacy.lower.emit.glsl_fragment import (
     vertex_shader,
 )
 from gpgpu_legacy.lower.emit.glsl_functions import HELPERS, Helper
-from gpgpu_legacy.lower.fragments import program_key
+from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
+from gpgpu_legacy.lower.emit.hosts import vertex_shader as host_vertex_shader
 from gpgpu_legacy.lower.lowering import Lowering, temporary_variable
 from gpgpu_legacy.plan.framebuffer import Writes
 from gpgpu_legacy.plan.textures import RGBA32F, Rect
@@ -291,9 +293,12 @@ def test_a_compiler_takes_any_program(context: core.GlContext, data: st.DataObje
     given = data.draw(operations(Rect(0, 0, 8, 8), RGBA32F))
     scissored = given.pop("scissor", None) is not None
     written = replace(key, writes=Writes(**given))
-    shaders = fragment_shader(key), compute_shader(written, scissored=scissored)
+    translation = glsl_translation(text, exact=key.exact)
+    kept = host_vertex_shader(translation), translation.text
+    shaders = fragment_shader(key), compute_shader(written, scissored=scissored), *kept
     for shader in shaders:  # reserved by the specification, which a compiler need not say
         assert all("__" not in line.partition("//")[0] for line in shader.splitlines())
     with context.current() as ctx:
         ctx.program(vertex_shader=vertex_shader(), fragment_shader=shaders[0]).release()
         ctx.compute_shader(shaders[1]).release()
+        ctx.program(vertex_shader=kept[0], fragment_shader=kept[1]).release()

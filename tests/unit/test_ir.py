@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from drawing import fragment_texcoords, parameters, program, show, texture
+from program_keys import program_key
 
 from gpgpu_legacy.ir.expressions import (
     Compose,
@@ -49,7 +50,6 @@ from gpgpu_legacy.lower.analysis.folding import decide
 from gpgpu_legacy.lower.fragments import (
     ShaderKey,
     fragment_statements,
-    program_key,
     shader_key,
 )
 from gpgpu_legacy.lower.lowering import (

@@ -280,25 +280,32 @@ def test_disassemble(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("language", "start"),
     [
-        ("glsl", "#version 400 core\n"),
-        ("glsl-compute", "#version 430 core\n"),
+        ("glsl", "#version 330 core\n"),
+        ("glsl --exact-sampling", "#version 400 core\n"),
+        ("glsl --host moderngl", '"""Draws'),
+        ("glsl-es --host webgl", "<!doctype html>\n"),
+        ("numpy --host numpy", '"""'),
         ("glsl-es", "#version 300 es\n"),
         ("numpy", '"""'),
     ],
 )
 def test_translate(cli: Cli, language: str, start: str) -> None:
     for path in sorted(EXAMPLES.glob("*.fp")):
-        done = cli("translate", path, "--to", language)
+        done = cli("translate", path, "--to", *language.split())
         assert done.code == 0, done.err
         assert done.out.startswith(start)
     text = done.out
-    done = cli("translate", path, "--to", language, "-o", "c.txt")
+    done = cli("translate", path, "--to", *language.split(), "-o", "c.txt")
     assert done.out == "wrote c.txt\n"
     assert Path("c.txt").read_text() == text
 
 
 def test_translate_to_nothing_known(cli: Cli) -> None:
     refused(cli("translate", "prog.fp", "--to", "hlsl"), "glsl-es")
+    refused(cli("translate", "prog.fp", "--to", "glsl", "--host", "webgl"), "give --to glsl-es")
+    refused(cli("translate", "prog.fp", "--to", "arb", "--prove"), "--prove is for shaders")
+    refused(cli("translate", "k.br:k", "n=3", "--to", "glsl"), "leave n=3 out")
+    refused(cli("translate", "gone.br:k", "--to", "glsl"), "there is no file gone.br")
 
 
 def test_a_program_that_does_not_assemble_is_shown_by_every_command(cli: Cli) -> None:

@@ -1,10 +1,14 @@
-"""A program as a Python module gives the machine's bits, and needs NumPy alone."""
+"""A program as a Python module gives the machine's bits, and needs NumPy alone.
+
+As a shader it reads like its source. What shaders draw is in differential/test_translations.py.
+"""
 
 from __future__ import annotations
 
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +19,13 @@ from random_programs import random_batch
 from strategies import STATE
 
 from gpgpu_legacy import assemble, run_program
+from gpgpu_legacy.api.translate import kernel_program
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.state import state_vector
+from gpgpu_legacy.languages.registry import language_of
+from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
 from gpgpu_legacy.lower.emit.numpy_source import numpy_source
 from gpgpu_legacy.plan.textures import RGBA32F
 from gpgpu_legacy.sources import shader_folder, shader_text
@@ -208,3 +216,50 @@ def test_it_runs_where_nothing_else_is(tmp_path: Path) -> None:
 def test_the_examples_are_readable(path: Path) -> None:
     source = numpy_source(assemble(path.read_text(encoding="utf-8"), path.name))
     assert max(len(line.partition("  #")[0]) for line in source.splitlines()) <= 100
+
+
+# Shaders ---------------------------------------------------------------------------------------
+
+SHADER = """
+float4 main(float2 uv : TEXCOORD0, uniform float depth, uniform samplerRECT picture) : COLOR
+{
+    float4 a = texRECT(picture, uv + 1); // \"\"\" and \\ there
+    return a * depth;
+}"""
+
+
+def test_a_shader_keeps_the_names_and_the_lines_of_its_source() -> None:
+    code = language_of(SHADER, "a.cg").assemble(SHADER, "a.cg")
+    code = replace(code, name="a.cg\n</script>")
+    text = glsl_translation(code).text
+    assert text.splitlines()[1:] == [
+        "// a.cg < /script>",
+        "",
+        "in vec2 uv;  // fragment.texcoord[0]",
+        "uniform float depth;  // program.local[0]",
+        "uniform sampler2D picture;  // unit 0: a RECT texture as a 2D one; s and t count texels; "
+        "filter and wrap are its own",
+        "layout(location = 0) out vec4 result;  // result.color[0]",
+        "",
+        "void main() {",
+        """    // a.cg:4: float4 a = texRECT(picture, uv + 1); // ' and   there""",
+        "    vec4 R0;",
+        "    R0.xy = uv + 1.0;",
+        "    vec4 R1 = texture(picture, R0.xy / vec2(textureSize(picture, 0)));",
+        "    // a.cg:5: return a * depth;",
+        "    result = R1 * vec4(depth);",
+        "}",
+    ]
+
+
+def test_what_webgl2_may_lack_is_refused() -> None:
+    lookups = [f"TEX a, fragment.texcoord[0], texture[{n}], 2D; ADD b, a, b;" for n in range(17)]
+    text = "\n".join(["!!ARBfp1.0 TEMP a, b;", *lookups, "MOV result.color, b; END"])
+    assert "texture16" in glsl_translation(assemble(text)).text
+    with pytest.raises(InputError, match=r"has 17 texture image units, and WebGL2 promises 16; "):
+        glsl_translation(assemble(text, "many.fp"), es=True)
+
+
+def test_a_reduction_is_no_shader() -> None:
+    with pytest.raises(InputError, match=r"sum takes several passes.*`gpgpu-legacy dump "):
+        kernel_program(f"{shader_folder()}/examples/drum.br:sum")

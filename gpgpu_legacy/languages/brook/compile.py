@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from pathlib import PurePath
 from typing import Any
 
 from gpgpu_legacy.frozen import frozen
@@ -72,10 +71,13 @@ class Compiled:
 
 @dataclass
 class _Pass:
-    """The program of a pass while it is compiled. out: where it writes."""
+    """The program of a pass while it is compiled. out: where it writes. placed: whether coordinates
+    come from the fragment's position, for which the rectangle begins at (0, 0).
+    """
 
     graph: Graph
     out: Place
+    placed: bool = False
     units: dict[tuple[str, int], int] = field(default_factory=dict)
     sets: dict[tuple[Axis, Axis], int] = field(default_factory=dict)
     locals: dict[tuple[str, str], isa.Parameter] = field(default_factory=dict)
@@ -83,6 +85,10 @@ class _Pass:
 
     def coordinate(self, x: Axis, y: Axis) -> Vector:
         """Texture coordinates that are linear over the rectangle."""
+        if self.placed:
+            position = self.graph.leaf(Attribute(AttributeKind.POSITION))[:2]
+            moves = x[0] - 0.5, y[0] - 0.5
+            return position + self.graph.numbers(*moves) if any(moves) else position
         number = self.sets.setdefault((x, y), len(self.sets))
         return self.graph.leaf(Attribute(AttributeKind.TEXCOORD, number))[:2]
 
@@ -190,16 +196,23 @@ class Limits:
 
 @lru_cache(maxsize=512)
 def compiled(
-    kernel: Kernel, out: Place, bound: tuple[Bound, ...], limits: Limits, fold: Fold | None = None
+    kernel: Kernel,
+    out: Place,
+    bound: tuple[Bound, ...],
+    limits: Limits,
+    fold: Fold | None = None,
+    *,
+    placed: bool = False,
 ) -> tuple[Compiled, ...]:
     """The passes of a call, each of which writes some fields of streams, or saves numbers.
 
     out: where the written streams lie. bound: what the parameters are bound to. fold: of a
-    reduction; None copies its elements. Raises Fault for what no fragment program can do.
+    reduction; None copies its elements. placed: as of a pass. Raises Fault for what no fragment
+    program can do.
     """
     graph = Graph()
     graph.at = kernel.function.at
-    made = _Pass(graph, out)
+    made = _Pass(graph, out, placed)
     owners: dict[Any, Place] = {}
 
     def indexof(*values: Vector) -> Vector:
@@ -346,16 +359,11 @@ def _emitted(kernel: Kernel, made: _Pass, written: dict[tuple[str, int], Vector]
     declared = tuple(
         ParameterDeclaration(p.name, (p,), is_array=False) for p in made.locals.values()
     )
-    code = program(made.graph, colors, kernel.name, parameters=declared)
-    texts = kernel.kernels.unit.texts
-    lines = {file: text.split("\n") for file, text in texts.files.items()}
-    instructions = tuple(
-        replace(i, origin=f"{i.span.file or PurePath(texts.name).name}:{i.span.line}: {line}")
-        for i in code.instructions
-        for line in [lines[i.span.file][i.span.line - 1].strip()]
-    )
+    texts, units = kernel.kernels.unit.texts, made.units.items()
+    names = [(n, f"{name}_{number or ''}".rstrip("_")) for (name, number), n in units]
+    code = program(made.graph, colors, kernel.name, texts, parameters=declared, names=names)
     return Compiled(
-        replace(code, instructions=instructions),
+        code,
         tuple(written),
         {n: key for key, n in made.units.items() if n in code.texture_units},
         {n: key for key, n in made.sets.items() if n in code.texcoord_sets},

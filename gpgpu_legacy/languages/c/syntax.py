@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import PurePath
 from typing import Any
 
@@ -380,6 +381,15 @@ class Texts:
     def file(self, at: Span) -> str:
         """The name of a place's file."""
         return str(PurePath(self.name).parent / at.file) if at.file else self.name
+
+    def origin(self, at: Span) -> str:
+        """A place's file, line and text, as the origin of an instruction."""
+        line = self._lines[at.file][at.line - 1].strip()
+        return f"{at.file or PurePath(self.name).name}:{at.line}: {line}"
+
+    @cached_property
+    def _lines(self) -> dict[str, list[str]]:
+        return {file: text.split("\n") for file, text in self.files.items()}
 
     def error(self, problem: str, at: Span, expected: str = "") -> AssemblyError:
         """The error that shows a fault in its line. expected: what was, or how to mend it."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from gpgpu_legacy.isa.ir import (
     DRAW_BUFFERS,
     IDENTITY,
+    Attribute,
     Dst,
     Instruction,
     Parameter,
@@ -24,6 +26,7 @@ from gpgpu_legacy.isa.ir import (
     Vec4,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.languages.c.syntax import Texts
 from gpgpu_legacy.languages.cg.graph import CONSTANT, LEAF, Graph, Vector
 from gpgpu_legacy.languages.cg.packing import Pack, Packer
 from gpgpu_legacy.languages.cg.schedule import scheduled
@@ -40,12 +43,16 @@ def program(
     graph: Graph,
     results: Mapping[ResultRegister, Vector],
     name: str,
+    texts: Texts,
+    *,
     parameters: Sequence[ParameterDeclaration] = (),
+    names: Iterable[tuple[int | Attribute, str]] = (),
 ) -> Program:
     """The Program that computes results, and the graph's kills.
 
     A vector of fewer than four components leaves the others unwritten; a depth is one number.
-    parameters: declared first; the constants follow.
+    texts: where the instructions come from. parameters: declared first; the constants follow.
+    names: of units and attributes.
     """
     lanes = {
         register: {
@@ -59,11 +66,15 @@ def program(
     roots += [x for kill in kills for x in kill]
     packer = Packer(selected(graph, roots), lanes, kills)
     writer = _Writer(packer)
-    instructions = tuple(writer.instruction(pack) for pack in writer.schedule.packs)
+    instructions = tuple(
+        replace(made, origin=texts.origin(made.span))
+        for made in map(writer.instruction, writer.schedule.packs)
+    )
     temporaries = tuple(f"R{number}" for number in range(writer.schedule.temporaries))
     made = (ParameterDeclaration(p.name, (p,), is_array=False) for p in writer.parameters)
     options = DRAW_BUFFERS[: any(r.index for r in results)]
-    return Program(instructions, temporaries, (*parameters, *made), name, options)
+    declared = (*parameters, *made)
+    return Program(instructions, temporaries, declared, name, options, names=tuple(names))
 
 
 def _may_kill(graph: Graph, literal: int) -> bool:

@@ -15,6 +15,7 @@ and calls is a subclass of TextEmitter (text.py).
    Declare alone; work groups also have For, If, Store, Barrier and Return. A declared variable may
    be assigned later. A Function is spelled at the first Call of it.
 4. Fill the hooks: `fetch` (a texel at a column and a row), `texel` (one at a known position),
+   `sample` (what a texture's own sampler gives, in a program by itself),
    `source` (a parameter, an attribute's plane, a fragment's position) and `name` (of a variable).
    If corner values do not lie in a plane, each triangle has its own plane (PassEmitter.side).
 5. Put the head and the foot around fragment_statements(key, rasterised=…): inputs, uniforms and

@@ -157,13 +157,18 @@ def type_name(kind: Type) -> str:
     return scalar if kind.width == 1 else f"{vector}{kind.width}"
 
 
-def literal(value: float) -> str:
+def bare_literal(value: float) -> str:
     """A float32 that GLSL reads back exactly; a denormal, an infinity or a NaN by its bits."""
     with np.errstate(over="ignore"):
         number = np.float32(value)
     if not np.isfinite(number) or 0 < abs(number) < np.finfo(np.float32).tiny:
         return f"uintBitsToFloat({int(number.view(np.uint32)):#x}u)"
-    text = repr(float(number))
+    return repr(float(number))
+
+
+def literal(value: float) -> str:
+    """The same as an operand."""
+    text = bare_literal(value)
     return f"({text})" if text.startswith("-") else text
 
 
@@ -207,8 +212,10 @@ class GlslEmitter(WideEmitter):
         Call it after all statements are spelled: functions may need uniforms.
         """
         functions = []
-        for helper, widths in self._helpers.items():
-            spelled = {"precise": self.dialect.precise, "one": self._number(1.0)}
+        one = self._number(1.0) if HELPERS["power"] in self._helpers else ""
+        spelled = {"precise": self.dialect.precise, "one": one}
+        helpers = sorted(self._helpers.items(), key=lambda each: each[0] is not HELPERS["constant"])
+        for helper, widths in helpers:
             functions.append(helper.definition(spelled))
             functions += [helper.overload(width) for width in sorted(widths - {1})]
         functions += [line for lines in self._functions.values() for line in lines]
@@ -365,7 +372,7 @@ class GlslEmitter(WideEmitter):
             return texts[0] if len(texts) == 1 else f"{type_name(kind)}({', '.join(texts)})"
         if kind.width == 1:
             return literal(numbers[0]) if plain else self._number(numbers[0])
-        texts = [literal(number) for number in numbers]
+        texts = [bare_literal(number) for number in numbers]
         text = f"{type_name(kind)}({', '.join(texts[:1] if len(set(texts)) == 1 else texts)})"
         return f"{self.helper(HELPERS['constant'], kind.width)}({text})" if self._hides else text
 

@@ -11,24 +11,20 @@ import keyword
 import math
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.ir.expressions import (
     Compose,
     Composite,
     Constant,
     Expression,
     Given,
-    Joined,
     Operation,
     Read,
     Role,
+    Sample,
     Variable,
-    expression,
-    operation,
     read,
 )
 from gpgpu_legacy.ir.statements import (
@@ -38,31 +34,20 @@ from gpgpu_legacy.ir.statements import (
     Statement,
 )
 from gpgpu_legacy.ir.types import (
-    EVERYWHERE,
     Components,
-    Kind,
     Operator,
-    Type,
-    type_of,
 )
-from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
     Instruction,
     Parameter,
     Program,
-    ResultRegister,
-    TextureSource,
 )
-from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.lower.emit.text import ATOM, BITS, INFIX, SIGN, TextEmitter, identifier
 from gpgpu_legacy.lower.lowering import (
-    Lowering,
     attribute_of,
-    behind_fog,
-    fog_declared,
-    result_variable,
 )
+from gpgpu_legacy.lower.programs import joined, program_statements, result_registers, source_line
 
 _HEAD = '''\
 """A fragment program as Python: `program` runs it on all fragments of a rectangle at once.
@@ -110,59 +95,11 @@ def saturate(a):
 def numpy_source(program: Program) -> str:
     """The text of the module. Under it, undefined registers and components are 0."""
     emitter = _NumpyEmitter(program)
-    lines = [line for statements in _statements(program) for line in emitter.lines(statements)]
+    each = program_statements(program)
+    lines = [line for _, statements in each for line in emitter.lines(statements)]
     start, end = emitter.start(), emitter.end()
     head = [_HEAD, *emitter.indices(), *emitter.helpers(), emitter.signature()]
     return "".join(head) + "".join(f"    {line}\n" for line in (*start, *lines, *end))
-
-
-# Statements ------------------------------------------------------------------------------------
-
-
-@frozen
-class _Lookup(Joined):
-    """Components of the texel that the caller's function returns for coordinates, the operands."""
-
-    texture: TextureSource
-    components: Components
-
-    @property
-    def type(self) -> Type:  # type: ignore[override]
-        return type_of(Kind.FLOAT, len(self.components))
-
-
-def _look_up(
-    instruction: Instruction, coordinates: Sequence[Expression], components: Components
-) -> Expression:
-    assert instruction.texture is not None
-    return _Lookup(tuple(map(expression, coordinates)), instruction.texture, components)
-
-
-def _statements(program: Program) -> Iterator[Sequence[Statement]]:
-    """The statements of each instruction, then of the program's fog OPTION."""
-    for instruction in program.instructions:
-        lowering = Lowering(_look_up, discards=True)
-        dst = instruction.dst
-        lowering.instruction(instruction, ALL if dst is None else dst.components)
-        yield lowering.statements
-    if program.fog is None:
-        return
-    yield [fog_declared(program.fog)]
-    for result in _results(program):
-        if result.name == "color":
-            seen = operation(Operator.SATURATE, Read(result, ALL, EVERYWHERE))
-            yield [Assign(result, ALL, seen), behind_fog(result)]
-
-
-def _results(program: Program) -> Iterable[Variable]:
-    """The results that the program writes, and result.color."""
-    registers = (i.dst.register for i in program.instructions if i.dst is not None)
-    written = [
-        Variable(register.kind.value, role=Role.RESULT, number=register.index)
-        for register in registers
-        if isinstance(register, ResultRegister)
-    ]
-    return dict.fromkeys([result_variable(0), *written])
 
 
 # Spelling --------------------------------------------------------------------------------------
@@ -195,7 +132,7 @@ class _NumpyEmitter(TextEmitter):
         self.temporaries = _names(program.temporaries)
         self.parts: dict[Variable, str] = {}
         self.named = 0
-        self.results = list(_results(program))
+        self.results = result_registers(program)
 
     # The module around the statements
 
@@ -322,12 +259,10 @@ class _NumpyEmitter(TextEmitter):
         self.used.add(name)
         return f"{name}({', '.join(arguments)})"
 
-    def spelled(self, value: Expression) -> tuple[str, int]:
-        if isinstance(value, _Lookup):
-            texture = value.texture
-            given = f'{texture.unit}, "{texture.target.value}", {self.places(value.operands)}'
-            return f"lookup({given})" + self.suffix(value.components, 4), ATOM
-        return super().spelled(value)
+    def sample(self, sample: Sample) -> str:
+        texture = sample.texture
+        given = f'{texture.unit}, "{texture.target.value}", {self.places(sample.operands)}'
+        return f"lookup({given})" + self.suffix(sample.components, 4)
 
     def read(self, value: Read) -> str:
         return self.name(value.variable) + self.suffix(value.components, value.variable.type.width)
@@ -354,12 +289,10 @@ class _NumpyEmitter(TextEmitter):
     def places(self, coordinates: Sequence[Expression]) -> str:
         """The coordinates of a lookup and its bias, planes of one register if they are."""
         *places, bias = coordinates
-        registers = [place for place in places if isinstance(place, Read | Given)]
-        if len(registers) < len(places) or len({_source(r) for r in registers}) > 1:
+        register = joined(places)
+        if register is None:
             return f"*{self.expression(Compose(tuple(coordinates)))}"
-        selected = tuple(c for register in registers for c in register.components)
-        register = self.expression(replace(registers[0], components=selected))
-        return f"*{register}, {self.expression(bias)}"
+        return f"*{self.expression(register)}, {self.expression(bias)}"
 
 
 def _unstacked(value: Expression) -> Expression:
@@ -369,10 +302,6 @@ def _unstacked(value: Expression) -> Expression:
     return value
 
 
-def _source(value: Read | Given) -> object:
-    return value.variable if isinstance(value, Read) else value.source
-
-
 def _listed(what: str, names: Sequence[str]) -> str:
     """A line of a docstring, or several."""
     text = f"{what}: {', '.join(names) or 'none'}."
@@ -380,7 +309,7 @@ def _listed(what: str, names: Sequence[str]) -> str:
 
 
 def _commented(line: str, instruction: Instruction | None) -> str:
-    return line if instruction is None else f"{line}  # {print_instruction(instruction)}"
+    return line if instruction is None else f"{line}  # {source_line(instruction)}"
 
 
 # Names -----------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from gpgpu_legacy.ir.expressions import (
     Place,
     PlanePart,
     Read,
+    Sample,
     Swizzle,
     Texel,
 )
@@ -108,6 +109,8 @@ class TextEmitter(ABC):
                 return self.texel(value) + self.suffix(value.components, 4), ATOM
             case Fetch():
                 return self.fetch(value), ATOM
+            case Sample():
+                return self.sample(value), ATOM
             case Swizzle(operands=(vector,), components=components):
                 suffix = self.suffix(components, vector.type.width)
                 return self.inside(vector, ATOM) + suffix, ATOM
@@ -184,6 +187,10 @@ class TextEmitter(ABC):
 
     def fetch(self, fetch: Fetch) -> str:
         """A texel at a column and a row."""
+        raise NotImplementedError
+
+    def sample(self, sample: Sample) -> str:
+        """What a texture's own sampler gives."""
         raise NotImplementedError
 
     def texel(self, texel: Texel[Any]) -> str:

@@ -1,0 +1,229 @@
+"""A program in another language, with the code that draws it, and how close it comes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gpgpu_legacy.api.drawing import DrawArguments
+from gpgpu_legacy.api.programs import run_program
+from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
+from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.isa.ir import (
+    COMPONENTS,
+    Attribute,
+    AttributeKind,
+    Parameter,
+    Program,
+    TextureTarget,
+)
+from gpgpu_legacy.isa.state import state_vector
+from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
+from gpgpu_legacy.languages.brook.compile import Bound, Compiled, Limits, compiled
+from gpgpu_legacy.languages.brook.kernels import Role
+from gpgpu_legacy.languages.brook.places import Place
+from gpgpu_legacy.languages.cg.faults import Fault
+from gpgpu_legacy.lower.emit.glsl_translation import PLAIN_ES, Translation
+from gpgpu_legacy.lower.emit.hosts import MAIN, host_code
+from gpgpu_legacy.pipeline.sources import as_brook
+
+SIZES = ((97, 31), (63, 49), (211, 139))
+"""Widths and heights that are drawn to compare: no size is special to a translation."""
+
+_CLOSE = 2e-6
+
+_DRAW = """
+import runpy, sys
+import numpy as np
+host = runpy.run_path(sys.argv[1])
+create = host["moderngl"].create_standalone_context
+try:
+    context = create(backend="egl")
+except Exception:
+    context = create()
+given = np.load(sys.argv[2], allow_pickle=True).item()
+bound = {n: host["make_texture"](context, *t) for n, t in given.pop("textures").items()}
+np.save(sys.argv[3], host["draw"](context, textures=bound, **given))
+"""
+
+
+_PROOF = """
+document.title = "";
+const given = JSON.parse(atob("@given@")), gl = context(), textures = {};
+for (const [name, [kind, size, texels]] of Object.entries(given.textures)) {
+  const bytes = Uint8Array.from(atob(texels), (c) => c.charCodeAt(0));
+  textures[name] = makeTexture(gl, kind, new Float32Array(bytes.buffer), size);
+}
+const drawn = draw(gl, given.width, given.height, given.uniforms, given.varyings, textures);
+const bytes = drawn.flatMap((one) => [...new Uint8Array(one.buffer)]);
+const shown = btoa(bytes.map((byte) => String.fromCharCode(byte)).join(""));
+document.body.textContent = "drawn:" + shown + ";";
+"""
+
+
+def random_scene(
+    translation: Translation, width: int, height: int
+) -> tuple[dict[str, Any], DrawArguments]:
+    """Inputs of a host's `draw` by name, and the same for `run_program`.
+
+    Texture coordinates lie on texels' centres. textures: each a kind of sampler and its texels.
+    """
+    rng = np.random.default_rng(width)
+    corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1)], np.float32)
+    program = translation.program
+    in_texels = TextureTarget.RECT in {target.kind for target in program.texture_units.values()}
+    scale = (width, height) if in_texels else 1
+    uniforms, varyings, textures = dict[str, Any](), dict[str, Any](), dict[str, Any]()
+    asked: dict[str, Any] = {"textures": {}, "local": {}, "env": {}, "texcoords": {}}
+    for given in translation.inputs:
+        source = given.source
+        if isinstance(source, Parameter):
+            value = state_vector(source.binding, {}) if source.binding else rng.random(4, "f4")
+            uniforms[given.name] = [*map(float, value[: given.width])]
+            if not source.binding:
+                asked[source.space.name.lower()][source.index] = value
+        elif isinstance(source, Attribute):
+            values = rng.random(4, "f4") + corners @ rng.random((2, 4), "f4")
+            if source.kind is AttributeKind.TEXCOORD:
+                values[:, :2], values[:, 3] = corners * scale, 1
+                asked["texcoords"][source.index] = values
+            else:
+                is_fog = source.kind is AttributeKind.FOGCOORD
+                values[:, 1:] = (0, 0, 1) if is_fog else values[:, 1:]
+                asked[source.kind.name.lower()] = values[:, 0] if is_fog else values
+            varyings[given.name] = values.tolist()
+        else:
+            target = program.texture_units[source]
+            shapes: dict[TextureTarget, tuple[int, ...]] = {
+                TextureTarget.T1D: (1, width), TextureTarget.T3D: (5, height, width),
+                TextureTarget.CUBE: (6, height, height),
+            }  # fmt: skip
+            texels = rng.random((*shapes.get(target.kind, (height, width)), 4), "f4")
+            textures[given.name] = given.type, texels
+            read = texels[..., 0] if target.is_shadow else texels
+            read = read[0] if target.kind is TextureTarget.T1D else read
+            asked["textures"][source] = target.value, read
+    drawn = {"width": width, "height": height, "uniforms": uniforms, "varyings": varyings}
+    arguments = DrawArguments(**asked, draw_buffers=program.color_outputs)
+    return {**drawn, "textures": textures}, arguments
+
+
+def proof(translation: Translation) -> Iterator[str]:
+    """A line for each size and each host: the largest difference from the program's own result."""
+    hosts = {"OpenGL": _in_opengl}
+    if translation.dialect == PLAIN_ES and (browser := _browser()):
+        hosts["WebGL2"] = partial(_in_browser, browser)
+    for width, height in SIZES:
+        given, arguments = random_scene(translation, width, height)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GpgpuLegacyWarning)
+            wanted = run_program(
+                translation.program, width, height, arguments=arguments, executor="numpy"
+            )
+        for host, draw in hosts.items():
+            yield f"{host}, {width}x{height}: {_difference(draw(translation, given), wanted)}"
+
+
+def _difference(found: F32, wanted: F32) -> str:
+    """The largest one relative to numbers over 1, where it is, and how many there are."""
+    same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
+    if same.all():
+        return "every number is the same"
+    with np.errstate(all="ignore"):
+        apart = np.where(same, 0, np.abs(found - wanted) / np.fmax(np.abs(wanted), 1))
+    apart = np.where(np.isnan(apart), np.inf, apart)
+    colour, row, column, channel = map(int, np.unravel_index(apart.argmax(), apart.shape))
+    many = f"{(apart > _CLOSE).sum()} of {apart.size} numbers differ by more than {_CLOSE:g}"
+    where = f"result.color[{colour}].{COMPONENTS[channel]} at column {column}, row {row}"
+    return f"at most {apart.max():.2g}, in {where}; {many}"
+
+
+def _in_opengl(translation: Translation, scene: dict[str, Any]) -> F32:
+    """What moderngl draws, in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        host, given, drawn = (str(Path(folder, name)) for name in ("h.py", "g.npy", "d.npy"))
+        Path(host).write_text(host_code(translation, is_page=False), encoding="utf-8")
+        np.save(given, np.array(scene, object))
+        done = subprocess.run(
+            [sys.executable, "-c", _DRAW, host, given, drawn],
+            check=False, capture_output=True, text=True,
+        )  # fmt: skip
+        if done.returncode:
+            said = done.stderr.strip().splitlines()[-1:]
+            raise InputError(f"OpenGL does not draw the translation here: {' '.join(said)}")
+        return np.load(drawn)  # type: ignore[no-any-return]
+
+
+def _browser() -> str | None:
+    """A Chromium; CHROMIUM may name one."""
+    known = (os.environ.get("CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome")
+    return next(filter(None, map(shutil.which, known)), None)
+
+
+def _in_browser(browser: str, translation: Translation, scene: dict[str, Any]) -> F32:
+    """What a browser draws, without a window."""
+    textures = {
+        name: (kind, texels.shape[-2::-1], b64encode(texels).decode())
+        for name, (kind, texels) in scene["textures"].items()
+    }
+    text = b64encode(json.dumps(scene | {"textures": textures}).encode()).decode()
+    page = host_code(translation, is_page=True).replace(MAIN, _PROOF.replace("@given@", text))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "page.html")
+        path.write_text(page, encoding="utf-8")
+        flags = [
+            "--headless",
+            "--dump-dom",
+            "--virtual-time-budget=60000",
+            f"--user-data-dir={folder}",
+        ]
+        flags += ["--no-sandbox"] * (os.name == "posix" and os.geteuid() == 0)
+        done = subprocess.run(
+            [browser, *flags, path.as_uri()], check=False, capture_output=True, text=True
+        )
+    drawn = re.search("drawn:(.*?);", done.stdout)
+    if drawn is None:
+        raise InputError(f"{browser} does not draw the translation here: {done.stderr[-300:]!r}")
+    numbers = np.frombuffer(b64decode(drawn[1]), np.float32)
+    return numbers.reshape(-1, scene["height"], scene["width"], 4)
+
+
+def kernel_program(what: str) -> Program:
+    """The program of `FILE.br:kernel` on streams of two dimensions and any one size.
+
+    Raises InputError for a kernel that depends on the sizes, or takes several passes.
+    """
+    kernel = as_brook(what, what)
+    place, limits = Place.whole((64, 64)), DEFAULT_LIMITS
+    most = Limits(limits.draw_buffers, limits.instructions)
+    made: tuple[Compiled, ...] = ()
+    if not kernel.reduces and all(p.rank <= 2 for p in kernel.parameters):
+        shapes = {p.name: place.shape[: p.rank or 2] for p in kernel.parameters}
+        bound = tuple(
+            Bound() if p.role is Role.NUMBER else Bound(Place.whole(shapes[p.name]))
+            for p in kernel.parameters
+        )
+        try:
+            made = compiled(kernel, place, bound, most, placed=True)
+        except Fault as fault:
+            texts = kernel.kernels.unit.texts
+            raise texts.error(fault.problem, fault.at, fault.expected) from None
+    if len(made) != 1:
+        raise InputError(
+            f"{kernel.name} takes several passes, or gathers from more than two dimensions; write "
+            f"those of a run with `gpgpu-legacy dump {what.partition(':')[0]} -o FOLDER`"
+        )
+    return made[0].program

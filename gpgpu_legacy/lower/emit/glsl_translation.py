@@ -1,0 +1,435 @@
+"""A program as a GLSL fragment shader that one keeps: the source's names, real samplers, no sizes.
+
+A lookup is one `texture` call, and its filter and wrap are the state of the texture or the sampler.
+Exact shaders fetch texels by their numbers, nearest and clamped to the edge, and compute attributes
+from planes, as rasterisers differ in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.ir.expressions import (
+    Constant,
+    Expression,
+    Fetch,
+    Given,
+    Operation,
+    Place,
+    PlanePart,
+    Read,
+    Role,
+    Sample,
+    Variable,
+    components,
+    read,
+)
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Call,
+    Declare,
+    Statement,
+    all_expressions,
+)
+from gpgpu_legacy.ir.types import COMPARISONS, FLOAT, Components, Kind, Operator, type_of
+from gpgpu_legacy.isa.execute import ALL
+from gpgpu_legacy.isa.ir import (
+    Attribute,
+    AttributeKind,
+    Instruction,
+    Parameter,
+    ParameterSpace,
+    Program,
+    TextureTarget,
+)
+from gpgpu_legacy.lower.emit.glsl import (
+    PLANE_PARTS,
+    Dialect,
+    GlslEmitter,
+    attribute_name,
+    literal,
+    parameter_name,
+    type_name,
+)
+from gpgpu_legacy.lower.emit.glsl_fragment import GLSL, GLSL_ES
+from gpgpu_legacy.lower.emit.text import ATOM, SIGN, identifier
+from gpgpu_legacy.lower.lowering import (
+    LookUp,
+    attribute_of,
+    attribute_value,
+    attribute_variable,
+    read_first,
+    result_variable,
+    variables_read,
+)
+from gpgpu_legacy.lower.programs import (
+    joined,
+    program_statements,
+    result_registers,
+    sampled,
+    source_line,
+)
+from gpgpu_legacy.lower.sampling import Unit, layered_function
+from gpgpu_legacy.plan.textures import FORMATS, RGBA32F, Compare, Sampler, TextureKind
+
+PLAIN = Dialect(("#version 330 core",), precise="", fma=False, doubles=False)
+_OPAQUE = ("sampler3D", "samplerCube", "sampler2DArray", "sampler2DShadow")
+PLAIN_ES = replace(
+    GLSL_ES, header=(*GLSL_ES.header, *(f"precision highp {kind};" for kind in _OPAQUE))
+)
+
+_KINDS = {
+    TextureTarget.T1D: ("sampler2D", "a 1D texture as a 2D one of height 1"),
+    TextureTarget.T2D: ("sampler2D", "a 2D texture"),
+    TextureTarget.T3D: ("sampler3D", "a 3D texture"),
+    TextureTarget.CUBE: ("samplerCube", "a cube map"),
+    TextureTarget.RECT: ("sampler2D", "a RECT texture as a 2D one; s and t count texels"),
+}
+"""The type of a sampler, and what its texture has to be."""
+
+_MOST = {"texture image units": 16, "uniform vectors": 224, "colours": 4}
+"""What every WebGL2 has."""
+
+_WORDS = """
+active asm atomic_uint attribute bool break bvec2 bvec3 bvec4 case cast centroid class coherent
+common const continue default discard dmat2 dmat3 dmat4 do double dvec2 dvec3 dvec4 else enum extern
+external false filter fixed flat float for fvec2 fvec3 fvec4 goto half highp hvec2 hvec3 hvec4 if
+iimage2D image2D in inline inout input int interface invariant isampler2D ivec2 ivec3 ivec4 layout
+long lowp main mat2 mat3 mat4 mediump namespace noinline noperspective out output packed partition
+patch precise precision public readonly resource restrict return sample sampler1D sampler2D
+sampler2DArray sampler2DRect sampler2DShadow sampler3D samplerBuffer samplerCube shared short sizeof
+smooth static struct subroutine superp switch template texture this true typedef uimage2D uint
+uniform union unsigned using usampler2D uvec2 uvec3 uvec4 varying vec2 vec3 vec4 void volatile while
+writeonly zero one corner quotient root negated constant saturated power abs clamp cos exp exp2
+floor floatBitsToUint inversesqrt isnan log2 max min sin sqrt texelFetch textureSize uintBitsToFloat
+""".split()  # noqa: SIM905 - a list of as many strings is less legible
+"""Words of GLSL and GLSL ES, and names that shaders use."""
+
+
+@frozen
+class Input:
+    """What the application gives a shader: its name and type there, and what it is in the program.
+
+    width: its components. source: a parameter, an attribute, or a texture image unit.
+    """
+
+    name: str
+    type: str
+    width: int
+    source: Parameter | Attribute | int
+    meaning: str
+
+
+@frozen
+class Translation:
+    """A shader. exact: it computes attributes from planes."""
+
+    program: Program
+    text: str
+    dialect: Dialect
+    inputs: tuple[Input, ...]
+    exact: bool
+
+
+def glsl_translation(program: Program, *, es: bool = False, exact: bool = False) -> Translation:
+    """The shader of a program, in GLSL 3.30 (exact: 4.00) or in GLSL ES 3.00.
+
+    Raises InputError for what WebGL2 may lack.
+    """
+    if es:
+        _check_es(program)
+    dialect = PLAIN_ES if es else GLSL if exact else PLAIN
+    return _Translator(program, dialect, exact=exact).translation()
+
+
+def _check_es(program: Program) -> None:
+    locals_, envs = map(program.parameter_indices, (ParameterSpace.LOCAL, ParameterSpace.ENV))
+    vectors = len(locals_) + len(envs) + len(program.state_bindings)
+    for (what, most), found in zip(
+        _MOST.items(), (len(program.texture_units), vectors, program.color_outputs), strict=True
+    ):
+        if found > most:
+            raise InputError(
+                f"{program.name} has {found} {what}, and WebGL2 promises {most}; translate it "
+                "--to glsl, or split it"
+            )
+
+
+class _Translator(GlslEmitter):
+    """Spells a program's statements under the names of its source."""
+
+    def __init__(self, program: Program, dialect: Dialect, *, exact: bool) -> None:
+        super().__init__(dialect, exact=exact)
+        self.program = program
+        self._taken = set(_WORDS)
+        self._names: dict[object, str] = {}
+        self._inputs: dict[object, Input] = {}
+
+    # Names
+
+    def own(self, key: object, wanted: str) -> str:
+        """The name of something of the program: the wanted one, if it is free."""
+        if key not in self._names:
+            stem = identifier(wanted)
+            if not stem[:1].isalpha() or stem.startswith(("gl_", "webgl_")):
+                stem = f"d{stem}"
+            name, number = stem, 1
+            while name in self._taken or name.rstrip("0123456789") in _SERIES:
+                name, number = f"{stem}_{number}", number + 1
+            self._taken.add(name)
+            self._names[key] = name
+        return self._names[key]
+
+    def name(self, variable: Variable) -> str:
+        match variable.role:
+            case Role.TEMPORARY:
+                return self.own(variable.name, variable.name)
+            case Role.RESULT:
+                name = "result" if variable.name == "color" else variable.name
+                return self.own(variable, f"{name}{variable.number or ''}")
+            case Role.ATTRIBUTE:
+                given = self._inputs.get(attribute_of(variable))
+                return given.name if given else "gl_FragCoord"
+        return super().name(variable)
+
+    def _name_inputs(self, statements: Sequence[Statement]) -> None:
+        """Name all that the application gives, and find out how many components of it are read."""
+        program = self.program
+        parameters = (p for declared in program.parameters for p in declared.parameters)
+        known: dict[object, str] = {replace(p, name=""): p.name for p in parameters}
+        known |= {a.attribute: a.name for a in program.attributes} | dict(program.names)
+        widths: dict[Parameter | Attribute, int] = {}
+        for value in all_expressions(statements):
+            if isinstance(value, Call):  # its own names hide those of samplers
+                inside = (s.variable for s in value.function.body if isinstance(s, Declare))
+                self._taken |= {v.name for v in (*value.function.parameters, *inside)}
+            if isinstance(value, Given):
+                source: Any = value.source
+            elif isinstance(value, Read) and value.variable.role is Role.ATTRIBUTE:
+                source = attribute_of(value.variable)
+            else:
+                continue
+            widths[source] = max(widths.get(source, 0), 1 + max(value.components))
+        widths.pop(_POSITION, None)
+        for source, width in widths.items():
+            is_number = isinstance(source, Parameter)
+            wanted = known.get(source) or (parameter_name if is_number else attribute_name)(source)
+            needed = width if is_number or not self.exact else 4
+            kind = type_name(type_of(Kind.FLOAT, needed))
+            name = self.own(source, wanted)
+            self._inputs[source] = Input(name, kind, needed, source, source.text)
+        for unit, target in sorted(program.texture_units.items()):
+            name = self.own(unit, known.get(unit) or f"texture{unit}")
+            kind, meaning = self._sampler(target)
+            self._inputs[unit] = Input(name, kind, 1, unit, f"unit {unit}: {meaning}")
+
+    def _sampler(self, target: TextureTarget) -> tuple[str, str]:
+        """The type of the sampler, and the texture and the state that it needs."""
+        kind, meaning = _KINDS[target.kind]
+        if self.exact and target is TextureTarget.CUBE:
+            kind, meaning = "sampler2DArray", "a cube map as layers +x, -x, +y, -y, +z, -z"
+        if target.is_shadow:
+            kind = kind if self.exact else "sampler2DShadow"
+            meaning += f" of depths, {'not ' * self.exact}in compare mode <="
+        fetched = "fetched, as by nearest and clamp-to-edge"
+        return kind, f"{meaning}; {fetched if self.exact else 'filter and wrap are its own'}"
+
+    # Spelling
+
+    def spelled(self, value: Expression) -> tuple[str, int]:
+        if isinstance(value, Given) and isinstance(value.source, Parameter):
+            return self._narrowed(self._inputs[value.source], value.components), ATOM
+        return super().spelled(value)
+
+    def _narrowed(self, given: Input, wanted: Components) -> str:
+        """Components of an input, which may be a number."""
+        if given.width > 1:
+            return given.name + self.suffix(wanted, given.width)
+        return given.name if len(wanted) == 1 else f"vec{len(wanted)}({given.name})"
+
+    def read(self, value: Read) -> str:
+        if value.variable.name == "sizes":
+            size = f"textureSize({self._inputs[value.variable.number].name}, 0)"
+            return size + self.suffix(value.components, 3)
+        if value.variable.role is Role.ATTRIBUTE:
+            given = self._inputs.get(attribute_of(value.variable))
+            if given is not None:
+                return self._narrowed(given, value.components)
+        return super().read(value)
+
+    def source(self, given: Given) -> str:
+        if isinstance(given.source, PlanePart):
+            return f"{self._inputs[given.source.attribute].name}_{PLANE_PARTS[given.source.part]}"
+        assert given.source is Place.CENTRE
+        return "gl_FragCoord"
+
+    def fetch(self, fetch: Fetch) -> str:
+        at = ", ".join(map(self.expression, fetch.operands))
+        name = self._inputs[fetch.texture].name
+        return f"texelFetch({name}, ivec{len(fetch.operands)}({at}), 0)"
+
+    def sample(self, sample: Sample) -> str:
+        target, name = sample.texture.target, self._inputs[sample.texture.unit].name
+        *place, bias = sample.operands
+        at = [self.expression(part) for part in place[: target.kind.coordinates]]
+        if target.kind is TextureTarget.T1D:
+            at.append("0.5")
+        vector = None if target.kind is TextureTarget.T1D else joined(place[: len(at)])
+        where = self.expression(vector) if vector else f"vec{len(at)}({', '.join(at)})"
+        if target.kind is TextureTarget.RECT:
+            where = f"{where} / vec2(textureSize({name}, 0))"
+        if target.is_shadow:
+            where = f"vec3({where}, {self.expression(place[2])})"
+        biased = "" if bias == _NO_BIAS else f", {self.expression(bias)}"
+        texel = f"texture({name}, {where}{biased})"
+        if target.is_shadow:
+            texel = f"vec4(vec3({texel}), 1.0)"
+        return texel + self.suffix(sample.components, 4)
+
+    def operation(self, value: Operation) -> tuple[str, int]:
+        if not self.exact and value.operator is Operator.ADD:
+            left, right = value.operands
+            if isinstance(right, Operation) and right.operator is Operator.NEGATE:
+                difference = (left, right.operands[0])
+                value = replace(value, operands=difference, operator=Operator.SUBTRACT)
+        return super().operation(value)
+
+    def operand(self, operation: Operation, value: Expression, binds: int) -> str:
+        """A number is one beside a vector."""
+        if not self.exact and isinstance(value, Constant) and len({*map(repr, value.values)}) == 1:
+            widths = [part.type.width for part in operation.operands if part is not value]
+            if widths == [value.type.width] and operation.operator not in COMPARISONS:
+                return literal(value.values[0])
+        return super().operand(operation, value, binds)
+
+    def other(self, value: Operation) -> tuple[str, int]:
+        if value.operator is Operator.NEGATE and not self.exact:
+            return f"-{self.inside(value.operands[0], SIGN + 1)}", SIGN
+        return super().other(value)
+
+    # The shader
+
+    def translation(self) -> Translation:
+        """The whole text."""
+        look_up = _fetches(self.program) if self.exact else _sampled
+        each = list(program_statements(self.program, look_up))
+        flat = [statement for _, statements in each for statement in statements]
+        self._name_inputs(flat)
+        colours = map(result_variable, range(self.program.color_outputs))
+        results = list(dict.fromkeys([*colours, *result_registers(self.program)]))
+        ends = [Declare(result, read(result)) for result in results]
+        early = [variable for variable, _ in read_first([*flat, *ends])]
+        body = self._planes(flat)
+        written = dict.fromkeys(v for v in early if v.role in _DECLARED)
+        for variable in written:
+            zeros = Constant((0.0,) * variable.type.width, variable.type)
+            colour = _is_colour(variable)
+            first = Assign(variable, ALL, zeros) if colour else Declare(variable, zeros)
+            body += self.block([first])
+        line = ""
+        for instruction, statements in each:
+            if instruction is not None and source_line(instruction) != line:
+                line = source_line(instruction)
+                body.append(f"    // {_comment(line)}")
+            body += self.block(list(_declared(statements, written)))
+        return self._around(body, results)
+
+    def _planes(self, statements: Sequence[Statement]) -> list[str]:
+        """In an exact shader, the attributes at the fragment."""
+        if not self.exact:
+            return []
+        read = map(attribute_of, variables_read(statements, Role.ATTRIBUTE))
+        given = (attribute_variable(a) for a in read if a != _POSITION)
+        return self.block([Declare(each, attribute_value(each)) for each in given])
+
+    def _around(self, body: Sequence[str], results: Sequence[Variable]) -> Translation:
+        uniforms, functions = self.head()
+        inputs = tuple(self._inputs.values())
+        lines = [*self.dialect.header, f"// {_comment(self.program.name)}", ""]
+        for given in inputs:
+            is_attribute = isinstance(given.source, Attribute)
+            names, kind = given.name, "in" if is_attribute else "uniform"
+            meaning = given.meaning
+            if is_attribute and self.exact:
+                names, kind = ", ".join(f"{given.name}_{part}" for part in PLANE_PARTS), "uniform"
+                meaning += ": base + dx * x + dy * y at a pixel's centre"
+            lines.append(f"{kind} {given.type} {names};  // {meaning}")
+        lines += [f"{line}  // for the compiler's eyes" for line in uniforms]
+        for number, name in [(v.number, self.name(v)) for v in results if _is_colour(v)]:
+            lines.append(f"layout(location = {number}) out vec4 {name};  // result.color[{number}]")
+            lines += [f"precise {name};"] * bool(self.dialect.precise)
+        depth = [f"    gl_FragDepth = {self.name(v)}.z;" for v in results if not _is_colour(v)]
+        lines += [*functions, "", "void main() {", *body, *depth, "}", ""]
+        return Translation(self.program, "\n".join(lines), self.dialect, inputs, self.exact)
+
+
+_NO_BIAS = Constant((0.0,), FLOAT)
+_POSITION = Attribute(AttributeKind.POSITION)
+_DECLARED = (Role.TEMPORARY, Role.RESULT)
+_SERIES = {"part", "argument", "lookup", "lod", "select_less", "select_less_equal"}
+"""Names that shaders use with numbers after them."""
+
+
+def _is_colour(variable: Variable) -> bool:
+    return variable.role is Role.RESULT and variable.name == "color"
+
+
+def _declared(
+    statements: Sequence[Statement], written: dict[Variable, None]
+) -> Iterator[Statement]:
+    """The statements, in which each register is declared where it is first written."""
+    for statement in statements:
+        is_new = isinstance(statement, Assign) and statement.variable not in written
+        if isinstance(statement, Assign) and is_new and not _is_colour(statement.variable):
+            variable = statement.variable
+            written[variable] = None
+            if len(statement.components) == variable.type.width:
+                yield Declare(variable, statement.value)
+                continue
+            yield Declare(variable)
+        yield statement
+
+
+def _comment(text: str) -> str:
+    """A text that ends no comment, whatever holds the shader, and continues no line."""
+    plain = "".join(c if " " <= c <= "~" and c != "\\" else " " for c in text)
+    return plain.replace('"""', "'").replace("</", "< /").rstrip()
+
+
+def _sampled(
+    instruction: Instruction, coordinates: Sequence[Expression], wanted: Components
+) -> Expression:
+    """A lookup that reads no more coordinates than its target has."""
+    assert instruction.texture is not None
+    count = instruction.texture.target.coordinates
+    return sampled(instruction, [*coordinates[:count], coordinates[3]], wanted)
+
+
+def _fetches(program: Program) -> LookUp:
+    """Lookups of the nearest texel, clamped to the edge."""
+    functions = {
+        number: layered_function(
+            Unit(
+                number,
+                TextureKind(target.kind.value),
+                None,
+                Sampler(compare=Compare.LEQUAL if target.is_shadow else None),
+                FORMATS["depth32f"] if target.is_shadow else RGBA32F,
+            )
+        )
+        for number, target in program.texture_units.items()
+    }
+
+    def look_up(
+        instruction: Instruction, coordinates: Sequence[Expression], wanted: Components
+    ) -> Expression:
+        source = instruction.texture
+        assert source is not None
+        given = tuple(coordinates[: source.target.coordinates])
+        return components(Call(given, functions[source.unit]), wanted)
+
+    return look_up

@@ -1,0 +1,85 @@
+"""A program by itself, with no pass around it, as statements: for people to read and to keep.
+
+Nothing is left out. Attributes are variables that a rasteriser gives, lookups are left to the
+textures' samplers, and colours to the framebuffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gpgpu_legacy.ir.expressions import (
+    Expression,
+    Given,
+    Read,
+    Role,
+    Sample,
+    Variable,
+    expression,
+    operation,
+)
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Statement,
+)
+from gpgpu_legacy.ir.types import EVERYWHERE, Components, Operator
+from gpgpu_legacy.isa.execute import ALL
+from gpgpu_legacy.isa.ir import Instruction, Program, ResultRegister
+from gpgpu_legacy.languages.arb.printer import print_instruction
+from gpgpu_legacy.lower.lowering import LookUp, Lowering, behind_fog, fog_declared, result_variable
+
+
+def sampled(
+    instruction: Instruction, coordinates: Sequence[Expression], components: Components
+) -> Expression:
+    """A lookup by the texture's own sampler."""
+    assert instruction.texture is not None
+    return Sample(tuple(map(expression, coordinates)), instruction.texture, components)
+
+
+def program_statements(
+    program: Program, look_up: LookUp = sampled
+) -> Iterator[tuple[Instruction | None, Sequence[Statement]]]:
+    """The statements of each instruction, then of the program's fog OPTION, which has none."""
+    lowering = Lowering(look_up, discards=True)
+    for instruction in program.instructions:
+        start, dst = len(lowering.statements), instruction.dst
+        lowering.instruction(instruction, ALL if dst is None else dst.components)
+        yield instruction, lowering.statements[start:]
+    if program.fog is None:
+        return
+    yield None, [fog_declared(program.fog)]
+    for result in result_registers(program):
+        if result.name == "color":
+            seen = operation(Operator.SATURATE, Read(result, ALL, EVERYWHERE))
+            yield None, [Assign(result, ALL, seen), behind_fog(result)]
+
+
+def joined(parts: Sequence[Expression]) -> Expression | None:
+    """Components of one variable or one given value as a vector; None for other expressions."""
+    first = parts[0]
+    alike = [p for p in parts if isinstance(p, Read | Given) and _source(p) == _source(first)]
+    if len(alike) < len(parts):
+        return None
+    return replace(alike[0], components=tuple(c for part in alike for c in part.components))
+
+
+def _source(value: Expression) -> object:
+    return getattr(value, "variable", None) or getattr(value, "source", None)
+
+
+def result_registers(program: Program) -> list[Variable]:
+    """The results that the program writes, and result.color."""
+    registers = (i.dst.register for i in program.instructions if i.dst is not None)
+    written = [
+        Variable(register.kind.value, role=Role.RESULT, number=register.index)
+        for register in registers
+        if isinstance(register, ResultRegister)
+    ]
+    return list(dict.fromkeys([result_variable(0), *written]))
+
+
+def source_line(instruction: Instruction) -> str:
+    """The line that an instruction comes from: of a compiled source, or its own text."""
+    return instruction.origin or print_instruction(instruction)
