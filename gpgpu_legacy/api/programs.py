@@ -31,7 +31,7 @@ from gpgpu_legacy.serial import Record, fields_of
 
 
 def run_program(
-    program: Program | str,
+    program: Program | Path | str,
     width: int,
     height: int,
     textures: Textures | None = None,
@@ -47,12 +47,12 @@ def run_program(
     bottom, as in a GL window: the fragment of pixel [y, x] has fragment.position
     (x + 0.5, y + 0.5, 0.5, 1).
 
-    program: an assembled Program, or its text.
-    textures: {unit: (target, array)} or {unit: (target, array, sampler)}, as in
-    {0: ("RECT", array)} or {0: ("2D", array, "GL_LINEAR GL_REPEAT")}.
+    program: its text or its file in any shader language, or a Program; see assemble.
+    textures: an array, (target, array) or (target, array, sampler) by unit or by the sampler's
+    name, as in {0: ("RECT", array)} or {"cells": ("2D", array, "GL_LINEAR GL_REPEAT")}.
     arguments: everything that the program reads; see DrawArguments. Its fields may be given as
-    keywords too: local, env, texcoords, color, secondary_color, fogcoord, state, clear, blend,
-    draw_buffers, passes and feedback. With passes=n and feedback=u, the program runs n times, and
+    keywords: uniforms, local, env, texcoords, color, secondary_color, fogcoord, state, clear,
+    blend, draw_buffers, passes and feedback. With passes=n and feedback=u, the program runs n times, and
     its output replaces the texture of unit u before the next run. executor: its name. `auto`
     chooses the reference machine for small work, else the fastest executor that can run the
     program. machine: how the run computes. Its fields may be given as keywords: `exact=True` gives

@@ -304,8 +304,9 @@ class Program:
 
     temporaries, parameters, attributes: the declarations of the text, in its order. name: of the
     program in messages, usually a file's path. options: the names after OPTION, in the order of the
-    text. state: what the program implements; None if it was written as a program. Names and spans
-    do not take part in equality: two programs are equal if they declare and execute the same.
+    text. state: what the program implements; None if it was written as a program. names: those that
+    the source it was compiled from gives to texture image units and attributes. Names and spans do
+    not take part in equality: two programs are equal if they declare and execute the same.
     """
 
     instructions: tuple[Instruction, ...]
@@ -315,6 +316,7 @@ class Program:
     options: tuple[str, ...] = ()
     attributes: tuple[AttributeDeclaration, ...] = ()
     state: FixedFunction | None = None
+    names: tuple[tuple[int | Attribute, str], ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         parts = [

@@ -29,8 +29,9 @@ from gpgpu_legacy.pipeline.loops import (
     swaps_of,
     values_over,
 )
+from gpgpu_legacy.pipeline.names import by_index
 from gpgpu_legacy.pipeline.samplers import as_sampler
-from gpgpu_legacy.pipeline.sources import as_kernel, as_program
+from gpgpu_legacy.pipeline.sources import as_kernel, assemble
 from gpgpu_legacy.pipeline.streams import StreamBuilder
 from gpgpu_legacy.pipeline.values import Texels, Values, indexed
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, alpha_test_of, blend_of
@@ -60,8 +61,9 @@ from gpgpu_legacy.plan.textures import (
 class DrawKeywords(TypedDict, total=False):
     """The inputs of a fragment program besides its textures.
 
-    local, env: {index: vector} for program.local and program.env. A vector is 1 to 4 numbers, of
-    which missing ones are 0, 0, 1, or a single number for all four.
+    uniforms: {name: vector} by the names of the source; an array or a matrix takes one for each
+    element or row. local, env: {index: vector} for program.local and program.env. A vector is 1 to
+    4 numbers, of which missing ones are 0, 0, 1, or a single number for all four.
     texcoords: {set: Texels, vector, or a vector for each corner (0, 0), (W, 0), (W, H), (0, H)}.
     Set 0 holds the pixel's own coordinates if it is not given.
     color, secondary_color: a vector, or four. fogcoord: a number, or four.
@@ -72,6 +74,7 @@ class DrawKeywords(TypedDict, total=False):
     nothing is drawn. alpha_test: as in `greater,0.5`: fragments of other alphas are discarded.
     """
 
+    uniforms: Mapping[str, Any]
     local: Mapping[int, Any]
     env: Mapping[int, Any]
     texcoords: Mapping[int, Any]
@@ -107,7 +110,7 @@ class PassBuilder(StreamBuilder):
     def draw(
         self,
         program: Program | str | Any,
-        textures: Mapping[int, Any] | None = None,
+        textures: Mapping[Any, Any] | None = None,
         *,
         into: Texture | Sequence[Texture],
         rect: Any = None,
@@ -120,7 +123,7 @@ class PassBuilder(StreamBuilder):
         the texture to draw to, or several for result.color[0], [1] and so on. rect: (x, y, width,
         height) in texels of the target; by default the whole target. given: see DrawKeywords.
         """
-        code = as_program(program, self._name("program", program))
+        code = assemble(program, self._name("program", program))
         targets = [self._known(t) for t in (into if isinstance(into, tuple | list) else [into])]
         if not targets:
             raise InputError("into is empty; give the texture to draw to")
@@ -129,15 +132,16 @@ class PassBuilder(StreamBuilder):
         unknown = given.keys() - DrawKeywords.__annotations__.keys()
         if unknown:
             raise TypeError(f"draw() got an unexpected keyword argument {min(unknown)!r}")
+        named = by_index(code, {"textures": textures, **given})
         scissor = given.get("scissor")
         pass_ = FragmentPass(
             program=code,
-            bindings=tuple(self._bindings(textures, code)),
+            bindings=tuple(self._bindings(named["textures"], code)),
             targets=tuple(target.name for target in targets),
             rect=area,
             texcoords=_texcoords(code, values, given.get("texcoords"), area),
-            locals=values.parameters("local", given.get("local"), DEFAULT_LIMITS.local_parameters),
-            env=values.parameters("env", given.get("env"), DEFAULT_LIMITS.environment_parameters),
+            locals=values.parameters("local", named["local"], DEFAULT_LIMITS.local_parameters),
+            env=values.parameters("env", named["env"], DEFAULT_LIMITS.environment_parameters),
             blend=blend_of(given.get("blend")),
             attributes=tuple(
                 values.attribute(kind, given[name], area)  # type: ignore[literal-required]
@@ -151,7 +155,7 @@ class PassBuilder(StreamBuilder):
         )
         self._add(pass_)
         if self.warns:
-            _warn(pass_, given.get("texcoords") or {}, textures or {})
+            _warn(pass_, given.get("texcoords") or {}, named["textures"])
 
     def copy(
         self, source: Texture, target: Texture, *, source_rect: Any = None, target_rect: Any = None
@@ -346,7 +350,7 @@ class PassBuilder(StreamBuilder):
             raise InputError(f"a repeat of {most} iterations; give at most {LARGEST_COUNT}")
         return numbers if isinstance(count, LoopExpression) else numbers[0]
 
-    def _bindings(self, textures: Mapping[int, Any] | None, program: Program) -> Iterator[Binding]:
+    def _bindings(self, textures: Mapping[int, Any], program: Program) -> Iterator[Binding]:
         most = DEFAULT_LIMITS.texture_image_units
         for unit, given in indexed("textures", textures, most).items():
             texture, *sampler = given if isinstance(given, tuple | list) else (given,)
@@ -358,7 +362,7 @@ class PassBuilder(StreamBuilder):
                     f"{known.kind.value}; make it with kind={target.kind.value!r}"
                 )
             yield Binding(unit, known.name, as_sampler(f"textures[{unit}]", sampler, target))
-        for unit in program.texture_units.keys() - (textures or {}).keys():
+        for unit in program.texture_units.keys() - textures.keys():
             if not program.texture_units[unit].is_shadow:
                 yield Binding(unit, self._unbound(program.texture_units[unit]).name)
 

@@ -31,7 +31,7 @@ from gpgpu_legacy.files import read_text
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.kernel.ir import Kernel
-from gpgpu_legacy.languages.registry import language_of, source_of
+from gpgpu_legacy.languages.registry import disassemble, language_of
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, alpha_test_of, blend_of
 from gpgpu_legacy.plan.limits import (
     MOST_DEPTH,
@@ -215,7 +215,7 @@ def plan_record(plan: Plan) -> Any:
     return _record(Plan)(
         schema="gpgpu_legacy.plan",
         version=VERSION,
-        programs={name: source_of(program) for program, name in programs.items()},
+        programs={name: disassemble(program) for program, name in programs.items()},
         kernels={name: kernel.text for kernel, name in kernels.items()},
         **{field.name: _recorded(getattr(plan, field.name), names) for field in fields(plan)},
     )

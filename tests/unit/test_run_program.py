@@ -369,7 +369,7 @@ RECT = ("RECT", TEXELS)
             {"textures": {0: ("2D", [np.ones((4, 4)), np.ones((3, 2))])}, "program": look_up("2D")},
             "level 1 of textures[0] has the shape (3, 2, 4); it must be half",
         ),
-        ({"textures": {0: TEXELS}}, "ndarray; give (target, array) or (target, array, sampler)"),
+        ({"textures": {0: 5}}, "textures[0] is 5; give an array, (target, array) or ("),
         ({"textures": {0: ("4D", TEXELS)}}, "the target of textures[0] is '4D'; choose from 1D"),
         ({"textures": {0: ("2D", TEXELS)}}, "textures[0] is 2D, and the program looks it up as R"),
         ({"textures": {0: ("RECT", np.zeros((2, 2, 5)))}}, "textures[0] has the shape (2, 2, 5)"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from gpgpu_legacy.isa.ir import (
@@ -73,6 +74,8 @@ class _Compiler(Evaluator):
         self.results: dict[ResultRegister, Vector] = {}
         self._next = self._most = 0
         self._names = set[str]()
+        self.names: dict[int | Attribute, str] = {}
+        """The names of the units and the attributes that are given."""
 
     def bound(self, function: c.Function) -> dict[str, Vector]:
         """A value for each parameter that the outside gives."""
@@ -122,6 +125,7 @@ class _Compiler(Evaluator):
                 raise Fault(f"{name} has the number {number}", expected, declaration.at)
             if isinstance(leaf, SamplerType):
                 self._units.discard(number)
+                self.names.setdefault(number, name)
                 parts.append(self.graph.special(SAMPLER, number))
                 continue
             own = identifier(name, self._names)
@@ -147,6 +151,7 @@ class _Compiler(Evaluator):
                 return self.graph.built(kind, [self.graph.special(UNREADABLE, why)] * size(kind))
             if _INPUTS[name].kind is AttributeKind.TEXCOORD:
                 self._sets.discard(_INPUTS[name].index)
+            self.names.setdefault(_INPUTS[name], p.name)
             parts.append(self.graph.leaf(_INPUTS[name])[: leaf.width])
         return self.graph.built(kind, parts)
 
@@ -223,7 +228,8 @@ def compile_unit(unit: c.Unit, entry: str = "") -> Program:
             compiler.give(values[p.name], p)
     if not compiler.results and not graph.kills:
         raise Fault(f"{function.name} has no result", "return a colour", function.at)
-    return program(graph, compiler.results, unit.name, compiler.declarations)
+    made = program(graph, compiler.results, unit.name, compiler.declarations)
+    return replace(made, names=tuple(compiler.names.items()))
 
 
 def _entry(unit: c.Unit, entry: str) -> c.Function:
