@@ -18,7 +18,7 @@ from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.inputs import as_numbers
+from gpgpu_legacy.pipeline.inputs import as_numbers, as_singles
 from gpgpu_legacy.pipeline.names import by_index, unit_of
 from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR, row_of
 from gpgpu_legacy.pipeline.passes import DrawKeywords
@@ -38,8 +38,6 @@ from gpgpu_legacy.plan.textures import (
     TextureKind,
     constant_rect,
 )
-
-Textures = Mapping[Any, Any]
 
 MOST_DRAW_BUFFERS = DEFAULT_LIMITS.draw_buffers
 
@@ -136,7 +134,7 @@ class DrawArguments:
     keeps its sampler. The passes draw to its format.
     """
 
-    textures: Textures | None = None
+    textures: Mapping[Any, Any] | None = None
     uniforms: Mapping[str, ArrayLike] | None = None
     local: Mapping[int, ArrayLike] | None = None
     env: Mapping[int, ArrayLike] | None = None
@@ -159,7 +157,7 @@ def make_drawing(
     program: Program | Path | str,
     width: int,
     height: int,
-    textures: Textures | None = None,
+    textures: Mapping[Any, Any] | None = None,
     arguments: DrawArguments | None = None,
     **keywords: Any,
 ) -> Drawing:
@@ -404,8 +402,7 @@ def _texels(name: str, given: ArrayLike, target: TextureTarget, texel_format: Fo
         raise InputError(f"{name} has the shape {array.shape}; a CUBE is six squares, {wanted}")
     texels = np.empty((*array.shape[:-1], 4), np.float32)
     texels[...] = _MISSING
-    with np.errstate(over="ignore"):
-        texels[..., : array.shape[-1]] = array
+    texels[..., : array.shape[-1]] = as_singles(name, array)
     if array.shape[-1] != texel_format.channels:
         texels[..., : texel_format.channels] = texels[..., texel_format.places]
     return texels

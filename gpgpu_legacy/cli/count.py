@@ -114,10 +114,9 @@ class CacheOptions(AccessOptions):
             raise InputError(
                 "--raster, --layout and --in-flight describe a simulated cache; give --cache, too"
             )
-        from gpgpu_legacy.cache.caches import Memory, parse_cache
-        from gpgpu_legacy.predict.model import CacheModel
+        from gpgpu_legacy.predict.model import cache_model
 
-        return CacheModel(Memory((parse_cache(self.cache),)), self.access())
+        return cache_model(self.cache, self.layout, self.raster, self.in_flight)
 
 
 @answers("predict")

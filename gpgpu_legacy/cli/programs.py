@@ -269,7 +269,7 @@ def exec_command(
         print(f"wrote {path}", file=sys.stderr)
     if trace is None:
         return program_run(drawing, images, executor, timings, how)
-    return trace_drawing(drawing, *parse_texel("--trace", trace), machine.executor, how)
+    return trace_drawing(drawing, parse_texel("--trace", trace), machine.executor, how)
 
 
 @answers("translate", writes=True)

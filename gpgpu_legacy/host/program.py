@@ -12,7 +12,7 @@ from types import CodeType
 from typing import Any
 
 from gpgpu_legacy.api.run import execute, with_machine
-from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError
+from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError, hint
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.host import library
 from gpgpu_legacy.host.functions import Compiler
@@ -71,7 +71,9 @@ def run_brook(
     Raises AssemblyError for a text with faults, and InputError, with file, line and column, for a
     program that fails.
     """
-    path, (machine, _) = Path(path), with_machine(machine, how)
+    path, (machine, others) = Path(path), with_machine(machine, how)
+    for name in others:
+        raise InputError(f"run_brook takes no {name}; {hint(name, Machine.__dataclass_fields__)}")
     unit = parse(read_text(path), str(path), folder=path.parent)
     printed = bytearray(), bytearray()
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, TypedDict, Unpack, cast
 
+from gpgpu_legacy.door import block
 from gpgpu_legacy.errors import (
-    GpgpuLegacyWarning,
     InputError,
     PlanError,
     as_positive,
     described,
+    warn,
 )
 from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.kernel.ir import Kernel
@@ -129,9 +128,6 @@ class PassBuilder(StreamBuilder):
             raise InputError("into is empty; give the texture to draw to")
         values = Values(self._loop)
         area = level_rect(targets[0]) if rect is None else values.rect("rect", rect)
-        unknown = given.keys() - DrawKeywords.__annotations__.keys()
-        if unknown:
-            raise TypeError(f"draw() got an unexpected keyword argument {min(unknown)!r}")
         named = by_index(code, {"textures": textures, **given})
         scissor = given.get("scissor")
         pass_ = FragmentPass(
@@ -239,7 +235,7 @@ class PassBuilder(StreamBuilder):
 
     # Loops --------------------------------------------------------------------------------------
 
-    @contextmanager
+    @block
     def repeat(
         self,
         count: Any = None,
@@ -248,7 +244,7 @@ class PassBuilder(StreamBuilder):
         below: float | None = None,
         at_most: Any = None,
         every: int = 1,
-    ) -> Iterator[LoopExpression]:
+    ) -> Generator[LoopExpression, None, None]:
         """Repeat the passes of a `with` block; its value is the iteration, counted from 0.
 
         count: at least 0; inside another repeat, it may be an expression of that iteration.
@@ -413,4 +409,4 @@ def _warn(pass_: FragmentPass, texcoords: Mapping[int, Any], textures: Mapping[i
         pixel_sets=() if 0 in texcoords else (0,),
     )
     for text in texts:
-        warnings.warn(text, GpgpuLegacyWarning, stacklevel=3)
+        warn(text)
