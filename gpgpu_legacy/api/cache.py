@@ -94,7 +94,10 @@ class Traced(Result, kw_only=True):
         return None
 
     def title(self, varying: Sequence[str] = ()) -> str:
-        """Its case in words, without the varying properties."""
+        """Its case in words.
+
+        varying: the properties that are left out.
+        """
         known = {name: value for name, value in self.varied.items() if name not in varying}
         fixed = {name: value for name, value in known.items() if name in self.parameters}
         plan = titled(self.plan, fixed) if "plan" in known else "several plans"
@@ -115,7 +118,10 @@ class Traced(Result, kw_only=True):
         return " ".join(filter(None, [CONVENTIONS, QUADS if self.quads else "", in_flight]))
 
     def plot(self, path: Path) -> None:
-        """Draw a curve; InputError for one run, which has no axis."""
+        """Draw a curve.
+
+        path: a .png, .svg or .pdf; InputError for one run, which has no axis.
+        """
         CacheSweep(runs=(self,)).plot(path)  # type: ignore[arg-type]
 
 
@@ -159,7 +165,10 @@ class CacheRun(Traced, kw_only=True):
         return f"{self.cache}{' for each texture' * self.per_texture}{second}"
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """The accesses by texture, with remarks below them."""
+        """The accesses by texture, with remarks below them.
+
+        whole: whether to leave nothing out.
+        """
         what = "array" if self.raster is None else "texture"
         heads = (
             what, "reads", "hit, %", "writes", "hit, %", "bytes requested", "from memory",

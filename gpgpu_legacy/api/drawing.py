@@ -126,7 +126,7 @@ class DrawArguments:
     that is not given has GL's initial value.
 
     clear: the initial colour of the rectangle, which discarded fragments keep.
-    blend, mask, scissor, alpha_test: how the program's colour gets there; see DrawKeywords.
+    blend, mask, scissor, alpha_test: how the program's colour gets there; see Pipeline.draw.
     draw_buffers: n keeps result.color[0] to result.color[n - 1]; None keeps result.color alone.
 
     passes, feedback: draw the rectangle `passes` times. After each pass, result.color replaces the

@@ -71,7 +71,10 @@ class Pipeline(PlanBuilder):
 
     @classmethod
     def of(cls, algorithm: Algorithm, parameters: Mapping[str, Any]) -> Self:
-        """An algorithm's plan for these parameters; the others have their defaults."""
+        """An algorithm's plan.
+
+        algorithm: what `find` finds. parameters: by name; the others have their defaults.
+        """
         pipeline = cls(algorithm.name)
         pipeline.__dict__.update(algorithm.builder(**parameters).__dict__)
         for name in pipeline.operands:
@@ -91,7 +94,7 @@ class Pipeline(PlanBuilder):
     def sized(self, inputs: Mapping[str, ArrayLike]) -> Self:
         """The pipeline with the sizes of its inputs, if an algorithm built it; else itself.
 
-        Raises InputError for arrays that fit no sizes, or disagree.
+        inputs: arrays by name. Raises InputError for arrays that fit no sizes, or disagree.
         """
         shapes = {
             name: np.shape(values) for name, values in inputs.items() if name in self.operands
@@ -145,7 +148,7 @@ class Pipeline(PlanBuilder):
                 state.step(10)
                 state.outputs["density"]
 
-        inputs, more: as for `run`: the inputs, and executor, machine and its fields, and seed.
+        inputs, more: as for `run`; the options are executor, machine and its fields, and seed.
         """
         from gpgpu_legacy.api.state import opened
 
@@ -213,8 +216,8 @@ class Pipeline(PlanBuilder):
     ) -> Trace:
         """One texel through the passes that write it: the lookups and the result of each.
 
-        texel: its column and its row, from 0. inputs, more: as for `run`: the inputs, and executor,
-        machine and its fields, and seed. textures: names; by default, those behind the first
+        texel: its column and its row, from 0. inputs, more: as for `run`, and these options.
+        executor, machine, seed: as for `run`. textures: names; by default, those behind the first
         output. instructions: whether to keep what the fragment executes in each pass. every_pass:
         whether to describe the passes that leave its value alone, too.
         """
@@ -225,8 +228,8 @@ class Pipeline(PlanBuilder):
     def figure(self, inputs: Mapping[str, ArrayLike] | None = None, **more: Any) -> Figure:
         """The output of each pass, as pictures: `p.figure().plot("sheet.png")`.
 
-        `animate("film.gif")` shows the passes one after another. inputs, more: as for `run`: the
-        inputs, and executor, machine and its fields, and seed. options: FigureOptions.
+        `animate("film.gif")` shows the passes one after another. inputs, more: as for `run`, and
+        these options. executor, machine, seed: as for `run`. options: FigureOptions.
         """
         from gpgpu_legacy.api.figure import figure
 
@@ -235,7 +238,7 @@ class Pipeline(PlanBuilder):
     def bench(self, inputs: Mapping[str, ArrayLike] | None = None, **more: Any) -> Bench:
         """Times of the executors, in turn with peers and the reference function, and their errors.
 
-        inputs, more: as for `run`: the inputs, and machine and its fields, and seed. executor: a
+        inputs, more: as for `run`, and these options. machine, seed: as for `run`. executor: a
         name or several; by default all that work here. repeat: rounds. budget: seconds for all.
         """
         from gpgpu_legacy.measure.benchmark import bench
@@ -287,8 +290,8 @@ def find(what: str, /, **parameters: Any) -> Pipeline:
     """Build an algorithm: `find("jacobi", n=64).run()`.
 
     what: its name or alias (`gpgpu-legacy algorithms` lists them), FILE.py[:function], whose code
-    is executed, or a plan.json. The parameters that are left out have their defaults, but sizes
-    follow the arrays that it is run on. Raises InputError for an unknown parameter, and for a value
-    that does not fit.
+    is executed, or a plan.json. parameters: by name. Those that are left out have their defaults,
+    but sizes follow the arrays that it is run on. Raises InputError for an unknown parameter, and
+    for a value that does not fit.
     """
     return Pipeline.of(find_algorithm(what), parameters)

@@ -47,10 +47,11 @@ def run_program(
     bottom, as in a GL window: the fragment of pixel [y, x] has fragment.position
     (x + 0.5, y + 0.5, 0.5, 1).
 
-    program: its text or its file in any shader language, or a Program; see assemble.
+    program: its text or its file in any shader language, or a Program; see `assemble`.
+    width, height: of the rectangle in pixels.
     textures: an array, (target, array) or (target, array, sampler) by unit or by the sampler's
     name, as in {0: ("RECT", array)} or {"cells": ("2D", array, "GL_LINEAR GL_REPEAT")}.
-    arguments: everything that the program reads; see DrawArguments. Its fields may be given as
+    arguments: everything that the program reads at once, as keywords name it.
     keywords: uniforms, local, env, texcoords, color, secondary_color, fogcoord, state, clear,
     blend, draw_buffers, passes and feedback. With passes=n and feedback=u, the program runs n
     times, and its output replaces the texture of unit u before the next run. executor: its name.

@@ -61,12 +61,13 @@ def run_brook(
     recorder: Recorder | None = None,
     **how: Any,
 ) -> BrookRun:
-    """Run a Brook program, FILE.br, with these arguments.
+    """Run a Brook program with its arguments.
 
-    Its kernels run on the executor; machine, how: as for `run`. It reads files of its own folder
-    and no others, and writes none. Its clock stands still. stdin: gives what it reads from there.
-    out: is given what it prints, as it comes, with 1 for stdout and 2 for stderr. recorder: is told
-    of each kernel call.
+    path: FILE.br. arguments: what its main is given, as texts. executor: what its kernels run on.
+    machine, how: a Machine, or its fields by themselves, as for a pipeline's `run`. It reads files
+    of its own folder and no others, and writes none. Its clock stands still. stdin: gives what it
+    reads from there. out: is given what it prints, as it comes, with 1 for stdout and 2 for stderr.
+    recorder: is told of each kernel call.
 
     Raises AssemblyError for a text with faults, and InputError, with file, line and column, for a
     program that fails.

@@ -42,7 +42,10 @@ def language_of(text: str, name: str = "") -> Language:
 
 
 def disassemble(program: Program) -> str:
-    """The program's canonical text in its own language, which assembles to the same Program."""
+    """The program's canonical text in its own language, which assembles to the same Program.
+
+    program: what `assemble` returns; of a Cg text, ARB_fragment_program is its own language.
+    """
     from gpgpu_legacy.languages.arb import printer
     from gpgpu_legacy.languages.texenv.printer import print_state
 

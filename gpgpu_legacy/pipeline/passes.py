@@ -58,20 +58,7 @@ from gpgpu_legacy.plan.textures import (
 
 
 class DrawKeywords(TypedDict, total=False):
-    """The inputs of a fragment program besides its textures.
-
-    uniforms: {name: vector} by the names of the source; an array or a matrix takes one for each
-    element or row. local, env: {index: vector} for program.local and program.env. A vector is 1 to
-    4 numbers, of which missing ones are 0, 0, 1, or a single number for all four.
-    texcoords: {set: Texels, vector, or a vector for each corner (0, 0), (W, 0), (W, H), (0, H)}.
-    Set 0 holds the pixel's own coordinates if it is not given.
-    color, secondary_color: a vector, or four. fogcoord: a number, or four.
-    state: {name: value} of GL state.
-    blend: how what is drawn is combined with what was there (GL 1.5, section 4.1.7), as in `add`,
-    which adds, or `add,src-alpha,one-minus-src-alpha`; see blend_of. mask: the channels that are
-    written, of `rgba`. scissor: (x, y, width, height) in texels of the target, outside of which
-    nothing is drawn. alpha_test: as in `greater,0.5`: fragments of other alphas are discarded.
-    """
+    """The inputs of a fragment program besides its textures; see PassBuilder.draw."""
 
     uniforms: Mapping[str, Any]
     local: Mapping[int, Any]
@@ -118,9 +105,22 @@ class PassBuilder(StreamBuilder):
         """Draw a rectangle with a fragment program: it runs once for each fragment.
 
         program: a Program, its text, or its file, beside the caller's code or in the current
-        folder. textures: {unit: texture}, or {unit: (texture, filter, wrap)} by GL's names. into:
-        the texture to draw to, or several for result.color[0], [1] and so on. rect: (x, y, width,
-        height) in texels of the target; by default the whole target. given: see DrawKeywords.
+        folder; see `assemble`. textures: {unit: texture}, or {unit: (texture, filter, wrap)} by
+        GL's names; instead of a unit, the name of a sampler in the source. into: the texture to
+        draw to, or several for result.color[0], [1] and so on. rect: (x, y, width, height) in
+        texels of the target; by default the whole target. given: uniforms, local, env, texcoords,
+        color, secondary_color, fogcoord, state, blend, mask, scissor and alpha_test, as follows.
+
+        uniforms: {name: vector} by the names of the source; an array or a matrix takes one for each
+        element or row. local, env: {index: vector} for program.local and program.env. A vector is
+        1 to 4 numbers, of which missing ones are 0, 0, 1, or a single number for all four.
+        texcoords: {set: Texels, vector, or a vector for each corner (0, 0), (W, 0), (W, H),
+        (0, H)}; set 0 holds the pixel's own coordinates if it is not given. color,
+        secondary_color: a vector, or four. fogcoord: a number, or four. state: {name: value} of GL
+        state. blend: how what is drawn is combined with what was there, as in `add`, or
+        `add,src-alpha,one-minus-src-alpha`. mask: the channels that are written, of `rgba`.
+        scissor: (x, y, width, height) in texels of the target, outside of which nothing is drawn.
+        alpha_test: as in `greater,0.5`; fragments of other alphas are discarded.
         """
         code = assemble(program, self._name("program", program))
         targets = [self._known(t) for t in (into if isinstance(into, tuple | list) else [into])]
@@ -156,7 +156,11 @@ class PassBuilder(StreamBuilder):
     def copy(
         self, source: Texture, target: Texture, *, source_rect: Any = None, target_rect: Any = None
     ) -> None:
-        """Copy a rectangle of one texture to another, whole textures by default."""
+        """Copy a rectangle of one texture to another, whole textures by default.
+
+        source, target: the textures. source_rect, target_rect: (x, y, width, height) in texels of
+        each; both have one size.
+        """
         source, target, values = self._known(source), self._known(target), Values(self._loop)
         self._add(
             CopyPass(
@@ -172,8 +176,8 @@ class PassBuilder(StreamBuilder):
     def generate_mipmap(self, texture: Texture) -> None:
         """Compute the levels of a 2D texture from level 0: each texel is the mean of 2×2 texels.
 
-        Each level is drawn by a linear lookup between them, and copied into the texture. Of an odd
-        side the last texel is dropped.
+        texture: one that was made with `levels`. Each level is drawn by a linear lookup between
+        them, and copied into the texture. Of an odd side the last texel is dropped.
         """
         known = self._known(texture)
         if known.kind is not TextureKind.T2D:
@@ -199,7 +203,10 @@ class PassBuilder(StreamBuilder):
             self.copy(drawn, known, target_rect=there)
 
     def clear(self, target: Texture, value: Any = 0.0) -> None:
-        """Set every texel to a value: a number, or four."""
+        """Set every texel to a value.
+
+        target: the texture. value: a number, or four.
+        """
         self._add(ClearPass(self._known(target).name, Values(self._loop).vector("value", value)))
 
     def dispatch(
@@ -211,10 +218,11 @@ class PassBuilder(StreamBuilder):
         uniforms: Mapping[str, Any] | None = None,
         independent: bool = False,
     ) -> None:
-        """Dispatch groups[0] × groups[1] work groups of a compute kernel.
+        """Dispatch work groups of a compute kernel.
 
         kernel: a Kernel, its GLSL text, or its file. buffers: textures of kind BUFFER, at the
-        binding points 0, 1, 2, …, or by binding point. uniforms: by name. independent: it touches
+        binding points 0, 1, 2, …, or by binding point. groups: how many along x and along y.
+        uniforms: by name. independent: it touches
         no element that the pass before it wrote, so a device may overlap the two.
         """
         code, values = as_kernel(kernel, self._name("kernel", kernel)), Values(self._loop)
@@ -248,9 +256,10 @@ class PassBuilder(StreamBuilder):
         """Repeat the passes of a `with` block; its value is the iteration, counted from 0.
 
         count: at least 0; inside another repeat, it may be an expression of that iteration.
-        Or, in its place: until, below, at_most, every. Before each iteration whose number `every`
-        divides, the red channel of `until`, a texture of 1×1 texel, is read: if it is below
-        `below`, the repeat ends. It has `at_most` iterations.
+        until: in place of a count, a texture of 1×1 texel, whose red channel is read before
+        iterations. below: the repeat ends when it is below this number. at_most: the number of
+        iterations if it never is. every: the texel is read before each iteration whose number this
+        divides.
         """
         question = None
         if until is not None:
@@ -284,7 +293,10 @@ class PassBuilder(StreamBuilder):
         return Question(name, number, as_positive("every", every))
 
     def swap(self, first: Texture, second: Texture) -> None:
-        """Exchange two textures: from here on, each name means the other's texels."""
+        """Exchange two textures: from here on, each name means the other's texels.
+
+        first, second: textures of one kind, size and format.
+        """
         first, second = self._known(first), self._known(second)
         if (first.kind, first.extent, first.format) != (second.kind, second.extent, second.format):
             raise InputError(

@@ -397,16 +397,19 @@ class _Reader:
 
 
 def plan_as_json(plan: Plan) -> str:
-    """The text of plan.json. Raises InputError for a texture with a format of the caller's own."""
+    """The text of plan.json.
+
+    plan: any; InputError for a texture with a format of the caller's own.
+    """
     return json_fitted_text(plan_record(plan))
 
 
 def read_plan(path: Path | str) -> Plan:
     """The plan in a file that `plan_as_json` or anyone else wrote; it is valid.
 
-    Raises InputError, in one line with the place in the file, for anything else and for a plan
-    beyond the limits of plan/limits.py; AssemblyError, with line and column, for a program that is
-    not valid in its language. Reading takes seconds and about 100 MB at most.
+    path: of the file. Raises InputError, in one line with the place in the file, for anything else
+    and for a plan beyond the limits of plan/limits.py; AssemblyError, with line and column, for a
+    program that is not valid in its language. Reading takes seconds and about 100 MB at most.
     """
     return plan_from_json(read_text(Path(path), MOST_FILE_BYTES), str(path))
 
