@@ -121,7 +121,7 @@ def _written(signature: inspect.Signature) -> str:
         for p in signature.parameters.values()
         if p.name != "self"
         and (
-            p.kind is p.POSITIONAL_OR_KEYWORD or (p.kind is p.KEYWORD_ONLY and p.default is p.empty)
+            p.kind <= p.POSITIONAL_OR_KEYWORD or (p.kind is p.KEYWORD_ONLY and p.default is p.empty)
         )
     ]
     return f"({', '.join([*shown, '…'])})"

@@ -50,7 +50,7 @@ class Run(Result, dict=True):
     reason for the executor; empty if it was named. arithmetic: the name of the format that
     operations were rounded to. seconds: of preparing the plan, almost 0 if it was prepared already
     (api/prepared.py), and for the other phases the medians over all measured runs. operations: of
-    the pipeline, nominal. gflops: those over the seconds of computing, in 10⁹/s. gigabytes_per_s: bytes
+    the pipeline. gflops: those over the seconds of computing, in 10⁹/s. gigabytes_per_s: bytes
     requested over the same, in 10⁹ bytes. ranges: of the values of each output. counts: of the
     plan, on any executor; None if they depend on data. errors: of each output against the reference
     function; None if not requested, or without a reference. loops: how each loop with a condition
