@@ -11,14 +11,14 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from textwrap import dedent, fill, indent
-from types import GetSetDescriptorType, MemberDescriptorType, NoneType, UnionType
+from textwrap import fill
+from types import NoneType, UnionType
 from typing import (
     TYPE_CHECKING,
     Annotated,
@@ -154,14 +154,30 @@ def _explained(kind: Any) -> tuple[str, dict[str, str]]:
     names = {name for base in kind.__mro__ for name in getattr(base, "__annotations__", ())}
     lead, meanings = [], dict[str, str]()
     for paragraph in inspect.getdoc(kind).split("\n\n"):
-        text = " ".join(paragraph.split())
-        marks = [mark for mark in _TOLD.finditer(text) if names.issuperset(mark[1].split(", "))]
-        starts = [*(mark.start() for mark in marks), len(text)]
-        lead.append(text[: starts[0]].strip())
-        for mark, end in zip(marks, starts[1:], strict=True):
-            said = re.sub(r"\bNone\b", "null", text[mark.end() : end].strip(" .;"))
-            meanings |= dict.fromkeys(mark[1].split(", "), said)
+        before, told = told_in(paragraph, names)
+        lead.append(before)
+        meanings |= {name: re.sub(r"\bNone\b", "null", said) for name, said in told.items()}
     return " ".join(filter(None, lead)), meanings
+
+
+def told_in(paragraph: str, names: Collection[str]) -> tuple[str, dict[str, str]]:
+    """What a paragraph of a docstring says at first, and then of each name: `name, name: …`."""
+    text = " ".join(paragraph.split())
+    marks = [mark for mark in _TOLD.finditer(text) if {*names}.issuperset(mark[1].split(", "))]
+    starts = [*(mark.start() for mark in marks), len(text)]
+    meanings: dict[str, str] = {}
+    for mark, end in zip(marks, starts[1:], strict=True):
+        said = text[mark.end() : end].strip(" .;")
+        meanings |= dict.fromkeys(mark[1].split(", "), said)
+    return text[: starts[0]].strip(), meanings
+
+
+def options_in(function: Any) -> set[str]:
+    """The names that a docstring may tell of: the parameters, and words that **keywords take."""
+    parameters = inspect.signature(function).parameters.values()
+    takes_more = any(one.kind is one.VAR_KEYWORD for one in parameters)
+    words = re.findall(r"\w+", inspect.getdoc(function) or "") if takes_more else ()
+    return {*words, *(one.name for one in parameters)} - {"self", "cls"}
 
 
 _TOLD = re.compile(r"(?:^|(?<=[.;] )|(?<=\.\) ))((?:\w+, )*\w+): ")
@@ -556,128 +572,6 @@ def executors() -> str:
     return "\n".join(f"- `{e.name}`: {e.summary}" for e in every_executor()) + "\n"
 
 
-# The Python API -------------------------------------------------------------------------------
-
-_ROOMS = {
-    "api": "Run",
-    "host": "Run",
-    "pipeline": "Build",
-    "algorithms": "Algorithms",
-    "plan": "Plans",
-    "languages": "Programs",
-    "isa": "Programs",
-    "runtime": "Executors",
-    "count": "Count",
-    "chips": "Chips",
-    "cache": "Caches",
-    "predict": "Predict",
-    "measure": "Measure",
-    "figures": "Figures",
-    "page": "Pages",
-    "errors": "Errors",
-}
-"""The heading of a name's room, in the order of the page."""
-
-
-def api() -> str:
-    """Every public name, under the heading of the room that it lives in."""
-    by_heading: dict[str, list[str]] = {heading: [] for heading in _ROOMS.values()}
-    functions_first = sorted(gpgpu_legacy.__all__, key=lambda name: (name[0].isupper(), name))
-    for name in functions_first:
-        room = getattr(gpgpu_legacy, name).__module__.split(".")[1]
-        by_heading[_ROOMS[room]].append(name)
-    parts: list[str] = []
-    for heading, names in by_heading.items():
-        if names:
-            parts.append(f"## {heading}\n")
-            for name in names:
-                parts += _entry(name, getattr(gpgpu_legacy, name))
-    return "\n".join(parts)
-
-
-def _entry(name: str, thing: Any) -> Iterator[str]:
-    """What a name is: its signature and its docstring; of a class, those of its own members."""
-    yield f"### {name}\n"
-    yield f"```text\n{_signature(name, thing)}\n```\n"
-    yield f"{_doc_of(thing)}\n"
-    if not isinstance(thing, type):
-        return
-    for own, member in vars(thing).items():
-        if own.startswith("_") or isinstance(member, FIELDS):
-            continue
-        if issubclass(thing, Enum):
-            yield f"- `{own}`: `{member.value}`"
-        elif isinstance(member, property):
-            yield _item(f"{own}{_returned(member.fget)}", member)
-        elif callable(plain := getattr(member, "__func__", member)):
-            yield _item(_signature(own, plain, most=1000), plain)
-    yield ""
-
-
-FIELDS = MemberDescriptorType, GetSetDescriptorType
-"""What a class has for each field, which its signature and its docstring have."""
-
-
-def _item(signature: str, member: Any) -> str:
-    return f"- {_code(signature)}: {indent(_doc_of(member), '  ').strip()}"
-
-
-def _doc_of(thing: Any) -> str:
-    """A docstring; its indented and executed paragraphs are code."""
-    paragraphs = inspect.cleandoc(thing.__doc__ or "").split("\n\n")
-    return "\n\n".join(
-        f"```text\n{dedent(one)}\n```" if one.startswith((">>>", "    ")) else as_markdown_text(one)
-        for one in paragraphs
-    )
-
-
-def _signature(name: str, thing: Any, most: int = 100) -> str:
-    """A call as its source writes it, in lines if it is longer than most characters."""
-    if isinstance(thing, type) and issubclass(thing, Exception | Enum):
-        return f"{name}({thing.__base__.__name__})"
-    given = inspect.signature(thing).parameters.values()
-    shown, star = [], False
-    for one in given:
-        if one.name in {"self", "cls"}:
-            continue
-        if one.kind is one.KEYWORD_ONLY and not star:
-            shown, star = [*shown, "*"], True
-        star = star or one.kind is one.VAR_POSITIONAL
-        if isinstance(thing, type) and "Annotated" in str(one.annotation):
-            one = one.replace(annotation=get_type_hints(thing)[one.name])  # noqa: PLW2901
-        if type(one.default).__module__.startswith("gpgpu_legacy"):
-            one = one.replace(default=Shortly(one.default))  # noqa: PLW2901
-        shown.append(_unquoted(str(one)))
-    returned = "" if isinstance(thing, type) else _returned(thing, " -> ")
-    line = f"{name}({', '.join(shown)}){returned}"
-    if len(line) <= most:
-        return line
-    lines = "".join(f"    {one},\n" for one in shown)
-    return f"{name}(\n{lines}){returned}"
-
-
-class Shortly:
-    """A default value of a class of the package, without its fields."""
-
-    def __init__(self, value: object) -> None:
-        self.text = str(value) if isinstance(value, Enum) else f"{type(value).__name__}(…)"
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-def _returned(function: Any, before: str = ": ") -> str:
-    found = inspect.signature(function).return_annotation
-    return "" if found is inspect.Signature.empty else before + _unquoted(found)
-
-
-def _unquoted(text: Any) -> str:
-    """An annotation without the quotes of a text, and types without the modules they are from."""
-    words = text if isinstance(text, str) else inspect.formatannotation(text)
-    words = re.sub(r"Optional\[([^\[\]]+)\]", r"\1 | None", words)
-    return re.sub(r"\b(?:[a-z_]\w*\.)+(?=[A-Za-z])", "", re.sub(r"(: )'([^']*)'", r"\1\2", words))
-
-
 GENERATED: dict[str, Callable[[], str]] = {
     function.__name__: function
     for function in (
@@ -695,7 +589,6 @@ GENERATED: dict[str, Callable[[], str]] = {
         compiled,
         c_library,
         executors,
-        api,
     )
 }
 """What a page can ask for."""

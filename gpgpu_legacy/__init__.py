@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from gpgpu_legacy.figures.pictures import picture as picture
     from gpgpu_legacy.host.program import run_brook as run_brook
     from gpgpu_legacy.isa.ir import Program as Program
-    from gpgpu_legacy.languages.arb.parser import assemble as assemble
-    from gpgpu_legacy.languages.arb.printer import disassemble as disassemble
+    from gpgpu_legacy.languages.registry import disassemble as disassemble
     from gpgpu_legacy.measure.bench import Bench as Bench
     from gpgpu_legacy.page.one_plan import player as player
+    from gpgpu_legacy.pipeline.sources import assemble as assemble
     from gpgpu_legacy.pipeline.values import Texels as Texels
     from gpgpu_legacy.plan.plan import Plan as Plan
     from gpgpu_legacy.plan.serialise import plan_as_json as plan_as_json
@@ -66,8 +66,8 @@ _HOMES = {
     "Texels": "pipeline.values",
     "Trace": "api.trace",
     "Verdict": "chips.verdict",
-    "assemble": "languages.arb.parser",
-    "disassemble": "languages.arb.printer",
+    "assemble": "pipeline.sources",
+    "disassemble": "languages.registry",
     "executors": "runtime.executor",
     "find": "api.pipeline",
     "find_executor": "runtime.executor",
@@ -88,7 +88,9 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    from gpgpu_legacy.door import opened
+
+    return opened(getattr(import_module(f"{__name__}.{_HOMES[name]}"), name))
 
 
 def __dir__() -> list[str]:

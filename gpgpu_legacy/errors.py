@@ -50,6 +50,10 @@ class GpgpuLegacyError(Exception):
         """The message in one line, whatever the names and values in it."""
         return printable(super().__str__())
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: the message, without the frames that led to it."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 @dataclass(frozen=True)
 class Diagnostic:
@@ -149,6 +153,10 @@ class InputError(GpgpuLegacyError):
     """Matrices, files, options or arguments that do not fit the request."""
 
 
+class UnknownNameError(InputError, AttributeError, KeyError):
+    """A name that a result or a block does not have, as an attribute or as an index."""
+
+
 class NoDeviceRoomError(PlanError):
     """A plan that needs more memory than a device has left; nothing stays allocated."""
 
@@ -163,6 +171,17 @@ class ExecutorUnavailableError(GpgpuLegacyError):
 
 class GpgpuLegacyWarning(UserWarning):
     """Something that is allowed but probably a mistake; the message is one line."""
+
+
+def warn(text: str) -> None:
+    """Issue a GpgpuLegacyWarning at the line of the caller's code, outside of the package."""
+    import warnings
+
+    frame, level = sys._getframe(1), 2
+    package = __name__.partition(".")[0]
+    while frame.f_back and frame.f_back.f_globals.get("__name__", "").startswith(f"{package}."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, GpgpuLegacyWarning, stacklevel=level)
 
 
 def is_of_opengl(error: BaseException) -> bool:

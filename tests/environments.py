@@ -90,7 +90,7 @@ class Scene:
         drawn = self.pipeline(texel_format).run(
             executor=executor, arithmetic=arithmetic, **more, **inputs
         )
-        return drawn.arrays["C"].astype(np.float64)
+        return drawn.outputs["C"].astype(np.float64)
 
     def expected(self, levels: int | None = None, *, dot3_scales: bool = False) -> F64:
         """What OpenGL 1.3 says, unrounded; levels: that each unit's result has, from 0 to 1.

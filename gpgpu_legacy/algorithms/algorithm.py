@@ -77,7 +77,8 @@ class Algorithm:
     def settings(self, given: dict[str, Any]) -> dict[str, Any]:
         """Values for parameters, checked; a text is converted to the annotated type.
 
-        Raises InputError for an unknown parameter, a value that does not fit and a missing one.
+        given: the values by name. Raises InputError for an unknown parameter, a value that does not
+        fit and a missing one.
         """
         for name in given:
             if name not in self.parameters:
@@ -94,6 +95,7 @@ class Algorithm:
     def builder(self, **given: Any) -> PlanBuilder:
         """The builder of the plan for those parameters; others have their defaults.
 
+        given: the values by name, and iterations.
         iterations: if it is no parameter of the algorithm, those of its loops with a condition, a
         number or one for each; without it, they run until the condition holds.
 
@@ -133,7 +135,10 @@ class Algorithm:
         return built
 
     def plan(self, **given: Any) -> Plan:
-        """The plan for those parameters; raises as `builder` does."""
+        """The plan for those parameters.
+
+        given: as for `builder`, which raises alike.
+        """
         return self.builder(**given).plan()
 
 

@@ -112,9 +112,15 @@ def from_plan(file: Path) -> Algorithm:
     return Algorithm(str(file), lambda: plan)
 
 
+def _makes_pipeline(function: object) -> bool:
+    """Whether a function is annotated so."""
+    returned = getattr(function, "__annotations__", {}).get("return")
+    return getattr(returned, "__name__", str(returned)).rpartition(".")[2] == "Pipeline"
+
+
 def from_python(file: Path, function: str = "") -> Algorithm:
     """The function of that name in a file: any callable; without a name, the file's own
-    function.
+    function: the only one, or the only one that is annotated to return a Pipeline.
     """
     module = module_of(file)
     own = {
@@ -126,7 +132,8 @@ def from_python(file: Path, function: str = "") -> Algorithm:
         and getattr(value, "__module__", None) == module.__name__
     }
     if not function:
-        function = next(iter(own)) if len(own) == 1 else file.stem.replace("-", "_")
+        meant = [name for name, one in own.items() if _makes_pipeline(one)] or [*own]
+        function = meant[0] if len(meant) == 1 else file.stem.replace("-", "_")
     chosen = own.get(function) or vars(module).get(function)
     if callable(chosen):
         return Algorithm(f"{file}:{function}", chosen, file=file)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import gpgpu_legacy.algorithms
 from gpgpu_legacy.errors import InputError, hint
-from gpgpu_legacy.languages.language import WITH_ENTRIES, split_entry
+from gpgpu_legacy.languages.language import WITH_ENTRIES, is_text, split_entry
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -25,6 +25,14 @@ DEFAULT_PRODUCT = "hall-carr-hart-multi"
 
 PYTHON, PLAN, BROOK = ".py", ".json", ".br"
 PROGRAMS = (".fp", ".texenv", *WITH_ENTRIES)
+
+
+def is_program(what: str) -> bool:
+    """Whether it is a program's text or file: by its suffix, or a file that is nothing else."""
+    if is_text(what) or split_entry(what)[0].endswith(PROGRAMS):
+        return True
+    path = Path(what)
+    return path.suffix not in {"", PYTHON, PLAN, BROOK} and path.is_file()
 
 
 @cache
@@ -87,7 +95,7 @@ def find_algorithm(what: str) -> Algorithm:
             f"{what} is a Brook program, whose kernel calls are no one plan; write them with "
             f"`gpgpu-legacy dump {what} -o FOLDER`, and give FOLDER/plan.json"
         )
-    if split_entry(what)[0].endswith(PROGRAMS):
+    if is_program(what):
         raise InputError(
             f"{what} is a program, and a plan is needed here; run it with `gpgpu-legacy exec "
             f"{what}`, or draw with it in a recipe, FILE.py"

@@ -11,16 +11,18 @@ from functools import partial
 from itertools import product
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.api.cache_plot import ORDER, draw_curves, draw_sweep, text_of, varying_of
+from gpgpu_legacy.api.keywords import CacheKeywords
 from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access, parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.distances import stack_distances
 from gpgpu_legacy.cache.heat_map import HeatMap, heat_map
 from gpgpu_legacy.cache.run import cache_run, plan_trace
 from gpgpu_legacy.cache.simulate import LevelTally, Progress, RegionTally
+from gpgpu_legacy.errors import InputError, described
 from gpgpu_legacy.measure.budget import Budget, BudgetSpentError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result, not_run_grids
@@ -92,7 +94,10 @@ class Traced(Result, kw_only=True):
         return None
 
     def title(self, varying: Sequence[str] = ()) -> str:
-        """Its case in words, without the varying properties."""
+        """Its case in words.
+
+        varying: the properties that are left out.
+        """
         known = {name: value for name, value in self.varied.items() if name not in varying}
         fixed = {name: value for name, value in known.items() if name in self.parameters}
         plan = titled(self.plan, fixed) if "plan" in known else "several plans"
@@ -113,7 +118,10 @@ class Traced(Result, kw_only=True):
         return " ".join(filter(None, [CONVENTIONS, QUADS if self.quads else "", in_flight]))
 
     def plot(self, path: Path) -> None:
-        """Draw a curve; InputError for one run, which has no axis."""
+        """Draw a curve.
+
+        path: a .png, .svg or .pdf; InputError for one run, which has no axis.
+        """
         CacheSweep(runs=(self,)).plot(path)  # type: ignore[arg-type]
 
 
@@ -157,7 +165,10 @@ class CacheRun(Traced, kw_only=True):
         return f"{self.cache}{' for each texture' * self.per_texture}{second}"
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """The accesses by texture, with remarks below them."""
+        """The accesses by texture, with remarks below them.
+
+        whole: whether to leave nothing out.
+        """
         what = "array" if self.raster is None else "texture"
         heads = (
             what, "reads", "hit, %", "writes", "hit, %", "bytes requested", "from memory",
@@ -431,27 +442,6 @@ Watch = Callable[[Simulation], Progress]
 """Called with each case; returns the progress function of its simulation."""
 
 
-class CacheKeywords(TypedDict, total=False):
-    """The options of a simulation.
-
-    in_flight: the number of fragments, or of quads, in flight. raster, layout: the order of
-    fragments and the texture layout. second_level: a cache behind it, shared by all textures.
-    per_texture: each texture has a first level of its own. allocate: whether a write that misses
-    fills a line. seed: of random replacement. every_pass: also simulate iterations that provably
-    repeat others.
-    """
-
-    in_flight: int
-    raster: str
-    layout: str
-    quads: bool
-    second_level: str
-    per_texture: bool
-    allocate: bool
-    seed: int
-    every_pass: bool
-
-
 def cache_plan(
     p: PlanBuilder, cache: str = DEFAULT_CACHE, **how: Unpack[CacheKeywords]
 ) -> CacheRun:
@@ -461,6 +451,10 @@ def cache_plan(
     spellings, and for accesses that depend on data.
     """
     more: dict[str, Any] = {**how}
+    writes = more.pop("writes", "no-allocate")
+    if writes not in ("allocate", "no-allocate"):
+        raise InputError(f"writes is {described(writes)}; give allocate or no-allocate")
+    more["allocate"] = writes == "allocate"
     every_pass = more.pop("every_pass", False)
     levels = tuple(parse_cache(text) for text in (cache, more.pop("second_level", None)) if text)
     of_memory = {name: more.pop(name) for name in [*more] if hasattr(Memory, name)}

@@ -116,21 +116,21 @@ _OF_A_PASS = (
 )  # fmt: skip
 
 
-def count(p: PlanBuilder, over: Sequence[str] = ()) -> Count:
+def count(p: PlanBuilder, over: Sequence[str] | str = ()) -> Count:
     """Count a plan, in total and by pass.
 
     over: parameters of the algorithm that built it, in which formulas are recovered: its plans are
     made and counted at several sizes. Raises as count_plan does, and InputError for unknown
     parameters.
     """
-    plan = p.plan()
+    plan, over = p.plan(), (over,) if isinstance(over, str) else tuple(over)
     return Count(
         plan=plan.name,
         parameters=dict(p.parameters),
         operations=p.operations,
         total=count_plan(plan),
         passes=tuple(map(_pass_count, count_by_pass(plan))),
-        over=tuple(over),
+        over=over,
         formulas=_recovered(p, tuple(dict.fromkeys(over))) if over else {},
     )
 

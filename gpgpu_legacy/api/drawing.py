@@ -6,7 +6,8 @@ The plan has one pass, or as many as `passes` says, in which the output replaces
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -16,12 +17,13 @@ from gpgpu_legacy.errors import InputError, as_integer, as_member, as_positive, 
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
-from gpgpu_legacy.languages.registry import language_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.inputs import as_numbers
+from gpgpu_legacy.pipeline.inputs import as_numbers, as_singles
+from gpgpu_legacy.pipeline.names import by_index, unit_of
 from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR, row_of
 from gpgpu_legacy.pipeline.passes import DrawKeywords
 from gpgpu_legacy.pipeline.samplers import as_sampler
+from gpgpu_legacy.pipeline.sources import assemble
 from gpgpu_legacy.pipeline.values import Values, indexed
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, blend_of
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Binding, FragmentPass, Plan
@@ -36,8 +38,6 @@ from gpgpu_legacy.plan.textures import (
     TextureKind,
     constant_rect,
 )
-
-Textures = Mapping[int, Sequence[Any]]
 
 MOST_DRAW_BUFFERS = DEFAULT_LIMITS.draw_buffers
 
@@ -92,7 +92,8 @@ class Drawing:
 class DrawArguments:
     """The inputs of a fragment program on a rectangle, and the background.
 
-    textures: {unit: (target, array)} or {unit: (target, array, sampler)}.
+    textures: {unit: array}, {unit: (target, array)} or {unit: (target, array, sampler)}; instead of
+    a unit, the name of a sampler in the source.
     target: 1D, 2D, RECT, 3D or CUBE, as the program looks the unit up.
     array: [W, 4] for 1D, [H, W, 4] for 2D and RECT, [D, H, W, 4] for 3D, and [6, N, N, 4] for CUBE,
     its faces in the order +x, -x, +y, -y, +z, -z. Any real numbers, converted to float32. The last
@@ -109,6 +110,7 @@ class DrawArguments:
     intensity take red, and alpha takes alpha.
     A RECT texture cannot repeat; a CUBE always clamps to the edges of a face.
 
+    uniforms: {name: four numbers} by the names of the source; an array or a matrix takes a list.
     local, env: {index: four numbers} for program.local[index] and program.env[index]; others are 0.
 
     texcoords: {set: (4, 4) values}, a row for each corner (0, 0), (W, 0), (W, H), (0, H), or
@@ -124,7 +126,7 @@ class DrawArguments:
     that is not given has GL's initial value.
 
     clear: the initial colour of the rectangle, which discarded fragments keep.
-    blend, mask, scissor, alpha_test: how the program's colour gets there; see DrawKeywords.
+    blend, mask, scissor, alpha_test: how the program's colour gets there; see Pipeline.draw.
     draw_buffers: n keeps result.color[0] to result.color[n - 1]; None keeps result.color alone.
 
     passes, feedback: draw the rectangle `passes` times. After each pass, result.color replaces the
@@ -132,7 +134,8 @@ class DrawArguments:
     keeps its sampler. The passes draw to its format.
     """
 
-    textures: Textures | None = None
+    textures: Mapping[Any, Any] | None = None
+    uniforms: Mapping[str, ArrayLike] | None = None
     local: Mapping[int, ArrayLike] | None = None
     env: Mapping[int, ArrayLike] | None = None
     texcoords: Mapping[int, ArrayLike] | None = None
@@ -147,14 +150,14 @@ class DrawArguments:
     alpha_test: AlphaTest | str | None = None
     draw_buffers: int | None = None
     passes: int | None = None
-    feedback: int | None = None
+    feedback: int | str | None = None
 
 
 def make_drawing(
-    program: Program | str,
+    program: Program | Path | str,
     width: int,
     height: int,
-    textures: Textures | None = None,
+    textures: Mapping[Any, Any] | None = None,
     arguments: DrawArguments | None = None,
     **keywords: Any,
 ) -> Drawing:
@@ -162,11 +165,13 @@ def make_drawing(
     arguments = replace(arguments or DrawArguments(), **keywords)
     if textures is not None:
         arguments = replace(arguments, textures=textures)
-    if isinstance(program, str):
-        program = language_of(program).assemble(program, "program")
+    program = assemble(program)
+    feedback = unit_of(program, arguments.feedback)
+    named = by_index(program, {f.name: getattr(arguments, f.name) for f in fields(arguments)})
+    arguments = replace(arguments, feedback=feedback, **named)
     rect = _rectangle(width, height)
     buffers = _draw_buffers(arguments.draw_buffers, program)
-    textures_read = bound_textures(program, arguments.textures or {})
+    textures_read = bound_textures(program, named["textures"])
     fed_back = _fed_back(arguments, textures_read, rect)
     p = PlanBuilder(program.name)
     p.warns = False  # it does not know the textures that are left out
@@ -314,7 +319,7 @@ class BoundTexture:
     texels: F32
 
 
-def bound_textures(program: Program, given: Mapping[int, Sequence[Any]]) -> list[BoundTexture]:
+def bound_textures(program: Program, given: Mapping[int, Any]) -> list[BoundTexture]:
     """The textures that the program looks up; the others are checked and left out."""
     units = program.texture_units
     bound = {
@@ -324,11 +329,14 @@ def bound_textures(program: Program, given: Mapping[int, Sequence[Any]]) -> list
     return [bound[unit] for unit in sorted(bound.keys() & units.keys())]
 
 
-def _texture(unit: int, given: Sequence[Any], looked_up: TextureTarget | None) -> BoundTexture:
+def _texture(unit: int, given: Any, looked_up: TextureTarget | None) -> BoundTexture:
     name = f"textures[{unit}]"
+    if isinstance(given, np.ndarray):
+        given = (looked_up or TextureTarget.T2D, given)
     if not isinstance(given, tuple | list) or len(given) < 2:
         raise InputError(
-            f"{name} is {described(given)}; give (target, array) or (target, array, sampler)"
+            f"{name} is {described(given)}; give an array, (target, array) or (target, array, "
+            "sampler)"
         )
     target = as_member(f"the target of {name}", given[0], TextureTarget).kind
     if looked_up is not None and looked_up.kind is not target:
@@ -394,8 +402,7 @@ def _texels(name: str, given: ArrayLike, target: TextureTarget, texel_format: Fo
         raise InputError(f"{name} has the shape {array.shape}; a CUBE is six squares, {wanted}")
     texels = np.empty((*array.shape[:-1], 4), np.float32)
     texels[...] = _MISSING
-    with np.errstate(over="ignore"):
-        texels[..., : array.shape[-1]] = array
+    texels[..., : array.shape[-1]] = as_singles(name, array)
     if array.shape[-1] != texel_format.channels:
         texels[..., : texel_format.channels] = texels[..., texel_format.places]
     return texels

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpgpu_legacy.files import Write, check_output_folder, text_writer, write_folder
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.languages.registry import source_of
+from gpgpu_legacy.languages.registry import disassemble
 from gpgpu_legacy.lower.analysis.folding import decide
 from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader, vertex_shader
 from gpgpu_legacy.lower.fragments import shader_key
@@ -41,7 +41,7 @@ def dump(
 
 def _texts(plan: Plan, *, exact: bool) -> dict[str, str]:
     files = {"plan.json": plan_as_json(plan)}
-    files |= {name: source_of(program) for program, name in program_names(plan).items()}
+    files |= {name: disassemble(program) for program, name in program_names(plan).items()}
     files |= {name: kernel.text for kernel, name in kernel_names(plan).items()}
     run = without_tables(plan)  # in the form that executors get
     draws = [pass_ for _, pass_ in run.weighted_passes() if isinstance(pass_, FragmentPass)]

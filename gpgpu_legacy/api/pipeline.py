@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,33 +13,38 @@ from numpy.typing import ArrayLike
 from gpgpu_legacy.algorithms.algorithm import ITERATIONS
 from gpgpu_legacy.algorithms.parameters import titled
 from gpgpu_legacy.algorithms.registry import find_algorithm
-from gpgpu_legacy.errors import InputError, as_positive, shape_in_words
+from gpgpu_legacy.api.keywords import CacheKeywords
+from gpgpu_legacy.door import block, checked
+from gpgpu_legacy.errors import InputError, hint, shape_in_words
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.inputs import operands_of
+from gpgpu_legacy.pipeline.inputs import as_numbers, operands_of
 from gpgpu_legacy.plan.textures import Matrix
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
-    from gpgpu_legacy.api.cache import CacheKeywords, CacheRun
+    from gpgpu_legacy.api.cache import CacheRun
     from gpgpu_legacy.api.count import Count
     from gpgpu_legacy.api.run import Run
     from gpgpu_legacy.api.state import State
     from gpgpu_legacy.api.trace import Trace
     from gpgpu_legacy.chips.verdict import Verdict
     from gpgpu_legacy.figures.figure import Figure
-    from gpgpu_legacy.figures.options import FigureOptions
     from gpgpu_legacy.measure.bench import Bench
-    from gpgpu_legacy.predict.model import CacheModel
     from gpgpu_legacy.predict.prediction import Prediction
+
+T = TypeVar("T")
+
+FIELDS = ("exact", "arithmetic", "tuning", "denormals")
+"""Of a Machine, which imports NumPy's; a test holds them to it."""
 
 RESERVED = frozenset(
     (
         *("inputs", "executor", "machine", "repeat", "seed", "observer", "check", "progress"),
-        *("exact", "arithmetic", "tuning", "denormals"),
+        *("texel", "textures", "instructions", "every_pass", "options", "budget", *FIELDS),
     )
 )
-"""The keywords of `run`, which are not allowed as names of inputs."""
+"""The options of verbs that take inputs by name, which are not allowed as names of inputs."""
 
 
 class Pipeline(PlanBuilder):
@@ -66,7 +71,10 @@ class Pipeline(PlanBuilder):
 
     @classmethod
     def of(cls, algorithm: Algorithm, parameters: Mapping[str, Any]) -> Self:
-        """An algorithm's plan for these parameters; the others have their defaults."""
+        """An algorithm's plan.
+
+        algorithm: what `find` finds. parameters: by name; the others have their defaults.
+        """
         pipeline = cls(algorithm.name)
         pipeline.__dict__.update(algorithm.builder(**parameters).__dict__)
         for name in pipeline.operands:
@@ -76,13 +84,17 @@ class Pipeline(PlanBuilder):
     def operand(
         self, name: str, rows: int, columns: int, *, shape: tuple[int, ...] | None = None
     ) -> Matrix:
-        """See PlanBuilder; an input may not be named like a keyword of `run`."""
+        """A matrix that the plan is given; `upload` transfers it, and `input` does both.
+
+        name: of the input, and not one of an option of `run`. rows, columns: of the matrix. shape:
+        of the caller's array; (rows, columns) if None.
+        """
         return super().operand(_check_name(name), rows, columns, shape=shape)
 
     def sized(self, inputs: Mapping[str, ArrayLike]) -> Self:
         """The pipeline with the sizes of its inputs, if an algorithm built it; else itself.
 
-        Raises InputError for arrays that fit no sizes, or disagree.
+        inputs: arrays by name. Raises InputError for arrays that fit no sizes, or disagree.
         """
         shapes = {
             name: np.shape(values) for name, values in inputs.items() if name in self.operands
@@ -106,124 +118,162 @@ class Pipeline(PlanBuilder):
         return sized
 
     def inputs(self, given: Mapping[str, ArrayLike] | None = None, seed: int = 0) -> dict[str, F32]:
-        """The given inputs by name, checked, or samples that depend on the seed."""
+        """The given inputs by name, checked, or samples.
+
+        given: the inputs. seed: of the samples.
+        """
         return operands_of(self, self.plan(), given, seed)
 
     def run(self, inputs: Mapping[str, ArrayLike] | None = None, **more: Any) -> Run:
-        """Run it on arrays by name: `p.run(b=B)`, or `p.run({"b": B})`.
+        """Run it on arrays by name: `p.run(b=B)`, or `p.run({"b": B})`; samples without any input.
 
-        Without any input, it runs on samples. more: as for `gpgpu_legacy.api.run.run`: inputs, and
-        executor, repeat, seed, check, exact, arithmetic and others.
+        inputs, more: the inputs, and options. executor: its name; `auto` takes what should finish
+        first. machine: how it computes, or its fields by themselves: exact gives the reference's
+        bits or refuses; arithmetic names the format that every operation is rounded to. repeat:
+        the number of runs for the medians of times. seed: of samples. check: whether to compare
+        the outputs with the reference function. observer: called after each pass. progress: called
+        when the plan is prepared, and after each run.
         """
         from gpgpu_legacy.api.run import run
 
-        named = {name: more.pop(name) for name in [*more] if name in self.operands}
-        given = {**(inputs or {}), **named}
-        return run(self.sized(given), given, **more)
+        return self._asked(run, inputs, more)
 
-    @contextmanager
-    def open(self, inputs: Mapping[str, ArrayLike] | None = None, **more: Any) -> Iterator[State]:
+    @block
+    def open(
+        self, inputs: Mapping[str, ArrayLike] | None = None, **more: Any
+    ) -> Generator[State, None, None]:
         """The plan, prepared, with textures that stay: each step goes on from the one before.
 
             with p.open(density=smoke) as state:
                 state.step(10)
                 state.outputs["density"]
 
-        more: inputs by name, and executor, seed, exact and others, as for `run`.
+        inputs, more: as for `run`; the options are executor, machine and its fields, and seed.
         """
         from gpgpu_legacy.api.state import opened
 
-        named = {name: more.pop(name) for name in [*more] if name in self.operands}
-        given = {**(inputs or {}), **named}
-        with opened(self.sized(given), given, **more) as state:
+        with self._asked(opened, inputs, more) as state:
             yield state
 
-    def count(self, over: Sequence[str] = ()) -> Count:
+    def count(self, over: Sequence[str] | str = ()) -> Count:
         """The cost of the plan: passes, fragments, instructions and bytes.
 
-        over: parameters of the algorithm in which formulas are recovered, such as `["n"]`.
+        over: parameters of the algorithm in which formulas are recovered, such as "n".
         """
         from gpgpu_legacy.api.count import count
 
         return count(self, over)
 
     def check(self, chip: str) -> Verdict:
-        """Whether it would have loaded on a chip of the time; `gpgpu-legacy chips` lists them."""
+        """Whether it would have loaded on a chip of the time.
+
+        chip: its name; `gpgpu-legacy chips` lists them.
+        """
         from gpgpu_legacy.api.check import check
 
         return check(self, chip)
 
     def predict(
-        self, chip: str, cache: CacheModel | None = None, *, pass_us: float | None = None
+        self,
+        chip: str,
+        *,
+        cache: str | None = None,
+        raster: str | None = None,
+        layout: str | None = None,
+        in_flight: int = 1,
+        pass_us: float | None = None,
     ) -> Prediction:
-        """The least time that it can take on a chip, and its bottleneck; `this` is this machine.
+        """The least time that it can take on a chip, and its bottleneck.
 
-        cache: a simulated one in front of the chip's memory. pass_us: the fixed cost of a pass.
+        chip: its name; `this` is this machine. cache, raster, layout, in_flight: a simulated cache
+        in front of the chip's memory, and how fragments access it; see `cache`. pass_us: the fixed
+        cost of a pass in microseconds, if the chip's is not known.
         """
-        from gpgpu_legacy.predict.model import predict_plan
+        from gpgpu_legacy.predict.model import cache_model, predict_plan
 
-        return predict_plan(self, chip, cache, pass_us)
+        model = cache_model(cache, layout, raster, in_flight)
+        return predict_plan(self, chip, model, pass_us)
 
     def cache(self, cache: str = "8K,4way,64B", **how: Unpack[CacheKeywords]) -> CacheRun:
-        """Its lookups and writes through a simulated cache: size, ways, line and policy.
+        """Its lookups and writes through a simulated cache.
 
-        how: see CacheKeywords.
+        cache: size, ways, line and policy. how: in_flight, the number of fragments, or of quads, in
+        flight; raster and layout, the order of fragments and the layout of textures, as in
+        `gpgpu-legacy cache`; quads, whether to draw in quads of 2×2; second_level, a cache behind
+        it; per_texture, whether each texture has a first level of its own; writes, `allocate` if a
+        write that misses fills a line; seed, of random replacement; every_pass, whether to simulate
+        iterations that provably repeat others.
         """
         from gpgpu_legacy.api.cache import cache_plan  # imports numba
 
         return cache_plan(self, cache, **how)
 
     def trace(
-        self, x: int, y: int, inputs: Mapping[str, ArrayLike] | None = None, **more: Any
+        self,
+        texel: tuple[int, int],
+        inputs: Mapping[str, ArrayLike] | None = None,
+        **more: Any,
     ) -> Trace:
-        """The texel of column x and row y through the passes that write it.
+        """One texel through the passes that write it: the lookups and the result of each.
 
-        more: as for `gpgpu_legacy.api.trace.trace`: textures, instructions, seed and others.
+        texel: its column and its row, from 0. inputs, more: as for `run`, and these options.
+        executor, machine, seed: as for `run`. textures: names; by default, those behind the first
+        output. instructions: whether to keep what the fragment executes in each pass. every_pass:
+        whether to describe the passes that leave its value alone, too.
         """
         from gpgpu_legacy.api.trace import trace
 
-        return trace(self.sized(inputs or {}), x, y, inputs, **more)
+        return self._asked(trace, inputs, more, texel)
 
-    def figure(
-        self,
-        inputs: Mapping[str, ArrayLike] | None = None,
-        options: FigureOptions | None = None,
-        **more: Any,
-    ) -> Figure:
+    def figure(self, inputs: Mapping[str, ArrayLike] | None = None, **more: Any) -> Figure:
         """The output of each pass, as pictures: `p.figure().plot("sheet.png")`.
 
-        `animate("film.gif")` shows the passes one after another. more: executor, machine and seed.
+        `animate("film.gif")` shows the passes one after another. inputs, more: as for `run`, and
+        these options. executor, machine, seed: as for `run`. options: FigureOptions.
         """
         from gpgpu_legacy.api.figure import figure
 
-        return figure(self.sized(inputs or {}), inputs, options, **more)
+        return self._asked(figure, inputs, more)
 
-    def bench(
-        self,
-        inputs: Mapping[str, ArrayLike] | None = None,
-        *,
-        executors: Sequence[str] = (),
-        repeat: int = 5,
-        budget_s: float = 60.0,
-        seed: int = 0,
-    ) -> Bench:
+    def bench(self, inputs: Mapping[str, ArrayLike] | None = None, **more: Any) -> Bench:
         """Times of the executors, in turn with peers and the reference function, and their errors.
 
-        executors: all that work here if empty. repeat: rounds. budget_s: seconds for all of it.
+        inputs, more: as for `run`, and these options. machine, seed: as for `run`. executor: a
+        name or several; by default all that work here. repeat: rounds. budget: seconds for all.
         """
-        from gpgpu_legacy.measure.benchmark import Benchmark, Case
-        from gpgpu_legacy.measure.budget import Budget
-        from gpgpu_legacy.measure.rounds import Rounds
+        from gpgpu_legacy.measure.benchmark import bench
 
-        sized = self.sized(inputs or {})
-        case = Case(sized, sized.inputs(inputs) if inputs else None, executors)
-        bench = Benchmark([case], rounds=Rounds(as_positive("repeat", repeat)), seed=seed)
-        return bench.measure(Budget(budget_s))
+        return self._asked(bench, inputs, more)
+
+    def _asked(
+        self,
+        verb: Callable[..., T],
+        inputs: Mapping[str, ArrayLike] | None,
+        more: dict[str, Any],
+        *given: Any,
+    ) -> T:
+        """What a verb answers for inputs and options, of which `more` has some by name."""
+        from gpgpu_legacy.api.run import with_machine
+
+        named = {name: more.pop(name) for name in [*more] if name in self.operands}
+        machine, options = with_machine(more.pop("machine", None), more)
+        known = [name for name in signature(verb).parameters if name != "p"]
+        for name in options:
+            if name not in known:
+                inputs_ = ", ".join(self.operands) or "none"
+                how = hint(name, [*self.operands, *known, *FIELDS], f"its inputs are {inputs_}")
+                raise InputError(f"{self.name} has no input or option {name}; {how}")
+        arrays = {
+            name: as_numbers(f"input {name}", values, "an array of real numbers")
+            for name, values in {**(inputs or {}), **named}.items()
+        }
+        ask: Callable[..., T] = checked(verb)
+        return ask(self.sized(arrays), *given, arrays, machine=machine, **options)
 
     def dump(self, folder: Path | str, *, exact: bool = False) -> list[Path]:
         """Write plan.json, the programs and generated GLSL to a folder; returns their paths.
 
-        exact: whether the GLSL contracts no multiply-add.
+        folder: its name. exact: whether the GLSL contracts no multiply-add.
         """
         from gpgpu_legacy.api.dump import dump
 
@@ -240,8 +290,8 @@ def find(what: str, /, **parameters: Any) -> Pipeline:
     """Build an algorithm: `find("jacobi", n=64).run()`.
 
     what: its name or alias (`gpgpu-legacy algorithms` lists them), FILE.py[:function], whose code
-    is executed, or a plan.json. The parameters that are left out have their defaults, but sizes
-    follow the arrays that it is run on. Raises InputError for an unknown parameter, and for a value
-    that does not fit.
+    is executed, or a plan.json. parameters: by name. Those that are left out have their defaults,
+    but sizes follow the arrays that it is run on. Raises InputError for an unknown parameter, and
+    for a value that does not fit.
     """
     return Pipeline.of(find_algorithm(what), parameters)

@@ -6,7 +6,6 @@ texture back, and an executor runs that plan like any other.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.api.drawing import DrawArguments, Drawing, Textures, make_drawing
+from gpgpu_legacy.api.drawing import DrawArguments, Drawing, make_drawing
 from gpgpu_legacy.api.run import execute, warn_of_undefined, with_machine
 from gpgpu_legacy.api.trace import Trace, trace
-from gpgpu_legacy.errors import GpgpuLegacyWarning
+from gpgpu_legacy.door import opened
+from gpgpu_legacy.errors import warn
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.lower.analysis.program_warnings import program_warnings
@@ -31,10 +31,10 @@ from gpgpu_legacy.serial import Record, fields_of
 
 
 def run_program(
-    program: Program | str,
+    program: Program | Path | str,
     width: int,
     height: int,
-    textures: Textures | None = None,
+    textures: Mapping[Any, Any] | None = None,
     arguments: DrawArguments | None = None,
     *,
     executor: str = AUTO,
@@ -47,14 +47,15 @@ def run_program(
     bottom, as in a GL window: the fragment of pixel [y, x] has fragment.position
     (x + 0.5, y + 0.5, 0.5, 1).
 
-    program: an assembled Program, or its text.
-    textures: {unit: (target, array)} or {unit: (target, array, sampler)}, as in
-    {0: ("RECT", array)} or {0: ("2D", array, "GL_LINEAR GL_REPEAT")}.
-    arguments: everything that the program reads; see DrawArguments. Its fields may be given as
-    keywords too: local, env, texcoords, color, secondary_color, fogcoord, state, clear, blend,
-    draw_buffers, passes and feedback. With passes=n and feedback=u, the program runs n times, and
-    its output replaces the texture of unit u before the next run. executor: its name. `auto`
-    chooses the reference machine for small work, else the fastest executor that can run the
+    program: its text or its file in any shader language, or a Program; see `assemble`.
+    width, height: of the rectangle in pixels.
+    textures: an array, (target, array) or (target, array, sampler) by unit or by the sampler's
+    name, as in {0: ("RECT", array)} or {"cells": ("2D", array, "GL_LINEAR GL_REPEAT")}.
+    arguments: everything that the program reads at once, as keywords name it.
+    keywords: uniforms, local, env, texcoords, color, secondary_color, fogcoord, state, clear,
+    blend, draw_buffers, passes and feedback. With passes=n and feedback=u, the program runs n
+    times, and its output replaces the texture of unit u before the next run. executor: its name.
+    `auto` chooses the reference machine for small work, else the fastest executor that can run the
     program. machine: how the run computes. Its fields may be given as keywords: `exact=True` gives
     the reference's bits or refuses; `arithmetic` names the format that each instruction's result is
     rounded to: fp32, fp24, fp16, fx12, rc9 or ff8; `fp24-chop` and the like chop results.
@@ -66,6 +67,7 @@ def run_program(
     array([3., 1., 1., 2.], dtype=float32)
     """
     how, read = with_machine(machine, keywords)
+    opened(DrawArguments)
     drawing = make_drawing(program, width, height, textures, arguments, **read)
     warn_about(drawing)
     _, images, _ = run_drawing(drawing, executor, how)
@@ -82,7 +84,7 @@ def warn_about(drawing: Drawing) -> None:
         units_bound=given.textures or {},
         pixel_sets=() if 0 in (given.texcoords or {}) else (0,),
     ):
-        warnings.warn(text, GpgpuLegacyWarning, stacklevel=3)
+        warn(text)
 
 
 def run_drawing(
@@ -159,13 +161,15 @@ def discarded(drawing: Drawing, executor: Executor, machine: Machine = DEFAULT_M
 
 
 def trace_drawing(
-    drawing: Drawing, x: int, y: int, executor: str = AUTO, machine: Machine = DEFAULT_MACHINE
+    drawing: Drawing,
+    texel: tuple[int, int],
+    executor: str = AUTO,
+    machine: Machine = DEFAULT_MACHINE,
 ) -> Trace:
-    """The fragment of column x and row y through every instruction of every pass."""
+    """The fragment of a texel through every instruction of every pass."""
     return trace(
         drawing.builder,
-        x,
-        y,
+        texel,
         drawing.operands,
         [target.name for target in drawing.targets] if drawing.keeps_buffers else (),
         executor=executor,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import fields, replace
@@ -14,7 +13,8 @@ from numpy.typing import ArrayLike
 from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.api.prepared import prepared
 from gpgpu_legacy.count.traffic import Counts, count_plan
-from gpgpu_legacy.errors import GpgpuLegacyWarning, PlanError
+from gpgpu_legacy.door import opened
+from gpgpu_legacy.errors import InputError, PlanError, UnknownNameError, described, warn
 from gpgpu_legacy.isa.arithmetic import F32, find_arithmetic
 from gpgpu_legacy.isa.execute import undefined_for_some
 from gpgpu_legacy.isa.opcodes import OPCODES
@@ -49,14 +49,14 @@ class Run(Result, dict=True):
     plan: its name. parameters: of the plan. executor, device: by name and in words. choice: the
     reason for the executor; empty if it was named. arithmetic: the name of the format that
     operations were rounded to. seconds: of preparing the plan, almost 0 if it was prepared already
-    (api/prepared.py), and for the other phases the medians over all measured runs. operations: see
-    PlanBuilder. gflops: those over the seconds of computing, in 10⁹/s. gigabytes_per_s: bytes
-    requested over the same, in 10⁹ bytes. counts: of the plan, on any executor; None if they depend
-    on data. errors: of each output against the reference function; None if not requested, or
-    without a reference. loops: how each loop with a condition ended, in the order in which they
-    began; the counts are those of these iterations.
+    (api/prepared.py), and for the other phases the medians over all measured runs. operations: of
+    the pipeline. gflops: those over the seconds of computing, in 10⁹/s. gigabytes_per_s: bytes
+    requested over the same, in 10⁹ bytes. ranges: of the values of each output. counts: of the
+    plan, on any executor; None if they depend on data. errors: of each output against the reference
+    function; None if not requested, or without a reference. loops: how each loop with a condition
+    ended, in the order in which they began; the counts are those of these iterations.
 
-    An output is an attribute, such as `run.x`; `arrays` has all of them.
+    An output is `run["x"]`, or an attribute, `run.x`; `outputs` has all of them.
     """
 
     plan: str
@@ -70,13 +70,13 @@ class Run(Result, dict=True):
     gflops: float | None
     gigabytes_per_s: float | None
     counts: Counts | None
-    outputs: dict[str, OutputRange]
+    ranges: dict[str, OutputRange]
     errors: tuple[OutputError, ...] | None = None
     loops: tuple[Ended, ...] = ()
 
     def __repr__(self) -> str:
         outputs = ", ".join(
-            f"{name} {'×'.join(map(str, one.shape))}" for name, one in self.outputs.items()
+            f"{name} {'×'.join(map(str, one.shape))}" for name, one in self.ranges.items()
         )
         rate = f", {self.gflops:.4g} GFLOPS" if self.gflops else ""
         return (
@@ -85,10 +85,10 @@ class Run(Result, dict=True):
         )
 
     @property
-    def arrays(self) -> Mapping[str, F32]:
+    def outputs(self) -> Mapping[str, F32]:
         """The outputs by name, float32, in the shapes of the plan's results."""
-        arrays: Mapping[str, F32] = self.__dict__["arrays"]
-        return arrays
+        outputs: Mapping[str, F32] = self.__dict__["outputs"]
+        return outputs
 
     @property
     def inputs(self) -> Mapping[str, F32]:
@@ -98,10 +98,12 @@ class Run(Result, dict=True):
 
     def __getattr__(self, name: str) -> F32:
         """An output by its name."""
-        if name not in self.arrays:
-            names = ", ".join(self.arrays) or "none"
-            raise AttributeError(f"this run has no output {name}; its outputs are {names}")
-        return self.arrays[name]
+        if name not in self.outputs:
+            names = ", ".join(self.outputs) or "none"
+            raise UnknownNameError(f"this run has no output {name}; its outputs are {names}")
+        return self.outputs[name]
+
+    __getitem__ = __getattr__
 
     @property
     def iterations(self) -> int | tuple[int, ...] | None:
@@ -129,7 +131,7 @@ class Run(Result, dict=True):
         heads: tuple[str, ...] = ("output", "shape", "min", "max")
         rows: list[tuple[Entry, ...]] = [
             (name, " × ".join(map(str, one.shape)), one.min, one.max)
-            for name, one in self.outputs.items()
+            for name, one in self.ranges.items()
         ]
         notes = [f"Run by {self.executor} on {self.device}, in {self.arithmetic}.", *more]
         if self.loops:
@@ -197,15 +199,12 @@ def run(
     observer: Observer | None = None,
     check: bool = False,
     progress: Callable[[], object] | None = None,
-    **named: Any,
 ) -> Run:
     """Run a plan on arrays, by name, of the shapes of its operands; they become float32.
 
-    inputs: without any, samples that depend on `seed`. named: inputs too, and fields of a Machine.
+    inputs: without any, samples that depend on `seed`.
     executor: its name. `auto` takes the one that `gpgpu-legacy tune` has found; otherwise the one
-    that is expected to finish first (predict/auto.py). machine: how the run computes. `exact=True`
-    gives the reference's bits or refuses; `arithmetic` names the format that every operation is
-    rounded to: fp32, fp24, fp16, fx12, rc9 or ff8; `fp24-chop` and the like chop results. repeat:
+    that is expected to finish first (predict/auto.py). machine: how the run computes. repeat:
     the number of runs of the prepared plan for the medians of its times; if it exceeds 1, one
     unmeasured run comes first. observer: called after each pass. Observed passes are not fused, so
     if there are several runs the observer gets one of its own, which is not measured. check:
@@ -215,14 +214,12 @@ def run(
     Raises InputError for arrays that do not fit, PlanError if the executor cannot run the plan, and
     ExecutorUnavailableError if the executor cannot run on this machine.
     """
-    how, arrays = with_machine(machine, named)
-    arrays = {**(inputs or {}), **arrays}
-    is_tuned = False
+    is_tuned, how = False, machine or DEFAULT_MACHINE
     if observer is None:
         p, taken, how = as_tuned(p, executor, how)
         is_tuned, executor = taken != executor, taken
     plan = p.plan()
-    given = operands_of(p, plan, arrays, seed)
+    given = operands_of(p, plan, inputs, seed)
     reference, errors = p.reference if check else None, None
     if reference is not None:
         elements, outputs = (
@@ -246,11 +243,9 @@ def run(
     loops = result.untils
     if not all(loop.reached for loop in loops):
         most = next(loop.iterations for loop in loops if not loop.reached)
-        warnings.warn(
+        warn(
             f"a loop of {plan.name} ended after all of its {most} iterations, and its condition "
-            "does not hold; allow more by at_most, or a larger number by below",
-            GpgpuLegacyWarning,
-            stacklevel=2,
+            "does not hold; allow more by at_most, or a larger number by below"
         )
     ran = settled(plan, [loop.iterations for loop in loops])
     warn_of_undefined(ran, given, how, result)
@@ -272,11 +267,11 @@ def run(
         gflops=_rate(p.operations, compute_s),
         gigabytes_per_s=_rate(requested, compute_s),
         counts=counts,
-        outputs={name: _range(values) for name, values in result.outputs.items()},
+        ranges={name: _range(values) for name, values in result.outputs.items()},
         errors=errors,
         loops=loops,
     )
-    done.__dict__.update(inputs=given, arrays=result.outputs)
+    done.__dict__.update(inputs=given, outputs=result.outputs)
     return done
 
 
@@ -291,6 +286,9 @@ def with_machine(
     """The machine with the fields that are among the keywords, and the other keywords."""
     others = dict(keywords)
     given = {name: others.pop(name) for name in Machine.__dataclass_fields__ if name in others}
+    if not isinstance(machine, Machine | None):
+        raise InputError(f"machine is {described(machine)}; give a Machine(exact=True) or other")
+    opened(Machine)
     if "arithmetic" in given:
         given["arithmetic"] = find_arithmetic(given["arithmetic"])
     return replace(machine or DEFAULT_MACHINE, **given), others
@@ -356,12 +354,10 @@ def warn_of_undefined(
             met = "not counted" if tally is None else tally[program, number]
             row, at = OPCODES[instruction.mnemonic], instruction.span
             if met and row.undefined:
-                warnings.warn(
+                warn(
                     f"{at.file or program.name}:{at.line}:{at.column}: {row.mnemonic} of "
                     f"{row.undefined.sources} is undefined in the specification, so that a GPU of "
-                    f"the time may draw something else; fragments with it: {met}",
-                    GpgpuLegacyWarning,
-                    stacklevel=3,
+                    f"the time may draw something else; fragments with it: {met}"
                 )
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Generator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.prepared import prepared
-from gpgpu_legacy.api.run import in_shape, with_machine
-from gpgpu_legacy.errors import as_positive
+from gpgpu_legacy.api.run import in_shape
+from gpgpu_legacy.door import block
+from gpgpu_legacy.errors import UnknownNameError, as_positive
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import as_operands, matrices_of, operands_of
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict import auto
 from gpgpu_legacy.runtime.executor import AUTO
+from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.prepared import Prepared
 
 _RUNS = 1000
@@ -38,6 +38,13 @@ class State:
 
     def __repr__(self) -> str:
         return f"<State {self._plan.name} after {self.steps} steps>"
+
+    def __getitem__(self, name: str) -> F32:
+        """An output by its name, after the last step."""
+        if name not in self.outputs:
+            names = ", ".join(self.outputs) or "none before the first step"
+            raise UnknownNameError(f"this state has no output {name}; its outputs are {names}")
+        return self.outputs[name]
 
     def step(self, count: int = 1, **inputs: ArrayLike) -> dict[str, F32]:
         """Run the plan `count` times more; returns the outputs.
@@ -63,20 +70,19 @@ def _some(plan: Plan, inputs: Mapping[str, ArrayLike]) -> dict[str, F32]:
     return as_operands(replace(plan, operands=operands, inputs=transfers), inputs)
 
 
-@contextmanager
+@block
 def opened(
     p: PlanBuilder,
     inputs: Mapping[str, ArrayLike] | None = None,
     *,
     executor: str = AUTO,
+    machine: Machine = DEFAULT_MACHINE,
     seed: int = 0,
-    **how: Any,
-) -> Iterator[State]:
+) -> Generator[State, None, None]:
     """A plan, prepared, whose textures stay from step to step until the block ends.
 
-    inputs, executor, seed: as for `run`. how: fields of a Machine, such as exact.
+    inputs, executor, machine, seed: as for `run`.
     """
-    machine, _ = with_machine(None, how)
     plan = p.plan()
     given = operands_of(p, plan, inputs, seed)
     executors = auto.executors_for(executor, plan, machine)(_RUNS)

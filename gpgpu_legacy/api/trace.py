@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.run import as_it_runs, execute, warn_of_undefined
 from gpgpu_legacy.api.steps import TracedInstruction, TracedTexel, Value, as_value, trace_fragment
-from gpgpu_legacy.errors import InputError, described
+from gpgpu_legacy.errors import InputError, as_integer, described
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
 from gpgpu_legacy.isa.ir import COMPONENTS
@@ -256,10 +256,9 @@ def _step_events(step: TracedInstruction) -> Iterator[tuple[str, Sequence[float 
 
 def trace(
     p: PlanBuilder,
-    x: int,
-    y: int,
+    texel: tuple[int, int],
     inputs: Mapping[str, ArrayLike] | None = None,
-    textures: Sequence[str] = (),
+    textures: Sequence[str] | str = (),
     *,
     executor: str = AUTO,
     machine: Machine | None = None,
@@ -267,12 +266,13 @@ def trace(
     every_pass: bool = False,
     seed: int = 0,
 ) -> Trace:
-    """Trace the texel of column x and row y through the passes that write it. Row 0 is the bottom.
+    """Trace a texel through the passes that write it.
 
-    textures: names; by default, all textures of the first output's size that its values pass
-    through, so that ping-pong textures make one trace. inputs, executor, machine, seed: as for
-    `run`. instructions: whether to keep what the fragment executes in each pass. every_pass:
-    whether to describe every pass, not only the first, the last, and those that change the value.
+    texel: its column and its row, from 0; row 0 is the bottom. textures: names; by default, all
+    textures of the first output's size that its values pass through, so that ping-pong textures
+    make one trace. inputs, executor, machine, seed: as for `run`. instructions: whether to keep
+    what the fragment executes in each pass. every_pass: whether to describe every pass, not only
+    the first, the last, and those that change the value.
 
     Raises InputError for an unknown texel or texture, or one that no pass writes.
     """
@@ -280,7 +280,8 @@ def trace(
     given = operands_of(p, plan, inputs, seed)
     how = machine or DEFAULT_MACHINE
     plan = as_it_runs(plan, given, executor, how)
-    traced = _textures(plan, textures)
+    traced = _textures(plan, (textures,) if isinstance(textures, str) else textures)
+    x, y = _texel(texel)
     size = _size_with(traced, x, y)
     watcher = _Watcher(plan, given, traced, x, y, how.arithmetic, instructions, every_pass)
     by, result = execute(plan, given, executor, how, observer=watcher)
@@ -299,6 +300,12 @@ def trace(
         unchanged=watcher.seen - len(watcher.visits),
         visits=tuple(watcher.visits),
     )
+
+
+def _texel(given: Sequence[int]) -> tuple[int, int]:
+    if not hasattr(given, "__len__") or len(given) != 2:
+        raise InputError(f"texel is {described(given)}; give its column and its row, as in (3, 4)")
+    return as_integer("the column of texel", given[0]), as_integer("the row of texel", given[1])
 
 
 def _textures(plan: Plan, names: Sequence[str]) -> tuple[Texture, ...]:

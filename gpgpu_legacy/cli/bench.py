@@ -135,7 +135,7 @@ def _whole_call(
     from gpgpu_legacy.measure.work import product_of
 
     if p.family is None or product_of(p) is None:
-        return run(p, inputs, executor=executor.name, machine=machine).arrays
+        return run(p, inputs, executor=executor.name, machine=machine).outputs
     algorithm, given = p.family
     own = {name: value for name, value in given.items() if name not in {"m", "l", "n"}}
     a, b = inputs["A"], inputs["B"]

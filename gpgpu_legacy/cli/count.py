@@ -66,7 +66,7 @@ def count_command(
             raise InputError(f"{job.what} has no parameters to find formulas in; leave --over out")
         pairs = (text.rpartition("=")[::2] for text in formats)
         chosen = {place.strip(): name.strip() for place, name in pairs}
-        return count_program(assembled(Path(job.what)), chosen)
+        return count_program(assembled(job.what), chosen)
     if formats:
         raise InputError("--texels is for a program FILE.fp; a plan has its own, so leave it out")
     from gpgpu_legacy.api.count import count
@@ -93,7 +93,7 @@ def check_command(
     return check(job.pipeline(), chip)
 
 
-def _program_or_faults(file: Path) -> Program | AssemblyError:
+def _program_or_faults(file: str) -> Program | AssemblyError:
     try:
         return assembled(file)
     except AssemblyError as error:
@@ -114,10 +114,9 @@ class CacheOptions(AccessOptions):
             raise InputError(
                 "--raster, --layout and --in-flight describe a simulated cache; give --cache, too"
             )
-        from gpgpu_legacy.cache.caches import Memory, parse_cache
-        from gpgpu_legacy.predict.model import CacheModel
+        from gpgpu_legacy.predict.model import cache_model
 
-        return CacheModel(Memory((parse_cache(self.cache),)), self.access())
+        return cache_model(self.cache, self.layout, self.raster, self.in_flight)
 
 
 @answers("predict")

@@ -28,9 +28,11 @@ if TYPE_CHECKING:
 
 
 ProgramFile = Annotated[
-    Path,
+    str,
     Argument(
-        "PROG.fp", "A file with a program, or FILE.cg:entry,MACRO=VALUE; - is standard input."
+        "PROG.fp",
+        "A file with a program, or FILE.cg:entry,MACRO=VALUE; its text, which has a line break or "
+        "a semicolon, or begins with !!; or -, standard input.",
     ),
 ]
 OutputFile = Annotated[Path | None, "-o", "--output", "FILE", "Write to this file."]
@@ -42,10 +44,14 @@ class DrawOptions:
 
     texture: Annotated[
         Several[str],
-        "UNIT=FILE[,TARGET][,FORMAT][,FILTER][,WRAP]",
-        "A .npy array, its row 0 at the bottom, or a picture, which is flipped to match. "
+        "UNIT|NAME=FILE[,TARGET][,FORMAT][,FILTER][,WRAP]",
+        "Of a unit, or a sampler of the source: a .npy array, its row 0 at the bottom, or a "
+        "picture, which is flipped to match. "
         "Target, format, filter and wrap have their GL names (default: the program's target, "
         "rgba32f, nearest, clamp-to-edge).",
+    ] = ()
+    uniform: Annotated[
+        Several[str], "NAME=NUMBERS", "A uniform of the source; a 4×4 matrix has 16 numbers."
     ] = ()
     local: Annotated[Several[str], "I=X,Y,Z,W", "program.local[I] (default: 0,0,0,0)."] = ()
     env: Annotated[Several[str], "I=X,Y,Z,W", "program.env[I] (default: 0,0,0,0)."] = ()
@@ -94,18 +100,23 @@ class DrawOptions:
         None
     )
     feedback: Annotated[
-        int | None,
-        "UNIT",
-        "The unit whose texture each pass replaces by its output. The rectangle then "
+        str | None,
+        "UNIT|NAME",
+        "The unit or sampler whose texture each pass replaces by its output. The rectangle then "
         "has the texture's size, unless --size says otherwise.",
     ] = None
 
     def arguments(self, program: Program) -> DrawArguments:
         """The options as values. program: decides the target of textures given without one."""
         from gpgpu_legacy.api.drawing import DrawArguments
+        from gpgpu_legacy.pipeline.names import unit_of
 
         return DrawArguments(
             textures=_textures(self.texture, program),
+            uniforms={
+                name: _value(f"--uniform {name}", text)
+                for name, text in pairs("--uniform", self.uniform, str.strip, "depth=0.5")
+            },
             local=_values("--local", self.local),
             env=_values("--env", self.env),
             texcoords=_values("--texcoord", self.texcoord),
@@ -123,8 +134,14 @@ class DrawOptions:
             alpha_test=self.alpha_test,
             draw_buffers=self.draw_buffers,
             passes=self.passes,
-            feedback=self.feedback,
+            feedback=self.feedback and unit_of(program, _unit(self.feedback)),
         )
+
+
+def _unit(text: str) -> int | str:
+    """A unit, or the name of a sampler."""
+    number = natural_in(text)
+    return text.strip() if number is None else number
 
 
 def _values(option: str, texts: Several[str]) -> dict[int, Any]:
@@ -152,14 +169,16 @@ def _value(option: str, text: str | None) -> Any:
 
 
 def _textures(texts: Several[str], program: Program) -> dict[int, tuple[Any, ...]]:
-    """Textures from UNIT=FILE[,WORD]...; a file's name may contain commas."""
+    """Textures by unit, from UNIT=FILE[,WORD]...; a file's name may contain commas."""
     from gpgpu_legacy.api.arrays import read_array
     from gpgpu_legacy.isa.ir import TextureTarget
+    from gpgpu_legacy.pipeline.names import unit_of
     from gpgpu_legacy.pipeline.samplers import TEXTURE_WORDS, is_texture_word
 
     targets = [target.value for target in TextureTarget]
     textures: dict[int, tuple[Any, ...]] = {}
-    for unit, text in pairs("--texture", texts, natural_in, "0=FILE"):
+    for key, text in pairs("--texture", texts, _unit, "0=FILE"):
+        unit = unit_of(program, key)
         parts, target, words = text.split(","), None, list[str]()
         while len(parts) > 1:
             word = parts[-1].strip()
@@ -249,7 +268,7 @@ def exec_command(
         print(f"wrote {path}", file=sys.stderr)
     if trace is None:
         return program_run(drawing, images, executor, timings, how)
-    return trace_drawing(drawing, *parse_texel("--trace", trace), machine.executor, how)
+    return trace_drawing(drawing, parse_texel("--trace", trace), machine.executor, how)
 
 
 @answers("translate", writes=True)
@@ -309,7 +328,7 @@ def translate_command(
 def _translated(job: Job) -> Program:
     """The program of a file, the one of a Brook kernel, or the only one of a plan."""
     if job.programs():
-        return assembled(Path(job.what))
+        return assembled(job.what)
     if ".br" in job.what:
         if len(job.words) > 1:
             raise InputError(f"{job.what} is translated for all values; leave {job.words[1]} out")
@@ -331,9 +350,9 @@ def disassemble_command(
     output: OutputFile = None,
 ) -> Iterator[Path]:
     """Print a program in its canonical form, which assembles to the same program."""
-    from gpgpu_legacy.languages.registry import source_of
+    from gpgpu_legacy.languages.registry import disassemble
 
-    return _written(source_of(assembled(program)), output)
+    return _written(disassemble(assembled(program)), output)
 
 
 def _written(text: str, output: Path | None) -> Iterator[Path]:

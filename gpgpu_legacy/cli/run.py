@@ -66,7 +66,7 @@ def run_command(
         )
     if other_work is not None:
         warn_if_busy(other_work.share())
-    for path in write(result.arrays):
+    for path in write(result.outputs):
         print(f"wrote {path}", file=sys.stderr)
     return result
 
@@ -140,7 +140,7 @@ def trace_command(
 
     return trace(
         job.pipeline(),
-        *parse_texel("--texel", texel),
+        parse_texel("--texel", texel),
         job.arrays(),
         textures,
         executor=machine.executor,

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import click
 
-from gpgpu_legacy.algorithms.registry import BROOK, PLAN, PROGRAMS, find_algorithm
+from gpgpu_legacy.algorithms.registry import BROOK, PLAN, find_algorithm, is_program
 from gpgpu_legacy.cli.completion import (
     algorithm_names,
     arithmetic_names,
@@ -30,7 +30,7 @@ from gpgpu_legacy.cli.completion import (
 )
 from gpgpu_legacy.cli.options import Argument, Option, Several
 from gpgpu_legacy.errors import InputError, hint, integer_in, naturals_in
-from gpgpu_legacy.languages.language import split_entry
+from gpgpu_legacy.languages.language import is_text, split_entry
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -154,7 +154,7 @@ def split(words: Several[str]) -> tuple[list[str], dict[str, str]]:
     """The words that are a WHAT, and the values of the others by name."""
     whats, given = list[str](), dict[str, str]()
     for word in words:
-        named = _NAMED.fullmatch(word)
+        named = None if is_text(word) else _NAMED.fullmatch(word)
         if named is None:
             whats.append(word)
             continue
@@ -187,19 +187,19 @@ class Job:
             )
         return whats[0]
 
-    def programs(self) -> tuple[Path, ...]:
-        """The files, if every WHAT is a program FILE.fp or FILE.cg:entry, or - for standard input.
+    def programs(self) -> list[str]:
+        """The WHAT, if each is a program: FILE.fp, FILE.cg:entry, a text, or - for standard input.
 
         Else none.
         """
         whats, given = split(self.words)
-        if not all(what == "-" or split_entry(what)[0].endswith(PROGRAMS) for what in whats):
-            return ()
+        if not all(what == "-" or is_program(what) for what in whats):
+            return []
         if whats and given:
             raise InputError(
                 f"{whats[0]} is a program, which has no parameters; leave {next(iter(given))}= out"
             )
-        return tuple(map(Path, whats))
+        return whats
 
     def pipeline(self) -> Pipeline:
         """The pipeline, built for its parameters; its sizes follow the inputs."""
@@ -337,26 +337,24 @@ def _built(algorithm: Algorithm, given: Mapping[str, str]) -> tuple[Pipeline, di
     return pipeline.sized(arrays), arrays
 
 
-def assembled(file: Path) -> Program:
-    """The program of a file; raises AssemblyError for one that does not assemble."""
-    from gpgpu_legacy.languages.registry import language_of
+def assembled(given: str) -> Program:
+    """The program of a file, FILE.fp or FILE.cg:entry, of standard input, or of a text.
 
-    text, name = read_program(file)
-    return language_of(text, name).assemble(text, name)
-
-
-def read_program(file: Path) -> tuple[str, str]:
-    """The text of a program, FILE.fp or FILE.cg:entry, and its name in messages."""
+    Raises AssemblyError for one that does not assemble.
+    """
     from gpgpu_legacy.files import read_standard_input, read_text
     from gpgpu_legacy.languages.arb.parser import with_header_first
     from gpgpu_legacy.languages.language import MOST_CHARACTERS
+    from gpgpu_legacy.languages.registry import language_of
 
-    if str(file) == "-":
+    text, name = given, "program"
+    if given == "-":
         text, name = read_standard_input(MOST_CHARACTERS), "standard input"
-    else:
-        text, name = read_text(Path(split_entry(str(file))[0]), MOST_CHARACTERS), str(file)
-    is_lenient = click.get_current_context().find_root().obj
-    return (with_header_first(text) if is_lenient else text), name
+    elif not is_text(given):
+        text, name = read_text(Path(split_entry(given)[0]), MOST_CHARACTERS), given
+    if click.get_current_context().find_root().obj:
+        text = with_header_first(text)
+    return language_of(text, name).assemble(text, name)
 
 
 # Values of options ------------------------------------------------------------------------------

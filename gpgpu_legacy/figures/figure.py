@@ -53,7 +53,10 @@ class Figure:
         return buffer.getvalue()
 
     def plot(self, path: Path | str) -> None:
-        """Write the sheet as a .png, .svg or .pdf; InputError if that is not possible."""
+        """Write the sheet.
+
+        path: a .png, .svg or .pdf; InputError if that is not possible.
+        """
         path = Path(path)
         check_figure(path)
         write_whole(path, self._sheet(path.suffix.lower()))
@@ -68,7 +71,7 @@ class Figure:
     def animate(self, path: Path | str, options: AnimationOptions | None = None) -> None:
         """Write the passes one after another, as a .gif, or as an APNG in .png or .apng.
 
-        Raises InputError if that is not possible.
+        path: of the file. options: AnimationOptions. Raises InputError if that is not possible.
         """
         shown = self.shown(self.film)
         captions = [self._caption(panel) for panel, *_ in shown]
@@ -101,7 +104,10 @@ class Figure:
         return tuple(alike if len(alike) > 1 and not self.options.textures else (*before, *after))
 
     def channels(self, texture: Texture) -> tuple[int, ...]:
-        """The channels of a texture that are shown; none if it is shown as a picture."""
+        """The channels that are shown; none if it is shown as a picture.
+
+        texture: of the plan.
+        """
         count = texture.format.channels
         if count == 1:
             return (0,)
@@ -126,7 +132,7 @@ class Figure:
     def shown(self, panels: Sequence[Panel]) -> list[Shown]:
         """How some panels are shown together, with the name of the scale of each one's values.
 
-        Written textures that alternate share one; inputs have their own.
+        panels: of the figure. Written textures that alternate share one; inputs have their own.
         """
         written = {panel.texture.name for panel in self.panels}
         parts = [(p, self.channels(p.texture), self._scale_name(p, written)) for p in panels]

@@ -12,7 +12,7 @@ from types import CodeType
 from typing import Any
 
 from gpgpu_legacy.api.run import execute, with_machine
-from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError
+from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError, hint
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.host import library
 from gpgpu_legacy.host.functions import Compiler
@@ -61,17 +61,20 @@ def run_brook(
     recorder: Recorder | None = None,
     **how: Any,
 ) -> BrookRun:
-    """Run a Brook program, FILE.br, with these arguments.
+    """Run a Brook program with its arguments.
 
-    Its kernels run on the executor; machine, how: as for `run`. It reads files of its own folder
-    and no others, and writes none. Its clock stands still. stdin: gives what it reads from there.
-    out: is given what it prints, as it comes, with 1 for stdout and 2 for stderr. recorder: is told
-    of each kernel call.
+    path: FILE.br. arguments: what its main is given, as texts. executor: what its kernels run on.
+    machine, how: a Machine, or its fields by themselves, as for a pipeline's `run`. It reads files
+    of its own folder and no others, and writes none. Its clock stands still. stdin: gives what it
+    reads from there. out: is given what it prints, as it comes, with 1 for stdout and 2 for stderr.
+    recorder: is told of each kernel call.
 
     Raises AssemblyError for a text with faults, and InputError, with file, line and column, for a
     program that fails.
     """
-    path, (machine, _) = Path(path), with_machine(machine, how)
+    path, (machine, others) = Path(path), with_machine(machine, how)
+    for name in others:
+        raise InputError(f"run_brook takes no {name}; {hint(name, Machine.__dataclass_fields__)}")
     unit = parse(read_text(path), str(path), folder=path.parent)
     printed = bytearray(), bytearray()
 

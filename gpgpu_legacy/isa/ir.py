@@ -397,7 +397,10 @@ class Program:
         return tuple(sorted(r.index for r in read if r.kind is AttributeKind.TEXCOORD))
 
     def parameter_indices(self, space: ParameterSpace) -> tuple[int, ...]:
-        """The indices of program.local or program.env that instructions read, ascending."""
+        """The indices of parameters that instructions read, ascending.
+
+        space: program.local or program.env.
+        """
         return self._parameter_indices[space]
 
     @cached_property

@@ -23,16 +23,29 @@ class Language:
 
     name: the language and its version.
     header: the characters that begin every program in it, and no program in another language;
-    empty if only the file's suffix tells. assemble: turns a text into a Program; its second
+    empty without one. assemble: turns a text into a Program; its second
     argument is the text's name: a file's path, which split_entry can take more from. It
     raises AssemblyError for a text that breaks the language's rules, and InputError for one of more
     than MOST_CHARACTERS. suffixes: of files without a header.
+    sign: a pattern that a text without a header has somewhere, if its file's suffix tells nothing.
     """
 
     name: str
     header: str
     assemble: Callable[[str, str], Program]
     suffixes: tuple[str, ...] = ()
+    sign: str = "$^"
+
+
+_TEXT = re.compile(r"[\n;]|^\s*!!")
+
+
+def is_text(given: str) -> bool:
+    """Whether a string is a program's or a kernel's text, and not the name of its file.
+
+    A text has a line break or a semicolon, or begins with `!!`.
+    """
+    return _TEXT.search(given) is not None
 
 
 _ENTRY = re.compile(

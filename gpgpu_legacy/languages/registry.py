@@ -5,6 +5,7 @@ To add a language, add a folder with a language.py that defines LANGUAGE.
 
 from __future__ import annotations
 
+import re
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -30,7 +31,7 @@ def languages() -> tuple[Language, ...]:
 
 
 def language_of(text: str, name: str = "") -> Language:
-    """The language whose header the text begins with, or else whose suffix its file's name has.
+    """The language of a text's header, or else of its file's suffix, or else of its sign.
 
     A text of another version is told so by the language's `assemble`, in an AssemblyError, and one
     without a known header by the first language's.
@@ -39,7 +40,9 @@ def language_of(text: str, name: str = "") -> Language:
     for language in languages():
         if language.header and text.startswith(language.header.rstrip(".0123456789")):
             return language
-    return next((one for one in languages() if file.endswith(one.suffixes)), languages()[0])
+    named = [one for one in languages() if file.endswith(one.suffixes)]
+    signed = [one for one in languages() if re.search(one.sign, text)]
+    return next(iter([*named, *signed, *languages()]))
 
 
 @lru_cache(maxsize=64)
@@ -50,9 +53,12 @@ def kernel_of(text: str, name: str) -> Kernel:
     return parse_kernel(text, name)
 
 
-def source_of(program: Program) -> str:
-    """The program's canonical text in its own language, which assembles to the same Program."""
-    from gpgpu_legacy.languages.arb.printer import disassemble
+def disassemble(program: Program) -> str:
+    """The program's canonical text in its own language, which assembles to the same Program.
+
+    program: what `assemble` returns; of a Cg text, ARB_fragment_program is its own language.
+    """
+    from gpgpu_legacy.languages.arb import printer
     from gpgpu_legacy.languages.texenv.printer import print_state
 
-    return print_state(program.state) if program.state else disassemble(program)
+    return print_state(program.state) if program.state else printer.disassemble(program)

@@ -153,7 +153,10 @@ class Bench(RecordedResult, kw_only=True):
         return f"{self.device}{f' ({settings})' * bool(settings)}"
 
     def peers_of(self, result: Timed) -> dict[str, Timed]:
-        """By name, the peers that computed the same in place of the same plan, or of any."""
+        """By name, the peers that computed the same in place of the same plan, or of any.
+
+        result: one of an executor.
+        """
         return {
             peer.executor: peer
             for peer in self.results
@@ -166,12 +169,18 @@ class Bench(RecordedResult, kw_only=True):
         }
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """The times, the ratios to the peers, and what was not run; each if it has rows."""
+        """The times, the ratios to the peers, and what was not run; each if it has rows.
+
+        whole: whether to leave nothing out.
+        """
         grids = (self._times(whole), self._ratios(), self._left_out())
         return [grid for grid in grids if grid.rows]
 
     def plot(self, path: Path) -> None:
-        """Draw GFLOPS, or the times, over the cases."""
+        """Draw GFLOPS, or the times, over the cases.
+
+        path: a .png, .svg or .pdf.
+        """
         axis, places = self._places()
         time = ("whole call", "whole calls") if self.whole else ("compute time", "the passes alone")
         head = (", ".join(self.plans), self.where)

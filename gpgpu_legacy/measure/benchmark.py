@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
+from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, as_positive
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.bench import Bench, Skipped, Timed
 from gpgpu_legacy.measure.budget import Budget
@@ -99,6 +99,27 @@ def tuned(pipeline: PlanBuilder, executor: str = AUTO) -> Case:
     """A pipeline on an executor; if that is `auto`, in the way that tuning has found."""
     p, chosen, machine = as_tuned(pipeline, executor)
     return Case(p, executors=(chosen,), machine=machine)
+
+
+def bench(
+    p: PlanBuilder,
+    inputs: Arrays | None = None,
+    *,
+    executor: Sequence[str] | str = (),
+    machine: Machine = USUAL,
+    repeat: int = DEFAULT_ROUNDS.count,
+    budget: float = DEFAULT_BUDGET_S,
+    seed: int = 0,
+) -> Bench:
+    """Measure a pipeline on executors, in turn with its peers and its reference function.
+
+    executor: a name, or several; all that work here if empty. machine: how it runs. repeat: rounds.
+    budget: seconds for all of it. seed: of samples.
+    """
+    names = (executor,) if isinstance(executor, str) else executor
+    case = Case(p, as_operands(p.plan(), inputs) if inputs else None, names, machine)
+    rounds = Rounds(as_positive("repeat", repeat))
+    return Benchmark([case], rounds=rounds, seed=seed).measure(Budget(budget))
 
 
 # Cases while they are measured -------------------------------------------------------------------

@@ -75,7 +75,7 @@ def player(
 ) -> Player:
     """A player for a notebook: it goes through the passes of a plan on the reader's own GPU.
 
-    inputs, seed: as for `run`. height: of the frame, in pixels.
+    p: a Pipeline. inputs, seed: as for `run`. height: of the frame, in pixels.
     Raises InputError for wrong inputs, and for a plan that browsers do not run.
     """
     return Player(p.name, plan_page(p, inputs, seed), height)

@@ -45,7 +45,10 @@ class PlanBuilder(PassBuilder):
 
     @classmethod
     def continuing(cls, plan: Plan) -> Self:
-        """A builder that begins with everything in a plan; PlanError if the plan is not valid."""
+        """A builder that begins with everything in a plan.
+
+        plan: any; PlanError if it is not valid.
+        """
         builder = cls(plan.name)
         builder._validator = validate(plan)
         builder._inputs, builder._outputs = list(plan.inputs), list(plan.outputs)
@@ -60,7 +63,7 @@ class PlanBuilder(PassBuilder):
         instructions: int = DEFAULT_LIMITS.instructions,
         **named: Any,
     ) -> Stream | None:
-        """Call a kernel or a reduction of a Brook text; see docs/brook.md.
+        """Call a kernel or a reduction of a Brook text; see how to use Brook's kernels.
 
         kernel: `FILE.br:name`, a text with one kernel, or a kernel of Kernels. arguments, named: in
         the order of its parameters, or by their names: streams and their domains, rectangle

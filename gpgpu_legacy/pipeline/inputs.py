@@ -66,8 +66,7 @@ def _array(plan: Plan, name: str, values: ArrayLike, shape: tuple[int, ...]) -> 
             f"input {name} is {shape_in_words(array.shape)}, but plan {plan.name} needs "
             f"{shape_in_words(shape)}"
         )
-    with np.errstate(over="ignore"):
-        return np.ascontiguousarray(array, np.float32)
+    return as_singles(f"input {name}", array)
 
 
 def as_numbers(name: str, values: ArrayLike, wanted: str) -> NDArray[Any]:
@@ -80,6 +79,18 @@ def as_numbers(name: str, values: ArrayLike, wanted: str) -> NDArray[Any]:
         held = _NO_NUMBERS.get(array.dtype.kind, f"values of type {array.dtype}")
         raise InputError(f"{name} holds {held}, not real numbers; give {wanted}")
     return array
+
+
+def as_singles(name: str, array: NDArray[Any]) -> F32:
+    """The numbers in float32; InputError for a finite one that it does not hold."""
+    try:
+        with np.errstate(over="raise"):
+            return np.ascontiguousarray(array, np.float32)
+    except FloatingPointError:
+        largest = np.abs(array[np.isfinite(array)]).max()
+        raise InputError(
+            f"{name} has {largest:.4g}, and float32 ends at 3.4e38; scale it, or give inf"
+        ) from None
 
 
 _NO_NUMBERS = {"O": "objects", "U": "text", "S": "bytes", "c": "complex numbers"}

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, TypedDict, Unpack, cast
 
+from gpgpu_legacy.door import block
 from gpgpu_legacy.errors import (
-    GpgpuLegacyWarning,
     InputError,
     PlanError,
     as_positive,
     described,
+    warn,
 )
 from gpgpu_legacy.ir.kernel import Kernel
 from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
@@ -29,8 +28,9 @@ from gpgpu_legacy.pipeline.loops import (
     swaps_of,
     values_over,
 )
+from gpgpu_legacy.pipeline.names import by_index
 from gpgpu_legacy.pipeline.samplers import as_sampler
-from gpgpu_legacy.pipeline.sources import as_kernel, as_program
+from gpgpu_legacy.pipeline.sources import as_kernel, assemble
 from gpgpu_legacy.pipeline.streams import StreamBuilder
 from gpgpu_legacy.pipeline.values import Texels, Values, indexed
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, alpha_test_of, blend_of
@@ -58,20 +58,9 @@ from gpgpu_legacy.plan.textures import (
 
 
 class DrawKeywords(TypedDict, total=False):
-    """The inputs of a fragment program besides its textures.
+    """The inputs of a fragment program besides its textures; see PassBuilder.draw."""
 
-    local, env: {index: vector} for program.local and program.env. A vector is 1 to 4 numbers, of
-    which missing ones are 0, 0, 1, or a single number for all four.
-    texcoords: {set: Texels, vector, or a vector for each corner (0, 0), (W, 0), (W, H), (0, H)}.
-    Set 0 holds the pixel's own coordinates if it is not given.
-    color, secondary_color: a vector, or four. fogcoord: a number, or four.
-    state: {name: value} of GL state.
-    blend: how what is drawn is combined with what was there (GL 1.5, section 4.1.7), as in `add`,
-    which adds, or `add,src-alpha,one-minus-src-alpha`; see blend_of. mask: the channels that are
-    written, of `rgba`. scissor: (x, y, width, height) in texels of the target, outside of which
-    nothing is drawn. alpha_test: as in `greater,0.5`: fragments of other alphas are discarded.
-    """
-
+    uniforms: Mapping[str, Any]
     local: Mapping[int, Any]
     env: Mapping[int, Any]
     texcoords: Mapping[int, Any]
@@ -107,7 +96,7 @@ class PassBuilder(StreamBuilder):
     def draw(
         self,
         program: Program | str | Any,
-        textures: Mapping[int, Any] | None = None,
+        textures: Mapping[Any, Any] | None = None,
         *,
         into: Texture | Sequence[Texture],
         rect: Any = None,
@@ -116,28 +105,39 @@ class PassBuilder(StreamBuilder):
         """Draw a rectangle with a fragment program: it runs once for each fragment.
 
         program: a Program, its text, or its file, beside the caller's code or in the current
-        folder. textures: {unit: texture}, or {unit: (texture, filter, wrap)} by GL's names. into:
-        the texture to draw to, or several for result.color[0], [1] and so on. rect: (x, y, width,
-        height) in texels of the target; by default the whole target. given: see DrawKeywords.
+        folder; see `assemble`. textures: {unit: texture}, or {unit: (texture, filter, wrap)} by
+        GL's names; instead of a unit, the name of a sampler in the source. into: the texture to
+        draw to, or several for result.color[0], [1] and so on. rect: (x, y, width, height) in
+        texels of the target; by default the whole target. given: uniforms, local, env, texcoords,
+        color, secondary_color, fogcoord, state, blend, mask, scissor and alpha_test, as follows.
+
+        uniforms: {name: vector} by the names of the source; an array or a matrix takes one for each
+        element or row. local, env: {index: vector} for program.local and program.env. A vector is
+        1 to 4 numbers, of which missing ones are 0, 0, 1, or a single number for all four.
+        texcoords: {set: Texels, vector, or a vector for each corner (0, 0), (W, 0), (W, H),
+        (0, H)}; set 0 holds the pixel's own coordinates if it is not given. color,
+        secondary_color: a vector, or four. fogcoord: a number, or four. state: {name: value} of GL
+        state. blend: how what is drawn is combined with what was there, as in `add`, or
+        `add,src-alpha,one-minus-src-alpha`. mask: the channels that are written, of `rgba`.
+        scissor: (x, y, width, height) in texels of the target, outside of which nothing is drawn.
+        alpha_test: as in `greater,0.5`; fragments of other alphas are discarded.
         """
-        code = as_program(program, self._name("program", program))
+        code = assemble(program, self._name("program", program))
         targets = [self._known(t) for t in (into if isinstance(into, tuple | list) else [into])]
         if not targets:
             raise InputError("into is empty; give the texture to draw to")
         values = Values(self._loop)
         area = level_rect(targets[0]) if rect is None else values.rect("rect", rect)
-        unknown = given.keys() - DrawKeywords.__annotations__.keys()
-        if unknown:
-            raise TypeError(f"draw() got an unexpected keyword argument {min(unknown)!r}")
+        named = by_index(code, {"textures": textures, **given})
         scissor = given.get("scissor")
         pass_ = FragmentPass(
             program=code,
-            bindings=tuple(self._bindings(textures, code)),
+            bindings=tuple(self._bindings(named["textures"], code)),
             targets=tuple(target.name for target in targets),
             rect=area,
             texcoords=_texcoords(code, values, given.get("texcoords"), area),
-            locals=values.parameters("local", given.get("local"), DEFAULT_LIMITS.local_parameters),
-            env=values.parameters("env", given.get("env"), DEFAULT_LIMITS.environment_parameters),
+            locals=values.parameters("local", named["local"], DEFAULT_LIMITS.local_parameters),
+            env=values.parameters("env", named["env"], DEFAULT_LIMITS.environment_parameters),
             blend=blend_of(given.get("blend")),
             attributes=tuple(
                 values.attribute(kind, given[name], area)  # type: ignore[literal-required]
@@ -151,12 +151,16 @@ class PassBuilder(StreamBuilder):
         )
         self._add(pass_)
         if self.warns:
-            _warn(pass_, given.get("texcoords") or {}, textures or {})
+            _warn(pass_, given.get("texcoords") or {}, named["textures"])
 
     def copy(
         self, source: Texture, target: Texture, *, source_rect: Any = None, target_rect: Any = None
     ) -> None:
-        """Copy a rectangle of one texture to another, whole textures by default."""
+        """Copy a rectangle of one texture to another, whole textures by default.
+
+        source, target: the textures. source_rect, target_rect: (x, y, width, height) in texels of
+        each; both have one size.
+        """
         source, target, values = self._known(source), self._known(target), Values(self._loop)
         self._add(
             CopyPass(
@@ -172,8 +176,8 @@ class PassBuilder(StreamBuilder):
     def generate_mipmap(self, texture: Texture) -> None:
         """Compute the levels of a 2D texture from level 0: each texel is the mean of 2×2 texels.
 
-        Each level is drawn by a linear lookup between them, and copied into the texture. Of an odd
-        side the last texel is dropped.
+        texture: one that was made with `levels`. Each level is drawn by a linear lookup between
+        them, and copied into the texture. Of an odd side the last texel is dropped.
         """
         known = self._known(texture)
         if known.kind is not TextureKind.T2D:
@@ -199,7 +203,10 @@ class PassBuilder(StreamBuilder):
             self.copy(drawn, known, target_rect=there)
 
     def clear(self, target: Texture, value: Any = 0.0) -> None:
-        """Set every texel to a value: a number, or four."""
+        """Set every texel to a value.
+
+        target: the texture. value: a number, or four.
+        """
         self._add(ClearPass(self._known(target).name, Values(self._loop).vector("value", value)))
 
     def dispatch(
@@ -211,10 +218,11 @@ class PassBuilder(StreamBuilder):
         uniforms: Mapping[str, Any] | None = None,
         independent: bool = False,
     ) -> None:
-        """Dispatch groups[0] × groups[1] work groups of a compute kernel.
+        """Dispatch work groups of a compute kernel.
 
         kernel: a Kernel, its GLSL text, or its file. buffers: textures of kind BUFFER, at the
-        binding points 0, 1, 2, …, or by binding point. uniforms: by name. independent: it touches
+        binding points 0, 1, 2, …, or by binding point. groups: how many along x and along y.
+        uniforms: by name. independent: it touches
         no element that the pass before it wrote, so a device may overlap the two.
         """
         code, values = as_kernel(kernel, self._name("kernel", kernel)), Values(self._loop)
@@ -235,7 +243,7 @@ class PassBuilder(StreamBuilder):
 
     # Loops --------------------------------------------------------------------------------------
 
-    @contextmanager
+    @block
     def repeat(
         self,
         count: Any = None,
@@ -244,13 +252,14 @@ class PassBuilder(StreamBuilder):
         below: float | None = None,
         at_most: Any = None,
         every: int = 1,
-    ) -> Iterator[LoopExpression]:
+    ) -> Generator[LoopExpression, None, None]:
         """Repeat the passes of a `with` block; its value is the iteration, counted from 0.
 
         count: at least 0; inside another repeat, it may be an expression of that iteration.
-        Or, in its place: until, below, at_most, every. Before each iteration whose number `every`
-        divides, the red channel of `until`, a texture of 1×1 texel, is read: if it is below
-        `below`, the repeat ends. It has `at_most` iterations.
+        until: in place of a count, a texture of 1×1 texel, whose red channel is read before
+        iterations. below: the repeat ends when it is below this number. at_most: the number of
+        iterations if it never is. every: the texel is read before each iteration whose number this
+        divides.
         """
         question = None
         if until is not None:
@@ -284,7 +293,10 @@ class PassBuilder(StreamBuilder):
         return Question(name, number, as_positive("every", every))
 
     def swap(self, first: Texture, second: Texture) -> None:
-        """Exchange two textures: from here on, each name means the other's texels."""
+        """Exchange two textures: from here on, each name means the other's texels.
+
+        first, second: textures of one kind, size and format.
+        """
         first, second = self._known(first), self._known(second)
         if (first.kind, first.extent, first.format) != (second.kind, second.extent, second.format):
             raise InputError(
@@ -346,7 +358,7 @@ class PassBuilder(StreamBuilder):
             raise InputError(f"a repeat of {most} iterations; give at most {LARGEST_COUNT}")
         return numbers if isinstance(count, LoopExpression) else numbers[0]
 
-    def _bindings(self, textures: Mapping[int, Any] | None, program: Program) -> Iterator[Binding]:
+    def _bindings(self, textures: Mapping[int, Any], program: Program) -> Iterator[Binding]:
         most = DEFAULT_LIMITS.texture_image_units
         for unit, given in indexed("textures", textures, most).items():
             texture, *sampler = given if isinstance(given, tuple | list) else (given,)
@@ -358,7 +370,7 @@ class PassBuilder(StreamBuilder):
                     f"{known.kind.value}; make it with kind={target.kind.value!r}"
                 )
             yield Binding(unit, known.name, as_sampler(f"textures[{unit}]", sampler, target))
-        for unit in program.texture_units.keys() - (textures or {}).keys():
+        for unit in program.texture_units.keys() - textures.keys():
             if not program.texture_units[unit].is_shadow:
                 yield Binding(unit, self._unbound(program.texture_units[unit]).name)
 
@@ -409,4 +421,4 @@ def _warn(pass_: FragmentPass, texcoords: Mapping[int, Any], textures: Mapping[i
         pixel_sets=() if 0 in texcoords else (0,),
     )
     for text in texts:
-        warnings.warn(text, GpgpuLegacyWarning, stacklevel=3)
+        warn(text)

@@ -1,4 +1,4 @@
-"""The programs and kernels that passes are given: as text, by file, or assembled."""
+"""Programs and kernels that passes are given: as text, by file, or assembled."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from gpgpu_legacy.errors import InputError, kind_of
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.ir.kernel import Kernel
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.languages.language import MOST_CHARACTERS, split_entry
-from gpgpu_legacy.languages.registry import kernel_of, language_of, languages
+from gpgpu_legacy.languages.language import MOST_CHARACTERS, is_text, split_entry
+from gpgpu_legacy.languages.registry import kernel_of, language_of
 
 if TYPE_CHECKING:
     from gpgpu_legacy.languages.brook.kernels import Kernel as BrookKernel
     from gpgpu_legacy.languages.brook.kernels import Kernels
 
 
-def as_program(given: object, name: str) -> Program:
-    """A Program, from one, from its text, or from a file.
+def assemble(program: Program | Path | str, name: str = "program") -> Program:
+    """A Program from its text or its file, in any shader language.
 
-    A file, `FILE.fp` or `FILE.cg:entry,MACRO=VALUE`, is searched beside the file of the caller's
-    code, then in the current folder. name: of a program given as text, in messages. Raises
-    AssemblyError, and InputError for a missing file.
+    program: its text, which has a line break or a semicolon, or begins with `!!`; or its file,
+    `FILE.fp` or `FILE.cg:entry,MACRO=VALUE`, beside the file of the caller's code or else in the
+    current folder; or a Program, as it is. A text is ARB_fragment_program or texture environments
+    by its header; Cg or HLSL by the suffix of its file, or if it has a function.
+    name: of a program given as text, in messages.
+    Raises AssemblyError for a text that is wrong, and InputError for a missing file.
     """
+    given = program
     if isinstance(given, Program):
         return given
-    if isinstance(given, str) and (
-        "\n" in given or any(one.header and given.startswith(one.header) for one in languages())
-    ):
+    if isinstance(given, str) and is_text(given):
         return _assembled(given, name)
     if isinstance(given, str | Path):
         file = split_entry(str(given))[0]
@@ -42,10 +44,10 @@ def as_program(given: object, name: str) -> Program:
 
 
 def as_kernel(given: object, name: str) -> Kernel:
-    """A Kernel, in the same way; a text without a line break is the name of a file."""
+    """A Kernel, in the same way."""
     if isinstance(given, Kernel):
         return given
-    if isinstance(given, str) and "\n" in given:
+    if isinstance(given, str) and is_text(given):
         return kernel_of(given, name)
     if isinstance(given, str | Path):
         path = _found(Path(given))
@@ -61,7 +63,7 @@ def as_brook(given: object, name: str) -> BrookKernel:
         return given
     if not isinstance(given, str):
         raise InputError(f"the kernel is {kind_of(given)}; give `FILE.br:kernel` or its text")
-    if "\n" in given:
+    if is_text(given):
         return _brook(given, name, None).find()
     file, _, kernel = given.partition(".br:")
     path = _found(Path(f"{file}.br" if kernel else file))

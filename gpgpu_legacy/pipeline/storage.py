@@ -80,8 +80,9 @@ class StorageBuilder:
     ) -> Texture:
         """A texture of that many texels; passes draw to it and look it up.
 
-        format: one of FORMATS in plan/textures.py, or one of GL's names for it. kind: as programs
-        look it up: RECT, 2D, 1D, 3D, CUBE; BUFFER for kernels. levels: of a mipmap; `upload` or
+        name: its own in the plan. width, height: in texels. depth: layers, of a 3D texture. format:
+        one of FORMATS in plan/textures.py, or one of GL's names for it. kind: as programs look it
+        up: RECT, 2D, 1D, 3D, CUBE; BUFFER for kernels. levels: of a mipmap; `upload` or
         `generate_mipmap` fills them. initial: every texel's value at the start, a number or four;
         without it, a pass must write the texture before it is read.
         """
@@ -100,9 +101,10 @@ class StorageBuilder:
     def operand(
         self, name: str, rows: int, columns: int, *, shape: tuple[int, ...] | None = None
     ) -> Matrix:
-        """A matrix that the plan is given. shape: of the caller's array, (rows, columns) if None.
+        """A matrix that the plan is given; `upload` transfers it, and `input` does both.
 
-        `upload` transfers it, or parts of it, to textures; `input` does both.
+        name: of the input. rows, columns: of the matrix. shape: of the caller's array; (rows,
+        columns) if None.
         """
         matrix = _matrix(name, rows, columns, shape)
         self._validator.add_operand(matrix)
@@ -111,7 +113,11 @@ class StorageBuilder:
     def result(
         self, name: str, rows: int, columns: int, *, shape: tuple[int, ...] | None = None
     ) -> Matrix:
-        """A matrix that the plan gives back; `read_back` fills it, `output` does both."""
+        """A matrix that the plan gives back; `read_back` fills it, and `output` does both.
+
+        name: of the output. rows, columns: of the matrix. shape: of the caller's array; (rows,
+        columns) if None.
+        """
         matrix = _matrix(name, rows, columns, shape)
         self._validator.add_result(matrix)
         return matrix
@@ -128,7 +134,10 @@ class StorageBuilder:
     ) -> None:
         """Transfer a region of an operand to a rectangle of a texture, before the first pass.
 
-        By default the whole matrix goes to a whole level; texels that it does not fill are 0.
+        matrix: what `operand` returned. texture: where it goes. region: of the matrix; by default
+        all of it. rect: (x, y, width, height) in texels; by default the whole level. packing: how
+        elements lie in texels, as for `input`. level: of a mipmap. Texels that it does not fill
+        are 0.
         """
         if rect is None:
             whole = level_rect(self._known(texture), as_whole("level", level))
@@ -145,7 +154,11 @@ class StorageBuilder:
         rect: Any = None,
         packing: Packing | str = "one",
     ) -> None:
-        """Transfer a rectangle of a texture to a region of a result, after the last pass."""
+        """Transfer a rectangle of a texture to a region of a result, after the last pass.
+
+        texture: where it is. matrix: what `result` returned. region, rect, packing: as for
+        `upload`.
+        """
         output = Transfer(*self._transfer(matrix, texture, region, rect, packing))
         self._validator.read_back(output)
         self._outputs.append(output)
@@ -163,11 +176,11 @@ class StorageBuilder:
     ) -> Texture:
         """A matrix that the plan is given, and the texture that holds it.
 
-        packing: one (an element a texel), quadrants, rows (four of a row), or image: an array
-        (rows, columns, 4), a texel for each pixel; of fewer channels, as many of a row or pixel.
-        shape: of the caller's array if it differs, such as (n,) for a vector. sample: makes an
-        input to try; by default, it is uniform in [0, 1).
-        texture: the keywords of `texture`.
+        name: of the input. rows, columns: of the matrix. packing: one (an element a texel),
+        quadrants, rows (four of a row), or image: an array (rows, columns, 4), a texel for each
+        pixel; of fewer channels, as many of a row or pixel. shape: of the caller's array if it
+        differs, such as (n,) for a vector. sample: makes an input to try; by default, it is uniform
+        in [0, 1). texture: the keywords of `texture`.
         """
         channels = find_format("format", texture.get("format", RGBA32F.name)).channels
         way, rows, columns, shape = _layout(packing, rows, columns, shape, channels)

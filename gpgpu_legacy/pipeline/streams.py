@@ -95,9 +95,10 @@ class StreamBuilder(StorageBuilder):
     ) -> Stream:
         """A stream, which kernels read and write: see `call`.
 
-        type: float, float2, float3 or float4, or the type of a struct. extents: the outermost
-        dimension first, as in Brook's `<20, 10>`. given: it is an input of the plan: an array of
-        the extents, and last of the components if there are several. sample: makes an input to try.
+        name: of the stream, and of its textures. type: float, float2, float3 or float4, or the type
+        of a struct. extents: the outermost dimension first, as in Brook's `<20, 10>`. given: it is
+        an input of the plan: an array of the extents, and last of the components if there are
+        several. sample: makes an input to try.
         """
         element = type if isinstance(type, ElementType) else _float(type)
         given_extents = extents if isinstance(extents, Sequence) else [extents]
@@ -121,12 +122,18 @@ class StreamBuilder(StorageBuilder):
         return stream
 
     def fresh(self, name: str) -> str:
-        """A name that no texture has yet, from another one."""
+        """A name that no texture has yet.
+
+        name: what it begins with.
+        """
         numbers = (f"{name}.{n}" for n in count(1))
         return next(n for n in numbers if n not in self._validator.textures)
 
     def spare(self, texture: Texture) -> Texture:
-        """A texture like another one, to write what is read at the same time; one for each."""
+        """A texture to write what is read at the same time; one for each.
+
+        texture: what it is like.
+        """
         if texture.name not in self._spares:
             name, size = self.fresh(texture.name), texture.extent
             format_ = texture.format.name
@@ -136,7 +143,7 @@ class StreamBuilder(StorageBuilder):
     def as_stream(self, given: Any, element: ElementType) -> Stream:
         """A stream, or a rectangle texture as one of rows and columns, whose first channels count.
 
-        element: the wanted type, if a texture has as many channels.
+        given: the stream or texture. element: the wanted type, if a texture has as many channels.
         """
         if isinstance(given, Stream):
             for texture in given.textures:
@@ -154,7 +161,13 @@ class StreamBuilder(StorageBuilder):
         return Stream(texture.name, element, (texture,), Place.whole(shape))
 
     def output(self, name: str, texture: Any, *sizes: Any, **how: Any) -> None:
-        """A result of the plan: a whole stream, or a texture as in StorageBuilder."""
+        """A matrix that the plan gives back: a whole stream, or a texture after the last pass.
+
+        name: of the output. texture: where it is, or a stream. By default all texels: (height,
+        width) of a texture with one channel, (height, width, channels) of one with more.
+        sizes: rows and columns, if the matrix is packed or padded. how: rect, packing and shape.
+        rect: (x, y, width, height), for a part. packing, shape: as for `input`.
+        """
         if not isinstance(texture, Stream):
             super().output(name, texture, *sizes, **how)
             return

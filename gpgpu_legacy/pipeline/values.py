@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from operator import index
 from typing import Any, cast
 
-from gpgpu_legacy.errors import InputError, described
+from gpgpu_legacy.errors import InputError, as_integer, described
 from gpgpu_legacy.isa.ir import AttributeKind, Vec4
 from gpgpu_legacy.pipeline.expressions import LoopExpression
 from gpgpu_legacy.pipeline.loops import RecordedLoop
@@ -177,7 +176,7 @@ class Values:
 
 def indexed(name: str, given: Mapping[int, Any] | None, most: int) -> dict[int, Any]:
     """A mapping by index, each below `most`, in ascending order."""
-    given_at = {index(key): value for key, value in (given or {}).items()}
+    given_at = {as_integer(f"a number of {name}", n): value for n, value in (given or {}).items()}
     for number in given_at:
         if not 0 <= number < most:
             raise InputError(f"{name} has the index {number}; give 0 to {most - 1}")

@@ -363,7 +363,10 @@ class Plan:
         return plan_svg(self.name, self.operands, self.results, steps, count)
 
     def texture(self, name: str) -> Texture:
-        """The texture of that name; InputError if the plan has none."""
+        """A texture of the plan.
+
+        name: its own; InputError if the plan has none.
+        """
         try:
             return self._textures[name]
         except KeyError:

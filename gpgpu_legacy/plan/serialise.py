@@ -31,7 +31,7 @@ from gpgpu_legacy.files import read_text
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.ir.kernel import Kernel
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.languages.registry import kernel_of, language_of, source_of
+from gpgpu_legacy.languages.registry import disassemble, kernel_of, language_of
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, alpha_test_of, blend_of
 from gpgpu_legacy.plan.limits import (
     MOST_DEPTH,
@@ -215,7 +215,7 @@ def plan_record(plan: Plan) -> Any:
     return _record(Plan)(
         schema="gpgpu_legacy.plan",
         version=VERSION,
-        programs={name: source_of(program) for program, name in programs.items()},
+        programs={name: disassemble(program) for program, name in programs.items()},
         kernels={name: kernel.text for kernel, name in kernels.items()},
         **{field.name: _recorded(getattr(plan, field.name), names) for field in fields(plan)},
     )
@@ -391,16 +391,19 @@ class _Reader:
 
 
 def plan_as_json(plan: Plan) -> str:
-    """The text of plan.json. Raises InputError for a texture with a format of the caller's own."""
+    """The text of plan.json.
+
+    plan: any; InputError for a texture with a format of the caller's own.
+    """
     return json_fitted_text(plan_record(plan))
 
 
 def read_plan(path: Path | str) -> Plan:
     """The plan in a file that `plan_as_json` or anyone else wrote; it is valid.
 
-    Raises InputError, in one line with the place in the file, for anything else and for a plan
-    beyond the limits of plan/limits.py; AssemblyError, with line and column, for a program that is
-    not valid in its language. Reading takes seconds and about 100 MB at most.
+    path: of the file. Raises InputError, in one line with the place in the file, for anything else
+    and for a plan beyond the limits of plan/limits.py; AssemblyError, with line and column, for a
+    program that is not valid in its language. Reading takes seconds and about 100 MB at most.
     """
     return plan_from_json(read_text(Path(path), MOST_FILE_BYTES), str(path))
 

@@ -244,6 +244,17 @@ class CacheModel:
         return memory_bytes(cache_run(plan, self.memory, self.access))
 
 
+def cache_model(
+    cache: str | None, layout: str | None, raster: str | None, in_flight: int
+) -> CacheModel | None:
+    """A cache and the way that fragments access it, from their spellings; None without a cache."""
+    from gpgpu_legacy.cache.access import parse_access
+    from gpgpu_legacy.cache.caches import Memory, parse_cache
+
+    access = parse_access(layout, raster, in_flight=in_flight)
+    return None if cache is None else CacheModel(Memory((parse_cache(cache),)), access)
+
+
 def predict_plan(
     p: PlanBuilder, chip: str, cache: CacheModel | None = None, pass_us: float | None = None
 ) -> Prediction:

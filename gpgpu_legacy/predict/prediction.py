@@ -156,12 +156,18 @@ class Prediction(Result, kw_only=True):
         return next((term for term in self.terms if term.binds), None)
 
     def stage_seconds(self, stage: TimeStage) -> float | None:
-        """Seconds of one stage; None if it has no term or no known one."""
+        """Seconds of one stage.
+
+        stage: of the time; None if it has no term or no known one.
+        """
         term = _by_stage(self.terms).get(stage)
         return None if term is None else term.seconds
 
     def against(self, source: str) -> Evidence:
-        """What a comparison of the compute time with one from that source shows."""
+        """What a comparison of the compute time with a measured one shows.
+
+        source: of the measured one.
+        """
         deciding = (term for s, term in _by_stage(self.terms).items() if s not in TRANSFERS)
         sources = {fact.source for term in deciding for fact in term.facts}
         if source in sources:

@@ -245,8 +245,9 @@ def executor_names() -> tuple[str, ...]:
 def find_executor(name: str, plan: Plan | None = None) -> Executor:
     """The executor of that name, which can run on this machine.
 
-    plan: to be run. Raises InputError for an unknown name, including `auto`, and for an executor
-    that does not support the plan's passes, ExecutorUnavailableError for one that cannot run here.
+    name: as `gpgpu-legacy doctor` lists it. plan: to be run. Raises InputError for an unknown name,
+    including `auto`, and for an executor that does not support the plan's passes,
+    ExecutorUnavailableError for one that cannot run here.
     """
     by_name = {executor.name: executor for executor in executors()}
     if name not in by_name:

@@ -230,7 +230,7 @@ def test_a_trace_tells_what_the_packages_own_tells(
     extent = plan.texture(name).extent
     x, y = data.draw(st.integers(0, extent.width - 1)), data.draw(st.integers(0, extent.rows - 1))
     p, how = PlanBuilder.continuing(plan), {"instructions": True, "every_pass": True}
-    visits = trace_of(p, x, y, operands, [name], executor="numpy", **how).visits
+    visits = trace_of(p, (x, y), operands, [name], executor="numpy", **how).visits
     passes = [visit.pass_ - 1 for visit in visits]
     traces = interpreted.ask(plan, operands, TRACES, passes=passes, x=x, y=y)
     for visit, trace in zip(visits, traces, strict=True):

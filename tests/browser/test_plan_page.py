@@ -107,7 +107,7 @@ def test_a_fragment_is_traced_as_the_package_traces_it(open_page: Opener) -> Non
     plan, number = sort_plan(), 3
     target = expand(plan).steps[number - 1].targets[0]
     page = open_page.html(sort_page(), at=f"plan.pass={number}&plan.texel={target}:2,1")
-    trace = sort().trace(2, 1, textures=[target], instructions=True, every_pass=True)
+    trace = sort().trace((2, 1), textures=[target], instructions=True, every_pass=True)
     visit = next(visit for visit in trace.visits if visit.pass_ == number)
     steps = page.locator(".plan-trace li")
     assert steps.count() == len(sort_plan().programs()[0].instructions)

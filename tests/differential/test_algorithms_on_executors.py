@@ -43,11 +43,11 @@ def test_every_executor_has_the_reference_machines_bits(
     machine = as_exact_as_it_can(ready(name), pipeline.plan())
     run = pipeline.run(executor=name, machine=machine, seed=4, check=True)
     wanted = pipeline.run(run.inputs, executor="numpy", machine=EXACT)
-    for output, values in run.arrays.items():
+    for output, values in run.outputs.items():
         if machine.exact or algorithm not in ROUNDED:
-            assert_same_bits(values, wanted.arrays[output])
+            assert_same_bits(values, wanted.outputs[output])
         else:
-            np.testing.assert_allclose(values, wanted.arrays[output], rtol=1e-4, atol=1e-5)
+            np.testing.assert_allclose(values, wanted.outputs[output], rtol=1e-4, atol=1e-5)
     assert run.max_error == pytest.approx(0, abs=1e-6 if machine.exact else 1e-5)
 
 

@@ -98,7 +98,7 @@ def test_unclamped_colours(function: str, ready: Callable[[str], Executor]) -> N
             texcoords={0: (0.5, 0.5)},
         )
         p.output("C", c)
-        drawn[name] = p.run(A=np.float32([[2.5]]), executor=name).arrays["C"].item()
+        drawn[name] = p.run(A=np.float32([[2.5]]), executor=name).outputs["C"].item()
     clamps = driver_of(executor) is LLVMPIPE and function != "MODULATE"
     assert drawn == {"numpy": exact, "gl-arbfp": 1 if clamps else exact}
 
@@ -114,7 +114,7 @@ def test_a_constant_of_the_pass_is_clamped(ready: Callable[[str], Executor]) -> 
         color = {"texenv[0].color": (3, 0, 0, 0)}
         p.draw(f"!!texenv1.3\n{unit}\n", a, into=c, state=color, texcoords={0: (0.5, 0.5)})
         p.output("C", c)
-        assert p.run(A=np.float32([[0.25]]), executor=name).arrays["C"] == 0.75
+        assert p.run(A=np.float32([[0.25]]), executor=name).outputs["C"] == 0.75
 
 
 def test_environments_leave_colours_of_programs_unclamped(
@@ -126,7 +126,7 @@ def test_environments_leave_colours_of_programs_unclamped(
     p.draw("!!texenv1.3\nTEXTURE0 RECT REPLACE\n", {0: a}, into=c)
     p.draw("!!ARBfp1.0\nMOV result.color, {2.5, 0, 0, 0};\nEND\n", into=c)
     p.output("C", c)
-    assert p.run(A=np.ones((1, 1), np.float32), executor="gl-arbfp").arrays["C"] == 2.5
+    assert p.run(A=np.ones((1, 1), np.float32), executor="gl-arbfp").outputs["C"] == 2.5
 
 
 def test_a_unit_that_the_driver_lacks_is_a_plan_error(

@@ -48,7 +48,7 @@ def _drawn(format_: str, way: str, begins: str, iterations: int, executor: str) 
     with p.repeat(iterations):
         p.draw(f"!!ARBfp1.0\n{text}\nEND\n", {}, into=target, **keywords)
     p.output("T", target)
-    return p.run(executor=executor).arrays["T"].reshape(HEIGHT, WIDTH, -1)
+    return p.run(executor=executor).outputs["T"].reshape(HEIGHT, WIDTH, -1)
 
 
 @EACH_EXECUTOR

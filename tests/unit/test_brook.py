@@ -59,7 +59,7 @@ KERNELS = Kernels(parse(TEXT, "kernels.br", folder=None))
 
 
 def _ran(p: Pipeline, executor: str = "numpy", **inputs: Any) -> dict[str, F32]:
-    return dict(p.run(inputs, executor=executor, exact=_is_exact(p, executor)).arrays)
+    return dict(p.run(inputs, executor=executor, exact=_is_exact(p, executor)).outputs)
 
 
 def _is_exact(p: Pipeline, executor: str) -> bool:

@@ -155,8 +155,8 @@ def test_calls_are_a_plan_that_gives_the_same(tmp_path: Path, brook) -> None:
     first = np.array([1, 2, 3, 4], np.float32)
     y = 8 * first
     x = 2 * np.array([5, 2, 3, 4], np.float32) + y
-    assert_array_equal(done.arrays["y"], y)
-    assert [float(v.sum()) for n, v in done.arrays.items() if n == "sum"] == [x.sum()]
+    assert_array_equal(done.outputs["y"], y)
+    assert [float(v.sum()) for n, v in done.outputs.items() if n == "sum"] == [x.sum()]
     assert run_brook(path).stdout == f"{x.sum():g}"
     assert sorted(inputs) == ["x", "x-2", "y"]
     assert pipeline.count().total.passes >= 4

@@ -44,7 +44,7 @@ ORDER = (
     ("present",),
     ("serial", "grammars"),
     ("code_cache",),
-    ("files", "sources", "memory"),
+    ("door", "files", "sources", "memory"),
     ("errors", "frozen"),
 )
 LEVELS = {room: level for level, rooms in enumerate(reversed(ORDER)) for room in rooms}

@@ -78,7 +78,7 @@ def run():
 
 def traced():
     drawing = make_drawing(program(), 2, 2, {0: ("RECT", np.ones((2, 2), np.float32))})
-    return trace_drawing(drawing, 1, 0)
+    return trace_drawing(drawing, (1, 0))
 
 
 def everything():
@@ -89,7 +89,7 @@ def everything():
         "run": (run(), ("larson-mcallister", "C 1×1", "numpy", "ms", "GFLOPS")),
         "counts": (p.count(), ("passes=3", "lookup=18", "copy_bytes=")),
         "verdict": (p.check("radeon-9700-pro"), ("twice", "radeon-9700-pro", "loads")),
-        "trace": (p.trace(1, 1), ("texel 1,1", "twice")),
+        "trace": (p.trace((1, 1)), ("texel 1,1", "twice")),
         "trace of a program": (traced(), ("texel 1,0", "color[0]", "double.fp")),
         "figure": (p.figure(), ("twice", "6 of 6 passes", "numpy")),
         "grid": (Grid("g", "A table", ("a", "b"), ((1, 2),)), ("g", "A table", "1 rows", "a, b")),
@@ -127,7 +127,7 @@ def test_names_are_escaped_everywhere():
         hostile.plan(),
         hostile.run({HOSTILE: np.ones((2, 3))}, executor="numpy"),
         hostile.check("radeon-9700-pro"),
-        hostile.trace(1, 1),
+        hostile.trace((1, 1)),
     ]
     for thing in shown:
         html = Reader(thing._repr_html_())

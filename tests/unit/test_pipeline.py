@@ -359,7 +359,7 @@ def test_a_run_knows_its_error_and_its_samples() -> None:
     run = p.run(seed=3, check=True)
     assert np.array_equal(run.inputs["x"], np.round(run.inputs["x"]))
     assert run.max_error == pytest.approx(0.25 / (run.inputs["x"].max() + 0.25))
-    assert run.outputs["y"].min == run.y.min()
+    assert run.ranges["y"].min == run["y"].min() == run.outputs["y"].min()
     assert run.counts is not None
     assert run.counts.passes == 1
     with pytest.raises(AttributeError, match="no output z; its outputs are y"):

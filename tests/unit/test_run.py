@@ -152,8 +152,8 @@ def test_a_run_says_what_was_run() -> None:
     assert found.counts is not None
     assert found.counts.passes == 2
     assert found.C.tolist() == PRODUCT
-    assert found.arrays.keys() == found.outputs.keys() == {"C"}
-    assert (found.outputs["C"].min, found.outputs["C"].max) == (19.0, 50.0)
+    assert found.outputs.keys() == found.ranges.keys() == {"C"}
+    assert (found.ranges["C"].min, found.ranges["C"].max) == (19.0, 50.0)
     assert repr(found).startswith("<Run larson-mcallister: C 2×2 from numpy (")
     with pytest.raises(AttributeError, match="this run has no output x; its outputs are C"):
         _ = found.x
@@ -167,7 +167,7 @@ def test_the_json_contract() -> None:
     assert (found["parameters"]["block"], found["parameters"]["accumulate"]) == (32, "copy")
     assert found["operations"] == 2 * 3 * 4 * 5
     assert found["seconds"].keys() == {"prepare", "compute", "upload", "readback"}
-    assert found["outputs"] == {"C": {"shape": [3, 5], "min": 4.0, "max": 4.0}}
+    assert found["ranges"] == {"C": {"shape": [3, 5], "min": 4.0, "max": 4.0}}
     assert found["errors"] == [
         {"output": "C", "error": 0.0, "kind": ErrorKind.RELATIVE.value, "at": None}
     ]
@@ -340,7 +340,7 @@ def test_an_error_that_is_no_number_comes_first_and_is_null_in_json(value: float
     assert np.isnan(found.max_error)
     y = found.as_dict()["errors"][0]
     assert (y["error"], y["at"]) == (None, [1, 0])
-    assert found.outputs["y"].max is None
+    assert found.ranges["y"].max is None
 
 
 def test_what_has_no_reference_has_no_errors() -> None:
@@ -358,7 +358,7 @@ def test_a_run_names_its_arithmetic_and_takes_numpy_by_itself() -> None:
     found = find("larson-mcallister").run(A=tenth, B=tenth, arithmetic="fp16")
     assert (found.executor, found.arithmetic) == ("numpy", "fp16")
     rounded = np.float16(0.1)
-    assert (found.arrays["C"] == 2 * np.float32(rounded * rounded)).all()
+    assert (found.outputs["C"] == 2 * np.float32(rounded * rounded)).all()
     assert product(executor="numpy").arithmetic == "fp32"
 
 

@@ -176,7 +176,7 @@ def test_missing_channels_read_as_0_0_1(target: str, channels: int | None) -> No
 
 
 def test_texels_may_be_nan_and_of_other_types() -> None:
-    texels = np.array([[[math.nan, math.inf, -1e300, 0.1]]])
+    texels = np.array([[[math.nan, math.inf, -math.inf, 0.1]]])
     found = run_program(look_up("RECT"), 1, 1, {0: ("RECT", texels)})[0, 0]
     np.testing.assert_array_equal(found, [F32(math.nan), math.inf, -math.inf, F32(0.1)])
     for dtype in (np.uint8, np.int64, bool, np.float16):
@@ -369,7 +369,7 @@ RECT = ("RECT", TEXELS)
             {"textures": {0: ("2D", [np.ones((4, 4)), np.ones((3, 2))])}, "program": look_up("2D")},
             "level 1 of textures[0] has the shape (3, 2, 4); it must be half",
         ),
-        ({"textures": {0: TEXELS}}, "ndarray; give (target, array) or (target, array, sampler)"),
+        ({"textures": {0: 5}}, "textures[0] is 5; give an array, (target, array) or ("),
         ({"textures": {0: ("4D", TEXELS)}}, "the target of textures[0] is '4D'; choose from 1D"),
         ({"textures": {0: ("2D", TEXELS)}}, "textures[0] is 2D, and the program looks it up as R"),
         ({"textures": {0: ("RECT", np.zeros((2, 2, 5)))}}, "textures[0] has the shape (2, 2, 5)"),
@@ -409,7 +409,7 @@ def test_arguments_may_be_given_whole_or_one_by_one() -> None:
         look_up("RECT"), 2, 2, other, arguments, clear=(1, 1, 1, 1), blend="none"
     )
     assert (replaced == texels + 1).all()
-    with pytest.raises(TypeError, match="unexpected keyword argument 'colour'"):
+    with pytest.raises(InputError, match="takes no colour; did you mean color"):
         run_program(look_up("RECT"), 2, 2, arguments=arguments, colour=1)
 
 

@@ -45,7 +45,7 @@ def ran(name: str, values: Any, **parameters: Any) -> Any:
     """The only output of an algorithm for its only input, on the reference machine."""
     pipeline = find(name, **parameters)
     [operand] = pipeline.plan().operands
-    [output] = pipeline.run({operand.name: values}, executor="numpy").arrays.values()
+    [output] = pipeline.run({operand.name: values}, executor="numpy").outputs.values()
     return output
 
 

@@ -85,7 +85,7 @@ def test_every_product_of_two_bytes_and_sums_that_saturate() -> None:
     a = (levels / 255).astype(np.float32)
     state = {"texture_format": "unorm8", "state": "texture-environment"}
     p = find("larson-mcallister", n=256, l=1, **state)
-    product = np.rint(p.run(A=a[:, None], B=a[None, :], executor="numpy").arrays["C"] * 255)
+    product = np.rint(p.run(A=a[:, None], B=a[None, :], executor="numpy").outputs["C"] * 255)
     exact = (2 * levels[:, None] * levels[None, :] + 255) // 510
     np.testing.assert_array_equal(product, exact)
 
@@ -93,7 +93,7 @@ def test_every_product_of_two_bytes_and_sums_that_saturate() -> None:
         "larson-mcallister", n=256, l=2, texture_format="unorm8", state="texture-environment"
     )
     pair = np.stack([a, a], 1)
-    total = twice.run(A=pair, B=pair.T.copy(), executor="numpy").arrays["C"]
+    total = twice.run(A=pair, B=pair.T.copy(), executor="numpy").outputs["C"]
     np.testing.assert_array_equal(np.rint(total * 255), np.minimum(2 * exact, 255))
 
 
@@ -105,7 +105,7 @@ def test_a_pass_gives_the_constant_colour_and_floats_are_not_clamped() -> None:
     text = f"!!texenv1.3\nCLAMP_FRAGMENT_COLOR FALSE\n{unit}\n"
     p.draw(text, {0: a}, into=c, state={"texenv[0].color": (3.0, 0.0, 0.0, 0.0)})
     p.output("C", c)
-    assert p.run(A=np.float32([[2.5]]), executor="numpy").arrays["C"] == 5.5
+    assert p.run(A=np.float32([[2.5]]), executor="numpy").outputs["C"] == 5.5
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_a_stage_counts_once_and_a_trace_says_which_it_is() -> None:
     c = p.texture("C", 1, 1)
     p.draw(text, {0: a, 1: a}, into=c, texcoords={1: (0.5, 0.5)})
     p.output("C", c)
-    traced = p.trace(0, 0, {"A": np.float32([[0.5]])}, instructions=True, executor="numpy")
+    traced = p.trace((0, 0), {"A": np.float32([[0.5]])}, instructions=True, executor="numpy")
     shown = [what for _, what, *_ in traced.grids()[0].rows]
     first, second = (next(r for r in shown if f"# line {n}" in str(r)) for n in (2, 3))
     assert (str(first)[:3], str(second)[:3]) == ("1  ", "2  ")

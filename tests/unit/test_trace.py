@@ -69,7 +69,7 @@ def values(found: Trace) -> list[tuple[int, str, float]]:
 
 def test_a_relaxation_by_hand() -> None:
     """Texel 1 of x₁ = b/2 = 0.5, 1, 2, 4, of x₂ = 1.25, 2.25, 4.5, 7, and of x₃."""
-    found = trace(jacobi(3), 1, 0, {"b": B})
+    found = trace(jacobi(3), (1, 0), {"b": B})
     assert values(found) == [(1, "y", 1.0), (2, "x", 2.25), (3, "y", (1.25 + 4.5 + 2) / 2)]
     assert found.textures == ("y", "x")
     iterations = [(visit.iteration, visit.iterations) for visit in found.visits]
@@ -89,7 +89,7 @@ def test_a_relaxation_by_hand() -> None:
 
 
 def test_instructions_of_every_pass() -> None:
-    found = trace(jacobi(2), 1, 0, {"b": B}, instructions=True)
+    found = trace(jacobi(2), (1, 0), {"b": B}, instructions=True)
     assert [len(visit.steps or ()) for visit in found.visits] == [8, 8]
     last = (found.visits[1].steps or ())[-1]
     assert last.operands[0].value == (4.5, 0.0, 0.0, 3.0)  # alpha of r32f reads 1, three times
@@ -101,7 +101,7 @@ def test_instructions_of_every_pass() -> None:
 def test_a_sort_by_numpy(x: int, y: int) -> None:
     """The values of one place, and its partners, as the network of compare-exchanges has them."""
     numbers = shuffled(16, 4)
-    found = trace(sort(16, 4), x, y, {"values": numbers}, every_pass=True)
+    found = trace(sort(16, 4), (x, y), {"values": numbers}, every_pass=True)
     at, now = 16 * y + x, numbers.ravel().copy()
     places = np.arange(now.size)
     for visit, (run, distance) in zip(found.visits, distances(now.size), strict=True):
@@ -120,8 +120,8 @@ def test_a_sort_by_numpy(x: int, y: int) -> None:
 
 def test_without_every_pass_those_that_change_the_value() -> None:
     plan, inputs = sort(16, 4), {"values": shuffled(16, 4)}
-    every = trace(plan, 5, 2, inputs, every_pass=True).visits
-    some = trace(plan, 5, 2, inputs)
+    every = trace(plan, (5, 2), inputs, every_pass=True).visits
+    some = trace(plan, (5, 2), inputs)
     after = [visit.written[0].after for visit in every]
     ends = (every[0], every[-1])
     changed = [v for n, v in enumerate(every) if v in ends or after[n] != after[n - 1]]
@@ -139,7 +139,7 @@ def test_of_many_passes_the_first_and_the_last_are_described() -> None:
         p.draw(add, {0: x}, into=y)
         p.swap(x, y)
     p.output("x", x)
-    found = trace(p, 0, 0)
+    found = trace(p, (0, 0))
     assert [visit.written[0].after for visit in found.visits] == [(n,) for n in range(1, 251)]
     [short], [whole] = found.grids(), found.grids(whole=True)
     half, left_out = MOST_VISITS // 2, f"{250 - MOST_VISITS} passes left out; --all shows them"
@@ -187,7 +187,7 @@ def picture() -> Pipeline:
 def test_what_becomes_of_a_texel(
     at: tuple[int, int], fates: str, after: list[tuple[float, ...]]
 ) -> None:
-    found = trace(picture(), *at, every_pass=True)
+    found = trace(picture(), at, every_pass=True)
     assert [visit.fate.name for visit in found.visits] == fates.split()
     assert [visit.written[0].after for visit in found.visits] == after
     assert [visit.kind for visit in found.visits] == ["clear", "draw", "draw", "copy"]
@@ -205,10 +205,10 @@ def rows(found: Trace) -> list[list[str]]:
 
 
 def test_the_table_says_what_became_of_it() -> None:
-    [grid] = trace(picture(), 0, 0, every_pass=True).grids()
+    [grid] = trace(picture(), (0, 0), every_pass=True).grids()
     assert grid.caption == "texel 0,0 of t in picture, 4×2"
     assert grid.heads == ("pass", "what", "r", "g", "b", "a")
-    lines = [" ".join(row) for row in rows(trace(picture(), 0, 0, every_pass=True))]
+    lines = [" ".join(row) for row in rows(trace(picture(), (0, 0), every_pass=True))]
     assert "1 clear, to t" in lines
     assert "a KIL discards the fragment" in lines
     assert "its rectangle does not cover the texel" in lines
@@ -231,8 +231,8 @@ def test_several_targets_are_traced_together() -> None:
     p.output("z", z)
     p.output("x", x)
     all_three = [(1, "x", 3.0), (1, "y", 4.0), (2, "z", 6.0), (3, "x", 8.0)]
-    assert values(trace(p, 1, 0)) == all_three
-    assert values(trace(p, 1, 0, textures=["y"])) == [(1, "y", 4.0)]
+    assert values(trace(p, (1, 0))) == all_three
+    assert values(trace(p, (1, 0), textures=["y"])) == [(1, "y", 4.0)]
 
 
 @pytest.mark.filterwarnings("ignore:.*undefined in the specification")
@@ -255,7 +255,7 @@ def test_the_last_value_is_the_result(made: Made, data: Any) -> None:
     inputs = made.operands
     find_executor("numpy").run(made.plan, inputs, observer=observe)
     builder = PlanBuilder.continuing(made.plan)
-    found = trace(builder, x, y, inputs, [name], executor="numpy", every_pass=True)
+    found = trace(builder, (x, y), inputs, [name], executor="numpy", every_pass=True)
     assert [visit.pass_ for visit in found.visits] == list(seen)
     for visit, value in zip(found.visits, seen.values(), strict=True):
         np.testing.assert_array_equal(visit.written[0].after, value)
@@ -265,14 +265,14 @@ def test_the_last_value_is_the_result(made: Made, data: Any) -> None:
 
 def test_other_executors_trace_alike() -> None:
     plan, inputs = sort(8, 4), {"values": shuffled(8, 4)}
-    one = trace(plan, 3, 2, inputs, executor="numpy")
-    other = trace(plan, 3, 2, inputs, executor="jit")
+    one = trace(plan, (3, 2), inputs, executor="numpy")
+    other = trace(plan, (3, 2), inputs, executor="jit")
     assert (one.executor, other.executor) == ("numpy", "jit")
     assert one.visits == other.visits
 
 
 def test_the_json() -> None:
-    data = trace(jacobi(2), 1, 0, {"b": B * np.inf}).as_dict()
+    data = trace(jacobi(2), (1, 0), {"b": B * np.inf}).as_dict()
     assert data["texel"] == [1, 0]
     assert data["textures"] == ["x", "y"]
     first, second = data["visits"]
@@ -295,7 +295,7 @@ def test_the_json() -> None:
 def test_what_cannot_be_traced(count: int, arguments: tuple[Any, ...], message: str) -> None:
     x, y, *textures = arguments
     with pytest.raises(InputError, match=message):
-        trace(jacobi(count), x, y, {"b": B}, *textures)
+        trace(jacobi(count), (x, y), {"b": B}, *textures)
 
 
 # Instructions ------------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ def test_what_cannot_be_traced(count: int, arguments: tuple[Any, ...], message: 
 
 def traced(*given: Any, at: tuple[int, int] = (0, 0), **more: Any) -> Trace:
     """A program on a rectangle, traced."""
-    return trace_drawing(make_drawing(*given, **more), *at)
+    return trace_drawing(make_drawing(*given, **more), at)
 
 
 def steps_of(found: Trace) -> tuple[TracedInstruction, ...]:
@@ -414,7 +414,7 @@ def test_operands_and_results_are_in_the_arithmetic_asked_for() -> None:
     text = "!!ARBfp1.0 MUL result.color, fragment.texcoord[1], 0.1; END"
     drawing = make_drawing(text, 1, 1, texcoords={1: (0.3,) * 4})
     half = Machine(arithmetic=ARITHMETICS["fp16"])
-    [step] = steps_of(trace_drawing(drawing, 0, 0, machine=half))
+    [step] = steps_of(trace_drawing(drawing, (0, 0), machine=half))
     a, b = np.float16(0.3), np.float16(0.1)
     assert [o.value[0] for o in step.operands] == [a, b]
     assert step.result is not None
@@ -436,7 +436,7 @@ def test_the_trace_ends_where_the_run_does(scene: Scene, data: Any) -> None:
     }
     program = assemble(scene.text)
     image = run_program(program, width, height, executor="numpy", **given)
-    found = trace_drawing(make_drawing(program, width, height, **given), x, y)
+    found = trace_drawing(make_drawing(program, width, height, **given), (x, y))
     np.testing.assert_array_equal(np.array(pixel_of(found), np.float32), image[y, x])
     if not found.discarded:
         steps = steps_of(found)
@@ -476,7 +476,7 @@ def test_the_alpha_test_is_told_apart_from_a_kil() -> None:
     ramp = "!!ARBfp1.0\nMUL result.color, fragment.position.x, 0.5;\nEND"
     p.draw(ramp, into=target, alpha_test="greater,0.5", blend="max", mask="rg")
     p.output("o", target)
-    discarded, drawn = (as_text(p.trace(x, 0).grids()) for x in range(2))
+    discarded, drawn = (as_text(p.trace((x, 0)).grids()) for x in range(2))
     assert "the alpha test discards the fragment" in discarded
     assert "discards" not in drawn
     assert "blended by max with" in drawn

@@ -80,8 +80,8 @@ def test_the_json_of_a_run(run_json: JsonCommand) -> None:
     assert data["seconds"].keys() == {"prepare", "upload", "compute", "readback"}
     assert data["counts"]["passes"] == 2
     assert data["counts"]["fragments"] == 72
-    assert data["outputs"]["z"]["shape"] == [6, 6]
-    assert 1.5 <= data["outputs"]["z"]["min"] < data["outputs"]["z"]["max"] <= 1.75
+    assert data["ranges"]["z"]["shape"] == [6, 6]
+    assert 1.5 <= data["ranges"]["z"]["min"] < data["ranges"]["z"]["max"] <= 1.75
     [error] = data["errors"]
     assert error["output"] == "z"
     assert 0.0 < error["error"] < 2**-22  # two additions, each rounded once
@@ -103,7 +103,7 @@ def test_a_dumped_plan_runs_as_its_recipe_does(run: Command, run_json: JsonComma
     assert "wrote parts/plan.json" in out
     from_file = run_json("run", "parts/plan.json")
     from_recipe = run_json("run", "steps.py", "n=5")
-    assert from_file["outputs"] == from_recipe["outputs"]
+    assert from_file["ranges"] == from_recipe["ranges"]
     assert from_file["counts"] == from_recipe["counts"]
     assert from_file["parameters"] == {}
 

@@ -167,7 +167,7 @@ def test_an_installed_algorithm_runs_by_its_name(site: Path) -> None:
     done = run(site, "run", "heat_2d", "n=3", "--json")
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)
-    assert data["outputs"]["x"]["shape"] == [3, 3]
+    assert data["ranges"]["x"]["shape"] == [3, 3]
     assert [error["error"] for error in data["errors"]] == [0]
     assert json.loads(run(site, "algorithms", "shallow-water", "--json").stdout)["name"] == "waves"
 

@@ -24,4 +24,4 @@ def assemble(text: str, name: str) -> Program:
     return replace(program, name=name)
 
 
-LANGUAGE = Language("Cg 1.x and HLSL", "", assemble, WITH_ENTRIES)
+LANGUAGE = Language("Cg 1.x and HLSL", "", assemble, WITH_ENTRIES, r"\)\s*(:\s*\w+\s*)?\{")

@@ -1,0 +1,79 @@
+"""Textures and uniforms by the names that a program's source gives to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from gpgpu_legacy.errors import InputError, described, hint
+from gpgpu_legacy.isa.ir import Parameter, ParameterSpace, Program
+
+
+def by_index(program: Program, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The textures and parameters of a draw by index alone: `textures`, `local` and `env`.
+
+    given: the same, where textures may have the names of samplers, and `uniforms` by name. An array
+    or a matrix takes a value for each element or row.
+    """
+    textures = dict[Any, Any]()
+    for key, texture in (given.get("textures") or {}).items():
+        _add(textures, unit_of(program, key), texture, f"texture {key}")
+    by_space = {
+        space: dict(given.get(name) or {})
+        for space, name in ((ParameterSpace.LOCAL, "local"), (ParameterSpace.ENV, "env"))
+    }
+    for name, value in (given.get("uniforms") or {}).items():
+        parameters = _parameters(program, name)
+        rows = [value] if len(parameters) == 1 else value
+        if not hasattr(rows, "__len__") or len(rows) != len(parameters):
+            raise InputError(
+                f"uniform {name} is {described(value)}; give {len(parameters)} values, one for "
+                "each element or row"
+            )
+        for parameter, row in zip(parameters, rows, strict=True):
+            _add(by_space[parameter.space], parameter.index, row, f"uniform {name}")
+    local, env = by_space.values()
+    return {"textures": textures, "uniforms": None, "local": local, "env": env}
+
+
+def _add(to: dict[Any, Any], index: Any, value: Any, what: str) -> None:
+    if index in to:
+        raise InputError(f"{what} is number {index}, which is given twice; give it once")
+    to[index] = value
+
+
+def unit_of(program: Program, key: Any) -> Any:
+    """The unit of a sampler by its name; anything but a name is returned as it is."""
+    if not isinstance(key, str):
+        return key
+    units = {name: unit for unit, name in program.names if isinstance(unit, int)}
+    if (own := _identifier(key)) not in units:
+        raise _unknown(program, "sampler", key, units)
+    return units[own]
+
+
+def _identifier(name: object) -> str:
+    """The name in a program's text: `light_at_0` for `light.at[0]`."""
+    return re.sub(r"\W+", "_", str(name)).strip("_")
+
+
+_ELEMENT = re.compile(r"(_\d*)+$")
+"""What a text adds to the name of an element or a row, or to a reserved word."""
+
+
+def _parameters(program: Program, name: str) -> list[Parameter]:
+    """The parameters of a uniform: one, or those of its elements or rows."""
+    spaces = (ParameterSpace.LOCAL, ParameterSpace.ENV)
+    declared = [(d.name, p) for d in program.parameters for p in d.parameters if p.space in spaces]
+    own = _identifier(name)
+    found = [p for other, p in declared if own in (other, _ELEMENT.sub("", other))]
+    if not found:
+        raise _unknown(program, "uniform", name, (_ELEMENT.sub("", n) for n, _ in declared))
+    return found
+
+
+def _unknown(program: Program, what: str, name: str, known: Iterable[str]) -> InputError:
+    names = [*dict.fromkeys(known)]
+    how = hint(name, names) if names else "its source names none, so give an index"
+    return InputError(f"{program.name} has no {what} {name}; {how}")
