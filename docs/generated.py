@@ -551,6 +551,13 @@ def executors() -> str:
     return "\n".join(f"- `{e.name}`: {e.summary}" for e in every_executor()) + "\n"
 
 
+def promises() -> str:
+    """What is exact, verb by verb, as `doctor --all` says it."""
+    from gpgpu_legacy.api.promises import PROMISES
+
+    return as_markdown([PROMISES])
+
+
 # The Python API -------------------------------------------------------------------------------
 
 _ROOMS = {
@@ -690,6 +697,7 @@ GENERATED: dict[str, Callable[[], str]] = {
         compiled,
         c_library,
         executors,
+        promises,
         api,
     )
 }
