@@ -9,7 +9,7 @@ DOCS_READY := $(VENV)/.docs-ready
 RECORDED := $(basename $(notdir $(wildcard benchmarks/bench-*.json benchmarks/jacobi-*.json)))
 CHARTS := $(filter bench-h100 bench-cpu16 bench-cpu bench-cpu-avx2 jacobi-%,$(RECORDED))
 
-.PHONY: report test test-all hostile differential docs site figures clean
+.PHONY: report test test-all test-rest hostile differential docs site figures clean
 
 report: $(READY)
 	$(BIN)/gpgpu-legacy report --output report
@@ -24,6 +24,10 @@ test: $(READY)
 # All tests.
 test-all: $(READY)
 	$(BIN)/python -m pytest tests
+
+# All tests that `make test` leaves out.
+test-rest: $(READY)
+	$(BIN)/python -m pytest tests --second-tier
 
 # All hostile input that the tests know, with HOSTILE_SEED=n other input of its kind; `make test-all` tries a share.
 hostile: $(READY)

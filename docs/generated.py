@@ -572,6 +572,13 @@ def executors() -> str:
     return "\n".join(f"- `{e.name}`: {e.summary}" for e in every_executor()) + "\n"
 
 
+def promises() -> str:
+    """What is exact, verb by verb, as `doctor --all` says it."""
+    from gpgpu_legacy.api.promises import PROMISES
+
+    return as_markdown([PROMISES])
+
+
 GENERATED: dict[str, Callable[[], str]] = {
     function.__name__: function
     for function in (
@@ -589,6 +596,13 @@ GENERATED: dict[str, Callable[[], str]] = {
         compiled,
         c_library,
         executors,
+def promises() -> str:
+    """What is exact, verb by verb, as `doctor --all` says it."""
+    from gpgpu_legacy.api.promises import PROMISES
+
+    return as_markdown([PROMISES])
+
+
     )
 }
 """What a page can ask for."""

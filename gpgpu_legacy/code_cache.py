@@ -1,4 +1,5 @@
-"""Generated code on disk, for later processes: machine code and the tables of parsers.
+"""Generated code on disk, for later processes: machine code and the tables of parsers. And results
+that never change, such as the audit's.
 
 Files that are read back are executed. So they are trusted only in a folder that this user owns and
 nobody else can write to, and only if they are whole. A file's name is a digest of its key, which
@@ -12,12 +13,18 @@ the folder is full, the least recently used files go.
 from __future__ import annotations
 
 import os
+import pickle
+from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 
 from gpgpu_legacy.errors import InputError, reason_of
 from gpgpu_legacy.files import cache_folder
+from gpgpu_legacy.sources import library_versions, package_digest
+
+R = TypeVar("R")
 
 FOLDER = "generated"
 """The name of its folder in the user's cache folder: its own, so that it can have its own mode."""
@@ -56,6 +63,22 @@ def keep(key: str, content: bytes) -> None:
     """Keep this under that key, if there is a folder to write to."""
     with suppress(OSError, InputError):
         _keep(key, content)
+
+
+def recalled(name: str, make: Callable[[], R]) -> R:
+    """The result of a function, computed once and kept for later processes.
+
+    name: of the function and its arguments. Only what the package's files, the libraries and the
+    name decide may be kept: nothing measured, and nothing of the user's. The result is pickled.
+    """
+    key = "\n".join((name, package_digest(), library_versions()))
+    content = read(key)
+    if content is not None:
+        result: R = pickle.loads(content)
+        return result
+    result = make()
+    keep(key, pickle.dumps(result))
+    return result
 
 
 def why_nothing_is_kept() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -68,11 +69,19 @@ def package_version() -> str | None:
 
 @cache
 def package_digest() -> str:
-    """A digest of all files that results may depend on: the package's, and the shaders."""
-    folders = Path(__file__).resolve().parent, shader_folder()
-    files = (path for folder in folders for path in sorted(folder.rglob("*.*")) if path.is_file())
+    """A digest of all files that results may depend on: the package's, and those beside it."""
+    folders = Path(__file__).resolve().parent, shader_folder(), _folder("benchmarks")
+    files = [path for folder in folders for path in sorted(folder.rglob("*.*")) if path.is_file()]
+    files.append(documentation_file("glossary.md"))
     digests = (sha256(file.read_bytes()).digest() for file in files if file.suffix != ".pyc")
     return sha256(b"".join(digests)).hexdigest()
+
+
+@cache
+def library_versions() -> str:
+    """Python's version, and what is installed beside it with its version, in any order."""
+    installed = {path.name for folder in sys.path for path in Path(folder).glob("*.dist-info")}
+    return " ".join((sys.version, *sorted(installed)))
 
 
 def checkout() -> Path | None:

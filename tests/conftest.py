@@ -46,6 +46,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write the golden files anew in place of comparing with them",
     )
+    parser.addoption("--second-tier", action="store_true", help="leave out what `testpaths` lists")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """True for the first tier, where it is left out; None leaves the others to pytest's rules."""
+    first = [config.rootpath / path for path in config.getini("testpaths")]
+    return True if config.getoption("--second-tier") and collection_path in first else None
 
 
 def pytest_collection_finish() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from gpgpu_legacy.algorithms.registry import find_algorithm
+from gpgpu_legacy.api.promises import PROMISES
 from gpgpu_legacy.code_cache import why_nothing_is_kept
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.plan.plan import ComputePass
@@ -58,7 +59,10 @@ class Diagnosis(Result):
     not_kept: str = ""
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """The executors, and which of them `auto` takes."""
+        """The executors, and which of them `auto` takes.
+
+        whole: also what each verb promises.
+        """
         rows = tuple(
             (e.name, "yes" if e.works else "no", e.summary, _abilities(e), e.denormals, e.detail)
             for e in self.executors
@@ -76,7 +80,8 @@ class Diagnosis(Result):
         )
         kept = f"Every command generates code again: {self.not_kept}."
         notes = (auto, *_refusals(self.executors), *((kept,) if self.not_kept else ()))
-        return [Grid("executors", "The executors on this machine.", heads, rows, notes)]
+        here = Grid("executors", "The executors on this machine.", heads, rows, notes)
+        return [here, *([PROMISES] if whole else [])]
 
 
 def diagnose() -> Diagnosis:

@@ -76,7 +76,10 @@ def fit_command(job: Job, chip: Annotated[str, CHIP]) -> Fit:
 
 @answers("doctor")
 def doctor() -> Diagnosis:
-    """Say which executors work here, and how to fix the others."""
+    """Say which executors work here, and how to fix the others.
+
+    --all also says what each verb promises: what is exact, and what is a bound.
+    """
     from gpgpu_legacy.api.doctor import diagnose
 
     return diagnose()

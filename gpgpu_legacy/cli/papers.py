@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from gpgpu_legacy.cli.completion import paper_names
 from gpgpu_legacy.cli.frame import Report, answers
 from gpgpu_legacy.cli.options import Argument, Several
-from gpgpu_legacy.cli.words import BUDGET_S, PAPER_BLOCK, PAPER_SIZE, Seconds, split
+from gpgpu_legacy.cli.words import PAPER_BLOCK, PAPER_SIZE, TABLES_BUDGET_S, Seconds, split
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.published import paper_ids
@@ -52,7 +52,7 @@ def tables_command(
     ] = (),
     every_method: Annotated[bool, "Also count every other method, 2001 to 2018."] = False,
     measure: Measure = True,
-    budget: Seconds = BUDGET_S,
+    budget: Seconds = TABLES_BUDGET_S,
     report: Report,
 ) -> FormulaTables | MeasuredTables:
     """Regenerate a paper's tables, with our own counts and times beside them."""
@@ -132,7 +132,7 @@ def audit_command(
             raise InputError("--record writes what --strict compares with; give one of them")
         check_writable(recorded)
     chosen = papers() if paper is None else (find_paper(paper),)
-    findings = model.audit(chosen)
+    findings = model.recalled_audit(chosen)
     if recorded is not None:
         record.record(findings, recorded)
         print(f"recorded {len(findings)} verdicts in {recorded}", file=sys.stderr)

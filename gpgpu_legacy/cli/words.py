@@ -60,6 +60,7 @@ def warn_if_busy(share: float | None) -> None:
 PAPER_SIZE, PAPER_BLOCK = 1024, 32  # the example of Hall, Carr & Hart's Section 5.3
 QUICK_SIZE = 256  # for what computes or simulates a product: any executor answers within seconds
 ROUNDS, BUDGET_S = 5, 60.0  # of measurements; a test compares them with those of measure/
+TABLES_BUDGET_S = 15.0  # enough for a GPU; slow drawings in software are left out
 
 # The names of isa/arithmetic.py, which imports NumPy; a test holds them to it.
 ARITHMETICS = "fp32, fp24, fp24-chop, fp16, fp16-chop, fx12, fx12-chop, rc9, rc9-chop, ff8"

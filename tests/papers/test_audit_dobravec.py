@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gpgpu_legacy.papers.audit.model import Finding, audit
+from gpgpu_legacy.papers.audit.model import Finding, recalled_audit
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.derive.inputs import Rounded
 from gpgpu_legacy.published.papers import find_paper
@@ -30,7 +30,7 @@ TABLE_1 = {
 
 @cache
 def findings() -> dict[str, Finding]:
-    return {finding.claim.id: finding for finding in audit([PAPER])}
+    return {finding.claim.id: finding for finding in recalled_audit([PAPER])}
 
 
 def finding(claim: str) -> Finding:

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from gpgpu_legacy.papers.audit.model import Finding, audit
+from gpgpu_legacy.papers.audit.model import Finding, recalled_audit
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.derive.inputs import Rounded
 from gpgpu_legacy.published.papers import find_paper
@@ -28,7 +28,7 @@ THREADS = (64 * 32) ** 2  # that Algorithm 1 dispatches at every size up to 2048
 
 @cache
 def findings(paper: str) -> dict[str, Finding]:
-    return {finding.claim.id: finding for finding in audit([find_paper(paper)])}
+    return {finding.claim.id: finding for finding in recalled_audit([find_paper(paper)])}
 
 
 def number(found: Finding) -> float:

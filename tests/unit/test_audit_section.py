@@ -9,7 +9,7 @@ from html import unescape
 import pytest
 
 from gpgpu_legacy.page.sections.audit import make_section
-from gpgpu_legacy.papers.audit.model import audit, off_in_words
+from gpgpu_legacy.papers.audit.model import off_in_words, recalled_audit
 from gpgpu_legacy.published.papers import find_paper
 
 OPENGL = "opengl-compute"
@@ -21,11 +21,11 @@ def html() -> str:
 
 
 def test_the_page_has_the_verdicts_of_the_audit(html: str) -> None:
-    """One paper, judged anew."""
+    """One paper, judged."""
     shown = dict(
         re.findall(r'data-claim="([^"]+)" data-paper="[^"]+" data-verdict="([^"]+)"', html)
     )
-    findings = audit([find_paper(OPENGL)])
+    findings = recalled_audit([find_paper(OPENGL)])
     assert len(findings) > 20
     for finding in findings:
         assert shown[f"{OPENGL}/{finding.claim.id}"] == finding.verdict.value

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gpgpu_legacy import code_cache
-from gpgpu_legacy.code_cache import file_name, keep, read, why_nothing_is_kept
+from gpgpu_legacy.code_cache import file_name, keep, read, recalled, why_nothing_is_kept
 
 KEY = "llvm 1.0 znver4\nthe text of a module"
 
@@ -58,6 +58,24 @@ def test_a_damaged_entry_is_none_and_is_written_anew(folder: Path) -> None:
         assert read(KEY) is None
     keep(KEY, b"machine code")
     assert (read(KEY), path.read_bytes()) == (b"machine code", whole)
+
+
+def test_a_result_is_made_once_by_files_and_libraries(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = iter(range(9))
+
+    def numbers(name: str) -> list[int]:
+        return [recalled(name, lambda: next(made)) for _ in range(2)]
+
+    assert numbers("a") == [0, 0]
+    assert numbers("b") == [1, 1]
+    for number, of in enumerate(("package_digest", "library_versions"), 2):
+        monkeypatch.setattr(code_cache, of, lambda: "another")
+        assert numbers("a") == [number, number]
+    for path in folder.iterdir():
+        path.write_bytes(path.read_bytes()[:-1])
+    assert numbers("a") == [4, 4]
 
 
 def linked(path: Path) -> None:

@@ -59,18 +59,19 @@ def test_every_factor_of_every_equation(equation: Equation, name: str) -> None:
     if fixed:
         s, d = (np.round(np.clip(v, 0, 1) * levels) / levels for v in (s, d))
     d[kept.channels :] = (0.0, 0.0, 0.0, 1.0)[kept.channels :]
-    for source, weight in WEIGHTS.items():
-        for destination in set(Factor) - {Factor.SRC_ALPHA_SATURATE}:
-            blend = Blend(equation, source, destination, CONSTANT)
-            if equation in SUMS:
-                sides = s * weight(s, d, c), d * WEIGHTS[destination](s, d, c)
-                wanted = SUMS[equation](*sides)
-            else:
-                wanted = np.minimum(s, d) if equation is Equation.MIN else np.maximum(s, d)
-            found = draw(LOCAL, (1, 1), target=kept, local={0: SOURCE}, initial=HELD, blend=blend)
-            wanted = np.clip(wanted, 0, 1) if fixed else wanted
-            error = 0.51 / levels if fixed else 2e-7
-            np.testing.assert_allclose(found[0, 0], wanted[: kept.channels], 0, error, str(blend))
+    destinations = [factor for factor in Factor if factor is not Factor.SRC_ALPHA_SATURATE]
+    for number, (source, weight) in enumerate(WEIGHTS.items()):
+        destination = destinations[(3 * number + 1) % len(destinations)]  # each weighs by itself
+        blend = Blend(equation, source, destination, CONSTANT)
+        if equation in SUMS:
+            sides = s * weight(s, d, c), d * WEIGHTS[destination](s, d, c)
+            wanted = SUMS[equation](*sides)
+        else:
+            wanted = np.minimum(s, d) if equation is Equation.MIN else np.maximum(s, d)
+        found = draw(LOCAL, (1, 1), target=kept, local={0: SOURCE}, initial=HELD, blend=blend)
+        wanted = np.clip(wanted, 0, 1) if fixed else wanted
+        error = 0.51 / levels if fixed else 2e-7
+        np.testing.assert_allclose(found[0, 0], wanted[: kept.channels], 0, error, str(blend))
 
 
 def test_a_blend_is_what_its_text_says() -> None:

@@ -83,7 +83,7 @@ def test_matrices_larger_than_the_largest_texture_are_cut(
 
 
 @given(st.data())
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_any_product(data: st.DataObject) -> None:
     method = data.draw(st.sampled_from(fragment_methods()))
     way = data.draw(st.sampled_from(ways(method)))

@@ -80,7 +80,8 @@ def test_doctor_says_what_executors_can_do(run: Command) -> None:
     for each in found.values():
         assert (each["denormals"] is None) == (not each["works"])
         assert not (each["denormals"] == "flushed" and each["exact"])
-    assert "what it can do" in run("doctor")[1]
+    shown = run("doctor", "--all", "--format", "markdown")[1]
+    assert "what it can do" in shown and "| count | instructions, lookups and bytes" in shown
 
 
 def test_the_help_imports_nothing_heavy() -> None:

@@ -10,7 +10,8 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile, profiles
 from gpgpu_legacy.page.loading import LETTERS, CaseData, Loading, Said, loading
-from gpgpu_legacy.page.sections.loaded import largest, make_section
+from gpgpu_legacy.page.sections import sections_of
+from gpgpu_legacy.page.sections.loaded import largest
 from gpgpu_legacy.predict.model import predict_plan
 
 SINGLE, MULTI = "hall-carr-hart-single", "hall-carr-hart-multi"
@@ -97,7 +98,7 @@ def test_what_loads_has_the_predicted_time(data: Loading) -> None:
 
 
 def test_the_table_stands_without_scripts(data: Loading) -> None:
-    html = make_section().html
+    html = sections_of(["loaded"])[0].html
     rows = re.findall(r"<tr><td data-label=\"chip or API\">.*?</tr>", html)
     assert len(rows) == len(profiles())
     case = case_of(data, MULTI)

@@ -7,8 +7,10 @@ web/.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from importlib import import_module
 
+from gpgpu_legacy.code_cache import recalled
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page.section import PageSection
 
@@ -30,7 +32,7 @@ def sections_of(names: Sequence[str]) -> list[PageSection]:
             raise InputError(
                 f"{name!r} is no section of the page; expected one of {', '.join(SECTIONS)}"
             )
-    return [_section(name) for name in names]
+    return [recalled(f"section {name} of the page", partial(_section, name)) for name in names]
 
 
 def _section(name: str) -> PageSection:

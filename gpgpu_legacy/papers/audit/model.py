@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
+from gpgpu_legacy.code_cache import recalled
 from gpgpu_legacy.count.closed_form import same_formula
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
@@ -72,6 +73,22 @@ def audit(chosen: Iterable[Paper]) -> list[Finding]:
     A claim that cannot be computed is unchecked, and says why.
     """
     return [_judged(paper, claim) for paper in chosen for claim in paper.claims]
+
+
+def recalled_audit(chosen: Iterable[Paper]) -> list[Finding]:
+    """The same with all alternatives, of published papers: computed once by a version."""
+    return [
+        finding
+        for paper in chosen
+        for finding in recalled(f"audit of {paper.id}", partial(_with_alternatives, paper))
+    ]
+
+
+def _with_alternatives(paper: Paper) -> list[Finding]:
+    findings = audit([paper])
+    for finding in findings:
+        _ = finding.otherwise  # computed when it is first asked for
+    return findings
 
 
 def _judged(paper: Paper, claim: Claim) -> Finding:

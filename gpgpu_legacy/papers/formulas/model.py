@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import products
+from gpgpu_legacy.code_cache import recalled
 from gpgpu_legacy.count.closed_form import same_formula
 from gpgpu_legacy.count.coalescing import RULES, CoalescingRule, transactions
 from gpgpu_legacy.count.traffic import count_plan
@@ -39,11 +40,12 @@ def formula_tables(
     times: our own. every: whether to count every method. Raises as `regenerate` does.
     """
     is_timed = bool(times.measured or times.not_run)
+    name = f"tables of formulas of {paper} at {size}, {block}"
     return FormulaTables(
         **(provenance(this_platform().driver) if is_timed else {}),
         size=size,
         block=block,
-        tables=tuple(regenerate(size, block, paper)),
+        tables=tuple(recalled(name, lambda: regenerate(size, block, paper))),
         methods=tuple(every_method(size, block)) if every else (),
         times=times,
     )
