@@ -596,13 +596,7 @@ GENERATED: dict[str, Callable[[], str]] = {
         compiled,
         c_library,
         executors,
-def promises() -> str:
-    """What is exact, verb by verb, as `doctor --all` says it."""
-    from gpgpu_legacy.api.promises import PROMISES
-
-    return as_markdown([PROMISES])
-
-
+        promises,
     )
 }
 """What a page can ask for."""
