@@ -95,7 +95,7 @@ def test_every_pass_is_traced() -> None:
     texture = {0: ("RECT", np.full((1, 1), 5.0))}
     program = FADE.replace("KIL a;", "")
     drawing = make_drawing(program, 1, 1, texture, passes=3, feedback=0)
-    firsts = [(visit.steps or ())[0].result for visit in trace_drawing(drawing, 0, 0).visits]
+    firsts = [(visit.steps or ())[0].result for visit in trace_drawing(drawing, (0, 0)).visits]
     assert [result and result[0] for result in firsts] == [5, 4, 3]
 
 

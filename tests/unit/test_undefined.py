@@ -118,7 +118,7 @@ def test_a_trace_tells_it() -> None:
     texture = np.array([[[1, 0, 0, 0], [-1, 0, 0, 0]]])
     drawing = make_drawing(program("LG2 result.color, A.x;"), 2, 1, {0: ("RECT", texture)})
     with pytest.warns(GpgpuLegacyWarning, match="LG2 of a number that is not positive .*: 1$"):
-        trace_drawing(drawing, 0, 0)
+        trace_drawing(drawing, (0, 0))
 
 
 RECIPE = """

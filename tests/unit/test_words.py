@@ -10,10 +10,14 @@ import pytest
 from commands import Command
 
 from gpgpu_legacy import find
+from gpgpu_legacy.api.figure import figure
 from gpgpu_legacy.api.pipeline import RESERVED, Pipeline
 from gpgpu_legacy.api.run import run as run_plan
+from gpgpu_legacy.api.state import opened
+from gpgpu_legacy.api.trace import trace
 from gpgpu_legacy.cli.words import Job, Jobs, split
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure.benchmark import bench
 from gpgpu_legacy.runtime.machine import Machine
 
 RECIPE = """
@@ -126,7 +130,11 @@ def test_a_file_gives_the_size(run: Command, tmp_path: Path) -> None:
 
 
 def test_no_input_is_called_as_an_option_of_a_run() -> None:
-    known = {*signature(run_plan).parameters, *Machine.__dataclass_fields__} - {"p", "named"}
-    assert known == RESERVED
+    options = {
+        name
+        for verb in (run_plan, trace, figure, bench, opened)
+        for name in signature(verb).parameters
+    }
+    assert options | {*Machine.__dataclass_fields__} == RESERVED | {"p"}
     with pytest.raises(InputError, match="an input is called seed, as an option of a run is"):
         Pipeline("p").input("seed", 1, 1)

@@ -80,7 +80,7 @@ def recalled_audit(chosen: Iterable[Paper]) -> list[Finding]:
     return [
         finding
         for paper in chosen
-        for finding in recalled(f"audit of {paper.id}", partial(_with_alternatives, paper))
+        for finding in recalled(f"audit of {paper!r}", partial(_with_alternatives, paper))
     ]
 
 
