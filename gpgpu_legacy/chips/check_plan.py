@@ -80,7 +80,9 @@ def _kernels(dispatches: dict[int, list[range]], chip: Profile) -> Iterator[Row]
         side = number_side(threads, chip.programs.work_group_threads)
         every = sorted(chain(*dispatches.values()), key=lambda numbers: numbers.start)
         yield _with_passes(make_row("compute kernels", "used", kernels), every)
-        yield _with_passes(make_row("threads of a work group", threads, (None, side)), dispatches[threads])
+        yield _with_passes(
+            make_row("threads of a work group", threads, (None, side)), dispatches[threads]
+        )
 
 
 def _with_passes(row: Row, passes: Sequence[range]) -> Row:

@@ -235,7 +235,9 @@ def test_greater_cache_coherence_rests_on_fragments_in_flight() -> None:
         ("At n = 256, scan line by scan line from linear textures, 256 in flight", 7.6, 0.05),
         ("There, one fragment after another", 60.9, 0.05),
     ):
-        assert float(others[assuming].removesuffix(" times.")) == pytest.approx(expected, abs=within)
+        assert float(others[assuming].removesuffix(" times.")) == pytest.approx(
+            expected, abs=within
+        )
 
 
 # What turns an agreement -------------------------------------------------------------------------

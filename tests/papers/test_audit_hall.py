@@ -90,7 +90,9 @@ def test_sizes_of_section_4() -> None:
     assert "67.109 MB" in finding("section-4-64-mb").reason
     assert finding("section-4-2048").verdict is AuditVerdict.UNCHECKED
     rests("section-4-paging", 4 * 4 * 2830**2 / 1e6)
-    assert f"megabytes it is {4 * 4 * 2830**2 / 2**20:.5g} MiB" in finding("section-4-paging").reason
+    assert (
+        f"megabytes it is {4 * 4 * 2830**2 / 2**20:.5g} MiB" in finding("section-4-paging").reason
+    )
     rests("section-4-4096", 4096)
     reason = finding("section-4-4096").reason
     assert "such matrices take 256 MiB" in reason
@@ -179,7 +181,9 @@ def test_loops_overrun_unless_the_block_divides_the_matrix() -> None:
     """The last of 32 blocks of 32 ends at 1024, and so it does for 1000; 16 end at 512, not 500."""
     for claim, beyond in (("listing-5-overruns", 24), ("listing-11-overruns", 12)):
         rests(claim, 0)
-        assert finding(claim).reason.endswith(f"At n = 1000 it is {beyond} {HALL.claim(claim).unit}.")
+        assert finding(claim).reason.endswith(
+            f"At n = 1000 it is {beyond} {HALL.claim(claim).unit}."
+        )
 
 
 def test_recorded_times_are_those_of_the_benchmarks() -> None:

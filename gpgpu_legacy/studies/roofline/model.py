@@ -132,7 +132,7 @@ def _panel(chip: Profile, executor: str | None, reached: Iterable[RoofProduct]) 
 
 
 def bounds(chip: Profile, size: int) -> Iterator[RoofProduct]:
-    """Every method that runs on the chip, with the largest block that loads, as `predict` has it."""
+    """Every method that runs on the chip, with the largest block that loads, as in `predict`."""
     kernels = chip.programs.kernels
     for method in products():
         if kernels is None or kernels.value or not method.plan(n=1).dispatches:
