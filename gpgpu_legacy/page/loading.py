@@ -298,33 +298,9 @@ def _refine(
     while between:
         low, high = between.pop()
         if high - low > 1 and checked[low].answers != checked[high].answers:
-            middle = (low + high) // 2  # where counts are not in proportion to the block
-            if not case.first:
-                middle = _crossing(low, checked[low], high, checked[high])
+            middle = (low + high) // 2
             checked[middle] = _Checked.of(case, middle, chips)
             between += [(low, middle), (middle, high)]
-
-
-def _crossing(low: int, below: _Checked, high: int, beyond: _Checked) -> int:
-    """A block between two where an answer may change.
-
-    Most counts grow in proportion to the block. So it is the first block at which a count crosses
-    its limit by linear interpolation, or the middle if no count does.
-    """
-    first = []
-    for before, after in zip(below.verdicts, beyond.verdicts, strict=True):
-        found = {row.limit: row.found for row in before.limits}
-        for row in after.exceeded if before.answer is not after.answer else ():
-            least, most, allowed = found.get(row.limit), row.found, _allowed(row)
-            if isinstance(least, int) and isinstance(most, int) and least <= allowed < most:
-                first.append(low + int(allowed - least) * (high - low) // (most - least) + 1)
-    return min(max(min(first, default=(low + high) // 2), low + 1), high - 1)
-
-
-def _allowed(row: Row) -> float:
-    """The tighter of both sides' limits; infinite if neither is a number."""
-    sides = (side.allowed for side in row.sides if side)
-    return min((n for n in sides if isinstance(n, int | float)), default=inf)
 
 
 _Found = dict[int, tuple[int | str | None, ...]]

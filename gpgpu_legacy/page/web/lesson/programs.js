@@ -37,8 +37,8 @@ class Programs {
     const bytes = "bytes requested", mostBytes = most(bytes);
     this.bars.show([
       ["passes", passes, most("passes")], ["arithmetic", arithmetic, most("arithmetic")], ["lookup", lookup, most("lookup")],
-      [bytes, rows[at][bytes], mostBytes], ["copy bytes", rows[at]["copy bytes"], mostBytes],
-      ["bytes requested in 2001, by blending", oldest[bytes], mostBytes],
+      [bytes, rows[at][bytes], mostBytes], [`${bytes} in 2001`, oldest[bytes], mostBytes],
+      ["copy bytes", rows[at]["copy bytes"], mostBytes],
     ]);
     const { head, step, tail } = listing;
     const part = (lines, kind) => element("span", { class: kind }, `${lines.join("\n")}\n`);
