@@ -17,7 +17,7 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, find_product
 from gpgpu_legacy.chips.check_plan import check_on_each
 from gpgpu_legacy.chips.profile import Profile, ProfileKind, all_sources, profiles
-from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Side, Verdict
+from gpgpu_legacy.chips.verdict import Answer, Outcome, Side, Verdict
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.page.names import people
 from gpgpu_legacy.papers.formulas.model import methods_of_tables
@@ -40,6 +40,9 @@ LETTERS = {Answer.LOADS: "y", Answer.AS_FAR_AS_KNOWN: "k", Answer.DOES_NOT_LOAD:
 
 Run = tuple[int, int]
 """The index of the first block of a run, and the number of its statement."""
+
+Found = dict[int, tuple[int | str | None, ...]]
+"""A plan's use of each limit, by the limit's number and the block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +85,12 @@ class LoadedCase:
         most = min((side.temporaries.value for side in sides if side.temporaries), default=0)
         if not self.first or block is None or steps > block:
             return None
-        group = steps_first(self.method, (("n", SIZE),), int(most), block)
-        return group if group != 1 else None
+        return steps_first(self.method, (("n", SIZE),), int(most), block)
 
     def plan(self, block: int | None, group: int | None = None) -> Plan:
         """The plan of a product with that block, as it ran in its day."""
-        given = {"block": block, "coordinates_first": group}
-        known = {name: value for name, value in given.items() if value is not None}
-        return self.method.plan(n=SIZE, **dict(self.method.then), **known)
+        given = dict(self.method.then) | ({"block": block} if block else {})
+        return self.method.plan(n=SIZE, **given, **({"coordinates_first": group} if group else {}))
 
 
 class SideData(Record):
@@ -150,7 +151,7 @@ class OnChip(Record):
     natives: tuple[NativeData, ...]
     seconds: tuple[float | None, ...] = ()
     binds: tuple[Run, ...] = ()
-    found: dict[int, tuple[int | str | None, ...]] = {}  # noqa: RUF012
+    found: Found = {}  # noqa: RUF012
 
 
 class CaseData(Record):
@@ -160,7 +161,7 @@ class CaseData(Record):
     method: str
     title: str
     blocks: tuple[int | None, ...]
-    found: dict[int, tuple[int | str | None, ...]]
+    found: Found
     chips: tuple[OnChip, ...]
 
 
@@ -303,10 +304,7 @@ def _refine(
             between += [(low, middle), (middle, high)]
 
 
-_Found = dict[int, tuple[int | str | None, ...]]
-
-
-def _found(by_block: Sequence[Sequence[Verdict]], numbers: _Numbers) -> _Found:
+def _found(by_block: Sequence[Sequence[Verdict]], numbers: _Numbers) -> Found:
     """The plans' use of each limit, over these chips."""
     taken: list[dict[str, int | str]] = [
         {row.limit: row.found for verdict in verdicts for row in verdict.limits}
@@ -331,7 +329,7 @@ def _natives(verdicts: Sequence[Verdict]) -> tuple[NativeData, ...]:
 def _on_chip(
     verdicts: Sequence[Verdict],
     times: Sequence[tuple[float | None, str | None]],
-    of_case: _Found,
+    of_case: Found,
     numbers: _Numbers,
 ) -> OnChip:
     limits: dict[int, list[int | None]] = {}

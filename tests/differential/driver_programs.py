@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
-from drawing import F32
 from numpy.typing import NDArray
 from random_programs import MOST_JOINED, UNDEFINED
 
@@ -170,16 +169,15 @@ class Watch:
     """Whether a run's operations were exact in float32, in whatever order their sums are taken.
 
     That is so where every result is a multiple of 2^-11 below 2^11: two such have an exact sum, and
-    their product is either exact or no such number. It serves as a Machine's arithmetic.
+    their product is either exact or no such number. It serves as the format of an arithmetic.
     """
 
     def __init__(self) -> None:
         self.exact = True
-        self.machine = Machine(arithmetic=Arithmetic("watched", "", 32, self._round, 0.0, 0.0, 0.0))
+        self.machine = Machine(arithmetic=Arithmetic("watched", "", 32, self))  # type: ignore[arg-type]
 
-    def _round(self, values: NDArray[Any]) -> F32:
-        wide = np.asarray(values, np.float64)
+    def round(self, wide: NDArray[np.float64], _: Any) -> NDArray[np.float64]:
         with np.errstate(all="ignore"):
             fits = (np.abs(wide) < 2.0**11) & (np.rint(wide * 2.0**11) == wide * 2.0**11)
         self.exact &= bool(fits.all())
-        return wide.astype(np.float32)
+        return wide

@@ -252,5 +252,5 @@ def _step(
         if length < size:
             return None
         offset = (offset + length // 2) % length - length // 2
-    beyond = leaves and wrap in (Wrap.CLAMP_TO_BORDER, Wrap.MIRRORED_REPEAT)
+    beyond = leaves and wrap not in (Wrap.CLAMP_TO_EDGE, Wrap.CLAMP, Wrap.REPEAT)
     return None if beyond or abs(offset) > MOST_REACH else (offset, repeats)
