@@ -287,13 +287,16 @@ def as_loaded(p: PlanBuilder, chip: Profile) -> PlanBuilder:
 
     A block that was asked for stays, and so does the default if none loads.
     """
-    algorithm, given = p.family or (None, {})
-    block = algorithm and algorithm.parameters.get("block")
+    if p.family is None:
+        return p
+    algorithm, given = p.family
+    block = algorithm.parameters.get("block")
     if not block or block.name in given or not block.default:
         return p
 
     def with_block(size: int) -> PlanBuilder:
-        return algorithm.builder(**given, block=size)
+        built: PlanBuilder = algorithm.builder(**given, block=size)
+        return built
 
     def fails(size: int) -> bool:
         return check_plan(with_block(size).plan(), chip).answer is Answer.DOES_NOT_LOAD
