@@ -13,6 +13,7 @@ from typing import Any
 
 from gpgpu_legacy.algorithms.parameters import (
     AlgorithmParameter,
+    Plain,
     arguments_of,
     parameters_of,
     plainly,
@@ -39,7 +40,8 @@ class Algorithm:
     name: on the command line, such as `bitonic-sort`. field: its subject, such as `sorting`.
     source: who published it for graphics hardware, where and when. year: of that; None if unknown.
     summary: its result, in one line. aliases: other names. lacked: a feature missing in the
-    hardware or API of the day. package: its origin. file: of a user's code; None for an algorithm
+    hardware or API of the day. then: the parameters with which it ran there, where defaults are of
+    today. package: its origin. file: of a user's code; None for an algorithm
     of ours and for a plan.json.
     """
 
@@ -51,6 +53,7 @@ class Algorithm:
     summary: str = ""
     aliases: tuple[str, ...] = ()
     lacked: str = ""
+    then: tuple[tuple[str, Plain], ...] = ()
     package: str = SHIPPED_IN
     file: Path | None = None
 

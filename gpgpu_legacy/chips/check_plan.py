@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
+from math import prod
 from typing import Any
 
 from gpgpu_legacy.chips.check import check_counted
@@ -71,11 +73,16 @@ def _verdict(plan: Plan, uses: _Uses, programs: _Programs, chip: Profile) -> Ver
     return make_verdict(plan.name, chip, rows, nodes, expanded, pass_count=plan.pass_count)
 
 
-def _kernels(dispatches: list[range], chip: Profile) -> Iterator[Row]:
+def _kernels(dispatches: dict[int, list[range]], chip: Profile) -> Iterator[Row]:
     if dispatches:
         kernels = yes_or_no_sides(chip.programs.kernels, chip)
-        yield _with_passes(make_row("compute kernels", "used", kernels), dispatches)
-        yield _with_passes(make_row("work groups", "used", (None, UNKNOWN_SIDE)), dispatches)
+        threads = max(dispatches)
+        side = number_side(threads, chip.programs.work_group_threads)
+        every = sorted(chain(*dispatches.values()), key=lambda numbers: numbers.start)
+        yield _with_passes(make_row("compute kernels", "used", kernels), every)
+        yield _with_passes(
+            make_row("threads of a work group", threads, (None, side)), dispatches[threads]
+        )
 
 
 def _with_passes(row: Row, passes: Sequence[range]) -> Row:
@@ -94,11 +101,11 @@ _ByTexture = dict[str, list[range]]
 class _Uses:
     """The passes of a plan by what they use: programs, kernels, and textures by their names.
 
-    read: textures that passes look up, or copy to.
+    dispatches: by the threads of a work group. read: textures that passes look up, or copy to.
     """
 
     programs: dict[Program, list[range]] = field(default_factory=dict)
-    dispatches: list[range] = field(default_factory=list)
+    dispatches: dict[int, list[range]] = field(default_factory=dict)
     read: _ByTexture = field(default_factory=dict)
     drawn: _ByTexture = field(default_factory=dict)
     blended: _ByTexture = field(default_factory=dict)
@@ -125,7 +132,8 @@ def _uses(plan: Plan) -> _Uses:
             case CopyPass():
                 note(uses.read, (pass_.target,), numbers)
             case ComputePass():
-                uses.dispatches.append(numbers)
+                threads = prod(pass_.kernel.local_size)
+                uses.dispatches.setdefault(threads, []).append(numbers)
     return uses
 
 

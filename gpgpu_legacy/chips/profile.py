@@ -213,7 +213,8 @@ class Programs(Section):
     """The programs that run for each fragment.
 
     language: the one in which fragments are programmed. arb_fragment_program: whether that is, or
-    includes, the language of this package. kernels: whether the chip runs compute shaders.
+    includes, the language of this package. kernels: whether the chip runs compute kernels, by any
+    interface, CUDA and OpenCL included. work_group_threads: the most of a work group.
     operations: the opcodes that have an equivalent; absent if all have one.
     swizzles: whether an arithmetic operand may have its components in any order.
     instruction_set: for a chip with few native swizzles, the file that lists them
@@ -229,6 +230,7 @@ class Programs(Section):
     arithmetic: Fact[Line] | None = None
     rounding: Fact[Line] | None = None
     kernels: Fact[bool] | None = None
+    work_group_threads: Fact[Most] | None = None
 
 
 class FixedFunction(Section):

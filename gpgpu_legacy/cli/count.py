@@ -136,7 +136,8 @@ def predict_command(
     """Predict the least time that a plan can take on a chip, and its bottleneck.
 
     `--chip this` is this machine with the executor that `auto` would choose; run `gpgpu-legacy
-    calibrate` once before. With --cache, memory serves the misses of that simulated cache; without
+    calibrate` once before. A block that you do not give is the largest that loads on the chip, up
+    to the method's default. With --cache, memory serves the misses of that simulated cache; without
     it, memory serves each texel once in each pass that reads it.
     """
     from gpgpu_legacy.predict.model import predict_plan

@@ -165,9 +165,9 @@ FP24 = Arithmetic(
 )
 """1 + 7 + 16 bits are published. Assumed here: a bias of 63; exponents from -62 to 63, with the
 last code for infinities and NaN, as in IEEE formats; no denormals; overflow to infinity. ATI did
-not publish how the chip rounds. Hillesland & Lastra (GPU Floating-Point Paranoia, 2004) measured
-sums that are chopped and products that nearly are, so `fp24-chop` is nearer to it; `fp24` rounds to
-nearest even, the best that hardware could do."""
+not publish how the chip rounds. Hillesland & Lastra (GPU Floating-Point Paranoia, 2004; intervals
+as remembered) measured sums that are chopped and products that nearly are, so `fp24-chop` is nearer
+to it; `fp24` rounds to nearest even, the best that hardware could do."""
 
 FP24_CHOP = _chopping(FP24)
 

@@ -214,12 +214,7 @@ def _derived(claim: AuditedClaim) -> Number | None:
         return None
     bound = {Rule.NOT_BELOW: "at least ", Rule.NOT_ABOVE: "at most "}.get(claim.claim.rule, "")
     unit = f" {claim.claim.unit}" if claim.claim.unit else ""
-    reason, otherwise = claim.claim.reason, claim.entry.otherwise
-    how = (
-        how_derived(claim.claim),
-        f"{reason[:1].upper()}{reason[1:]}." if reason else "",
-        f"Otherwise, {otherwise}." if otherwise else "",
-    )
+    how = (how_derived(claim.claim), claim.claim.reason, claim.entry.otherwise)
     text = f"{bound}{claim.entry.computed}{unit}"
     return Number(text, tuple(filter(None, how)), _audit(claim))
 

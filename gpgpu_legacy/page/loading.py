@@ -17,7 +17,7 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, find_product
 from gpgpu_legacy.chips.check_plan import check_on_each
 from gpgpu_legacy.chips.profile import Profile, ProfileKind, all_sources, profiles
-from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Side, Verdict
+from gpgpu_legacy.chips.verdict import Answer, Outcome, Side, Verdict
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.page.names import people
 from gpgpu_legacy.papers.formulas.model import methods_of_tables
@@ -25,6 +25,7 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.serial import Record, as_record, with_fields
+from gpgpu_legacy.studies.largest_block import steps_first
 
 T = TypeVar("T")
 
@@ -32,8 +33,6 @@ SIZE = 1024
 """The n of the n×n matrices, as in the papers' tables."""
 
 _BLOCKS = (*range(1, 9), 12, 16, 24, 32, 64, 128)
-_MOST_FIRST = 8  # steps whose coordinates the variant computes first
-_MOST_OF_VARIANT = 32
 _BLOCKS_OF_KERNELS = 3  # the largest: the memory accesses of small ones are slow to follow
 
 LETTERS = {Answer.LOADS: "y", Answer.AS_FAR_AS_KNOWN: "k", Answer.DOES_NOT_LOAD: "n"}
@@ -42,10 +41,16 @@ LETTERS = {Answer.LOADS: "y", Answer.AS_FAR_AS_KNOWN: "k", Answer.DOES_NOT_LOAD:
 Run = tuple[int, int]
 """The index of the first block of a run, and the number of its statement."""
 
+Found = dict[int, tuple[int | str | None, ...]]
+"""A plan's use of each limit, by the limit's number and the block."""
+
 
 @dataclass(frozen=True, slots=True)
 class LoadedCase:
-    """A method in one variant. first: whether it computes the coordinates of some steps first."""
+    """A method in one variant.
+
+    first: whether it computes coordinates first, of as many steps as `fit` does on the chip.
+    """
 
     method: Algorithm
     first: bool = False
@@ -68,14 +73,24 @@ class LoadedCase:
             return (None,)
         if self.choices:
             return self.choices[-_BLOCKS_OF_KERNELS:]
-        return tuple(b for b in _BLOCKS if b <= _MOST_OF_VARIANT or not self.first)
+        return _BLOCKS
 
-    def plan(self, block: int | None) -> Plan:
-        """The plan of a product with that block."""
-        given = {} if block is None else {"block": block}
-        if self.first and block is not None:
-            given["coordinates_first"] = min(_MOST_FIRST, block)
-        return self.method.plan(n=SIZE, **given)
+    def group(self, block: int | None, chip: Profile) -> int | None:
+        """The steps whose coordinates are computed first; None if indirections do not ask for it.
+
+        As it is written, a program takes an indirection for each step.
+        """
+        sides = (chip.advertised, chip.native)
+        steps = min((side.indirections.value for side in sides if side.indirections), default=inf)
+        most = min((side.temporaries.value for side in sides if side.temporaries), default=0)
+        if not self.first or block is None or steps > block:
+            return None
+        return steps_first(self.method, (("n", SIZE),), int(most), block)
+
+    def plan(self, block: int | None, group: int | None = None) -> Plan:
+        """The plan of a product with that block, as it ran in its day."""
+        given = dict(self.method.then) | ({"block": block} if block else {})
+        return self.method.plan(n=SIZE, **given, **({"coordinates_first": group} if group else {}))
 
 
 class SideData(Record):
@@ -121,7 +136,8 @@ class NativeData(Record):
 
 
 class OnChip(Record):
-    """A case on a chip. limits: runs of statements, by the number of the limit.
+    """A case on a chip. limits: runs of statements, by the number of the limit. found: as a case
+    has it, where the plan is another on this chip.
 
     answers, advertised, native: a letter of LETTERS for each block: by all limits, by those that
     the driver advertises, and by the chip's own. seconds: predicted, by the block, where it loads.
@@ -135,6 +151,7 @@ class OnChip(Record):
     natives: tuple[NativeData, ...]
     seconds: tuple[float | None, ...] = ()
     binds: tuple[Run, ...] = ()
+    found: Found = {}  # noqa: RUF012
 
 
 class CaseData(Record):
@@ -144,7 +161,7 @@ class CaseData(Record):
     method: str
     title: str
     blocks: tuple[int | None, ...]
-    found: dict[int, tuple[int | str | None, ...]]
+    found: Found
     chips: tuple[OnChip, ...]
 
 
@@ -207,21 +224,27 @@ def _chip(profile: Profile) -> ChipData:
 
 
 def _case(case: LoadedCase, chips: Sequence[Profile], numbers: _Numbers) -> CaseData:
-    checked = {block: _Checked.of(case.plan(block), chips) for block in case.blocks}
+    checked = {block: _Checked.of(case, block, chips) for block in case.blocks}
     _refine(case, chips, checked)
     blocks = tuple(sorted(checked, key=lambda block: block or 0))
     by_block = [checked[block] for block in blocks]
+    found = _found([one.verdicts for one in by_block], numbers)
     on_chips = tuple(
-        _on_chip([one.verdicts[n] for one in by_block], [one.times[n] for one in by_block], numbers)
+        _on_chip(
+            [one.verdicts[n] for one in by_block],
+            [one.times[n] for one in by_block],
+            found,
+            numbers,
+        )
         for n in range(len(chips))
     )
-    first = f", coordinates first, up to {_MOST_FIRST} steps at a time" if case.first else ""
+    first = ", coordinates first where indirections ask for it" if case.first else ""
     return CaseData(
         name=case.name,
         method=case.method.name,
         title=f"{people()[case.method.name]}{first}",
         blocks=blocks,
-        found=_found(by_block, numbers),
+        found=found,
         chips=on_chips,
     )
 
@@ -237,14 +260,18 @@ class _Checked:
     times: tuple[tuple[float | None, str | None], ...]
 
     @classmethod
-    def of(cls, plan: Plan, chips: Sequence[Profile]) -> _Checked:
-        verdicts = check_on_each(plan, chips)
-        loads = (verdict.answer is not Answer.DOES_NOT_LOAD for verdict in verdicts)
-        times = (
-            _time(plan, chip) if here else (None, None)
-            for chip, here in zip(chips, loads, strict=True)
-        )
-        return cls(verdicts, tuple(times))
+    def of(cls, case: LoadedCase, block: int | None, chips: Sequence[Profile]) -> _Checked:
+        groups: dict[int | None, list[Profile]] = {}
+        for chip in chips:
+            groups.setdefault(case.group(block, chip), []).append(chip)
+        found = {}
+        for group, those in groups.items():
+            plan = case.plan(block, group)
+            for chip, verdict in zip(those, check_on_each(plan, those), strict=True):
+                loads = verdict.answer is not Answer.DOES_NOT_LOAD
+                found[chip.name] = verdict, _time(plan, chip) if loads else (None, None)
+        verdicts, times = zip(*(found[chip.name] for chip in chips), strict=True)
+        return cls(verdicts, times)
 
     @property
     def answers(self) -> tuple[Answer, ...]:
@@ -272,40 +299,16 @@ def _refine(
     while between:
         low, high = between.pop()
         if high - low > 1 and checked[low].answers != checked[high].answers:
-            middle = _crossing(low, checked[low], high, checked[high])
-            checked[middle] = _Checked.of(case.plan(middle), chips)
+            middle = (low + high) // 2
+            checked[middle] = _Checked.of(case, middle, chips)
             between += [(low, middle), (middle, high)]
 
 
-def _crossing(low: int, below: _Checked, high: int, beyond: _Checked) -> int:
-    """A block between two where an answer may change.
-
-    Most counts grow in proportion to the block. So it is the first block at which a count crosses
-    its limit by linear interpolation, or the middle if no count does.
-    """
-    first = []
-    for before, after in zip(below.verdicts, beyond.verdicts, strict=True):
-        found = {row.limit: row.found for row in before.limits}
-        for row in after.exceeded if before.answer is not after.answer else ():
-            least, most, allowed = found.get(row.limit), row.found, _allowed(row)
-            if isinstance(least, int) and isinstance(most, int) and least <= allowed < most:
-                first.append(low + int(allowed - least) * (high - low) // (most - least) + 1)
-    return min(max(min(first, default=(low + high) // 2), low + 1), high - 1)
-
-
-def _allowed(row: Row) -> float:
-    """The tighter of both sides' limits; infinite if neither is a number."""
-    sides = (side.allowed for side in row.sides if side)
-    return min((n for n in sides if isinstance(n, int | float)), default=inf)
-
-
-def _found(
-    by_block: Sequence[_Checked], numbers: _Numbers
-) -> dict[int, tuple[int | str | None, ...]]:
-    """The plans' use of each limit, over all chips."""
+def _found(by_block: Sequence[Sequence[Verdict]], numbers: _Numbers) -> Found:
+    """The plans' use of each limit, over these chips."""
     taken: list[dict[str, int | str]] = [
-        {row.limit: row.found for verdict in one.verdicts for row in verdict.limits}
-        for one in by_block
+        {row.limit: row.found for verdict in verdicts for row in verdict.limits}
+        for verdicts in by_block
     ]
     limits = dict.fromkeys(limit for one in taken for limit in one)
     return {
@@ -326,6 +329,7 @@ def _natives(verdicts: Sequence[Verdict]) -> tuple[NativeData, ...]:
 def _on_chip(
     verdicts: Sequence[Verdict],
     times: Sequence[tuple[float | None, str | None]],
+    of_case: Found,
     numbers: _Numbers,
 ) -> OnChip:
     limits: dict[int, list[int | None]] = {}
@@ -339,7 +343,9 @@ def _on_chip(
     seconds = tuple(time for time, _ in times)
     terms = [None if name is None else _number(numbers.terms, name) for _, name in times]
     timed = any(time is not None for time in seconds)
+    own = _found([[verdict] for verdict in verdicts], numbers)
     return OnChip(
+        found={limit: found for limit, found in own.items() if found != of_case[limit]},
         limits={limit: _runs(row) for limit, row in limits.items()},
         answers="".join(LETTERS[verdict.answer] for verdict in verdicts),
         advertised="".join(LETTERS[verdict.advertised] for verdict in verdicts),

@@ -11,7 +11,7 @@ from typing import Any
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.page.scenes import INTERPRETER, scene_of
 from gpgpu_legacy.page.section import embedded_json
-from gpgpu_legacy.plan.textures import R32F, UNORM8
+from gpgpu_legacy.plan.textures import R32F
 from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, DEMONSTRATION_B
 
 PRODUCTS = "sections/products.js"
@@ -46,7 +46,7 @@ def products_script() -> str:
     """The text of the script."""
     choices: list[tuple[str, dict[str, Any]]] = [
         ("larson-mcallister", {"texture_format": R32F.name, "state": "program"}),
-        ("larson-mcallister", {"texture_format": UNORM8.name, "state": "texture-environment"}),
+        ("larson-mcallister", dict(find_product("larson-mcallister").then)),
     ]
     choices += [("hall-carr-hart-single", {"block": block}) for block in BLOCKS]
     choices += [("hall-carr-hart-multi", {"block": block}) for block in BLOCKS[:-1]]

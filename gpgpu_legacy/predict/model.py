@@ -13,6 +13,7 @@ consecutive elements is one load. A compiler that merges others may beat such a 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
@@ -30,6 +31,7 @@ from gpgpu_legacy.chips.profile import (
     calibrated_name,
     find_profile,
 )
+from gpgpu_legacy.chips.verdict import Answer
 from gpgpu_legacy.count.coalescing import RULES, CoalescingRule, transactions
 from gpgpu_legacy.count.traffic import count_plan, work_of_pass
 from gpgpu_legacy.errors import InputError, PlanError
@@ -260,6 +262,7 @@ def predict_plan(
 ) -> Prediction:
     """Predict a plan on the chip of that name, or on `this` machine.
 
+    A block that was not asked for is the largest that loads there, up to the method's default.
     pass_us: the fixed cost of a pass, in place of the profile's. Raises InputError for a plan
     without passes, for an unknown chip, for a cost that is not above 0 and for this machine if it
     is not calibrated; also as `predict` and, with a cache, `cache_run` do.
@@ -270,6 +273,8 @@ def predict_plan(
             f"{plan.name} has no passes, so there is no time to predict; give a size of at least 1"
         )
     profile = find_chip(chip, plan)
+    p = as_loaded(p, profile)
+    plan = p.plan()
     if pass_us is not None:
         if not 1 / LARGEST_FACT <= pass_us <= LARGEST_FACT:
             raise InputError(f"pass_us is {pass_us:g}; give the microseconds of a pass, as in 5")
@@ -286,6 +291,30 @@ def predict_plan(
         exceeds=check_plan(plan, profile).excesses,
         memory_bytes=prediction.memory_bytes if served is None else served,
     )
+
+
+def as_loaded(p: PlanBuilder, chip: Profile) -> PlanBuilder:
+    """The plan with the largest block that loads on a chip, up to the method's default.
+
+    A block that was asked for stays, and so does the default if none loads.
+    """
+    if p.family is None:
+        return p
+    algorithm, given = p.family
+    block = algorithm.parameters.get("block")
+    if not block or block.name in given or not block.default:
+        return p
+
+    def with_block(size: int) -> PlanBuilder:
+        built: PlanBuilder = algorithm.builder(**given, block=size)
+        return built
+
+    def fails(size: int) -> bool:
+        return check_plan(with_block(size).plan(), chip).answer is Answer.DOES_NOT_LOAD
+
+    sizes = sorted(block.choices.values()) or range(1, block.default + 1)
+    loading = bisect_left(sizes, True, hi=sizes.index(block.default) + 1, key=fails)
+    return with_block(sizes[loading - 1]) if loading else p
 
 
 def find_chip(name: str, plan: Plan) -> Profile:

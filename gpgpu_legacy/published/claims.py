@@ -26,7 +26,10 @@ Published = float | int | str | tuple[float, ...] | None
 
 
 class Alternative(Derived, kw_only=True):
-    """The same claim recomputed under another assumption, which `assuming` states."""
+    """The same claim recomputed under another assumption.
+
+    assuming: the sentence that states it, which ends with our value and its unit.
+    """
 
     assuming: str
     unit: str
@@ -141,7 +144,7 @@ def cell_claims(
 
 def _measurement(paper: str, table: MeasuredTable, series: Series, cell: MeasuredCell) -> Claim:
     """The claim of a cell that was measured, which nothing can check."""
-    here = f"; `gpgpu-legacy tables --paper {paper}` runs the same here and shows both"
+    here = f" `gpgpu-legacy tables --paper {paper}` runs the same here and shows both."
     name = f"{table.name}/{series.label}/{cell.size}"
     if table.key is Key.THREADS and cell.threads is not None:
         name += f"/{cell.threads} threads"
@@ -154,7 +157,7 @@ def _measurement(paper: str, table: MeasuredTable, series: Series, cell: Measure
         rule=Rule.NONE,
         tolerance=cell.step / 2,
         cause=f"{table.name}/{series.label}",
-        reason="a time on a machine that is not here" + (here if series.method else ""),
+        reason="It is a time on a machine that is not here." + (here if series.method else ""),
     )
 
 

@@ -19,7 +19,7 @@ from gpgpu_legacy.algorithms.parameters import Plain, plainly
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Limits, Profile, find_profile
 from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Side, Verdict, excess
-from gpgpu_legacy.count.resources import Resource
+from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import FragmentPass
 from gpgpu_legacy.plan.textures import LARGEST_TEXTURE
@@ -184,24 +184,13 @@ class _Trial:
 
     def coordinates_first(self, side: Limited) -> Largest | None:
         """The result for the variant that computes its coordinates first, if there is one."""
-        if "coordinates_first" not in self.algorithm.parameters:
+        most = getattr(self.chip, side).temporaries
+        if "coordinates_first" not in self.algorithm.parameters or most is None:
             return None
-
-        def enough_temporaries(block: int, group: int) -> bool:
-            return all(
-                one.outcome is Outcome.WITHIN
-                for row, one in self.limits(side, block, group)
-                if row.limit == Resource.TEMPORARIES.value
-            )
-
-        blocks = self.candidates()
-        alone = last_that_holds(blocks, lambda g: enough_temporaries(g, g))
-        several = last_that_holds(blocks, lambda g: enough_temporaries(g + 1, g))
-        if alone is None:
-            return None
-        if several is None:
-            blocks = range(1, alone + 1)
-        return self.largest(side, blocks, lambda n: n if n <= alone else several)
+        given = tuple(self._request(1, None).items())
+        return self.largest(
+            side, self.candidates(), lambda n: steps_first(self.algorithm, given, most.value, n)
+        )
 
     def largest(
         self,
@@ -278,6 +267,29 @@ class _Trial:
         return " ".join(
             ["gpgpu-legacy check", self.algorithm.name, *words, "--chip", self.chip.name]
         )
+
+
+def steps_first(
+    algorithm: Algorithm, given: tuple[tuple[str, Any], ...], most: int, block: int
+) -> int | None:
+    """The steps whose coordinates a program of this block computes first, at a time.
+
+    They are as many as temporaries allow, or None. given: other parameters. most: temporaries.
+    """
+
+    def fits(group: int) -> bool:
+        return _temporaries(algorithm, given, min(group + 1, block), group) <= most
+
+    return last_that_holds(range(1, block + 1), fits)
+
+
+@cache
+def _temporaries(
+    algorithm: Algorithm, given: tuple[tuple[str, Any], ...], block: int, group: int
+) -> int:
+    how = {**dict(given), "block": block, "coordinates_first": group}
+    programs = algorithm.plan(**how).programs()
+    return max(resources(program).count(Resource.TEMPORARIES) for program in programs)
 
 
 @cache

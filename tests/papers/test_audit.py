@@ -97,6 +97,8 @@ def test_every_claim_says_where_it_stands_and_why(paper: Paper) -> None:
             assert claim.reason, f"{claim.id} is not checked and does not say why"
         if result.verdict is AuditVerdict.RESTS_ON:
             assert claim.rests_on in result.reason
+        for sentences in filter(None, (result.reason, claim.reason, *result.otherwise)):
+            assert re.fullmatch(r"[A-Z0-9“].*\.", sentences), claim.id
         if result.computed is not None and not isinstance(result.computed, str):
             assert "nan" not in shown(result.computed)
     for left in paper.left_out:
@@ -199,19 +201,19 @@ def test_verdicts(
 def test_units_of_section_5() -> None:
     requested = finding(HALL, "section-5.3-4.125-gb")
     assert (requested.verdict, requested.computed) == (AuditVerdict.RESTS_ON, 4.125)
-    assert "decimal ones: 4.4292 GB" in requested.reason
+    assert "decimal ones it is 4.4292 GB" in requested.reason
     needed = finding(HALL, "section-5.3-8.25-gb-s")
     assert (needed.verdict, needed.computed) == (AuditVerdict.RESTS_ON, 8.25)
-    assert "decimal units: 8.8584 GB/s" in needed.reason
+    assert "decimal units it is 8.8584 GB/s" in needed.reason
     # Both slips cancel: 537 ms for 4.43 GB are 8.25 GB/s.
-    assert "at 4 GFLOPS: 8.25 GB/s" in needed.reason
+    assert "at 4 GFLOPS it is 8.25 GB/s" in needed.reason
     needed = finding(HALL, "section-5.3-should-be-able")
     fragments = (
         16 * 512**2
     )  # of 16 bytes: 64 lookups, F, the write, and a copy that reads and writes
     moved = fragments * (66 + 2) * 16
     assert number(HALL, "section-5.3-should-be-able") == pytest.approx(moved / 0.5e9)
-    assert "percent of 10.4: 79.327 %" in needed.reason
+    assert "percent of 10.4, it is 79.327 %" in needed.reason
 
 
 def test_greater_cache_coherence_rests_on_fragments_in_flight() -> None:
@@ -222,18 +224,20 @@ def test_greater_cache_coherence_rests_on_fragments_in_flight() -> None:
     found = finding(HALL, "section-6-cache-coherence")
     assert found.verdict is AuditVerdict.RESTS_ON
     assert number(HALL, "section-6-cache-coherence") == pytest.approx(0.71, abs=0.005)
-    others = dict(text.rsplit(": ", 1) for text in found.otherwise)
+    others = dict(re.match(r"(.*?),? it is (.*)", text).groups() for text in found.otherwise)
     for assuming, expected, within in (
-        ("256 in flight", 0.606, 0.0005),
-        ("16 in flight", 1.58, 0.005),
-        ("one fragment after another", 4.05, 0.005),
-        ("if blending reads past the cache", 0.71, 0.005),
-        ("at n = 256", 0.67, 0.006),
-        ("at n = 256, if blending reads past the cache", 2.84, 0.005),
-        ("at n = 256, scan line by scan line from linear textures, 256 in flight", 7.6, 0.05),
-        ("the same, one fragment after another", 60.9, 0.05),
+        ("With 256 in flight", 0.606, 0.0005),
+        ("With 16 in flight", 1.58, 0.005),
+        ("One fragment after another", 4.05, 0.005),
+        ("If blending reads past the cache", 0.71, 0.005),
+        ("At n = 256", 0.67, 0.006),
+        ("At n = 256, if blending reads past the cache", 2.84, 0.005),
+        ("At n = 256, scan line by scan line from linear textures, 256 in flight", 7.6, 0.05),
+        ("There, one fragment after another", 60.9, 0.05),
     ):
-        assert float(others[assuming].removesuffix(" times")) == pytest.approx(expected, abs=within)
+        assert float(others[assuming].removesuffix(" times.")) == pytest.approx(
+            expected, abs=within
+        )
 
 
 # What turns an agreement -------------------------------------------------------------------------

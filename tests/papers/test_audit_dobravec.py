@@ -62,7 +62,7 @@ def test_speed_ups() -> None:
     result = finding("section-3.2-between-5-and-8")
     assert result.verdict is AuditVerdict.DIFFERS
     assert result.computed == pytest.approx((34 / 8, 2169 / 275))
-    assert "from n = 240 to 480: 4.25, 4.8333" in result.reason
+    assert "From n = 240 to 480 it is 4.25, 4.8333" in result.reason
     for claim, device in (("section-3.2-factor-increases", 2), ("section-4-factor-increases", 1)):
         times = [(row[0], row[device]) for row in TABLE_1.values()]
         falls = [
@@ -92,15 +92,15 @@ def test_global_memory_is_slower_at_multiples_of_160() -> None:
 def test_multiprocessors() -> None:
     agrees("section-1-warps-of-32", 32)
     agrees("section-1-512-threads", 512)
-    assert "of 2010: 1024 threads" in finding("section-1-512-threads").reason
+    assert "of 2010, it is 1024 threads" in finding("section-1-512-threads").reason
     differs("section-1-warp-in-parallel", 32 / 8)
     cores = finding("section-1-sps")
     assert (cores.computed, cores.verdict) == (32, AuditVerdict.DIFFERS)
-    assert cores.reason.endswith("with 1.1: 8 cores; with 2.1: 48 cores")
+    assert cores.reason.endswith("With 1.1 it is 8 cores. With 2.1 it is 48 cores.")
     rests("section-2.3-largest-b", 16)
-    assert finding("section-2.3-largest-b").reason.endswith("any b: 22")
+    assert finding("section-2.3-largest-b").reason.endswith("any b it is 22.")
     assert finding("section-1-on-the-card").verdict is AuditVerdict.RESTS_ON
-    assert "own chip: yes" in finding("section-1-on-the-card").reason
+    assert "own chip it is yes" in finding("section-1-on-the-card").reason
     # Two multiprocessors with a word from each of 16 banks every other clock of 1.1 GHz.
     agrees("section-2-much-faster", 2 * 16 * 4 * 1.1e9 / 2 / 17.056e9)
 
@@ -108,9 +108,9 @@ def test_multiprocessors() -> None:
 def test_all_blocks_launch_as_many_threads_but_fewer_are_there_at_a_time() -> None:
     """Of at most 8 blocks, 24 warps and 768 threads on each of two multiprocessors."""
     reason = finding("section-4-more-threads").reason
-    assert f"one in a block: {512 * 512}; and with 256: {512 * 512};" in reason
+    assert f"those launched are {512 * 512}. With 256 they are {512 * 512}." in reason
     resident = [2 * min(8 * threads, 768) for threads in (1, 4, 16, 64, 256)]
-    assert reason.endswith(", ".join(map(str, resident)))
+    assert reason.endswith(", ".join(map(str, resident)) + ".")
 
 
 # Bounds of printed times --------------------------------------------------------------------------
@@ -137,7 +137,7 @@ def test_bounds_by_hand(size: int) -> None:
     assert bound("table-1", f"MulDG/{size}") == pytest.approx(moved / 17.056e6)
     # By the guide's rule, each of the 16 threads moves 32 bytes for each of its words.
     guide = half_warps * 16 * 32 * (2 * size + 1) / 17.056e6
-    said = finding(f"table-1/MulDG/{size}").reason.rpartition(": ")[2]
+    said = finding(f"table-1/MulDG/{size}").reason.rpartition(" it is ")[2]
     assert float(said.split()[0]) == pytest.approx(guide, rel=1e-4)
     # Both reads of a step serve one word of two rows, or of a bank, after the other.
     requests = half_warps * size * (4 + 2 / 8)
@@ -177,15 +177,15 @@ def differing(least: float, decimals: int, size: int = 800) -> float:
 def test_decimals_that_differ() -> None:
     differs("section-3-rarely", differing(0, 4), within=0.05)
     rare, small = (
-        text.rpartition(": ")[2].split()[0] for text in finding("section-3-rarely").otherwise
+        text.rpartition(" it is ")[2].split()[0] for text in finding("section-3-rarely").otherwise
     )
     assert float(rare) == pytest.approx(differing(-1, 4), rel=0.15)
     assert float(small) == pytest.approx(differing(0, 4, 80), rel=0.2)
     differs("section-3-correct", differing(-1, 5), within=0.05)
     places = finding("section-3-decimals")
     assert (places.computed, places.verdict) == ((4.0, 5.0), AuditVerdict.RESTS_ON)
-    assert "elements in [−1, 1): 5, 6; " in places.reason
-    assert places.reason.endswith("the two kernels differ: 0 of 9216")
+    assert "elements in [−1, 1) it is 5, 6. " in places.reason
+    assert places.reason.endswith("The two kernels differ in 0 of 9216.")
 
 
 def test_the_device_is_twice_as_fast_on_average() -> None:
@@ -193,7 +193,7 @@ def test_the_device_is_twice_as_fast_on_average() -> None:
     quotients = [host / device for host, device, _ in TABLE_1.values()]
     rests("section-3.2-device-much-faster", np.exp(np.mean(np.log(quotients))))
     reason = finding("section-3.2-device-much-faster").reason
-    assert "least and largest: 2, 3.6432 times" in reason
+    assert "least and the largest are 2, 3.6432 times" in reason
     assert f"{9.5 / 5.5:.1f} to {10.5 / 4.5:.1f}" in reason
     columns = PAPER.measurements("table-1")
     host, device = ({c.size: c.value for c in columns.find(s).cells} for s in ("MulH", "MulDG"))

@@ -178,9 +178,16 @@ def test_the_memory_of_the_whole_plan() -> None:
 
 
 def test_an_unknown_limit_is_never_passed_silently() -> None:
-    verdict = verdict_of(SINGLE, "3dlabs-p10", block=1)
+    verdict = verdict_of("larson-mcallister", "3dlabs-p10")
     assert verdict.answer is Answer.AS_FAR_AS_KNOWN
-    assert {"language", "ALU instructions", "float textures"} <= {r.limit for r in verdict.unknown}
+    unknown = {"language", "instructions in all", "float textures"}
+    assert unknown <= {row.limit for row in verdict.unknown}
+
+
+def test_pixel_shaders_1_2_of_the_p10_take_no_block() -> None:
+    """A sum, two texels and a coordinate need more than two temporaries."""
+    verdict = verdict_of(SINGLE, "3dlabs-p10", block=1)
+    assert "temporaries" in {row.limit for row in verdict.exceeded}
 
 
 def test_what_a_driver_must_give_is_known_though_no_one_read_it_off() -> None:
@@ -201,8 +208,11 @@ def test_kernels_need_a_chip_that_has_them() -> None:
         Outcome.EXCEEDED
     )
     modern = verdict_of("dobravec-bulic-global", "quadro-4000")
-    assert modern.answer is Answer.AS_FAR_AS_KNOWN
-    assert row(modern, "compute kernels").outcome is Outcome.WITHIN
+    assert modern.answer is Answer.LOADS
+    by_cuda = [verdict_of(f"dobravec-bulic-{kind}", "9400m") for kind in ("global", "shared")]
+    assert all(verdict.answer is Answer.LOADS for verdict in by_cuda)
+    [over] = verdict_of("opengl-compute-tiled", "9400m").exceeded
+    assert (over.limit, over.found) == ("threads of a work group", 32 * 32)
 
 
 def test_fog_s_share_counts() -> None:

@@ -75,6 +75,7 @@ ALGORITHM = Method(
     source="Larson & McAllister 2001",
     summary="one multitextured rectangle per pass, modulated and accumulated in the framebuffer",
     lacked="programs, and floats in textures and framebuffers: 8 bits, clamped",
+    then=(("texture_format", "unorm8"), ("state", "texture-environment")),
     build=larson_mcallister,
     aliases=("larsen-mcallister",),
 )

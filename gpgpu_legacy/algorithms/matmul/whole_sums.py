@@ -1,13 +1,13 @@
 """The products of WebGL's libraries: the whole sum in one pass.
 
-weblas (2015) packs rows. An RGBA texel holds four consecutive elements of a row, and B is stored
-transposed, so both operands are read along rows. A fragment computes four consecutive elements of a
-row of C: an iteration looks up one texel of A and one of each of four columns of B, and takes four
-dot products.
+weblas (2015, as remembered) packs rows. An RGBA texel holds four consecutive elements of a row, and
+B is stored transposed, so both operands are read along rows. A fragment computes four consecutive
+elements of a row of C: an iteration looks up one texel of A and one of each of four columns of B,
+and takes four dot products.
 
-The WebGL backends of TensorFlow.js and ONNX Runtime Web (2018) put 2×2 blocks of neighbouring
-elements into RGBA texels. A fragment computes such a block of C, with the two swizzled
-multiply-adds per iteration of Hall, Carr & Hart's listing (11).
+The WebGL backends of TensorFlow.js (since August 2018) and of ONNX Runtime Web (onnxjs merged it in
+2021) put 2×2 blocks of neighbouring elements into RGBA texels. A fragment computes such a block of
+C, with the two swizzled multiply-adds per iteration of Hall, Carr & Hart's listing (11).
 
 No partial sum is stored, copied or blended. The original shaders loop over the inner dimension.
 ARB_fragment_program has no loops, so it is unrolled here.

@@ -15,7 +15,8 @@ SIZE, BLOCKS = 1024, (1, 2, 4, 8, 16, 32)
 """The n and the values of b at which the lesson counts."""
 
 _OLDEST, _SINGLE, _MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"
-_QUANTITIES = ("texels across", "lookups", "instructions", "bytes")
+_QUANTITIES = ("passes", "arithmetic", "lookup", "bytes requested", "copy bytes")
+"""What a screen shows, by the names that `count` prints."""
 
 
 def make_screen(name: str) -> PageSection:
@@ -34,9 +35,10 @@ def _costs(method: str, **given: Any) -> dict[str, int]:
         **given,
         "passes": counts.passes,
         "texels across": plan.textures[0].extent.width,
-        "lookups": counts.lookup,
-        "instructions": counts.arithmetic + counts.lookup,
-        "bytes": counts.bytes_requested + counts.copy_bytes,
+        "lookup": counts.lookup,
+        "arithmetic": counts.arithmetic,
+        "bytes requested": counts.bytes_requested,
+        "copy bytes": counts.copy_bytes,
     }
 
 
@@ -54,6 +56,7 @@ def _listing() -> dict[str, list[str]]:
 def _programs() -> dict[str, Any]:
     return {
         "size": SIZE,
+        "quantities": _QUANTITIES,
         "single": [_costs(_SINGLE, block=block) for block in BLOCKS],
         "oldest": _costs(_OLDEST),
         "listing": _listing(),
@@ -64,7 +67,7 @@ def _channels() -> dict[str, Any]:
     return {
         "size": SIZE,
         "blocks": BLOCKS,
-        "quantities": _QUANTITIES,
+        "quantities": ("texels across", *_QUANTITIES[1:]),
         "single": [_costs(_SINGLE, block=BLOCKS[-1])],
         "multi": [_costs(_MULTI, block=BLOCKS[-1])],
     }

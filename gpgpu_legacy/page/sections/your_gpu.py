@@ -23,14 +23,14 @@ SIZES = (128, 256, 512, 1024)
 _TIMED = METHODS[::-1]
 _OLDEST, _NEWEST = "larson-mcallister", "hall-carr-hart-multi"
 
-_CHIPS: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    ("geforce3", _OLDEST, {"texture_format": "unorm8", "state": "texture-environment"}),
-    ("radeon-9700-pro", _NEWEST, {"block": 3}),
-    ("geforce-fx-5900-ultra", _NEWEST, {}),
-    ("geforce-6800-ultra", _NEWEST, {}),
-    ("geforce-7900-gtx", _NEWEST, {}),
+_CHIPS = (
+    ("geforce3", _OLDEST),
+    ("radeon-9700-pro", _NEWEST),
+    ("geforce-fx-5900-ultra", _NEWEST),
+    ("geforce-6800-ultra", _NEWEST),
+    ("geforce-7900-gtx", _NEWEST),
 )
-"""Chips, each with a method that it loads, and the method's parameters."""
+"""Chips, each with a method that it loads."""
 
 THEN = "geforce-fx-5900-ultra"
 """The chip of 2003 that the reader's GPU is compared with."""
@@ -68,13 +68,16 @@ def make_section() -> PageSection:
 def _bounds() -> list[Rate]:
     """What the chips reach at most, by their data, where the method's plan loads."""
     found = []
-    for name, method, given in _CHIPS:
-        prediction = predict_plan(find_product(method).builder(n=SIZES[-1], **given), name)
+    for name, method in _CHIPS:
+        known = find_product(method)
+        prediction = predict_plan(known.builder(n=SIZES[-1], **dict(known.then)), name)
         profile, limit = find_profile(name), prediction.bottleneck
         if prediction.exceeds or prediction.gflops is None or limit is None:
             continue
         year = profile.released.value[:4] if profile.released else ""
-        source = f"at most, by its data: {limit.name} take the time ({limit.count:.3g})"
+        block = prediction.parameters.get("block")
+        b = f" with b = {block}" if block else ""
+        source = f"at most{b}, by its data: {limit.name} take the time ({limit.count:.3g})"
         title = f"{profile.title.partition(' ')[2].partition(' (')[0]}, {year}"
         found.append(Rate(name, title, method, prediction.gflops, True, source))
     return found

@@ -39,7 +39,7 @@ class Finding:
 
     @cached_property
     def otherwise(self) -> tuple[str, ...]:
-        """The values of the claim's alternatives, each with its assumption, computed when asked.
+        """A sentence for each of the claim's alternatives, with its value, computed when asked.
 
         One that cannot be computed from the paper's data says so.
         """
@@ -48,8 +48,8 @@ class Finding:
 
     @property
     def reason(self) -> str:
-        """The verdict's reasons in words, alternatives included."""
-        return "; ".join([*_reasons(self.claim, self.verdict, self.off), *self.otherwise])
+        """The verdict's reasons in sentences, alternatives included."""
+        return " ".join([*_reasons(self.claim, self.verdict, self.off), *self.otherwise])
 
     @property
     def how(self) -> str:
@@ -232,11 +232,11 @@ def _off(claim: Claim, computed: Value) -> float | None:
 
 def _reasons(claim: Claim, verdict: AuditVerdict, off: float | None) -> Iterator[str]:
     if off is not None:
-        yield f"ours is {_by(off)}"
+        yield f"Ours is {_by(off)}."
     if verdict is AuditVerdict.RESTS_ON:
-        yield f"rests on {claim.rests_on}"
+        yield f"It rests on {claim.rests_on}."
     if claim.source:
-        yield f"stands in {claim.source}, not in the paper"
+        yield f"It stands in {claim.source}, not in the paper."
     if claim.reason:
         yield claim.reason
 
@@ -260,8 +260,8 @@ def _alternative(inputs: Inputs, claim: Claim, entry: Alternative) -> str:
     try:
         value = shown(_derive(inputs, claim, entry))
     except InputError as error:
-        return f"{entry.assuming}: {error}"
-    return f"{entry.assuming}: {value}{entry.unit and ' '}{entry.unit}"
+        return f"{entry.assuming} not known: {error}."
+    return f"{entry.assuming} {value}{entry.unit and ' '}{entry.unit}."
 
 
 _DIGITS = 5

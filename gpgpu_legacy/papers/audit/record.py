@@ -52,7 +52,7 @@ def verdicts_of(findings: Iterable[Finding]) -> Verdicts:
             finding.claim,
             published=printed(finding.claim.published),
             computed=shown(finding.computed),
-            otherwise="; ".join(finding.otherwise),
+            otherwise=" ".join(finding.otherwise),
         )
         for finding in findings
     }

@@ -182,10 +182,10 @@ def _value(one: JudgedClaim, text: str) -> Numeral:
 
 def _why(one: JudgedClaim) -> str:
     is_shared = one.cause != one.id and one.claim.is_of_text
-    cause = f"cause: {one.cause}" if is_shared else ""
-    repaired = f"restored: {one.repaired}" if one.repaired else ""
-    turns = f"turned by {one.turned_by}" if one.turned_by else ""
-    return "; ".join(filter(None, (one.reason, cause, repaired, turns))) or "–"
+    cause = f"Its cause: {one.cause}." if is_shared else ""
+    repaired = f"It is restored: {one.repaired}." if one.repaired else ""
+    turns = f"It would turn with {one.turned_by}." if one.turned_by else ""
+    return " ".join(filter(None, (one.reason, cause, repaired, turns))) or "–"
 
 
 def _turned(claims: Sequence[JudgedClaim]) -> Grid:

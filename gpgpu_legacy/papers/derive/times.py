@@ -16,9 +16,12 @@ _Steps = Mapping[int, float]
 """By size."""
 
 
-def number(inputs: Inputs, claim: str) -> float:
-    """The number that a claim of the same paper is about."""
-    return inputs.number(claim)
+def number(inputs: Inputs, claim: str, less: str = "") -> float:
+    """The number that a claim of the same paper is about.
+
+    less: a claim whose number is subtracted.
+    """
+    return inputs.number(claim) - (inputs.number(less) if less else 0.0)
 
 
 def printed_cell(cell: Rounded) -> Rounded:

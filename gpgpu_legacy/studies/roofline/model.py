@@ -33,7 +33,7 @@ from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.predict.lowered import as_lowered
 from gpgpu_legacy.predict.mispredictions import Origin, read_log
-from gpgpu_legacy.predict.model import predict
+from gpgpu_legacy.predict.model import as_loaded, predict
 from gpgpu_legacy.predict.prediction import Evidence
 from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.runtime.executor import Executor, executors
@@ -132,11 +132,11 @@ def _panel(chip: Profile, executor: str | None, reached: Iterable[RoofProduct]) 
 
 
 def bounds(chip: Profile, size: int) -> Iterator[RoofProduct]:
-    """Every method that runs on the chip."""
+    """Every method that runs on the chip, with the largest block that loads, as in `predict`."""
     kernels = chip.programs.kernels
     for method in products():
         if kernels is None or kernels.value or not method.plan(n=1).dispatches:
-            yield RoofProduct(method.builder(n=size))
+            yield RoofProduct(as_loaded(method.builder(n=size), chip))
 
 
 def _cases(chip: Profile) -> Iterator[RoofProduct]:

@@ -29,14 +29,16 @@ class Programs {
 
   #show() {
     const { rows, at, oldest, listing } = this;
-    const { block, passes, instructions, bytes } = rows[at];
+    const { block, passes, arithmetic, lookup } = rows[at];
     this.slider.value = at;
     this.slider.setAttribute("aria-valuetext", `b = ${block}`);
     this.named.textContent = `b = ${block}`;
     const most = (name) => Math.max(oldest[name], ...rows.map((row) => row[name]));
+    const bytes = "bytes requested", mostBytes = most(bytes);
     this.bars.show([
-      ["passes", passes, most("passes")], ["instructions", instructions, most("instructions")],
-      ["bytes read and written", bytes, most("bytes")], ["bytes in 2001, by blending", oldest.bytes, most("bytes")],
+      ["passes", passes, most("passes")], ["arithmetic", arithmetic, most("arithmetic")], ["lookup", lookup, most("lookup")],
+      [bytes, rows[at][bytes], mostBytes], [`${bytes} in 2001`, oldest[bytes], mostBytes],
+      ["copy bytes", rows[at]["copy bytes"], mostBytes],
     ]);
     const { head, step, tail } = listing;
     const part = (lines, kind) => element("span", { class: kind }, `${lines.join("\n")}\n`);

@@ -119,7 +119,7 @@ function loadedRows(data, { case: one, chip, at }) {
   for (const [limit, runs] of Object.entries(one.chips[chip].limits)) {
     const said = data.said[loadedAt(runs, at)];
     if (!said) continue;
-    const found = one.found[limit][at];
+    const found = (one.chips[chip].found[limit] ?? one.found[limit])[at];
     const numbers = String(found).split("–").map(Number);
     const amount = numbers.every(Number.isFinite) ? Math.max(...numbers) : null;
     rows.push({ limit: data.limits[limit], found, amount, ...said });
@@ -184,8 +184,9 @@ function loadedTime(data, one, on, at) {
   const binds = data.terms[loadedAt(on.binds, at)];
   const gflops = 2e-9 * data.size ** 3 / seconds;
   const time = seconds < 1 ? `${Number((1e3 * seconds).toPrecision(3))} ms` : `${seconds} s`;
-  return element("p", {}, `At n = ${data.size} it takes at least `, element("strong", {}, time),
-    `, or ${gflops.toPrecision(2)} GFLOPS at most, by the chip's rates: ${binds} binds.`);
+  const b = one.blocks[at] === null ? "" : ` with b = ${one.blocks[at]}`;
+  return element("p", {}, `At n = ${data.size}${b} it takes at least `, element("strong", {}, time),
+    `, or ${gflops.toPrecision(3)} GFLOPS at most, by the chip's rates: ${binds} binds.`);
 }
 
 // A limit that fills up: what is found over what is allowed, by the tighter side.
