@@ -50,7 +50,7 @@ def test_the_product_of_2001_is_the_same_as_the_programs(
     results = [
         find("larson-mcallister", n=256, l=2, texture_format=texel_format, state=state)
         .run(A=a, B=a.T.copy(), executor=executor)
-        .arrays["C"]
+        .outputs["C"]
         for state, executor in (
             ("program", "numpy"),
             ("texture-environment", "numpy"),
