@@ -4,11 +4,11 @@ A cache has a size, lines and a texture layout, with a number of fragments in fl
 simulated in each, and with each cost of a lookup `predict` gives the greatest rate that a chip can
 then reach. All caches and costs are as likely beforehand.
 
-The noise: a chip reaches the same share of these rates at all points of a curve, any from the least
-that published times reach of their bounds, in predict/mispredictions.toml, to 1. Each point is off
-by a factor that is log-normal, with a standard deviation of `noise`. What other shares would make of
-the texts stands beside. A printed number is an interval, as long as its rounding or as the range that is printed;
-its likelihood is the probability to fall into it.
+The noise: a chip reaches the same share of these rates at all points of a curve, any from the
+least that published times reach of their bounds (predict/mispredictions.toml) to 1. Each point is
+off by a factor that is log-normal, with a standard deviation of `noise`. A printed number is an
+interval, as long as its rounding or as the range that is printed; its likelihood is the probability
+to fall into it. What the texts tell by other shares stands beside.
 
 The study also says what a curve over b would have told: the rates that each cache and cost would
 give at CURVE_BLOCKS are fitted in turn.

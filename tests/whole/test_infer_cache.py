@@ -102,16 +102,16 @@ def test_a_likelihood_is_the_share_of_drawn_rates_in_the_interval() -> None:
 def test_other_shares_stand_beside() -> None:
     """The least share is Dobravec & Bulić's 598 ms at n = 800, of 180.2 ms at 17.056 GB/s.
 
-    The first row is what the other tables say; the narrower the shares, the more the curve tells.
+    The first row is what the other tables say.
     """
     table = inferred(printed("256,fully,32B", 1))
-    first, narrow, wide, recorded = table.told
+    first, *_, recorded = table.told
     assert [one.shares for one in table.told] == [
         "30% to 100%", "50% to 100%", "20% to 100%", "as recorded",
     ]  # fmt: skip
     assert first.bits == pytest.approx(bits(table.columns["all"]))
-    assert narrow.bits > first.bits > wide.bits
-    assert first.clocks[0] > 0.9 > 0.5 > recorded.clocks[0]  # the curve reaches 80 %
+    assert first.clocks[0] > 0.9  # the curve reaches 80 %, which no recorded time does
+    assert recorded.clocks[0] < 0.5
     assert reached_shares() == [0.625, 0.6311, 0.3068, 0.3014, 0.4451, 0.4496, 0.479]
 
 
