@@ -26,8 +26,8 @@ from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result, plain
 from gpgpu_legacy.serial import Record
 
 COMPILED = (
-    "Compiled here, from Cg, HLSL or Brook. Those of the time emitted more: cgc 1.2 and 1.3 took "
-    "1.25 to 1.98 times as many instructions, so that what they made may not load."
+    "Compiled here, from Cg, HLSL or Brook. Compilers of the time emitted more: cgc 1.2 and 1.3 "
+    "took 1.25 to 1.98 times as many instructions, so that what they made may not have loaded."
 )
 
 

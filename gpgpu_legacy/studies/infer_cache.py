@@ -238,9 +238,8 @@ class InferredCache(RecordedResult, kw_only=True):
         return {key: chances.tolist() for key, chances in totals.items()}
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """What each text tells, and the probabilities by property; whole: of every setting."""
+        """What each text tells, what all tell by each prior, and the probabilities by property."""
         rows: list[tuple[Entry, ...]] = [(*key, *row) for key, row in self.marginals().items()]
-        (_, *known), (_, *chances) = zip(*self.columns.items(), strict=True)
         return [
             self._told(),
             Grid(
@@ -260,16 +259,7 @@ class InferredCache(RecordedResult, kw_only=True):
                 ("property", "value", *self.columns),
                 tuple(sorted(rows, key=lambda row: str(row[0]))),
             ),
-            Grid(
-                "settings",
-                "The probability of every setting.",
-                ("cache", "layout", "in flight", "clocks", *known),
-                tuple(
-                    (one.cache, one.layout, one.in_flight, one.clocks, *map(float, row))
-                    for one, *row in zip(self.weighed, *chances, strict=True)
-                ),
-            ),
-        ][: 3 + whole]
+        ]
 
     def _told(self) -> Grid:
         single = sum(len(curve.points) == 1 for curve in self.curves)

@@ -167,7 +167,8 @@ def test_the_table() -> None:
     assert [row.block for row in rows] == [15, 15, 14, 12, 12, 12, 12]
     assert [row.products for row in rows] == [2.4] + 6 * [2]
     assert (rows[0].slots, rows[0].counted) == (59 / 15, 57 / 15)
-    assert [row.slots for row in rows[1:]] == [row.counted for row in rows[1:]]
+    others = packing_table([find_profile(CHIPS[1])], 64).rows  # of no scalar parts
+    assert all(row.slots == row.counted for row in (*rows[1:], *others))
     assert all(row.seconds and row.seconds <= (listing.seconds or 0) * 1.3 for row in rows)
 
 

@@ -32,7 +32,7 @@ from gpgpu_legacy.serial import Record, fields_of
 from gpgpu_legacy.studies.largest_block import fit, last_that_holds
 from gpgpu_legacy.studies.packing.plan import Trial, limit, plan_of
 from gpgpu_legacy.studies.packing.schedule import schedule
-from gpgpu_legacy.studies.packing.search import PACKINGS, Found, Way, search, swizzles_of
+from gpgpu_legacy.studies.packing.search import CHANNELS, PACKINGS, Found, Way, search, swizzles_of
 
 CHIPS = ("radeon-9700-pro", "ps-2-0", "geforce-fx-5800-ultra")
 LISTING = "hall-carr-hart-multi"
@@ -163,7 +163,9 @@ def _row(found: Found, chip: Profile, n: int) -> PackingRow:
     most = range(packings.step, n + 1, packings.step)
 
     def slots(program: Program) -> int:
-        return schedule(program, instruction_set(known.value)) if known else _slots(program, chip)
+        if known and len(swizzles_of(chip)[0]) < CHANNELS:
+            return schedule(program, instruction_set(known.value))
+        return _slots(program, chip)
 
     def largest(way: Way, longer: int) -> tuple[int, int, Trial] | None:
         def trial(inner: int) -> tuple[Trial, Program]:
@@ -196,7 +198,7 @@ def _row(found: Found, chip: Profile, n: int) -> PackingRow:
         texels=f"{a} · {b} → {c}{permuted}",
         channels=" · ".join(" ".join(f"{i}{j}" for i, j in order) for order in orders),
         products=found.slots * STEP / (found.period * packings.step),
-        why="4 in a slot" if is_least else f"{found.slots} in {found.period} steps",
+        why="4 in a slot" if is_least else f"{found.slots} in {found.period}",
         slots=-negative * STEP / inner,
     )
 
