@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby, product, starmap
 from pathlib import Path
 from typing import Any
@@ -160,46 +161,44 @@ def _listing(chip: Profile, n: int) -> PackingRow:
 def _row(found: Found, chip: Profile, n: int) -> PackingRow:
     """The best program of what a search has found, with the largest block that loads."""
     packings, orders, known = found.packings, found.orders, chip.programs.instruction_set
-    most = range(packings.step, n + 1, packings.step)
+    has_scalars = len(swizzles_of(chip)[0]) < CHANNELS
 
-    def slots(program: Program) -> int:
-        if known and len(swizzles_of(chip)[0]) < CHANNELS:
+    def slots(one: Trial) -> int:
+        [program] = plan_of(one, chip, n).programs()
+        if known and has_scalars:
             return schedule(program, instruction_set(known.value))
         return _slots(program, chip)
 
-    def largest(way: Way, longer: int) -> tuple[int, int, Trial] | None:
-        def trial(inner: int) -> tuple[Trial, Program]:
-            one = Trial(found, way, inner // packings.step, longer)
-            return one, plan_of(one, chip, n).programs()[0]
+    def loads(one: Trial) -> bool:
+        [program] = plan_of(one, chip, n).programs()
+        if check_program(program, chip).answer is Answer.DOES_NOT_LOAD:
+            return False
+        return not has_scalars or slots(one) <= limit(chip, "alu_instructions")
 
-        def loads(inner: int) -> bool:
-            program = trial(inner)[1]
-            is_refused = check_program(program, chip).answer is Answer.DOES_NOT_LOAD
-            return not is_refused and slots(program) <= limit(chip, "alu_instructions")
+    def largest(way: Way, longer: int) -> Trial | None:
+        at = partial(Trial, found, way, longer=longer)
+        tried = range(1, n // packings.step + 1)
+        steps = last_that_holds(tried, lambda steps: loads(at(steps=steps)))
+        return at(steps=steps) if steps else None
 
-        if (inner := last_that_holds(most, loads)) is None:
-            return None
-        one, program = trial(inner)
-        return inner, -slots(program), one
-
-    ways = product(found.ways, LONGER if known else [0])
-    trials = [one for one in starmap(largest, ways) if one]
-    if not trials:
+    known_to_load = [*filter(None, starmap(largest, product(found.ways, LONGER if known else [0])))]
+    if not known_to_load:
         raise InputError(f"no packing loads on {chip.name}; choose another chip")
-    inner, negative, best = max(trials, key=lambda one: one[:2])
+    best = max(known_to_load, key=lambda one: (one.steps, -slots(one)))
+    inner = best.steps * packings.step
     a, b, c = (f"{rows}×{columns}" for rows, columns in (packings.a, packings.b, packings.c))
     permuted = ", permuted" * any(list(order) != sorted(order) for order in orders)
     is_least = found.slots == packings.least * found.period
     return _counted(
         lambda inner: plan_of(replace(best, steps=inner // packings.step), chip, n),
-        most[: most.index(inner) + 1],
+        range(packings.step, inner + 1, packings.step),
         chip,
         n,
         texels=f"{a} · {b} → {c}{permuted}",
         channels=" · ".join(" ".join(f"{i}{j}" for i, j in order) for order in orders),
         products=found.slots * STEP / (found.period * packings.step),
         why="4 in a slot" if is_least else f"{found.slots} in {found.period}",
-        slots=-negative * STEP / inner,
+        slots=slots(best) * STEP / inner,
     )
 
 
