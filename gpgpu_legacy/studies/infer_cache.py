@@ -350,7 +350,8 @@ def infer(
     for words, one in zip(known, tables, strict=True):
         chances = posterior(one.sum(axis=0))
         clocks = tuple(chances.reshape(len(CLOCKS), -1).sum(axis=1).tolist())
-        told.append(Told(words, bits(chances), bits(of_caches(chances)), clocks))
+        known_bits = {"bits": bits(chances), "cache_bits": bits(of_caches(chances))}
+        told.append(Told(shares=words, clocks=clocks, **known_bits))
     table, shares = tables[0], next(iter(known.values()))
     fitted = []
     for (curve, best, over_b, _), own in zip(rates, table, strict=True):
