@@ -62,15 +62,18 @@ def _verdict(plan: Plan, uses: _Uses, programs: _Programs, chip: Profile) -> Ver
     rows: list[Row] = []
     nodes: tuple[ChainNode, ...] = ()
     expanded: tuple[Expanded, ...] = ()
+    compiled = False
     for program, taken, passes in programs:
         of_program = check_counted(program, taken, chip)
         rows += (_with_passes(row, passes) for row in of_program.limits)
         nodes = max(nodes, of_program.nodes, key=len)
         expanded += of_program.expanded
+        compiled |= of_program.compiled
     rows += _kernels(uses.dispatches, chip)
     rows += _textures(plan, uses, chip)
     rows += _memory(plan, chip)
-    return make_verdict(plan.name, chip, rows, nodes, expanded, pass_count=plan.pass_count)
+    verdict = make_verdict(plan.name, chip, rows, nodes, expanded, pass_count=plan.pass_count)
+    return with_fields(verdict, compiled=compiled)
 
 
 def _kernels(dispatches: dict[int, list[range]], chip: Profile) -> Iterator[Row]:

@@ -25,6 +25,11 @@ from gpgpu_legacy.count.resources import Resource
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result, plain
 from gpgpu_legacy.serial import Record
 
+COMPILED = (
+    "Compiled here, from Cg, HLSL or Brook. Compilers of the time emitted more: cgc 1.2 and 1.3 "
+    "took 1.25 to 1.98 times as many instructions, so that what they made may not have loaded."
+)
+
 
 class Outcome(Enum):
     """The comparison of a number with a limit."""
@@ -132,7 +137,7 @@ class Verdict(Result, kw_only=True):
     on the chip. advertised: by the driver's limits. native: by the chip's own limits. nodes: the
     texture dependency chain of the program with most nodes. expanded: instructions that take
     several native ones, on a chip that lacks swizzles. pass_count: the number of passes that run in
-    a plan; 0 for a program.
+    a plan; 0 for a program. compiled: whether a program was compiled here, from Cg, HLSL or Brook.
     """
 
     plan: str
@@ -145,6 +150,7 @@ class Verdict(Result, kw_only=True):
     nodes: tuple[ChainNode, ...] = ()
     expanded: tuple[Expanded, ...] = ()
     pass_count: int = 0
+    compiled: bool = False
 
     def __repr__(self) -> str:
         over = ", ".join(dict.fromkeys(row.limit for row in self.exceeded))
@@ -200,6 +206,7 @@ class Verdict(Result, kw_only=True):
         kept = sum(row.outcome is Outcome.WITHIN for row in self.limits) if shown else 0
         notes = (
             *(f"{row.limit}: {row.advice}." for row in shown if row.advice),
+            *((COMPILED,) if self.compiled and not self.status else ()),
             *(() if whole or not kept else (f"It keeps {kept} other limits.",)),
             *(chip.notes if whole else ()),
             *source_notes(tags),

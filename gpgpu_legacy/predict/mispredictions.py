@@ -183,6 +183,15 @@ def log_of(text: str, name: str) -> CaseLog:
     return log
 
 
+def reached_shares() -> list[float]:
+    """The shares of bounds that published times reach, where the bound holds."""
+    return [
+        case.ratio
+        for case in read_log().case
+        if case.origin is Origin.PUBLISHED and not case.is_hypothetical and case.ratio <= 1
+    ]
+
+
 def compare_all() -> Mispredictions:
     """Every case beside today's prediction."""
     return Mispredictions(mispredictions=tuple(map(compare, read_log().case)))

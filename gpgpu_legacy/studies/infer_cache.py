@@ -4,10 +4,11 @@ A cache has a size, lines and a texture layout, with a number of fragments in fl
 simulated in each, and with each cost of a lookup `predict` gives the greatest rate that a chip can
 then reach. All caches and costs are as likely beforehand.
 
-The noise: a chip reaches the same share of these rates at all points of a curve, any from
-LEAST_SHARE to 1, and each point is off by a factor that is log-normal, with a standard deviation of
-`noise`. A printed number is an interval, as long as its rounding or as the range that is printed;
-its likelihood is the probability to fall into it.
+The noise: a chip reaches the same share of these rates at all points of a curve, any from the
+least that published times reach of their bounds (predict/mispredictions.toml) to 1. Each point is
+off by a factor that is log-normal, with a standard deviation of `noise`. A printed number is an
+interval, as long as its rounding or as the range that is printed; its likelihood is the probability
+to fall into it. What the texts tell by other shares stands beside.
 
 The study also says what a curve over b would have told: the rates that each cache and cost would
 give at CURVE_BLOCKS are fitted in turn.
@@ -29,6 +30,7 @@ from gpgpu_legacy.algorithms.parameters import Plain
 from gpgpu_legacy.chips.profile import Confidence, Name, Rate, find_profile
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.lower.numba_code import elementwise
+from gpgpu_legacy.predict.mispredictions import reached_shares
 from gpgpu_legacy.present.grid import Entry, Grid, RecordedResult
 from gpgpu_legacy.present.plot import (
     COLOURS,
@@ -61,7 +63,8 @@ from gpgpu_legacy.studies.sweep import sweep
 F64 = NDArray[np.float64]
 
 MULTI = "hall-carr-hart-multi"
-LEAST_SHARE, SHARES = 0.5, 11
+SHARES = 15  # of a bound, at as many points
+OTHER_LEAST = (0.5, 0.2)
 CURVE_BLOCKS = (1, 2, 4, 8, 16, 32, 64, 128)
 CURVE_ROUNDING = 0.01  # of a rate, up and down, on a curve that a text might have printed
 _PANEL_HEIGHT = 7.1 / 3  # inches
@@ -109,14 +112,27 @@ def read_curves(path: Path | None = None) -> tuple[Curve, ...]:
 _ERF = elementwise(lambda x: erf(x))  # noqa: PLW0108 - numba compiles functions of Python
 
 
-def log_likelihoods(rates: F64, least: F64, most: F64, noise: float) -> F64:
-    """Of the settings, by their greatest rates [settings, points] and the points' intervals."""
-    share = np.log(np.linspace(LEAST_SHARE, 1.0, SHARES))[:, None, None]
+def priors() -> dict[str, F64]:
+    """The shares of a bound that may be reached: those that are taken, then others."""
+    recorded = reached_shares()
+    uniform = {
+        f"{start:.0%} to 100%": np.linspace(start, 1.0, SHARES)
+        for start in (min(recorded), *OTHER_LEAST)
+    }
+    return uniform | {"as recorded": np.array(recorded)}
+
+
+def log_likelihoods(rates: F64, least: F64, most: F64, noise: float, shares: F64) -> F64:
+    """Of the settings, by their greatest rates [settings, points] and the points' intervals.
+
+    shares: of these rates that a chip may reach, each as likely.
+    """
+    share = np.log(shares)[:, None, None]
     below, above = (
         _ERF((np.log(end) - np.log(rates) - share) / (noise * sqrt(2.0))) for end in (least, most)
     )
     chances = np.log(np.maximum((above - below) / 2, _NEVER)).sum(axis=-1)
-    return np.asarray(np.logaddexp.reduce(chances, axis=0) - np.log(SHARES))
+    return np.asarray(np.logaddexp.reduce(chances, axis=0) - np.log(len(shares)))
 
 
 def posterior(log_likelihood: F64) -> F64:
@@ -136,11 +152,13 @@ def of_caches(probabilities: F64) -> F64:
     return np.asarray(probabilities.reshape(len(CLOCKS), -1).sum(axis=0))
 
 
-def bits_of_curves(rates: F64, noise: float) -> float:
+def bits_of_curves(rates: F64, noise: float, shares: F64) -> float:
     """The bits of the cache that a curve would tell, on average over what may have given it."""
     told = [
-        log_likelihoods(rates, curve * (1 - CURVE_ROUNDING), curve * (1 + CURVE_ROUNDING), noise)
-        for curve in rates * (1 + LEAST_SHARE) / 2
+        log_likelihoods(
+            rates, curve * (1 - CURVE_ROUNDING), curve * (1 + CURVE_ROUNDING), noise, shares
+        )
+        for curve in rates * shares.mean()
     ]
     return float(np.mean([bits(of_caches(posterior(one))) for one in told]))
 
@@ -171,14 +189,28 @@ class Fitted(Curve):
     curve_bits: float
 
 
+class Told(Record):
+    """What all texts tell if a chip reaches other shares of its bound.
+
+    shares: in words; the first are those of the result. bits: of those that name a cache and a
+    cost; cache_bits: of those that name a cache. clocks: the probability of each of CLOCKS.
+    """
+
+    shares: Line
+    bits: float
+    cache_bits: float
+    clocks: Annotated[tuple[float, ...], Meta(min_length=len(CLOCKS), max_length=len(CLOCKS))]
+
+
 class InferredCache(RecordedResult, kw_only=True):
-    """The settings and the curves."""
+    """The settings and the curves. told: by all texts, with several priors."""
 
     WHAT = "caches that `gpgpu-legacy study infer-cache --output` recorded"
     HAS_LONG_LISTS = True
 
     noise: Rate
     curves: Several[Fitted]
+    told: Annotated[tuple[Told, ...], Meta(min_length=1)]
     weighed: Several[Weighed]
 
     def __post_init__(self) -> None:
@@ -206,27 +238,28 @@ class InferredCache(RecordedResult, kw_only=True):
         return {key: chances.tolist() for key, chances in totals.items()}
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """What each text tells, and the probabilities by property; whole: of every setting."""
+        """What each text tells, what all tell by each prior, and the probabilities by property."""
         rows: list[tuple[Entry, ...]] = [(*key, *row) for key, row in self.marginals().items()]
-        (_, *known), (_, *chances) = zip(*self.columns.items(), strict=True)
         return [
             self._told(),
+            Grid(
+                "priors",
+                "What all texts tell, by the shares of a bound that a chip may reach.",
+                ("shares", "bits", "of cache", *(f"clocks = {n}" for n in CLOCKS)),
+                tuple((one.shares, one.bits, one.cache_bits, *one.clocks) for one in self.told),
+                (
+                    "The first is the prior of the other tables: from the least share of a bound "
+                    "that a published time reaches.",
+                    "As recorded: the shares that published times reach, each as likely.",
+                ),
+            ),
             Grid(
                 "caches",
                 "The probability of each property, beforehand and by the texts.",
                 ("property", "value", *self.columns),
                 tuple(sorted(rows, key=lambda row: str(row[0]))),
             ),
-            Grid(
-                "settings",
-                "The probability of every setting.",
-                ("cache", "layout", "in flight", "clocks", *known),
-                tuple(
-                    (one.cache, one.layout, one.in_flight, one.clocks, *map(float, row))
-                    for one, *row in zip(self.weighed, *chances, strict=True)
-                ),
-            ),
-        ][: 2 + whole]
+        ]
 
     def _told(self) -> Grid:
         single = sum(len(curve.points) == 1 for curve in self.curves)
@@ -255,7 +288,7 @@ class InferredCache(RecordedResult, kw_only=True):
                 "the other texts make this one likelier. By a curve: bits of the cache that rates "
                 "over b would tell, at "
                 f"{', '.join(map(str, CURVE_BLOCKS))}, rounded to {CURVE_ROUNDING:.0%}.",
-                f"Noise: a chip reaches {LEAST_SHARE:.0%} to 100% of its rates, the same share at "
+                f"Noise: a chip reaches {self.told[0].shares} of its rates, the same share at "
                 f"all points; each is off by a factor, log-normal with σ = {self.noise:g}.",
                 *(f"{one.chip}: {one.source} ({one.confidence.value})." for one in self.curves),
             ),
@@ -308,10 +341,20 @@ def infer(
     for curve, cases in zip(curves, wanted, strict=True):
         best, over_b = _rates(curve, cases[:: len(settings)], [*islice(totals, len(cases))])
         least, most = np.array([(point.least, point.most) for point in curve.points]).T
-        rates.append((curve, best, over_b, log_likelihoods(best, least, most, noise)))
-    table = np.array([own for *_, own in rates])
+        rates.append((curve, best, over_b, (best, least, most)))
+    known, told = priors(), list[Told]()
+    tables = [
+        np.array([log_likelihoods(*printed, noise, shares) for *_, printed in rates])
+        for shares in known.values()
+    ]
+    for words, one in zip(known, tables, strict=True):
+        chances = posterior(one.sum(axis=0))
+        clocks = tuple(chances.reshape(len(CLOCKS), -1).sum(axis=1).tolist())
+        known_bits = {"bits": bits(chances), "cache_bits": bits(of_caches(chances))}
+        told.append(Told(shares=words, clocks=clocks, **known_bits))
+    table, shares = tables[0], next(iter(known.values()))
     fitted = []
-    for curve, best, over_b, own in rates:
+    for (curve, best, over_b, _), own in zip(rates, table, strict=True):
         chances, others = np.exp(own), posterior(table.sum(axis=0) - own)
         fitted.append(
             as_record(
@@ -321,13 +364,14 @@ def infer(
                 told_bits=bits(posterior(own)),
                 cache_bits=bits(of_caches(posterior(own))),
                 held_out_bits=log2(float(others @ chances) / float(chances.mean())),
-                curve_bits=bits_of_curves(over_b, noise),
+                curve_bits=bits_of_curves(over_b, noise, shares),
             )
         )
     return InferredCache(
         **provenance(),
         noise=noise,
         curves=tuple(fitted),
+        told=tuple(told),
         weighed=tuple(
             as_record(Weighed, setting, clocks=clocks, log_likelihoods=tuple(map(float, row)))
             for (clocks, setting), row in zip(product(CLOCKS, settings), table.T, strict=True)

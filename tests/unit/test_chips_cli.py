@@ -143,3 +143,11 @@ def test_a_verdict_prints_every_limit_and_every_node() -> None:
     assert len(nodes.rows) == 5
     assert "no order of instructions needs fewer" in as_text([limits])
     assert "| texture indirections | 5 | 4 | OVER |" in as_markdown([limits])
+
+
+@pytest.mark.parametrize(("suffix", "said"), [("cg", True), ("fp", False)])
+def test_check_says_what_was_compiled_here(run, suffix: str, said: bool) -> None:  # type: ignore[no-untyped-def]
+    """Beside a program that loads; one that does not would not have loaded longer, either."""
+    for chip, code in (("radeon-9700-pro", 0), ("geforce3", 1)):
+        got, out, _ = run("check", f"shaders/examples/blur.{suffix}", "--chip", chip)
+        assert (got, "Compiled here" in out) == (code, said and not code)

@@ -43,7 +43,10 @@ MISTAKES: list[tuple[Callable[[Any], object], str]] = [
     (lambda d: d.draw(locals={0: 2}), "draw takes no locals; did you mean local?"),
     (lambda d: d.draw(texcoords=Texels(1)), "draw: texcoords is a Texels; give a dict"),
     (lambda d: d.draw(mask=None), "draw: mask is None; give a text"),
-    (lambda d: d.p.draw(DOUBLE, {0: d.a}), "missing a required .*argument: 'into'; write draw(prog"),
+    (
+        lambda d: d.p.draw(DOUBLE, {0: d.a}),
+        "missing a required .*argument: 'into'; write draw(prog",
+    ),
     (
         lambda d: [0 for _ in d.p.repeat(4)],
         "repeat makes a block, which has no iteration of Python",

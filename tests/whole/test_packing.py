@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import permutations, product
+from itertools import combinations_with_replacement, permutations, product
 
 import numpy as np
 import pytest
@@ -12,10 +12,12 @@ from gpgpu_legacy.chips.native import count_native, instruction_set
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Answer
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.studies.packing.plan import plan_of
+from gpgpu_legacy.studies.packing.plan import Trial, plan_of
 from gpgpu_legacy.studies.packing.result import CHIPS, packing_table
+from gpgpu_legacy.studies.packing.schedule import schedule
 from gpgpu_legacy.studies.packing.search import PACKINGS, Found, search, swizzles_of
 
 
@@ -29,9 +31,9 @@ def test_every_program_multiplies(chip: str, number: int) -> None:
     """Sizes that fill no texel and no pass; so many steps that coordinates are computed, too."""
     rng = np.random.default_rng(number)
     one, machine = found(chip, number), find_executor("numpy")
-    for n, steps in ((5, 1), (9, 2), (11, 9)):
+    for way, (n, steps, longer) in product(one.ways, ((5, 1, 0), (9, 2, 0), (11, 9, 1))):
         a, b = (rng.integers(-9, 9, (n, n)).astype(np.float32) for _ in "AB")
-        plan = plan_of(one, find_profile(chip), steps * one.packings.step, n)
+        plan = plan_of(Trial(one, way, steps, longer), find_profile(chip), n)
         c = machine.run(plan, {"A": a, "B": b}, Machine(exact=True)).outputs["C"]
         np.testing.assert_array_equal(c, a @ b)
 
@@ -46,7 +48,7 @@ READING = ((0, 0), (0, 1), (1, 0), (1, 1))
 def fewest(
     native: tuple[str, ...], a: tuple[tuple[int, int], ...], b: tuple[tuple[int, int], ...]
 ) -> float:
-    """Slots of a step: n vector parts leave products to scalar parts, and two steps may differ."""
+    """Slots of a step: n vector parts leave products to scalar parts, and six steps may differ."""
     reads = [tuple(map("xyzw".index, swizzle)) for swizzle in native]
     parts = {
         frozenset((a[p], b[q]) for p, q in zip(s, t, strict=True) if a[p][1] == b[q][0])
@@ -59,26 +61,32 @@ def fewest(
         if has_scalar or left == 0:
             front.append((vectors, left))
         reached = {one | part for one in reached for part in parts}
-    return min(max(v + w, s + t) / 2 for (v, s), (w, t) in product(front, repeat=2))
+    return min(
+        max(sum(column) for column in zip(*mix, strict=True)) / period
+        for period in range(1, 7)
+        for mix in combinations_with_replacement(front, period)
+    )
 
 
 @pytest.mark.parametrize(("chip", "native"), [(CHIPS[0], R300), (CHIPS[1], PS_2_0)])
 def test_another_search_finds_as_few(chip: str, native: tuple[str, ...]) -> None:
-    assert found(chip, 0).slots / 2 == fewest(native, READING, READING)
-    assert found(chip, 1).slots / 2 == min(
+    ours, other = (found(chip, number) for number in range(2))
+    assert ours.slots / ours.period == fewest(native, READING, READING)
+    assert other.slots / other.period == min(
         fewest(native, READING, order) for order in permutations(READING)
     )
 
 
-@pytest.mark.parametrize(("chip", "slots"), list(zip(CHIPS, (2.5, 4, 2), strict=True)))
-def test_the_fewest_by_hand(chip: str, slots: float) -> None:
-    """R300 in reading order: 1 vector part and 5 scalars in one step, 4 vector parts in the next.
+@pytest.mark.parametrize(("chip", "mix"), list(zip(CHIPS, ((12, 5), (4, 1), (2, 1)), strict=True)))
+def test_the_fewest_by_hand(chip: str, mix: tuple[int, int]) -> None:
+    """R300 in reading order: 2 vector parts and 3 scalars in four steps, 4 vector parts in a fifth.
 
     NV30 reads any swizzle; ps_2_0 has four products of two elements in no swizzle of both texels.
     In another order all do 8 multiply-adds in 2: A.yzxw·B.wzyx and A·B.zxyw for B = 10 00 01 11.
     """
-    assert found(chip, 0).slots / 2 == slots
-    assert all(found(chip, number).slots == 4 for number in range(1, len(PACKINGS)))
+    assert (found(chip, 0).slots, found(chip, 0).period) == mix
+    for number, packings in enumerate(PACKINGS[1:], 1):
+        assert found(chip, number).slots == 2 * packings.step / 2  # 8 multiply-adds of 2 elements
 
 
 @pytest.mark.parametrize(("chip", "extra"), list(zip(CHIPS[:2], (0, 2), strict=True)))
@@ -88,7 +96,7 @@ def test_fifteen_steps_by_hand(chip: str, extra: int) -> None:
     In Direct3D w's sum and the mov of the result are 2 more. All but one of 32 lookups are taken.
     """
     profile, one = find_profile(chip), found(chip, 1)
-    [program] = plan_of(one, profile, 30, 1024).programs()
+    [program] = plan_of(Trial(one, one.ways[0], 15), profile, 1024).programs()
     assert profile.programs.instruction_set is not None
     native = count_native(program, instruction_set(profile.programs.instruction_set.value))
     assert native.fewest == 2 * 15 + (2 * 15 - 7) + 3 + 1 + extra
@@ -97,9 +105,58 @@ def test_fifteen_steps_by_hand(chip: str, extra: int) -> None:
 
 
 def test_it_loads_natively_on_a_radeon_9700() -> None:
-    chip = find_profile(CHIPS[0])
-    verdict = check_plan(plan_of(found(CHIPS[0], 1), chip, 30, 1024), chip)
+    chip, one = find_profile(CHIPS[0]), found(CHIPS[0], 1)
+    verdict = check_plan(plan_of(Trial(one, one.ways[0], 15), chip, 1024), chip)
     assert (verdict.native, verdict.exceeded) == (Answer.LOADS, ())
+
+
+HEAD = "!!ARBfp1.0 TEMP a, b, d, e, c, r, q, p; MOV a, 0.0; MOV b, 0.0; MOV d, 0.0; MOV e, 0.0;"
+VECTOR, COORDINATE = "MAD r.xyz, a, b.yzxw, r;", "ADD c.xy, fragment.texcoord[0], {1.0, 0.0};"
+
+
+@pytest.mark.parametrize(
+    ("text", "slots"),
+    [
+        (VECTOR + "MAD q.w, a.x, b.y, q;", 1),  # the same texels
+        (VECTOR + "MAD q.w, d.x, e.y, q;", 2),  # a, b, r, d and e for x, y, z
+        (VECTOR + "MAD q.w, d.w, e.w, q;", 1),  # d, e and q for w
+        (VECTOR + "MAD q.w, d.w, e.x, q;", 2),  # a, b, r and e
+        (COORDINATE + "MAD q.w, a.y, b.w, q;", 1),
+        (COORDINATE + "MAD q.w, a.y, b.x, q;", 2),
+        ("MAD r.xyz, a.w, b, r; MAD q.w, d.y, e.w, q;", 1),  # b, r, d for x, y, z; a, e, q for w
+        ("MAD r.xyz, a.w, b.w, r; MAD q.w, d.w, e.x, q;", 2),  # a, b, d and q for w
+        ("MAD q.w, a.x, b.x, q; MAD q.w, a.y, b.y, q;", 2),  # one scalar part a slot
+        ("MAD q.w, a.x, b.x, q; ADD a.x, q.w, b;", 2),  # it waits for q
+        ("MAD q.w, a.x, b.x, q; ADD a.x, b, d;", 1),  # a slot reads before it writes
+        # Two steps in five slots: 2 vector parts and 3 scalars, 3 vector parts and 5 scalars.
+        (
+            "MAD r.xyz, a, b.yzxw, r; MAD r.w, a.x, b.x, r; MAD q.xy, a.w, b.wzyx, q;"
+            "MAD q.w, a.z, b.y, q; MAD p.w, a.y, b.w, p;"
+            "MAD r.xyz, d, e.yzxw, r; MAD r.w, d.x, e.x, r; MAD q.xz, d.wzyx, e.w, q;"
+            "MAD q.w, d.z, e.y, q; MAD p.x, d.w, e.z, p;",
+            5,
+        ),
+    ],
+)
+def test_slots_by_hand(text: str, slots: int) -> None:
+    """Three addresses for x, y and z and three for w, of both parts; and what they wait for."""
+    used = "ADD p, p, q; ADD p, p, r; ADD p, p, c; ADD result.color, p, a; END"
+    program, known = (assemble(HEAD + one) for one in (text + "KIL a; " + used, "KIL a; " + used))
+    native = instruction_set("r300")
+    assert schedule(program, native) - schedule(known, native) == slots
+
+
+def test_fifteen_steps_in_reading_order_load() -> None:
+    """2 slots a step with 4 and 3 multiply-adds, 23 coordinates with most of the eighths.
+
+    The last two steps share no slot with coordinates; 3 sums, the fourth beside one, and 1 result.
+    """
+    chip, one = find_profile(CHIPS[0]), found(CHIPS[0], 0)
+    [way] = (way for way in one.ways if (way.vectors, way.scalars) == (2, 3))
+    plan = plan_of(Trial(one, way, 15, longer=1), chip, 1024)
+    assert schedule(plan.programs()[0], instruction_set("r300")) == 30 + 23 + 2 + 3 + 1
+    verdict = check_plan(plan, chip)
+    assert (verdict.native, verdict.exceeded) == (Answer.AS_FAR_AS_KNOWN, ())
 
 
 def test_the_table() -> None:
@@ -107,8 +164,11 @@ def test_the_table() -> None:
     table = packing_table([find_profile(CHIPS[0])], 64)
     listing, *rows = table.rows
     assert (listing.products, listing.slots, listing.block) == (5, 8, 8)
-    assert [row.block for row in rows] == [14, 15, 14, 12, 12, 12, 12]
-    assert [row.products for row in rows] == [2.5] + 6 * [2]
+    assert [row.block for row in rows] == [15, 15, 14, 12, 12, 12, 12]
+    assert [row.products for row in rows] == [2.4] + 6 * [2]
+    assert (rows[0].slots, rows[0].counted) == (59 / 15, 57 / 15)
+    others = packing_table([find_profile(CHIPS[1])], 64).rows  # of no scalar parts
+    assert all(row.slots == row.counted for row in (*rows[1:], *others))
     assert all(row.seconds and row.seconds <= (listing.seconds or 0) * 1.3 for row in rows)
 
 

@@ -14,12 +14,13 @@ from typing import Any
 
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import COMPONENTS
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Packing
-from gpgpu_legacy.studies.packing.search import CHANNELS, DEPTH, Found, MultiplyAdd, cells
+from gpgpu_legacy.studies.packing.search import CHANNELS, Found, MultiplyAdd, Way, cells
 
 Number = tuple[str, float, float]
 """A number of a coordinate, relative to the place of the fragment or of the pass.
@@ -41,30 +42,41 @@ def limit(chip: Profile, name: str) -> int:
     return int(fact.value)
 
 
-def write_program(
-    found: Found, chip: Profile, inner: int, units: Units, kind: str
-) -> tuple[str, list[Place]]:
-    """The text of a pass over `inner` elements, and its interpolated coordinates.
+@frozen
+class Trial:
+    """A program: its way to take each of `steps` steps.
+
+    longer: the steps by which lookups in 2D textures are grouped, beyond those that the chip's
+    texture indirections ask for. The last group then is shorter, and few scalars share no slot with
+    a coordinate.
+    """
+
+    found: Found
+    way: Way
+    steps: int
+    longer: int = 0
+
+
+def write_program(trial: Trial, chip: Profile, units: Units, kind: str) -> tuple[str, list[Place]]:
+    """The text of a pass, and its interpolated coordinates.
 
     kind: of the textures; lookups in 2D ones take coordinates as they lie in a register.
     """
-    packings, last = found.packings, limit(chip, "coordinate_sets") - 1
+    packings, way, last = trial.found.packings, trial.way, limit(chip, "coordinate_sets") - 1
     places: list[Place] = [
         (("x", x / wide, u), (f"k{high}", (first + k) / high, v))
         if unit
         else ((f"k{wide}", (first + k) / wide, u), ("y", y / high, v))
-        for first in range(0, inner, DEPTH)
+        for first in range(0, trial.steps * packings.step, packings.step)
         for k, unit, y, x in packings.texels
         for (high, wide), (u, v) in [((packings.a, packings.b)[unit], units[unit])]
-        if first + k < inner
     ]
-    whole, sums, registers = len(packings.texels), len(found.sums), list[Place]()
-    each = whole * packings.step // DEPTH
+    each, sums, registers = len(packings.texels), len(way.sums), list[Place]()
     held, c, first, size = CHANNELS, "c", 2 * each, 2 * each
     if kind == "2D":
         held, c, first = 2, "t", last // each * each
         groups = max(1, -(-(len(places) - first) // each))
-        size = each * -(-groups // (limit(chip, "indirections") - 1))
+        size = each * (trial.longer - -groups // (limit(chip, "indirections") - 1))
     lines = [f"TEX r{sums}, fragment.texcoord[{last}], texture[2], {kind}"]
     lines += [f"MOV r{n}, 0.0" for n in range(sums)]
     for start, end in pairwise([0, *range(first, len(places), size), len(places)]):
@@ -81,15 +93,13 @@ def write_program(
         for n in range(max(before, last), len(registers)):
             lines.append(f"ADD {c}{n - before}{_moved(registers, registers[n])}")
         lines += fetches
-        for base in range(-(start % whole), end - start, whole):
-            for one in found.multiply_adds:
-                a, b = (base + n for n in one.texels)
-                if min(a, b) >= 0 and max(a, b) < end - start:
-                    lines.append(_multiply_add(one, f"t{a}", f"t{b}"))
+        for base in range(0, end - start, each):
+            for one in way.multiply_adds:
+                lines.append(_multiply_add(one, *(f"t{base + n}" for n in one.texels)))
     for component, element in zip(COMPONENTS, cells(packings.c) * (sums > 1), strict=False):
         parts = [
             f"r{n}.{COMPONENTS[channel]}"
-            for n, known in enumerate(found.sums)
+            for n, known in enumerate(way.sums)
             for channel, one in known.items()
             if one == element
         ]
@@ -119,9 +129,11 @@ def _multiply_add(one: MultiplyAdd, a: str, b: str) -> str:
     return f"MAD r{one.register}.{mask}, {a}.{s}, {b}.{t}, r{one.register}"
 
 
-def plan_of(found: Found, chip: Profile, inner: int, n: int) -> Plan:
-    """The plan of an n×n product, of which a pass takes `inner` elements of the inner dimension."""
+def plan_of(trial: Trial, chip: Profile, n: int) -> Plan:
+    """The plan of an n×n product by a program."""
+    found, sums = trial.found, trial.way.sums
     p, shapes, plain = PlanBuilder("packing"), found.packings, chip.programs.instruction_set
+    inner = trial.steps * shapes.step
     (rows, columns), passes = shapes.c, -(-n // inner)
     height, width, along = -(-n // rows), -(-n // columns), passes * inner
     high, wide, kind = height * rows, width * columns, "2D" if plain else "RECT"
@@ -135,8 +147,8 @@ def plan_of(found: Found, chip: Profile, inner: int, n: int) -> Plan:
         )
     ]
     # The channels of C: those of the only register of sums, or reading order.
-    only = tuple(element for _, element in sorted(found.sums[0].items()))
-    orders = (*found.orders, cells(shapes.c) if found.sums[1:] else only)
+    only = tuple(element for _, element in sorted(sums[0].items()))
+    orders = (*found.orders, cells(shapes.c) if sums[1:] else only)
     packed = [
         Packing(order, *shape)
         for order, shape in zip(orders, (shapes.a, shapes.b, shapes.c), strict=True)
@@ -144,7 +156,7 @@ def plan_of(found: Found, chip: Profile, inner: int, n: int) -> Plan:
     for name, texture, packing in zip("AB", textures, packed, strict=False):
         p.upload(p.operand(name, n, n), texture, packing=packing)
     units = [(1 / t.extent.width, 1 / t.extent.height) if plain else (1.0, 1.0) for t in textures]
-    text, registers = write_program(found, chip, inner, units, kind)
+    text, registers = write_program(trial, chip, units, kind)
     edges = ((0, 0), (width, 0), (width, height), (0, height))
     with p.repeat(passes) as i:
         base: dict[str, Any] = {f"k{across}": inner // across * i for across in (1, 2, 4)}

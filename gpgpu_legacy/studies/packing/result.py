@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import groupby
+from dataclasses import replace
+from functools import partial
+from itertools import groupby, product, starmap
 from pathlib import Path
+from typing import Any
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.check import check_program
@@ -28,29 +31,27 @@ from gpgpu_legacy.present.plot import (
 )
 from gpgpu_legacy.serial import Record, fields_of
 from gpgpu_legacy.studies.largest_block import fit, last_that_holds
-from gpgpu_legacy.studies.packing.plan import plan_of
-from gpgpu_legacy.studies.packing.search import (
-    LEAST,
-    PACKINGS,
-    Found,
-    search,
-    swizzles_of,
-)
+from gpgpu_legacy.studies.packing.plan import Trial, limit, plan_of
+from gpgpu_legacy.studies.packing.schedule import schedule
+from gpgpu_legacy.studies.packing.search import CHANNELS, PACKINGS, Found, Way, search, swizzles_of
 
 CHIPS = ("radeon-9700-pro", "ps-2-0", "geforce-fx-5800-ultra")
 LISTING = "hall-carr-hart-multi"
 _PANEL_HEIGHT = 2.3  # inches
-STEP = 2
-"""The elements of the inner dimension in a step of the listing: 8 multiply-adds."""
+STEP = LEAST = 2
+"""The elements of the inner dimension in a step of the listing, 8 multiply-adds, and its slots."""
+LONGER = range(3)
 
 
 class PackingRow(Record):
     """A program on a chip. Its numbers are of a step, which is 8 multiply-adds.
 
     texels: rows and columns of those of A, B and C. channels: of A and B, the row and column that
-    each holds. products: slots of multiply-adds. why: they are so few. slots: of all arithmetic.
-    block: the largest that loads, with which all of this is counted. seconds: of drawing, with the
-    block up to it that looks up least; None for an API.
+    each holds. products: slots of multiply-adds, at the fewest of all programs of this packing.
+    why: they are so few. slots: of all arithmetic, as scheduled by the rule of addresses. counted:
+    the same as `check` counts it, where any scalar part joins any vector part. block: the largest
+    that loads, with which all of this is counted. seconds: of drawing, with the block up to it that
+    looks up least; None for an API.
     """
 
     chip: str
@@ -59,6 +60,7 @@ class PackingRow(Record):
     products: float
     why: str
     slots: float
+    counted: float
     lookups: float
     block: int
     seconds: float | None
@@ -84,7 +86,7 @@ class PackingTable(Result):
                 f"{title}: slots and lookups of a step; the largest b that loads; drawing at n = "
                 f"{self.size}, at least.",
                 ("texels of A · B → C", "channels of A · B", "multiply-adds", "the fewest",
-                 "all slots", "lookups", "b", "ms"),
+                 "all slots", "counted", "lookups", "b", "ms"),
                 tuple(
                     (*[*fields_of(row).values()][1:-1], row.seconds and 1e3 * row.seconds)
                     for row in rows
@@ -103,7 +105,7 @@ class PackingTable(Result):
             axes.barh(places, [row.slots for row in rows], color=COLOURS[1], alpha=0.3)
             axes.barh(places, [row.products for row in rows], color=COLOURS[1])
             axes.set_yticks(places, [f"{row.texels}   b = {row.block}" for row in rows])
-            axes.axvline(LEAST / STEP, color=INK, linewidth=0.9)
+            axes.axvline(LEAST, color=INK, linewidth=0.9)
             axes.invert_yaxis()
             axes.set_title(title, loc="left", fontsize=TEXT_POINTS, color=INK)
         figure.supxlabel("slots of a step: 8 multiply-adds", fontsize=TEXT_POINTS, color=INK)
@@ -157,50 +159,67 @@ def _listing(chip: Profile, n: int) -> PackingRow:
 
 
 def _row(found: Found, chip: Profile, n: int) -> PackingRow:
-    """What a search has found, with the largest block that loads."""
-    packings, orders = found.packings, found.orders
+    """The best program of what a search has found, with the largest block that loads."""
+    packings, orders, known = found.packings, found.orders, chip.programs.instruction_set
+    has_scalars = len(swizzles_of(chip)[0]) < CHANNELS
 
-    def plan(inner: int) -> Plan:
-        return plan_of(found, chip, inner, n)
+    def slots(one: Trial) -> int:
+        [program] = plan_of(one, chip, n).programs()
+        if known and has_scalars:
+            return schedule(program, instruction_set(known.value))
+        return _slots(program, chip)
 
-    def loads(inner: int) -> bool:
-        return check_program(plan(inner).programs()[0], chip).answer is not Answer.DOES_NOT_LOAD
+    def loads(one: Trial) -> bool:
+        [program] = plan_of(one, chip, n).programs()
+        if check_program(program, chip).answer is Answer.DOES_NOT_LOAD:
+            return False
+        return not has_scalars or slots(one) <= limit(chip, "alu_instructions")
 
-    tried = range(packings.step, n + 1, packings.step)
-    largest = last_that_holds(tried, loads)
-    if largest is None:
+    def largest(way: Way, longer: int) -> Trial | None:
+        at = partial(Trial, found, way, longer=longer)
+        tried = range(1, n // packings.step + 1)
+        steps = last_that_holds(tried, lambda steps: loads(at(steps=steps)))
+        return at(steps=steps) if steps else None
+
+    known_to_load = [*filter(None, starmap(largest, product(found.ways, LONGER if known else [0])))]
+    if not known_to_load:
         raise InputError(f"no packing loads on {chip.name}; choose another chip")
+    best = max(known_to_load, key=lambda one: (one.steps, -slots(one)))
+    inner = best.steps * packings.step
     a, b, c = (f"{rows}×{columns}" for rows, columns in (packings.a, packings.b, packings.c))
     permuted = ", permuted" * any(list(order) != sorted(order) for order in orders)
+    is_least = found.slots == packings.least * found.period
     return _counted(
-        plan,
-        tried[: tried.index(largest) + 1],
+        lambda inner: plan_of(replace(best, steps=inner // packings.step), chip, n),
+        range(packings.step, inner + 1, packings.step),
         chip,
         n,
         texels=f"{a} · {b} → {c}{permuted}",
         channels=" · ".join(" ".join(f"{i}{j}" for i, j in order) for order in orders),
-        why="4 in a slot" if found.slots == LEAST else "by search",
+        products=found.slots * STEP / (found.period * packings.step),
+        why="4 in a slot" if is_least else f"{found.slots} in {found.period}",
+        slots=slots(best) * STEP / inner,
     )
 
 
 def _counted(
-    plan: Callable[[int], Plan], inner: range, chip: Profile, n: int, **said: str
+    plan: Callable[[int], Plan], inner: range, chip: Profile, n: int, **known: Any
 ) -> PackingRow:
     """The numbers of plans that load.
 
-    inner: the elements of the inner dimension in a pass. said: the fields of text.
+    inner: the elements of the inner dimension in a pass. known: the fields of the packing.
     """
     [program], steps = plan(inner[-1]).programs(), inner[-1] / STEP
-    lookups, seconds = len(program.lookup_units), None
+    lookups, seconds, counted = len(program.lookup_units), None, _slots(program, chip) / steps
     if chip.kind is ProfileKind.CHIP:
         each = (lookups - 1) / inner[-1]
         least = min(inner, key=lambda k: -(-n // k) * (each * k + 1))
         seconds = predict(plan(least), chip).compute_seconds
+    fields = {"products": _slots(program, chip, "MAD") / steps, "slots": counted} | known
     return PackingRow(
         chip=chip.name,
-        products=_slots(program, chip, "MAD") / steps,
-        **said,
-        slots=_slots(program, chip) / steps,
+        **fields,
+        counted=counted,
         lookups=lookups / steps,
         block=int(steps),
         seconds=seconds,

@@ -1,19 +1,21 @@
-"""The fewest multiply-adds of looked-up texels that multiply four columns of A by four rows of B.
+"""The fewest multiply-adds of looked-up texels that take a step along the inner dimension.
 
-A texel of C takes 16 multiply-adds for them, in any packing, and its fragment looks up four texels
-at least: as many rows and columns as it has, of four elements each. No instruction of these chips
-does more than four multiply-adds, so none needs fewer than four slots: a search that finds four has
-proved them minimal. Where it finds more, it has tried every set of multiply-adds, each of a texel
-of A and one of B with swizzles that the chip reads natively, in every order of channels that the
-packing allows. Moves between registers are not tried. A scalar part shares an instruction with any
-vector part, as in chips/native.py.
+A step is as many elements of it as a texel holds. No instruction of these chips does more than four
+multiply-adds: a search that finds four in every slot has proved them minimal. Where it finds fewer,
+it has found, for any number of vector parts, the fewest scalars that are left, over every set of
+multiply-adds, each of a texel of A and one of B with swizzles that the chip reads natively, in
+every order of channels that the packing allows. Since no instruction takes texels of two steps, a
+program is a mix of these steps, and the mix whose vector parts are as many as its scalars is the
+fewest of any period. Moves between registers are not tried. A scalar part shares an instruction
+with any vector part, as in chips/native.py; schedule.py says what the addresses leave of that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 from functools import cache
-from itertools import permutations, product
+from itertools import count, permutations, product
 from typing import NamedTuple
 
 from gpgpu_legacy.chips.native import instruction_set
@@ -21,9 +23,7 @@ from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.frozen import frozen
 
-DEPTH = CHANNELS = 4
-LEAST = 4
-"""The slots that 16 multiply-adds take at least."""
+CHANNELS = 4
 
 Pair = tuple[int, int]
 
@@ -51,14 +51,19 @@ class Packings:
         return max(self.a[1], self.b[0])
 
     @property
+    def least(self) -> int:
+        """The slots of a step, if each does as many multiply-adds as there are channels."""
+        return self.c[0] * self.c[1] * self.step // CHANNELS
+
+    @property
     def texels(self) -> list[tuple[int, int, int, int]]:
-        """The texels of DEPTH elements of the inner dimension, in the order of lookups.
+        """The texels of a step, in the order of lookups.
 
         The first element, the texture unit (0 for A), and the first row and column.
         """
         rows, columns = self.c
-        of_a = product([0], range(0, rows, self.a[0]), range(0, DEPTH, self.a[1]))
-        of_b = product([1], range(0, DEPTH, self.b[0]), range(0, columns, self.b[1]))
+        of_a = product([0], range(0, rows, self.a[0]), range(0, self.step, self.a[1]))
+        of_b = product([1], range(0, self.step, self.b[0]), range(0, columns, self.b[1]))
         return sorted((y if unit else x, unit, y, x) for unit, y, x in (*of_a, *of_b))
 
     def orders(self) -> Iterator[tuple[Cells, ...]]:
@@ -110,33 +115,72 @@ class MultiplyAdd(NamedTuple):
 
 
 @frozen
-class Found:
-    """The fewest slots of 16 multiply-adds, and their instructions.
+class Way:
+    """The multiply-adds of a step.
 
-    orders: of the channels of A and B. sums: the element of C that each channel of each register
-    adds up.
+    vectors, scalars: the parts of its instructions. sums: the element of C that each channel of
+    each register adds up.
+    """
+
+    vectors: int
+    scalars: int
+    multiply_adds: list[MultiplyAdd]
+    sums: list[dict[int, Pair]]
+
+
+@frozen
+class Found:
+    """What a packing takes.
+
+    orders: of the channels of A and B. ways: to take a step, with ever fewer scalars. slots: the
+    fewest of a mix of ways over `period` steps; none of any other period has fewer a step.
     """
 
     packings: Packings
-    slots: int
     orders: tuple[Cells, ...]
-    multiply_adds: list[MultiplyAdd]
-    sums: list[dict[int, Pair]]
+    ways: list[Way]
+    slots: int
+    period: int
 
 
 @cache
 def search(packings: Packings, swizzles: tuple[Swizzle, ...]) -> Found:
     """The fewest slots over all orders of channels, swizzles and masks."""
-    slots, width, scalar = LEAST * CHANNELS + 1, len(swizzles[0]), list(zip(range(CHANNELS)))
+    found, width = list[Found](), len(swizzles[0])
     for orders in packings.orders():
         parts = [_parts(packings, orders, swizzles, 0)]
-        parts += [_parts(packings, orders, scalar, width)] * (width < CHANNELS)
-        while slots > LEAST and (cover := _cover(parts, width, slots - 1)) is not None:
-            slots -= 1
-            found = Found(packings, slots, orders, *_instructions(cover, width))
-        if slots == LEAST:
+        if width < CHANNELS:
+            parts.append(_parts(packings, orders, list(zip(range(CHANNELS))), width))
+        ways = list(_ways(parts, width, packings.least))
+        mixes = [(max(way.vectors, way.scalars), 1) for way in ways]
+        for one, other in product(ways, repeat=2):
+            more, fewer = one.scalars - one.vectors, other.vectors - other.scalars
+            if more > 0 and fewer > 0:
+                mixes.append((one.vectors * fewer + other.vectors * more, more + fewer))
+        slots, period = min(mixes, key=lambda mix: Fraction(*mix))
+        found.append(Found(packings, orders, ways, slots, period))
+        if slots == packings.least * period:
             break
-    return found  # a product in each slot is always possible
+    return min(found, key=lambda one: Fraction(one.slots, one.period))
+
+
+def _ways(parts: list[Parts], width: int, least: int) -> Iterator[Way]:
+    """For each number of vector parts, those that leave the fewest scalars, until none are left.
+
+    A way that fills every slot is the only one.
+    """
+    products = least * CHANNELS
+    has_scalars = len(parts) > 1
+    if cover := _cover(parts, width, least, least * has_scalars):
+        yield Way(least, least * has_scalars, *_instructions(cover, width))
+        return
+    for vectors in count(least * (not has_scalars)):
+        for scalars in range(products + 1 if has_scalars else 1):
+            if (cover := _cover(parts, width, vectors, scalars)) is not None:
+                yield Way(vectors, scalars, *_instructions(cover, width))
+                if not scalars:
+                    return
+                break
 
 
 Product = tuple[int, int, int]
@@ -177,8 +221,8 @@ Cover = tuple[tuple[Part, frozenset[Product]], ...]
 """Parts of instructions, and which of their products are wanted."""
 
 
-def _cover(parts: list[Parts], width: int, slots: int) -> Cover | None:
-    """Parts that compute every product once, in that many slots; None if there are none."""
+def _cover(parts: list[Parts], width: int, *free: int) -> Cover | None:
+    """Parts that compute every product once, so many of each kind; None if there are none."""
 
     @cache
     def cover(left: frozenset[Product], *free: int) -> Cover | None:
@@ -192,16 +236,21 @@ def _cover(parts: list[Parts], width: int, slots: int) -> Cover | None:
                         return ((known[one], left & one), *rest)
         return None
 
-    return cover(frozenset().union(*parts[0]), *[slots] * len(parts))
+    return cover(frozenset().union(*parts[0]), *free[: len(parts)])
 
 
 def _instructions(cover: Cover, width: int) -> tuple[list[MultiplyAdd], list[dict[int, Pair]]]:
     """Instructions and their sums: a scalar part joins a vector part of its texels and register.
 
-    A part adds to the first register whose channels are free or have the same sums.
+    A part adds to the first register whose channels are free or have the same sums. Scalars of two
+    addresses for x, y or z come first, since few slots have room for them.
     """
+
+    def order(one: tuple[Part, object]) -> tuple[int, int]:
+        return min(one[0]), min(one[0].values())[2].count(width)
+
     made, sums = list[MultiplyAdd](), list[dict[int, Pair]]()
-    for part, wanted in sorted(cover, key=lambda one: min(one[0])):
+    for part, wanted in sorted(cover, key=order):
         left, reads, adds = set(wanted), dict[int, Pair](), dict[int, Pair]()
         for c, (one, texels, read) in part.items():  # noqa: B007
             if one in left:
