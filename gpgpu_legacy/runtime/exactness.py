@@ -52,8 +52,8 @@ from gpgpu_legacy.runtime.prepared import F32, Result
 
 # Instructions ------------------------------------------------------------------------------------
 
-Outputs = Callable[[Plan, Mapping[str, F32]], Mapping[str, F32]]
-"""Runs a plan on operands by name, and gives its outputs by name."""
+Run = Callable[[Plan, Mapping[str, F32]], Result]
+"""Runs a plan on operands by name."""
 
 SIDE = 24
 """Fragments along each side of what is drawn, each with four numbers of each operand."""
@@ -87,7 +87,7 @@ these.
 """
 
 
-def inexact_among(names: frozenset[str], run: Outputs, reference: Outputs) -> frozenset[str]:
+def inexact_among(names: frozenset[str], run: Run, reference: Run) -> frozenset[str]:
     """The instructions among these names to which a device gives other bits than the reference.
 
     run: the device's, with the code of exact runs. Each is measured once per process. Raises
@@ -107,14 +107,14 @@ def inexact_among(names: frozenset[str], run: Outputs, reference: Outputs) -> fr
             plans.append(([name], _instructions_plan(f"OPTION {name};", [line], 1)))
     operands = _operands()
     for group, plan in plans:
-        found, expected = run(plan, operands), reference(plan, operands)
+        outputs, expected = (by(plan, operands).outputs for by in (run, reference))
         for name, matrix in zip(group, plan.results, strict=True):
-            is_exact[name] = np.array_equal(found[matrix.name], expected[matrix.name])
+            is_exact[name] = np.array_equal(outputs[matrix.name], expected[matrix.name])
     return frozenset(name for name in wanted if not is_exact[name])
 
 
 @cache
-def _is_exact(run: Outputs, reference: Outputs) -> dict[str, bool]:
+def _is_exact(run: Run, reference: Run) -> dict[str, bool]:
     """The measurements of a device: whether each requested instruction is exact."""
     return {}
 
@@ -236,9 +236,6 @@ def _measuring_plan(
 
 
 # Denormal numbers --------------------------------------------------------------------------------
-
-Run = Callable[[Plan, Mapping[str, F32]], Result]
-"""Runs a plan on operands by name."""
 
 _DENORMAL, _ROOT, _UP = 2.0**-140, 2.0**-70, 2.0**120
 

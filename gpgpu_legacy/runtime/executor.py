@@ -46,8 +46,6 @@ class Executor(ABC):
     summary: ClassVar[str]
     """Its description, in a line."""
     capabilities: ClassVar[Capabilities]
-    peers: tuple[Executor, ...] = ()
-    """All executors, including this one; set by the registry."""
 
     @abstractmethod
     def device(self) -> str:
@@ -152,26 +150,18 @@ class Executor(ABC):
         """
         if not self.capabilities.has_driver_functions:
             return frozenset()
-        reference = next(peer for peer in self.peers if peer.capabilities.is_reference)
-        return inexact_among(instructions, self._outputs_of_exact, reference._outputs)
+        return inexact_among(instructions, self._run_as_if_exact, reference().run)
 
-    def _outputs(self, plan: Plan, operands: Mapping[str, F32]) -> Mapping[str, F32]:
-        return self.run(plan, operands).outputs
-
-    def _outputs_of_exact(self, plan: Plan, operands: Mapping[str, F32]) -> Mapping[str, F32]:
-        """The outputs of a plan by the code of an exact run, even if its bits may be wrong."""
+    def _run_as_if_exact(self, plan: Plan, operands: Mapping[str, F32]) -> Result:
+        """Run a plan by the code of an exact run, even if its bits may be wrong."""
         with self._prepare(plan, Machine(exact=True)) as prepared:
-            return prepared.run(operands).outputs
+            return prepared.run(operands)
 
     def _require_exactness(self, plan: Plan, machine: Machine) -> None:
         if not machine.exact or not (why := self.why_inexact(plan, machine)):
             return
         others = " or ".join(
-            peer.name
-            for peer in self.peers
-            if plan.kinds <= peer.capabilities.passes
-            and peer.works()
-            and not peer.why_inexact(plan, machine)
+            peer.name for peer in able(plan) if not peer.why_inexact(plan, machine)
         )
         accepting = replace(machine, denormals=False)
         accept = "" if self.why_inexact(plan, accepting) else ", with --flush-denormals"
@@ -204,15 +194,12 @@ def executors() -> tuple[Executor, ...]:
         for module in iter_modules(gpgpu_legacy.runtime.executors.__path__)
     )
     instances = [module.EXECUTOR for module in modules if hasattr(module, "EXECUTOR")]
-    ordered = tuple(sorted(instances, key=lambda e: (not e.capabilities.is_reference, e.name)))
-    for executor in ordered:
-        executor.peers = ordered
-    return ordered
+    return tuple(sorted(instances, key=lambda e: (not e.capabilities.is_reference, e.name)))
 
 
 def reference() -> Executor:
     """The executor that defines the results of all others; it runs anywhere."""
-    return next(executor for executor in executors() if executor.capabilities.is_reference)
+    return executors()[0]
 
 
 def survey() -> list[tuple[Executor, bool, str]]:
