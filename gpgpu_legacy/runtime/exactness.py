@@ -13,7 +13,7 @@ No device is known by its name here. All is measured once a process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
 from functools import cache
 
@@ -103,8 +103,8 @@ def inexact_among(names: frozenset[str], run: Run, reference: Run) -> frozenset[
         if name.startswith(_BLENDS):
             plans.append(([name], _blends_plan(name)))
         else:
-            line = "MOV result.color, A;"
-            plans.append(([name], _instructions_plan(f"OPTION {name};", [line], 1)))
+            fog = (f"OPTION {name};", ["MOV result.color, A;"], None)
+            plans.append(([name], _reading_plan({"result0": RGBA32F}, fog)))
     operands = _operands()
     for group, plan in plans:
         outputs, expected = (by(plan, operands).outputs for by in (run, reference))
@@ -142,7 +142,8 @@ def instructions_of(plan: Plan) -> frozenset[str]:
 def _opcodes_plan(rows: Sequence[Opcode]) -> Plan:
     """A program with an instruction of each opcode, each with a target of its own."""
     lines = [f"{row.mnemonic} result.color[{n}], {_sources(row)};" for n, row in enumerate(rows)]
-    return _instructions_plan("OPTION ARB_draw_buffers;", lines, len(rows))
+    targets = {f"result{n}": RGBA32F for n in range(len(rows))}
+    return _reading_plan(targets, ("OPTION ARB_draw_buffers;", lines, None))
 
 
 _SUFFIXES = {OperandKind.VECTOR: "", OperandKind.REGISTER: "", OperandKind.SCALAR: ".x"}
@@ -160,42 +161,37 @@ def _sources(row: Opcode) -> str:
 def _blends_plan(name: str) -> Plan:
     """Numbers of [0, 1] that are blended with others, and alphas with them."""
     blend, _, texel_format = name.removeprefix(_BLENDS).partition(" into ")
-    targets = {"result0": FORMATS[texel_format]}
     passes = [
-        _reading_pass(
-            "", [f"ABS {operand}, {operand};", f"MUL result.color, {operand}, 0.25;"], targets, how
-        )
+        ("", [f"ABS {operand}, {operand};", f"MUL result.color, {operand}, 0.25;"], how)
         for operand, how in (("B", None), ("C", blend_of(blend)))
     ]
-    formats = dict.fromkeys(_OPERANDS, RGBA32F) | targets
-    return _measuring_plan("exactness", SIDE, formats, _OPERANDS, _HELD, *passes)
+    return _reading_plan({"result0": FORMATS[texel_format]}, *passes)
 
 
-def _instructions_plan(option: str, lines: Sequence[str], count: int) -> Plan:
-    """One pass that reads all operands and draws to that many targets."""
-    targets = {f"result{n}": RGBA32F for n in range(count)}
-    formats = dict.fromkeys(_OPERANDS, RGBA32F) | targets
-    drawing = _reading_pass(option, lines, targets)
-    return _measuring_plan("exactness", SIDE, formats, _OPERANDS, _HELD, drawing)
-
-
-def _reading_pass(
-    option: str, lines: Sequence[str], targets: Iterable[str], blend: Blend | None = None
-) -> FragmentPass:
-    """A pass that reads all operands."""
+def _reading_plan(
+    targets: Mapping[str, Format], *passes: tuple[str, Sequence[str], Blend | None]
+) -> Plan:
+    """Passes that read all operands. passes: the option, instructions and blend of each."""
     from gpgpu_legacy.languages.arb.parser import assemble
 
     loads = [f"TEX {o}, fragment.position, texture[{n}], RECT;" for n, o in enumerate(_OPERANDS)]
-    text = "\n".join(["!!ARBfp1.0", option, "TEMP A, B, C;", *loads, *lines, "END"])
-    return FragmentPass(
-        assemble(text, name="exactness"),
-        tuple(Binding(n, name) for n, name in enumerate(_OPERANDS)),
-        tuple(targets),
-        Rect(0, 0, SIDE, SIDE),
-        blend=blend,
-        attributes=(AttributeCorners(AttributeKind.FOGCOORD, _DISTANCES),),
-        state=(StateValue("state.fog.params", (0.3, 0.1, 2.3, 0.0)),),
+    formats = {**dict.fromkeys(_OPERANDS, RGBA32F), **targets}
+    drawn = (
+        FragmentPass(
+            assemble(
+                "\n".join(["!!ARBfp1.0", option, "TEMP A, B, C;", *loads, *lines, "END"]),
+                name="exactness",
+            ),
+            tuple(Binding(n, name) for n, name in enumerate(_OPERANDS)),
+            tuple(targets),
+            Rect(0, 0, SIDE, SIDE),
+            blend=blend,
+            attributes=(AttributeCorners(AttributeKind.FOGCOORD, _DISTANCES),),
+            state=(StateValue("state.fog.params", (0.3, 0.1, 2.3, 0.0)),),
+        )
+        for option, lines, blend in passes
     )
+    return _measuring_plan("exactness", SIDE, formats, _OPERANDS, _HELD, *drawn)
 
 
 def _measuring_plan(

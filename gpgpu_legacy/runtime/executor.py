@@ -54,13 +54,12 @@ class Executor(ABC):
     is_started: bool = False
     """Whether its libraries are loaded, and its context made, in this process."""
 
-    def works(self) -> bool:
-        """Whether it can run here."""
+    def status(self) -> tuple[bool, str]:
+        """Whether it can run here, and its device or the reason why not."""
         try:
-            self.device()
-        except ExecutorUnavailableError:
-            return False
-        return True
+            return True, self.device()
+        except ExecutorUnavailableError as error:
+            return False, str(error)
 
     def is_hardware(self) -> bool:
         """Whether the device is a GPU; ExecutorUnavailableError if the executor cannot run here."""
@@ -204,13 +203,7 @@ def reference() -> Executor:
 
 def survey() -> list[tuple[Executor, bool, str]]:
     """Every executor: whether it works here, and its device or the reason why not."""
-    rows = []
-    for executor in executors():
-        try:
-            rows.append((executor, True, executor.device()))
-        except ExecutorUnavailableError as error:
-            rows.append((executor, False, str(error)))
-    return rows
+    return [(executor, *executor.status()) for executor in executors()]
 
 
 def available() -> list[Executor]:
