@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.runtime.exactness import DataPath
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine
@@ -44,10 +44,13 @@ class FakePrepared(Prepared):
     def _upload(self, operands: Mapping[str, F32], *, resume: bool) -> None:
         raise AssertionError
 
-    def _run_part(self, part: Plan, observer: Observer | None, number: int) -> int:
+    def _work(self, part: Plan) -> None:
         raise AssertionError
 
-    def _texel(self, name: str) -> float:
+    def _observed_work(self, part: Plan) -> Iterator[Pass]:
+        raise AssertionError
+
+    def _texels(self, name: str) -> F32:
         raise AssertionError
 
     def _read_back(self) -> dict[str, F32]:

@@ -178,8 +178,8 @@ class Pipeline(PlanBuilder):
         chip: str,
         *,
         cache: str | None = None,
-        raster: str | None = None,
-        layout: str | None = None,
+        raster: str = "scan",
+        layout: str = "linear",
         in_flight: int = 1,
         pass_us: float | None = None,
     ) -> Prediction:

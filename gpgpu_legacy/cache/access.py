@@ -52,19 +52,14 @@ DEFAULT_ACCESS = Access()
 
 
 def parse_access(
-    layout: str | None = None,
-    raster: str | None = None,
+    layout: str = LINEAR.name,
+    raster: str = SCAN.name,
     *,
     quads: bool = False,
     in_flight: int = 1,
 ) -> Access:
     """An Access from the spellings of a layout and a raster order; InputError for unknown ones.
 
-    None chooses that of DEFAULT_ACCESS. quads, in_flight: as in Access.
+    quads, in_flight: as in Access.
     """
-    return Access(
-        DEFAULT_ACCESS.layout if layout is None else parse_layout(layout),
-        DEFAULT_ACCESS.raster if raster is None else parse_raster(raster),
-        quads,
-        in_flight,
-    )
+    return Access(parse_layout(layout), parse_raster(raster), quads, in_flight)

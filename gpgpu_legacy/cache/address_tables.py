@@ -43,7 +43,7 @@ class Axis(NamedTuple):
     forms: I64
     denominators: I64
     sizes: I64
-    repeats: Mask
+    repeats: I64
     borders: I64
     taps: I64
     mirrors: I64
@@ -92,24 +92,14 @@ def _distance(table: I64, first: int, last: int, texels: int) -> int | None:
 
 def make_axis(slots: Sequence[tuple[Linear, int, Edges, int]]) -> Axis:
     """An axis from each slot's form, size, edges and start."""
-    forms, sizes, edges, starts = zip(*slots, strict=True)
-    repeats, borders, taps, mirrors = zip(*edges, strict=True)
-    coefficients = [(form.constant, form.x, form.y, form.iteration) for form in forms]
-    common = [lcm(*(coefficient.denominator for coefficient in form)) for form in coefficients]
-    whole = [
-        [int(coefficient * denominator) for coefficient in form]
-        for form, denominator in zip(coefficients, common, strict=True)
-    ]
-    return Axis(
-        np.ascontiguousarray(np.array(whole, np.int64).T),
-        np.array(common, np.int64),
-        np.array(sizes, np.int64),
-        np.array(repeats, np.bool_),
-        np.array(borders, np.int64),
-        np.array(taps, np.int64),
-        np.array(mirrors, np.int64),
-        np.array(starts, np.int64),
-    )
+    rows = []
+    for form, size, edges, start in slots:
+        coefficients = (form.constant, form.x, form.y, form.iteration)
+        common = lcm(*(coefficient.denominator for coefficient in coefficients))
+        whole = (int(coefficient * common) for coefficient in coefficients)
+        rows.append((*whole, common, size, *edges, start))
+    columns = np.ascontiguousarray(np.array(rows, np.int64).T)
+    return Axis(columns[:4], *columns[4:])
 
 
 # The kernels -------------------------------------------------------------------------------------

@@ -17,8 +17,9 @@ sum of two entries.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from operator import add
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,16 +105,13 @@ class _Pass:
         drawn = self.size if self.draws else None
         return PassTrace(accesses, lambda: self.chunks(iteration), drawn)
 
-    def moves(self, iteration: int) -> Iterator[tuple[int, int | None]]:
+    def moves(self, iteration: int) -> Iterable[tuple[int, int]] | None:
         """Each slot's region, and the shift of its addresses in bytes; None if there is none."""
         regions = (self.kinds[:: len(QUAD)] if self.quads else self.kinds) // 2
         across, up = (axis.moves(self.space.table, self.size, iteration) for axis in self.axes)
         if across is None or up is None:
-            yield 0, None
-            return
-        yield from (
-            (region, a + b) for region, a, b in zip(regions.tolist(), across, up, strict=True)
-        )
+            return None
+        return zip(regions.tolist(), map(add, across, up), strict=True)
 
     def chunks(self, iteration: int) -> Iterator[Chunk]:
         """The accesses of an iteration."""
@@ -199,23 +197,6 @@ class _Pass:
         return np.where(2 * places + step[:, None] >= self.size[axis], OUTSIDE, 0)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Changing:
-    """A pass of a step analysed for each iteration; equal iterations share one object."""
-
-    at: tuple[_Pass, ...]
-
-    def trace(self, iteration: int) -> PassTrace:
-        """See _Pass."""
-        return self.at[iteration].trace(iteration)
-
-    def moves(self, iteration: int) -> Iterator[tuple[int, int | None]]:
-        """See _Pass; unknown for an iteration that differs from the first."""
-        here = self.at[iteration]
-        for region, moved in here.moves(0):
-            yield region, moved if here is self.at[0] else None
-
-
 def _rows_of_chunk(slots: int, in_flight: int) -> int:
     """The rows that fit a chunk; if one batch does not fit, two batches."""
     two_batches = 2 * in_flight if in_flight > 1 else 1
@@ -242,11 +223,11 @@ def _whole_batches(lines: I64, times: I32, in_flight: int) -> tuple[Rows, Rows]:
 
 def _repeated(
     plan: Plan, pass_: Pass, count: int, space: AddressSpace, access: Access
-) -> _Pass | _Changing:
-    """A pass in all of its iterations."""
+) -> tuple[_Pass, ...]:
+    """A pass in all of its iterations, or one for each; equal iterations share one object."""
     if not moves(pass_):
         try:
-            return _pass(plan, pass_, count, space, access)
+            return (_pass(plan, pass_, count, space, access),)
         except InputError:  # not affine over all iterations, but perhaps in each of them
             if not varies(pass_):
                 raise
@@ -258,7 +239,7 @@ def _repeated(
         if key not in known:
             known[key] = _pass(plan, now, 1, space, access)
         at.append(known[key])
-    return _Changing(tuple(at))
+    return tuple(at)
 
 
 def _access_key(pass_: Pass) -> object:
@@ -292,16 +273,21 @@ def _pass(plan: Plan, pass_: Pass, count: int, space: AddressSpace, access: Acce
     return _Pass(size, axes, by_row, raster, quads, in_flight, space, not is_copy)
 
 
-def _step(count: int, passes: tuple[_Pass | _Changing, ...]) -> Step:
-    def at(iteration: int) -> tuple[PassTrace, ...]:
-        return tuple(pass_.trace(iteration) for pass_ in passes)
+def _step(count: int, passes: tuple[tuple[_Pass, ...], ...]) -> Step:
+    """passes: of each pass one for all iterations, or one for each."""
+
+    def at(iteration: int) -> list[_Pass]:
+        return [pass_[min(iteration, len(pass_) - 1)] for pass_ in passes]
 
     def shifts(iteration: int) -> dict[int, int] | None:
         by_region: dict[int, int] = {}
-        for pass_ in passes:
-            for region, moved in pass_.moves(iteration):
-                if moved is None or by_region.setdefault(region, moved) != moved:
+        for first, pass_ in zip(at(0), at(iteration), strict=True):
+            moved = pass_.moves(iteration) if pass_ is first else None
+            if moved is None:
+                return None
+            for region, shift in moved:
+                if by_region.setdefault(region, shift) != shift:
                     return None
         return by_region
 
-    return Step(count, at, shifts)
+    return Step(count, lambda i: tuple(pass_.trace(i) for pass_ in at(i)), shifts)

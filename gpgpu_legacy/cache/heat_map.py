@@ -14,7 +14,6 @@ from gpgpu_legacy.cache.run import plan_trace
 from gpgpu_legacy.cache.simulate import Progress, Simulated, simulate
 from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, PassTrace
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.lower.numba_code import native
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
@@ -86,8 +85,7 @@ class _FragmentCounter:
         self.xs = side * np.concatenate([x for x, _ in positions]).astype(np.int64)
         self.ys = side * np.concatenate([y for _, y in positions]).astype(np.int64)
         # With a margin for the fragments of a quad outside the rectangle.
-        self.reads = np.zeros((height + self.quads, width + self.quads), np.int64)
-        self.hits = np.zeros_like(self.reads)
+        self.reads, self.hits = np.zeros((2, height + self.quads, width + self.quads), np.int64)
 
     def add(self, pass_: PassTrace, chunk: Chunk, hits: NDArray[np.uint8]) -> None:
         """Count the reads of a chunk, whose rows come after those of the pass's other chunks."""
@@ -99,24 +97,12 @@ class _FragmentCounter:
         of_row = QUAD if self.quads else QUAD[:1]
         slots = np.arange(len(chunk.kinds))
         for number, (right, up) in enumerate(of_row):
-            taken = slots[(chunk.kinds % 2 == 0) & (slots % len(of_row) == number)]
-            places = (self.ys[rows] + up) * self.reads.shape[1] + self.xs[rows] + right
-            of_slots = np.broadcast_to(places[:, None], chunk.lines.shape)
-            _add(chunk.lines, hits, taken, of_slots, self.reads.reshape(-1), self.hits.reshape(-1))
+            own = slots[(chunk.kinds % 2 == 0) & (slots % len(of_row) == number)]
+            places = self.ys[rows] + up, self.xs[rows] + right  # of which no two are the same
+            self.reads[places] += np.count_nonzero(chunk.lines[:, own] != NO_ACCESS, axis=1)
+            self.hits[places] += np.count_nonzero(hits[:, own], axis=1)
 
     def heat_map(self) -> HeatMap:
         """The reads of each fragment."""
         width, height = self.size
         return HeatMap(self.reads[:height, :width], self.hits[:height, :width])
-
-
-@native
-def _add(  # noqa: PLR0917
-    lines: I64, hits: NDArray[np.uint8], slots: I64, places: I64, reads: I64, all_hits: I64
-) -> None:
-    """Add each read of these slots, and whether it hit, to its place; places: as `lines`."""
-    for row in range(len(lines)):
-        for slot in slots:
-            if lines[row, slot] != NO_ACCESS:
-                reads[places[row, slot]] += 1
-                all_hits[places[row, slot]] += hits[row, slot]

@@ -21,14 +21,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.caches import Cache
 from gpgpu_legacy.cache.paging import Pages, Paging
-from gpgpu_legacy.cache.sets import HIT, POLICIES, new_entries, new_state, set_mask, set_of, touch
+from gpgpu_legacy.cache.sets import HIT, Level, look, new_level
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.numba_code import inlined, native
 
@@ -161,7 +161,7 @@ class _Core:
             + first % (page_bytes // entry_bytes) * entry_bytes,
             entry_bytes.bit_length() - 1,
         )
-        self._dtlb, self._l1 = _new_sets(hierarchy.dtlb), _new_sets(hierarchy.l1)
+        self._dtlb, self._l1 = _level(hierarchy.dtlb), _level(hierarchy.l1)
         self.counts = np.zeros(4, np.int64)
         """Accesses, misses of level 1 and the DTLB, misses of page walks in level 1."""
 
@@ -185,7 +185,7 @@ class _Level2:
         """bytes_in_use: the virtual addresses are below it."""
         self._lines = hierarchy.page_bytes // hierarchy.l2.line_bytes
         self._frames = paging.map(hierarchy.pages(bytes_in_use))
-        self._l2 = _new_sets(hierarchy.l2, paging.seed)
+        self._l2 = _level(hierarchy.l2, paging.seed)
         self.counts = np.zeros(3, np.int64)
         """Misses, misses of page walks, dirty lines evicted."""
 
@@ -199,24 +199,14 @@ def _pages(page_bytes: int, bytes_in_use: int) -> int:
     return max(1, ceil(bytes_in_use / page_bytes))
 
 
-class _Sets(NamedTuple):
-    """A cache: entries as in sets.py, the mask for `set_of`, the policy, and its random state."""
-
-    entries: Int64s
-    mask: int
-    policy: int
-    state: NDArray[np.uint64]
-
-
-def _new_sets(cache: Cache, seed: int = 0) -> _Sets:
-    return _Sets(new_entries(cache), set_mask(cache), POLICIES[cache.policy], new_state(seed))
+def _level(cache: Cache, seed: int = 0) -> Level:
+    return new_level(cache, cache.line_bytes, copies=1, seed=seed)
 
 
 @inlined
-def _use(sets: _Sets, line: int, dirty: int) -> Any:
-    """`touch` a line, and fill it in on a miss."""
-    row = set_of(line, sets.entries.shape[0], sets.mask)
-    return touch(sets.entries, row, line, sets.policy, 1, dirty, sets.state)
+def _use(level: Level, line: int, dirty: int) -> Any:
+    """Look up a line, and fill it in on a miss."""
+    return look(level, 0, line, 1, dirty, level.policy, level.wide)
 
 
 @native
@@ -225,8 +215,8 @@ def _access(  # noqa: PLR0917 - numba takes them by position
     kinds: NDArray[np.int16],
     bits: tuple[int, int, int],
     table: tuple[int, int],
-    dtlb: _Sets,
-    l1: _Sets,
+    dtlb: Level,
+    l1: Level,
     counts: Int64s,
     requests: Int64s,
 ) -> int:
@@ -264,7 +254,7 @@ def _request(requests: Int64s, number: int, line: int, kind: int, victim: int) -
 
 
 @native
-def _serve(requests: Int64s, bits: int, frames: Int64s, l2: _Sets, counts: Int64s) -> None:
+def _serve(requests: Int64s, bits: int, frames: Int64s, l2: Level, counts: Int64s) -> None:
     """See Level2.serve. bits: of the lines of a page."""
     for i in range(requests.size):
         kind = requests[i] & 3

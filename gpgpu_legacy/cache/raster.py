@@ -138,7 +138,7 @@ def _along_curve(place: int, hilbert: bool, size: Side, xs: I32, ys: I32) -> tup
     """
     (width, height), side, count = size, _enclosing(size), 0
     while place < side * side and count < xs.size:
-        x, y = _on_hilbert(place, side) if hilbert else _on_morton(place)
+        x, y = _on_curve(place, hilbert, side)
         if x < width and y < height:
             xs[count], ys[count] = x, y
             count, place = count + 1, place + 1
@@ -153,34 +153,20 @@ def _along_curve(place: int, hilbert: bool, size: Side, xs: I32, ys: I32) -> tup
 
 
 @native
-def _on_morton(place: int) -> tuple[int, int]:
-    return _even_bits(place), _even_bits(place >> 1)
+def _on_curve(place: int, hilbert: bool, side: int) -> tuple[int, int]:
+    """The quarters of a square come as lower left, lower right, upper left, upper right.
 
-
-@native
-def _even_bits(place: int) -> int:
-    """Bits 0, 2, 4, … of a number below 2⁶², moved together."""
-    bits = place & 0x5555555555555555
-    bits = (bits | bits >> 1) & 0x3333333333333333
-    bits = (bits | bits >> 2) & 0x0F0F0F0F0F0F0F0F
-    bits = (bits | bits >> 4) & 0x00FF00FF00FF00FF
-    bits = (bits | bits >> 8) & 0x0000FFFF0000FFFF
-    return (bits | bits >> 16) & 0x00000000FFFFFFFF
-
-
-@native
-def _on_hilbert(place: int, side: int) -> tuple[int, int]:
-    """The quarters come as lower left, upper left, upper right, lower right.
-
-    The curve is built from small squares to large ones: the first quarter of each is the smaller
-    curve mirrored in its diagonal, the last one mirrored in the other.
+    On a Hilbert curve they come as lower left, upper left, upper right, lower right. It is built
+    from small squares to large ones: the first quarter of each is the smaller curve mirrored in its
+    diagonal, the last one mirrored in the other.
     """
     x, y, half = 0, 0, 1
     while half < side:
-        right = place >> 1 & 1
-        up = (place ^ right) & 1
-        if not up:
-            x, y = (half - 1 - y, half - 1 - x) if right else (y, x)
+        right, up = place & 1, place >> 1 & 1
+        if hilbert:
+            right, up = up, right ^ up
+            if not up:
+                x, y = (half - 1 - y, half - 1 - x) if right else (y, x)
         x, y = x + half * right, y + half * up
         place, half = place >> 2, half * 2
     return x, y

@@ -12,9 +12,9 @@ and the line that the tree would evict in its last way. A use of a line turns al
 away from it, which swaps the two halves of each node whose bit pointed to it. The trees lie one
 after the other, in order of use.
 
-`touch` is the primitive for such sets; host.py builds its hierarchy from it. Sets of more than WIDE
-ways, where a search from the front would be slow, have an index beside the entries (`Level`),
-except with pseudo-LRU. `look` handles both kinds, with the same outcome.
+`touch` is the primitive for such sets. Sets of more than WIDE ways, where a search from the front
+would be slow, have an index beside the entries (`Level`), except with pseudo-LRU. `look` handles
+both kinds, with the same outcome.
 """
 
 from __future__ import annotations
@@ -45,25 +45,12 @@ _GOLDEN = 0x9E3779B97F4A7C15
 _ROW_FACTOR = 0xC2B2AE3D27D4EB4F
 
 
-def new_entries(cache: Cache, copies: int = 1) -> NDArray[np.int64]:
-    """Entries of `copies` empty caches, int64 [copies × sets, ways]."""
-    return np.full((copies * cache.sets, cache.ways), EMPTY, np.int64)
-
-
-def new_state(seed: int) -> NDArray[np.uint64]:
-    """The state of random replacement, uint64 [1]; never 0, from which xorshift cannot move on."""
-    mixed = ((seed + 1) * _GOLDEN) % (1 << 64)
-    return np.array([mixed or _GOLDEN], np.uint64)
-
-
-def set_mask(cache: Cache) -> int:
-    """The mask for `set_of`, or -1 if the number of sets is not a power of two."""
-    return cache.sets - 1 if cache.sets & (cache.sets - 1) == 0 else -1
-
-
 @inlined
 def set_of(line: int, sets: int, mask: int) -> Any:
-    """The set of a line: `line % sets`, without a division for powers of two."""
+    """The set of a line: `line % sets`, without a division for powers of two.
+
+    mask: sets - 1 for these; -1 for all others.
+    """
     if mask >= 0:
         return line & mask
     return line % sets
@@ -205,7 +192,8 @@ def _random(state: NDArray[np.uint64], below: int) -> Any:
 class Level(NamedTuple):
     """Caches of one shape, as native code needs them.
 
-    entries: int64 [copies × sets, ways]. granule_shift: log2 of the trace's lines in a line of this
+    entries: int64 [copies × sets, ways]. state: of random replacement, uint64 [1]. mask: see
+    `set_of`. granule_shift: log2 of the trace's lines in a line of this
     cache. Wide sets have an index: table, the indices in `entries` (counted row by row) by a hash
     of row and line, -1 if free; links, the next newer and the next older index in the set; ends,
     the newest and the oldest index of each row, and the number in use. Other sets have arrays of
@@ -226,15 +214,16 @@ class Level(NamedTuple):
 
 def new_level(cache: Cache, granule_bytes: int, *, copies: int, seed: int) -> Level:
     """Empty caches; granule_bytes: of the trace's lines, which may not exceed the cache's."""
-    entries = new_entries(cache, copies)
+    entries = np.full((copies * cache.sets, cache.ways), EMPTY, np.int64)
+    mixed = (seed + 1) * _GOLDEN % (1 << 64)  # or else not 0, from which xorshift cannot move on
     wide = cache.ways > WIDE and not cache.policy.has_trees
     places = entries.size if wide else 1
     return Level(
         entries,
-        new_state(seed),
+        np.array([mixed or _GOLDEN], np.uint64),
         POLICIES[cache.policy],
         cache.sets,
-        set_mask(cache),
+        cache.sets - 1 if cache.sets.bit_count() == 1 else -1,
         (cache.line_bytes // granule_bytes).bit_length() - 1,
         wide,
         np.full(1 << (4 * places - 1).bit_length(), -1, np.int32),

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.layout import LINEAR, Layout, Placement
+from gpgpu_legacy.cache.layout import LINEAR, Layout
 from gpgpu_legacy.cache.trace import MemoryRegion, lay_out
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.analysis.affine import Linear, Value, lookup_coordinates
@@ -74,7 +74,12 @@ def address_space(plan: Plan, layout: Layout, line_bytes: int) -> AddressSpace:
         f"the table of addresses of {plan.name}",
         "simulate a smaller plan",
     )
-    placed = [place_texture(texture, layout) for texture in plan.textures]
+    placed = [
+        (LINEAR if texture.kind is TextureKind.BUFFER else layout).place(
+            texture.extent.width, texture.extent.rows, texture.format.texel_bytes
+        )
+        for texture in plan.textures
+    ]
     sized = zip(plan.textures, placed, strict=True)
     regions = lay_out(((t.name, p.size_bytes, t.format.texel_bytes) for t, p in sized), line_bytes)
     tables, columns, rows, entries = [np.zeros(0, np.int64)], [], [], 0
@@ -86,12 +91,6 @@ def address_space(plan: Plan, layout: Layout, line_bytes: int) -> AddressSpace:
     numbers = {region.name: number for number, region in enumerate(regions)}
     table = np.concatenate(tables)
     return AddressSpace(regions, numbers, table, tuple(columns), tuple(rows), line_bytes)
-
-
-def place_texture(texture: Texture, layout: Layout) -> Placement:
-    """The addresses of a texture's texels; a buffer is linear in any layout."""
-    lies = LINEAR if texture.kind is TextureKind.BUFFER else layout
-    return lies.place(texture.extent.width, texture.extent.rows, texture.format.texel_bytes)
 
 
 # What a pass accesses ----------------------------------------------------------------------------
@@ -189,15 +188,10 @@ def _lookups(plan: Plan, pass_: FragmentPass, count: int) -> Iterator[TexelAcces
             )
         if instruction.mnemonic == "TXB" and sampler.has_lod:
             raise InputError(f"{what} has a bias; a trace can follow lookups without")
-        s, t = _in_texels(texture, sampler.base_level, coordinates)
-        if not (isinstance(s, Linear) and isinstance(t, Linear)):
-            raise InputError(
-                f"{what} is at coordinates that are not exactly affine in the fragment's position "
-                "(made from texels, state or rounded numbers); a trace can follow those that are"
-            )
+        s, t = _in_texels(texture, sampler.base_level, coordinates, what)
         for level, filter_ in levels_looked_up(texture, sampler, ((s.x, t.x), (s.y, t.y))):
             size = texture.extent.level(level, texture.kind)
-            here = [f for f in _in_texels(texture, level, coordinates) if isinstance(f, Linear)]
+            here = _in_texels(texture, level, coordinates, what)
             linear = filter_ is Filter.LINEAR
             along = linear, linear and coordinate_count(texture.kind) > 1
             axes = zip(here, sampler.wraps, along, strict=False)
@@ -245,13 +239,21 @@ _LAYERED = (TextureKind.T3D, TextureKind.CUBE)
 
 
 def _in_texels(
-    texture: Texture, level: int, coordinates: tuple[Value, Value]
-) -> tuple[Value, Value]:
-    """Coordinates in texels of a level; for a 1D texture, t is that of its only row."""
+    texture: Texture, level: int, coordinates: tuple[Value, Value], what: str
+) -> tuple[Linear, Linear]:
+    """Coordinates in texels of a level; for a 1D texture, t is that of its only row.
+
+    what: the lookup, in words. Raises InputError for coordinates that are no affine forms.
+    """
     s, t = coordinates
     if coordinate_count(texture.kind) == 1:
         t = Linear(Fraction(0))
-    if texture.kind is TextureKind.RECT:
+    if texture.kind is not TextureKind.RECT:
+        size = texture.extent.level(level, texture.kind)
+        s, t = s * Linear(Fraction(size.width)), t * Linear(Fraction(size.height))
+    if isinstance(s, Linear) and isinstance(t, Linear):
         return s, t
-    size = texture.extent.level(level, texture.kind)
-    return s * Linear(Fraction(size.width)), t * Linear(Fraction(size.height))
+    raise InputError(
+        f"{what} is at coordinates that are not exactly affine in the fragment's position "
+        "(made from texels, state or rounded numbers); a trace can follow those that are"
+    )

@@ -75,7 +75,7 @@ def device_of(executor: Executor, *, may_ask: bool) -> Device:
     if not may_ask:
         return Device.NONE
     found = Device.NONE
-    if executor.works():
+    if executor.status()[0]:
         found = Device.GPU if executor.is_hardware() else Device.SOFTWARE
     _keep(key, found.value.encode())
     return found

@@ -246,9 +246,7 @@ class CacheModel:
         return memory_bytes(cache_run(plan, self.memory, self.access))
 
 
-def cache_model(
-    cache: str | None, layout: str | None, raster: str | None, in_flight: int
-) -> CacheModel | None:
+def cache_model(cache: str | None, layout: str, raster: str, in_flight: int) -> CacheModel | None:
     """A cache and the way that fragments access it, from their spellings; None without a cache."""
     from gpgpu_legacy.cache.access import parse_access
     from gpgpu_legacy.cache.caches import Memory, parse_cache

@@ -13,7 +13,7 @@ No device is known by its name here. All is measured once a process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from enum import Enum
 from functools import cache
 
@@ -52,8 +52,8 @@ from gpgpu_legacy.runtime.prepared import F32, Result
 
 # Instructions ------------------------------------------------------------------------------------
 
-Outputs = Callable[[Plan, Mapping[str, F32]], Mapping[str, F32]]
-"""Runs a plan on operands by name, and gives its outputs by name."""
+Run = Callable[[Plan, Mapping[str, F32]], Result]
+"""Runs a plan on operands by name."""
 
 SIDE = 24
 """Fragments along each side of what is drawn, each with four numbers of each operand."""
@@ -87,7 +87,7 @@ these.
 """
 
 
-def inexact_among(names: frozenset[str], run: Outputs, reference: Outputs) -> frozenset[str]:
+def inexact_among(names: frozenset[str], run: Run, reference: Run) -> frozenset[str]:
     """The instructions among these names to which a device gives other bits than the reference.
 
     run: the device's, with the code of exact runs. Each is measured once per process. Raises
@@ -103,18 +103,18 @@ def inexact_among(names: frozenset[str], run: Outputs, reference: Outputs) -> fr
         if name.startswith(_BLENDS):
             plans.append(([name], _blends_plan(name)))
         else:
-            line = "MOV result.color, A;"
-            plans.append(([name], _instructions_plan(f"OPTION {name};", [line], 1)))
+            fog = (f"OPTION {name};", ["MOV result.color, A;"], None)
+            plans.append(([name], _reading_plan({"result0": RGBA32F}, fog)))
     operands = _operands()
     for group, plan in plans:
-        found, expected = run(plan, operands), reference(plan, operands)
+        outputs, expected = (by(plan, operands).outputs for by in (run, reference))
         for name, matrix in zip(group, plan.results, strict=True):
-            is_exact[name] = np.array_equal(found[matrix.name], expected[matrix.name])
+            is_exact[name] = np.array_equal(outputs[matrix.name], expected[matrix.name])
     return frozenset(name for name in wanted if not is_exact[name])
 
 
 @cache
-def _is_exact(run: Outputs, reference: Outputs) -> dict[str, bool]:
+def _is_exact(run: Run, reference: Run) -> dict[str, bool]:
     """The measurements of a device: whether each requested instruction is exact."""
     return {}
 
@@ -142,7 +142,8 @@ def instructions_of(plan: Plan) -> frozenset[str]:
 def _opcodes_plan(rows: Sequence[Opcode]) -> Plan:
     """A program with an instruction of each opcode, each with a target of its own."""
     lines = [f"{row.mnemonic} result.color[{n}], {_sources(row)};" for n, row in enumerate(rows)]
-    return _instructions_plan("OPTION ARB_draw_buffers;", lines, len(rows))
+    targets = {f"result{n}": RGBA32F for n in range(len(rows))}
+    return _reading_plan(targets, ("OPTION ARB_draw_buffers;", lines, None))
 
 
 _SUFFIXES = {OperandKind.VECTOR: "", OperandKind.REGISTER: "", OperandKind.SCALAR: ".x"}
@@ -160,42 +161,37 @@ def _sources(row: Opcode) -> str:
 def _blends_plan(name: str) -> Plan:
     """Numbers of [0, 1] that are blended with others, and alphas with them."""
     blend, _, texel_format = name.removeprefix(_BLENDS).partition(" into ")
-    targets = {"result0": FORMATS[texel_format]}
     passes = [
-        _reading_pass(
-            "", [f"ABS {operand}, {operand};", f"MUL result.color, {operand}, 0.25;"], targets, how
-        )
+        ("", [f"ABS {operand}, {operand};", f"MUL result.color, {operand}, 0.25;"], how)
         for operand, how in (("B", None), ("C", blend_of(blend)))
     ]
-    formats = dict.fromkeys(_OPERANDS, RGBA32F) | targets
-    return _measuring_plan("exactness", SIDE, formats, _OPERANDS, _HELD, *passes)
+    return _reading_plan({"result0": FORMATS[texel_format]}, *passes)
 
 
-def _instructions_plan(option: str, lines: Sequence[str], count: int) -> Plan:
-    """One pass that reads all operands and draws to that many targets."""
-    targets = {f"result{n}": RGBA32F for n in range(count)}
-    formats = dict.fromkeys(_OPERANDS, RGBA32F) | targets
-    drawing = _reading_pass(option, lines, targets)
-    return _measuring_plan("exactness", SIDE, formats, _OPERANDS, _HELD, drawing)
-
-
-def _reading_pass(
-    option: str, lines: Sequence[str], targets: Iterable[str], blend: Blend | None = None
-) -> FragmentPass:
-    """A pass that reads all operands."""
+def _reading_plan(
+    targets: Mapping[str, Format], *passes: tuple[str, Sequence[str], Blend | None]
+) -> Plan:
+    """Passes that read all operands. passes: the option, instructions and blend of each."""
     from gpgpu_legacy.languages.arb.parser import assemble
 
     loads = [f"TEX {o}, fragment.position, texture[{n}], RECT;" for n, o in enumerate(_OPERANDS)]
-    text = "\n".join(["!!ARBfp1.0", option, "TEMP A, B, C;", *loads, *lines, "END"])
-    return FragmentPass(
-        assemble(text, name="exactness"),
-        tuple(Binding(n, name) for n, name in enumerate(_OPERANDS)),
-        tuple(targets),
-        Rect(0, 0, SIDE, SIDE),
-        blend=blend,
-        attributes=(AttributeCorners(AttributeKind.FOGCOORD, _DISTANCES),),
-        state=(StateValue("state.fog.params", (0.3, 0.1, 2.3, 0.0)),),
+    formats = {**dict.fromkeys(_OPERANDS, RGBA32F), **targets}
+    drawn = (
+        FragmentPass(
+            assemble(
+                "\n".join(["!!ARBfp1.0", option, "TEMP A, B, C;", *loads, *lines, "END"]),
+                name="exactness",
+            ),
+            tuple(Binding(n, name) for n, name in enumerate(_OPERANDS)),
+            tuple(targets),
+            Rect(0, 0, SIDE, SIDE),
+            blend=blend,
+            attributes=(AttributeCorners(AttributeKind.FOGCOORD, _DISTANCES),),
+            state=(StateValue("state.fog.params", (0.3, 0.1, 2.3, 0.0)),),
+        )
+        for option, lines, blend in passes
     )
+    return _measuring_plan("exactness", SIDE, formats, _OPERANDS, _HELD, *drawn)
 
 
 def _measuring_plan(
@@ -236,9 +232,6 @@ def _measuring_plan(
 
 
 # Denormal numbers --------------------------------------------------------------------------------
-
-Run = Callable[[Plan, Mapping[str, F32]], Result]
-"""Runs a plan on operands by name."""
 
 _DENORMAL, _ROOT, _UP = 2.0**-140, 2.0**-70, 2.0**120
 

@@ -46,8 +46,6 @@ class Executor(ABC):
     summary: ClassVar[str]
     """Its description, in a line."""
     capabilities: ClassVar[Capabilities]
-    peers: tuple[Executor, ...] = ()
-    """All executors, including this one; set by the registry."""
 
     @abstractmethod
     def device(self) -> str:
@@ -56,13 +54,12 @@ class Executor(ABC):
     is_started: bool = False
     """Whether its libraries are loaded, and its context made, in this process."""
 
-    def works(self) -> bool:
-        """Whether it can run here."""
+    def status(self) -> tuple[bool, str]:
+        """Whether it can run here, and its device or the reason why not."""
         try:
-            self.device()
-        except ExecutorUnavailableError:
-            return False
-        return True
+            return True, self.device()
+        except ExecutorUnavailableError as error:
+            return False, str(error)
 
     def is_hardware(self) -> bool:
         """Whether the device is a GPU; ExecutorUnavailableError if the executor cannot run here."""
@@ -152,26 +149,18 @@ class Executor(ABC):
         """
         if not self.capabilities.has_driver_functions:
             return frozenset()
-        reference = next(peer for peer in self.peers if peer.capabilities.is_reference)
-        return inexact_among(instructions, self._outputs_of_exact, reference._outputs)
+        return inexact_among(instructions, self._run_as_if_exact, reference().run)
 
-    def _outputs(self, plan: Plan, operands: Mapping[str, F32]) -> Mapping[str, F32]:
-        return self.run(plan, operands).outputs
-
-    def _outputs_of_exact(self, plan: Plan, operands: Mapping[str, F32]) -> Mapping[str, F32]:
-        """The outputs of a plan by the code of an exact run, even if its bits may be wrong."""
+    def _run_as_if_exact(self, plan: Plan, operands: Mapping[str, F32]) -> Result:
+        """Run a plan by the code of an exact run, even if its bits may be wrong."""
         with self._prepare(plan, Machine(exact=True)) as prepared:
-            return prepared.run(operands).outputs
+            return prepared.run(operands)
 
     def _require_exactness(self, plan: Plan, machine: Machine) -> None:
         if not machine.exact or not (why := self.why_inexact(plan, machine)):
             return
         others = " or ".join(
-            peer.name
-            for peer in self.peers
-            if plan.kinds <= peer.capabilities.passes
-            and peer.works()
-            and not peer.why_inexact(plan, machine)
+            peer.name for peer in able(plan) if not peer.why_inexact(plan, machine)
         )
         accepting = replace(machine, denormals=False)
         accept = "" if self.why_inexact(plan, accepting) else ", with --flush-denormals"
@@ -204,26 +193,17 @@ def executors() -> tuple[Executor, ...]:
         for module in iter_modules(gpgpu_legacy.runtime.executors.__path__)
     )
     instances = [module.EXECUTOR for module in modules if hasattr(module, "EXECUTOR")]
-    ordered = tuple(sorted(instances, key=lambda e: (not e.capabilities.is_reference, e.name)))
-    for executor in ordered:
-        executor.peers = ordered
-    return ordered
+    return tuple(sorted(instances, key=lambda e: (not e.capabilities.is_reference, e.name)))
 
 
 def reference() -> Executor:
     """The executor that defines the results of all others; it runs anywhere."""
-    return next(executor for executor in executors() if executor.capabilities.is_reference)
+    return executors()[0]
 
 
 def survey() -> list[tuple[Executor, bool, str]]:
     """Every executor: whether it works here, and its device or the reason why not."""
-    rows = []
-    for executor in executors():
-        try:
-            rows.append((executor, True, executor.device()))
-        except ExecutorUnavailableError as error:
-            rows.append((executor, False, str(error)))
-    return rows
+    return [(executor, *executor.status()) for executor in executors()]
 
 
 def available() -> list[Executor]:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.numeric import Storage, slices
+from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.execute import Tally
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.numbers import constant_vector
-from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Pass, Plan
+from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import Texture, constant_rect, full_rect
 from gpgpu_legacy.runtime.exactness import thread_keeps_denormals
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, zero_results
+from gpgpu_legacy.runtime.prepared import F32, Prepared, zero_results
 from gpgpu_legacy.runtime.transfers import cleared_first
 
 Textures = Mapping[str, Storage]
-RunPass = Callable[[Pass, Textures, Tally | None], None]
 
 
 class HostPrepared(Prepared):
@@ -45,15 +44,6 @@ class HostPrepared(Prepared):
                 "flushed; run it in a thread that was started before a library changed that"
             )
 
-    @abstractmethod
-    def _work(self, part: Plan) -> Iterator[Pass]:
-        """Run a part of the plan, and yield each pass when it is done."""
-
-    def _work_unobserved(self, part: Plan) -> None:
-        """Run a part without an observer."""
-        for _ in self._work(part):
-            pass
-
     def _upload(self, operands: Mapping[str, F32], *, resume: bool) -> None:
         for name in () if resume else self._reset:
             self.textures[name].reset()
@@ -62,20 +52,7 @@ class HostPrepared(Prepared):
                 storage, matrix = self.textures[input_.texture], operands[input_.matrix]
                 storage.load(matrix, input_.region, input_.rect, input_.packing)
 
-    def _run_part(self, part: Plan, observer: Observer | None, number: int) -> int:
-        if observer is None:
-            self._work_unobserved(part)
-            return number
-        for done in self._work(part):
-            observer(number, done, self._read)
-            number += 1
-        return number
-
-    def _texel(self, name: str) -> float:
-        return float(self._read(name)[0, 0, 0])
-
-    def _read(self, name: str) -> F32:
-        """A whole texture: (rows, W, channels) float32."""
+    def _texels(self, name: str) -> F32:
         return self.textures[name].texels()
 
     def _read_back(self) -> dict[str, F32]:
@@ -90,31 +67,36 @@ class HostPrepared(Prepared):
 
 
 class PassByPassPrepared(HostPrepared):
-    """A plan that runs the passes of its expansion one after another."""
-
-    def __init__(self, plan: Plan, machine: Machine, run_pass: RunPass) -> None:
-        """run_pass: called with every pass that is neither a copy nor a clear."""
-        super().__init__(plan, machine)
-        self._run_pass = run_pass
+    """A plan that runs the passes of its expansion one after another on the reference machine."""
 
     def _make_ready(self, *, observed: bool) -> None:
         self.tally = Tally()
 
-    def _work(self, part: Plan) -> Iterator[Pass]:
+    def _work(self, part: Plan) -> None:
+        for _ in self._observed_work(part):
+            pass
+
+    def _observed_work(self, part: Plan) -> Iterator[Pass]:
         for pass_ in passes(part):
-            if not copied_or_cleared(pass_, self.textures):
-                self._run_pass(pass_, self.textures, self.tally)
+            run_on_reference(pass_, self.textures, self.machine.arithmetic, self.tally)
             yield pass_
 
 
-def copied_or_cleared(pass_: Pass, textures: Textures) -> bool:
-    """Run a pass if it is a copy or a clear; false if it is neither."""
-    if isinstance(pass_, CopyPass):
-        source, target = textures[pass_.source], textures[pass_.target]
-        here, there = constant_rect(pass_.target_rect), constant_rect(pass_.source_rect)
-        target.copy(slices(here), source, slices(there))
-        return True
-    if isinstance(pass_, ClearPass):
-        textures[pass_.target].clear(constant_vector(pass_.value))
-        return True
-    return False
+def run_on_reference(
+    pass_: Pass, textures: Textures, arithmetic: Arithmetic = FP32, tally: Tally | None = None
+) -> None:
+    """Run a pass of an expanded plan on the reference machine. tally: of what is undefined."""
+    from gpgpu_legacy.interp.kernel import run_compute_pass
+    from gpgpu_legacy.interp.machine import run_fragment_pass
+
+    match pass_:
+        case FragmentPass():
+            run_fragment_pass(pass_, textures, arithmetic, tally)
+        case ComputePass():
+            run_compute_pass(pass_, textures)
+        case ClearPass():
+            textures[pass_.target].clear(constant_vector(pass_.value))
+        case CopyPass():
+            source, target = textures[pass_.source], textures[pass_.target]
+            here, there = constant_rect(pass_.target_rect), constant_rect(pass_.source_rect)
+            target.copy(slices(here), source, slices(there))

@@ -8,10 +8,9 @@ compute exactly in an exact run.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import accumulate, chain, groupby
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -47,14 +46,13 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.textures import Rect, Texture
 from gpgpu_legacy.runtime.devices import thread_count
-from gpgpu_legacy.runtime.host import HostPrepared, Textures, copied_or_cleared
+from gpgpu_legacy.runtime.host import HostPrepared, Textures, run_on_reference
 from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.moves import Moves, Results
+from gpgpu_legacy.runtime.native import NativeCode, native_code, roomy
 from gpgpu_legacy.runtime.prepared import F32, Parts
+from gpgpu_legacy.runtime.schedule import Member, RepeatRun, Staging, members_of, shape_of
 from gpgpu_legacy.runtime.workers import share_out
-
-if TYPE_CHECKING:
-    from gpgpu_legacy.runtime.native import NativeCode
-    from gpgpu_legacy.runtime.schedule import Member, Stage
 
 _CHUNKS = 8  # for each thread, so that others can take the work of one that is late
 
@@ -74,7 +72,7 @@ Run = Callable[[int, int], object]
 
 @frozen
 class _Step:
-    """What alternates, `count` iterations of it. passes: the plan's, which an observer is shown."""
+    """Code that runs in turn, `count` times. passes: the plan's, which an observer is shown."""
 
     count: int
     runs: tuple[Run, ...]
@@ -86,10 +84,6 @@ class JitPrepared(HostPrepared):
 
     def __init__(self, plan: Plan, machine: Machine) -> None:
         """plan: validated, without Tables."""
-        from gpgpu_legacy.runtime.moves import Moves, Results
-        from gpgpu_legacy.runtime.native import roomy
-        from gpgpu_legacy.runtime.schedule import Staging
-
         parts = Parts(plan)
         fused = {id(part): tuple(fused_steps(part)) for part in parts.leaves}
         together = tuple(all_fused(tuple(chain.from_iterable(fused.values()))))
@@ -123,7 +117,7 @@ class JitPrepared(HostPrepared):
                 for part in self.parts.leaves
             }
 
-    def _work_unobserved(self, part: Plan) -> None:
+    def _work(self, part: Plan) -> None:
         for step in self._steps[id(part)]:
             if len(step.runs) == 1:
                 step.runs[0](0, step.count)
@@ -132,7 +126,7 @@ class JitPrepared(HostPrepared):
                 for run in step.runs:
                     run(iteration, iteration + 1)
 
-    def _work(self, part: Plan) -> Iterator[Pass]:
+    def _observed_work(self, part: Plan) -> Iterator[Pass]:
         for step in self._observed[id(part)]:
             for iteration in range(step.count):
                 for run, pass_ in zip(step.runs, step.passes, strict=True):
@@ -166,7 +160,7 @@ class JitPrepared(HostPrepared):
                 prepared += [self._step(step, apart=apart) for step, _ in some]
             else:
                 row = [member for _, members in some for member in members]
-                prepared.append(_Step(1, (self._repeat(row),)))
+                prepared.append(_Step(1, (RepeatRun(row, staging=self._staging).run,)))
         return tuple(prepared)
 
     def _step(self, step: FusedPasses | UnfusedRepeat | Pass, *, apart: bool) -> _Step:
@@ -190,8 +184,6 @@ class JitPrepared(HostPrepared):
 
     def _scheduled(self, repeat: UnfusedRepeat) -> _Step | None:
         """A Repeat that native threads run as a whole; None if a pass has no native code."""
-        from gpgpu_legacy.runtime.schedule import shape_of
-
         around = neighbourhood(repeat, self.plan)
         members: list[Member] = []
         for number, step in enumerate(repeat.body):
@@ -205,7 +197,7 @@ class JitPrepared(HostPrepared):
         stage = None
         if around is not None and len(members) == len(repeat.body):  # which stage nothing
             stage = shape_of(around, members, self.textures)
-        run = self._repeat(members, stage, repeat.count)
+        run = RepeatRun(members, stage, repeat.count, self._staging).run
         return _Step(repeat.count, (run,))
 
     def _members(self, step: FusedPasses | UnfusedRepeat | Pass, count: int = 1) -> list[Member]:
@@ -218,20 +210,8 @@ class JitPrepared(HostPrepared):
         return [] if members and members[0].rounds > 1 else members
 
     def _native_members(self, fused: FusedPasses) -> list[Member]:
-        from gpgpu_legacy.runtime.schedule import members_of
-
         made, together = self._native(fused), 1 if fused.alternates else fused.count
         return members_of(*made, self.textures, self._staging, together) if made else []
-
-    def _repeat(
-        self,
-        members: Sequence[Member],
-        stage: Stage | None = None,
-        count: int = 1,
-    ) -> Run:
-        from gpgpu_legacy.runtime.schedule import RepeatRun
-
-        return RepeatRun(members, stage, count, self._staging).run
 
     def _with_many_offsets(self, together: Iterable[FusedPasses]) -> frozenset[Content]:
         """The loosened Contents that stand for many; a rerolled loop consists of its offsets."""
@@ -254,8 +234,6 @@ class JitPrepared(HostPrepared):
 
     def _native(self, fused: FusedPasses) -> tuple[NativeCode, Arguments] | None:
         """The native code of fused passes with its arguments; None if there can be none."""
-        from gpgpu_legacy.runtime.native import native_code
-
         content, arguments = self._content(fused)
         loose = loosened(content, arguments)
         if loose[0] in self._loose:
@@ -270,7 +248,7 @@ class JitPrepared(HostPrepared):
         """Fused passes as native code, or on the reference machine if there can be none."""
         members = self._native_members(fused)
         if members:
-            return self._repeat(members, count=fused.count)
+            return RepeatRun(members, count=fused.count, staging=self._staging).run
         return partial(_run_on_reference, fused.passes, self.textures)
 
     def _pass(self, pass_: Pass, count: int) -> Run:
@@ -291,16 +269,10 @@ def _first_columns(plan: Plan) -> Iterator[tuple[str, int]]:
 
 
 def _run_on_reference(passes: tuple[Pass, ...], textures: Textures, first: int, last: int) -> None:
-    """Passes that alternate, on the reference machine."""
-    from gpgpu_legacy.interp.machine import run_fragment_pass
-
+    """Passes in turn, on the reference machine."""
     for iteration in range(first, last):
         for pass_ in passes:
-            now = at_iteration(pass_, iteration)
-            if isinstance(now, FragmentPass):
-                run_fragment_pass(now, textures)
-            else:
-                copied_or_cleared(now, textures)
+            run_on_reference(at_iteration(pass_, iteration), textures)
 
 
 class _Dispatch:

@@ -253,9 +253,22 @@ class Prepared(ABC):
         ended: list[Ended] = []
         number = 0
         for _ in range(times):
-            for part in self.parts.run(self.plan.steps, self._texel, ended):
-                number = self._run_part(part, observer, number)
+            for part in self.parts.run(self.plan.steps, self._first_texel, ended):
+                if observer is None:
+                    self._work(part)
+                    continue
+                for pass_ in self._observed_work(part):
+                    self._show(observer, number, pass_)
+                    number += 1
         return ended
+
+    def _show(self, observer: Observer, number: int, pass_: Pass) -> None:
+        """Call the observer after a pass."""
+        observer(number, pass_, self._texels)
+
+    def _first_texel(self, name: str) -> float:
+        """The red channel of the first texel of a texture, after all that has run."""
+        return float(self._texels(name)[0, 0, 0])
 
     def _compute_s(self, host_s: float) -> float:
         """The seconds that computing has just taken. host_s: by the host's clock."""
@@ -273,14 +286,16 @@ class Prepared(ABC):
         """Send the operands, after initial values unless it resumes; return when they are there."""
 
     @abstractmethod
-    def _run_part(self, part: Plan, observer: Observer | None, number: int) -> int:
-        """Run a part's passes. number: of its first pass that the observer is shown; returns that
-        of the next part's.
-        """
+    def _work(self, part: Plan) -> None:
+        """Run a part's passes."""
 
     @abstractmethod
-    def _texel(self, name: str) -> float:
-        """The red channel of the first texel of a texture, after all that has run."""
+    def _observed_work(self, part: Plan) -> Iterator[Pass]:
+        """Run a part's passes, and yield each, as it is in its iteration, when it is done."""
+
+    @abstractmethod
+    def _texels(self, name: str) -> F32:
+        """A whole texture, as observers get it: (rows, W, channels) float32."""
 
     @abstractmethod
     def _read_back(self) -> dict[str, F32]:

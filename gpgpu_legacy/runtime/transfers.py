@@ -5,7 +5,7 @@ The arrays are allocated once for a prepared plan, and filled by each run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -61,11 +61,11 @@ def packing_bytes(plan: Plan) -> int:
 
     Texels of a format that rounds take memory twice: as float32, and in the format.
     """
-    matrices = {matrix.name: matrix for matrix in (*plan.operands, *plan.results)}
     total = 0
+    matrices = (*plan.results, *plan.operands)
     for transfer in (*plan.inputs, *plan.outputs):
         texel_format = plan.texture(transfer.texture).format
-        if texel_format is R32F and has_matrix_layout(transfer, matrices[transfer.matrix]):
+        if _is_matrix(plan, transfer, matrices):
             continue
         rounds = texel_format.bits_per_channel != _FLOAT_BITS
         texel_bytes = _FLOAT_BYTES * texel_format.channels + rounds * texel_format.texel_bytes
@@ -80,11 +80,10 @@ class HostInput:
         """input_: of the plan."""
         self.input = input_
         self.format: Format = plan.texture(input_.texture).format
-        matrix = next(m for m in plan.operands if m.name == input_.matrix)
-        self._as_it_is = self.format is R32F and has_matrix_layout(input_, matrix)
         # Texels outside of the region are 0 and stay so.
         shape = (input_.rect.height, input_.rect.width, self.format.channels)
-        self._texels = None if self._as_it_is else np.zeros(shape, np.float32)
+        is_matrix = _is_matrix(plan, input_, plan.operands)
+        self._texels = None if is_matrix else np.zeros(shape, np.float32)
 
     def stored(self, matrix: F32) -> Stored:
         """The texels of the rectangle, (height, width, channels) as the texture stores them.
@@ -105,11 +104,9 @@ class HostOutput:
         """output: of the plan."""
         self.output = output
         self.format: Format = plan.texture(output.texture).format
-        matrix = next(m for m in plan.results if m.name == output.matrix)
-        whole = self.format is R32F and has_matrix_layout(output, matrix)
         shape = (output.rect.height, output.rect.width, self.format.channels)
         self._stored: Stored | None = None
-        if not whole:
+        if not _is_matrix(plan, output, plan.results):
             self._stored = np.empty(shape, stored_dtype(self.format))
 
     def destination(self, results: Mapping[str, F32]) -> Stored:
@@ -124,6 +121,13 @@ class HostOutput:
         if self._stored is not None:
             texels = decode(self._stored, self.format)
             unpack(texels, results[self.output.matrix], self.output.region, self.output.packing)
+
+
+def _is_matrix(plan: Plan, transfer: Transfer, matrices: Sequence[Matrix]) -> bool:
+    """Whether the texels of a transfer are its matrix, one of these, as it lies in memory."""
+    matrix = next(matrix for matrix in matrices if matrix.name == transfer.matrix)
+    is_float = plan.texture(transfer.texture).format is R32F
+    return is_float and has_matrix_layout(transfer, matrix)
 
 
 def has_matrix_layout(transfer: Transfer, matrix: Matrix) -> bool:

@@ -31,6 +31,7 @@ from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.plan.textures import FORMATS, R32F, RGBA32F, UNORM8, Rect
 from gpgpu_legacy.runtime.exactness import INSTRUCTIONS, inexact_among, instructions_of
 from gpgpu_legacy.runtime.executor import Executor, find_executor
+from gpgpu_legacy.runtime.prepared import Result
 
 NUMPY = find_executor("numpy")
 
@@ -38,8 +39,8 @@ NUMPY = find_executor("numpy")
 APPROXIMATE = {"COS", "EX2", "LG2", "LIT", "POW", "SCS", "SIN", "ARB_fog_exp", "ARB_fog_exp2"}
 
 
-def by_numpy(plan: Plan, operands: Mapping[str, F32]) -> Mapping[str, F32]:
-    return NUMPY.run(plan, operands).outputs
+def copied(result: Result) -> Result:
+    return replace(result, outputs={name: m.copy() for name, m in result.outputs.items()})
 
 
 @on("gl-raster", "gl-compute")
@@ -122,28 +123,28 @@ def test_an_instruction_that_is_wrong_in_one_bit_is_found() -> None:
     """Where one output of many has one other bit, of the instruction that computes it alone."""
     names = frozenset({"ADD", "MAD", "MUL", "RCP", "SUB", "ARB_fog_linear"})
 
-    def wrong(plan: Plan, operands: Mapping[str, F32]) -> Mapping[str, F32]:
-        outputs = {name: matrix.copy() for name, matrix in by_numpy(plan, operands).items()}
+    def wrong(plan: Plan, operands: Mapping[str, F32]) -> Result:
+        result = copied(NUMPY.run(plan, operands))
         [program] = plan.programs()
         for number, instruction in enumerate(program.instructions[3:]):
             if instruction.mnemonic == "MUL":
-                outputs[f"result{number}"].view(np.uint32)[3, 4] ^= 1
-        return outputs
+                result.outputs[f"result{number}"].view(np.uint32)[3, 4] ^= 1
+        return result
 
-    assert inexact_among(names, by_numpy, by_numpy) == frozenset()
-    assert inexact_among(names, wrong, by_numpy) == {"MUL"}
-    assert inexact_among(frozenset({"TEX", "KIL", "ADD"}), wrong, by_numpy) == frozenset()
+    assert inexact_among(names, NUMPY.run, NUMPY.run) == frozenset()
+    assert inexact_among(names, wrong, NUMPY.run) == {"MUL"}
+    assert inexact_among(frozenset({"TEX", "KIL", "ADD"}), wrong, NUMPY.run) == frozenset()
 
 
 def test_blends_are_measured_by_the_format_that_they_blend_into() -> None:
     """A framebuffer that cuts sums off to 16 bits, as llvmpipe's does, and does not round them."""
 
-    def cut(plan: Plan, operands: Mapping[str, F32]) -> Mapping[str, F32]:
-        outputs = {name: matrix.copy() for name, matrix in by_numpy(plan, operands).items()}
+    def cut(plan: Plan, operands: Mapping[str, F32]) -> Result:
+        result = copied(NUMPY.run(plan, operands))
         for texture_ in plan.textures:
             if texture_.format.bits_per_channel == 16:
-                outputs[texture_.name].view(np.uint32)[...] -= 1 << 13
-        return outputs
+                result.outputs[texture_.name].view(np.uint32)[...] -= 1 << 13
+        return result
 
     text = program("MOV result.color, 0.375;")
     for texel_format in map(FORMATS.__getitem__, TARGETS):
@@ -151,6 +152,6 @@ def test_blends_are_measured_by_the_format_that_they_blend_into() -> None:
         drawing = FragmentPass(text, (), ("target",), Rect(0, 0, 2, 2), blend=ADD)
         used = instructions_of(show([drawing], target))
         assert used == {"MOV", f"blends add into {texel_format.name}"}
-        found = inexact_among(used, cut, by_numpy)
+        found = inexact_among(used, cut, NUMPY.run)
         assert found == (used - {"MOV"} if texel_format.bits_per_channel == 16 else set())
         assert instructions_of(show([replace(drawing, blend=None)], target)) == {"MOV"}

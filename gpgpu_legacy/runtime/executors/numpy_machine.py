@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from gpgpu_legacy.isa.execute import Tally
-from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.devices import processor_name
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import (
@@ -17,9 +14,6 @@ from gpgpu_legacy.runtime.machine import (
     Pace,
 )
 from gpgpu_legacy.runtime.prepared import Prepared
-
-if TYPE_CHECKING:
-    from gpgpu_legacy.runtime.host import Textures
 
 
 class NumpyExecutor(Executor):
@@ -46,17 +40,9 @@ class NumpyExecutor(Executor):
         return plan.texture_bytes + results_bytes(plan)
 
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
-        from gpgpu_legacy.interp.kernel import run_compute_pass
-        from gpgpu_legacy.interp.machine import run_fragment_pass
         from gpgpu_legacy.runtime.host import PassByPassPrepared
 
-        def run_pass(pass_: Pass, textures: Textures, tally: Tally | None) -> None:
-            if isinstance(pass_, FragmentPass):
-                run_fragment_pass(pass_, textures, machine.arithmetic, tally)
-            elif isinstance(pass_, ComputePass):
-                run_compute_pass(pass_, textures)
-
-        return PassByPassPrepared(plan, machine, run_pass)
+        return PassByPassPrepared(plan, machine)
 
 
 EXECUTOR = NumpyExecutor()

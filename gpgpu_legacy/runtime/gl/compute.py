@@ -15,13 +15,7 @@ from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Transfer
 from gpgpu_legacy.runtime.gl.core import GlContext
-from gpgpu_legacy.runtime.gl.limits import (
-    LLVMPIPE_ITERATIONS,
-    check_kernels,
-    check_textures,
-    is_llvmpipe,
-    limit,
-)
+from gpgpu_legacy.runtime.gl.limits import LLVMPIPE_ITERATIONS, check_limits, is_llvmpipe, limit
 from gpgpu_legacy.runtime.gl.prepared import Call, GlPrepared, RecordedSteps
 from gpgpu_legacy.runtime.gl.recorder import DeviceLimits, Recorder
 from gpgpu_legacy.runtime.gl.storage import TextureBuffers
@@ -43,9 +37,7 @@ class GlComputePrepared(GlPrepared[GlContext]):
         super().__init__(context, plan, machine)
 
     def _build(self) -> None:
-        info = self.context.info
-        check_textures(self.plan, info)
-        check_kernels(self.plan, info)
+        check_limits(self.plan, self.context.info)
         on_device = self._on_device
         self._storage = self.keep(TextureBuffers(self.context, self.plan, on_device=on_device))
         self._store = self._storage

@@ -12,7 +12,7 @@ would exceed this is refused there, because its result would be wrong.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from math import prod
@@ -82,79 +82,42 @@ def _begins_chain(part: Expression) -> bool:
 # Limits --------------------------------------------------------------------------------------
 
 
-def check_textures(plan: Plan, info: Mapping[str, Any]) -> None:
-    """Raise PlanError, in one line, if a texture is too large for a storage buffer."""
-    for texture in plan.textures:
-        noun = "buffer" if texture.kind is TextureKind.BUFFER else "texture"
-        _within(
-            info,
-            "GL_MAX_SHADER_STORAGE_BLOCK_SIZE",
-            size_bytes(texture),
-            f"{noun} {texture.name} takes {size_bytes(texture)} bytes",
-            "multiply smaller matrices, or use the numpy executor",
-        )
-
-
-def check_kernels(plan: Plan, info: Mapping[str, Any]) -> None:
-    """Raise PlanError, in one line, for the first limit that a kernel exceeds."""
-    for _, pass_ in plan.weighted_passes():
-        if isinstance(pass_, ComputePass):
-            _check_kernel(pass_.kernel, info)
-            _check_groups(pass_, info)
+def check_limits(plan: Plan, info: Mapping[str, Any]) -> None:
+    """Raise PlanError, in one line, for the first limit that a texture or a dispatch exceeds, and
+    for a kernel whose loops llvmpipe would not finish.
+    """
+    for name, axis, needed, problem, remedy in _needs_of(plan):
+        allowed = limit(info, name, axis)
+        if needed > allowed:
+            raise PlanError(f"{problem} and {name} is {allowed} here; {remedy}")
     if is_llvmpipe(info):
         _check_loops(plan)
 
 
-def _check_kernel(kernel: Kernel, info: Mapping[str, Any]) -> None:
-    smaller = "choose a smaller block"
-    _within(
-        info,
-        "GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS",
-        kernel.threads,
-        f"{kernel.name} has work groups of {kernel.threads} invocations",
-        smaller,
-    )
-    for axis in range(2):
-        _within(
-            info,
-            "GL_MAX_COMPUTE_WORK_GROUP_SIZE",
-            kernel.local_size[axis],
-            f"{kernel.name} has work groups of {kernel.local_size[axis]} along {'xy'[axis]}",
-            smaller,
-            axis=axis,
-        )
-    shared = sum(array.element.size_bytes * prod(array.extents) for array in kernel.shared)
-    _within(
-        info,
-        "GL_MAX_COMPUTE_SHARED_MEMORY_SIZE",
-        shared,
-        f"{kernel.name} shares {shared} bytes in a work group",
-        smaller,
-    )
-
-
-def _check_groups(pass_: ComputePass, info: Mapping[str, Any]) -> None:
-    for axis, groups in enumerate(constant_groups(pass_.groups)):
-        _within(
-            info,
-            "GL_MAX_COMPUTE_WORK_GROUP_COUNT",
-            groups,
-            f"{pass_.kernel.name} takes {groups} work groups along {'xy'[axis]}",
-            "choose a larger block or smaller matrices",
-            axis=axis,
-        )
-
-
-def _within(
-    info: Mapping[str, Any], name: str, needed: int, problem: str, remedy: str, *, axis: int = 0
-) -> None:
-    """Raise PlanError if more is needed than the limit of that name allows.
-
-    axis: which number of a limit that has one for x, y and z.
-    """
-    allowed = limit(info, name, axis)
-    if needed > allowed:
-        raise PlanError(f"{problem} and {name} is {allowed} here; {remedy}")
+def _needs_of(plan: Plan) -> Iterator[tuple[str, int, int, str, str]]:
+    """The name and the axis of limits, how much a plan needs, in words, too, and a remedy."""
+    for texture in plan.textures:
+        noun = "buffer" if texture.kind is TextureKind.BUFFER else "texture"
+        size = size_bytes(texture)
+        takes = f"{noun} {texture.name} takes {size} bytes"
+        remedy = "multiply smaller matrices, or use the numpy executor"
+        yield "GL_MAX_SHADER_STORAGE_BLOCK_SIZE", 0, size, takes, remedy
+    for _, pass_ in plan.weighted_passes():
+        if not isinstance(pass_, ComputePass):
+            continue
+        kernel, smaller = pass_.kernel, "choose a smaller block"
+        work_group, has = "GL_MAX_COMPUTE_WORK_GROUP", f"{kernel.name} has work groups of"
+        threads = kernel.threads
+        yield f"{work_group}_INVOCATIONS", 0, threads, f"{has} {threads} invocations", smaller
+        for axis, size in enumerate(kernel.local_size):
+            yield f"{work_group}_SIZE", axis, size, f"{has} {size} along {'xy'[axis]}", smaller
+        shared = sum(array.element.size_bytes * prod(array.extents) for array in kernel.shared)
+        shares = f"{kernel.name} shares {shared} bytes in a work group"
+        yield "GL_MAX_COMPUTE_SHARED_MEMORY_SIZE", 0, shared, shares, smaller
+        for axis, groups in enumerate(constant_groups(pass_.groups)):
+            takes = f"{kernel.name} takes {groups} work groups along {'xy'[axis]}"
+            remedy = "choose a larger block or smaller matrices"
+            yield f"{work_group}_COUNT", axis, groups, takes, remedy
 
 
 def limit(info: Mapping[str, Any], name: str, axis: int = 0) -> int:

@@ -185,7 +185,6 @@ class GlPrepared(Prepared, Generic[_Shared]):
         return results
 
     def _texels(self, name: str) -> F32:
-        """A whole texture, as observers get it: (rows, W, channels) float32."""
         texture = self.plan.texture(name)
         extent, channels = texture.extent, texture.format.channels
         stored = np.zeros((extent.rows, extent.width, channels), stored_dtype(texture.format))
@@ -209,26 +208,24 @@ class GlPrepared(Prepared, Generic[_Shared]):
         device_s = self.context.elapsed_s()
         return device_s if host_s - OVERHEAD_S < device_s <= host_s else host_s
 
-    def _run_part(self, part: Plan, observer: Observer | None, number: int) -> int:
-        self._begin(observed=observer is not None)
-        if observer is None:
-            for group in self._steps(part, observed=False):
-                calls = group.calls
-                for iteration in range(group.count):
-                    for call in calls:
-                        call(iteration)
-            return number
-        for pass_, call, iteration in _one_by_one(self._steps(part, observed=True)):
-            call(iteration)
-            self._show(observer, number, at_iteration(pass_, iteration))
-            number += 1
-        return number
+    def _work(self, part: Plan) -> None:
+        self._begin(observed=False)
+        for group in self._steps(part, observed=False):
+            calls = group.calls
+            for iteration in range(group.count):
+                for call in calls:
+                    call(iteration)
 
-    def _texel(self, name: str) -> float:
-        return float(self._texels(name)[0, 0, 0])
+    def _observed_work(self, part: Plan) -> Iterator[Pass]:
+        self._begin(observed=True)
+        for group in self._steps(part, observed=True):
+            for iteration in range(group.count):
+                for pass_, call in zip(group.passes, group.calls, strict=True):
+                    call(iteration)
+                    yield at_iteration(pass_, iteration)
 
     def _show(self, observer: Observer, number: int, pass_: Pass) -> None:
-        """Call the observer, which may use any context: this one is released meanwhile."""
+        """See Prepared. An observer may use any context: this one is released meanwhile."""
         may_read = True
 
         def read(name: str) -> F32:
@@ -274,12 +271,3 @@ class GlPrepared(Prepared, Generic[_Shared]):
     def _forget(self) -> None:
         """Drop references to compiled code, so that it can be released."""
         self._recorded, self._first, self._device = {}, [], None
-
-
-def _one_by_one(
-    groups: Sequence[RecordedSteps],
-) -> Iterator[tuple[Pass, Call, int]]:
-    for group in groups:
-        for iteration in range(group.count):
-            for pass_, call in zip(group.passes, group.calls, strict=True):
-                yield pass_, call, iteration

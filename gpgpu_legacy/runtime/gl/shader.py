@@ -218,6 +218,27 @@ class UniformBlocks:
         return buffer
 
 
+SIDE = 16
+"""Of the square work groups of `texel_dispatch`."""
+
+
+def texel_dispatch(
+    context: GlContext,
+    shader: Shader,
+    uniforms: tuple[UniformTable, Mapping[str, Any]],
+    buffers: Sequence[GlBuffer],
+    size: tuple[int, int],
+) -> Dispatch:
+    """A dispatch with an invocation for each texel, or element, of a rectangle.
+
+    uniforms: their table, and by name a row of integers for each iteration, or one for all.
+    """
+    table, rows = uniforms
+    values: dict[str, Values] = {n: np.array(of_name, np.int32) for n, of_name in rows.items()}
+    groups = (-(-size[0] // SIDE), -(-size[1] // SIDE))
+    return Dispatch(context, shader, table.add(shader, values), buffers, groups)
+
+
 class Dispatch:
     """A recorded dispatch: shader, uniforms, storage buffers from binding 0 on, groups."""
 

@@ -20,24 +20,23 @@ from gpgpu_legacy.runtime.gl.core import GlBuffer, GlContext
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.limits import size_bytes
 from gpgpu_legacy.runtime.gl.shader import (
+    SIDE,
     Bind,
-    Dispatch,
     UniformTable,
-    Values,
     computing_shader,
+    texel_dispatch,
 )
 from gpgpu_legacy.runtime.gl.sharing import Name
 from gpgpu_legacy.runtime.gl.staging import DriverStaging, mapped_staging
 from gpgpu_legacy.runtime.gl.values import Rows, clear_values
 from gpgpu_legacy.runtime.prepared import F32
 
-_SIDE = 16  # of the work groups of the shader
 _FLOAT_BYTES = 4
 _FEW_BYTES = 1 << 10
 _TEXELS = {1: (GL.R32F, GL.RED), 2: (GL.RG32F, GL.RG), 4: (GL.RGBA32F, GL.RGBA)}
 
 _COPY = f"""#version 430 core
-layout(local_size_x = {_SIDE}, local_size_y = {_SIDE}) in;
+layout(local_size_x = {SIDE}, local_size_y = {SIDE}) in;
 layout(std430, binding = 0) restrict readonly buffer Source {{ uint from[]; }};
 layout(std430, binding = 1) restrict writeonly buffer Target {{ uint to[]; }};
 uniform ivec2 there, here, size;  // corners of the two rectangles, in texels
@@ -53,7 +52,7 @@ void main() {{
 """
 
 _FILL = f"""#version 430 core
-layout(local_size_x = {_SIDE}, local_size_y = {_SIDE}) in;
+layout(local_size_x = {SIDE}, local_size_y = {SIDE}) in;
 layout(std430, binding = 0) restrict writeonly buffer Target {{ int to[]; }};
 uniform ivec2 size;
 uniform ivec4 texel;  // the channels' bits
@@ -186,14 +185,10 @@ class TextureBuffers:
         texture, uniforms = self.textures[name], UniformTable()
         size = (texture.extent.width, texture.extent.rows)
         shader = computing_shader(self.context, "a clear", _FILL)
-        rows: dict[str, Values] = {
-            "size": np.array([size], np.int32),
-            "texel": values.view(np.int32),
-            "channels": np.array([[texture.format.channels]], np.int32),
-        }
-        groups = (-(-size[0] // _SIDE), -(-size[1] // _SIDE))
-        dispatch = Dispatch(
-            self.context, shader, uniforms.add(shader, rows), (self.buffers[name],), groups
+        channels = texture.format.channels
+        rows = {"size": [size], "texel": values.view(np.int32), "channels": [channels]}
+        dispatch = texel_dispatch(
+            self.context, shader, (uniforms, rows), (self.buffers[name],), size
         )
 
         def call(iteration: int) -> None:
@@ -242,15 +237,12 @@ class TextureBuffers:
             return call
 
         shader = computing_shader(self.context, "a copy", _COPY)
-        numbers = {
-            "there": (there.x, there.y),
-            "here": (here.x, here.y),
-            "size": (here.width, here.height),
-            "widths": widths,
-            "channels": (channels,),
+        size = (here.width, here.height)
+        rows = {
+            "there": [(there.x, there.y)],
+            "here": [(here.x, here.y)],
+            "size": [size],
+            "widths": [widths],
+            "channels": [channels],
         }
-        values: dict[str, Values] = {n: np.array([v], np.int32) for n, v in numbers.items()}
-        groups = (-(-here.width // _SIDE), -(-here.height // _SIDE))
-        return Dispatch(
-            self.context, shader, uniforms.add(shader, values), (source, target), groups
-        )
+        return texel_dispatch(self.context, shader, (uniforms, rows), buffers, size)

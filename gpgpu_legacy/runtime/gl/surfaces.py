@@ -6,7 +6,7 @@ OpenGL's own calls. The context must be current for every method.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,7 +18,6 @@ from gpgpu_legacy.plan.sampling import border_of
 from gpgpu_legacy.plan.textures import (
     DEFAULT_SAMPLER,
     Extent,
-    Filter,
     Format,
     Numeric,
     Rect,
@@ -91,10 +90,6 @@ TARGETS = {
     ),
 }
 
-_CONSTANTS: Mapping[Filter | Wrap, int] = {
-    member: getattr(GL, member.name) for kind in (Filter, Wrap) for member in kind
-}
-
 Surface = tuple[str, int]
 """A texture by name, and one of its layers, those of level 0 first."""
 
@@ -109,7 +104,6 @@ class Image(NamedTuple):
     internal: int
     layout: int
     component: int
-    texel_bytes: int
 
     @property
     def layers(self) -> list[tuple[int, int, Extent]]:
@@ -172,12 +166,8 @@ class Surfaces:
         extent, kind = texture.extent, texture.kind
         if self._flat:
             extent, kind = Extent(extent.width, extent.rows), TextureKind.T2D
-        number = self._make("Textures")
-        internal, layout, component = _texels(texture.format, compared=not self._flat)
-        texel_bytes = texture.format.texel_bytes
-        return Image(
-            texture, TARGETS[kind], extent, number, internal, layout, component, texel_bytes
-        )
+        formats = _texels(texture.format, compared=not self._flat)
+        return Image(texture, TARGETS[kind], extent, self._make("Textures"), *formats)
 
     def _make(self, kind: str) -> int:
         name = Name.generated(self._gl, kind)
@@ -292,7 +282,7 @@ class Surfaces:
                 (GL.TEXTURE_WRAP_T, sampler.wrap_t),
                 (GL.TEXTURE_WRAP_R, sampler.wrap_r),
             ):
-                gl.glSamplerParameteri(number, parameter, _CONSTANTS[value])
+                gl.glSamplerParameteri(number, parameter, getattr(GL, value.name))
             gl.glSamplerParameterf(number, GL.TEXTURE_LOD_BIAS, sampler.bias)
             gl.glSamplerParameterf(number, GL.TEXTURE_MIN_LOD, sampler.min_lod)
             gl.glSamplerParameterf(number, GL.TEXTURE_MAX_LOD, sampler.max_lod)
@@ -325,7 +315,7 @@ class Surfaces:
         for number, part, rows in image.parts(rect):
             level, layer, _ = image.layers[number]
             sizes = target.leading(part.width, part.height, 1)
-            there = address + rows * rect.width * image.texel_bytes
+            there = address + rows * rect.width * image.texture.format.texel_bytes
             place = (*target.leading(part.x, part.y, layer), *sizes)
             copy(target.image(layer), level, *place, *formats, there)
         self._gl.glPixelStorei(GL.UNPACK_ROW_LENGTH, 0)
@@ -338,7 +328,7 @@ class Surfaces:
         self._gl.glPixelStorei(GL.PACK_ROW_LENGTH, rect.width)
         for number, part, rows in image.parts(rect):
             self._bound.aim(self.framebuffer((name, number)))
-            there = address + rows * rect.width * image.texel_bytes
+            there = address + rows * rect.width * image.texture.format.texel_bytes
             self._gl.glReadPixels(part.x, part.y, part.width, part.height, *formats, there)
         self._gl.glPixelStorei(GL.PACK_ROW_LENGTH, 0)
 

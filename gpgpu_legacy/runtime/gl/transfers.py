@@ -9,7 +9,7 @@ host's (runtime/gl/prepared.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,10 +18,11 @@ from gpgpu_legacy.plan.textures import Matrix, Transfer
 from gpgpu_legacy.runtime.gl.core import GlBuffer, GlContext
 from gpgpu_legacy.runtime.gl.limits import limit
 from gpgpu_legacy.runtime.gl.shader import (
+    SIDE,
     Dispatch,
     UniformTable,
-    Values,
     computing_shader,
+    texel_dispatch,
 )
 from gpgpu_legacy.runtime.gl.staging import mapped_staging, touched
 from gpgpu_legacy.runtime.prepared import F32
@@ -29,13 +30,12 @@ from gpgpu_legacy.runtime.transfers import has_matrix_layout
 from gpgpu_legacy.runtime.workers import Started
 
 _FLOAT_BYTES = 4
-_SIDE = 16  # of the work groups
 _MOST_CHANNELS = 4
 
 # `region` is part of a matrix of `shape` rows and columns: its first row and column, then its rows
 # and columns. `corner` and `size` are its rectangle's, x first, among rows of `width` texels.
 _HEAD = f"""#version 430 core
-layout(local_size_x = {_SIDE}, local_size_y = {_SIDE}) in;
+layout(local_size_x = {SIDE}, local_size_y = {SIDE}) in;
 layout(std430, binding = 0) buffer Matrix {{ uint elements[]; }};
 layout(std430, binding = 1) buffer Texture {{ uint texels[]; }};
 uniform ivec4 region;
@@ -169,27 +169,24 @@ class DeviceTransfers:
         self, text: str, transfer: Transfer, size: tuple[int, int], *, first: bool = False
     ) -> Dispatch:
         """size: of the invocations, across and up."""
-        context, spot = self._context, self._spots[transfer]
+        spot, matrix = self._spots[transfer], self._matrices[transfer.matrix]
         region, rect, packing = transfer.region, transfer.rect, transfer.packing
-        matrix = self._matrices[transfer.matrix]
         missing = [(0, 0)] * (_MOST_CHANNELS - len(packing.offsets))
-        numbers: dict[str, Any] = {
-            "region": (region.row, region.column, region.rows, region.columns),
-            "offsets": (*packing.offsets, *missing),
-            "steps": (packing.row_step, packing.column_step),
-            "corner": (spot.x, spot.y),
-            "size": (rect.width, rect.height),
-            "shape": (matrix.rows, matrix.columns),
-            "channels": len(packing.offsets),
-            "transposed": packing.transposed,
-            "width": spot.width,
-            "first": first,
+        rows = {
+            "region": [(region.row, region.column, region.rows, region.columns)],
+            "offsets": [(*packing.offsets, *missing)],
+            "steps": [(packing.row_step, packing.column_step)],
+            "corner": [(spot.x, spot.y)],
+            "size": [(rect.width, rect.height)],
+            "shape": [(matrix.rows, matrix.columns)],
+            "channels": [len(packing.offsets)],
+            "transposed": [packing.transposed],
+            "width": [spot.width],
+            "first": [first],
         }
-        values: dict[str, Values] = {n: np.array([v], np.int32) for n, v in numbers.items()}
-        shader = computing_shader(context, "a transfer", text)
-        uniforms = self._uniforms.add(shader, values)
-        groups = (-(-size[0] // _SIDE), -(-size[1] // _SIDE))
-        return Dispatch(context, shader, uniforms, (self._matrix, spot.buffer), groups)
+        shader = computing_shader(self._context, "a transfer", text)
+        buffers = (self._matrix, spot.buffer)
+        return texel_dispatch(self._context, shader, (self._uniforms, rows), buffers, size)
 
     def begin(self) -> None:
         """Start a run's transfers of one direction."""
@@ -250,7 +247,7 @@ def movable(
         matrix, rect = matrices[transfer.matrix], transfer.rect
         longest = max(matrix.rows, matrix.columns, rect.width, rect.height)
         texel_bytes = _FLOAT_BYTES * len(transfer.packing.offsets) * rect.area
-        return longest <= groups * _SIDE and max(_bytes_of(matrix), texel_bytes) <= most
+        return longest <= groups * SIDE and max(_bytes_of(matrix), texel_bytes) <= most
 
     inputs = [i for i in plan.inputs if is_bits(i) and fits(i)]
     outputs = [o for o in plan.outputs if (only_in or is_bits(o)) and fits(o)]
