@@ -102,7 +102,8 @@ def checked(function: FunctionType) -> Callable[..., Any]:
         try:
             bound = signature.bind(*given, **named).arguments
         except TypeError as error:
-            raise InputError(f"{what}: {error}; write {what}{_written(signature)}") from None
+            problem = str(error).replace("keyword-only ", "")  # as Python 3.12 and later say
+            raise InputError(f"{what}: {problem}; write {what}{_written(signature)}") from None
         pairs = [*bound.items(), *bound.get(more, {}).items()]
         for name, value in [*pairs, *((rest, one) for one in bound.get(rest, ()))]:
             is_one = name != more and not (name == rest and isinstance(value, tuple))

@@ -116,11 +116,11 @@ def test_a_translation_draws_what_the_program_draws(tmp_path: Path, es: bool, ex
             wanted.append((code.name, colours))
     for found, (name, expected) in zip(drawn(cases, tmp_path), wanted, strict=True):
         assert np.ptp(expected) > 0, name
-        if exact:
+        if exact and not es:  # GLSL ES has no `precise`
             bits = (np.ascontiguousarray(image).view(np.uint32) for image in (found, expected))
             np.testing.assert_array_equal(*bits, err_msg=name)
         else:
-            np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-6, err_msg=name)
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=2e-6, err_msg=name)
 
 
 def test_a_filter_is_the_textures_own(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ MISTAKES: list[tuple[Callable[[Any], object], str]] = [
     (lambda d: d.draw(mask=None), "draw: mask is None; give a text"),
     (
         lambda d: d.p.draw(DOUBLE, {0: d.a}),
-        "missing a required .*argument: 'into'; write draw(prog",
+        "missing a required argument: 'into'; write draw(prog",
     ),
     (
         lambda d: [0 for _ in d.p.repeat(4)],

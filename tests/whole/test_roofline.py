@@ -52,7 +52,7 @@ def test_the_intensity_of_the_multichannel_product_by_hand() -> None:
     Fused, every texel of A and B is read once; F and its copy are, too, and are written at last.
     """
     side, passes = N // 2, N // 2 // B
-    drawn, fused = (of_method(p, MULTI) for p in panels("radeon-9800-xt", "h200-gl-compute"))
+    drawn, fused = (of_method(p, MULTI) for p in panels("geforce-6800-ultra", "h200-gl-compute"))
     bytes_drawn = passes * 16 * (2 * B * side + 4 * side**2)
     bytes_fused = 16 * (2 * side**2 + 4 * side**2)
     assert drawn.flops_per_byte == pytest.approx(2 * N**3 / bytes_drawn)
