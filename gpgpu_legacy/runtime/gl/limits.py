@@ -38,7 +38,7 @@ _AT_LEAST = {
     "GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS": 8,
 }
 
-_BYTES = {Type.INT: 4, Type.UINT: 4, Type.FLOAT: 4, Type.DOUBLE: 8, Type.VEC4: 16, Type.BOOL: 4}
+_BYTES = {Type.DOUBLE: 8, Type.VEC4: 16}  # of the others, 4
 
 # Exactness -----------------------------------------------------------------------------------
 
@@ -103,7 +103,7 @@ def _needs_of(plan: Plan) -> Iterator[tuple[str, int, int, str, str]]:
         yield f"{work_group}_INVOCATIONS", 0, threads, f"{has} {threads} invocations", smaller
         for axis, size in enumerate(kernel.local_size):
             yield f"{work_group}_SIZE", axis, size, f"{has} {size} along {'xy'[axis]}", smaller
-        shared = sum(_BYTES[array.type] * prod(array.extents) for array in kernel.shared)
+        shared = sum(_BYTES.get(array.type, 4) * prod(array.extents) for array in kernel.shared)
         shares = f"{kernel.name} shares {shared} bytes in a work group"
         yield "GL_MAX_COMPUTE_SHARED_MEMORY_SIZE", 0, shared, shares, smaller
         for axis, groups in enumerate(constant_groups(pass_.groups)):
