@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gpgpu_legacy.cache.batches import Flight, Part, first_batch, new_flight, next_batch, part_of
 from gpgpu_legacy.cache.trace import AccessTrace, Chunk
@@ -56,15 +56,15 @@ class Distances:
     def accesses(self) -> int:
         return int(self.histogram.sum()) + self.cold
 
-    def misses(self, lines: int) -> int:
-        """The misses of a fully associative LRU cache with this number of lines."""
-        return self.cold + int(self.histogram[max(0, lines) + 1 :].sum())
+    def misses(self, lines: ArrayLike) -> NDArray[np.int64]:
+        """The misses of fully associative LRU caches with these numbers of lines."""
+        hits = np.cumsum(self.histogram)
+        return self.accesses - hits[np.minimum(lines, len(hits) - 1)]
 
     def curve(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Sizes in lines, 1 and each at which the misses fall, with the misses from there on."""
-        beyond = self.cold + np.concatenate([np.cumsum(self.histogram[::-1])[::-1][1:], [0]])
         sizes = np.union1d([1], np.flatnonzero(self.histogram)).astype(np.int64)
-        return sizes, np.append(beyond, self.cold)[np.minimum(sizes, len(beyond))]
+        return sizes, self.misses(sizes)
 
 
 def stack_distances(

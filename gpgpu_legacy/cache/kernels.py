@@ -40,7 +40,6 @@ from gpgpu_legacy.ir.kernel import Kernel, outside
 from gpgpu_legacy.lower.emit.numba_kernel import DTYPES
 from gpgpu_legacy.lower.jit import compile_addresses
 from gpgpu_legacy.lower.kernels.bounds import unproven
-from gpgpu_legacy.lower.numba_code import native
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, constant_groups
 
@@ -256,10 +255,13 @@ class _Record:
         if not self.lines:
             return
         threads, accesses = prod(local_size), len(self.lines)
-        groups = np.indices(grid.count[::-1]).reshape(2, -1)
+        sides = (*grid.count[::-1], *local_size[::-1])
+        groups, invocations = (np.indices(of).reshape(2, -1) for of in (sides[:2], sides[2:]))
         values = np.concatenate([lines.ravel() for lines in self.lines])
-        starts = np.array([0, *accumulate(lines.size for lines in self.lines)][:-1], np.int64)
-        steps = np.array([_steps(lines.shape) for lines in self.lines], np.int64)
+        starts = np.array([*accumulate((lines.size for lines in self.lines), initial=0)][:-1])
+        broadcast = (np.broadcast_to(np.ascontiguousarray(lines), sides) for lines in self.lines)
+        steps = np.array([lines.strides for lines in broadcast]) // values.itemsize
+        first = starts[:, None] + steps[:, 2:] @ invocations  # of a work group, by invocation
         kinds = np.array(self.kinds, np.int16)
         whole = accesses * threads <= min(ROW_SLOTS, CHUNK_ACCESSES)
         together = max(1, CHUNK_ACCESSES // (accesses * threads)) if whole else 1
@@ -268,9 +270,8 @@ class _Record:
             here = groups[:, group : group + together]
             for start, period, repeats in parts:
                 taken = slice(start, start + period * repeats)
-                lines = np.empty((here.shape[1], period * repeats * threads), np.int64)
-                _spread(lines, values, starts[taken], steps[taken], here, local_size[0])
-                lines = lines.reshape(-1, period * threads)
+                of_groups = here.T @ steps[taken, :2].T
+                lines = values[of_groups[:, :, None] + first[taken]].reshape(-1, period * threads)
                 slots = np.repeat(kinds[start : start + period], threads)
                 yield Chunk(lines, slots, np.ones(len(lines), np.int32))
 
@@ -347,30 +348,3 @@ def _same(left: Kinds, right: Kinds) -> int:
             return done + int(different.argmax())
         done, piece = done + different.size, 2 * piece
     return done
-
-
-# Lines -----------------------------------------------------------------------------------------
-
-
-def _steps(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """An array's strides in elements; 0 along dimensions of length 1."""
-    strides = [prod(shape[i + 1 :]) for i in range(len(shape))]
-    return tuple(0 if n == 1 else s for n, s in zip(shape, strides, strict=True))
-
-
-@native
-def _spread(  # noqa: PLR0917 - numba takes them by position
-    out: Lines, values: Lines, starts: Lines, steps: Lines, groups: Lines, columns: int
-) -> None:
-    """Write each work group's accesses into its row of `out`, an access's invocations in turn.
-
-    groups: y and x of each row's work group, int64 [2, rows].
-    """
-    threads = out.shape[1] // starts.size
-    for row in range(out.shape[0]):
-        for i in range(starts.size):
-            base = starts[i] + groups[0, row] * steps[i, 0] + groups[1, row] * steps[i, 1]
-            for y in range(threads // columns):
-                for x in range(columns):
-                    slot = i * threads + y * columns + x
-                    out[row, slot] = values[base + y * steps[i, 2] + x * steps[i, 3]]

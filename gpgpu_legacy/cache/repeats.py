@@ -35,7 +35,6 @@ from numpy.typing import NDArray
 from gpgpu_legacy.cache.machine import Caches
 from gpgpu_legacy.cache.sets import EMPTY
 from gpgpu_legacy.cache.trace import Chunk, Step
-from gpgpu_legacy.lower.numba_code import native
 
 _SEARCHES = 16
 """The most pairs of iterations compared for a period, for each iteration of a step."""
@@ -131,7 +130,7 @@ class Futures:
 
     def watch(self, chunk: Chunk) -> None:
         """Record the lines that an iteration touches; call it with each chunk."""
-        _mark(np.ascontiguousarray(chunk.lines, np.int64), self.marks)
+        self.marks[chunk.lines[chunk.lines >= 0]] = 1
 
     def watched(self, iteration: int, regions: Sequence[int]) -> None:
         """Keep the lines watched in these regions, relative to the smallest shift."""
@@ -206,12 +205,3 @@ def regions_after(steps: Sequence[Step]) -> list[frozenset[int] | None]:
             later = later | shifts.keys() if later is not None and shifts else None
         after.append(later)
     return after[::-1]
-
-
-@native
-def _mark(lines: NDArray[np.int64], marks: NDArray[np.uint8]) -> None:
-    rows, slots = lines.shape
-    for row in range(rows):
-        for slot in range(slots):
-            if lines[row, slot] >= 0:
-                marks[lines[row, slot]] = 1

@@ -79,9 +79,12 @@ class Simulated:
 
     regions: tuple[RegionTally, ...]
     levels: tuple[LevelTally, ...]
-    iterations: int
     iterations_simulated: int
     iterations_repeated: int
+
+    @property
+    def iterations(self) -> int:
+        return self.iterations_simulated + self.iterations_repeated
 
     @property
     def accesses(self) -> int:
@@ -147,7 +150,7 @@ def simulate(
         run.done, run.share = sum(weights[:number]) / whole, weights[number] / whole
         run.step(step, later[number])
     progress(1.0)
-    return run.result(sum(step.count for step in trace.steps))
+    return run.result()
 
 
 def _simulation_bytes(trace: AccessTrace, memory: Memory, *, watched: bool) -> int:
@@ -250,7 +253,7 @@ class _Run:
         self.iterations_repeated += times * anchor.period
         return times * anchor.period
 
-    def result(self, iterations: int) -> Simulated:
+    def result(self) -> Simulated:
         caches = self.caches
         dirty = caches.still_dirty()
         return Simulated(
@@ -259,7 +262,6 @@ class _Run:
                 for number, region in enumerate(caches.trace.regions)
             ),
             levels=_level_tallies(caches),
-            iterations=iterations,
             iterations_simulated=self.iterations_simulated,
             iterations_repeated=self.iterations_repeated,
         )

@@ -5,14 +5,13 @@ The arrays are allocated once for a prepared plan, and filled by each run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 
 from gpgpu_legacy.interp.numeric import Stored, decode, encode, pack, stored_dtype, unpack
 from gpgpu_legacy.isa.ir import Vec4
-from gpgpu_legacy.memory import SURELY_THERE
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     ComputePass,
@@ -44,16 +43,6 @@ _FLOAT_BYTES, _FLOAT_BITS = 4, 32
 def results_bytes(plan: Plan) -> int:
     """Bytes of the matrices that a plan computes."""
     return sum(_FLOAT_BYTES * matrix.rows * matrix.columns for matrix in plan.results)
-
-
-def bytes_beside_gl(plan: Plan, stored_bytes: int, is_hardware: Callable[[], bool]) -> int:
-    """Bytes that the host needs for a plan that OpenGL runs.
-
-    stored_bytes: of what OpenGL stores, in the host's memory if software renders. For a small
-    number, OpenGL is not asked for its renderer.
-    """
-    stored = 0 if stored_bytes > SURELY_THERE and is_hardware() else stored_bytes
-    return stored + packing_bytes(plan) + results_bytes(plan)
 
 
 def packing_bytes(plan: Plan) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from gpgpu_legacy.memory import SURELY_THERE
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Executor
 
@@ -28,10 +29,16 @@ class GlExecutor(Executor):
         return self.context().is_hardware
 
     def memory_bytes(self, plan: Plan) -> int:
-        """Packed texels and results; textures, too, if a software renderer computes."""
-        from gpgpu_legacy.runtime.transfers import bytes_beside_gl
+        """Packed texels and results; textures, too, if a software renderer computes.
 
-        return bytes_beside_gl(plan, self.stored_bytes(plan), self.is_hardware)
+        For few bytes of textures, OpenGL is not asked for its renderer.
+        """
+        from gpgpu_legacy.runtime.transfers import packing_bytes, results_bytes
+
+        stored = self.stored_bytes(plan)
+        if stored > SURELY_THERE and self.is_hardware():
+            stored = 0
+        return stored + packing_bytes(plan) + results_bytes(plan)
 
     def stored_bytes(self, plan: Plan) -> int:
         """The memory of a plan's textures in OpenGL."""
