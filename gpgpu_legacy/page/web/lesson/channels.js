@@ -21,7 +21,7 @@ class Channels {
     this.words = element("p", { class: "note" }, `Counted for ${data.size} × ${data.size} matrices at b = ${data.blocks.at(-1)}, beside the single-channel method.`);
     this.choices = CHANNELS.map((name, n) => [n, name]);
     this.question = new Question({
-      asks: "", choices: this.choices, tell: (given) => this.#tell(given),
+      asks: "", hint: "Its swizzle is behind the point in the second operand: channels r, g, b and a of the product take its letters in turn.", choices: this.choices, tell: (given) => this.#tell(given),
       shown: () => { this.folded = true; this.#fold(); this.#show(); },
     });
     this.aside = element("div", {}, element("div", { class: "answers" }, this.toggle), this.bars.root, this.words);
@@ -113,6 +113,11 @@ class Channels {
     const { at } = this;
     const { op, srcs, mask = "" } = this.program.instructions[at];
     const step = trace.steps[at];
+    if (!this.question.answered) {
+      this.meeting.replaceChildren();
+      this.met.textContent = "Which channels meet is shown once you have answered.";
+      return;
+    }
     const sign = coordinateRegisters(trace).has(destinationOf(step)) ? null : { MUL: "×", MAD: "×", ADD: "+" }[op];
     if (!sign) {
       this.meeting.replaceChildren();

@@ -18,13 +18,18 @@ class EightBits {
     this.grids = Object.fromEntries([["float", "In float"], ["bits", "In 8 bits"]].map(([name, label]) =>
       [name, new ElementGrid(label, { choose })]));
     this.error = new ElementGrid("8 bits less float");
+    const hides = () => (this.question.answered || !this.first || this.at < this.first.pass ? null : "?");
+    this.grids.bits.cover = this.error.cover = hides;
+    const tell = (sentence) => say(this.question.root, sentence);
+    this.operands = { A: operandGrid("A", tell), B: operandGrid("B", tell) };
     this.question = new Question({
       asks: "Where will it clip first? Click the pixel in the framebuffer of 8 bits.",
+      hint: "8 bits end at 1: step through the passes, and see where float exceeds 1 first.",
       tell: (given) => this.#tell(given), shown: () => { this.transport.to(this.transport.last); this.#show(); },
     });
     this.words = element("p", { class: "says", role: "status" });
     this.chart = drawn("svg", { class: "staircase", role: "img", viewBox: `0 0 ${BITS_CHART.width} ${BITS_CHART.height}` });
-    this.pictures = element("div", { class: "stripes" }, framed("float", this.grids.float), framed("8 bits", this.grids.bits),
+    this.pictures = element("div", { class: "stripes eight" }, framed("A", this.operands.A), signOf("×"), framed("B", this.operands.B), signOf("="), framed("float", this.grids.float), framed("8 bits", this.grids.bits),
       framed("8 bits − float, in 1/255", this.error));
     this.legend = element("div");
     screenOf(root, [this.question.root, this.words], [this.pictures, this.transport.root, this.chart, this.legend]);
@@ -78,6 +83,7 @@ class EightBits {
     };
     const [exact, stored] = [elements(float), elements(bits)];
     const white = Math.max(...float.product, 1);
+    paintOperands(this.operands, float);
     const clamped = bits.clamped();
     this.grids.float.paint(exact, white);
     this.grids.bits.paint(stored, white, (row, column) => clamped.has(`${column},${row}`));
@@ -107,6 +113,7 @@ class EightBits {
       text([width - right + 12, height - 8], "passes", "soft"),
       ...lines.map(([name, { values }]) => drawn("path", { d: stairs(values), class: name === "float" ? "float" : "bits" })),
     );
+    this.chart.toggleAttribute("hidden", !this.question.answered);
     const [float, bits] = lines.map(([, { values }]) => values[this.at]);
     this.chart.setAttribute("aria-label", `The marked pixel after pass ${this.at}: ${traceNumber(float)} in float, ${traceNumber(bits)} in 8 bits`);
     this.words.replaceChildren(...(this.question.answered ? [

@@ -1,7 +1,7 @@
 // Figure 2, alive: two matrices, the stripes that a pass draws, and the framebuffer.
 
-sections["figure-2"] = async (root, data, address) => {
-  const figure = new Figure2(address);
+sections["figure-2"] = async (root, { heart }, address) => {
+  const figure = new Figure2(address, heart);
   root.append(figure.root);
   await figure.start();
 };
@@ -11,11 +11,12 @@ const FIGURE2_OPTIONS = [
   ["block", "Block b", (value) => String(value)],
   ["format", "Numbers", (value) => (value === "unorm8" ? "8 bits, from 0 to 1 (2001)" : "float32")],
 ];
-const FIGURE2_STEP_MS = 1400;
+const FIGURE2_STEP_MS = 2400;
+const FIGURE2_DONE = 3; // the parts of a step: sources move, the pass fills, the framebuffer changes
 
 class Figure2 {
-  constructor(address) {
-    this.address = address;
+  constructor(address, heart) {
+    Object.assign(this, { address, heart: new Heart(heart) });
     this.opened = 0; // counts the scenes that were asked for: the last of them is shown
     this.state = null;
     this.root = element("div", { class: "figure2" });
@@ -49,7 +50,7 @@ class Figure2 {
       words: (at) => this.#count(at),
     });
     const tell = (sentence) => this.#say(sentence);
-    this.grids = {
+    const grids = this.grids = {
       A: operandGrid("A", tell),
       B: operandGrid("B", tell),
       framebuffer: new ElementGrid("Framebuffer", {
@@ -76,7 +77,7 @@ class Figure2 {
     this.partial = picture("partial", "F");
     this.stretched = [picture("column", "column of A →"), signOf("×"), picture("row", "row of B ↓"), signOf("=")];
     this.pass = picture("adds", "this pass");
-    this.cross = element("div", { class: "cross" }, picture("B", "B"), picture("A", "A"),
+    this.cross = element("div", { class: "cross" }, this.heart.root, picture("B", "B"), picture("A", "A"),
       picture("framebuffer", "Framebuffer"));
     this.stage = element("div", { class: "figure2-stage" }, this.cross,
       element("div", { class: "figure2-side" },
@@ -85,14 +86,20 @@ class Figure2 {
         this.transport.root, this.legend));
     this.question = new Question({
       asks: "", typed: true, tell: (given) => this.#tell(given),
-      shown: () => this.transport.to(this.#asked + 1),
+      hint: "Each pass adds column times row: there, row 1 of a column of A times column 1 of a row of B. Add two such products.",
+      shown: () => {
+        if (this.state.pass > this.#asked) this.#show();
+        else this.transport.to(this.#asked + 1);
+      },
     });
+    grids.framebuffer.cover = (at) =>
+      (at === 0 && !this.question.answered && this.state.pass > this.#asked ? "?" : null);
     this.fragmentBox = element("details", {},
       element("summary", {}, "The fragment behind a number of the framebuffer"), this.fragment);
     this.root.append(
       this.stage, this.question.root,
       element("p", { class: "note" }, "The method of Larsen (printed Larson) & McAllister, 2001, as Figure 2 of Hall, Carr & Hart 2003 " +
-        "shows it. The matrices are ours, not the paper’s: type into A and B."),
+        "shows it. The matrices are ours, not the paper’s: type into A and B. The heart is such a product too, of 32 columns of waves and 32 rows: each pass makes it sharper."),
       this.fragmentBox,
       element("details", {},
         element("summary", {}, "More: other methods, 8 bits, other matrices, a link to this moment"),
@@ -164,17 +171,33 @@ class Figure2 {
   #go(pass) {
     const forward = pass === this.state.pass + 1;
     this.state.pass = pass;
-    this.#show();
-    if (forward && this.played.draws.includes(pass - 1)) this.#stretch();
+    if (forward && !calm() && this.played.draws.includes(pass - 1)) this.#draw();
+    else this.#show();
   }
 
-  // The column and the row fly from A and B to where they are stretched.
-  #stretch() {
-    const looked = this.played.lookedUp();
-    const cells = (name) => [...new Set(looked[name].map(({ row, column }) => this.grids[name].cell(row, column)))];
-    const targets = this.state.given.block ? [] : [["A", "column"], ["B", "row"]];
-    for (const [name, target] of targets) fly(cells(name), this.grids[target].root);
-    for (const name of ["column", "row", "adds"]) arrive(this.grids[name].root, name === "adds" ? 1.2 : 0.9);
+  // Shows a draw, cause before effect: the column and the row fly from A and B to where they are
+  // stretched, their product fills the pass, and the pass flies to the framebuffer, which adds it.
+  async #draw() {
+    const { grids, state } = this;
+    const beat = {};
+    state.pass -= 1;
+    this.#show();
+    state.pass += 1;
+    for (let part = 0; part < FIGURE2_DONE; part += 1) {
+      this.#show(part);
+      this.beat = beat;
+      const looked = this.played.lookedUp();
+      const cells = (name) => [...new Set(looked[name].map(({ row, column }) => grids[name].cell(row, column)))];
+      const pace = this.transport.pace / 4;
+      if (part === 0) {
+        fly(cells("A"), grids[state.given.block ? "adds" : "column"].root, pace);
+        fly(cells("B"), grids[state.given.block ? "adds" : "row"].root, pace);
+      } else if (part === 1) grids.adds.fill(pace);
+      else fly(grids.adds.cells, grids.framebuffer.root, pace);
+      await new Promise((done) => setTimeout(done, pace));
+      if (this.beat !== beat) return;
+    }
+    this.#show();
   }
 
   // Opens the fragment of an element of the framebuffer.
@@ -252,8 +275,13 @@ class Figure2 {
     if (word("texel")) this.fragmentBox.open = true;
     // Unless the address asks for a moment, it plays once it is seen, or shows the end.
     const plays = pass === null && !calm();
-    await this.#open(plays ? 0 : Infinity);
-    if (plays) this.transport.playWhenSeen(this.cross);
+    await this.#open(Infinity);
+    if (plays) {
+      this.state.pass = this.played.draws[0] + 1;
+      this.#draw();
+      this.transport.playWhenSeen(this.cross);
+    }
+    this.question.answered = pass !== null; // who sends a moment shows all of it
     if (x !== this.state.texel.x || y !== this.state.texel.y) faults.push(`there is no texel ${x}_${y}`);
     if (pass !== null) {
       if (/^\d+$/.test(pass) && Number(pass) <= this.played.passes.length) this.state.pass = Number(pass);
@@ -306,7 +334,9 @@ class Figure2 {
     this.transport.shape(played.passes.length);
   }
 
-  #show() {
+  // part: how far the draw is that is shown.
+  #show(part = FIGURE2_DONE) {
+    this.beat = null;
     const { played, grids, state: { pass, texel } } = this;
     played.seek(pass);
     const operandWhite = paintOperands(grids, played);
@@ -316,16 +346,16 @@ class Figure2 {
       grids[name].frame("own", this.fragmentBox.open ? own[name] : []);
     }
     const white = played.white(played.product);
-    this.#showFramebuffer(white);
+    if (part === FIGURE2_DONE) this.#showFramebuffer(white);
+    for (const name of ["column", "row", "adds"]) {
+      grids[name].cover = () => (played.last === null || part === 0 ? "" : null);
+    }
     if (!played.given.block) {
       const stripes = stripesOf(played, played.last ?? played.draws[0]);
       grids.column.paint(stripes.A, operandWhite);
       grids.row.paint(stripes.B, operandWhite);
     }
     grids.adds.paint(played.added(), white);
-    for (const name of ["column", "row", "adds"]) {
-      for (const cell of grids[name].cells) cell.classList.toggle("undrawn", played.last === null);
-    }
     this.legend.replaceChildren(
       greyLegend(operandWhite, operandWhite === white ? "the scale of all numbers" : "the scale of A, B and stripes"),
       ...(operandWhite === white ? [] : [greyLegend(white, "the scale of products and sums")]),
@@ -359,4 +389,46 @@ class Figure2 {
 function figure2Matrices() {
   const { A, B } = PRODUCTS.matrices;
   return { A: Matrices.of(A), B: Matrices.of(B) };
+}
+
+// A larger product, which becomes a picture: each pass adds a column of waves times a row.
+class Heart {
+  static STEP_MS = 160;
+
+  constructor({ scene, A, B }) {
+    const operand = (rows) => ({ rows: rows.length, columns: rows.length, values: Float32Array.from(rows.flat()) });
+    this.player = new Player(scene, { A: operand(A), B: operand(B) });
+    this.draws = Array.from({ length: this.player.plan.passes }, (_, k) => k)
+      .filter((k) => this.player.plan.pass(k).kind === "draw");
+    this.canvas = element("canvas", { width: A.length, height: A.length });
+    this.said = element("span");
+    this.root = element("button", {
+      class: "heart", title: "Play again", click: () => this.play(),
+    }, this.canvas, this.said);
+    this.show(this.draws.length);
+    new IntersectionObserver(([{ isIntersecting }]) => {
+      if (isIntersecting && !this.timer && !calm()) this.play();
+    }).observe(this.root);
+  }
+
+  play() {
+    clearInterval(this.timer);
+    let at = 0;
+    this.timer = setInterval(() => {
+      this.show(++at);
+      if (at === this.draws.length) clearInterval(this.timer);
+    }, Heart.STEP_MS);
+  }
+
+  show(passes) {
+    this.player.seek(this.draws[passes - 1] + 1);
+    const { data } = this.player.texture(this.player.plan.outputs[0].texture);
+    const { canvas: { width } } = this;
+    const picture = this.canvas.getContext("2d");
+    for (let n = 0; n < data.length / 4; n += 1) {
+      picture.fillStyle = texelColours(data[4 * n], 1).background;
+      picture.fillRect(n % width, Math.floor(n / width), 1, 1);
+    }
+    this.said.textContent = `${width} × ${width}: pass ${passes} of ${this.draws.length}`;
+  }
 }

@@ -13,7 +13,7 @@ class Multiply {
       A: new ElementGrid("Unit 0"), B: new ElementGrid("Unit 1"),
       product: new ElementGrid("The pass", { choose: (row, column) => this.#choose(row, column) }),
     };
-    this.question = new Question({ asks: "", typed: true, tell: (given) => this.#tell(given), shown: () => this.#show() });
+    this.question = new Question({ asks: "", typed: true, hint: "Multiply the two numbers that are marked in the stripes.", tell: (given) => this.#tell(given), shown: () => this.#show() });
     this.words = element("p", { class: "says", role: "status" });
     this.table = element("table", { class: "state" });
     this.passes = labelledSelect("Pass", numbersFrom(1, SIDE).map((text, n) => [n, text]), (pass) => { this.pass = Number(pass); this.#show(); });
@@ -83,9 +83,9 @@ class Multiply {
     const names = ["A", "B", "product"];
     const asked = this.question.answered ? -1 : chosen.row * SIDE + chosen.column;
     names.forEach((name, n) => {
-      this.grids[name].paint(stripes[name], white);
       const shown = n === 2 ? at - 2 : at > n ? Infinity : 0;
-      this.grids[name].cells.forEach((cell, m) => cell.classList.toggle("undrawn", m >= shown || (n === 2 && m === asked)));
+      this.grids[name].cover = (m) => (n === 2 && m === asked ? "?" : m >= shown ? "" : null);
+      this.grids[name].paint(stripes[name], white);
       const last = n === 2 && at > 2 ? { row: Math.floor((at - 3) / SIDE), column: (at - 3) % SIDE } : null;
       this.grids[name].frame("pass", last ? [last] : []);
       this.grids[name].frame("own", [chosen]);

@@ -6,10 +6,11 @@ const STAGE_STEP_MS = 400;
 // A question that is asked before its answer is shown.
 class Question {
   // asks: its sentence. choices: [value, text] of each button; typed: whether a number is typed;
-  // with neither, a picture calls `take`. tell(given): whether the answer is right, and a sentence;
-  // given is null where its reader wants to be shown. shown(): called once it is answered.
-  constructor({ asks, choices = [], typed = false, tell, shown = () => {} }) {
-    Object.assign(this, { tell, shown, answered: false });
+  // with neither, a picture calls `take`. hint: what the first wrong answer gets. tell(given):
+  // whether the answer is right, and a sentence; given is null where its reader wants to be shown.
+  // shown(): called once it is answered.
+  constructor({ asks, choices = [], typed = false, hint, tell, shown = () => {} }) {
+    Object.assign(this, { tell, shown, hint, hinted: false, answered: false });
     this.asks = element("p", { class: "asks" }, asks);
     this.told = element("p", { class: "told", role: "status" });
     this.controls = element("div", { class: "answers" });
@@ -42,6 +43,11 @@ class Question {
   // Takes an answer.
   take(given) {
     const [right, ...sentence] = this.tell(given);
+    if (given !== null && !right && !this.hinted) {
+      this.hinted = true;
+      this.told.replaceChildren(element("b", {}, "Not yet. "), this.hint);
+      return;
+    }
     this.answered = true;
     this.root.classList.toggle("right", given !== null && right);
     const start = given === null ? "" : right ? "Yes. " : "Not quite. ";
@@ -54,7 +60,7 @@ class Question {
     if (choices) this.#offer(choices);
     this.asks.textContent = asks;
     this.input?.setAttribute("aria-label", asks);
-    this.answered = false;
+    this.answered = this.hinted = false;
     this.root.classList.remove("right");
     this.told.replaceChildren();
   }
@@ -152,7 +158,7 @@ class Wires {
 }
 
 // Copies of cells fly to an element and stretch to its size.
-function fly(cells, target) {
+function fly(cells, target, duration = STAGE_STEP_MS) {
   if (calm() || !cells.length || document.hidden) return;
   const boxes = cells.map((cell) => cell.getBoundingClientRect());
   const to = target.getBoundingClientRect();
@@ -173,7 +179,7 @@ function fly(cells, target) {
       transform: `translate(${to.left - left}px, ${to.top - top}px) ` +
         `scale(${to.width / width}, ${to.height / height})`,
     }],
-    { duration: STAGE_STEP_MS, easing: "ease-in-out" },
+    { duration, easing: "ease-in-out" },
   ).finished.finally(() => ghost.remove());
 }
 
@@ -205,11 +211,4 @@ function stripesOf(played, k) {
     stripes.product[at] = drawnStep(trace).result[0];
   }
   return stripes;
-}
-
-// An element that appears after a part of a step.
-function arrive(target, after) {
-  if (calm()) return;
-  target.animate([{ opacity: 0.1 }, { opacity: 0.1, offset: 0.5 }, { opacity: 1 }],
-    { duration: 2 * after * STAGE_STEP_MS, easing: "ease-in" });
 }

@@ -31,6 +31,7 @@ class Stretch {
     this.words = element("p", { class: "says", role: "status" });
     this.question = new Question({
       asks: "Which texel of A does the marked fragment read? Click it in the texture.",
+      hint: "Its row is its own. Its column is where the corners stand: all have the same s.",
       tell: (given) => this.#tell(given),
       shown: () => this.#show(),
     });
@@ -161,8 +162,8 @@ class Stretch {
     const { A } = played.matrices;
     const lookups = this.#lookups();
     const known = this.question.answered;
+    this.rectangle.cover = (n) => (!known || n >= filled ? "" : null);
     this.rectangle.paint(Float32Array.from(lookups, ({ value }) => value), played.white(A.values));
-    this.rectangle.cells.forEach((cell, n) => cell.classList.toggle("undrawn", !known || n >= filled));
     const own = lookups[fragment.y * SIDE + fragment.x];
     this.rectangle.frame("pass", [{ row: fragment.y, column: fragment.x }]);
     this.texture.frame("pass", known ? [{ row: own.y, column: own.x }] : []);
