@@ -62,8 +62,8 @@ class AlgorithmsView {
       Object.assign(this, { shown: name, played });
       this.select.value = name;
       this.about.replaceChildren(
-        `${algorithm.summary[0].toUpperCase()}${algorithm.summary.slice(1)}. `,
-        element("span", { class: "soft" }, `${algorithm.source}. What was lacking: ${algorithm.lacked}.`));
+        `${algorithm.says} `,
+        element("span", { class: "soft" }, `${algorithm.summary[0].toUpperCase()}${algorithm.summary.slice(1)}: ${algorithm.source}. What was lacking: ${algorithm.lacked}.`));
       this.stage.replaceChildren(played.root);
       const film = new Film(played, algorithm);
       this.film.replaceChildren(
