@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.page.products import LESSON_SCRIPTS
 from gpgpu_legacy.page.scenes import scene_of
 from gpgpu_legacy.page.section import PageSection, data_url, rendered
@@ -42,10 +41,5 @@ def _heart() -> dict[str, Any]:
     waves = np.sqrt(2 / _WIDTH) * np.cos(np.pi * (k[:, None] + 0.5) * k / _WIDTH)
     waves[:, 0] /= np.sqrt(2)
     plan = find_product("larson-mcallister").plan(n=_WIDTH)
-    return {"scene": scene_of(plan), "A": _rounded(waves), "B": _rounded(waves.T @ heart)}
-
-
-def _rounded(matrix: F32) -> list[list[float]]:
-    """A matrix in few digits, for the page."""
-    values: list[list[float]] = matrix.round(5).tolist()
-    return values
+    operands = {"A": waves, "B": waves.T @ heart}
+    return {"scene": scene_of(plan)} | {k: v.round(5).tolist() for k, v in operands.items()}

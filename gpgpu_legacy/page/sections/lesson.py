@@ -9,17 +9,14 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.languages.arb.printer import disassemble
-from gpgpu_legacy.page.products import LESSON_SCRIPTS
+from gpgpu_legacy.page.products import LESSON_SCRIPTS, METHODS
 from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.studies.largest_block import fit
 
 SIZE, BLOCKS = 1024, (1, 2, 3, 4, 8, 16, 32)
 """The n and the values of b at which the lesson counts."""
 
-CHIPS, LONGER = ("radeon-9700-pro", "geforce-fx-5900-ultra"), (64, 128, 254)
-"""Two cards of 2003, and values of b up to the largest that one of them loads."""
-
-_OLDEST, _SINGLE, _MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"
+_OLDEST, _SINGLE, _MULTI = METHODS
 _QUANTITIES = ("texels across", "lookups", "instructions", "bytes")
 
 
@@ -59,21 +56,16 @@ def _listing() -> dict[str, list[str]]:
 def _limit(chip: str) -> dict[str, Any]:
     """The largest b of the single-channel program, as written, that a chip loads, and why."""
     profile = find_profile(chip)
-    [most] = [
-        one
-        for one in fit(find_product(_SINGLE), profile, {"n": SIZE}).largest
-        if one.limits == "native" and one.coordinates_first is None
-    ]
-    row = most.why_no_more[0]
-    name = profile.called.removeprefix("the ").split(" (")[0]
-    return {"chip": name, "block": most.value, "limit": row.limit, "allowed": row.native.allowed}
+    # As the driver advertises, by the chip's own limits, and perhaps of the program rewritten.
+    _, own, *_ = fit(find_product(_SINGLE), profile, {"n": SIZE}).largest
+    return {"chip": profile.title.split(" (")[0], "block": own.value, "why": own.why}
 
 
 def _programs() -> dict[str, Any]:
     return {
         "size": SIZE,
-        "single": [_costs(_SINGLE, block=block) for block in (*BLOCKS, *LONGER)],
-        "limits": list(map(_limit, CHIPS)),
+        "single": [_costs(_SINGLE, block=block) for block in (*BLOCKS, 64, 128, 254)],
+        "limits": list(map(_limit, ("radeon-9700-pro", "geforce-fx-5900-ultra"))),
         "oldest": _costs(_OLDEST),
         "listing": _listing(),
     }

@@ -1,9 +1,9 @@
 // Screen 3: the framebuffer adds up the outer products.
 
-sections.add = (root) => new Add(root);
+sections.add = (root, data, address) => new Add(root, address);
 
 class Add {
-  constructor(root) {
+  constructor(root, address) {
     this.chosen = { row: 0, column: 0 };
     this.at = 0;
     const tell = (sentence) => say(this.question.root, sentence);
@@ -23,27 +23,32 @@ class Add {
       return { grid, root: framed(`column ${n + 1} × row ${n + 1}`, grid) };
     });
     this.strip = element("div", { class: "stripes strip" },
-      ...this.panels.flatMap(({ root: panel }, n) => (n ? [signOf("+"), panel] : [panel])));
-    const operands = element("div", { class: "stripes" }, framed("A", this.grids.A, BOOK_EDGES), signOf("×"),
-      framed("B", this.grids.B, BOOK_EDGES), signOf("="), framed("the framebuffer", this.sum, BOOK_EDGES));
+      ...this.panels.map(({ root: panel }, n) => (n ? signOf("+", panel) : panel)));
+    const operands = timesOf(this.grids, framed("the framebuffer", this.sum, BOOK_EDGES));
     this.legend = element("div");
     screenOf(root, [this.question.root, this.terms], [operands, this.transport.root, this.strip, this.legend]);
     editedMatrices.follow(root, () => this.#open());
+    keepControls(root, address);
     this.transport.playWhenSeen(this.strip);
   }
 
   #open() {
     this.played = lessonProduct({ method: "larson-mcallister", format: "r32f" });
-    this.question.again();
+    this.#ask();
     this.transport.shape(SIDE);
     this.#show();
+  }
+
+  #ask() {
+    const { row, column } = this.chosen;
+    this.question.again(`After which pass is the marked pixel (row ${row + 1}, column ${column + 1}) right?`);
   }
 
   // Asks of another pixel; who has answered once sees the rest.
   #choose(row, column) {
     const { answered } = this.question;
     this.chosen = { row, column };
-    this.question.again();
+    this.#ask();
     this.question.answered = answered;
     this.#show();
   }
@@ -100,7 +105,7 @@ class Add {
       grid.frame("own", [chosen]);
     });
     played.seek(held ? played.draws[held - 1] + 1 : played.draws[0]);
-    this.sum.paint(played.elements(played.textures.framebuffer), white);
+    this.sum.paint(played.elements(played.framebuffer), white);
     played.seek(at ? played.draws[at - 1] + 1 : played.draws[0]);
     this.sum.frame("own", [chosen]);
     const looked = at ? played.lookedUp() : { A: [], B: [] };
@@ -109,8 +114,6 @@ class Add {
       this.grids[name].frame("pass", looked[name]);
       this.grids[name].frame("own", own[name]);
     }
-    this.question.asks.textContent =
-      `After which pass is the marked pixel (row ${chosen.row + 1}, column ${chosen.column + 1}) right?`;
     this.terms.replaceChildren(...steps.slice(0, this.question.answered ? held : 0).map(({ a, b, before, after }) => element("li", {},
       `${traceNumber(before)} + ${cellText(a)} × ${cellText(b)} = `, element("b", {}, traceNumber(after)))));
     this.legend.replaceChildren(greyLegend(white, "the scale of products and sums; A and B have their own"));

@@ -1,9 +1,9 @@
 // Screen 6: quadrants fold into channels, and swizzles say which of them meet.
 
-sections.channels = (root, data) => new Channels(root, data);
+sections.channels = (root, data, address) => new Channels(root, data, address);
 
 class Channels {
-  constructor(root, data) {
+  constructor(root, data, address) {
     this.data = data;
     this.texel = { x: 0, y: 0 };
     this.folded = false;
@@ -29,6 +29,7 @@ class Channels {
       this.folding, this.transport.root, element("div", { class: "wired" }, this.lines, element("div", {}, this.meeting, this.met))]);
     this.#compare();
     editedMatrices.follow(root, () => this.#open());
+    keepControls(root, address);
   }
 
   #compare() {
@@ -43,7 +44,7 @@ class Channels {
     const { passes, draws, plan } = this.played;
     this.program = plan.programs[passes[draws[0]].program];
     this.first = this.program.instructions.findIndex(({ op }) => op === "MAD");
-    this.at = this.first;
+    this.at ??= this.first;
     this.folding.replaceChildren(...["A", "B"].map((name) => this.#matrix(name)), this.aside);
     this.transport.shape(this.program.instructions.length - 1);
     const [x, y] = this.program.instructions[this.first].srcs.map(({ swizzle }) => swizzle);

@@ -1,11 +1,11 @@
 // Screen 4: the same product in 8 bits, pass by pass, beside the one in float.
 
-sections["eight-bits"] = (root) => new EightBits(root);
+sections["eight-bits"] = (root, data, address) => new EightBits(root, address);
 
 const BITS_CHART = { width: 460, height: 230, left: 36, bottom: 26, top: 14, right: 84 };
 
 class EightBits {
-  constructor(root) {
+  constructor(root, address) {
     this.transport = new Transport({
       label: "Pass", step: 1000, go: (at) => { this.at = at; this.#show(); },
       words: (at, last) => `pass ${at} of ${last}`,
@@ -29,11 +29,12 @@ class EightBits {
     });
     this.words = element("p", { class: "says", role: "status" });
     this.chart = drawn("svg", { class: "staircase", role: "img", viewBox: `0 0 ${BITS_CHART.width} ${BITS_CHART.height}` });
-    this.pictures = element("div", { class: "stripes eight" }, framed("A", this.operands.A), signOf("×"), framed("B", this.operands.B), signOf("="), framed("float", this.grids.float), framed("8 bits", this.grids.bits),
+    this.pictures = timesOf(this.operands, framed("float", this.grids.float), framed("8 bits", this.grids.bits),
       framed("8 bits − float, in 1/255", this.error));
     this.legend = element("div");
     screenOf(root, [this.question.root, this.words], [this.pictures, this.transport.root, this.chart, this.legend]);
     editedMatrices.follow(root, () => this.#open());
+    keepControls(root, address);
   }
 
   #open() {
@@ -43,8 +44,8 @@ class EightBits {
     this.chosen = { row: 0, column: 0 };
     this.question.again();
     this.transport.shape(this.float.draws.length);
-    this.at = 0;
-    this.transport.show(0);
+    this.at ??= 0;
+    this.transport.show(this.at);
     this.#show();
   }
 
@@ -79,7 +80,7 @@ class EightBits {
     const { at, chosen, float, bits } = this;
     const elements = (played) => {
       played.seek(at ? played.draws[at - 1] + 1 : played.draws[0]);
-      return played.elements(played.textures.framebuffer);
+      return played.elements(played.framebuffer);
     };
     const [exact, stored] = [elements(float), elements(bits)];
     const white = Math.max(...float.product, 1);

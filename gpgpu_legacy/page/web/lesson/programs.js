@@ -1,21 +1,18 @@
 // Screen 5: a program of b steps: on 4×4 matrices; then its passes, instructions, bytes and lines
 // on large ones, and what two cards load.
 
-sections.programs = (root, data) => new Programs(root, data);
+sections.programs = (root, data, address) => new Programs(root, data, address);
 
 const PROGRAMS_BLOCKS = [1, 2, 4]; // of those that the lesson plays, whose passes divide the sum
 
 class Programs {
-  constructor(root, { size, single, listing, oldest, limits }) {
+  constructor(root, { size, single, listing, oldest, limits }, address) {
     Object.assign(this, { rows: single, listing, oldest, limits, at: 0, block: 1 });
     this.small = labelledSelect("b", PROGRAMS_BLOCKS.map((block) => [block, block]), (block) => {
       this.block = Number(block);
       this.#open();
     });
     this.grids = { A: new ElementGrid("A"), B: new ElementGrid("B") };
-    this.transport = new Transport({
-      label: "Pass", step: 1600, go: () => this.#showSmall(), words: (at, last) => `pass ${at} of ${last}`,
-    });
     this.strip = element("div", { class: "stripes strip" });
     this.bars = new Bars();
     const marks = limits.map(({ chip, block }) => element("i", {
@@ -42,10 +39,10 @@ class Programs {
       element("label", { class: "slide" }, "b ", element("span", { class: "marked" }, this.slider, ...marks), this.named),
       this.bars.root, this.text);
     screenOf(root, [this.question.root, this.length], [
-      element("div", { class: "stripes" }, framed("A", this.grids.A, BOOK_EDGES), signOf("×"), framed("B", this.grids.B, BOOK_EDGES), signOf("="), this.strip),
-      element("div", { class: "controls" }, this.transport.root, this.small.root), this.large]);
+      timesOf(this.grids, this.strip), this.small.root, this.large]);
     editedMatrices.follow(root, () => this.#open());
     this.#show();
+    keepControls(root, address);
   }
 
   // The product of the small matrices at b.
@@ -54,28 +51,15 @@ class Programs {
     const { played } = this;
     const white = played.white(played.product);
     paintOperands(this.grids, played);
-    this.panels = played.draws.map((k, n) => {
+    this.strip.replaceChildren(...played.draws.map((k, n) => {
       const grid = new ElementGrid(`Pass ${n + 1}`);
       played.seek(k + 1);
       grid.paint(played.added(), white);
-      return framed(`pass ${n + 1}`, grid);
-    });
-    this.strip.replaceChildren(...this.panels.flatMap((panel, n) => (n ? [signOf("+"), panel] : [panel])));
-    this.transport.shape(played.draws.length);
-    this.transport.show(1);
+      const { A, B } = played.lookedUp();
+      const panel = framed(`pass ${n + 1}: ${inWords("column", A)} × ${inWords("row", B)}`, grid);
+      return n ? signOf("+", panel) : panel;
+    }));
     this.small.select.disabled = this.large.hidden = this.length.hidden = !this.question.answered;
-    this.#showSmall();
-  }
-
-  #showSmall() {
-    const { played, transport: { at } } = this;
-    played.seek(at ? played.draws[at - 1] + 1 : 0);
-    const looked = played.lookedUp();
-    for (const name of ["A", "B"]) this.grids[name].frame("pass", looked[name]);
-    this.panels.forEach((panel, n) => {
-      panel.classList.toggle("ahead", n >= at);
-      panel.classList.toggle("now", n === at - 1);
-    });
   }
 
   #show() {
@@ -94,7 +78,7 @@ class Programs {
     this.text.replaceChildren(part(head, ""),
       ...Array.from({ length: block }, () => part(step, "step")), part(tail, ""));
     const loads = limits.map((of) => `The ${of.chip} ${block > of.block ? "does not load it" : "loads it"}: ` +
-      `its ${grouped(of.allowed)} ${of.limit} suffice up to b = ${of.block}.`);
+      `b = ${of.block + 1} exceeds a limit, ${of.why}.`);
     this.length.textContent = `At b = ${block} the program has ${head.length + step.length * block + tail.length} lines: ` +
       `${step.length} for each step, and ${head.length + tail.length} others. ${loads.join(" ")}`;
   }

@@ -168,24 +168,6 @@ class ElementGrid {
     }
   }
 
-  // Writes the letter of each channel into the quadrant that it holds; none for one channel.
-  quadrants(layout) {
-    for (const mark of this.root.querySelectorAll(".quadrant")) mark.remove();
-    if (layout.offsets.length === 1) return;
-    layout.offsets.forEach(([row, column], channel) => {
-      this.root.append(
-        element("span", {
-          class: `quadrant channel-${CHANNELS[channel]}`,
-          "aria-hidden": "true",
-          "data-channel": CHANNELS[channel],
-          style:
-            `grid-area: ${row + 1} / ${column + 1} / ` +
-            `${row + layout.height + 1} / ${column + layout.width + 1}`,
-        }),
-      );
-    });
-  }
-
   cell(row, column) {
     return this.cells[row * SIDE + column];
   }
