@@ -35,7 +35,7 @@ LESSON_SCRIPTS = (*PRODUCT_SCRIPTS, "player/transport.js", "lesson/stage.js")
 """The scripts that the screens of the lesson share."""
 
 BLOCKS = (1, 2, 4)
-"""The blocks b that the page offers; the last is longer than the sum of the multichannel method."""
+"""The blocks b of the single-channel method on the page."""
 
 METHODS = ("larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi")
 """The methods on the page."""
@@ -49,9 +49,8 @@ def products_script() -> str:
         ("larson-mcallister", dict(find_product("larson-mcallister").then)),
     ]
     choices += [("hall-carr-hart-single", {"block": block}) for block in BLOCKS]
-    choices += [("hall-carr-hart-multi", {"block": block}) for block in BLOCKS[:-1]]
+    choices.append(("hall-carr-hart-multi", {"block": 1}))
     products = {
-        "methods": METHODS,
         "plans": [_played(name, **given) for name, given in choices],
         "matrices": {"A": DEMONSTRATION_A, "B": DEMONSTRATION_B},
     }

@@ -298,7 +298,7 @@ class _Page:
         top = middle - (self.label_height // 2 if thumbnails else Font.BODY.line_height)
         label = f"pass {number + 1} of {len(self.shown.frames)}"
         draw_line(draw, MARGIN, top, label, Font.BODY_BOLD, fill=INK)
-        draw_line(draw, MARGIN, top + Font.BODY.line_height, f"i = {number}", fill=SOFT_INK)
+        draw_line(draw, MARGIN, top + Font.BODY.line_height, f"i = {number + 1}", fill=SOFT_INK)
         if thumbnails:
             x, y = MARGIN, top + 2 * Font.BODY.line_height + SPACE // 2
             for name, values in self.operands.items():
@@ -438,7 +438,7 @@ class Scale:
 
     def text(self, value: float) -> str:
         """A value as it is written in its cell."""
-        return f"{value:.3g}"
+        return f"{value * (1 + 2**-30):.3g}"  # what lies between two is rounded away from 0
 
     @property
     def texts(self) -> list[str]:

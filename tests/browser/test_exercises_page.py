@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from browser_pages import Opener, View, turn
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 SECTIONS = ("loaded", "lineage", "exercises")
 
@@ -38,6 +38,15 @@ def test_a_link_leads_to_the_chip_and_the_block(open_page: Opener) -> None:
 def test_a_moment_that_was_sent_is_in_view(open_page: Opener) -> None:
     page = open_page(SECTIONS, at="lineage.device=cpu&lineage.method=mali-sgemm")
     assert in_view(page, "#lineage-title") and not in_view(page, "#exercises-title")
+
+
+def test_a_number_is_checked(open_page: Opener) -> None:
+    page = open_page("exercises")
+    first = page.locator("#exercises .question").first
+    for typed, start in (("7", "Not yet."), ("99", "Yes.")):
+        first.get_by_role("textbox").fill(typed)
+        page.keyboard.press("Enter")
+        expect(first).to_contain_text(start)
 
 
 def test_answers_unfold_by_the_keyboard_and_without_scripts(open_page: Opener) -> None:

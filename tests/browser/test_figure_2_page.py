@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from browser_pages import EACH_RENDERER, PHONE, Opener, View, turn
+from browser_pages import EACH_RENDERER, PHONE, Modules, Opener, View, turn
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.page.products import PRODUCT_SCRIPTS
 from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, DEMONSTRATION_B
 
 F32 = NDArray[np.float32]
+HIDDEN = "not shown yet"
 
 CALM = View(calm=True)
 A, B = (np.array(matrix, np.float32) for matrix in (DEMONSTRATION_A, DEMONSTRATION_B))
@@ -27,8 +30,8 @@ def in_address(matrix: F32) -> str:
     return "~".join(rows)
 
 
-def address(method: str, a: F32, b: F32, **more: object) -> str:
-    words = {"method": method, "A": in_address(a), "B": in_address(b), **more}
+def address(a: F32, b: F32, **more: object) -> str:
+    words = {"A": in_address(a), "B": in_address(b), **more}
     return "&".join(f"figure-2.{name}={value}" for name, value in words.items())
 
 
@@ -44,11 +47,15 @@ def shown(page: Page, label: str) -> list[list[str]]:
 
 
 def numbers(page: Page, label: str) -> F32:
-    return np.array([[float(text) for text in row] for row in shown(page, label)], np.float32)
+    known = [[text.replace(HIDDEN, "nan") for text in row] for row in shown(page, label)]
+    return np.array([[float(text) for text in row] for row in known], np.float32)
 
 
 def assert_drawn(page: Page, expected: F32) -> None:
-    assert np.array_equal(numbers(page, "Framebuffer"), expected)
+    """What is drawn, without the pixel that is asked for."""
+    drawn = numbers(page, "Framebuffer")
+    asked = np.isnan(drawn) | np.isnan(expected)
+    assert np.array_equal(drawn[~asked], expected[~asked]) and asked.sum() <= 1
 
 
 def by_numpy(method: str, a: F32, b: F32, **more: Any) -> F32:
@@ -64,7 +71,7 @@ def said(page: Page) -> str:
 
 def more(page: Page) -> Page:
     """The page, with what stands behind "More" unfolded."""
-    page.get_by_text("More: other methods").click()
+    page.get_by_text("More: other matrices").click()
     return page
 
 
@@ -76,35 +83,34 @@ def word(page: Page, name: str) -> str:
     return found.group(1)
 
 
-PRODUCTS = [("hall-carr-hart-single", 4), ("hall-carr-hart-multi", 2)]
+PLAYED = [
+    ("larson-mcallister", {"texture_format": "r32f"}),
+    ("larson-mcallister", {"texture_format": "unorm8"}),
+    ("hall-carr-hart-single", {"block": 4}),
+    ("hall-carr-hart-multi", {"block": 1}),
+]
+PLAY = """async ([method, format, block, A, B]) => {
+    const matrix = (rows) => ({ rows: 4, columns: 4, values: Float32Array.from(rows.flat()) });
+    const given = PRODUCTS.plans.find((each) =>
+        each.method === method && each.format.startsWith(format) && each.block === block);
+    const played = await PlayedProduct.open(given, { A: matrix(A), B: matrix(B) });
+    played.seek(played.passes.length);
+    return [[...played.elements(played.framebuffer)], playedOn(played.player)];
+}"""
 
 
 @EACH_RENDERER
-@pytest.mark.parametrize(("method", "block"), PRODUCTS)
-def test_products_have_the_bits_of_numpy(open_page: Opener, method: str, block: int) -> None:
-    a, b = np.random.default_rng(block).standard_normal((2, 4, 4)).astype(np.float32)
-    page = open_page("figure-2", CALM, at=address(method, a, b, block=block))
-    assert_drawn(page, by_numpy(method, a, b, block=block))
-    device = page.locator(".figure2-device").text_content()
+@pytest.mark.parametrize(("method", "given"), PLAYED)
+def test_products_have_the_bits_of_numpy(
+    modules: Callable[..., Modules], method: str, given: dict[str, Any]
+) -> None:
+    a, b = np.random.default_rng(1).standard_normal((2, 4, 4)).astype(np.float32)
+    kind = given.get("texture_format", "r")
+    sent = [method, kind, given.get("block"), a.tolist(), b.tolist()]
+    drawn, device = modules(*PRODUCT_SCRIPTS).run(f"({PLAY})(given)", sent)
+    expected = by_numpy(method, a, b, **given)
+    assert np.array_equal(np.reshape(drawn, (4, 4)).astype(np.float32), expected)
     assert "your GPU" in device and "bit for bit" in device
-
-
-def test_eight_bits_saturate(open_page: Opener) -> None:
-    a, b = np.zeros((2, 4, 4), np.float32)
-    a[:3, :2] = [[0.5, 0.75], [0.25, 0.125], [3, -1]]
-    b[:2, :2] = [[1, 0.5], [0.75, 0.25]]
-    at = address("larson-mcallister", a, b, format="unorm8", texel="0_0", **{"pass": 3})
-    page = open_page("figure-2", CALM, at=at)
-    assert_drawn(page, by_numpy("larson-mcallister", a, b, texture_format="unorm8"))
-    # 0.5·1 + 0.75·0.75 is beyond 1.0. In its texture 3 is 1, and −1 is 0: 1·1 + 0·0.75 is not.
-    clamped = page.locator('.elements[aria-label="Framebuffer"] .clipped')
-    assert clamped.evaluate_all("cells => cells.map(cell => cell.dataset.place)") == ["0,0"]
-    fragment = page.locator(".figure2-fragment").inner_text()
-    assert "8 bits end at 1.0" in fragment
-    assert "# TEXTURE1 RECT MODULATE" in fragment
-    assert "red edge" in page.locator(".figure2-side > .legend").inner_text()
-    typed = page.locator('.elements[aria-label="A"] .clipped')
-    assert typed.evaluate_all("cells => cells.map(cell => cell.dataset.place)") == ["2,0", "2,1"]
 
 
 def test_a_fragment_is_opened_by_a_click_and_by_enter(open_page: Opener) -> None:
@@ -198,8 +204,6 @@ def test_fillings(open_page: Opener) -> None:
 
 def test_a_moment_is_sent(open_page: Opener) -> None:
     page = more(open_page("figure-2", CALM))
-    page.get_by_label("Method").select_option("hall-carr-hart-multi")
-    page.get_by_label("Block b").select_option("1")
     cell = page.get_by_label("B, row 4, column 4", exact=True)
     cell.fill("-0.1")
     page.get_by_role("grid", name="Framebuffer").get_by_role("gridcell").last.click()
@@ -207,7 +211,6 @@ def test_a_moment_is_sent(open_page: Opener) -> None:
     page.wait_for_timeout(400)
     at = page.url.split("#")[1]
     other = open_page("figure-2", CALM, at=at)
-    assert other.get_by_label("Method").input_value() == "hall-carr-hart-multi"
     assert np.array_equal(numbers(other, "B"), numbers(page, "B"))
     assert numbers(page, "B")[3, 3] == np.float32(-0.1)
     assert_drawn(other, numbers(page, "Framebuffer"))
@@ -218,12 +221,10 @@ def test_a_moment_is_sent(open_page: Opener) -> None:
 
 
 NONSENSE = [
-    ("method=abacus", "“abacus” is no method"),
-    ("block=7", "“7” is no block"),
     ("A=1_x", "A cannot be read"),
     ("pass=99", "“99” is none"),
     ("pass=-1", "“-1” is none"),
-    ("texel=9_9", "no texel 9_9"),
+    ("texel=9_9", "“9_9” is no texel"),
     ("texel=middle", "“middle” is no texel"),
 ]
 
@@ -252,9 +253,8 @@ def test_it_plays_when_it_is_seen_and_keeps_its_address(open_page: Opener) -> No
 
 def test_it_fits_a_phone(open_page: Opener) -> None:
     long = np.full((4, 4), -0.12345, np.float32)
-    for method in ("larson-mcallister", "hall-carr-hart-multi"):
-        page = open_page("figure-2", PHONE, at=address(method, long, long, **{"pass": 2}))
-        assert page.evaluate("document.documentElement.scrollWidth") == PHONE.width
+    page = open_page("figure-2", PHONE, at=address(long, long, **{"pass": 2}))
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE.width
 
 
 EXHAUST = """() => {

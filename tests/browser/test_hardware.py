@@ -79,5 +79,5 @@ def test_the_page_times_this_gpu_and_finds_its_products_right(open_page: Opener)
     expect(progress).to_contain_text("Done. This is ", timeout=120_000)
     words = progress.inner_text().lower()
     assert "llvmpipe" not in words and "swiftshader" not in words
-    checked = page.locator(".yours-live tbody tr").all_inner_texts()
+    checked = page.locator("#your-gpu .screen [aria-label*=times] tbody tr").all_inner_texts()
     assert len(checked) == 12 and all("none beyond the rounding bound" in row for row in checked)

@@ -11,19 +11,18 @@ import numpy as np
 from gpgpu_legacy.algorithms.registry import shipped_algorithms
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.page.played import PLAYED, played_plan
+from gpgpu_legacy.page.products import METHODS
 from gpgpu_legacy.page.section import PageSection, rendered
-
-SHOWN_ELSEWHERE = ("larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi")
-"""The algorithms that the page's first sections play."""
 
 
 @dataclass(frozen=True)
 class Small:
     """An algorithm at a size that fits the screen.
 
-    inputs: makes them; None takes the recipe's samples. step_ms: of a pass. frames: of the film, as
-    numbers of passes; None takes some at equal distances. shows: its textures, by default all.
-    sorts: whether frame k has runs of 2^k sorted numbers.
+    says: what one sees. inputs: makes them; None takes the recipe's samples. step_ms: of a pass.
+    frames: of the film, as numbers of passes; None takes some at equal distances. shows: its
+    textures, by default all. sorts: whether frame k has runs of 2^k sorted numbers. places: whether
+    its texels are places.
     """
 
     settings: Mapping[str, Any] = field(default_factory=lambda: {"n": 8})
@@ -32,6 +31,11 @@ class Small:
     frames: Sequence[int] | None = None
     shows: Sequence[str] = ()
     sorts: bool = False
+    places: bool = False
+    says: str = (
+        "Two 8×8 matrices are multiplied: the picture is the product, more of whose sums are whole "
+        "after each pass."
+    )
 
 
 _GRID, _GENERATIONS = 32, 120
@@ -62,21 +66,77 @@ SMALL = {
         step_ms=400,
         frames=[k * (k + 1) // 2 for k in range(_STAGES + 1)],
         sorts=True,
+        says="Each of 4096 numbers is compared with one partner in every pass; arcs join some of "
+        "the partners. The runs that are sorted double from picture to picture of the strip.",
     ),
     "life": Small(
-        {"width": _GRID, "height": _GRID, "generations": _GENERATIONS}, _pentomino, step_ms=150
+        {"width": _GRID, "height": _GRID, "generations": _GENERATIONS},
+        _pentomino,
+        step_ms=150,
+        says="A cell counts its eight neighbours, lives on with two or three, and is born with "
+        "three: five cells become a crowd, and what leaves at one edge comes in at the other.",
     ),
-    "fluid": Small({"n": 32, "steps": 24, "passes": 6}, step_ms=40, shows=("smoke", "next smoke")),
-    "jacobi": Small({"n": _RELAXED, "passes": _RELAXATIONS}, _two_charges, step_ms=150),
-    "conjugate-gradient": Small({"n": 8}, step_ms=150),
-    "reduction": Small({"n": 16}, step_ms=1200),
-    "prefix-sum": Small({"n": 16}, step_ms=1200),
-    "floyd-warshall": Small({"n": 16}, step_ms=300),
-    "fft": Small({"n": 16}),
-    "n-body": Small({"n": 8}),
-    "image-filter": Small({"width": 24, "height": 24}, step_ms=1200),
+    "fluid": Small(
+        {"n": 32, "steps": 24, "passes": 6},
+        step_ms=40,
+        shows=("smoke", "next smoke"),
+        says="Warm smoke rises and curls: each texel looks up where its smoke came from, and the "
+        "passes between keep the air from being pressed together.",
+    ),
+    "jacobi": Small(
+        {"n": _RELAXED, "passes": _RELAXATIONS},
+        _two_charges,
+        step_ms=150,
+        says="Each texel becomes the mean of its four neighbours, and its charge: the influence "
+        "of one positive and one negative charge spreads by a texel a pass.",
+    ),
+    "conjugate-gradient": Small(
+        {"n": 8},
+        step_ms=150,
+        says="The same equation with fewer steps: sums over all texels, themselves passes, say how "
+        "far to go, and in which direction.",
+    ),
+    "reduction": Small(
+        {"n": 16},
+        step_ms=1200,
+        says="Each pass adds up two by two texels, so that the rectangle has half the side, until "
+        "one texel holds the sum of all.",
+    ),
+    "prefix-sum": Small(
+        {"n": 16},
+        step_ms=1200,
+        says="Each number adds the one 1, then 2, then 4, … places before it: in the end it is the "
+        "sum of all before it.",
+    ),
+    "floyd-warshall": Small(
+        {"n": 16},
+        step_ms=300,
+        says="Row i and column j hold the way from i to j. Pass k looks whether it is shorter by "
+        "node k, in that row and that column: so a cross sweeps over the picture.",
+    ),
+    "fft": Small(
+        {"n": 16},
+        says="Each stage joins two numbers at a distance that doubles, first along rows and then "
+        "along columns: what is spread over the picture gathers in few frequencies.",
+    ),
+    "n-body": Small(
+        {"n": 48, "block": 8, "steps": 40, "step": 0.05},
+        step_ms=60,
+        shows=("bodies", "bodies.1"),
+        places=True,
+        says="Each dot is a body, a texel with its place. A pass adds the pull of eight others to "
+        "its velocity; the disc turns, and clumps.",
+    ),
+    "image-filter": Small(
+        {"width": 24, "height": 24},
+        step_ms=1200,
+        says="A texel becomes a mean of its row, then of its column: that blurs. The last pass "
+        "adds what the blur took away, and edges stand out.",
+    ),
 }
 """The most beautiful first; all others are products, and multiply 8×8 matrices."""
+
+_FILM = ("frames", "shows", "sorts", "places", "says")
 
 
 def make_section() -> PageSection:
@@ -86,7 +146,7 @@ def make_section() -> PageSection:
         shipped_algorithms(),
         key=lambda a: (first.index(a.name) if a.name in first else len(first), a.year or 0),
     )
-    algorithms = [a for a in shipped if a.name not in SHOWN_ELSEWHERE]
+    algorithms = [a for a in shipped if a.name not in METHODS]
     small = {a.name: SMALL.get(a.name, Small()) for a in algorithms}
     built = {a.name: a.builder(**small[a.name].settings) for a in algorithms}
     plans = {name: p.plan() for name, p in built.items()}
@@ -101,9 +161,7 @@ def make_section() -> PageSection:
                 "summary": a.summary,
                 "lacked": a.lacked,
                 "step": small[a.name].step_ms,
-                "frames": small[a.name].frames,
-                "shows": small[a.name].shows,
-                "sorts": small[a.name].sorts,
+                **{name: getattr(small[a.name], name) for name in _FILM},
                 "played": played_plan(built[a.name], (small[a.name].inputs or dict)()),
             }
             for a in played

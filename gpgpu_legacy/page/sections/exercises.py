@@ -16,18 +16,17 @@ from gpgpu_legacy.chips.verdict import Row, Verdict
 from gpgpu_legacy.count import closed_form
 from gpgpu_legacy.count.resources import Resource
 from gpgpu_legacy.count.traffic import Counts, count_plan
+from gpgpu_legacy.page.products import LESSON_SCRIPTS, METHODS
 from gpgpu_legacy.page.section import PageSection, rendered
-from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.plan.textures import UNORM8
 from gpgpu_legacy.present.grid import pretty
 from gpgpu_legacy.runtime.executor import reference
-from gpgpu_legacy.runtime.observed import places
 from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, demonstrate
 from gpgpu_legacy.studies.largest_block import Largest, fit
 
 # The answers --------------------------------------------------------------------------------------
 
-OLDEST, SINGLE, MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"
+OLDEST, SINGLE, MULTI = METHODS
 WHITE = 255
 """The highest level of 8 bits."""
 
@@ -39,16 +38,14 @@ class Saturation:
     """A product whose operands have one equal element throughout, in 8 bits.
 
     side: of the matrices. element: of A and B. stored: its level. after: the level of the
-    framebuffer after each pass. passes: the number of each such pass among all of the plan, from 1.
-    exact: the elements of the product. largest: the highest level of an element with which nothing
-    saturates.
+    framebuffer after each pass. exact: the elements of the product. largest: the highest level of
+    an element with which nothing saturates.
     """
 
     side: int
     element: Fraction
     stored: int
     after: tuple[int, ...]
-    passes: tuple[int, ...]
     exact: Fraction
     largest: int
 
@@ -63,12 +60,9 @@ class Saturation:
         return 1 + self.after.index(WHITE)
 
     def moment(self, drawn: int) -> str:
-        """The address of the figure after that many draws."""
+        """The address of the screen of 8 bits after that many draws."""
         equal = "~".join(["_".join([str(float(self.element))] * self.side)] * self.side)
-        return (
-            f"#figure-2.format={UNORM8.name}&figure-2.A={equal}&figure-2.B={equal}"
-            f"&figure-2.pass={self.passes[drawn - 1]}"
-        )
+        return f"#eight-bits.pass={drawn}&figure-2.A={equal}&figure-2.B={equal}"
 
 
 def saturation() -> Saturation:
@@ -82,7 +76,6 @@ def saturation() -> Saturation:
         element=element,
         stored=_level(frames[0].column[0, 0]),
         after=tuple(_level(frame.framebuffer[0, 0]) for frame in frames),
-        passes=tuple(_draws(p.plan())),
         exact=side * element**2,
         largest=_largest_level(side),
     )
@@ -97,11 +90,6 @@ def _largest_level(steps: int) -> int:
         levels, levels.T, OLDEST, executor=reference().name, texture_format=UNORM8.name
     )
     return int(np.flatnonzero(np.diag(product) < 1.0)[-1])
-
-
-def _draws(plan: Plan) -> list[int]:
-    """The numbers of the passes that draw, among all of a plan, from 1."""
-    return [place.number for place, pass_ in places(plan) if isinstance(pass_, FragmentPass)]
 
 
 def _level(value: float) -> int:
@@ -183,15 +171,6 @@ def _limit(form: Any) -> Fraction:
     return Fraction(int(value.p), int(value.q))
 
 
-def texel_moment() -> str:
-    """The address of a fragment of the first pass of a small multichannel product."""
-    block, side = 2, len(DEMONSTRATION_A)
-    first, *_ = _draws(find_product(MULTI).plan(n=side, block=block))
-    return (
-        f"#figure-2.method={MULTI}&figure-2.block={block}&figure-2.pass={first}&figure-2.texel=0_0"
-    )
-
-
 # The largest block --------------------------------------------------------------------------------
 
 CHIP, LOADED_SIZE = "radeon-9700-pro", 64
@@ -261,7 +240,7 @@ def make_section() -> PageSection:
         single=single,
         multi=multi,
         blocks=list(zip(single.at, multi.at, strict=True)),
-        texel_moment=texel_moment(),
         loaded=loaded(),
     )
-    return PageSection("exercises", "Three exercises", html, short="Exercises")
+    scripts = (*LESSON_SCRIPTS, "sections/exercises.js")
+    return PageSection("exercises", "Three exercises", html, {}, scripts, "Exercises")

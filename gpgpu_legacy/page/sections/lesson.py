@@ -6,15 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.languages.arb.printer import disassemble
-from gpgpu_legacy.page.products import LESSON_SCRIPTS
+from gpgpu_legacy.page.products import LESSON_SCRIPTS, METHODS
 from gpgpu_legacy.page.section import PageSection, rendered
+from gpgpu_legacy.studies.largest_block import fit
 
-SIZE, BLOCKS = 1024, (1, 2, 4, 8, 16, 32)
+SIZE, BLOCKS = 1024, (1, 2, 3, 4, 8, 16, 32)
 """The n and the values of b at which the lesson counts."""
 
-_OLDEST, _SINGLE, _MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"
+_OLDEST, _SINGLE, _MULTI = METHODS
 _QUANTITIES = ("passes", "arithmetic", "lookup", "bytes requested", "copy bytes")
 """What a screen shows, by the names that `count` prints."""
 
@@ -53,11 +55,20 @@ def _listing() -> dict[str, list[str]]:
     return {"head": one[: end - step], "step": one[end - step : end], "tail": one[end:]}
 
 
+def _limit(chip: str) -> dict[str, Any]:
+    """The largest b of the single-channel program, as written, that a chip loads, and why."""
+    profile = find_profile(chip)
+    # As the driver advertises, by the chip's own limits, and perhaps of the program rewritten.
+    _, own, *_ = fit(find_product(_SINGLE), profile, {"n": SIZE}).largest
+    return {"chip": profile.title.split(" (")[0], "block": own.value, "why": own.why}
+
+
 def _programs() -> dict[str, Any]:
     return {
         "size": SIZE,
         "quantities": _QUANTITIES,
-        "single": [_costs(_SINGLE, block=block) for block in BLOCKS],
+        "single": [_costs(_SINGLE, block=block) for block in (*BLOCKS, 64, 128, 254)],
+        "limits": list(map(_limit, ("radeon-9700-pro", "geforce-fx-5900-ultra"))),
         "oldest": _costs(_OLDEST),
         "listing": _listing(),
     }

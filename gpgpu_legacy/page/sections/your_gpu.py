@@ -9,9 +9,9 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.profile import find_profile
-from gpgpu_legacy.page.products import METHODS
+from gpgpu_legacy.page.products import LESSON_SCRIPTS, METHODS
 from gpgpu_legacy.page.recordings import TITLES, recordings
-from gpgpu_legacy.page.scenes import PLAYER, Scene
+from gpgpu_legacy.page.scenes import Scene
 from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.page.shaders import shaders_of
 from gpgpu_legacy.plan.plan import Plan
@@ -61,7 +61,7 @@ def make_section() -> PageSection:
         "rates": plain(rates),
         "then": THEN,
     }
-    scripts = (*PLAYER, "sections/numbers.js", "lesson/stage.js", "sections/your-gpu.js")
+    scripts = (*LESSON_SCRIPTS, "sections/your-gpu.js")
     return PageSection("your-gpu", "7. On your GPU", html, data, scripts, "7 Your GPU")
 
 

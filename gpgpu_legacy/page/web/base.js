@@ -64,6 +64,10 @@ function showElement(id, scroll = true) {
   const parts = [...document.querySelectorAll(".part")];
   const shown = parts.find((part) => part.contains(target)) ?? parts[0];
   for (const part of parts) part.hidden = part !== shown;
+  const first = shown.querySelector("section");
+  for (const section of document.querySelectorAll("section")) {
+    section.classList.toggle("on-stage", section === (target?.closest("section") ?? first));
+  }
   for (const link of document.querySelectorAll(".parts a")) {
     link.setAttribute("aria-current", link.hash === `#${shown.id}`);
   }
@@ -121,12 +125,12 @@ class Address {
     return this.values.get(key) ?? null;
   }
 
-  // Gives words values, all at once; a value of null takes the word away.
+  // Gives words values, all at once, and puts them first, so that their section is what a link shows;
+  // a value of null takes the word away.
   set(values) {
-    for (const [key, value] of Object.entries(values)) {
-      if (value === null) this.values.delete(key);
-      else this.values.set(key, String(value));
-    }
+    const given = Object.entries(values);
+    for (const [key] of given) this.values.delete(key);
+    this.values = new Map([...given.filter(([, value]) => value !== null).map(([key, value]) => [key, String(value)]), ...this.values]);
     const text = Address.written(this.values);
     history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
   }

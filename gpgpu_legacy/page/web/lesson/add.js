@@ -1,39 +1,71 @@
 // Screen 3: the framebuffer adds up the outer products.
 
-sections.add = (root) => new Add(root);
+sections.add = (root, data, address) => new Add(root, address);
 
 class Add {
-  constructor(root) {
+  constructor(root, address) {
     this.chosen = { row: 0, column: 0 };
     this.at = 0;
     const tell = (sentence) => say(this.question.root, sentence);
     this.grids = { A: operandGrid("A", tell), B: operandGrid("B", tell) };
-    this.sum = new ElementGrid("The sum", { choose: (row, column) => { this.chosen = { row, column }; this.question.again(); this.#show(); } });
+    this.sum = new ElementGrid("The sum", { choose: (row, column) => this.#choose(row, column) });
+    this.sum.cover = (n) => (n === SIDE * this.chosen.row + this.chosen.column && !this.question.answered && this.at ? "?" : null);
     this.transport = new Transport({
-      label: "Pass", step: 1200, go: (at) => { this.at = at; this.#show(); },
+      label: "Pass", step: 1600, go: (at) => this.#go(at),
       words: (at, last) => `pass ${at} of ${last}`,
     });
     this.question = new Question({
-      asks: "", choices: numbersFrom(1, SIDE).map((text, n) => [n + 1, `pass ${text}`]), tell: (given) => this.#tell(given), shown: () => { this.transport.to(this.transport.last); this.#show(); } });
+      asks: "", hint: "A pass changes it unless what the pass adds there is 0: look at the marked places of the strip.",
+      choices: numbersFrom(1, SIDE).map((text, n) => [n + 1, `pass ${text}`]), tell: (given) => this.#tell(given), shown: () => { this.transport.to(this.transport.last); this.#show(); } });
     this.terms = element("ol", { class: "terms" });
     this.panels = Array.from({ length: SIDE }, (_, n) => {
       const grid = new ElementGrid(`Outer product ${n + 1}`);
       return { grid, root: framed(`column ${n + 1} × row ${n + 1}`, grid) };
     });
     this.strip = element("div", { class: "stripes strip" },
-      ...this.panels.flatMap(({ root: panel }, n) => (n ? [signOf("+"), panel] : [panel])));
-    const operands = element("div", { class: "stripes" }, framed("A", this.grids.A, BOOK_EDGES), signOf("×"),
-      framed("B", this.grids.B, BOOK_EDGES), signOf("="), framed("the framebuffer", this.sum, BOOK_EDGES));
+      ...this.panels.map(({ root: panel }, n) => (n ? signOf("+", panel) : panel)));
+    const operands = timesOf(this.grids, framed("the framebuffer", this.sum, BOOK_EDGES));
     this.legend = element("div");
     screenOf(root, [this.question.root, this.terms], [operands, this.transport.root, this.strip, this.legend]);
     editedMatrices.follow(root, () => this.#open());
+    keepControls(root, address);
     this.transport.playWhenSeen(this.strip);
   }
 
   #open() {
     this.played = lessonProduct({ method: "larson-mcallister", format: "r32f" });
-    this.question.again();
+    this.#ask();
     this.transport.shape(SIDE);
+    this.#show();
+  }
+
+  #ask() {
+    const { row, column } = this.chosen;
+    this.question.again(`After which pass is the marked pixel (row ${row + 1}, column ${column + 1}) right?`);
+  }
+
+  // Asks of another pixel; who has answered once sees the rest.
+  #choose(row, column) {
+    const { answered } = this.question;
+    this.chosen = { row, column };
+    this.#ask();
+    this.question.answered = answered;
+    this.#show();
+  }
+
+  // A pass is seen before the framebuffer adds it.
+  async #go(at) {
+    const forward = at === this.at + 1 && !calm();
+    this.at = at;
+    if (forward) {
+      const beat = {};
+      const pace = this.transport.pace / 3;
+      this.#show(at - 1);
+      this.beat = beat;
+      fly(this.panels[at - 1].grid.cells, this.sum.root, pace);
+      await new Promise((done) => setTimeout(done, pace));
+      if (this.beat !== beat) return;
+    }
     this.#show();
   }
 
@@ -59,11 +91,12 @@ class Add {
       : `After pass ${first} it holds ${traceNumber(end)}: ${why}`];
   }
 
-  #show() {
+  // held: after how many passes the framebuffer is shown.
+  #show(held = this.at) {
+    this.beat = null;
     const { played, at, chosen } = this;
     const steps = this.#steps;
     const white = played.white(played.product);
-    played.seek(at ? played.draws[at - 1] + 1 : played.draws[0]);
     paintOperands(this.grids, played);
     this.panels.forEach(({ grid, root }, n) => {
       grid.paint(stripesOf(played, played.draws[n]).product, white);
@@ -71,7 +104,9 @@ class Add {
       root.classList.toggle("now", n === at - 1);
       grid.frame("own", [chosen]);
     });
-    this.sum.paint(played.elements(played.textures.framebuffer), white);
+    played.seek(held ? played.draws[held - 1] + 1 : played.draws[0]);
+    this.sum.paint(played.elements(played.framebuffer), white);
+    played.seek(at ? played.draws[at - 1] + 1 : played.draws[0]);
     this.sum.frame("own", [chosen]);
     const looked = at ? played.lookedUp() : { A: [], B: [] };
     const own = at ? played.lookedUp(played.layouts.C.texel(chosen.row, chosen.column)) : looked;
@@ -79,9 +114,7 @@ class Add {
       this.grids[name].frame("pass", looked[name]);
       this.grids[name].frame("own", own[name]);
     }
-    this.question.asks.textContent =
-      `After which pass is the marked pixel (row ${chosen.row + 1}, column ${chosen.column + 1}) right?`;
-    this.terms.replaceChildren(...steps.slice(0, at).map(({ a, b, before, after }) => element("li", {},
+    this.terms.replaceChildren(...steps.slice(0, this.question.answered ? held : 0).map(({ a, b, before, after }) => element("li", {},
       `${traceNumber(before)} + ${cellText(a)} × ${cellText(b)} = `, element("b", {}, traceNumber(after)))));
     this.legend.replaceChildren(greyLegend(white, "the scale of products and sums; A and B have their own"));
   }

@@ -1,9 +1,9 @@
 // Screen 6: quadrants fold into channels, and swizzles say which of them meet.
 
-sections.channels = (root, data) => new Channels(root, data);
+sections.channels = (root, data, address) => new Channels(root, data, address);
 
 class Channels {
-  constructor(root, data) {
+  constructor(root, data, address) {
     this.data = data;
     this.texel = { x: 0, y: 0 };
     this.folded = false;
@@ -21,7 +21,7 @@ class Channels {
     this.words = element("p", { class: "note" }, `Counted for ${data.size} × ${data.size} matrices at b = ${data.blocks.at(-1)}, beside the single-channel method.`);
     this.choices = CHANNELS.map((name, n) => [n, name]);
     this.question = new Question({
-      asks: "", choices: this.choices, tell: (given) => this.#tell(given),
+      asks: "", hint: "Its swizzle is behind the point in the second operand: channels r, g, b and a of the product take its letters in turn.", choices: this.choices, tell: (given) => this.#tell(given),
       shown: () => { this.folded = true; this.#fold(); this.#show(); },
     });
     this.aside = element("div", {}, element("div", { class: "answers" }, this.toggle), this.bars.root, this.words);
@@ -29,6 +29,7 @@ class Channels {
       this.folding, this.transport.root, element("div", { class: "wired" }, this.lines, element("div", {}, this.meeting, this.met))]);
     this.#compare();
     editedMatrices.follow(root, () => this.#open());
+    keepControls(root, address);
   }
 
   #compare() {
@@ -43,7 +44,7 @@ class Channels {
     const { passes, draws, plan } = this.played;
     this.program = plan.programs[passes[draws[0]].program];
     this.first = this.program.instructions.findIndex(({ op }) => op === "MAD");
-    this.at = this.first;
+    this.at ??= this.first;
     this.folding.replaceChildren(...["A", "B"].map((name) => this.#matrix(name)), this.aside);
     this.transport.shape(this.program.instructions.length - 1);
     const [x, y] = this.program.instructions[this.first].srcs.map(({ swizzle }) => swizzle);
@@ -113,6 +114,11 @@ class Channels {
     const { at } = this;
     const { op, srcs, mask = "" } = this.program.instructions[at];
     const step = trace.steps[at];
+    if (!this.question.answered) {
+      this.meeting.replaceChildren();
+      this.met.textContent = "Which channels meet is shown once you have answered.";
+      return;
+    }
     const sign = coordinateRegisters(trace).has(destinationOf(step)) ? null : { MUL: "×", MAD: "×", ADD: "+" }[op];
     if (!sign) {
       this.meeting.replaceChildren();

@@ -1,11 +1,11 @@
 // Screen 4: the same product in 8 bits, pass by pass, beside the one in float.
 
-sections["eight-bits"] = (root) => new EightBits(root);
+sections["eight-bits"] = (root, data, address) => new EightBits(root, address);
 
 const BITS_CHART = { width: 460, height: 230, left: 36, bottom: 26, top: 14, right: 84 };
 
 class EightBits {
-  constructor(root) {
+  constructor(root, address) {
     this.transport = new Transport({
       label: "Pass", step: 1000, go: (at) => { this.at = at; this.#show(); },
       words: (at, last) => `pass ${at} of ${last}`,
@@ -18,17 +18,23 @@ class EightBits {
     this.grids = Object.fromEntries([["float", "In float"], ["bits", "In 8 bits"]].map(([name, label]) =>
       [name, new ElementGrid(label, { choose })]));
     this.error = new ElementGrid("8 bits less float");
+    const hides = () => (this.question.answered || !this.first || this.at < this.first.pass ? null : "?");
+    this.grids.bits.cover = this.error.cover = hides;
+    const tell = (sentence) => say(this.question.root, sentence);
+    this.operands = { A: operandGrid("A", tell), B: operandGrid("B", tell) };
     this.question = new Question({
       asks: "Where will it clip first? Click the pixel in the framebuffer of 8 bits.",
+      hint: "8 bits end at 1: step through the passes, and see where float exceeds 1 first.",
       tell: (given) => this.#tell(given), shown: () => { this.transport.to(this.transport.last); this.#show(); },
     });
     this.words = element("p", { class: "says", role: "status" });
     this.chart = drawn("svg", { class: "staircase", role: "img", viewBox: `0 0 ${BITS_CHART.width} ${BITS_CHART.height}` });
-    this.pictures = element("div", { class: "stripes" }, framed("float", this.grids.float), framed("8 bits", this.grids.bits),
+    this.pictures = timesOf(this.operands, framed("float", this.grids.float), framed("8 bits", this.grids.bits),
       framed("8 bits − float, in 1/255", this.error));
     this.legend = element("div");
     screenOf(root, [this.question.root, this.words], [this.pictures, this.transport.root, this.chart, this.legend]);
     editedMatrices.follow(root, () => this.#open());
+    keepControls(root, address);
   }
 
   #open() {
@@ -38,8 +44,8 @@ class EightBits {
     this.chosen = { row: 0, column: 0 };
     this.question.again();
     this.transport.shape(this.float.draws.length);
-    this.at = 0;
-    this.transport.show(0);
+    this.at ??= 0;
+    this.transport.show(this.at);
     this.#show();
   }
 
@@ -74,10 +80,11 @@ class EightBits {
     const { at, chosen, float, bits } = this;
     const elements = (played) => {
       played.seek(at ? played.draws[at - 1] + 1 : played.draws[0]);
-      return played.elements(played.textures.framebuffer);
+      return played.elements(played.framebuffer);
     };
     const [exact, stored] = [elements(float), elements(bits)];
     const white = Math.max(...float.product, 1);
+    paintOperands(this.operands, float);
     const clamped = bits.clamped();
     this.grids.float.paint(exact, white);
     this.grids.bits.paint(stored, white, (row, column) => clamped.has(`${column},${row}`));
@@ -107,6 +114,7 @@ class EightBits {
       text([width - right + 12, height - 8], "passes", "soft"),
       ...lines.map(([name, { values }]) => drawn("path", { d: stairs(values), class: name === "float" ? "float" : "bits" })),
     );
+    this.chart.toggleAttribute("hidden", !this.question.answered);
     const [float, bits] = lines.map(([, { values }]) => values[this.at]);
     this.chart.setAttribute("aria-label", `The marked pixel after pass ${this.at}: ${traceNumber(float)} in float, ${traceNumber(bits)} in 8 bits`);
     this.words.replaceChildren(...(this.question.answered ? [

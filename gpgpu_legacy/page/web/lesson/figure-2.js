@@ -1,55 +1,39 @@
 // Figure 2, alive: two matrices, the stripes that a pass draws, and the framebuffer.
 
-sections["figure-2"] = async (root, data, address) => {
-  const figure = new Figure2(address);
+sections["figure-2"] = async (root, { heart }, address) => {
+  const figure = new Figure2(address, heart);
   root.append(figure.root);
   await figure.start();
 };
 
-// What a plan is called where one is chosen, and what it is remembered by.
-const FIGURE2_OPTIONS = [
-  ["block", "Block b", (value) => String(value)],
-  ["format", "Numbers", (value) => (value === "unorm8" ? "8 bits, from 0 to 1 (2001)" : "float32")],
-];
-const FIGURE2_STEP_MS = 1400;
+const FIGURE2_STEP_MS = 2400;
+const FIGURE2_DONE = 3; // the parts of a step: sources move, the pass fills, the framebuffer changes
 
 class Figure2 {
-  constructor(address) {
-    this.address = address;
-    this.opened = 0; // counts the scenes that were asked for: the last of them is shown
-    this.state = null;
+  constructor(address, heart) {
+    Object.assign(this, { address, heart: new Heart(heart) });
     this.root = element("div", { class: "figure2" });
     this.writer = new AddressWriter(address, this.root, () => this.#words());
     this.#build();
   }
 
   async start() {
-    let shown = null;
-    this.address.follow(() => {
-      shown = this.#fromAddress();
-    });
-    await shown;
+    const { A, B } = editedMatrices;
+    this.played = await PlayedProduct.open(PRODUCTS.plans[0], { A, B });
+    this.transport.shape(this.played.passes.length);
+    this.address.follow(() => this.#fromAddress());
     editedMatrices.follow(this.root, () => this.#changed());
   }
 
   // Controls -------------------------------------------------------------------------------------
 
   #build() {
-    const choosePlan = (option) => (value) =>
-      this.#choosePlan({ ...this.state.given, [option]: value }, option);
-    this.method = labelledSelect(
-      "Method",
-      PRODUCTS.methods.map((name) => [name, peopleName(name)]),
-      choosePlan("method"),
-    );
-    this.options = Object.fromEntries(FIGURE2_OPTIONS.map(([option, label]) =>
-      [option, labelledSelect(label, [], choosePlan(option))]));
     this.transport = new Transport({
       label: "Step", step: FIGURE2_STEP_MS, go: (pass) => this.#go(pass),
       words: (at) => this.#count(at),
     });
     const tell = (sentence) => this.#say(sentence);
-    this.grids = {
+    const grids = this.grids = {
       A: operandGrid("A", tell),
       B: operandGrid("B", tell),
       framebuffer: new ElementGrid("Framebuffer", {
@@ -61,46 +45,42 @@ class Figure2 {
       column: new ElementGrid("The column of A, stretched across"),
       row: new ElementGrid("The row of B, stretched down"),
       adds: new ElementGrid("What the pass adds"),
-      partial: new ElementGrid("F, the sum that the next pass reads"),
     };
     this.moment = element("p", { class: "figure2-moment" });
     this.legend = element("p", { class: "legend" });
     this.outcome = element("p", { class: "figure2-outcome" });
     this.device = element("p", { class: "note figure2-device" });
     this.fragment = element("div", { class: "figure2-fragment", role: "region", "aria-label": "Fragment" });
-    const picture = (name, title) => {
-      this.titles[name] = element("span", {}, title);
-      return framed(this.titles[name], this.grids[name]);
-    };
-    this.titles = {};
-    this.partial = picture("partial", "F");
-    this.stretched = [picture("column", "column of A →"), signOf("×"), picture("row", "row of B ↓"), signOf("=")];
-    this.pass = picture("adds", "this pass");
-    this.cross = element("div", { class: "cross" }, picture("B", "B"), picture("A", "A"),
+    const picture = (name, title) => framed(title, grids[name]);
+    this.cross = element("div", { class: "cross" }, this.heart.root, picture("B", "B"), picture("A", "A"),
       picture("framebuffer", "Framebuffer"));
     this.stage = element("div", { class: "figure2-stage" }, this.cross,
       element("div", { class: "figure2-side" },
         this.moment,
-        element("div", { class: "stripes" }, ...this.stretched, this.pass, this.partial),
+        element("div", { class: "stripes" }, picture("column", "column of A →"), signOf("×", picture("row", "row of B ↓")), signOf("=", picture("adds", "this pass"))),
         this.transport.root, this.legend));
     this.question = new Question({
       asks: "", typed: true, tell: (given) => this.#tell(given),
-      shown: () => this.transport.to(this.#asked + 1),
+      hint: "Each pass adds column times row: there, row 1 of a column of A times column 1 of a row of B. Add two such products.",
+      shown: () => {
+        if (this.state.pass > this.#asked) this.#show();
+        else this.transport.to(this.#asked + 1);
+      },
     });
+    grids.framebuffer.cover = (at) =>
+      (at === 0 && !this.question.answered && this.state.pass > this.#asked ? "?" : null);
     this.fragmentBox = element("details", {},
       element("summary", {}, "The fragment behind a number of the framebuffer"), this.fragment);
     this.root.append(
       this.stage, this.question.root,
       element("p", { class: "note" }, "The method of Larsen (printed Larson) & McAllister, 2001, as Figure 2 of Hall, Carr & Hart 2003 " +
-        "shows it. The matrices are ours, not the paper’s: type into A and B."),
+        "shows it. The matrices are ours, not the paper’s: type into A and B. The heart is such a product too, of 32 columns of waves and 32 rows: each pass makes it sharper."),
       this.fragmentBox,
       element("details", {},
-        element("summary", {}, "More: other methods, 8 bits, other matrices, a link to this moment"),
+        element("summary", {}, "More: other matrices"),
         element("div", { class: "controls" },
-          this.method.root,
-          ...Object.values(this.options).map(({ root }) => root), ...["A", "B"].map((name) => this.#tools(name)),
-          this.#button("Figure 2’s matrices", () => editedMatrices.take(figure2Matrices())),
-          this.#button("Copy a link to this moment", () => this.#copyLink())),
+          ...["A", "B"].map((name) => this.#tools(name)),
+          this.#button("Figure 2’s matrices", () => editedMatrices.take(figure2Matrices()))),
         this.outcome, this.device),
     );
   }
@@ -111,9 +91,7 @@ class Figure2 {
 
   #tools(name) {
     const fill = (text, make) => this.#button(text, () => editedMatrices.take({ [name]: make() }));
-    // Random integers; where the numbers end at 1, random eighths.
-    const random = () => Matrices.made(() =>
-      this.played.ends ? Math.floor(9 * Math.random()) / 8 : Math.floor(19 * Math.random()) - 9);
+    const random = () => Matrices.made(() => Math.floor(19 * Math.random()) - 9);
     return element("span", { role: "group", "aria-label": `Fill ${name}` }, `${name}: `,
       fill("random", random), fill("identity", Matrices.identity));
   }
@@ -122,35 +100,7 @@ class Figure2 {
     say(this.root, sentence);
   }
 
-  async #copyLink() {
-    this.writer.now();
-    try {
-      await navigator.clipboard.writeText(location.href);
-      this.#say("The link is copied: who opens it sees this moment.");
-    } catch {
-      this.#say("The browser does not let a page copy; the address of this page is the link.");
-    }
-  }
-
   // State ----------------------------------------------------------------------------------------
-
-  // The plan nearest to a wish: of its method, with as many of its options as there are, the one
-  // that was chosen last before the others.
-  #nearest(wish, last = null) {
-    const score = (given) => FIGURE2_OPTIONS.reduce((sum, [option]) =>
-      sum + (String(given[option]) === String(wish[option]) ? (option === last ? 10 : 1) : 0), 0);
-    const candidates = PRODUCTS.plans.filter(({ method }) => method === wish.method);
-    return candidates.reduce((best, given) => (score(given) > score(best) ? given : best));
-  }
-
-  get #last() {
-    return this.state.pass === this.played.passes.length ? Infinity : this.state.pass;
-  }
-
-  async #choosePlan(wish, last) {
-    this.state.given = this.#nearest(wish, last);
-    await this.#open(this.#last);
-  }
 
   #changed() {
     const { A, B } = editedMatrices;
@@ -164,59 +114,53 @@ class Figure2 {
   #go(pass) {
     const forward = pass === this.state.pass + 1;
     this.state.pass = pass;
-    this.#show();
-    if (forward && this.played.draws.includes(pass - 1)) this.#stretch();
+    if (forward && !calm() && this.played.draws.includes(pass - 1)) this.#draw();
+    else this.#show();
   }
 
-  // The column and the row fly from A and B to where they are stretched.
-  #stretch() {
-    const looked = this.played.lookedUp();
-    const cells = (name) => [...new Set(looked[name].map(({ row, column }) => this.grids[name].cell(row, column)))];
-    const targets = this.state.given.block ? [] : [["A", "column"], ["B", "row"]];
-    for (const [name, target] of targets) fly(cells(name), this.grids[target].root);
-    for (const name of ["column", "row", "adds"]) arrive(this.grids[name].root, name === "adds" ? 1.2 : 0.9);
+  // Shows a draw, cause before effect: the column and the row fly from A and B to where they are
+  // stretched, their product fills the pass, and the pass flies to the framebuffer, which adds it.
+  async #draw() {
+    const { grids, state } = this;
+    const beat = {};
+    state.pass -= 1;
+    this.#show();
+    state.pass += 1;
+    for (let part = 0; part < FIGURE2_DONE; part += 1) {
+      this.#show(part);
+      this.beat = beat;
+      const looked = this.played.lookedUp();
+      const cells = (name) => [...new Set(looked[name].map(({ row, column }) => grids[name].cell(row, column)))];
+      const pace = this.transport.pace / 4;
+      if (part === 0) {
+        fly(cells("A"), grids.column.root, pace);
+        fly(cells("B"), grids.row.root, pace);
+      } else if (part === 1) grids.adds.fill(pace);
+      else fly(grids.adds.cells, grids.framebuffer.root, pace);
+      await new Promise((done) => setTimeout(done, pace));
+      if (this.beat !== beat) return;
+    }
+    this.#show();
   }
 
   // Opens the fragment of an element of the framebuffer.
   #choose(row, column) {
-    const { x, y } = this.played.layouts.C.texel(row, column);
-    this.state.texel = { x, y };
+    this.state.texel = { x: column, y: row };
     this.#show();
   }
 
-  // Opens the product that the state names, at a pass.
-  async #open(pass) {
-    const opened = ++this.opened;
-    const { A, B } = editedMatrices;
-    const played = await PlayedProduct.open(this.state.given, { A, B });
-    if (opened !== this.opened) {
-      played.release();
-      return;
-    }
-    this.played?.release();
-    this.played = played;
-    this.state.pass = Math.min(pass, played.passes.length);
-    this.state.texel = played.nearest(this.state.texel);
-    this.#showControls();
-    this.#ask();
-    this.#show();
-  }
-
-  // The second pass that draws, or the only one: what its first pixel will hold is asked.
+  // The second pass that draws: what its first pixel will hold is asked.
   get #asked() {
-    return this.played.draws[1] ?? this.played.draws[0];
+    return this.played.draws[1];
   }
 
   #ask() {
-    this.question.again("What will row 1, column 1 of the framebuffer hold after pass " +
-      `${this.played.draws.indexOf(this.#asked) + 1}?`);
+    this.question.again("What will row 1, column 1 of the framebuffer hold after pass 2?");
   }
 
   #tell(given) {
     const { played } = this;
-    const { x, y, channel } = played.layouts.C.texel(0, 0);
-    const held = played.draws.slice(0, 2).map((k) =>
-      played.traces(k).find((each) => each.x === x && each.y === y).trace.after[channel]);
+    const held = played.draws.slice(0, 2).map((k) => played.traces(k)[0].trace.after[0]);
     const value = held.at(-1);
     return [given !== null && Math.abs(given - value) <= 0.006 * Math.max(1, Math.abs(value)),
       held.map((after, n) => `after pass ${n + 1} it holds ${traceNumber(after)}`).join(", ").replace("a", "A") + "."];
@@ -225,18 +169,11 @@ class Figure2 {
   // Address --------------------------------------------------------------------------------------
 
   // Takes the state from the address; what is wrong with it is said, and replaced.
-  async #fromAddress() {
+  #fromAddress() {
     this.writer.cancel();
     const word = (name) => this.address.get(`figure-2.${name}`);
     const pass = word("pass");
     const faults = [];
-    const wish = { method: PRODUCTS.methods[0] };
-    for (const name of ["method", ...FIGURE2_OPTIONS.map(([option]) => option)]) {
-      const value = word(name);
-      if (value === null) continue;
-      if (PRODUCTS.plans.some((given) => String(given[name]) === value)) wish[name] = value;
-      else faults.push(`${quoted(value)} is no ${name} here`);
-    }
     const matrices = figure2Matrices();
     for (const name of ["A", "B"]) {
       if (word(name) === null) continue;
@@ -244,20 +181,24 @@ class Figure2 {
       if (fault) faults.push(`${name} cannot be read (${fault})`);
       else matrices[name] = matrix;
     }
-    const texel = /^(\d+)_(\d+)$/.exec(word("texel") ?? "0_0");
+    const texel = /^([0-3])_([0-3])$/.exec(word("texel") ?? "0_0");
     if (!texel) faults.push(`${quoted(word("texel"))} is no texel`);
     const [x, y] = texel ? [Number(texel[1]), Number(texel[2])] : [0, 0];
-    this.state = { given: this.#nearest(wish), pass: 0, texel: { x, y } };
+    const last = this.played.passes.length;
+    this.state = { pass: last, texel: { x, y } };
     editedMatrices.take(matrices);
+    this.played.setMatrices(matrices);
+    this.#ask();
     if (word("texel")) this.fragmentBox.open = true;
     // Unless the address asks for a moment, it plays once it is seen, or shows the end.
-    const plays = pass === null && !calm();
-    await this.#open(plays ? 0 : Infinity);
-    if (plays) this.transport.playWhenSeen(this.cross);
-    if (x !== this.state.texel.x || y !== this.state.texel.y) faults.push(`there is no texel ${x}_${y}`);
-    if (pass !== null) {
-      if (/^\d+$/.test(pass) && Number(pass) <= this.played.passes.length) this.state.pass = Number(pass);
-      else faults.push(`${quoted(pass)} is none of the ${this.played.passes.length + 1} places of the slider`);
+    if (pass === null && !calm()) {
+      this.state.pass = this.played.draws[0] + 1;
+      this.#draw();
+      this.transport.playWhenSeen(this.cross);
+    } else {
+      this.question.answered = pass !== null; // who sends a moment shows all of it
+      if (pass !== null && /^\d+$/.test(pass) && Number(pass) <= last) this.state.pass = Number(pass);
+      else if (pass !== null) faults.push(`${quoted(pass)} is none of the ${last + 1} places of the slider`);
       this.#show();
     }
     const shown = faults.length > 1 ? "What can be read is shown, and" : "In its place";
@@ -267,11 +208,8 @@ class Figure2 {
   }
 
   #words() {
-    const { given, pass, texel } = this.state;
-    const options = FIGURE2_OPTIONS.map(([option]) => [`figure-2.${option}`, given[option] ?? null]);
+    const { pass, texel } = this.state;
     return {
-      "figure-2.method": given.method,
-      ...Object.fromEntries(options),
       "figure-2.A": Matrices.text(editedMatrices.A),
       "figure-2.B": Matrices.text(editedMatrices.B),
       "figure-2.pass": pass,
@@ -286,27 +224,9 @@ class Figure2 {
     return `pass ${draws.filter((draw) => draw < at).length} of ${draws.length}`;
   }
 
-  // The controls, as the plan wants them.
-  #showControls() {
-    const { played, state: { given } } = this;
-    this.method.select.value = given.method;
-    for (const [option, , text] of FIGURE2_OPTIONS) {
-      const { select, root } = this.options[option];
-      const alike = PRODUCTS.plans.filter(({ method }) => method === given.method);
-      const values = [...new Set(alike.map((each) => each[option]))];
-      root.hidden = values.length === 1;
-      select.replaceChildren(...values.map((value) => element("option", { value }, text(value))));
-      select.value = String(given[option]);
-    }
-    for (const name of ["A", "B", "framebuffer", "column", "row", "adds", "partial"]) {
-      const layout = played.layouts[name] ?? played.layouts.C;
-      if (name !== "column" && name !== "row") this.grids[name].quadrants(layout);
-    }
-    for (const part of this.stretched) part.hidden = Boolean(given.block);
-    this.transport.shape(played.passes.length);
-  }
-
-  #show() {
+  // part: how far the draw is that is shown.
+  #show(part = FIGURE2_DONE) {
+    this.beat = null;
     const { played, grids, state: { pass, texel } } = this;
     played.seek(pass);
     const operandWhite = paintOperands(grids, played);
@@ -316,20 +236,17 @@ class Figure2 {
       grids[name].frame("own", this.fragmentBox.open ? own[name] : []);
     }
     const white = played.white(played.product);
-    this.#showFramebuffer(white);
-    if (!played.given.block) {
-      const stripes = stripesOf(played, played.last ?? played.draws[0]);
-      grids.column.paint(stripes.A, operandWhite);
-      grids.row.paint(stripes.B, operandWhite);
-    }
-    grids.adds.paint(played.added(), white);
+    if (part === FIGURE2_DONE) this.#showFramebuffer(white);
     for (const name of ["column", "row", "adds"]) {
-      for (const cell of grids[name].cells) cell.classList.toggle("undrawn", played.last === null);
+      grids[name].cover = () => (played.last === null || part === 0 ? "" : null);
     }
+    const stripes = stripesOf(played, played.last ?? played.draws[0]);
+    grids.column.paint(stripes.A, operandWhite);
+    grids.row.paint(stripes.B, operandWhite);
+    grids.adds.paint(played.added(), white);
     this.legend.replaceChildren(
       greyLegend(operandWhite, operandWhite === white ? "the scale of all numbers" : "the scale of A, B and stripes"),
       ...(operandWhite === white ? [] : [greyLegend(white, "the scale of products and sums")]),
-      ...(played.ends ? ["A red edge: clamped, since 8 bits end at 0 and 1."] : []),
     );
     this.moment.replaceChildren(...momentInWords(played));
     this.fragment.replaceChildren(...fragmentInWords(played, texel));
@@ -341,22 +258,52 @@ class Figure2 {
 
   #showFramebuffer(white) {
     const { played, grids, state: { texel } } = this;
-    const { framebuffer, partial } = played.textures;
-    const { C } = played.layouts;
-    const clamped = played.clamped();
-    grids.framebuffer.paint(played.elements(framebuffer), white, (row, column) => {
-      const { x, y } = C.texel(row, column);
-      return clamped.has(`${x},${y}`);
-    });
-    grids.framebuffer.frame("own", this.fragmentBox.open ? C.elements(texel.x, texel.y) : []);
-    this.partial.hidden = !partial;
-    if (!partial) return;
-    this.titles.partial.textContent = `${partial}, the sum before`;
-    grids.partial.paint(played.elements(partial), white);
+    grids.framebuffer.paint(played.elements(played.framebuffer), white);
+    grids.framebuffer.frame("own", this.fragmentBox.open ? [{ row: texel.y, column: texel.x }] : []);
   }
 }
 
 function figure2Matrices() {
   const { A, B } = PRODUCTS.matrices;
   return { A: Matrices.of(A), B: Matrices.of(B) };
+}
+
+// A larger product, which becomes a picture: each pass adds a column of waves times a row.
+class Heart {
+  static STEP_MS = 160;
+
+  constructor({ scene, A, B }) {
+    const operand = (rows) => ({ rows: rows.length, columns: rows.length, values: Float32Array.from(rows.flat()) });
+    this.player = new Player(scene, { A: operand(A), B: operand(B) });
+    this.draws = Array.from({ length: this.player.plan.passes }, (_, k) => k)
+      .filter((k) => this.player.plan.pass(k).kind === "draw");
+    this.canvas = element("canvas", { width: A.length, height: A.length });
+    this.said = element("span");
+    this.root = element("button", {
+      class: "heart", title: "Play again", click: () => this.play(),
+    }, this.canvas, this.said);
+    if (calm()) this.show(this.draws.length);
+    else this.play();
+  }
+
+  play() {
+    clearInterval(this.timer);
+    let at = 0;
+    this.timer = setInterval(() => {
+      this.show(++at);
+      if (at === this.draws.length) clearInterval(this.timer);
+    }, Heart.STEP_MS);
+  }
+
+  show(passes) {
+    this.player.seek(this.draws[passes - 1] + 1);
+    const { data } = this.player.texture(this.player.plan.outputs[0].texture);
+    const { canvas: { width } } = this;
+    const picture = this.canvas.getContext("2d");
+    for (let n = 0; n < data.length / 4; n += 1) {
+      picture.fillStyle = texelColours(data[4 * n], 1).background;
+      picture.fillRect(n % width, Math.floor(n / width), 1, 1);
+    }
+    this.said.textContent = `${width} × ${width}: pass ${passes} of ${this.draws.length}`;
+  }
 }

@@ -1,9 +1,9 @@
 // Screen 2: the stripes of two texture units are multiplied, fragment by fragment.
 
-sections.multiply = (root) => new Multiply(root);
+sections.multiply = (root, data, address) => new Multiply(root, address);
 
 class Multiply {
-  constructor(root) {
+  constructor(root, address) {
     this.pass = 0;
     this.transport = new Transport({
       label: "Fragment", step: STAGE_STEP_MS, go: (at) => { this.at = at; this.#show(); },
@@ -13,18 +13,19 @@ class Multiply {
       A: new ElementGrid("Unit 0"), B: new ElementGrid("Unit 1"),
       product: new ElementGrid("The pass", { choose: (row, column) => this.#choose(row, column) }),
     };
-    this.question = new Question({ asks: "", typed: true, tell: (given) => this.#tell(given), shown: () => this.#show() });
+    this.question = new Question({ asks: "", typed: true, hint: "Multiply the two numbers that are marked in the stripes.", tell: (given) => this.#tell(given), shown: () => { this.transport.to(this.transport.last); this.#show(); } });
     this.words = element("p", { class: "says", role: "status" });
-    this.table = element("table", { class: "state" });
+    this.table = element("ol", { class: "state" });
     this.passes = labelledSelect("Pass", numbersFrom(1, SIDE).map((text, n) => [n, text]), (pass) => { this.pass = Number(pass); this.#show(); });
     this.pictures = element("div", { class: "stripes" },
-      framed("unit 0: a column of A →", this.grids.A), signOf("×"),
-      framed("unit 1: a row of B ↓", this.grids.B), signOf("="), framed("the pass", this.grids.product));
+      framed("unit 0: a column of A →", this.grids.A), signOf("×", framed("unit 1: a row of B ↓", this.grids.B)),
+      signOf("=", framed("the pass", this.grids.product)));
     this.legend = element("div");
     screenOf(root, [this.question.root, this.words], [this.pictures, this.legend,
       element("div", { class: "controls" }, this.transport.root, this.passes.root),
       element("p", { class: "note" }, "In 2001 there was no program: two texture environments and blending were set."), this.table]);
     editedMatrices.follow(root, () => this.#open());
+    keepControls(root, address);
     this.transport.playWhenSeen(this.pictures);
   }
 
@@ -33,8 +34,8 @@ class Multiply {
     this.state = lessonProduct({ method: "larson-mcallister", format: "unorm8" });
     this.chosen = { row: 1, column: 2 };
     this.transport.shape(2 + SIDE * SIDE);
-    this.at = 2;
-    this.transport.show(2);
+    this.at ??= 2;
+    this.transport.show(this.at);
     this.question.again(`What will the marked pixel of the pass be? (row ${this.chosen.row + 1}, column ${this.chosen.column + 1})`);
     this.#tabulate();
     this.#show();
@@ -59,19 +60,14 @@ class Multiply {
     return [right, `${yours}Unit 0 gives ${cellText(a)}, unit 1 gives ${cellText(b)}, and ${cellText(a)} × ${cellText(b)} = ${traceNumber(value)}.`];
   }
 
-  // The state of 2001 beside the program that says the same; each line with what it says.
+  // The state of 2001: what the units do with what they look up, and the framebuffer with the result.
   #tabulate() {
     const { plan, passes, draws } = this.state;
     const pass = passes[draws[0]];
-    const lines = plan.programs[pass.program].instructions.map(({ text }) => text.split(/\s*#\s*/));
-    this.lines = [...lines.map(([code, state = ""]) => [state, code]),
-      [`blending: framebuffer ${pass.blend === "add" ? "+ colour" : ""}`, ""]].map(([state, code]) =>
-      element("tr", {}, element("td", { "data-label": "the card of 2001" }, element("code", {}, state)),
-        element("td", { "data-label": "a program that says the same" }, element("code", {}, code))));
-    this.table.replaceChildren(
-      element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "what the card of 2001 was set to"),
-        element("th", { scope: "col" }, "a program that says the same"))),
-      element("tbody", {}, ...this.lines));
+    const states = plan.programs[pass.program].instructions.flatMap(({ text }) => text.split(/\s*#\s*/).slice(1));
+    this.lines = [...states, `blending: framebuffer ${pass.blend === "add" ? "+ colour" : ""}`].map((text) =>
+      element("li", {}, element("code", {}, text)));
+    this.table.replaceChildren(...this.lines);
   }
 
   #show() {
@@ -83,17 +79,15 @@ class Multiply {
     const names = ["A", "B", "product"];
     const asked = this.question.answered ? -1 : chosen.row * SIDE + chosen.column;
     names.forEach((name, n) => {
-      this.grids[name].paint(stripes[name], white);
       const shown = n === 2 ? at - 2 : at > n ? Infinity : 0;
-      this.grids[name].cells.forEach((cell, m) => cell.classList.toggle("undrawn", m >= shown || (n === 2 && m === asked)));
+      this.grids[name].cover = (m) => (n === 2 && m === asked ? "?" : m >= shown ? "" : null);
+      this.grids[name].paint(stripes[name], white);
       const last = n === 2 && at > 2 ? { row: Math.floor((at - 3) / SIDE), column: (at - 3) % SIDE } : null;
       this.grids[name].frame("pass", last ? [last] : []);
       this.grids[name].frame("own", [chosen]);
     });
     this.legend.replaceChildren(greyLegend(white, "the scale of all three"));
-    const instructions = this.lines.length - 1;
-    this.lines.forEach((line, n) => line.classList.toggle("acts",
-      at === 1 ? n === 0 || n === 2 : at === 2 ? n === 1 : at > 2 && n >= instructions - 1));
+    this.lines.forEach((line, n) => line.classList.toggle("acts", at === 1 ? n === 0 : at > 1 && n > 0 && (n === 1 || at > 2)));
     this.words.textContent = this.question.answered
       ? `Row ${chosen.row + 1}, column ${chosen.column + 1}: ${cellText(a)} × ${cellText(b)} = ${traceNumber(value)}. Click another pixel.` : "";
   }

@@ -1,11 +1,23 @@
-// Screen 5: a program of b steps; its passes, instructions and bytes, and its lines.
+// Screen 5: a program of b steps: on 4×4 matrices; then its passes, costs and lines
+// on large ones, and what two cards load.
 
-sections.programs = (root, data) => new Programs(root, data);
+sections.programs = (root, data, address) => new Programs(root, data, address);
+
+const PROGRAMS_BLOCKS = [1, 2, 4]; // of those that the lesson plays, whose passes divide the sum
 
 class Programs {
-  constructor(root, { size, single, listing, oldest }) {
-    Object.assign(this, { rows: single, listing, oldest, at: 0 });
+  constructor(root, { size, single, listing, oldest, limits }, address) {
+    Object.assign(this, { rows: single, listing, oldest, limits, at: 0, block: 1 });
+    this.small = labelledSelect("b", PROGRAMS_BLOCKS.map((block) => [block, block]), (block) => {
+      this.block = Number(block);
+      this.#open();
+    });
+    this.grids = { A: new ElementGrid("A"), B: new ElementGrid("B") };
+    this.strip = element("div", { class: "stripes strip" });
     this.bars = new Bars();
+    const marks = limits.map(({ chip, block }) => element("i", {
+      style: `--at: ${single.findIndex((row) => row.block === block) / (single.length - 1)}`,
+    }, `${chip}: ${block}`));
     this.slider = element("input", {
       type: "range", min: 0, max: single.length - 1, step: 1, value: 0, "aria-label": "Steps in a pass, b",
       input: () => { this.at = Number(this.slider.value); this.#show(); },
@@ -13,22 +25,45 @@ class Programs {
     this.named = element("output");
     this.text = element("pre", { class: "listing", tabindex: 0, role: "region", "aria-label": "The program of b steps" });
     this.length = element("p", { class: "says" });
-    const four = single.findIndex(({ block }) => block === 4);
     this.question = new Question({
-      asks: `Two ${size} × ${size} matrices take ${single[0].passes} passes at b = 1. How many at b = 4?`,
-      typed: true,
-      tell: (given) => [given === single[four].passes,
-        `${single[four].passes}: a pass does 4 of the ${size} steps, and ${size} / 4 = ${single[four].passes}. Now move the slider.`],
-      shown: () => { this.at = four; this.#show(); },
+      asks: `The sum of a 4 × 4 product has ${SIDE} steps, which take ${SIDE} passes at b = 1. How many at b = 2?`,
+      typed: true, hint: "A pass does b of the steps.",
+      tell: (given) => [given === SIDE / 2,
+        `${SIDE / 2}: a pass does 2 of the ${SIDE} steps. Change b; then move the slider, for ${size} × ${size}.`],
+      shown: () => {
+        this.small.select.value = this.block = 2;
+        this.#open();
+      },
     });
-    this.bars.root.classList.add("asked");
+    this.large = element("div", {}, element("p", { class: "note" }, `Two ${size} × ${size} matrices:`),
+      element("label", { class: "slide" }, "b ", element("span", { class: "marked" }, this.slider, ...marks), this.named),
+      this.bars.root, this.text);
     screenOf(root, [this.question.root, this.length], [
-      element("label", { class: "slide" }, "b ", this.slider, this.named), this.bars.root, this.text]);
+      timesOf(this.grids, this.strip), this.small.root, this.large]);
+    editedMatrices.follow(root, () => this.#open());
     this.#show();
+    keepControls(root, address);
+  }
+
+  // The product of the small matrices at b.
+  #open() {
+    this.played = lessonProduct({ method: "hall-carr-hart-single", block: this.block });
+    const { played } = this;
+    const white = played.white(played.product);
+    paintOperands(this.grids, played);
+    this.strip.replaceChildren(...played.draws.map((k, n) => {
+      const grid = new ElementGrid(`Pass ${n + 1}`);
+      played.seek(k + 1);
+      grid.paint(played.added(), white);
+      const { A, B } = played.lookedUp();
+      const panel = framed(`pass ${n + 1}: ${inWords("column", A)} × ${inWords("row", B)}`, grid);
+      return n ? signOf("+", panel) : panel;
+    }));
+    this.small.select.disabled = this.large.hidden = this.length.hidden = !this.question.answered;
   }
 
   #show() {
-    const { rows, at, oldest, listing } = this;
+    const { rows, at, oldest, listing, limits } = this;
     const { block, passes, arithmetic, lookup } = rows[at];
     this.slider.value = at;
     this.slider.setAttribute("aria-valuetext", `b = ${block}`);
@@ -44,8 +79,9 @@ class Programs {
     const part = (lines, kind) => element("span", { class: kind }, `${lines.join("\n")}\n`);
     this.text.replaceChildren(part(head, ""),
       ...Array.from({ length: block }, () => part(step, "step")), part(tail, ""));
+    const loads = limits.map((of) => `The ${of.chip} ${block > of.block ? "does not load it" : "loads it"}: ` +
+      `b = ${of.block + 1} exceeds a limit, ${of.why}.`);
     this.length.textContent = `At b = ${block} the program has ${head.length + step.length * block + tail.length} lines: ` +
-      `${step.length} for each step, and ${head.length + tail.length} others. ` +
-      "What limits b is the length of a program that a card loads.";
+      `${step.length} for each step, and ${head.length + tail.length} others. ${loads.join(" ")}`;
   }
 }

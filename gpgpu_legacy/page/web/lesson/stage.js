@@ -3,16 +3,29 @@
 
 const STAGE_STEP_MS = 400;
 
+// For a class, `?class` shows one screen at a time, large: Page Down and Page Up go on and back, and
+// answers are locked until the key A.
+const IN_CLASS = new URLSearchParams(location.search).has("class");
+document.documentElement.classList.toggle("class", IN_CLASS);
+document.addEventListener("keydown", ({ key, target }) => {
+  const stage = document.querySelector(".on-stage");
+  if (!IN_CLASS || target.matches("input, select")) return;
+  const next = { PageDown: stage.nextElementSibling, PageUp: stage.previousElementSibling }[key];
+  if (next?.matches("section")) location.hash = next.id;
+  if (/^a$/i.test(key)) stage.querySelector(".question")?.dispatchEvent(new Event("unlock"));
+});
+
 // A question that is asked before its answer is shown.
 class Question {
   // asks: its sentence. choices: [value, text] of each button; typed: whether a number is typed;
-  // with neither, a picture calls `take`. tell(given): whether the answer is right, and a sentence;
-  // given is null where its reader wants to be shown. shown(): called once it is answered.
-  constructor({ asks, choices = [], typed = false, tell, shown = () => {} }) {
-    Object.assign(this, { tell, shown, answered: false });
+  // with neither, a picture calls `take`. hint: what the first wrong answer gets. tell(given):
+  // whether the answer is right, and a sentence; given is null where its reader wants to be shown.
+  // shown(): called once it is answered.
+  constructor({ asks, choices = [], typed = false, hint, tell, shown = () => {} }) {
+    Object.assign(this, { tell, shown, hint, hinted: false, answered: false, given: null });
     this.asks = element("p", { class: "asks" }, asks);
     this.told = element("p", { class: "told", role: "status" });
-    this.controls = element("div", { class: "answers" });
+    this.controls = element("div", { class: "answers", role: "group", "aria-label": asks });
     if (typed) {
       this.input = element("input", {
         type: "text", inputmode: "decimal", autocomplete: "off", "aria-label": asks,
@@ -20,11 +33,16 @@ class Question {
       });
     }
     this.#offer(choices);
-    this.root = element("div", { class: "question" }, this.asks, this.controls, this.told);
+    this.rove = rove(this.controls, "button");
+    const unlock = () => {
+      this.hinted = this.unlocked = true;
+      this.take(this.given);
+    };
+    this.root = element("div", { class: "question", unlock }, this.asks, this.controls, this.told);
   }
 
   #button(text, click, kind = "") {
-    return element("button", { class: kind, click }, text);
+    return element("button", { class: kind, tabindex: -1, click }, text);
   }
 
   #offer(choices) {
@@ -41,7 +59,17 @@ class Question {
 
   // Takes an answer.
   take(given) {
+    if (IN_CLASS && !this.unlocked) {
+      this.given = given;
+      this.told.textContent = "Noted. The answer comes with the key A.";
+      return;
+    }
     const [right, ...sentence] = this.tell(given);
+    if (given !== null && !right && !this.hinted) {
+      this.hinted = true;
+      this.told.replaceChildren(element("b", {}, "Not yet. "), this.hint);
+      return;
+    }
     this.answered = true;
     this.root.classList.toggle("right", given !== null && right);
     const start = given === null ? "" : right ? "Yes. " : "Not quite. ";
@@ -51,10 +79,13 @@ class Question {
 
   // Asks again, as after another matrix.
   again(asks = this.asks.textContent, choices = null) {
-    if (choices) this.#offer(choices);
+    if (choices) {
+      this.#offer(choices);
+      this.rove();
+    }
     this.asks.textContent = asks;
-    this.input?.setAttribute("aria-label", asks);
-    this.answered = false;
+    for (const named of [this.controls, this.input]) named?.setAttribute("aria-label", asks);
+    this.answered = this.hinted = false;
     this.root.classList.remove("right");
     this.told.replaceChildren();
   }
@@ -82,8 +113,36 @@ function screenOf(root, texts, pictures) {
     element("div", { class: "screen-picture" }, ...pictures)));
 }
 
-// A sign between pictures.
-const signOf = (text) => element("span", { class: "sign", "aria-hidden": "true" }, text);
+// Keeps the sliders and choices of a screen in the address, each by the first word of its label.
+function keepControls(root, address) {
+  const controls = [...root.querySelectorAll("[type=range], select:not(.transport select)")];
+  const word = (control) => `${root.id}.${/\w+/.exec(control.ariaLabel ?? control.labels[0].textContent)[0].toLowerCase()}`;
+  const writer = new AddressWriter(address, root, () => ({
+    ...Object.fromEntries(controls.map((control) => [word(control), control.value])),
+    "figure-2.A": Matrices.text(editedMatrices.A), "figure-2.B": Matrices.text(editedMatrices.B),
+  }));
+  for (const event of ["input", "click", "keydown"]) root.addEventListener(event, () => writer.soon());
+  address.follow(() => {
+    const faults = controls.flatMap((control) => {
+      const asked = address.get(word(control));
+      if (asked === null) return [];
+      control.value = asked;
+      if (control.value !== asked) return [`${word(control)}=${quoted(asked)} is not here. `];
+      // As if its reader had moved it, which also keeps it from playing on.
+      for (const type of ["pointerdown", "input", "change"]) control.dispatchEvent(new Event(type, { bubbles: type === "pointerdown" }));
+      return [];
+    });
+    say(root, faults.join(""));
+  });
+}
+
+// A sign between pictures, which stays with the one after it.
+const signOf = (text, ...after) => element("span", { class: "signed" },
+  element("span", { class: "sign", "aria-hidden": "true" }, text), ...after);
+
+// A times B, and what they give.
+const timesOf = ({ A, B }, ...results) => element("div", { class: "stripes" },
+  framed("A", A, BOOK_EDGES), signOf("×", framed("B", B, BOOK_EDGES)), signOf("=", ...results));
 
 // Bars of counts, each quantity with a scale of its own.
 class Bars {
@@ -152,7 +211,7 @@ class Wires {
 }
 
 // Copies of cells fly to an element and stretch to its size.
-function fly(cells, target) {
+function fly(cells, target, duration = STAGE_STEP_MS) {
   if (calm() || !cells.length || document.hidden) return;
   const boxes = cells.map((cell) => cell.getBoundingClientRect());
   const to = target.getBoundingClientRect();
@@ -173,7 +232,7 @@ function fly(cells, target) {
       transform: `translate(${to.left - left}px, ${to.top - top}px) ` +
         `scale(${to.width / width}, ${to.height / height})`,
     }],
-    { duration: STAGE_STEP_MS, easing: "ease-in-out" },
+    { duration, easing: "ease-in-out" },
   ).finished.finally(() => ghost.remove());
 }
 
@@ -205,11 +264,4 @@ function stripesOf(played, k) {
     stripes.product[at] = drawnStep(trace).result[0];
   }
   return stripes;
-}
-
-// An element that appears after a part of a step.
-function arrive(target, after) {
-  if (calm()) return;
-  target.animate([{ opacity: 0.1 }, { opacity: 0.1, offset: 0.5 }, { opacity: 1 }],
-    { duration: 2 * after * STAGE_STEP_MS, easing: "ease-in" });
 }

@@ -2,10 +2,10 @@
 
 const STRETCH_CORNERS = ["bottom left", "bottom right", "top right", "top left"];
 
-sections.stretch = (root) => new Stretch(root);
+sections.stretch = (root, data, address) => new Stretch(root, address);
 
 class Stretch {
-  constructor(root) {
+  constructor(root, address) {
     this.asked = { x: 2, y: 1 };
     this.texture = new ElementGrid("The texture of A", { choose: (row, column) => this.#answer(row, column) }, true);
     this.rectangle = new ElementGrid("The rectangle", {
@@ -31,6 +31,7 @@ class Stretch {
     this.words = element("p", { class: "says", role: "status" });
     this.question = new Question({
       asks: "Which texel of A does the marked fragment read? Click it in the texture.",
+      hint: "Its row is its own. Its column is where the corners stand: all have the same s.",
       tell: (given) => this.#tell(given),
       shown: () => this.#show(),
     });
@@ -45,11 +46,20 @@ class Stretch {
       }),
       framed("The rectangle", boxes.rectangle, { bottom: ticks(""), left: ticks("") }));
     this.wires = new Wires(this.pictures);
-    const button = (text, click) => element("button", { click }, text);
     screenOf(root, [this.question.root, this.words, element("div", { class: "answers" },
-      button("Draw fragment by fragment", () => this.#sweep()),
-      button("Corners as they were", () => this.#reset()))], [this.pictures]);
+      element("button", { click: () => this.#reset() }, "Corners as they were"))], [this.pictures]);
     editedMatrices.follow(root, () => this.#open());
+    this.writer = new AddressWriter(address, root, () => ({ "stretch.corners": this.corners.flat().join("_") }));
+    address.follow(() => {
+      const asked = address.get("stretch.corners");
+      const numbers = (asked ?? "").split("_").map(Number);
+      const good = numbers.length === 8 && numbers.every((number) => number >= 0 && number <= SIDE);
+      if (good) {
+        this.corners = STRETCH_CORNERS.map((_, n) => numbers.slice(2 * n, 2 * n + 2));
+        this.#show();
+      }
+      say(root, asked === null || good ? "" : `stretch.corners=${quoted(asked)} is not four corners in the texture.`);
+    });
   }
 
   #open() {
@@ -58,7 +68,8 @@ class Stretch {
     this.texture.paint(A.values, this.played.white(A.values));
     this.fragment = this.asked;
     this.question.again();
-    this.#reset();
+    if (this.corners) this.#show();
+    else this.#reset();
   }
 
   // The corners as the method's own pass has them.
@@ -132,6 +143,7 @@ class Stretch {
     for (const n of which) {
       this.corners[n] = [to(begun[n][0] + ds), to(begun[n][1] + dt)];
     }
+    this.writer.soon();
     this.#show();
   }
 
@@ -142,27 +154,13 @@ class Stretch {
     this.#move(which, this.corners, ...way);
   }
 
-  // Draws the fragments one after the other, from the bottom row up.
-  async #sweep() {
-    this.question.answered ||= (this.question.take(null), true);
-    const turn = (this.turn = Symbol("sweep"));
-    for (let n = 0; n < SIDE * SIDE; n += 1) {
-      this.fragment = { x: n % SIDE, y: Math.floor(n / SIDE) };
-      this.#show(n + 1);
-      await new Promise((done) => setTimeout(done, calm() ? 0 : 160));
-      if (this.turn !== turn || !this.pictures.isConnected) return;
-    }
-  }
-
-  // filled: how many fragments are drawn.
-  #show(filled = Infinity) {
-    if (filled === Infinity) this.turn = null;
+  #show() {
     const { played, corners, fragment } = this;
     const { A } = played.matrices;
     const lookups = this.#lookups();
     const known = this.question.answered;
+    this.rectangle.cover = () => (known ? null : "");
     this.rectangle.paint(Float32Array.from(lookups, ({ value }) => value), played.white(A.values));
-    this.rectangle.cells.forEach((cell, n) => cell.classList.toggle("undrawn", !known || n >= filled));
     const own = lookups[fragment.y * SIDE + fragment.x];
     this.rectangle.frame("pass", [{ row: fragment.y, column: fragment.x }]);
     this.texture.frame("pass", known ? [{ row: own.y, column: own.x }] : []);

@@ -3,14 +3,15 @@
 
 const FILM_FRAMES = 12;
 const FILM_ARCS = 20;
+const FILM_DOTS = 160; // pixels of a picture of places
 
 class Film {
   // played: a PlayedPlan, whose transport it takes. frames: the numbers of passes in the strip.
-  // shows: the textures that it shows; none for all.
-  constructor(played, { frames, shows }) {
-    Object.assign(this, { played, plan: played.plan, shows });
-    this.frames = frames ?? Array.from({ length: FILM_FRAMES }, (_, n) =>
-      Math.round((this.plan.passes * n) / (FILM_FRAMES - 1)));
+  // shows: the textures that it shows; none for all. places: whether texels are places, with x and y.
+  constructor(played, { frames, shows, places }) {
+    Object.assign(this, { played, plan: played.plan, shows, places });
+    this.frames = frames ?? [...new Set(Array.from({ length: FILM_FRAMES }, (_, n) =>
+      Math.round((this.plan.passes * n) / (FILM_FRAMES - 1))))];
     this.picture = element("canvas", { class: "film-picture", role: "img" });
     this.arcs = drawn("svg", { class: "film-arcs", "aria-hidden": "true" });
     this.strip = element("div", { class: "film-strip", role: "group", "aria-label": "Pictures of the run" });
@@ -19,6 +20,7 @@ class Film {
     this.colours = last.colours; // of all its pictures: what it shows is one quantity
     this.legend = last.legend();
     this.legend.append("; row 0 at the bottom");
+    this.legend.hidden = places || last.view.channels.length === 3;
     this.numbers = []; // of each picture of the strip
     this.thumbnails = this.#thumbnails();
     this.strip.append(...this.thumbnails);
@@ -37,15 +39,21 @@ class Film {
 
   #paint(canvas, at) {
     const name = this.#name(at);
-    const { width, data } = this.played.player.texture(name);
-    const image = new ImageData(width, data.length / 4 / width);
+    const { channels } = this.played.pictures[name].view;
+    if (this.places) this.#dots(canvas, this.played.player.texture(name));
+    else this.colours.paint(canvas, this.played.player.texture(name), channels.length === 3 ? null : 0);
+  }
+
+  // A dot for each texel, at the place that it holds, between -1.5 and 1.5.
+  #dots(canvas, { data }) {
+    Object.assign(canvas, { width: FILM_DOTS, height: FILM_DOTS });
+    const context = canvas.getContext("2d");
+    context.fillRect(0, 0, FILM_DOTS, FILM_DOTS);
+    context.fillStyle = "white";
     for (let n = 0; n < data.length; n += 4) {
-      // Row 0 is at the bottom, as in a window of OpenGL.
-      const row = image.height - 1 - Math.floor(n / 4 / width);
-      image.data.set([...this.colours.of(data[n]), 255], 4 * (row * width + ((n / 4) % width)));
+      const [x, y] = [(1.5 + data[n]) / 3, (1.5 - data[n + 1]) / 3];
+      context.fillRect(FILM_DOTS * x - 1, FILM_DOTS * y - 1, 3, 3);
     }
-    Object.assign(canvas, { width, height: image.height });
-    canvas.getContext("2d").putImageData(image, 0, 0);
   }
 
   #thumbnails() {

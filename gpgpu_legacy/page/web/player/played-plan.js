@@ -7,6 +7,8 @@ const PLAYED_COUNTS = {
 };
 
 
+const PLAYED_TEXTURES = 8; // that are shown at a time
+
 class PlayedPlan {
   // given: as page/played.py makes it. step: milliseconds for a pass. moved({pass, texel}): called
   // when its reader goes elsewhere; a texel is written as "texture:x,y", or is null.
@@ -36,12 +38,24 @@ class PlayedPlan {
     this.counts = element("table", {});
     this.device = element("p", { class: "note" });
     this.root = element("div", { class: "plan" }, this.transport.root, this.moment,
-      element("div", { class: "plan-textures" }, ...Object.values(this.pictures).map(({ root }) => root)),
+      ...this.#textures(),
       this.device,
       element("div", { class: "plan-columns" }, this.fragment, this.program),
       element("div", { class: "scroll kept-table plan-counts", tabindex: 0, role: "region", "aria-label": "Counts" },
         this.counts));
     this.sums = this.#sums();
+  }
+
+  // The pictures; of many, those between inputs and outputs are folded.
+  #textures() {
+    const { inputs, outputs } = this.plan;
+    const ends = new Set([...inputs, ...outputs].map(({ texture }) => texture));
+    const names = Object.keys(this.pictures);
+    const pictures = (shown) => element("div", { class: "plan-textures" }, ...shown.map((name) => this.pictures[name].root));
+    if (names.length <= PLAYED_TEXTURES) return [pictures(names)];
+    const between = names.filter((name) => !ends.has(name));
+    return [pictures([...ends]), element("details", {},
+      element("summary", {}, `${between.length} textures between its inputs and outputs`), pictures(between))];
   }
 
   // Shows the state after so many passes.

@@ -36,6 +36,19 @@ class TexelColours {
     return this.table[Math.round(part * (TEXELS_LEVELS - 1))];
   }
 
+  // Paints a pixel for each texel: a channel, or a picture of all.
+  paint(canvas, { width, data }, channel) {
+    const image = new ImageData(width, data.length / 4 / width);
+    for (let n = 0; n < data.length; n += 4) {
+      const colour = channel === null ? TexelColours.ofPicture(data, n) : this.of(data[n + channel]);
+      // Row 0 is at the bottom, as in a window of OpenGL.
+      const row = image.height - 1 - Math.floor(n / 4 / width);
+      image.data.set([...colour, 255], 4 * (row * width + ((n / 4) % width)));
+    }
+    Object.assign(canvas, { width, height: image.height });
+    canvas.getContext("2d").putImageData(image, 0, 0);
+  }
+
   // The colour of a texel that is shown as a picture.
   static ofPicture(data, n) {
     return [0, 1, 2].map((channel) => Math.round(255 * Math.min(Math.max(data[n + channel], 0), 1) || 0));
@@ -210,17 +223,9 @@ class TexelPicture {
     this.#frames(context, colour);
   }
 
-  // A pixel for each texel.
   #pixels(channel) {
-    const { width, height, texture: { data } } = this;
-    const image = new ImageData(width, height);
-    for (let n = 0; n < data.length; n += 4) {
-      const colour = channel === null ? TexelColours.ofPicture(data, n) : this.colours.of(data[n + channel]);
-      const row = height - 1 - Math.floor(n / 4 / width);
-      image.data.set([...colour, 255], 4 * (row * width + ((n / 4) % width)));
-    }
-    const canvas = element("canvas", { width, height });
-    canvas.getContext("2d").putImageData(image, 0, 0);
+    const canvas = element("canvas", {});
+    this.colours.paint(canvas, this.texture, channel);
     return canvas;
   }
 

@@ -118,6 +118,11 @@ class Transport {
     }, { threshold: 0.7 }).observe(picture);
   }
 
+  // Milliseconds that a number is shown while it plays.
+  get pace() {
+    return this.step / (Number(this.speed.value) || 1);
+  }
+
   wait() {
     this.timer = setTimeout(() => {
       const byIterations = this.speed.value === "iteration";
@@ -125,7 +130,7 @@ class Transport {
       if (!this.playing) return; // who was called has paused it
       if (this.at < this.last) this.wait();
       else this.pause();
-    }, this.step / (Number(this.speed.value) || 1));
+    }, this.pace);
   }
 
   name(text) {

@@ -60,11 +60,6 @@ class Gpu {
     return parts ? parts[1] : name;
   }
 
-  // "float" where programs may draw floats, else "bytes".
-  get ability() {
-    return this.floats ? "float" : "bytes";
-  }
-
   // Why it may not draw all plans, as goes on after "since"; null where it may.
   get why() {
     if (!this.floats) return "this GPU draws to no textures of floats (EXT_color_buffer_float)";

@@ -11,7 +11,8 @@ class AlgorithmsView {
     this.more = element("details", {}, element("summary", {}, "More: its textures, the fragment behind a texel, the program and its counts"), this.stage);
     this.film = element("div", {});
     this.question = new Question({
-      asks: "", tell: (given) => this.tell(given), shown: () => this.played.transport.to(this.by),
+      asks: "", hint: "After pass k (k + 1) / 2 runs of 2ᵏ numbers are sorted, every second one downwards: which run first reaches over its place, and begins at 0?",
+      tell: (given) => this.tell(given), shown: () => this.played.transport.to(this.by),
     });
     screenOf(root, [this.choices, this.about, this.question.root], [this.film, this.more]);
   }
@@ -61,8 +62,8 @@ class AlgorithmsView {
       Object.assign(this, { shown: name, played });
       this.select.value = name;
       this.about.replaceChildren(
-        `${algorithm.summary[0].toUpperCase()}${algorithm.summary.slice(1)}. `,
-        element("span", { class: "soft" }, `${algorithm.source}. What was lacking: ${algorithm.lacked}.`));
+        `${algorithm.says} `,
+        element("span", { class: "soft" }, `${algorithm.summary[0].toUpperCase()}${algorithm.summary.slice(1)}: ${algorithm.source}. What was lacking: ${algorithm.lacked}.`));
       this.stage.replaceChildren(played.root);
       const film = new Film(played, algorithm);
       this.film.replaceChildren(

@@ -53,7 +53,8 @@ function texelColours(value, white) {
 // that only shows. up: whether row 0 is at the bottom, as in a window of OpenGL.
 class ElementGrid {
   constructor(label, actions = {}, up = false) {
-    Object.assign(this, { label, actions, up });
+    // cover(at): what stands in place of a number that is not shown yet, or null.
+    Object.assign(this, { label, actions, up, cover: () => null });
     const cells = Array.from({ length: SIDE * SIDE }, (_, at) => this.#cell(Math.floor(at / SIDE), at % SIDE));
     this.cells = cells;
     const lines = Array.from({ length: SIDE }, (_, row) => cells.slice(row * SIDE, (row + 1) * SIDE));
@@ -122,10 +123,12 @@ class ElementGrid {
       const value = values[at];
       const [row, column] = [Math.floor(at / SIDE), at % SIDE];
       Object.assign(cell.style, texelColours(value, white));
-      const end = clipped(row, column);
+      const cover = this.cover(at);
+      cell.classList.toggle("undrawn", cover !== null);
+      const end = cover === null && clipped(row, column);
       cell.classList.toggle("clipped", end);
-      const whole = float32Text(value);
-      const short = cellText(value);
+      const whole = cover === null ? float32Text(value) : "not shown yet";
+      const short = cover ?? cellText(value);
       if (cell.tagName === "INPUT") {
         Object.assign(cell.dataset, { whole, short });
         if (cell !== document.activeElement) cell.value = short;
@@ -139,6 +142,12 @@ class ElementGrid {
         cell.title = end ? `${whole}, clamped` : whole;
       }
     });
+  }
+
+  // Lets the cells appear one after the other.
+  fill(duration) {
+    this.cells.forEach((cell, n) => cell.animate([{ opacity: 0 }, { opacity: 1 }],
+      { duration: duration / SIDE, delay: (duration * n) / this.cells.length, fill: "backwards" }));
   }
 
   // Puts frames around elements; those of a kind that were there before go.
@@ -157,24 +166,6 @@ class ElementGrid {
         );
       }
     }
-  }
-
-  // Writes the letter of each channel into the quadrant that it holds; none for one channel.
-  quadrants(layout) {
-    for (const mark of this.root.querySelectorAll(".quadrant")) mark.remove();
-    if (layout.offsets.length === 1) return;
-    layout.offsets.forEach(([row, column], channel) => {
-      this.root.append(
-        element("span", {
-          class: `quadrant channel-${CHANNELS[channel]}`,
-          "aria-hidden": "true",
-          "data-channel": CHANNELS[channel],
-          style:
-            `grid-area: ${row + 1} / ${column + 1} / ` +
-            `${row + layout.height + 1} / ${column + layout.width + 1}`,
-        }),
-      );
-    });
   }
 
   cell(row, column) {

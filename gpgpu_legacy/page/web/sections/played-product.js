@@ -73,12 +73,9 @@ class PlayedProduct {
     return looked;
   }
 
-  // What the textures of the last draw, or of the first one to come, are called.
-  get textures() {
-    const { targets, bindings } = this.passes[this.last ?? this.draws[0]];
-    const operands = Object.values(this.inputs);
-    const partial = bindings.map(({ texture }) => texture).find((name) => !operands.includes(name));
-    return { framebuffer: targets[0], partial: partial ?? null };
+  // The texture that the last draw wrote, or the first one to come writes.
+  get framebuffer() {
+    return this.passes[this.last ?? this.draws[0]].targets[0];
   }
 
   // The elements that a texture of the product's layout holds, row by row.
@@ -101,12 +98,6 @@ class PlayedProduct {
       });
     }
     return added;
-  }
-
-  // The texel of the framebuffer that is nearest to one that it may not have.
-  nearest({ x, y }) {
-    const { width, height } = this.layouts.C;
-    return { x: Math.min(x, width - 1), y: Math.min(y, height - 1) };
   }
 
   // The trace of a texel in the last draw.

@@ -9,22 +9,12 @@ function momentInWords(played) {
   if (pass.kind === "clear") return ["The screen is cleared: the framebuffer holds 0."];
   const number = played.draws.indexOf(played.last) + 1;
   const head = element("strong", {}, `Pass ${number} of ${played.draws.length}`);
-  if (pass.kind === "copy") {
-    const next = played.last === played.draws.at(-1) ? ". No pass is left to read it" : ", which the next pass reads";
-    return [head, ` is drawn, and the framebuffer is copied to the texture ${pass.target}${next}.`];
-  }
   const { A, B } = played.lookedUp();
   const columns = `${inWords("column", A)} of A`;
   const rows = `${inWords("row", B)} of B`;
   const drawn = ` draws ${pass.rect.width} × ${pass.rect.height} fragments. `;
-  const adds =
-    pass.blend === "add"
-      ? "The framebuffer adds the result to what it holds."
-      : "It then adds the sum of the passes before, which it looks up in the other texture.";
-  const does = played.given.block
-    ? `Each multiplies ${columns}, in its own rows, by ${rows}, in its own columns.`
-    : `It replicates ${columns} across the rectangle and ${rows} down it, and multiplies the two.`;
-  return [head, drawn, `${does} ${adds}`];
+  return [head, drawn, `It stretches ${columns} across the rectangle and ${rows} down it, and multiplies the two. ` +
+    "The framebuffer adds the result to what it holds."];
 }
 
 // How a product that is complete compares with the true one.
@@ -33,29 +23,22 @@ function outcomeInWords(played) {
   const all = Array.from(values, (value, at) => ({ value, truth: played.product[at] }));
   const others = all.filter(({ value, truth }) => value !== Math.fround(truth));
   const most = Math.max(...others.map(({ value, truth }) => Math.abs(value - truth)));
-  const clamped = played.clamped().size;
   return (
     `The product is complete. ${all.length - others.length} of its ${all.length} numbers are ` +
     "the true product, computed in double precision" +
     (others.length
       ? ` and rounded; others are off by ${traceNumber(Math.fround(most))} at most.`
-      : ".") +
-    (clamped ? ` ${clamped} ended at 1.0, since 8 bits hold no more.` : "")
+      : ".")
   );
 }
 
 // A fragment of the last pass: what it computes, its instructions, and the true product beside it.
 function fragmentInWords(played, texel) {
-  const places = played.layouts.C.elements(texel.x, texel.y);
-  const several = `: ${places.length} elements, in the channels of one texel`;
-  const computes =
-    `It computes ${inWords("row", places)}, ${inWords("column", places)} of the product` +
-    `${places.length > 1 ? several : ""}.`;
   return [
     element("h3", {}, `The fragment at (${texel.x}, ${texel.y})`),
-    element("p", {}, computes),
+    element("p", {}, `It computes row ${texel.y + 1}, column ${texel.x + 1} of the product.`),
     ...tracedInWords(played, texel),
-    ...places.map((place) => element("p", {}, besideTheProduct(played, place))),
+    element("p", {}, besideTheProduct(played, { row: texel.y, column: texel.x })),
   ];
 }
 
@@ -76,6 +59,6 @@ function tracedInWords(played, texel) {
 // An element of the true product, beside what the framebuffer holds.
 function besideTheProduct(played, { row, column }) {
   const at = row * SIDE + column;
-  const held = played.elements(played.textures.framebuffer)[at];
+  const held = played.elements(played.framebuffer)[at];
   return `C[${row + 1}, ${column + 1}]: the true product is ${traceNumber(played.product[at])}, and the framebuffer holds ${traceNumber(held)}.`;
 }

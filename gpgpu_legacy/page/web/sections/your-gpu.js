@@ -4,10 +4,10 @@ const YOURS_ROUNDING = 2 ** -24; // half a unit in the last place of a float32 n
 const YOURS_CHECKED = 64; // elements of a product
 const YOURS_TIMED = { runs: 9, ms: 3000 }; // the most runs of a product, and their time
 
-sections["your-gpu"] = (root, data) => new YourGpu(root, data);
+sections["your-gpu"] = (root, data, address) => new YourGpu(root, data, address);
 
 class YourGpu {
-  constructor(root, data) {
+  constructor(root, data, address) {
     Object.assign(this, { root, data, running: false });
     const sizes = [...new Set(data.products.map(({ size }) => size))];
     const options = sizes.map((size) => element("option", { value: size }, size));
@@ -26,22 +26,21 @@ class YourGpu {
     this.then = then.gflops;
     this.axis = new RateAxis(data);
     this.guess = element("input", {
-      type: "range", min: 0, max: 4, step: 0.05, value: 0, "aria-label": `Times as fast as ${then.name}`,
+      type: "range", min: 0, max: 4, step: 0.05, value: 0, "aria-label": `Times the most of ${then.name}`,
       input: () => this.guessed(),
     });
     this.times = element("output");
     this.question = element("div", { class: "question" },
-      element("p", { class: "asks" }, `How many times as fast as the ${then.name} is your GPU? Guess, then start.`),
+      element("p", { class: "asks" }, `The ${then.name} could do ${threeDigits(then.gflops)} GFLOPS at most, by its data. How many times that is your GPU? Guess, then start.`),
       element("label", { class: "slide" }, this.guess, this.times));
     this.told = element("p", { class: "told", role: "status" });
     this.question.append(this.told);
     const controls = element("div", { class: "yours-controls" }, this.start, this.stop,
       element("label", { for: "yours-most" }, "up to n ="), this.most);
-    const live = root.querySelector(".yours-live");
-    live.remove();
     screenOf(root, [this.question, controls, this.progress], [this.axis.root, this.table]);
     root.querySelector(".screen-picture").append(root.querySelector(".yours-from"));
     this.guessed();
+    keepControls(root, address);
   }
 
   guessed() {
@@ -57,7 +56,7 @@ class YourGpu {
     this.axis.mark("here", "you are here", this.best);
     const [times, guess] = [this.best / this.then, 10 ** Number(this.guess.value)];
     const off = Math.max(times / guess, guess / times);
-    this.told.textContent = `You guessed ${threeDigits(guess)} times; it is ${threeDigits(times)} times as fast` +
+    this.told.textContent = `You guessed ${threeDigits(guess)} times; it is ${threeDigits(times)} times what that chip could do at most` +
       `${off < 2 ? ": well guessed" : `, ${threeDigits(off)} times ${times > guess ? "more" : "less"} than you thought`}.`;
   }
 
