@@ -115,9 +115,17 @@ def _checked(function: FunctionType) -> Callable[..., Any]:
 def _wanted(annotation: str, value: object) -> str:
     """What to give instead of a value, in words; empty if it fits its annotation."""
     words, names = [], {base.__name__ for base in type(value).__mro__}
-    for part in annotation.split(" | "):
-        kind, word = next((k for begin, k in _KINDS.items() if part.startswith(begin)), _ANY)
+    for part, kind, word in _alternatives(annotation):
         if isinstance(value, kind) or part in names:
             return ""
         words.append(word)
     return " or ".join(filter(None, words))
+
+
+@cache
+def _alternatives(annotation: str) -> list[tuple[str, Any, str]]:
+    """The types that an annotation joins by |, each as it is written, and as in _KINDS."""
+    return [
+        (part, *next((k for begin, k in _KINDS.items() if part.startswith(begin)), _ANY))
+        for part in annotation.split(" | ")
+    ]
