@@ -323,8 +323,8 @@ class CacheCurve(Traced, kw_only=True):
         notes = (
             f"{plain(self.accesses)} accesses to lines of {self.line_bytes} bytes; "
             f"{plain(self.cold_misses)} of them are the first to their line and miss in a cache of "
-            "any size. All sizes come from one pass over the accesses (stack distances). Writes fill lines, as with "
-            "--writes allocate.",
+            "any size. All sizes come from one pass over the accesses (stack distances). Writes "
+            "fill lines, as with --writes allocate.",
             *([self.conventions] if whole else []),
         )
         heads = ("bytes", "lines", "misses", "miss ratio")
