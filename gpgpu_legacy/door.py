@@ -1,6 +1,6 @@
 """The public door: arguments that do not fit a signature are told in one line.
 
-What users call is made `checked`: the package's functions when they are taken from it, and the
+What users call is `opened`: the package's functions when they are taken from it, and the
 methods of its classes. Calls inside the package are not checked.
 """
 
@@ -8,35 +8,34 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Generator, Iterator, Mapping, Sized
+from collections.abc import Callable, Generator, Mapping, Sized
 from contextlib import _GeneratorContextManager
 from functools import cache, wraps
 from types import FunctionType
-from typing import Any, NoReturn, ParamSpec, SupportsFloat, SupportsIndex, TypeVar
+from typing import Any, NoReturn, ParamSpec, SupportsFloat, TypeVar
 
 from gpgpu_legacy.errors import InputError, UnknownNameError, described, hint
-
-_REST = inspect.Parameter.VAR_POSITIONAL
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
-_KINDS: dict[str, tuple[type, str]] = {
+_KINDS: dict[str, tuple[Any, str]] = {
     "str": (str, "a text"),
     "Path": (os.PathLike, "a file's name"),
     "bool": (bool, "True or False"),
-    "int": (SupportsIndex, "a whole number"),
     "float": (SupportsFloat, "a number"),
     "Sequence": (Sized, "a list"),
     "Mapping[int": (Mapping, "a dict by number, as in {0: …}"),
     "Mapping[str": (Mapping, 'a dict by name, as in {"a": …}'),
     "Mapping[Any": (Mapping, 'a dict, as in {0: …} or {"a": …}'),
     "None": (type(None), ""),
+    "PlanBuilder": ((), "a Pipeline"),
+    **{name: ((), f"a {name}") for name in ("Plan", "Program", "Machine", "FigureOptions")},
 }
-"""Types as annotations begin with them, and in words. Other annotations accept everything."""
+"""Types as annotations begin with them, and in words; ours are known by their names alone."""
 
-_OWN = ("Plan", "Program", "PlanBuilder", "Machine", "FigureOptions", "AnimationOptions")
-"""Our own classes, which are known by their names, so that none is imported here."""
+_ANY = (object, "")
+"""What other annotations accept."""
 
 
 class Block(_GeneratorContextManager[T]):
@@ -65,88 +64,69 @@ def block(function: Callable[P, Generator[T, None, None]]) -> Callable[P, Block[
     return call
 
 
-def opened(value: T) -> T:
+@cache
+def opened(value: Any) -> Any:
     """A public function, checked, or a class with its methods checked."""
     if isinstance(value, FunctionType):
-        return checked(value)  # type: ignore[return-value]
+        return _checked(value)
     if isinstance(value, type):
-        for name in dir(value):
-            method = inspect.getattr_static(value, name)
-            is_new = isinstance(method, FunctionType) and not hasattr(method, "is_checked")
-            if is_new and (name[0] != "_" or name == "__init__"):
-                setattr(value, name, checked(method))
+        for name, method in inspect.getmembers_static(value, inspect.isfunction):
+            if name[0] != "_" or name == "__init__":
+                setattr(value, name, _checked(method))
     return value
 
 
-@cache
-def checked(function: FunctionType) -> Callable[..., Any]:
+def _checked(function: FunctionType) -> Callable[..., Any]:
     """The function, which raises InputError for arguments that do not fit its signature."""
     signature = inspect.signature(function)
-    kinds = {name: p.annotation for name, p in signature.parameters.items()}
-    by_kind = {p.kind: name for name, p in signature.parameters.items()}
-    more, rest = (by_kind.get(kind, "") for kind in (inspect.Parameter.VAR_KEYWORD, _REST))
-    unpacked = str(kinds.get(more)).removeprefix("Unpack[").removesuffix("]")
-    words = None if unpacked == "Any" else inspect.unwrap(function).__globals__.get(unpacked)
+    parameters = [p for p in signature.parameters.values() if p.name != "self"]
+    more = next((p for p in parameters if p.kind is p.VAR_KEYWORD), None)
+    words = function.__globals__.get(str(more and more.annotation)[len("Unpack[") : -1])
+    kinds = {p.name: str(p.annotation) for p in parameters if p is not more or not words}
     if words:
-        kinds |= {n: getattr(a, "__forward_arg__", a) for n, a in words.__annotations__.items()}
-    known = [name for name in kinds if name not in ("self", more)]
+        kinds |= {name: kind.__forward_arg__ for name, kind in words.__annotations__.items()}
+    needed = [
+        f"{p.name}=…" if p.kind is p.KEYWORD_ONLY else p.name
+        for p in parameters
+        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    ]
 
     @wraps(function)
     def call(*given: Any, **named: Any) -> Any:
         own = function.__name__
         what = type(given[0]).__name__ if own == "__init__" else own
-        unknown = [name for name in named if name not in kinds]
-        if unknown and (words or not more):
-            how = hint(unknown[0], known, f"its arguments are {', '.join(known)}")
-            raise InputError(f"{what} takes no {unknown[0]}; {how}")
+        for name in named:
+            if name not in kinds and (words or not more):
+                how = hint(name, kinds, f"its arguments are {', '.join(kinds)}")
+                raise InputError(f"{what} takes no {name}; {how}")
         try:
             bound = signature.bind(*given, **named).arguments
         except TypeError as error:
+            how = ", ".join([*needed, "…"])
             problem = str(error).replace("keyword-only ", "")  # as Python 3.12 and later say
-            raise InputError(f"{what}: {problem}; write {what}{_written(signature)}") from None
-        pairs = [*bound.items(), *bound.get(more, {}).items()]
-        for name, value in [*pairs, *((rest, one) for one in bound.get(rest, ()))]:
-            is_one = name != more and not (name == rest and isinstance(value, tuple))
-            if is_one and (wanted := _wanted(str(kinds.get(name, "Any")), value)):
+            raise InputError(f"{what}: {problem}; write {what}({how})") from None
+        for name, value in {**bound, **named}.items():
+            if wanted := _wanted(kinds.get(name, ""), value):
                 raise InputError(f"{what}: {name} is {described(value)}; give {wanted}")
         return function(*given, **named)
 
-    call.is_checked = True  # type: ignore[attr-defined]
     return call
-
-
-def _written(signature: inspect.Signature) -> str:
-    """The parameters that have a place, or that a call must have by name, and dots."""
-    shown = [
-        f"{p.name}=…" if p.kind is p.KEYWORD_ONLY else p.name
-        for p in signature.parameters.values()
-        if p.name != "self"
-        and (
-            p.kind <= p.POSITIONAL_OR_KEYWORD or (p.kind is p.KEYWORD_ONLY and p.default is p.empty)
-        )
-    ]
-    return f"({', '.join([*shown, '…'])})"
 
 
 def _wanted(annotation: str, value: object) -> str:
     """What to give instead of a value, in words; empty if it fits its annotation."""
-    words = []
-    for part in _alternatives(annotation):
-        kind = next((kind for kind in _KINDS if part.startswith(kind)), "")
-        classes = {base.__name__ for base in type(value).__mro__}
-        if part in classes or (kind and isinstance(value, _KINDS[kind][0])):
+    words, names = [], {base.__name__ for base in type(value).__mro__}
+    for part, kind, word in _alternatives(annotation):
+        if isinstance(value, kind) or part in names:
             return ""
-        if not kind and part not in _OWN:
-            return ""
-        words.append(_KINDS[kind][1] if kind else f"a {part.replace('PlanBuilder', 'Pipeline')}")
+        words.append(word)
     return " or ".join(filter(None, words))
 
 
-def _alternatives(annotation: str) -> Iterator[str]:
-    """The types that an annotation joins by |, outside of brackets."""
-    depth, start = 0, 0
-    for at, letter in enumerate(f"{annotation}|"):
-        depth += (letter == "[") - (letter == "]")
-        if letter == "|" and not depth:
-            yield annotation[start:at].strip()
-            start = at + 1
+@cache
+def _alternatives(annotation: str) -> list[tuple[str, Any, str]]:
+    """The types that an annotation joins by |, each as it is written, and as in _KINDS."""
+    return [
+        (part, *next((k for begin, k in _KINDS.items() if part.startswith(begin)), _ANY))
+        for part in annotation.split(" | ")
+    ]

@@ -179,7 +179,7 @@ def warn(text: str) -> None:
 
     frame, level = sys._getframe(1).f_back, 3
     package = __name__.partition(".")[0]
-    while frame and frame.f_globals.get("__name__", "").startswith(f"{package}."):
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith(f"{package}."):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, GpgpuLegacyWarning, stacklevel=level)
 

@@ -25,7 +25,7 @@ from gpgpu_legacy.cache.simulate import LevelTally, Progress, RegionTally
 from gpgpu_legacy.errors import InputError, described
 from gpgpu_legacy.measure.budget import Budget, BudgetSpentError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result, not_run_grids
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result, not_run_grids, plain
 from gpgpu_legacy.serial import Record, as_record
 
 if TYPE_CHECKING:
@@ -185,22 +185,22 @@ class CacheRun(Traced, kw_only=True):
             yield "There are no accesses."
             return
         yield (
-            f"{self.accesses:,} accesses, reads and writes together: {self.hits:,} hits and "
-            f"{self.misses:,} misses, a hit ratio of {100 * self.hit_ratio:.4g} %."
+            f"{plain(self.accesses)} accesses, reads and writes together: {plain(self.hits)} hits "
+            f"and {plain(self.misses)} misses, a hit ratio of {100 * self.hit_ratio:.4g} %."
         )
         yield (
-            f"{self.bytes_requested:,} bytes requested, {self.bytes_from_memory:,} from memory "
-            f"({100 * self.bytes_from_memory / self.bytes_requested:.3g} % of them), "
-            f"{self.bytes_to_memory:,} to memory."
+            f"{plain(self.bytes_requested)} bytes requested, {plain(self.bytes_from_memory)} from "
+            f"memory ({100 * self.bytes_from_memory / self.bytes_requested:.3g} % of them), "
+            f"{plain(self.bytes_to_memory)} to memory."
         )
         for number, level in enumerate(self.levels[1:], 2):
-            yield f"Level {number}: {level.hits:,} hits and {level.misses:,} misses."
+            yield f"Level {number}: {plain(level.hits)} hits and {plain(level.misses)} misses."
         if whole:
             yield from (_WRITES[self.allocate], self.conventions)
         if self.iterations_repeated:
             yield (
-                f"Of {self.iterations:,} iterations {self.iterations_simulated:,} were simulated. "
-                f"{self.iterations_repeated:,} repeat others: {_PROVEN}"
+                f"Of {plain(self.iterations)} iterations {plain(self.iterations_simulated)} were "
+                f"simulated. {plain(self.iterations_repeated)} repeat others: {_PROVEN}"
             )
         yield (
             f"The simulation took {self.seconds:.2f} s, "
@@ -321,10 +321,10 @@ class CacheCurve(Traced, kw_only=True):
             rows.append((lines * self.line_bytes, lines, point.misses, point.miss_ratio))
         caption = f"{self.title()}: misses of every fully associative LRU cache."
         notes = (
-            f"{self.accesses:,} accesses to lines of {self.line_bytes} bytes; {self.cold_misses:,} "
-            "of them are the first to their line and miss in a cache of any size. All sizes come "
-            "from one pass over the accesses (stack distances). Writes fill lines, as with "
-            "--writes allocate.",
+            f"{plain(self.accesses)} accesses to lines of {self.line_bytes} bytes; "
+            f"{plain(self.cold_misses)} of them are the first to their line and miss in a cache of "
+            "any size. All sizes come from one pass over the accesses (stack distances). Writes "
+            "fill lines, as with --writes allocate.",
             *([self.conventions] if whole else []),
         )
         heads = ("bytes", "lines", "misses", "miss ratio")

@@ -14,7 +14,7 @@ from gpgpu_legacy.algorithms.algorithm import ITERATIONS
 from gpgpu_legacy.algorithms.parameters import titled
 from gpgpu_legacy.algorithms.registry import find_algorithm
 from gpgpu_legacy.api.keywords import CacheKeywords
-from gpgpu_legacy.door import block, checked
+from gpgpu_legacy.door import block
 from gpgpu_legacy.errors import InputError, hint, shape_in_words
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -267,8 +267,7 @@ class Pipeline(PlanBuilder):
             name: as_numbers(f"input {name}", values, "an array of real numbers")
             for name, values in {**(inputs or {}), **named}.items()
         }
-        ask: Callable[..., T] = checked(verb)
-        return ask(self.sized(arrays), *given, arrays, machine=machine, **options)
+        return verb(self.sized(arrays), *given, arrays, machine=machine, **options)
 
     def dump(self, folder: Path | str, *, exact: bool = False) -> list[Path]:
         """Write plan.json, the programs and generated GLSL to a folder; returns their paths.

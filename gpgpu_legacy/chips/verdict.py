@@ -231,7 +231,9 @@ class Verdict(Result, kw_only=True):
         yield from unknown.values()
 
     def _caption(self, chip: Profile) -> str:
-        passes = f", {self.pass_count} passes," if self.pass_count else ""
+        passes = (
+            f", {self.pass_count} pass{'es' * (self.pass_count > 1)}," if self.pass_count else ""
+        )
         text = (
             f"{titled(self.plan, self.parameters)}{passes} on {chip.called}: {self.answer.value}."
         )

@@ -52,7 +52,7 @@ MISTAKES: list[tuple[Callable[[Any], object], str]] = [
         "repeat makes a block, which has no iteration of Python",
     ),
     (lambda d: d.p.input("x", 4), "input: missing a required argument: 'columns'"),
-    (lambda d: d.p.input("x", 4, "4"), "input: columns is '4'; give a whole number"),
+    (lambda d: d.p.input("x", 4, "4"), "columns is '4'; it must be an integer"),
     (lambda d: d.p.call("kernel void f(out float a<>) { a = 1; }"), "parameters a, of which 0"),
     (lambda d: d.made().run(ONES), "run: inputs is an ndarray; give a dict by name"),
     (lambda d: d.made().run(a=[[1, 2], [3]]), "input a has rows of different lengths"),

@@ -23,7 +23,8 @@ from gpgpu_legacy.isa.combiners import (
 )
 from gpgpu_legacy.isa.ir import Span, TextureTarget, TextureUnit
 from gpgpu_legacy.languages.arb.printer import disassemble
-from gpgpu_legacy.languages.registry import language_of, source_of
+from gpgpu_legacy.languages.registry import disassemble as source_of
+from gpgpu_legacy.languages.registry import language_of
 from gpgpu_legacy.page.scenes import scene_of
 from gpgpu_legacy.plan.serialise import plan_as_json, plan_from_json, program_names
 

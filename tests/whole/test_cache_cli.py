@@ -97,7 +97,7 @@ def test_the_text_says_everything(run: Command) -> None:
     # Hand work, as in the heat map below: 12 reads miss, and no write does.
     assert "256 accesses, reads and writes together: 244 hits and 12 misses" in out
     assert "95.31 %" in out
-    assert "1,024 bytes requested, 192 from memory (18.8 % of them), 256 to memory" in out
+    assert "1\u202f024 bytes requested, 192 from memory (18.8 % of them), 256 to memory" in out
     for words in ("do not allocate", "raster order", "aligned to 4 KiB", "cold", "pass to pass"):
         assert words in out
     assert out.count("\n│ ") == 4  # A, B, C, in all
