@@ -41,7 +41,8 @@ PROMISES = Grid(
         ),
         (
             "translate",
-            "operations and their order, and with --exact-sampling the lookups, and no contracted multiply-add in GLSL",
+            "operations and their order, and with --exact-sampling the lookups, and no contracted "
+            "multiply-add in GLSL",
             "a driver's quotients, roots and transcendentals; GLSL ES may contract",
             "programs that the target can express",
         ),
