@@ -43,11 +43,7 @@ _DRAW = """
 import runpy, sys
 import numpy as np
 host = runpy.run_path(sys.argv[1])
-create = host["moderngl"].create_standalone_context
-try:
-    context = create(backend="egl")
-except Exception:
-    context = create()
+context = host["make_context"]()
 given = np.load(sys.argv[2], allow_pickle=True).item()
 bound = {n: host["make_texture"](context, *t) for n, t in given.pop("textures").items()}
 np.save(sys.argv[3], host["draw"](context, textures=bound, **given))
@@ -110,7 +106,7 @@ def proof(translation: Translation) -> Iterator[str]:
             wanted = run_program(
                 translation.program, width, height, arguments=arguments, executor="numpy"
             )
-        found = _in_opengl(translation, given)
+        found = _in_opengl(host_code(translation, is_page=False), given)
         yield f"OpenGL, {width}x{height}: {_difference(found, wanted)}"
 
 
@@ -128,11 +124,11 @@ def _difference(found: F32, wanted: F32) -> str:
     return f"at most {apart.max():.2g}, in {where}; {many}"
 
 
-def _in_opengl(translation: Translation, scene: dict[str, Any]) -> F32:
+def _in_opengl(code: str, scene: dict[str, Any]) -> F32:
     """What moderngl draws, in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         host, given, drawn = (str(Path(folder, name)) for name in ("h.py", "g.npy", "d.npy"))
-        Path(host).write_text(host_code(translation, is_page=False), encoding="utf-8")
+        Path(host).write_text(code, encoding="utf-8")
         np.save(given, np.array(scene, object))
         done = subprocess.run(
             [sys.executable, "-c", _DRAW, host, given, drawn],

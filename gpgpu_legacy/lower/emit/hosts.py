@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
 from gpgpu_legacy.isa.ir import (
     Attribute,
     AttributeKind,
     Parameter,
-    Program,
     TextureTarget,
 )
 from gpgpu_legacy.isa.state import state_vector
@@ -81,11 +79,15 @@ def draw(context, width, height, uniforms, varyings, textures):
     return np.array([np.frombuffer(c.read(), "f4").reshape(height, width, 4) for c in colours])
 
 
-def main(width, height):
+def make_context():
     try:
-        context = moderngl.create_standalone_context()
+        return moderngl.create_standalone_context()
     except Exception:  # there is no window system
-        context = moderngl.create_standalone_context(backend="egl")
+        return moderngl.create_standalone_context(backend="egl")
+
+
+def main(width, height):
+    context = make_context()
     shapes = {"sampler3D": (8, 8, 8, 4), "samplerCube": (6, 64, 64, 4)}
     shapes["sampler2DArray"] = shapes["samplerCube"]
     random = np.random.default_rng(0).random
@@ -220,33 +222,25 @@ main(document.getElementById("shown"), 512, 512);
 
 def host_code(translation: Translation, *, is_page: bool) -> str:
     """The script for moderngl, or the page for WebGL2, that holds a translation and draws it."""
-    given = translation.inputs
+    given, units = translation.inputs, translation.program.texture_units
+    in_texels = TextureTarget.RECT in {target.kind for target in units.values()}
     numbers = {
         i.name: _initial(i.source, i.width) for i in given if isinstance(i.source, Parameter)
     }
     varyings = {i.name: _corners(i.source) for i in given if isinstance(i.source, Attribute)}
     parts = {
-        "vertex": vertex_shader(translation),
+        "vertex": _vertex_shader(translation),
         "uniforms": json.dumps(numbers),
         "varyings": json.dumps(varyings),
         "textures": json.dumps({i.name: i.type for i in given if isinstance(i.source, int)}),
         "outputs": str(translation.program.color_outputs),
-        "across": _across(translation.program),
+        "across": "[width, height, 1, 1]" if in_texels else "[1, 1, 1, 1]",
         "fragment": translation.text,
     }
-    return _filled(_WEBGL if is_page else _MODERNGL, parts)
-
-
-def _across(program: Program) -> str:
-    """By what texture coordinates are multiplied: those of RECT textures count texels."""
-    in_texels = TextureTarget.RECT in {t.kind for t in program.texture_units.values()}
-    return f"[{'width, height' if in_texels else '1, 1'}, 1, 1]"
-
-
-def _filled(template: str, parts: Mapping[str, str]) -> str:
-    for word, text in parts.items():
-        template = template.replace(f"@{word}@", text)
-    return template
+    text = _WEBGL if is_page else _MODERNGL
+    for word, part in parts.items():
+        text = text.replace(f"@{word}@", part)
+    return text
 
 
 def _initial(parameter: Parameter, width: int) -> tuple[float, ...]:
@@ -261,15 +255,21 @@ def _corners(attribute: Attribute) -> list[tuple[float, ...]]:
     return [ATTRIBUTE_DEFAULTS.get(attribute.kind, (0.0, 0.0, 0.0, 1.0))] * 4
 
 
-def vertex_shader(translation: Translation) -> str:
+def _vertex_shader(translation: Translation) -> str:
     """Draws the whole viewport as a strip of 4 vertices; its two triangles are cut from (0, 0)."""
-    varyings = [i for i in translation.inputs if isinstance(i.source, Attribute)]
-    varyings = [] if translation.exact else varyings
-    lines = [*translation.dialect.header]
-    for given in varyings:
-        lines += [f"uniform vec4 {given.name}_corners[4];", f"out {given.type} {given.name};"]
-    lines += ["void main() {", "    int corner = int[4](1, 0, 2, 3)[gl_VertexID];"]
-    for given in varyings:
-        lines.append(f"    {given.name} = {given.name}_corners[corner].{'xyzw'[: given.width]};")
-    lines.append("    gl_Position = vec4(corner % 3 == 0 ? -1 : 1, corner < 2 ? -1 : 1, 0.0, 1.0);")
-    return "\n".join([*lines, "}", ""])
+    declared, set_ = list[str](), list[str]()
+    for given in translation.inputs:
+        if isinstance(given.source, Attribute) and not translation.exact:
+            name = given.name
+            declared += [f"uniform vec4 {name}_corners[4];", f"out {given.type} {name};"]
+            set_.append(f"    {name} = {name}_corners[corner].{'xyzw'[: given.width]};")
+    lines = [
+        *translation.dialect.header,
+        *declared,
+        "void main() {",
+        "    int corner = int[4](1, 0, 2, 3)[gl_VertexID];",
+        *set_,
+        "    gl_Position = vec4(corner % 3 == 0 ? -1 : 1, corner < 2 ? -1 : 1, 0.0, 1.0);",
+        "}\n",
+    ]
+    return "\n".join(lines)
