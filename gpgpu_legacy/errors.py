@@ -177,7 +177,7 @@ def warn(text: str) -> None:
     """Issue a GpgpuLegacyWarning at the line of the caller's code, outside of the package."""
     import warnings
 
-    frame, level = sys._getframe(1).f_back, 3
+    frame, level = sys._getframe(1), 2
     package = __name__.partition(".")[0]
     while frame.f_back and frame.f_globals.get("__name__", "").startswith(f"{package}."):
         frame, level = frame.f_back, level + 1

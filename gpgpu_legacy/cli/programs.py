@@ -285,7 +285,7 @@ def translate_command(
         "attributes from planes, and contract nothing.",
     ] = False,
     host: Annotated[
-        Literal["moderngl", "webgl", "numpy"] | None,
+        Literal["moderngl", "webgl"] | None,
         "Write it as a script or a page that sets it up and draws once.",
     ] = None,
     prove: Annotated[
@@ -302,10 +302,10 @@ def translate_command(
     from gpgpu_legacy.api import translate as api
     from gpgpu_legacy.languages.arb.printer import disassemble
     from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
-    from gpgpu_legacy.lower.emit.hosts import host_code, numpy_script
+    from gpgpu_legacy.lower.emit.hosts import host_code
     from gpgpu_legacy.lower.emit.numpy_source import numpy_source
 
-    wanted = {"moderngl": "glsl", "webgl": "glsl-es", "numpy": "numpy"}.get(host or "", to)
+    wanted = {"moderngl": "glsl", "webgl": "glsl-es"}.get(host or "", to)
     if wanted != to:
         raise InputError(f"--host {host} draws with {wanted}; give --to {wanted}")
     if (prove or exact) and not to.startswith("glsl"):
@@ -315,8 +315,7 @@ def translate_command(
         )
     program = _translated(job)
     if to in ("arb", "numpy"):
-        script = numpy_script if host else numpy_source
-        return _written(disassemble(program) if to == "arb" else script(program), output)
+        return _written((disassemble if to == "arb" else numpy_source)(program), output)
     translation = glsl_translation(program, es=to == "glsl-es", exact=exact)
     if prove:
         for line in api.proof(translation):

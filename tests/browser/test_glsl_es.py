@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import islice, pairwise, product
+from itertools import pairwise, product
 
+import numpy as np
 import pytest
 from browser_pages import Browsers, Modules
 from drawing import program
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 from program_keys import program_key
 from strategies import program_texts, reaches
 
-from gpgpu_legacy.api.translate import proof
+from gpgpu_legacy import run_program
+from gpgpu_legacy.api.translate import random_scene
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.isa.fog import Fog
 from gpgpu_legacy.isa.ir import Program
@@ -22,6 +24,7 @@ from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL_ES, fragment_shader, vertex_shader
 from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
+from gpgpu_legacy.lower.emit.hosts import host_code
 from gpgpu_legacy.lower.fragments import ShaderKey
 from gpgpu_legacy.plan.textures import REPEATING, Extent, Filter, Sampler, Wrap
 from gpgpu_legacy.sources import shader_folder
@@ -46,6 +49,16 @@ LINKED = """(() => {
     });
 })()"""
 """What the compiler and the linker say of each pair of texts that they refuse."""
+
+DRAWN = """(given) => {
+    const gl = document.createElement("canvas").getContext("webgl2"), textures = {};
+    gl.getExtension("EXT_color_buffer_float");
+    for (const [name, [kind, size, texels]] of Object.entries(given.textures))
+        textures[name] = makeTexture(gl, kind, new Float32Array(texels), size);
+    const drawn = draw(gl, given.width, given.height, given.uniforms, given.varyings, textures);
+    return drawn.map((one) => [...one]);
+}"""
+"""What a page's own functions draw of a scene."""
 
 
 def texts_of(key: ShaderKey) -> tuple[str, str]:
@@ -124,15 +137,25 @@ def test_programs_of_every_kind_link(modules: Callable[..., Modules], exact: boo
 
 
 def test_a_page_draws_what_the_program_draws(browsers: Browsers) -> None:
-    """Samplers of each kind, and names that GLSL ES has; by the page that `translate` writes."""
+    """Samplers of each kind, and names that GLSL ES has; where nothing is contracted."""
     text = """!!ARBfp1.0
         OPTION ARB_fragment_program_shadow; ATTRIB input = fragment.texcoord[0]; TEMP a, b;
         TEX a, input, texture[0], 3D; TEX b, a, texture[1], CUBE; ADD a, a, b;
         TEX b, input, texture[2], SHADOW2D; ADD a, a, b; TEX b, input, texture[3], 1D;
         MAD result.color, a, b, program.local[3]; END"""
+    page = browsers.on("swiftshader").new_page()
     for exact in (False, True):
-        each = proof(glsl_translation(assemble(text), es=True, exact=exact))
-        assert [*islice(each, 2)][1] == "WebGL2, 97x31: every number is the same"
+        translation = glsl_translation(assemble(text), es=True, exact=exact)
+        scene, arguments = random_scene(translation, 97, 31)
+        wanted = run_program(translation.program, 97, 31, arguments=arguments, executor="numpy")
+        scene["textures"] = {
+            name: (kind, texels.shape[-2::-1], texels.ravel().tolist())
+            for name, (kind, texels) in scene["textures"].items()
+        }
+        page.set_content(host_code(translation, is_page=True))
+        found = page.evaluate(DRAWN, scene)
+        np.testing.assert_array_equal(np.float32(found).reshape(wanted.shape), wanted)
+    page.close()
 
 
 def test_any_program_links(modules: Callable[..., Modules]) -> None:

@@ -284,7 +284,6 @@ def test_disassemble(cli: Cli) -> None:
         ("glsl --exact-sampling", "#version 400 core\n"),
         ("glsl --host moderngl", '"""Draws'),
         ("glsl-es --host webgl", "<!doctype html>\n"),
-        ("numpy --host numpy", '"""'),
         ("glsl-es", "#version 300 es\n"),
         ("numpy", '"""'),
     ],
@@ -304,6 +303,7 @@ def test_translate_to_nothing_known(cli: Cli) -> None:
     refused(cli("translate", "prog.fp", "--to", "hlsl"), "glsl-es")
     refused(cli("translate", "prog.fp", "--to", "glsl", "--host", "webgl"), "give --to glsl-es")
     refused(cli("translate", "prog.fp", "--to", "arb", "--prove"), "--prove is for shaders")
+    refused(cli("translate", "prog.fp", "--to", "numpy", "--host", "numpy"), "moderngl", "webgl")
     refused(cli("translate", "k.br:k", "n=3", "--to", "glsl"), "leave n=3 out")
     refused(cli("translate", "gone.br:k", "--to", "glsl"), "there is no file gone.br")
 

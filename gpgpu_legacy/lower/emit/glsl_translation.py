@@ -42,7 +42,6 @@ from gpgpu_legacy.isa.ir import (
     AttributeKind,
     Instruction,
     Parameter,
-    ParameterSpace,
     Program,
     TextureTarget,
 )
@@ -140,23 +139,17 @@ def glsl_translation(program: Program, *, es: bool = False, exact: bool = False)
 
     Raises InputError for what WebGL2 may lack.
     """
-    if es:
-        _check_es(program)
     dialect = PLAIN_ES if es else GLSL if exact else PLAIN
-    return _Translator(program, dialect, exact=exact).translation()
-
-
-def _check_es(program: Program) -> None:
-    locals_, envs = map(program.parameter_indices, (ParameterSpace.LOCAL, ParameterSpace.ENV))
-    vectors = len(locals_) + len(envs) + len(program.state_bindings)
-    for (what, most), found in zip(
-        _MOST.items(), (len(program.texture_units), vectors, program.color_outputs), strict=True
-    ):
-        if found > most:
+    translation = _Translator(program, dialect, exact=exact).translation()
+    kinds = [type(given.source) for given in translation.inputs]
+    found = kinds.count(int), kinds.count(Parameter), program.color_outputs
+    for (what, most), count in zip(_MOST.items(), found, strict=True):
+        if es and count > most:
             raise InputError(
-                f"{program.name} has {found} {what}, and WebGL2 promises {most}; translate it "
+                f"{program.name} has {count} {what}, and WebGL2 promises {most}; translate it "
                 "--to glsl, or split it"
             )
+    return translation
 
 
 class _Translator(GlslEmitter):
@@ -383,9 +376,9 @@ def _declared(
 ) -> Iterator[Statement]:
     """The statements, in which each register is declared where it is first written."""
     for statement in statements:
-        is_new = isinstance(statement, Assign) and statement.variable not in written
-        if isinstance(statement, Assign) and is_new and not _is_colour(statement.variable):
-            variable = statement.variable
+        if isinstance(statement, Assign) and not (
+            _is_colour(variable := statement.variable) or variable in written
+        ):
             written[variable] = None
             if len(statement.components) == variable.type.width:
                 yield Declare(variable, statement.value)

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import (
     Attribute,
     AttributeKind,
     Parameter,
-    ParameterSpace,
-    Program,
     TextureTarget,
 )
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.lower.emit.glsl_translation import Translation
-from gpgpu_legacy.lower.emit.numpy_source import numpy_source
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS
 
 _MODERNGL = '''\
@@ -84,11 +79,15 @@ def draw(context, width, height, uniforms, varyings, textures):
     return np.array([np.frombuffer(c.read(), "f4").reshape(height, width, 4) for c in colours])
 
 
-def main(width, height):
+def make_context():
     try:
-        context = moderngl.create_standalone_context()
+        return moderngl.create_standalone_context()
     except Exception:  # there is no window system
-        context = moderngl.create_standalone_context(backend="egl")
+        return moderngl.create_standalone_context(backend="egl")
+
+
+def main(width, height):
+    context = make_context()
     shapes = {"sampler3D": (8, 8, 8, 4), "samplerCube": (6, 64, 64, 4)}
     shapes["sampler2DArray"] = shapes["samplerCube"]
     random = np.random.default_rng(0).random
@@ -107,14 +106,11 @@ if __name__ == "__main__":
     main(*map(int, (2 * sys.argv[1:])[:2] or (512, 512)))
 '''
 
-MAIN = "main(512, 512);"
-"""The last line of a page's script."""
-
 _WEBGL = """\
 <!doctype html>
 <meta charset="utf-8">
 <title>A fragment shader in WebGL2</title>
-<canvas id="shown"></canvas>
+<canvas id="shown" style="transform: scaleY(-1)"></canvas>
 <script id="fragment" type="x-shader/x-fragment">@fragment@</script>
 <script id="vertex" type="x-shader/x-vertex">@vertex@</script>
 <script>
@@ -125,56 +121,55 @@ const TEXTURES = @textures@;
 const OUTPUTS = @outputs@;
 
 // texels: a Float32Array of RGBA, row 0 at the bottom; slices or faces one after the other.
-function makeTexture(gl, kind, texels, [width, height, depth], how = {}) {
-  const { filter, wrap } = { filter: gl.NEAREST, wrap: gl.CLAMP_TO_EDGE, ...how };
-  const targets = { sampler3D: gl.TEXTURE_3D, samplerCube: gl.TEXTURE_CUBE_MAP };
-  targets.sampler2DArray = gl.TEXTURE_2D_ARRAY;
-  const target = targets[kind] || gl.TEXTURE_2D, texture = gl.createTexture();
+function makeTexture(gl, kind, texels, [width, height, depth = 1],
+                     filter = gl.NEAREST, wrap = gl.CLAMP_TO_EDGE) {
+  const isShadow = kind === "sampler2DShadow", target = {
+    sampler3D: gl.TEXTURE_3D, samplerCube: gl.TEXTURE_CUBE_MAP, sampler2DArray: gl.TEXTURE_2D_ARRAY,
+  }[kind] || gl.TEXTURE_2D;
+  const [kept, format] = isShadow ? [gl.DEPTH_COMPONENT32F, gl.DEPTH_COMPONENT]
+    : [gl.RGBA32F, gl.RGBA];
+  const given = isShadow ? texels.filter((_, n) => n % 4 === 0) : texels;
+  const texture = gl.createTexture();
   gl.bindTexture(target, texture);
-  if (kind === "sampler2DShadow") {
-    gl.texImage2D(target, 0, gl.DEPTH_COMPONENT32F, width, height, 0, gl.DEPTH_COMPONENT, gl.FLOAT,
-      texels.filter((_, n) => n % 4 === 0));
-    gl.texParameteri(target, gl.TEXTURE_COMPARE_MODE, gl.COMPARE_REF_TO_TEXTURE);
-  } else if (kind === "samplerCube") {
-    const size = 4 * width * height;
-    for (let n = 0; n < 6; n++) {
-      gl.texImage2D(gl.TEXTURE_CUBE_MAP_POSITIVE_X + n, 0, gl.RGBA32F, width, height, 0, gl.RGBA,
-        gl.FLOAT, texels.subarray(n * size, (n + 1) * size));
-    }
-  } else if (depth) {
-    gl.texImage3D(target, 0, gl.RGBA32F, width, height, depth, 0, gl.RGBA, gl.FLOAT, texels);
+  if (kind === "sampler3D" || kind === "sampler2DArray") {
+    gl.texImage3D(target, 0, kept, width, height, depth, 0, format, gl.FLOAT, given);
   } else {
-    gl.texImage2D(target, 0, gl.RGBA32F, width, height, 0, gl.RGBA, gl.FLOAT, texels);
+    const first = kind === "samplerCube" ? gl.TEXTURE_CUBE_MAP_POSITIVE_X : target;
+    for (let n = 0; n < depth; n++) {
+      gl.texImage2D(first + n, 0, kept, width, height, 0, format, gl.FLOAT, given,
+        4 * n * width * height);
+    }
   }
-  gl.texParameteri(target, gl.TEXTURE_MIN_FILTER, filter);
-  gl.texParameteri(target, gl.TEXTURE_MAG_FILTER, filter);
+  const mode = isShadow ? gl.COMPARE_REF_TO_TEXTURE : gl.NONE;
+  gl.texParameteri(target, gl.TEXTURE_COMPARE_MODE, mode);
+  for (const size of ["MIN", "MAG"]) gl.texParameteri(target, gl[`TEXTURE_${size}_FILTER`], filter);
   for (const axis of "STR") gl.texParameteri(target, gl["TEXTURE_WRAP_" + axis], wrap);
   return { target, texture };
 }
 
 // The colours of each output, a Float32Array of RGBA, row 0 at the bottom.
 function draw(gl, width, height, uniforms, varyings, textures) {
-  const program = gl.createProgram();
+  const program = gl.createProgram(), logs = [];
   for (const [kind, id] of [[gl.VERTEX_SHADER, "vertex"], [gl.FRAGMENT_SHADER, "fragment"]]) {
     const shader = gl.createShader(kind);
     gl.shaderSource(shader, document.getElementById(id).textContent);
     gl.compileShader(shader);
-    if (!gl.getShaderParameter(shader, gl.COMPILE_STATUS)) throw Error(gl.getShaderInfoLog(shader));
     gl.attachShader(program, shader);
+    logs.push(gl.getShaderInfoLog(shader));
   }
   gl.linkProgram(program);
-  if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw Error(gl.getProgramInfoLog(program));
+  logs.push(gl.getProgramInfoLog(program));
+  if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw Error(logs.join(""));
   gl.useProgram(program);
-  const values = { ...uniforms };
+  const set = (name, value, width = value.length) =>
+    gl[`uniform${width}fv`](gl.getUniformLocation(program, name), value);
+  for (const [name, value] of Object.entries(uniforms)) set(name, value);
   for (const [name, corners] of Object.entries(varyings)) {
     const [a, b, , d] = corners;
-    values[name + "_base"] = a;
-    values[name + "_dx"] = a.map((v, n) => (b[n] - v) / width);
-    values[name + "_dy"] = a.map((v, n) => (d[n] - v) / height);
-    gl.uniform4fv(gl.getUniformLocation(program, name + "_corners"), corners.flat());
-  }
-  for (const [name, value] of Object.entries(values)) {
-    gl["uniform" + value.length + "fv"](gl.getUniformLocation(program, name), value);
+    set(name + "_corners", corners.flat(), 4);
+    set(name + "_base", a);
+    set(name + "_dx", a.map((v, n) => (b[n] - v) / width));
+    set(name + "_dy", a.map((v, n) => (d[n] - v) / height));
   }
   Object.entries(textures).forEach(([name, { target, texture }], unit) => {
     gl.activeTexture(gl.TEXTURE0 + unit);
@@ -182,13 +177,12 @@ function draw(gl, width, height, uniforms, varyings, textures) {
     gl.uniform1i(gl.getUniformLocation(program, name), unit);
   });
   gl.bindFramebuffer(gl.FRAMEBUFFER, gl.createFramebuffer());
-  const places = [];
-  for (let n = 0; n < OUTPUTS; n++) {
+  const places = Array.from({ length: OUTPUTS }, (_, n) => gl.COLOR_ATTACHMENT0 + n);
+  for (const place of places) {
     const colours = gl.createRenderbuffer();
     gl.bindRenderbuffer(gl.RENDERBUFFER, colours);
     gl.renderbufferStorage(gl.RENDERBUFFER, gl.RGBA32F, width, height);
-    places.push(gl.COLOR_ATTACHMENT0 + n);
-    gl.framebufferRenderbuffer(gl.FRAMEBUFFER, places[n], gl.RENDERBUFFER, colours);
+    gl.framebufferRenderbuffer(gl.FRAMEBUFFER, place, gl.RENDERBUFFER, colours);
   }
   gl.drawBuffers(places);
   gl.viewport(0, 0, width, height);
@@ -202,153 +196,51 @@ function draw(gl, width, height, uniforms, varyings, textures) {
   });
 }
 
-function context() {
-  const gl = document.createElement("canvas").getContext("webgl2");
+function main(canvas, width, height) {
+  const gl = document.createElement("canvas").getContext("webgl2"), textures = {}, varyings = {};
   gl.getExtension("EXT_color_buffer_float");
   gl.getExtension("OES_texture_float_linear");
-  return gl;
-}
-
-function main(width, height) {
-  const gl = context(), textures = {}, varyings = {};
-  const sizes = { sampler3D: [8, 8, 8], samplerCube: [64, 64], sampler2DArray: [64, 64, 6] };
+  const sizes = { sampler3D: [8, 8, 8], samplerCube: [64, 64, 6], sampler2DArray: [64, 64, 6] };
   for (const [name, kind] of Object.entries(TEXTURES)) {
-    const size = sizes[kind] || [width, height];
-    const count = 4 * size[0] * size[1] * (kind === "samplerCube" ? 6 : size[2] || 1);
-    textures[name] = makeTexture(gl, kind, Float32Array.from({ length: count }, Math.random), size);
+    const size = sizes[kind] || [width, height, 1], length = 4 * size[0] * size[1] * size[2];
+    textures[name] = makeTexture(gl, kind, Float32Array.from({ length }, Math.random), size);
   }
   const across = @across@;
   for (const [name, corners] of Object.entries(VARYINGS)) {
     varyings[name] = corners.map((value) => value.map((v, n) => v * across[n]));
   }
   const [colours] = draw(gl, width, height, UNIFORMS, varyings, textures);
-  const shown = document.getElementById("shown"), image = new ImageData(width, height);
-  [shown.width, shown.height] = [width, height];
-  for (let n = 0; n < colours.length; n++) {
-    const row = height - 1 - Math.floor(n / (4 * width));
-    image.data[row * 4 * width + (n % (4 * width))] = 255 * colours[n];
-  }
-  shown.getContext("2d").putImageData(image, 0, 0);
+  const bytes = Uint8ClampedArray.from(colours, (colour) => 255 * colour);
+  Object.assign(canvas, { width, height });
+  canvas.getContext("2d").putImageData(new ImageData(bytes, width, height), 0, 0);
 }
 
-@main@
+main(document.getElementById("shown"), 512, 512);
 </script>
 """
-
-_NUMPY = '''
-
-# The inputs: set your own. ATTRIBUTES have a value at each of (0, 0), (W, 0), (W, H), (0, H).
-PARAMETERS = @parameters@
-ATTRIBUTES = @attributes@
-TEXTURES = @textures@
-
-
-def make_lookup(textures):
-    """A lookup of the nearest texels, clamped to the edge. textures: (depth, height, width, 4)."""
-
-    def lookup(unit, target, s, t, r, bias):
-        texels = textures[unit]
-        most = texels.shape[2::-1]
-        sizes = (1, 1, 1) if target == "RECT" else most
-        used = {"1D": 1, "3D": 3}.get(target, 2)
-        across, up, into = (
-            np.clip(np.nan_to_num(np.floor(F(at) * F(size))), 0, last - 1).astype(int)
-            if axis < used else 0
-            for axis, (at, size, last) in enumerate(zip((s, t, r), sizes, most))
-        )
-        return np.moveaxis(texels[into, up, across], -1, 0)
-
-    return lookup
-
-
-def draw(width, height, parameters, attributes, textures):
-    """The results and the live fragments, as `program` gives them."""
-    x, y = np.arange(width) + F(0.5), np.arange(height)[:, None] + F(0.5)
-    planes = {}
-    for name, corners in attributes.items():
-        a, b, _, d = np.array(corners, float).reshape(4, 4, 1, 1)
-        planes[name] = F(a) + F((b - a) / width) * x + F((d - a) / height) * y
-    return program(planes, parameters, make_lookup(textures))
-
-
-def main(width, height):
-    random = np.random.default_rng(0).random
-    depths = {"3D": 8}
-    textures = {
-        unit: F(random((depths.get(target, 1), 1 if target == "1D" else height, width, 4)))
-        for unit, target in TEXTURES.items()
-    }
-    across = @across@
-    attributes = {name: np.multiply(value, across) for name, value in ATTRIBUTES.items()}
-    window = np.multiply([(0, 0), (1, 0), (1, 1), (0, 1)], (width, height))
-    attributes["fragment.position"] = [(*corner, 0.5, 1) for corner in window]
-    results, alive = draw(width, height, PARAMETERS, attributes, textures)
-    np.savez("result.npz", alive=alive, **results)
-    print(f"wrote result.npz: {', '.join(results)}")
-
-
-if __name__ == "__main__":
-    import sys
-
-    main(*map(int, (2 * sys.argv[1:])[:2] or (512, 512)))
-'''
 
 
 def host_code(translation: Translation, *, is_page: bool) -> str:
     """The script for moderngl, or the page for WebGL2, that holds a translation and draws it."""
-    given = translation.inputs
+    given, units = translation.inputs, translation.program.texture_units
+    in_texels = TextureTarget.RECT in {target.kind for target in units.values()}
     numbers = {
         i.name: _initial(i.source, i.width) for i in given if isinstance(i.source, Parameter)
     }
     varyings = {i.name: _corners(i.source) for i in given if isinstance(i.source, Attribute)}
     parts = {
-        "vertex": vertex_shader(translation),
+        "vertex": _vertex_shader(translation),
         "uniforms": json.dumps(numbers),
         "varyings": json.dumps(varyings),
         "textures": json.dumps({i.name: i.type for i in given if isinstance(i.source, int)}),
-        "main": MAIN,
         "outputs": str(translation.program.color_outputs),
-        "across": _across(translation.program),
+        "across": "[width, height, 1, 1]" if in_texels else "[1, 1, 1, 1]",
         "fragment": translation.text,
     }
-    return _filled(_WEBGL if is_page else _MODERNGL, parts)
-
-
-def numpy_script(program: Program) -> str:
-    """The program's module, which as a script runs it on a rectangle.
-
-    Raises InputError for lookups that the script does not have.
-    """
-    targets = {unit: target.value for unit, target in program.texture_units.items()}
-    for unit, target in program.texture_units.items():
-        if target is TextureTarget.CUBE or target.is_shadow:
-            raise InputError(
-                f"{program.name} looks up texture[{unit}], {target.value}, and the script has no "
-                "such lookup; leave --host out, and give `program` yours"
-            )
-    read = (src.register for i in program.instructions for src in i.srcs)
-    given = [p for p in dict.fromkeys(read) if isinstance(p, Parameter)]
-    parameters = {p.text: _initial(p, 4) for p in given if p.space is not ParameterSpace.CONSTANT}
-    attributes = {a.text: _corners(a) for a in program.attributes_read}
-    parts = {
-        "parameters": json.dumps(parameters),
-        "attributes": json.dumps(attributes),
-        "textures": repr(targets),
-        "across": _across(program),
-    }
-    return numpy_source(program) + _filled(_NUMPY, parts)
-
-
-def _across(program: Program) -> str:
-    """By what texture coordinates are multiplied: those of RECT textures count texels."""
-    in_texels = TextureTarget.RECT in {t.kind for t in program.texture_units.values()}
-    return f"[{'width, height' if in_texels else '1, 1'}, 1, 1]"
-
-
-def _filled(template: str, parts: Mapping[str, str]) -> str:
-    for word, text in parts.items():
-        template = template.replace(f"@{word}@", text)
-    return template
+    text = _WEBGL if is_page else _MODERNGL
+    for word, part in parts.items():
+        text = text.replace(f"@{word}@", part)
+    return text
 
 
 def _initial(parameter: Parameter, width: int) -> tuple[float, ...]:
@@ -363,15 +255,21 @@ def _corners(attribute: Attribute) -> list[tuple[float, ...]]:
     return [ATTRIBUTE_DEFAULTS.get(attribute.kind, (0.0, 0.0, 0.0, 1.0))] * 4
 
 
-def vertex_shader(translation: Translation) -> str:
+def _vertex_shader(translation: Translation) -> str:
     """Draws the whole viewport as a strip of 4 vertices; its two triangles are cut from (0, 0)."""
-    varyings = [i for i in translation.inputs if isinstance(i.source, Attribute)]
-    varyings = [] if translation.exact else varyings
-    lines = [*translation.dialect.header]
-    for given in varyings:
-        lines += [f"uniform vec4 {given.name}_corners[4];", f"out {given.type} {given.name};"]
-    lines += ["void main() {", "    int corner = int[4](1, 0, 2, 3)[gl_VertexID];"]
-    for given in varyings:
-        lines.append(f"    {given.name} = {given.name}_corners[corner].{'xyzw'[: given.width]};")
-    lines.append("    gl_Position = vec4(corner % 3 == 0 ? -1 : 1, corner < 2 ? -1 : 1, 0.0, 1.0);")
-    return "\n".join([*lines, "}", ""])
+    declared, set_ = list[str](), list[str]()
+    for given in translation.inputs:
+        if isinstance(given.source, Attribute) and not translation.exact:
+            name = given.name
+            declared += [f"uniform vec4 {name}_corners[4];", f"out {given.type} {name};"]
+            set_.append(f"    {name} = {name}_corners[corner].{'xyzw'[: given.width]};")
+    lines = [
+        *translation.dialect.header,
+        *declared,
+        "void main() {",
+        "    int corner = int[4](1, 0, 2, 3)[gl_VertexID];",
+        *set_,
+        "    gl_Position = vec4(corner % 3 == 0 ? -1 : 1, corner < 2 ? -1 : 1, 0.0, 1.0);",
+        "}\n",
+    ]
+    return "\n".join(lines)
