@@ -67,7 +67,7 @@ def test_the_page_is_whole_and_what_it_points_to_is_there(report: Path) -> None:
     assert reader.all("id", "section") == [*SECTIONS, "executors", "files"]  # nothing was measured
     assert not reader.open
     places = [*reader.all("href"), *reader.all("src")]
-    local = [place for place in places if not place.startswith(("#", "http", "data:"))]
+    local = [place for place in places if not place.startswith(("#", "?", "http", "data:"))]
     assert {"figure-2.png", "figure-2.gif", "tables.json"} <= set(local)
     assert [place for place in local if not (report.parent / place).is_file()] == []
     # A link is to an element, or to a moment of a section, as in #audit.claim=….

@@ -229,7 +229,7 @@ def host_code(translation: Translation, *, is_page: bool) -> str:
     }
     varyings = {i.name: _corners(i.source) for i in given if isinstance(i.source, Attribute)}
     parts = {
-        "vertex": _vertex_shader(translation),
+        "vertex": vertex_shader(translation),
         "uniforms": json.dumps(numbers),
         "varyings": json.dumps(varyings),
         "textures": json.dumps({i.name: i.type for i in given if isinstance(i.source, int)}),
@@ -255,7 +255,7 @@ def _corners(attribute: Attribute) -> list[tuple[float, ...]]:
     return [ATTRIBUTE_DEFAULTS.get(attribute.kind, (0.0, 0.0, 0.0, 1.0))] * 4
 
 
-def _vertex_shader(translation: Translation) -> str:
+def vertex_shader(translation: Translation) -> str:
     """Draws the whole viewport as a strip of 4 vertices; its two triangles are cut from (0, 0)."""
     declared, set_ = list[str](), list[str]()
     for given in translation.inputs:
