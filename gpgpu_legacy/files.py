@@ -76,7 +76,9 @@ def open_data(path: Path) -> BinaryIO:
         if not kind:
             return path.open("rb")
     except FileNotFoundError:
-        raise InputError(f"there is no file {path}") from None
+        shipped = "; `gpgpu-legacy examples` writes those of the package"
+        how = shipped if path.parts[:1] == ("shaders",) else ""
+        raise InputError(f"there is no file {path}{how}") from None
     except (OSError, ValueError) as error:  # a ValueError for a path with a zero byte
         raise InputError(f"{path} cannot be read: {reason_of(error)}") from None
     is_pipe = kind == "a pipe"

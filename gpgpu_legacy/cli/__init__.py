@@ -89,6 +89,9 @@ def reported(error: Exception) -> tuple[int, str]:
         context = getattr(error, "ctx", None)
         command = PROGRAM if context is None else context.command_path
         problem = " ".join(error.format_message().split()).rstrip(".")
+        if isinstance(error, click.NoSuchOption):
+            end = "" if problem.endswith("?") else "."
+            problem += f"{end} A parameter has no dashes: {error.option_name.lstrip('-')}=…"
         said = printable(f"{problem[:1].lower()}{problem[1:]}; see `{command} --help`")
     elif isinstance(error, MemoryError):
         why = f" ({said})" if said else ""

@@ -144,9 +144,9 @@ MOST_CASES = 1000
 
 WHAT_HELP = (
     "An algorithm's name (see `gpgpu-legacy algorithms`), FILE.py[:function], or a plan.json; then "
-    "parameters as in n=512, and inputs as in b=b.npy. Or FILE.br, a Brook program; then --, and "
-    "its arguments."
+    "parameters as in n=512, and inputs as in b=b.npy."
 )
+OR_BROOK = " Or FILE.br, a Brook program; then --, and its arguments."
 
 _NAMED = re.compile(r"([^=/\\.]+)=(.*)", re.DOTALL)
 
@@ -173,7 +173,7 @@ class Job:
     """One WHAT with its parameters and inputs."""
 
     words: Annotated[
-        Several[str], Argument("WHAT [NAME=VALUE]...", WHAT_HELP, algorithm_names)
+        Several[str], Argument("WHAT [NAME=VALUE]...", WHAT_HELP + OR_BROOK, algorithm_names)
     ] = ()
 
     @cached_property
