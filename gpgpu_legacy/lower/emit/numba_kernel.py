@@ -245,6 +245,10 @@ class Emitter:
                 return self.value(vector, level, index)
             case Compose(operands=parts):
                 return self.value(parts[part], level)
+            case Choice(operands=(one, two, Constant(values=(False,)))) if expression.type == BOOL:
+                return f"({self.value(one, level)} and {self.value(two, level)})"
+            case Choice(operands=(one, Constant(values=(True,)), two)) if expression.type == BOOL:
+                return f"({self.value(one, level)} or {self.value(two, level)})"
             case Choice(operands=(condition, chosen, other)):
                 left, right = self.value(chosen, level, part), self.value(other, level, part)
                 return f"({left} if {self.value(condition, level)} else {right})"
