@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.plan.encoding import as_read, decoded, encoded, summed
+from gpgpu_legacy.plan.encoding import as_read, decoded, encoded, levels_of, summed
 from gpgpu_legacy.plan.framebuffer import ADD, Writes
 from gpgpu_legacy.plan.textures import Format, Numeric, Packing, Rect, Region, Texture
 
@@ -31,7 +32,17 @@ def encode(values: F32, texel_format: Format) -> Stored:
 
 def decode(stored: Stored, texel_format: Format) -> F32:
     """Stored numbers of a format as the float32 values that lookups read."""
-    values: F32 = decoded(_content(stored), texel_format, as_level=True)
+    if texel_format.numeric is not Numeric.UNORM:
+        return _content(stored)
+    shown: F32 = _shown(texel_format)[stored]
+    return shown
+
+
+@cache
+def _shown(texel_format: Format) -> F32:
+    """The value of each level of a fixed-point format."""
+    levels = np.arange(levels_of(texel_format) + 1, dtype=np.float32)
+    values: F32 = decoded(levels, texel_format, as_level=True)
     return values
 
 
@@ -86,7 +97,7 @@ class Storage:
         if blend is not None and blend.weighs:
             needed = {*channels, 3} if blend.reads_alpha else channels
             source = {c: encoded(colour[c], texel_format) for c in needed}
-            before = [decoded(content, texel_format, as_level=True) for content in held]
+            before = [self.decode(plane[where]) for plane in self.planes]
             there = as_read(before, texel_format)
             mixed = ((c, blend.channel(c, source, there, texel_format)) for c in channels)
             drawn = {c: np.asarray(value, np.float32) for c, value in mixed}

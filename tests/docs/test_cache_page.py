@@ -166,7 +166,7 @@ def test_the_page_counts_settings_as_the_recorded_tables_do() -> None:
 
 def test_the_claim_of_the_audit_is_a_row_of_the_recorded_table() -> None:
     entry = recorded().claims["hall-carr-hart-2003 section-6-cache-coherence"]
-    numbers = [entry.computed, *re.findall(r": ([\d.]+) times", entry.otherwise)]
+    numbers = [entry.computed, *re.findall(r"it is ([\d.]+) times", entry.otherwise)]
     past, at_256, past_at_256 = numbers[4:7]
     in_tiles, scanned = shares(1024)[IN_TILES], shares(256)[SCANNED]
     expected = [in_tiles[BLOCKED[1], n] for n in (64, 256, 16, 1)]
