@@ -37,7 +37,7 @@ from gpgpu_legacy.interp.dataless import AddressMachine, uniform_values
 from gpgpu_legacy.interp.kernel import Mask, WorkGroups
 from gpgpu_legacy.ir.expressions import Element
 from gpgpu_legacy.ir.kernel import Kernel, outside
-from gpgpu_legacy.lower.emit.numba_kernel import DTYPES
+from gpgpu_legacy.ir.types import DTYPES
 from gpgpu_legacy.lower.jit import compile_addresses
 from gpgpu_legacy.lower.kernels.bounds import unproven
 from gpgpu_legacy.plan.expand import at_iteration

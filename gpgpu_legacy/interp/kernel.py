@@ -40,7 +40,7 @@ from gpgpu_legacy.ir.statements import (
     Statement,
     Store,
 )
-from gpgpu_legacy.ir.types import UINT, Kind, Operator, Type
+from gpgpu_legacy.ir.types import DTYPES, UINT, Kind, Operator, Type
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
 Array = NDArray[Any]
@@ -51,13 +51,7 @@ Mask = NDArray[np.bool_] | None
 
 BATCH_THREADS = 1 << 17  # invocations per batch: float32 planes of 512 KiB
 
-_DTYPES: dict[Kind, type[np.generic]] = {
-    Kind.BOOL: np.bool_,
-    Kind.INT: np.int32,
-    Kind.UINT: np.uint32,
-    Kind.FLOAT: np.float32,
-    Kind.DOUBLE: np.float64,
-}
+_DTYPES: dict[Kind, type[np.generic]] = {kind: getattr(np, name) for kind, name in DTYPES.items()}
 
 
 class KernelListener(Protocol):

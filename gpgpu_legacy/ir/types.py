@@ -22,6 +22,16 @@ class Kind(Enum):
     __hash__ = object.__hash__  # members are keys of many dicts
 
 
+DTYPES = {
+    Kind.BOOL: "bool_",
+    Kind.INT: "int32",
+    Kind.UINT: "uint32",
+    Kind.FLOAT: "float32",
+    Kind.DOUBLE: "float64",
+}
+"""NumPy's name for a kind of number."""
+
+
 class Type(NamedTuple):
     """A number, or a vector of 2 to 4 of them."""
 

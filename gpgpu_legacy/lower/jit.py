@@ -16,7 +16,8 @@ from typing import Any
 from weakref import finalize
 
 from gpgpu_legacy.ir.kernel import Kernel
-from gpgpu_legacy.lower.emit.numba_kernel import ADDRESSES, DTYPES, ENTRY, address_text, python_text
+from gpgpu_legacy.ir.types import DTYPES
+from gpgpu_legacy.lower.emit.numba_kernel import ADDRESSES, ENTRY, address_text, python_text
 from gpgpu_legacy.lower.forks import held_across_forks
 
 WorkGroups = Callable[..., None]

@@ -280,7 +280,7 @@ class _Dispatch:
 
     def __init__(self, pass_: ComputePass, textures: Textures, count: int | None) -> None:
         """count: how often it runs; None if its accesses are not analysed."""
-        from gpgpu_legacy.lower.emit.numba_kernel import DTYPES
+        from gpgpu_legacy.ir.types import DTYPES
         from gpgpu_legacy.lower.jit import compile_kernel
         from gpgpu_legacy.lower.kernels.bounds import unproven
 

@@ -37,7 +37,7 @@ from gpgpu_legacy.ir.statements import (
     Store,
     statements_below,
 )
-from gpgpu_legacy.ir.types import BOOL, INT, VEC4, Components, Kind, Operator, Type
+from gpgpu_legacy.ir.types import BOOL, DTYPES, INT, VEC4, Components, Kind, Operator, Type
 from gpgpu_legacy.lower.emit.numba_intrinsics import INTRINSICS
 from gpgpu_legacy.lower.emit.text import INFIX
 from gpgpu_legacy.lower.kernels.schedule import (
@@ -58,15 +58,6 @@ MOST_STACK = 2**21
 keep. They are on the stack of a thread, which may have 8 MiB."""
 
 _PARTS = ("x", "y", "z", "w")
-DTYPES = {
-    Kind.BOOL: "bool_",
-    Kind.INT: "int32",
-    Kind.UINT: "uint32",
-    Kind.FLOAT: "float32",
-    Kind.DOUBLE: "float64",
-}
-"""NumPy's name for a kind of number."""
-
 ENTRY = "work_groups"
 """The name of the module's function."""
 

@@ -12,7 +12,7 @@ the plan's own buffer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
 
 import numpy as np
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.types import Kind
+from gpgpu_legacy.ir.types import DTYPES, Kind
 from gpgpu_legacy.lower.analysis.folding import undecided
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
@@ -63,13 +63,8 @@ from gpgpu_legacy.runtime.gl.values import pass_values
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import Parts
 
-_DTYPES: Mapping[Kind, type[np.generic]] = {
-    Kind.INT: np.int32,
-    Kind.UINT: np.uint32,
-    Kind.FLOAT: np.float32,
-    Kind.DOUBLE: np.float64,
-    Kind.BOOL: np.int32,
-}
+_DTYPES = {**DTYPES, Kind.BOOL: "int32"}
+"""What uniform blocks hold of a kind of number."""
 
 
 @frozen
