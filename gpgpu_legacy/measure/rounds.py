@@ -57,8 +57,8 @@ _LOOK_S, _MOST_LOOKS = 0.005, 40
 def wait_for_rest() -> None:
     """Wait until the threads of this process rest, or for 40 looks of 5 ms.
 
-    Those of a BLAS look for more work for some 30 ms after a product, on processors that the next
-    contender needs.
+    Those of a BLAS look for more work for 30 to 130 ms after a product, on processors that the
+    next contender needs: native code takes up to six times as long meanwhile.
     """
     for _ in range(_MOST_LOOKS):
         before = process_time()

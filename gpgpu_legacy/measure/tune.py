@@ -255,9 +255,10 @@ def _groups(way: Way, usual: GroupShape) -> Iterator[tuple[str, list[Way]]]:
         consistent = [shape for shape in shapes if _is_consistent(shape) and shape != now]
         return name, [with_fields(way, group=shape) for shape in consistent]
 
-    threads = ((8, 8), (16, 8), (8, 16), (16, 16), (32, 8), (32, 16))
+    threads = ((8, 8), (16, 4), (16, 8), (8, 16), (32, 4), (16, 16), (32, 8), (32, 16))
     yield ways("threads", (replace(now, threads=size) for size in threads))
-    tiles = ((2, 2), (4, 2), (2, 4), (4, 4), (8, 4), (4, 8), (8, 8), (8, 16))
+    halves = ((2, 2), (4, 2), (2, 4), (4, 4), (8, 4), (4, 8), (8, 8), (4, 16), (8, 16))
+    tiles = (*halves, (1, 5), (3, 4), (2, 9), (4, 6), (4, 10), (4, 12))  # for waves that are full
     yield ways("register tile", (replace(now, columns=c, rows=r) for c, r in tiles))
     yield ways("adjacent", (replace(now, adjacent=n) for n in (1, 2, 4)))
     yield ways("K-depth", (replace(now, k_depth=n) for n in (4, 8, 16, 32)))

@@ -1,6 +1,6 @@
 """Matrices to texels and back by all threads, for plans in the host's memory.
 
-Native threads copy the rows that are the same in both; NumPy moves all others.
+Native threads copy numbers that are float32 in both; NumPy moves all others.
 """
 
 from __future__ import annotations
@@ -11,17 +11,16 @@ from sys import getrefcount
 import numpy as np
 
 from gpgpu_legacy.interp.numeric import Storage, Stored, slices, views_of
-from gpgpu_legacy.lower.emit.llvm_schedule import BASE, COPY_WORDS, MATRIX, ROWS
+from gpgpu_legacy.lower.emit.llvm_schedule import BASE, COPY_WORDS, LOW, MATRIX, PLANE
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Matrix, Transfer
-from gpgpu_legacy.runtime.devices import thread_count
 from gpgpu_legacy.runtime.native import schedule_code
 from gpgpu_legacy.runtime.prepared import F32
-from gpgpu_legacy.runtime.schedule import BANDS, Member, RepeatRun, cut, rectangles
+from gpgpu_legacy.runtime.schedule import Member, RepeatRun, cut, rectangles
 
 _MOST_SPARE = 2  # results of a name: a caller may hold one until the next one is there
 _UNHELD = 2  # references: the list's, and the one that getrefcount has
-_LEAST_ELEMENTS = 1 << 14  # in a piece; waking a thread for less costs more
+_ELEMENTS = 1 << 14  # in a piece: waking a thread for less costs more, and a cache holds them
 
 
 class Moves:
@@ -47,9 +46,11 @@ class Moves:
         self._others = [transfer for transfer in transfers if not self._copies(transfer)]
         self._run = RepeatRun(self._members) if self._members else None
         if self._run is not None:  # copies wait for clears, and for nothing else
-            bases = self._run.items[:, BASE]
+            items = self._run.items
             clears = sum(len(member.pieces) for member in self._members[: len(self._rows)])
-            bases[...] = np.where(bases < clears, 0, clears)
+            items[:, BASE] = np.where(np.arange(len(items)) < clears, 0, clears)
+            # The channels of the same texels follow one another, while a cache has them.
+            items[clears:] = items[clears:][np.argsort(items[clears:, LOW], kind="stable")]
 
     def run(self, arrays: Mapping[str, F32]) -> None:
         """Clear, and move all."""
@@ -71,45 +72,38 @@ class Moves:
         """Whether native threads clear a texture: they copy one row to all."""
         value = storage.texture.initial or (0.0,) * 4
         for plane, component in zip(storage.planes, value, strict=False):
-            if not _is_native(plane):
+            if plane.dtype != np.float32:
                 return False
             self._rows.append(np.full(plane.shape[1], component, np.float32))
-            self._add(plane, 0).words[MATRIX] = self._rows[-1].ctypes.data
+            row = np.broadcast_to(self._rows[-1], plane.shape)
+            self._add(plane, row).words[MATRIX] = row.ctypes.data
         return True
 
     def _copies(self, transfer: Transfer) -> bool:
         """Whether native threads do a transfer."""
-        region, rect, packing = transfer.region, transfer.rect, transfer.packing
         planes = self._textures[transfer.texture].planes
-        if packing.transposed or packing.column_step > 1 or not _is_native(planes[0]):
+        if planes[0].dtype != np.float32:
             return False
-        across = self._shapes[transfer.matrix][1]
-        matrix = np.broadcast_to(np.float32(0), self._shapes[transfer.matrix])
-        views = views_of(matrix, region, rect, packing)
-        for plane, view, (row, column) in zip(planes, views, packing.offsets, strict=False):
-            part, (rows, columns) = plane[slices(rect)], view.shape
+        matrix = np.empty(self._shapes[transfer.matrix], np.float32)  # for its addresses alone
+        views = views_of(matrix, transfer.region, transfer.rect, transfer.packing)
+        for plane, view in zip(planes, views, strict=False):
+            part, (rows, columns) = plane[slices(transfer.rect)], view.shape
             if not self._unpacks:
                 self._padding += [p for p in (part[rows:], part[:rows, columns:]) if p.size]
             if view.size:
-                first = (region.row + row) * across + region.column + column
-                self._firsts.append((transfer.matrix, first * part.itemsize))
-                self._add(part[:rows, :columns], packing.row_step * across)
+                self._firsts.append((transfer.matrix, view.ctypes.data - matrix.ctypes.data))
+                self._add(part[:rows, :columns], view)
         return True
 
-    def _add(self, plane: Stored, row: int) -> Member:
-        """A copy to a plane, or from it. row: how far rows of the matrix are apart."""
+    def _add(self, plane: Stored, matrix: F32) -> Member:
+        """A copy to a plane, or from it. matrix: a view of its numbers, for its strides."""
         words = np.zeros(COPY_WORDS, np.int64)
         rows, columns = plane.shape
-        words[ROWS:] = plane.ctypes.data, 4 * row, plane.strides[0], 4 * columns, self._unpacks
-        most = min(thread_count() * BANDS, plane.size // _LEAST_ELEMENTS)
-        pieces = rectangles([(0, columns)], cut(rows, most, 1))
+        steps = np.stack([matrix.strides, plane.strides], axis=1).ravel()
+        words[PLANE:] = plane.ctypes.data, *steps, columns, self._unpacks
+        pieces = rectangles([(0, columns)], cut(rows, plane.size // _ELEMENTS, 1))
         self._members.append(Member(schedule_code().copy, words, pieces, plane.size, ()))
         return self._members[-1]
-
-
-def _is_native(plane: Stored) -> bool:
-    """Whether its rows are float32 and lie in one piece."""
-    return plane.dtype == np.float32 and plane.strides[1] == plane.itemsize
 
 
 class Results:

@@ -26,11 +26,10 @@ from gpgpu_legacy.plan.plan import (
     written_by,
 )
 from gpgpu_legacy.plan.textures import (
-    ONE_PER_TEXEL,
-    R32F,
     Extent,
     Format,
     Matrix,
+    Packing,
     Rect,
     Region,
     Transfer,
@@ -70,9 +69,9 @@ class HostInput:
         self.input = input_
         self.format: Format = plan.texture(input_.texture).format
         # Texels outside of the region are 0 and stay so.
-        shape = (input_.rect.height, input_.rect.width, self.format.channels)
+        self._shape = (input_.rect.height, input_.rect.width, self.format.channels)
         is_matrix = _is_matrix(plan, input_, plan.operands)
-        self._texels = None if is_matrix else np.zeros(shape, np.float32)
+        self._texels = None if is_matrix else np.zeros(self._shape, np.float32)
 
     def stored(self, matrix: F32) -> Stored:
         """The texels of the rectangle, (height, width, channels) as the texture stores them.
@@ -80,7 +79,7 @@ class HostInput:
         They are valid until the next call.
         """
         if self._texels is None:
-            return matrix[..., None]
+            return matrix.reshape(self._shape)
         input_ = self.input
         texels = pack(matrix, input_.region, input_.rect, input_.packing, self._texels)
         return encode(texels, self.format)
@@ -93,17 +92,19 @@ class HostOutput:
         """output: of the plan."""
         self.output = output
         self.format: Format = plan.texture(output.texture).format
-        shape = (output.rect.height, output.rect.width, self.format.channels)
+        self._shape = (output.rect.height, output.rect.width, self.format.channels)
         self._stored: Stored | None = None
         if not _is_matrix(plan, output, plan.results):
-            self._stored = np.empty(shape, stored_dtype(self.format))
+            self._stored = np.empty(self._shape, stored_dtype(self.format))
 
     def destination(self, results: Mapping[str, F32]) -> Stored:
         """The array for the texels of the rectangle, as the texture stores them.
 
         (height, width, channels), contiguous: a kept array, or the result itself.
         """
-        return results[self.output.matrix][..., None] if self._stored is None else self._stored
+        if self._stored is None:
+            return results[self.output.matrix].reshape(self._shape)
+        return self._stored
 
     def put(self, results: Mapping[str, F32]) -> None:
         """Unpack the texels in the destination into the result."""
@@ -115,16 +116,20 @@ class HostOutput:
 def _is_matrix(plan: Plan, transfer: Transfer, matrices: Sequence[Matrix]) -> bool:
     """Whether the texels of a transfer are its matrix, one of these, as it lies in memory."""
     matrix = next(matrix for matrix in matrices if matrix.name == transfer.matrix)
-    is_float = plan.texture(transfer.texture).format is R32F
-    return is_float and has_matrix_layout(transfer, matrix)
+    texel_format = plan.texture(transfer.texture).format
+    are_floats = texel_format.bits_per_channel == _FLOAT_BITS
+    is_full = texel_format.channels == len(transfer.packing.offsets)
+    return are_floats and is_full and has_matrix_layout(transfer, matrix)
 
 
 def has_matrix_layout(transfer: Transfer, matrix: Matrix) -> bool:
     """Whether the texels of a transfer have the layout of the matrix."""
+    packing, rect = transfer.packing, transfer.rect
+    channels = len(packing.offsets)
     return (
-        transfer.packing == ONE_PER_TEXEL
+        packing == Packing(tuple((0, channel) for channel in range(channels)), column_step=channels)
         and transfer.region == Region(0, 0, matrix.rows, matrix.columns)
-        and (transfer.rect.width, transfer.rect.height) == (matrix.columns, matrix.rows)
+        and (rect.width * channels, rect.height) == (matrix.columns, matrix.rows)
     )
 
 

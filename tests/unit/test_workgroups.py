@@ -123,23 +123,36 @@ def test_how_many_numbers_of_a_fragment_are_alive_together() -> None:
     assert numbers_alive(content_for("hall-carr-hart-multi", block=8)) == 8
 
 
-@pytest.mark.parametrize(
-    "method", ["larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi", "packed-2x2"]
-)
 @pytest.mark.parametrize("count", [1, 16, 132])
-def test_a_tile_is_the_largest_that_leaves_no_multiprocessor_idle(method: str, count: int) -> None:
-    content, device = content_for(method), Multiprocessors.of_gpu(count)
+def test_a_tile_is_the_largest_that_leaves_no_multiprocessor_idle(count: int) -> None:
+    content, device = content_for("packed-2x2"), Multiprocessors.of_gpu(count)
     largest = group_shape(content, None, device)
     for side in (8192, 2048, 1000, 512, 64, 3):
         shape = group_shape(content, (side, side), device)
         assert shape.tile <= largest.tile
         assert shape.columns * shape.rows * numbers_alive(content) <= 128
-        assert shape.columns % shape.adjacent == shape.rows % shape.adjacent == 0
         assert shape.k_depth % shape.unroll == 0
-        groups = -(-side // shape.tile[0]) * -(-side // shape.tile[1])
+        groups = groups_of(shape, side)
         if shape.tile != largest.tile and shape.threads != (8, 8):
             twice = 2 * shape.tile[0] * shape.tile[1]
             assert side * side / twice < 0.9 * count <= groups
+
+
+def groups_of(shape: GroupShape, side: int) -> int:
+    return -(-side // shape.tile[0]) * -(-side // shape.tile[1])
+
+
+@pytest.mark.parametrize(
+    ("method", "per_texel"),
+    [("larson-mcallister", 1), ("hall-carr-hart-single", 1), ("hall-carr-hart-multi", 2)],
+)
+@pytest.mark.parametrize("n", [768, 1000, 1024, 1536, 2048, 4096])
+def test_the_last_wave_of_a_product_is_nearly_full(method: str, per_texel: int, n: int) -> None:
+    """The busiest of 132 multiprocessors has at most 15 % more fragments than their share."""
+    side = n // per_texel
+    shape = group_shape(content_for(method), (side, side), Multiprocessors.of_gpu(132))
+    waves = -(-groups_of(shape, side) // 132)
+    assert waves * shape.tile[0] * shape.tile[1] * 132 <= 1.15 * side * side
 
 
 def test_a_software_renderer_is_given_short_code() -> None:

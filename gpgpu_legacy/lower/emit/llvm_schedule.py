@@ -65,8 +65,11 @@ STATE, INSIDE, TICKETS = 0, 8, 16
 JOB, FIRST_MEMBERS, STRIDE, HELPERS, DOOR_PAUSE_AT, DOOR_WORDS = range(24, 30)
 
 # Of a copy of rows, which is handed words like the code of passes: the addresses of a matrix and of
-# a plane, the bytes from row to row of both and of what is copied; 1 if it goes to the matrix.
-MATRIX, ROWS, MATRIX_STEP, ROWS_STEP, BYTES, UNPACKS, COPY_WORDS = range(PASS_WORDS, PASS_WORDS + 7)
+# a plane, of both the bytes from row to row and from number to number, the numbers of a row; 1 if
+# it goes to the matrix.
+MATRIX, PLANE, MATRIX_ROW, PLANE_ROW, MATRIX_NEXT, PLANE_NEXT, LENGTH, UNPACKS, COPY_WORDS = range(
+    PASS_WORDS, PASS_WORDS + 9
+)
 
 ENDED_WORDS = 8
 """The distance between two counters: a cache line."""
@@ -91,22 +94,35 @@ def schedule_text() -> str:
 
 
 _BIT, _BYTE = ir.IntType(1), ir.IntType(8)
+_FLOAT_BYTES = 4
 _CALL = ir.FunctionType(I32, [])  # that lets other threads run
 
 
 def _copy_function(module: ir.Module) -> None:
     function, b = _function(module, "copy", 1)
     words = Words(b, function.args[0])
-    matrix, rows = (words.address(word, _BYTE) for word in (MATRIX, ROWS))
-    steps, size = (words.integer(MATRIX_STEP), words.integer(ROWS_STEP)), words.integer(BYTES)
     unpacks = b.trunc(words.integer(UNPACKS), _BIT)
+
+    def to_and_from(in_matrix: Any, in_plane: Any) -> tuple[Any, Any]:
+        return b.select(unpacks, in_matrix, in_plane), b.select(unpacks, in_plane, in_matrix)
+
+    ends = to_and_from(words.address(MATRIX, _BYTE), words.address(PLANE, _BYTE))
+    rows = to_and_from(words.integer(MATRIX_ROW), words.integer(PLANE_ROW))
+    nexts = to_and_from(words.integer(MATRIX_NEXT), words.integer(PLANE_NEXT))
+    length, size = words.integer(LENGTH), integer(_FLOAT_BYTES)
+    are_rows = b.and_(*(b.icmp_signed("==", step, size) for step in nexts))
     move = module.declare_intrinsic("llvm.memcpy", [_BYTE.as_pointer()] * 2 + [I64])
     with CountedLoop(b, words.integer(Y_FIRST), words.integer(Y_LAST)) as y:
-        here, there = (
-            b.gep(at, [b.mul(y, step)]) for at, step in zip((matrix, rows), steps, strict=True)
-        )
-        to, from_ = b.select(unpacks, here, there), b.select(unpacks, there, here)
-        b.call(move, [to, from_, size, _BIT(0)])
+        row = [b.gep(end, [b.mul(y, step)]) for end, step in zip(ends, rows, strict=True)]
+        with b.if_else(are_rows) as (whole, apart):
+            with whole:
+                b.call(move, [*row, b.mul(length, size), _BIT(0)])
+            with apart, CountedLoop(b, integer(0), length) as x:
+                to, from_ = (
+                    b.bitcast(b.gep(at, [b.mul(x, step)]), I32.as_pointer())
+                    for at, step in zip(row, nexts, strict=True)
+                )
+                b.store(b.load(from_), to)
     b.ret_void()
 
 

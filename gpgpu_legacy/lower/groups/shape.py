@@ -14,6 +14,7 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import chain
+from math import prod
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.ir.expressions import Role
@@ -89,9 +90,10 @@ def group_shape(
 ) -> GroupShape:
     """The default shape: the largest tile that leaves no multiprocessor idle.
 
-    size: of the rectangle, across and up; None for a large one. A register tile has as many
-    fragments as there is room for their live numbers, and as keep the code short. It is halved,
-    along the longer side of the group's tile, until there are enough groups.
+    size: of the rectangle, across and up; None for a large one. Kinds of passes that were measured
+    have a few shapes, of which a GPU takes the one that ends first. Otherwise a register tile has
+    as many fragments as there is room for their live numbers, and as keep the code short. It is
+    halved, along the longer side of the group's tile, until there are enough groups.
 
     If each fragment looks up texels that no whole row or column shares, as in a
     stencil, a large tile saves no lookup, and drivers take long to compile it: four fragments. On
@@ -115,13 +117,16 @@ def group_shape(
 
 
 def _largest(content: Content, size: tuple[int, int] | None, device: Multiprocessors) -> GroupShape:
-    """The shape for large rectangles: a measured one, or the largest for the registers."""
+    """The shape before it is halved: the best measured one, or the largest for the registers."""
     channels = max(content.surfaces[number].format.channels for number in content.owned)
     alive = numbers_alive(content)
-    for groups, shape in _measured().get((channels, alive), ()):
-        few = size is not None and _groups(shape, size) <= groups * device.count
-        if (few or not groups) and shape.columns * shape.rows <= device.fragments:
-            return shape
+    measured = [
+        timed
+        for timed in (_measured().get((channels, alive), ()) if device.count > 1 else ())
+        if timed.shape.columns * timed.shape.rows <= device.fragments
+    ]
+    if measured:
+        return min(measured, key=lambda timed: timed.time(size, device.count)).shape
     room = min(device.fragments, max(1, device.numbers // alive))
     columns = 1 << (room.bit_length() - 1) // 2
     rows = (1 << room.bit_length() - 1) // columns
@@ -129,18 +134,39 @@ def _largest(content: Content, size: tuple[int, int] | None, device: Multiproces
     return GroupShape((16, 16), columns, rows, _K_DEPTH, _K_DEPTH, adjacent)
 
 
-@cache
-def _measured() -> dict[tuple[int, int], list[tuple[int, GroupShape]]]:
-    """The shapes of group_shapes.toml, by channels and live numbers. Their trips unroll.
+@frozen
+class _Timed:
+    """A measured shape. Its trips unroll.
 
-    Each with the most groups of a multiprocessor that it is for; 0 if it is for any number.
+    The time of a multiprocessor: alone with one group; with more, start and each for every group.
+    All are in a unit that shapes of the same kind of passes share.
     """
+
+    shape: GroupShape
+    alone: float
+    start: float
+    each: float
+
+    def time(self, size: tuple[int, int] | None, multiprocessors: int) -> float:
+        """The time of a rectangle: of the multiprocessor that has the most groups.
+
+        size: as in group_shape; None gives the time of a fragment among many.
+        """
+        if size is None:
+            return self.each / prod(self.shape.tile)
+        most = -(-_groups(self.shape, size) // multiprocessors)
+        return max(self.alone, self.start + most * self.each)
+
+
+@cache
+def _measured() -> dict[tuple[int, int], list[_Timed]]:
+    """The shapes of group_shapes.toml, by channels and live numbers."""
     text = files("gpgpu_legacy.lower.groups").joinpath("group_shapes.toml").read_text("utf-8")
-    shapes: dict[tuple[int, int], list[tuple[int, GroupShape]]] = {}
+    shapes: dict[tuple[int, int], list[_Timed]] = {}
     for row in tomllib.loads(text)["shape"]:
         rows = shapes.setdefault((row.pop("channels"), row.pop("numbers")), [])
-        groups, threads = row.pop("groups", 0), tuple(row.pop("threads"))
-        rows.append((groups, GroupShape(threads, unroll=row["k_depth"], **row)))
+        times, threads = row.pop("times"), tuple(row.pop("threads"))
+        rows.append(_Timed(GroupShape(threads, unroll=row["k_depth"], **row), *times))
     return shapes
 
 

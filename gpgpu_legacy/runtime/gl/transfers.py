@@ -95,7 +95,7 @@ class Spot(NamedTuple):
 
     def is_whole(self, transfer: Transfer, matrix: Matrix) -> bool:
         """Whether the buffer has the layout of the matrix."""
-        at_the_beginning = (self.x, self.y, self.width) == (0, 0, matrix.columns)
+        at_the_beginning = (self.x, self.y, self.width) == (0, 0, transfer.rect.width)
         return at_the_beginning and has_matrix_layout(transfer, matrix)
 
 
