@@ -57,17 +57,17 @@ def formulas(
     Raises InputError where the function refuses all sizes.
     """
     counted = _Counted(plan_of, over)
-    found: dict[str, ClosedForm] = {}
+    forms: dict[str, ClosedForm] = {}
     for samples in _samples(counted, at):
         for name in ADDITIVE:
-            closed_form = None if name in found else _closed_form(counted, name, samples)
+            closed_form = None if name in forms else _closed_form(counted, name, samples)
             if closed_form is not None:
-                found[name] = closed_form
-        if len(found) == len(ADDITIVE):
+                forms[name] = closed_form
+        if len(forms) == len(ADDITIVE):
             break
     if not counted.counts:
         raise counted.refusal or InputError(f"the plan has no sizes {' and '.join(over)}")
-    return {name: found.get(name, ClosedForm()) for name in ADDITIVE}
+    return {name: forms.get(name, ClosedForm()) for name in ADDITIVE}
 
 
 class _Counted:

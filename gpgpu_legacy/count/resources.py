@@ -176,8 +176,8 @@ class Resources:
 
     def usage(self, resource: Resource) -> Usage:
         """The program's uses of one resource."""
-        found = (usage for usage in self.usages if usage.resource is resource)
-        return next(found, Usage(resource, ()))
+        usages = (usage for usage in self.usages if usage.resource is resource)
+        return next(usages, Usage(resource, ()))
 
     def count(self, resource: Resource) -> int:
         """How much of one resource the program uses."""

@@ -223,14 +223,14 @@ class Streams:
     def kernel(self, name: str, *arguments: Any) -> Any:
         """Call a kernel; returns the result of a reduction that is given None for it."""
         kernel = self.kernels.find(name)
-        made = [
+        values_given = [
             View(Data(p.name, p.type, np.zeros((1, p.type.components), np.float32)))
             if one is None
             else one
             for p, one in zip(kernel.parameters, arguments, strict=True)
         ]
-        self._call(kernel, made)
-        values = made[arguments.index(None)].part[0].tolist() if None in arguments else [0]
+        self._call(kernel, values_given)
+        values = values_given[arguments.index(None)].part[0].tolist() if None in arguments else [0]
         return values if len(values) > 1 else values[0]
 
     def _call(self, kernel: Kernel, arguments: Sequence[Any]) -> None:

@@ -33,16 +33,16 @@ def printed(form: bytes, arguments: Iterator[Any], memory: Memory, most: int) ->
     """The text of a format and its arguments. most: its bytes, or HostError."""
     room = most - len(form)
 
-    def within(found: re.Match[str]) -> str:
+    def within(match: re.Match[str]) -> str:
         nonlocal room
-        text = one(found)
+        text = one(match)
         room -= len(text)
         if room < 0:
             raise HostError(f"the program prints more than {most} bytes")
         return text
 
-    def one(found: re.Match[str]) -> str:  # noqa: PLR0912
-        flags, width, precision, size, kind = found.groups()
+    def one(match: re.Match[str]) -> str:  # noqa: PLR0912
+        flags, width, precision, size, kind = match.groups()
         if kind == "%":
             return kind
         if width == "*":

@@ -153,15 +153,15 @@ KERNEL = Function(ANY_STREAM, ())
 """A kernel, or what combines elements in a scatter or gather: in Python, its name."""
 
 
-def record(made: Record, fields: dict[str, Type]) -> Record:
+def record(struct: Record, fields: dict[str, Type]) -> Record:
     """The struct, to which fields may point, with its fields in place."""
     size = 0
     for part, kind in fields.items():
         offset = -(-size // kind.align) * kind.align
-        made.fields[part] = kind, offset
-        size, made.align = offset + kind.size, max(made.align, kind.align)
-    made.size = -(-size // made.align) * made.align
-    return made
+        struct.fields[part] = kind, offset
+        size, struct.align = offset + kind.size, max(struct.align, kind.align)
+    struct.size = -(-size // struct.align) * struct.align
+    return struct
 
 
 VECTORS = {

@@ -309,11 +309,11 @@ _Column = tuple[str, Callable[[Any], Entry]]
 
 def varying(runs: Iterable[Attempt]) -> tuple[str, ...]:
     """The parameters that differ among runs of one case by one plan."""
-    found: dict[tuple[str, str | None, str], set[Setting]] = {}
+    settings: dict[tuple[str, str | None, str], set[Setting]] = {}
     for run in runs:
         for name, value in run.parameters.items():
-            found.setdefault((run.case, run.plan, name), set()).add(value)
-    return tuple(dict.fromkeys(key[2] for key, values in found.items() if len(values) > 1))
+            settings.setdefault((run.case, run.plan, name), set()).add(value)
+    return tuple(dict.fromkeys(key[2] for key, values in settings.items() if len(values) > 1))
 
 
 def _who(runs: Sequence[Attempt]) -> Iterator[_Column]:

@@ -126,10 +126,11 @@ def bench(
 
 
 class _Subject:
-    """A case while it is measured: what outputs are compared with, and the differences so far.
+    """A case while it is measured, with the outputs to compare and the differences so far.
 
-    standards: what outputs are compared with, by the fields of a Timed; compared: those that there
-    will be. differences: of the outputs of an entrant. timings: of every run.
+    standards: the outputs that others are compared with, by the field of a Timed that shows the
+    difference. compared: all such fields, also those whose outputs are still to come. differences:
+    of each entrant's outputs. timings: of every run.
     """
 
     def __init__(self, case: Case, label: str, bench: Benchmark) -> None:
@@ -318,13 +319,13 @@ class _Entrant:
 
     def _outputs(self, p: PlanBuilder, runs: PeerRun) -> Arrays:
         """The outputs of a run by name; from the function in float64, for comparisons."""
-        found = runs.outputs()
+        outputs = runs.outputs()
         if self.library is not None:
-            return {"C": found}
+            return {"C": outputs}
         if self.executor is not None:
-            return dict(found)
+            return dict(outputs)
         kind = np.float64 if self.is_reference else np.float32
-        return {n: array.astype(kind) for n, array in as_outputs(p.plan(), found).items()}
+        return {n: array.astype(kind) for n, array in as_outputs(p.plan(), outputs).items()}
 
 
 # A benchmark -------------------------------------------------------------------------------------

@@ -60,14 +60,14 @@ def plan_svg(
             frames += _frame(top, y - _GAP + _GAP // 2, iterations)
             y += _GAP
     left_out, height = count - shown, y + 2 * _LINE
-    given, found = (
+    given, computed = (
         ", ".join(f"{m.name} {m.rows}×{m.columns}" for m in matrices) or "nothing"
         for matrices in (operands, results)
     )
     parts = [
         _text(_WIDTH / 2, _LINE, name, "middle", 70),
         _text(_WIDTH / 2, 2 * _LINE, f"in: {given}", "middle", 70),
-        _text(_WIDTH / 2, height - _LINE / 2, f"out: {found}", "middle", 70),
+        _text(_WIDTH / 2, height - _LINE / 2, f"out: {computed}", "middle", 70),
         *(*frames, *boxes),
     ]
     if left_out:

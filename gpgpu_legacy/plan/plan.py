@@ -295,9 +295,9 @@ class Round:
 class Until:
     """A loop that ends when the red channel of a texture of one texel is below a number.
 
-    Before every round, the texel is read. `count` rounds run at most, those of `rounds` in turn,
-    from the first again after the last; then those of `end`, of which the last has no iterations:
-    it only asks. A NaN is an error.
+    The texel is read before every round; a NaN in it is an error. At most `count` rounds run. They
+    are taken from `rounds` in turn, which begin again after the last. Then those of `end` run; the
+    last of them has no iterations and only asks.
     """
 
     below: Finite

@@ -317,10 +317,10 @@ _OF_STEPS = {"steps", "body", "rounds", "end", "restore"}
 """The fields whose items have places in messages."""
 
 _OF_TEXT: Mapping[str, Callable[[str], Any]] = {"blend": blend_of, "alpha_test": alpha_test_of}
-"""The fields of which a text says all, and what reads it."""
+"""The fields that a text stands for, and the functions that read the text."""
 
 _OF_NUMBERS = {"border", "corners", "initial", "value"}
-"""The fields in which such a string is a number, not a name."""
+"""The fields whose strings are numbers, not names."""
 
 
 @frozen

@@ -116,10 +116,10 @@ def named_format(name: str) -> Format | None:
 
 def find_format(what: str, name: str) -> Format:
     """The same for what is being named; InputError if there is none."""
-    found = named_format(str(name))
-    if found is None:
+    texel_format = named_format(str(name))
+    if texel_format is None:
         raise InputError(f"{what} is {described(name)}; choose from {', '.join(FORMATS)}")
-    return found
+    return texel_format
 
 
 _FAMILIAR = ("r16f", "r32f", "rg32f", "rgba16f", "rgba32f", "unorm8", "rgba8")

@@ -47,13 +47,13 @@ def cache_bytes(level: int) -> int:
     """Bytes of a processor's own data cache of level 1 or 2; a guess if the system does not say."""
     for folder in _CACHES.glob("index*"):
         try:
-            found, kind, size, shared = (
+            cache_level, kind, size, shared = (
                 (folder / name).read_text("ascii").strip()
                 for name in ("level", "type", "size", "shared_cpu_map")
             )
         except (OSError, UnicodeDecodeError):
             continue
-        if found == str(level) and kind != "Instruction" and size.endswith("K"):
+        if cache_level == str(level) and kind != "Instruction" and size.endswith("K"):
             sharers = int(shared.replace(",", ""), 16).bit_count()
             return (int(size[:-1]) << 10) // max(1, sharers)
     return _LIKELY_CACHE_BYTES[level]

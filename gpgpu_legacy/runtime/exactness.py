@@ -129,14 +129,14 @@ def _operands() -> dict[str, F32]:
 
 def instructions_of(plan: Plan) -> frozenset[str]:
     """The opcodes, options of fog and blends that a plan uses."""
-    found: set[str] = set()
+    names: set[str] = set()
     for program in plan.programs():
-        found |= {instruction.mnemonic for instruction in program.instructions}
-        found |= {program.fog.value} if program.fog else set()
+        names |= {instruction.mnemonic for instruction in program.instructions}
+        names |= {program.fog.value} if program.fog else set()
     for _, pass_ in plan.weighted_passes():
         if isinstance(pass_, FragmentPass) and pass_.blend is not None:
-            found |= {_blended(pass_.blend, plan.texture(n).format) for n in pass_.targets}
-    return frozenset(found)
+            names |= {_blended(pass_.blend, plan.texture(n).format) for n in pass_.targets}
+    return frozenset(names)
 
 
 def _opcodes_plan(rows: Sequence[Opcode]) -> Plan:

@@ -174,11 +174,10 @@ class Prepared(ABC):
     ) -> Result:
         """Run the plan on operands by name, float32 of the shapes in plan.operands.
 
-        observer: called after each pass. resume: go on from the textures as the run before has left
-        them; then operands may be missing, whose textures stay as they are. times: run the passes
-        that many times, one after another. Raises InputError for
-        operands that do not fit, for a plan that is closed or has nothing to resume, and when
-        called by an observer of the same run.
+        observer: called after each pass. resume: begin with the textures that the last run left; an
+        operand may then be missing, and its texture stays as it is. times: run the passes that many
+        times, one after another. Raises InputError for operands that do not fit, for a plan that is
+        closed or has nothing to resume, and when called by an observer of the same run.
         """
         self._require_fit()
         checked = check_operands(self.plan, operands, some=resume)

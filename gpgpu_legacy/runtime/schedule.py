@@ -282,8 +282,8 @@ class RepeatRun:
         self._header = np.zeros(layout.HEADER_WORDS, np.int64)
         self._ended = np.zeros((len(self.items), layout.ENDED_WORDS), np.int64)
         self.words, self._members = self._words_of(members)
-        made = zip(self.words, members, strict=True)
-        self._staged = [words for words, member in made if member.rounds]
+        filled = zip(self.words, members, strict=True)
+        self._staged = [words for words, member in filled if member.rounds]
         self._fill_header(stage or Stage(1, ()), -(-count // members[0].together))
         work = self._kinds * depth * sum(m.work for m in members) // len(members)
         of_an_item = max(1, work // len(self.items))

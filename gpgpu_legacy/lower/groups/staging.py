@@ -133,8 +133,8 @@ class StagedTrips:
 class GroupStaging:
     """The plan of staging. shape: as wanted, with a k_depth for which there is room, or 0.
 
-    loops: by the position of the loop's statement in the body; by None if the trips are the
-    iterations.
+    loops: by the position of the loop's statement in the body. The key is None if the iterations
+    are the trips.
     """
 
     shape: GroupShape

@@ -76,16 +76,16 @@ def context() -> Context:
     problems: list[str] = []
     for platform, display in displays(egl):
         try:
-            found = _make_context(egl, display)
+            context = _make_context(egl, display)
         except ExecutorUnavailableError as error:
             problems.append(f"{platform}: {error}")
             continue
-        if found.is_hardware:
-            return found
+        if context.is_hardware:
+            return context
         if software is None:
-            software = found
+            software = context
         else:
-            found.destroy()
+            context.destroy()
     if software is not None:
         return software
     reasons = "; ".join(dict.fromkeys(problems)) or "EGL has no display"

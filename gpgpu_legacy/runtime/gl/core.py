@@ -35,9 +35,9 @@ GlBuffer = Any
 """moderngl has no type annotations."""
 
 
-def inner(made: Any) -> Any:
+def inner(wrapper: Any) -> Any:
     """Moderngl's inner object, for what is called often: the outer takes as long as the driver."""
-    return made.mglo
+    return wrapper.mglo
 
 
 class GlContext(SharedContext[ModernglContext]):
@@ -72,14 +72,14 @@ class GlContext(SharedContext[ModernglContext]):
 
         The context is current. Raises NoDeviceRoomError if there was none.
         """
-        made = self.handle.buffer(reserve=size_bytes)
+        buffer = self.handle.buffer(reserve=size_bytes)
         if self.handle.error == "GL_OUT_OF_MEMORY":
-            made.release()
+            buffer.release()
             raise NoDeviceRoomError(
                 f"{self.renderer} has no room for a buffer of {in_words(size_bytes)}; "
                 "make matrices and textures smaller, or choose another executor"
             )
-        return made
+        return buffer
 
     def compile(self, name: str, **stages: str) -> Any:
         """A moderngl program from GLSL texts, by moderngl's names of the stages.

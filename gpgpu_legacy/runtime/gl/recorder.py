@@ -290,14 +290,14 @@ class Recorder:
 
     def _tiled(self, repeat: UnfusedRepeat) -> list[RecordedSteps]:
         """A Repeat in few dispatches; empty if its passes run faster one at a time."""
-        found = neighbourhood(repeat, self._plan)
-        if found is None:
+        around = neighbourhood(repeat, self._plan)
+        if around is None:
             return []
         try:
-            content, arguments = temporal_content(found, self._textures)
-            fragments = found.width * found.height
+            content, arguments = temporal_content(around, self._textures)
+            fragments = around.width * around.height
             shape = self._device.temporal or usual_shape(
-                content, fragments, found.count, self._room
+                content, fragments, around.count, self._room
             )
             if shape is None or not self._room.takes(content, shape):
                 return []
