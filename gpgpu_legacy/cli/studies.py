@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from gpgpu_legacy.studies.packing.result import PackingTable
     from gpgpu_legacy.studies.precision import Precision
     from gpgpu_legacy.studies.roofline.model import Roofline
-    from gpgpu_legacy.studies.sdk_example import Example
     from gpgpu_legacy.studies.tile_size.model import TileTable
 
 # Methods on machines -----------------------------------------------------------------------------
@@ -422,14 +421,6 @@ def precision_command(
     cases = model.cases(pipelines, arithmetic)
     with report.progress("measuring", len(cases)) as step:
         return model.measure(cases, seed, step)
-
-
-@answers("study sdk-example")
-def sdk_example_command(executor: ExecutorName = "auto") -> Example:
-    """Reproduce the 4×4 example of the Mali OpenCL SDK's SGEMM, with mali-sgemm."""
-    from gpgpu_legacy.studies.sdk_example import sdk_example
-
-    return sdk_example(executor)
 
 
 # Pictures ---------------------------------------------------------------------------------------

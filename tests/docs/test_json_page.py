@@ -37,7 +37,6 @@ COMMANDS = (
     "study roofline --chip xeon-jit",
     "study figure-2 --executor numpy",
     "study multichannel --executor numpy",
-    "study sdk-example --executor numpy",
     "study precision packed-2x2 n=4",
     "study tiles --size 16 --tile 4 --cache 1K,fully,64B",
     "study mispredictions",

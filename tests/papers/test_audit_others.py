@@ -8,7 +8,8 @@ import pytest
 
 from gpgpu_legacy.papers.audit.model import Finding, recalled_audit
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
-from gpgpu_legacy.papers.derive.inputs import Rounded
+from gpgpu_legacy.papers.derive.inputs import Inputs, Rounded
+from gpgpu_legacy.papers.derive.registry import derivations
 from gpgpu_legacy.published.papers import find_paper
 
 OPENGL, MALI = "opengl-compute", "mali-sdk-sgemm"
@@ -161,6 +162,28 @@ def test_the_printed_time_is_of_1024_and_not_of_2048() -> None:
     assert run.verdict is AuditVerdict.POSSIBLE
     assert number(run) == pytest.approx(least_access_ms(1024))
     assert alternative(run, "The rate") == pytest.approx(2e-6 * 1024**3 / 1316.41, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("seed", "first"),
+    [
+        # What a C program prints on any Linux machine after srand(seed).
+        (1, [1804289383, 846930886, 1681692777, 1714636915, 1957747793]),
+        (42, [71876166, 708592740, 1483128881, 907283241, 442951012]),
+        (0, [1804289383, 846930886]),  # glibc takes 0 for 1
+    ],
+)
+def test_the_inputs_are_glibcs_numbers_in_turn(seed: int, first: list[int]) -> None:
+    inputs, drawn = Inputs(find_paper(MALI)), derivations()["drawn"]
+    for n, number in enumerate(first):
+        ours = drawn(inputs, matrix="ABC"[n % 3], row=0, column=n // 3, seed=seed)
+        assert ours == pytest.approx(number / (2**31 - 1) * 2 - 1, abs=2**-23)
+
+
+def test_every_printed_digit_of_the_example_is_reproduced() -> None:
+    elements = [found for claim, found in findings(MALI).items() if "[" in claim]
+    assert [f"{number(found):.6g}" for found in elements] == [f.claim.quote for f in elements]
+    assert len(elements) == 64 and mali("seed").computed == 48
 
 
 def test_what_the_kernel_does_against_what_the_page_says() -> None:

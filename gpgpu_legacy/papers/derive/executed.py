@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import count, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Value
 from gpgpu_legacy.papers.recorded import recorded_times
 from gpgpu_legacy.predict.mispredictions import read_log
 from gpgpu_legacy.runtime.executor import reference
-from gpgpu_legacy.studies.sdk_example import PRINTED, fitted, generated_inputs
+from gpgpu_legacy.runtime.machine import Machine
 
 # The decimal places in which the sums of the listings differ --------------------------------------
 
@@ -85,17 +88,50 @@ def _run(product: Product, least: float) -> _Floats:
 
 # The printed example of the Mali SDK --------------------------------------------------------------
 
+_PRINTED = ("A", "B", "C", "result")
 _SCALAR_DECIMALS = 5
+_RAND_MAX = 2**31 - 1
+_DEGREE, _SEPARATION, _DISCARDED = 31, 3, 310  # of glibc's default generator, TYPE_3
 
 
-def _printed_matrix(inputs: Inputs, name: str) -> NDArray[np.float64]:
-    return np.array([[float(digits) for digits in row] for row in inputs.paper.matrix(name).digits])
+def _rand(seed: int) -> Iterator[int]:
+    """The numbers that glibc's rand() returns after srand(seed), 0 to RAND_MAX.
+
+    An additive feedback generator, r[i] = r[i - 3] + r[i - 31] modulo 2³², seeded by a linear
+    congruential one; the lowest bit of each number is dropped.
+    """
+    state = [seed or 1]
+    while len(state) < _DEGREE:
+        state.append(16807 * state[-1] % _RAND_MAX)
+    state += state[:_SEPARATION]
+    for number in count():
+        state.append((state[-_SEPARATION] + state[-_DEGREE]) % 2**32)
+        if number >= _DISCARDED:
+            yield state[-1] >> 1
 
 
-def _scalars(inputs: Inputs) -> list[float]:
-    """α and β by a least-squares fit of the paper's printed matrices, to five decimals."""
-    scalars, _ = fitted(*(_printed_matrix(inputs, name) for name in PRINTED))
-    return [round(scalar, _SCALAR_DECIMALS) for scalar in scalars]
+def _drawn(inputs: Inputs, seed: int) -> dict[str, _Floats]:
+    """A, B and C as the sample draws them: in turn one element of A, one of B, one of C."""
+    shapes = [_printed(inputs, name).shape for name in "ABC"]
+    numbers = np.fromiter(islice(_rand(seed), sum(map(math.prod, shapes))), np.float32)
+    values = numbers / np.float32(_RAND_MAX) * np.float32(2.0) - np.float32(1.0)
+    return {name: values[i::3].reshape(shapes[i]) for i, name in enumerate("ABC")}
+
+
+def _printed(inputs: Inputs, name: str) -> NDArray[np.float64]:
+    return np.array(inputs.paper.matrix(name).digits, np.float64)
+
+
+def _products(inputs: Inputs) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The printed AB and C as columns, and the printed result."""
+    a, b, before, after = (_printed(inputs, name) for name in _PRINTED)
+    return np.stack([(a @ b).ravel(), before.ravel()], axis=1), after.ravel()
+
+
+def _scalars(inputs: Inputs) -> NDArray[np.float64]:
+    columns, after = _products(inputs)
+    scalars: NDArray[np.float64] = np.linalg.lstsq(columns, after, rcond=None)[0].astype(float)
+    return scalars.round(_SCALAR_DECIMALS)
 
 
 def scalar(inputs: Inputs, index: int) -> Value:
@@ -103,27 +139,25 @@ def scalar(inputs: Inputs, index: int) -> Value:
 
     The matrices are printed with six digits, which do not determine a sixth decimal.
     """
-    return _scalars(inputs)[index]
+    return float(_scalars(inputs)[index])
 
 
 def scalar_residual(inputs: Inputs) -> Value:
     """The largest error of an element of the result that is computed with these scalars."""
-    a, b, c, after = (_printed_matrix(inputs, name) for name in PRINTED)
-    alpha, beta = _scalars(inputs)
-    return float(np.abs(alpha * (a @ b) + beta * c - after).max())
+    columns, after = _products(inputs)
+    return float(np.abs(columns @ _scalars(inputs) - after).max())
 
 
-def drawn(matrix: str, row: int, column: int, seed: int) -> Value:
+def drawn(inputs: Inputs, matrix: str, row: int, column: int, seed: int) -> Value:
     """An element of A, B or C, drawn from glibc's random numbers after srand(seed)."""
-    matrices = dict(zip("ABC", generated_inputs(seed), strict=True))
-    return float(matrices[matrix][row, column])
+    return float(_drawn(inputs, seed)[matrix][row, column])
 
 
 def inputs_drawn_alike(inputs: Inputs, seed: int) -> Value:
     """The number of printed elements of A, B and C that equal the drawn ones in every digit."""
     return sum(
         f"{value:.6g}" == digits
-        for name, matrix in zip("ABC", generated_inputs(seed), strict=True)
+        for name, matrix in _drawn(inputs, seed).items()
         for row, texts in zip(matrix, inputs.paper.matrix(name).digits, strict=True)
         for value, digits in zip(row, texts, strict=True)
     )
@@ -132,15 +166,20 @@ def inputs_drawn_alike(inputs: Inputs, seed: int) -> Value:
 def example_result(
     inputs: Inputs, *, row: int, column: int, seed: int, alpha: str, beta: str
 ) -> Value:
-    """An element of α·AB + β·C of the drawn inputs; alpha, beta: the claims that print them."""
-    a, b, c = (drawn.astype(np.float64) for drawn in generated_inputs(seed))
-    product, added = inputs.number(alpha) * (a @ b), inputs.number(beta) * c
-    return float((product + added)[row, column])
+    """An element of α·AB + β·C of the drawn inputs, by a run of `mali-sgemm`.
+
+    alpha, beta: the claims that print them.
+    """
+    a, b, c = _drawn(inputs, seed).values()
+    scalars = {"alpha": inputs.number(alpha), "beta": inputs.number(beta)}
+    plan = find_product("mali-sgemm").plan(n=len(a), **scalars)
+    ours = reference().run(plan, {"A": a, "B": b, "C0": c}, Machine()).outputs["C"]
+    return float(ours[row, column])
 
 
 def asymmetric_elements(inputs: Inputs, matrix: str) -> Value:
     """The number of elements above the diagonal that differ from their mirror images."""
-    elements = _printed_matrix(inputs, matrix)
+    elements = _printed(inputs, matrix)
     return int(np.sum(np.triu(elements != elements.T)))
 
 
