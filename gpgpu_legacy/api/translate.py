@@ -29,7 +29,7 @@ from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.languages.brook.compile import Bound, Compiled, Limits, compiled
 from gpgpu_legacy.languages.brook.kernels import Role
 from gpgpu_legacy.languages.brook.places import Place
-from gpgpu_legacy.languages.cg.faults import Fault
+from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.lower.emit.glsl_translation import Translation
 from gpgpu_legacy.lower.emit.hosts import host_code
 from gpgpu_legacy.pipeline.sources import as_brook

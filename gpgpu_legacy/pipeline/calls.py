@@ -18,7 +18,7 @@ from gpgpu_legacy.languages.brook.compile import (
 )
 from gpgpu_legacy.languages.brook.kernels import Kernel, Parameter, Role
 from gpgpu_legacy.languages.brook.places import Place
-from gpgpu_legacy.languages.cg.faults import Fault
+from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.pipeline.expressions import LoopExpression
 from gpgpu_legacy.pipeline.passes import PassBuilder
 from gpgpu_legacy.pipeline.streams import Iterator, Stream

@@ -24,11 +24,11 @@ from gpgpu_legacy.languages.brook.kernels import ElementType, Kernel, Parameter,
 from gpgpu_legacy.languages.brook.places import Place
 from gpgpu_legacy.languages.brook.split import Cuts
 from gpgpu_legacy.languages.cg.compiler import identifier
-from gpgpu_legacy.languages.cg.emit import program
-from gpgpu_legacy.languages.cg.evaluate import Evaluator
-from gpgpu_legacy.languages.cg.faults import Fault
-from gpgpu_legacy.languages.cg.graph import Graph, Vector
-from gpgpu_legacy.languages.cg.types import ArrayType, Indexed, Numbers, Type
+from gpgpu_legacy.languages.shading.emit import program
+from gpgpu_legacy.languages.shading.evaluate import Evaluator
+from gpgpu_legacy.languages.shading.faults import Fault
+from gpgpu_legacy.languages.shading.graph import Graph, Vector
+from gpgpu_legacy.languages.shading.types import ArrayType, Indexed, Numbers, Type
 
 Axis = tuple[float, float]
 """A coordinate along an axis of the drawn rectangle: its value at the first texel, and its step."""

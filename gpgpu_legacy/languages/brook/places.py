@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from gpgpu_legacy.errors import InputError, shape_in_words
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.languages.cg.graph import Graph, Vector
+    from gpgpu_legacy.languages.shading.graph import Graph, Vector
 
 WIDEST = 8192
 """Texels that a texture is wide and high at most."""

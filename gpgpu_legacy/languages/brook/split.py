@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
-from gpgpu_legacy.languages.cg.graph import CONSTANT, LEAF, PART, Graph, Vector
+from gpgpu_legacy.languages.shading.graph import CONSTANT, LEAF, PART, Graph, Vector
 
 _FREE = {CONSTANT, LEAF, "TEX", PART}
 """Operations that both passes do: what they need of them has no address to compute."""

@@ -1,6 +1,1 @@
-"""Cg 1.x fragment programs, and the HLSL that is the same: from a syntax tree to a Program.
-
-`evaluate` runs a function on the scalars of a `graph`, with loops unrolled and branches turned into
-selects; `selection`, `packing`, `schedule` and `emit` turn the graph into instructions. All numbers
-are the machine's floats, half and fixed among them; an int is a float without a fraction.
-"""
+"""Cg 1.x fragment programs, and the HLSL that is the same: an entry function bound by semantics."""

@@ -21,11 +21,11 @@ from gpgpu_legacy.isa.opcodes import RESERVED_WORDS
 from gpgpu_legacy.languages.arb.limits import LONGEST_NAME
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.parser import parse
-from gpgpu_legacy.languages.cg.emit import program
-from gpgpu_legacy.languages.cg.evaluate import Evaluator
-from gpgpu_legacy.languages.cg.faults import Fault
-from gpgpu_legacy.languages.cg.graph import SAMPLER, UNREADABLE, Graph, Vector
-from gpgpu_legacy.languages.cg.types import SamplerType, StructType, Type, leaves, size
+from gpgpu_legacy.languages.shading.emit import program
+from gpgpu_legacy.languages.shading.evaluate import Evaluator
+from gpgpu_legacy.languages.shading.faults import Fault
+from gpgpu_legacy.languages.shading.graph import SAMPLER, UNREADABLE, Graph, Vector
+from gpgpu_legacy.languages.shading.types import SamplerType, StructType, Type, leaves, size
 from gpgpu_legacy.languages.diagnostics import meant
 
 _SETS, _UNITS, _COLORS = 8, 32, 8

@@ -21,8 +21,8 @@ from gpgpu_legacy.isa.ir import Attribute, Parameter, Span, TextureSource
 from gpgpu_legacy.isa.ir import TextureTarget as Target
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.languages.c.syntax import BEFORE, NOWHERE
-from gpgpu_legacy.languages.cg.faults import Fault
-from gpgpu_legacy.languages.cg.types import KINDS, Numbers, Type, item, leaves, size
+from gpgpu_legacy.languages.shading.faults import Fault
+from gpgpu_legacy.languages.shading.types import KINDS, Numbers, Type, item, leaves, size
 
 MOST_STEPS = 3 * 2**14
 """Statements and vector operations of a program whose loops are unrolled: they take some seconds.

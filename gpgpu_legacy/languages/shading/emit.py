@@ -27,10 +27,10 @@ from gpgpu_legacy.isa.ir import (
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.c.syntax import Texts
-from gpgpu_legacy.languages.cg.graph import CONSTANT, LEAF, Graph, Vector
-from gpgpu_legacy.languages.cg.packing import Pack, Packer
-from gpgpu_legacy.languages.cg.schedule import scheduled
-from gpgpu_legacy.languages.cg.selection import selected
+from gpgpu_legacy.languages.shading.graph import CONSTANT, LEAF, Graph, Vector
+from gpgpu_legacy.languages.shading.packing import Pack, Packer
+from gpgpu_legacy.languages.shading.schedule import scheduled
+from gpgpu_legacy.languages.shading.selection import selected
 
 Swizzle = tuple[Selector, Selector, Selector, Selector]
 _LATEST = 32

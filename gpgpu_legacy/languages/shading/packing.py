@@ -15,8 +15,8 @@ from itertools import islice
 
 from gpgpu_legacy.isa.ir import ResultRegister
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.languages.cg.graph import CONSTANT, LEAF, PART, Literals
-from gpgpu_legacy.languages.cg.selection import LEAVES, Operation
+from gpgpu_legacy.languages.shading.graph import CONSTANT, LEAF, PART, Literals
+from gpgpu_legacy.languages.shading.selection import LEAVES, Operation
 
 _NEIGHBOURS = 4
 """Later packs of a kind that one is tried with."""

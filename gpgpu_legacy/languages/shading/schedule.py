@@ -14,7 +14,7 @@ from operator import or_
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
-from gpgpu_legacy.languages.cg.packing import Class, Pack, Packer, is_lookup
+from gpgpu_legacy.languages.shading.packing import Class, Pack, Packer, is_lookup
 
 NATIVE_INDIRECTIONS = 4
 """Texture indirections that the Radeon 9700 allows; an order with more is avoided."""

@@ -16,16 +16,16 @@ from math import inf, isinf
 from operator import and_
 
 from gpgpu_legacy.languages.c import syntax as c
-from gpgpu_legacy.languages.cg.expressions import (
+from gpgpu_legacy.languages.shading.expressions import (
     Expressions,
     Variable,
     described,
     of_kind,
 )
-from gpgpu_legacy.languages.cg.faults import Fault
-from gpgpu_legacy.languages.cg.graph import Graph, Vector, widest
-from gpgpu_legacy.languages.cg.library import REFUSED, functions, operation, texts
-from gpgpu_legacy.languages.cg.types import (
+from gpgpu_legacy.languages.shading.faults import Fault
+from gpgpu_legacy.languages.shading.graph import Graph, Vector, widest
+from gpgpu_legacy.languages.shading.library import REFUSED, functions, operation, texts
+from gpgpu_legacy.languages.shading.types import (
     GENERIC,
     KINDS,
     VOID,

@@ -11,10 +11,10 @@ from typing import cast
 
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Function
-from gpgpu_legacy.languages.cg.expressions import described
-from gpgpu_legacy.languages.cg.faults import Fault
-from gpgpu_legacy.languages.cg.graph import SAMPLER, Graph, Vector
-from gpgpu_legacy.languages.cg.types import GENERIC, SamplerType, extents, is_matrix, matrix
+from gpgpu_legacy.languages.shading.expressions import described
+from gpgpu_legacy.languages.shading.faults import Fault
+from gpgpu_legacy.languages.shading.graph import SAMPLER, Graph, Vector
+from gpgpu_legacy.languages.shading.types import GENERIC, SamplerType, extents, is_matrix, matrix
 
 REFUSED = {
     r"ddx|ddy|fwidth":

@@ -11,9 +11,9 @@ from typing import Any, cast
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.languages.c import syntax as c
-from gpgpu_legacy.languages.cg.faults import Fault
-from gpgpu_legacy.languages.cg.graph import Graph, Vector, widest
-from gpgpu_legacy.languages.cg.types import (
+from gpgpu_legacy.languages.shading.faults import Fault
+from gpgpu_legacy.languages.shading.graph import Graph, Vector, widest
+from gpgpu_legacy.languages.shading.types import (
     BUILT_IN,
     GENERIC,
     ArrayType,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from gpgpu_legacy.isa.ir import Span
-from gpgpu_legacy.languages.cg.faults import Fault
-from gpgpu_legacy.languages.cg.graph import CONSTANT, LEAF, PART, UNREADABLE, Graph, Literals
+from gpgpu_legacy.languages.shading.faults import Fault
+from gpgpu_legacy.languages.shading.graph import CONSTANT, LEAF, PART, UNREADABLE, Graph, Literals
 
 LEAVES = (CONSTANT, LEAF)
 
