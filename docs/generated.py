@@ -424,7 +424,7 @@ PLAN_LIMITS = Path("plan/limits.py")
 
 LIMITS = {
     "Programs and kernels": (
-        "languages/*.py", "languages/arb/*.py", "languages/c/*.py", "languages/cg/*.py",
+        "languages/*.py", "languages/arb/*.py", "languages/c/*.py", "languages/shading/*.py",
         "languages/glsl/*.py",
         "lower/kernels/integers.py", "lower/emit/numba_kernel.py", "runtime/jit.py",
         "interp/dataless.py",

@@ -29,11 +29,11 @@ from gpgpu_legacy.languages.brook.kernels import Kernel, Kernels, Role
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Function, Struct, Unit
 from gpgpu_legacy.languages.cg.compiler import PREDEFINED, _Compiler
+from gpgpu_legacy.languages.cg.language import assemble
+from gpgpu_legacy.languages.language import WITH_ENTRIES, split_entry
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import SAMPLER, Graph, Vector
-from gpgpu_legacy.languages.cg.language import assemble
 from gpgpu_legacy.languages.shading.types import Numbers, Type, leaves
-from gpgpu_legacy.languages.language import WITH_ENTRIES, split_entry
 from gpgpu_legacy.pipeline import streams
 
 PIXEL_SHADER = re.compile(r"pixel(?:shader|fragment)\s*=\s*compile\s+\w+\s+(\w+)", re.IGNORECASE)

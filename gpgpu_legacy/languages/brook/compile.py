@@ -23,9 +23,9 @@ from gpgpu_legacy.isa.ir import (
 from gpgpu_legacy.languages.brook.kernels import ElementType, Kernel, Parameter, Role
 from gpgpu_legacy.languages.brook.places import Place
 from gpgpu_legacy.languages.brook.split import Cuts
-from gpgpu_legacy.languages.cg.compiler import identifier
+from gpgpu_legacy.languages.cg.library import CgEvaluator
+from gpgpu_legacy.languages.shading.bindings import identifier
 from gpgpu_legacy.languages.shading.emit import program
-from gpgpu_legacy.languages.shading.evaluate import Evaluator
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import Graph, Vector
 from gpgpu_legacy.languages.shading.types import ArrayType, Indexed, Numbers, Type
@@ -222,7 +222,7 @@ def compiled(
         return padded if values else padded.of("int")
 
     special = {"indexof": indexof, "instance": indexof}
-    evaluator = Evaluator(kernel.kernels.device, graph, special=special)
+    evaluator = CgEvaluator(kernel.kernels.device, graph, special=special)
     kinds = {d.name: _element_type(evaluator.type_of(d)) for d in kernel.function.parameters}
 
     def element(p: Parameter, place: Any, ahead: Mapping[int, float | Vector] = {}) -> Vector:

@@ -10,23 +10,20 @@ from gpgpu_legacy.isa.ir import (
     Attribute,
     AttributeKind,
     Parameter,
-    ParameterDeclaration,
     ParameterSpace,
     Program,
     ResultKind,
     ResultRegister,
     Span,
 )
-from gpgpu_legacy.isa.opcodes import RESERVED_WORDS
-from gpgpu_legacy.languages.arb.limits import LONGEST_NAME
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.parser import parse
-from gpgpu_legacy.languages.shading.emit import program
-from gpgpu_legacy.languages.shading.evaluate import Evaluator
-from gpgpu_legacy.languages.shading.faults import Fault
-from gpgpu_legacy.languages.shading.graph import SAMPLER, UNREADABLE, Graph, Vector
-from gpgpu_legacy.languages.shading.types import SamplerType, StructType, Type, leaves, size
+from gpgpu_legacy.languages.cg.library import CgEvaluator
 from gpgpu_legacy.languages.diagnostics import meant
+from gpgpu_legacy.languages.shading.bindings import Bindings
+from gpgpu_legacy.languages.shading.faults import Fault
+from gpgpu_legacy.languages.shading.graph import UNREADABLE, Graph, Vector
+from gpgpu_legacy.languages.shading.types import SamplerType, StructType, Type, leaves, size
 
 _SETS, _UNITS, _COLORS = 8, 32, 8
 _MOST = {ParameterSpace.LOCAL: 2048, ParameterSpace.ENV: 256}
@@ -64,17 +61,13 @@ def _register(semantic: str) -> tuple[str, int]:
     return (match[1], int(match[2])) if match else ("", 0)
 
 
-class _Compiler(Evaluator):
+class _Compiler(CgEvaluator):
     """Evaluates an entry function with its parameters bound."""
 
     def __init__(self, unit: c.Unit, graph: Graph) -> None:
         super().__init__(unit, graph)
-        self.declarations: list[ParameterDeclaration] = []
-        self.results: dict[ResultRegister, Vector] = {}
+        self.bindings = Bindings(graph)
         self._next = self._most = 0
-        self._names = set[str]()
-        self.names: dict[int | Attribute, str] = {}
-        """The names of the units and the attributes that are given."""
 
     def bound(self, function: c.Function) -> dict[str, Vector]:
         """A value for each parameter that the outside gives."""
@@ -124,13 +117,10 @@ class _Compiler(Evaluator):
                 raise Fault(f"{name} has the number {number}", expected, declaration.at)
             if isinstance(leaf, SamplerType):
                 self._units.discard(number)
-                self.names.setdefault(number, name)
-                parts.append(self.graph.special(SAMPLER, number))
+                parts.append(self.bindings.unit(number, name))
                 continue
-            own = identifier(name, self._names)
-            parameter = Parameter(space, number, name=own)
-            self.declarations.append(ParameterDeclaration(own, (parameter,), is_array=False))
-            parts.append(self.graph.leaf(parameter)[: leaf.width])
+            parameter = self.bindings.parameter(Parameter(space, number), name)
+            parts.append(parameter[: leaf.width])
         self._next = self._most = max(self._next, self._most)
         return self.graph.built(kind, parts)
 
@@ -150,8 +140,7 @@ class _Compiler(Evaluator):
                 return self.graph.built(kind, [self.graph.special(UNREADABLE, why)] * size(kind))
             if _INPUTS[name].kind is AttributeKind.TEXCOORD:
                 self._sets.discard(_INPUTS[name].index)
-            self.names.setdefault(_INPUTS[name], p.name)
-            parts.append(self.graph.leaf(_INPUTS[name])[: leaf.width])
+            parts.append(self.bindings.attribute(_INPUTS[name], p.name)[: leaf.width])
         return self.graph.built(kind, parts)
 
     def give(self, value: Vector, d: c.Declaration) -> None:
@@ -160,7 +149,8 @@ class _Compiler(Evaluator):
             for number, field in enumerate(value.shape.fields):
                 self.give(value.item(number), field)
             return
-        free = (r for r in _OUTPUTS.values() if r not in {*self.results, _DEPTH})
+        results = self.bindings.results
+        free = (r for r in _OUTPUTS.values() if r not in {*results, _DEPTH})
         register = _OUTPUTS.get(_numbered(d.semantic)) if d.semantic else next(free, None)
         if register is None:
             raise Fault(
@@ -168,13 +158,13 @@ class _Compiler(Evaluator):
                 meant(d.semantic.upper(), _OUTPUTS) or "expected COLOR0 to COLOR7 or DEPTH",
                 d.at,
             )
-        if register in self.results:
+        if register in results:
             raise Fault(f"{d.name} writes a result again", "give each its own semantic", d.at)
         vector = self.as_vector(value, d.at)
         if register.kind is ResultKind.COLOR:
-            self.results[register] = vector.smeared(4) if len(vector) == 1 else vector
+            results[register] = vector.smeared(4) if len(vector) == 1 else vector
         elif vector.constant != (0.0,):  # a depth that someone wrote
-            self.results[register] = vector[-1]
+            results[register] = vector[-1]
 
 
 PREDEFINED = """
@@ -225,12 +215,9 @@ def compile_unit(unit: c.Unit, entry: str = "") -> Program:
     for p in function.parameters:
         if p.type.qualifiers & {"out", "inout"}:
             compiler.give(values[p.name], p)
-    if not compiler.results and not graph.kills:
+    if not compiler.bindings.results and not graph.kills:
         raise Fault(f"{function.name} has no result", "return a colour", function.at)
-    return program(
-        graph, compiler.results, unit.name, unit.texts,
-        parameters=compiler.declarations, names=compiler.names.items(),
-    )  # fmt: skip
+    return compiler.bindings.program(unit)
 
 
 def _entry(unit: c.Unit, entry: str) -> c.Function:
@@ -251,13 +238,3 @@ def _entry(unit: c.Unit, entry: str) -> c.Function:
         found = ", ".join(f.name for f in candidates) or "none"
         raise Fault("there is no function main", f"name one of: {found}", Span(1, 1))
     return candidates[0]
-
-
-def identifier(name: str, taken: set[str]) -> str:
-    """The name, or one like it that a program may declare, and has not; it is taken from now on."""
-    stem = re.sub(r"\W", "_", name, flags=re.ASCII)[: LONGEST_NAME - 8]
-    own, number = stem, 0
-    while own in taken or own in RESERVED_WORDS or re.fullmatch(r"[Rc]\d+", own):
-        own, number = f"{stem}_{number or ''}", number + 1
-    taken.add(own)
-    return own

@@ -7,7 +7,6 @@ to.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from math import inf, isinf
 from operator import and_
 
 from gpgpu_legacy.languages.c import syntax as c
+from gpgpu_legacy.languages.diagnostics import meant
 from gpgpu_legacy.languages.shading.expressions import (
     Expressions,
     Variable,
@@ -24,7 +24,7 @@ from gpgpu_legacy.languages.shading.expressions import (
 )
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import Graph, Vector, widest
-from gpgpu_legacy.languages.shading.library import REFUSED, functions, operation, texts
+from gpgpu_legacy.languages.shading.library import Library, operation
 from gpgpu_legacy.languages.shading.types import (
     GENERIC,
     KINDS,
@@ -38,10 +38,6 @@ from gpgpu_legacy.languages.shading.types import (
     implements,
     is_open,
 )
-from gpgpu_legacy.languages.diagnostics import meant
-
-_SHORT = re.compile(r"[fhx]([1-4])(tex\w+)")
-"""A lookup's name with the number of components that it gives."""
 
 MOST_OPEN_TRIPS = 1024
 """Trips of a loop that depends on data before it counts as one without a length."""
@@ -64,7 +60,9 @@ class _Scope:
 
 
 class Evaluator(Expressions):
-    """Evaluates functions of a unit on a graph."""
+    """Evaluates functions of a unit on a graph. library: the language's."""
+
+    library: Library
 
     def __init__(
         self, unit: c.Unit, graph: Graph, special: Mapping[str, Callable[..., Vector]] = {}
@@ -184,7 +182,7 @@ class Evaluator(Expressions):
             return operation(self.graph, name.name, *map(self.evaluate, call.arguments))
         if call.at.file != c.BEFORE and name.name in self._functions:
             return self._call_own(self._functions[name.name], call)
-        return self._call_library(name, call)
+        return self.call_library(name.name, call)
 
     def _call_method(self, name: c.Member, call: c.Call) -> Vector | None:
         """Inline a method, and assign what it leaves in `this` to what it is called on."""
@@ -267,20 +265,13 @@ class Evaluator(Expressions):
             raise Fault(f"{best.name} does not take {given}", f"expected {expected}", call.at)
         return best
 
-    def _call_library(self, name: c.Name, call: c.Call) -> Vector | None:
-        match = _SHORT.fullmatch(name.name)
-        known = match[2] if match else name.name
-        for pattern, why in REFUSED.items():
-            if re.fullmatch(f"({pattern})(/.*)?", f"{known}/{len(call.arguments)}"):
-                raise Fault(f"{name.name} cannot be compiled", why, name.at)
-        if known not in texts():
-            raise Fault(
-                f"there is no function {name.name}",
-                meant(name.name, [*self._functions, *texts()]) or "define it first",
-                name.at,
-            )
-        result = self._call_own(functions(known), call)
-        return result[: int(match[1])] if match and result else result
+    def call_library(self, name: str, call: c.Call) -> Vector | None:
+        """A function of the language's own library."""
+        functions = self.library.functions(name, len(call.arguments), call.at)
+        if not functions:
+            expected = meant(name, [*self._functions, *self.library.texts]) or "define it first"
+            raise Fault(f"there is no function {name}", expected, call.at)
+        return self._call_own(functions, call)
 
     # Statements -----------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.languages.c import syntax as c
+from gpgpu_legacy.languages.diagnostics import meant
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import Graph, Vector, widest
 from gpgpu_legacy.languages.shading.types import (
@@ -31,7 +32,6 @@ from gpgpu_legacy.languages.shading.types import (
     selected,
     size,
 )
-from gpgpu_legacy.languages.diagnostics import meant
 
 _LONGEST_ARRAY = 4096
 _MOST_NUMBERS = 2**16

@@ -1,14 +1,15 @@
-"""The standard library of Cg, which library.cg defines in Cg, and the operations that it calls."""
+"""Standard libraries, which files library.cg define in Cg, and the operations that they call."""
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from pkgutil import get_data
 from typing import cast
 
+from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Function
 from gpgpu_legacy.languages.shading.expressions import described
@@ -16,35 +17,38 @@ from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import SAMPLER, Graph, Vector
 from gpgpu_legacy.languages.shading.types import GENERIC, SamplerType, extents, is_matrix, matrix
 
-REFUSED = {
-    r"ddx|ddy|fwidth":
-     "ARB_fragment_program has no derivatives: pass the size of a texel as a uniform",
-    r"(un)?pack_(2half|2ushort|4u?byte)":
-     "fragment programs of 2003 have floats without access to their bits",
-    r"noise": "no chip of the time computes noise: look it up in a texture",
-    r"tex(1D|2D|3D|CUBE|RECT)(lod|cmpbias)":
-     "ARB_fragment_program has no lookup in a given level of detail: use tex2D or tex2Dbias",
-    r"tex(1D|2D|3D|CUBE|RECT)(grad|/4)":
-     "ARB_fragment_program has no lookup with derivatives: leave them out, or use tex2Dbias",
-}  # fmt: skip
-"""Functions that cannot be compiled, and why. A name may have its number of arguments after a /."""
+
+class Library:
+    """The functions of a language: those that all have, and its own, in library.cg of a package."""
+
+    def __init__(self, package: str, refused: Mapping[str, str]) -> None:
+        """refused: functions that cannot be compiled, and why; a name may have its number of
+        arguments after a /.
+        """
+        self._package, self._refused = package, refused
+
+    @cached_property
+    def texts(self) -> Mapping[str, str]:
+        """The text of the functions by name."""
+        found: dict[str, str] = defaultdict(str)
+        for package in (__package__, self._package):
+            text = (get_data(package, "library.cg") or b"").decode()
+            for name in re.finditer(r"^\w+ (\w+)\([^{]*\{.*?\}$", text, re.DOTALL | re.MULTILINE):
+                found[name[1]] += name[0]
+        return found
+
+    def functions(self, name: str, arguments: int, at: Span) -> tuple[Function, ...]:
+        """The functions of a name; none if there are none. Fault for one that is refused."""
+        for pattern, why in self._refused.items():
+            if re.fullmatch(f"({pattern})(/.*)?", f"{name}/{arguments}"):
+                raise Fault(f"{name} cannot be compiled", why, at)
+        return _functions(name, self.texts[name]) if name in self.texts else ()
 
 
 @cache
-def texts() -> Mapping[str, str]:
-    """The text of the library's functions by name."""
-    found: dict[str, str] = defaultdict(str)
-    text = (get_data(__package__, "library.cg") or b"").decode()
-    for name in re.finditer(r"^\w+ (\w+)\([^{]*\{.*?\}$", text, re.DOTALL | re.MULTILINE):
-        found[name[1]] += name[0]
-    return found
-
-
-@cache
-def functions(name: str) -> tuple[Function, ...]:
-    """The library's functions of a name."""
+def _functions(name: str, text: str) -> tuple[Function, ...]:
     types = "".join(f"typedef float {name};" for name in GENERIC)
-    unit = parse("", name, before=types + texts()[name])
+    unit = parse("", name, before=types + text)
     return tuple(item for item in unit.items if isinstance(item, Function))
 
 

@@ -1,0 +1,64 @@
+"""What a program's parameters, units, attributes and results stand for in its source."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from gpgpu_legacy.isa.ir import (
+    Attribute,
+    Parameter,
+    ParameterDeclaration,
+    Program,
+    ResultRegister,
+)
+from gpgpu_legacy.isa.opcodes import RESERVED_WORDS
+from gpgpu_legacy.languages.arb.limits import LONGEST_NAME
+from gpgpu_legacy.languages.c import syntax as c
+from gpgpu_legacy.languages.shading.emit import program
+from gpgpu_legacy.languages.shading.graph import SAMPLER, Graph, Vector
+
+
+class Bindings:
+    """The registers of a program that is compiled, with the names that its source gives them."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.results: dict[ResultRegister, Vector] = {}
+        self._declarations: list[ParameterDeclaration] = []
+        self._names: dict[int | Attribute, str] = {}
+        self._taken = set[str]()
+
+    def parameter(self, parameter: Parameter, name: str) -> Vector:
+        """The numbers of a parameter, declared under a name like the one given."""
+        own = identifier(name, self._taken)
+        parameter = replace(parameter, name=own)
+        self._declarations.append(ParameterDeclaration(own, (parameter,), is_array=False))
+        return self.graph.leaf(parameter)
+
+    def attribute(self, attribute: Attribute, name: str) -> Vector:
+        """The numbers of an attribute."""
+        self._names.setdefault(attribute, name)
+        return self.graph.leaf(attribute)
+
+    def unit(self, number: int, name: str) -> Vector:
+        """The sampler of a texture image unit."""
+        self._names.setdefault(number, name)
+        return self.graph.special(SAMPLER, number)
+
+    def program(self, unit: c.Unit) -> Program:
+        """The Program that computes the results."""
+        return program(
+            self.graph, self.results, unit.name, unit.texts,
+            parameters=self._declarations, names=self._names.items(),
+        )  # fmt: skip
+
+
+def identifier(name: str, taken: set[str]) -> str:
+    """The name, or one like it that a program may declare, and has not; it is taken from now on."""
+    stem = re.sub(r"\W", "_", name, flags=re.ASCII)[: LONGEST_NAME - 8]
+    own, number = stem, 0
+    while own in taken or own in RESERVED_WORDS or re.fullmatch(r"[Rc]\d+", own):
+        own, number = f"{stem}_{number or ''}", number + 1
+    taken.add(own)
+    return own
