@@ -88,9 +88,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    from gpgpu_legacy.door import opened
-
-    return opened(getattr(import_module(f"{__name__}.{_HOMES[name]}"), name))
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:

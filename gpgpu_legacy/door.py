@@ -1,7 +1,7 @@
 """The public door: arguments that do not fit a signature are told in one line.
 
-What users call is `opened`: the package's functions when they are taken from it, and the
-methods of its classes. Calls inside the package are not checked.
+What users call is marked `@public`. A call whose arguments have the types of one that was checked
+before costs a look-up.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ import os
 from collections.abc import Callable, Generator, Mapping, Sized
 from contextlib import _GeneratorContextManager
 from functools import cache, wraps
-from types import FunctionType
 from typing import Any, NoReturn, ParamSpec, SupportsFloat, TypeVar
 
 from gpgpu_legacy.errors import InputError, UnknownNameError, described, hint
 
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
 
 _KINDS: dict[str, tuple[Any, str]] = {
@@ -64,53 +64,63 @@ def block(function: Callable[P, Generator[T, None, None]]) -> Callable[P, Block[
     return call
 
 
-@cache
-def opened(value: Any) -> Any:
-    """A public function, checked, or a class with its methods checked."""
-    if isinstance(value, FunctionType):
-        return _checked(value)
+def public(value: F) -> F:
+    """A function or a method that raises InputError for arguments that do not fit its signature.
+
+    Of a class, that is its constructor. Whether they fit depends on their types and names alone.
+    """
     if isinstance(value, type):
-        for name, method in inspect.getmembers_static(value, inspect.isfunction):
-            if name[0] != "_" or name == "__init__":
-                setattr(value, name, _checked(method))
-    return value
+        value.__init__ = public(value.__init__)  # type: ignore[misc]
+        return value
+    fitting = set[tuple[object, ...]]()
+
+    @wraps(value)
+    def call(*given: Any, **named: Any) -> Any:
+        types = (*map(type, given), *named, *map(type, named.values()))
+        if types not in fitting:
+            _check(value, given, named)
+            if len(fitting) == _MOST:
+                fitting.clear()
+            fitting.add(types)
+        return value(*given, **named)
+
+    return call  # type: ignore[return-value]
 
 
-def _checked(function: FunctionType) -> Callable[..., Any]:
-    """The function, which raises InputError for arguments that do not fit its signature."""
+_MOST = 1000  # combinations of types that are remembered
+
+
+def _check(function: Callable[..., Any], given: tuple[Any, ...], named: Mapping[str, Any]) -> None:
+    """Raise InputError for arguments that do not fit the function's signature."""
     signature = inspect.signature(function)
-    parameters = [p for p in signature.parameters.values() if p.name != "self"]
+    every = [p for p in signature.parameters.values() if p.name != "self"]
+    parameters = [p for p in every if p.kind is not p.VAR_POSITIONAL]
     more = next((p for p in parameters if p.kind is p.VAR_KEYWORD), None)
-    words = function.__globals__.get(str(more and more.annotation)[len("Unpack[") : -1])
+    home = inspect.unwrap(function).__globals__
+    words = home.get(str(more and more.annotation)[len("Unpack[") : -1])
     kinds = {p.name: str(p.annotation) for p in parameters if p is not more or not words}
     if words:
         kinds |= {name: kind.__forward_arg__ for name, kind in words.__annotations__.items()}
-    needed = [
-        f"{p.name}=…" if p.kind is p.KEYWORD_ONLY else p.name
-        for p in parameters
-        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-    ]
-
-    @wraps(function)
-    def call(*given: Any, **named: Any) -> Any:
-        own = function.__name__
-        what = type(given[0]).__name__ if own == "__init__" else own
-        for name in named:
-            if name not in kinds and (words or not more):
-                how = hint(name, kinds, f"its arguments are {', '.join(kinds)}")
-                raise InputError(f"{what} takes no {name}; {how}")
-        try:
-            bound = signature.bind(*given, **named).arguments
-        except TypeError as error:
-            how = ", ".join([*needed, "…"])
-            problem = str(error).replace("keyword-only ", "")  # as Python 3.12 and later say
-            raise InputError(f"{what}: {problem}; write {what}({how})") from None
-        for name, value in {**bound, **named}.items():
-            if wanted := _wanted(kinds.get(name, ""), value):
-                raise InputError(f"{what}: {name} is {described(value)}; give {wanted}")
-        return function(*given, **named)
-
-    return call
+    own = function.__name__
+    what = type(given[0]).__name__ if own == "__init__" else own
+    for name in named:
+        if name not in kinds and (words or not more):
+            how = hint(name, kinds, f"its arguments are {', '.join(kinds)}")
+            raise InputError(f"{what} takes no {name}; {how}")
+    try:
+        bound = signature.bind(*given, **named).arguments
+    except TypeError as error:
+        needed = [
+            f"{p.name}=…" if p.kind is p.KEYWORD_ONLY else p.name
+            for p in parameters
+            if p.default is p.empty and p is not more
+        ]
+        how = ", ".join([*needed, "…"])
+        problem = str(error).replace("keyword-only ", "")  # as Python 3.12 and later say
+        raise InputError(f"{what}: {problem}; write {what}({how})") from None
+    for name, value in {**bound, **named}.items():
+        if wanted := _wanted(kinds.get(name, ""), value):
+            raise InputError(f"{what}: {name} is {described(value)}; give {wanted}")
 
 
 def _wanted(annotation: str, value: object) -> str:

@@ -13,6 +13,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import InputError, as_integer, as_member, as_positive, described
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
@@ -88,6 +89,7 @@ class Drawing:
         return next(p for _, p in self.plan.weighted_passes() if isinstance(p, FragmentPass))
 
 
+@public
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DrawArguments:
     """The inputs of a fragment program on a rectangle, and the background.
@@ -188,7 +190,8 @@ def make_drawing(
         for n in range(max(buffers, program.color_outputs))
     ]  # fmt: skip
     unset = {number: _MISSING for number in program.texcoord_sets if number}
-    values: Any = {name: getattr(arguments, name) for name in DrawKeywords.__annotations__}
+    every: Any = {name: getattr(arguments, name) for name in DrawKeywords.__annotations__}
+    values = {name: value for name, value in every.items() if value is not None}
     values["texcoords"] = unset | dict(arguments.texcoords or {})
     if fed_back is None:
         p.draw(program, bound, into=targets, **values)

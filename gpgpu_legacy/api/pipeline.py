@@ -14,7 +14,7 @@ from gpgpu_legacy.algorithms.algorithm import ITERATIONS
 from gpgpu_legacy.algorithms.parameters import titled
 from gpgpu_legacy.algorithms.registry import find_algorithm
 from gpgpu_legacy.api.keywords import CacheKeywords
-from gpgpu_legacy.door import block
+from gpgpu_legacy.door import block, public
 from gpgpu_legacy.errors import InputError, hint, shape_in_words
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -81,6 +81,7 @@ class Pipeline(PlanBuilder):
             _check_name(name)
         return pipeline
 
+    @public
     def operand(
         self, name: str, rows: int, columns: int, *, shape: tuple[int, ...] | None = None
     ) -> Matrix:
@@ -91,6 +92,7 @@ class Pipeline(PlanBuilder):
         """
         return super().operand(_check_name(name), rows, columns, shape=shape)
 
+    @public
     def sized(self, inputs: Mapping[str, ArrayLike]) -> Self:
         """The pipeline with the sizes of its inputs, if an algorithm built it; else itself.
 
@@ -117,6 +119,7 @@ class Pipeline(PlanBuilder):
                 )
         return sized
 
+    @public
     def inputs(self, given: Mapping[str, ArrayLike] | None = None, seed: int = 0) -> dict[str, F32]:
         """The given inputs by name, checked, or samples.
 
@@ -124,6 +127,7 @@ class Pipeline(PlanBuilder):
         """
         return operands_of(self, self.plan(), given, seed)
 
+    @public
     def run(self, inputs: Mapping[str, ArrayLike] | None = None, **more: Any) -> Run:
         """Run it on arrays by name: `p.run(b=B)`, or `p.run({"b": B})`; samples without any input.
 
@@ -138,6 +142,7 @@ class Pipeline(PlanBuilder):
 
         return self._asked(run, inputs, more)
 
+    @public
     @block
     def open(
         self, inputs: Mapping[str, ArrayLike] | None = None, **more: Any
@@ -155,6 +160,7 @@ class Pipeline(PlanBuilder):
         with self._asked(opened, inputs, more) as state:
             yield state
 
+    @public
     def count(self, over: Sequence[str] | str = ()) -> Count:
         """The cost of the plan: passes, fragments, instructions and bytes.
 
@@ -164,6 +170,7 @@ class Pipeline(PlanBuilder):
 
         return count(self, over)
 
+    @public
     def check(self, chip: str) -> Verdict:
         """Whether it would have loaded on a chip of the time.
 
@@ -173,6 +180,7 @@ class Pipeline(PlanBuilder):
 
         return check(self, chip)
 
+    @public
     def predict(
         self,
         chip: str,
@@ -194,6 +202,7 @@ class Pipeline(PlanBuilder):
         model = cache_model(cache, layout, raster, in_flight)
         return predict_plan(self, chip, model, pass_us)
 
+    @public
     def cache(self, cache: str = "8K,4way,64B", **how: Unpack[CacheKeywords]) -> CacheRun:
         """Its lookups and writes through a simulated cache.
 
@@ -208,6 +217,7 @@ class Pipeline(PlanBuilder):
 
         return cache_plan(self, cache, **how)
 
+    @public
     def trace(
         self,
         texel: tuple[int, int],
@@ -225,6 +235,7 @@ class Pipeline(PlanBuilder):
 
         return self._asked(trace, inputs, more, texel)
 
+    @public
     def figure(self, inputs: Mapping[str, ArrayLike] | None = None, **more: Any) -> Figure:
         """The output of each pass, as pictures: `p.figure().plot("sheet.png")`.
 
@@ -235,6 +246,7 @@ class Pipeline(PlanBuilder):
 
         return self._asked(figure, inputs, more)
 
+    @public
     def bench(self, inputs: Mapping[str, ArrayLike] | None = None, **more: Any) -> Bench:
         """Times of the executors, in turn with peers and the reference function, and their errors.
 
@@ -269,6 +281,7 @@ class Pipeline(PlanBuilder):
         }
         return verb(self.sized(arrays), *given, arrays, machine=machine, **options)
 
+    @public
     def dump(self, folder: Path | str, *, exact: bool = False) -> list[Path]:
         """Write plan.json, the programs and generated GLSL to a folder; returns their paths.
 
@@ -285,6 +298,7 @@ def _check_name(name: str) -> str:
     return name
 
 
+@public
 def find(what: str, /, **parameters: Any) -> Pipeline:
     """Build an algorithm: `find("jacobi", n=64).run()`.
 

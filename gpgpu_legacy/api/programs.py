@@ -16,7 +16,7 @@ import numpy as np
 from gpgpu_legacy.api.drawing import DrawArguments, Drawing, make_drawing
 from gpgpu_legacy.api.run import execute, warn_of_undefined, with_machine
 from gpgpu_legacy.api.trace import Trace, trace
-from gpgpu_legacy.door import opened
+from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import warn
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program
@@ -30,6 +30,7 @@ from gpgpu_legacy.runtime.prepared import Observer, Timings
 from gpgpu_legacy.serial import Record, fields_of
 
 
+@public
 def run_program(
     program: Program | Path | str,
     width: int,
@@ -67,7 +68,6 @@ def run_program(
     array([3., 1., 1., 2.], dtype=float32)
     """
     how, read = with_machine(machine, keywords)
-    opened(DrawArguments)
     drawing = make_drawing(program, width, height, textures, arguments, **read)
     warn_about(drawing)
     _, images, _ = run_drawing(drawing, executor, how)

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.api.prepared import prepared
 from gpgpu_legacy.count.traffic import Counts, count_plan
-from gpgpu_legacy.door import opened
 from gpgpu_legacy.errors import InputError, PlanError, UnknownNameError, described, warn
 from gpgpu_legacy.isa.arithmetic import F32, find_arithmetic
 from gpgpu_legacy.isa.execute import undefined_for_some
@@ -290,7 +289,6 @@ def with_machine(
     given = {name: others.pop(name) for name in Machine.__dataclass_fields__ if name in others}
     if not isinstance(machine, Machine | None):
         raise InputError(f"machine is {described(machine)}; give a Machine(exact=True) or other")
-    opened(Machine)
     if "arithmetic" in given:
         given["arithmetic"] = find_arithmetic(given["arithmetic"])
     return replace(machine or DEFAULT_MACHINE, **given), others

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gpgpu_legacy.door import public
 from gpgpu_legacy.figures.animation import draw_animation
 from gpgpu_legacy.figures.options import AnimationOptions, FigureOptions, TexelsShown
 from gpgpu_legacy.figures.panel import Panel, Shown
@@ -52,6 +53,7 @@ class Figure:
         self._sheet(".png")(buffer)
         return buffer.getvalue()
 
+    @public
     def plot(self, path: Path | str) -> None:
         """Write the sheet.
 
@@ -68,6 +70,7 @@ class Figure:
         words = passes, f"run by {self.executor}"
         return sheet_of(self.shown(self.sheet), self.plan, words, suffix)
 
+    @public
     def animate(self, path: Path | str, options: AnimationOptions | None = None) -> None:
         """Write the passes one after another, as a .gif, or as an APNG in .png or .apng.
 
@@ -103,6 +106,7 @@ class Figure:
         alike = [p for p in (*before, *after) if p.kind == after[-1].kind]
         return tuple(alike if len(alike) > 1 and not self.options.textures else (*before, *after))
 
+    @public
     def channels(self, texture: Texture) -> tuple[int, ...]:
         """The channels that are shown; none if it is shown as a picture.
 

@@ -7,6 +7,7 @@ from enum import Enum
 from math import isfinite
 from typing import Annotated
 
+from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import InputError, as_positive
 
 _SHORTEST_MS, _LONGEST_MS = 20, 60_000  # browsers slow down what is faster
@@ -27,6 +28,7 @@ class TexelsShown(Enum):
     PICTURE = "picture"
 
 
+@public
 @dataclass(frozen=True)
 class FigureOptions:
     """The subject of a figure; of many passes it shows the first, the last and some between.
@@ -68,6 +70,7 @@ class FigureOptions:
         return self
 
 
+@public
 @dataclass(frozen=True)
 class AnimationOptions:
     """How an animation looks; by default, the longer side of the largest texture has 256 pixels."""

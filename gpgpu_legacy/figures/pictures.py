@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
@@ -144,6 +145,7 @@ class Picture:
         write_whole(to, self._png)
 
 
+@public
 def picture(texels: ArrayLike, scale: int | None = None) -> Picture:
     """A picture of an array as in a window: row 0 at the bottom, 0 black and 1 white.
 

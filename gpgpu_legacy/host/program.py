@@ -12,6 +12,7 @@ from types import CodeType
 from typing import Any
 
 from gpgpu_legacy.api.run import execute, with_machine
+from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError, hint
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.host import library
@@ -51,6 +52,7 @@ class BrookRun(Result):
         return []
 
 
+@public
 def run_brook(
     path: Path | str,
     *arguments: str,

@@ -13,6 +13,7 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 import gpgpu_legacy.languages
+from gpgpu_legacy.door import public
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.language import Language, split_entry
 
@@ -53,6 +54,7 @@ def kernel_of(text: str, name: str) -> Kernel:
     return parse_kernel(text, name)
 
 
+@public
 def disassemble(program: Program) -> str:
     """The program's canonical text in its own language, which assembles to the same Program.
 

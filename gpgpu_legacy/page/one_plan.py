@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from gpgpu_legacy.algorithms.parameters import titled
 from gpgpu_legacy.api.run import as_it_ran
 from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.door import public
 from gpgpu_legacy.page.names import people
 from gpgpu_legacy.page.page import page_text
 from gpgpu_legacy.page.played import PLAYED, played_plan
@@ -66,6 +67,7 @@ class Player:
         )
 
 
+@public
 def player(
     p: PlanBuilder,
     inputs: Mapping[str, ArrayLike] | None = None,

@@ -18,6 +18,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from gpgpu_legacy.door import public
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.pipeline.loops import Places, is_until, steps_of
 from gpgpu_legacy.pipeline.passes import PassBuilder
@@ -55,6 +56,7 @@ class PlanBuilder(PassBuilder):
         builder._items, builder._alternating = list(plan.steps), dict.fromkeys(plan.alternating)
         return builder
 
+    @public
     def call(
         self,
         kernel: BrookKernel | str,

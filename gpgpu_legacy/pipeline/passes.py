@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, TypedDict, Unpack, cast
 
-from gpgpu_legacy.door import block
+from gpgpu_legacy.door import block, public
 from gpgpu_legacy.errors import (
     InputError,
     PlanError,
@@ -82,6 +82,7 @@ class PassBuilder(StreamBuilder):
 
     warns = True
 
+    @public
     def __init__(self, name: str) -> None:
         """An empty plan of that name."""
         super().__init__(name)
@@ -93,6 +94,7 @@ class PassBuilder(StreamBuilder):
 
     # Passes -------------------------------------------------------------------------------------
 
+    @public
     def draw(
         self,
         program: Program | str | Any,
@@ -153,6 +155,7 @@ class PassBuilder(StreamBuilder):
         if self.warns:
             _warn(pass_, given.get("texcoords") or {}, named["textures"])
 
+    @public
     def copy(
         self, source: Texture, target: Texture, *, source_rect: Any = None, target_rect: Any = None
     ) -> None:
@@ -173,6 +176,7 @@ class PassBuilder(StreamBuilder):
             )
         )  # fmt: skip
 
+    @public
     def generate_mipmap(self, texture: Texture) -> None:
         """Compute the levels of a 2D texture from level 0: each texel is the mean of 2×2 texels.
 
@@ -202,6 +206,7 @@ class PassBuilder(StreamBuilder):
             there = (level.x, level.y, level.width, level.height)
             self.copy(drawn, known, target_rect=there)
 
+    @public
     def clear(self, target: Texture, value: Any = 0.0) -> None:
         """Set every texel to a value.
 
@@ -209,6 +214,7 @@ class PassBuilder(StreamBuilder):
         """
         self._add(ClearPass(self._known(target).name, Values(self._loop).vector("value", value)))
 
+    @public
     def dispatch(
         self,
         kernel: Kernel | str | Any,
@@ -243,6 +249,7 @@ class PassBuilder(StreamBuilder):
 
     # Loops --------------------------------------------------------------------------------------
 
+    @public
     @block
     def repeat(
         self,
@@ -292,6 +299,7 @@ class PassBuilder(StreamBuilder):
         self._validator.condition(name)
         return Question(name, number, as_positive("every", every))
 
+    @public
     def swap(self, first: Texture, second: Texture) -> None:
         """Exchange two textures: from here on, each name means the other's texels.
 

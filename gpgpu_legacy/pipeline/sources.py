@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import InputError, kind_of
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.ir.kernel import Kernel
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.languages.brook.kernels import Kernels
 
 
+@public
 def assemble(program: Program | Path | str, name: str = "program") -> Program:
     """A Program from its text or its file, in any shader language.
 

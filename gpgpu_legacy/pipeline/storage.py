@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import (
     InputError,
     as_member,
@@ -66,6 +67,7 @@ class StorageBuilder:
         """The inputs by name."""
         return self._validator.operands
 
+    @public
     def texture(
         self,
         name: str,
@@ -98,6 +100,7 @@ class StorageBuilder:
         self._validator.add(texture)
         return texture
 
+    @public
     def operand(
         self, name: str, rows: int, columns: int, *, shape: tuple[int, ...] | None = None
     ) -> Matrix:
@@ -110,6 +113,7 @@ class StorageBuilder:
         self._validator.add_operand(matrix)
         return matrix
 
+    @public
     def result(
         self, name: str, rows: int, columns: int, *, shape: tuple[int, ...] | None = None
     ) -> Matrix:
@@ -122,6 +126,7 @@ class StorageBuilder:
         self._validator.add_result(matrix)
         return matrix
 
+    @public
     def upload(
         self,
         matrix: Matrix,
@@ -145,6 +150,7 @@ class StorageBuilder:
         self._inputs.append(Transfer(*self._transfer(matrix, texture, region, rect, packing)))
         self._validator.upload(self._inputs[-1])
 
+    @public
     def read_back(
         self,
         texture: Texture,
@@ -163,6 +169,7 @@ class StorageBuilder:
         self._validator.read_back(output)
         self._outputs.append(output)
 
+    @public
     def input(
         self,
         name: str,

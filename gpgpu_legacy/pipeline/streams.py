@@ -9,6 +9,7 @@ from itertools import count
 from math import prod
 from typing import Any
 
+from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import InputError, as_positive, as_whole, hint, shape_in_words
 from gpgpu_legacy.languages.brook.kernels import FLOAT_TYPES, FLOATS, ElementType
 from gpgpu_legacy.languages.brook.places import Place, rectangle
@@ -84,6 +85,7 @@ class StreamBuilder(StorageBuilder):
         super().__init__(name)
         self._spares: dict[str, Texture] = {}
 
+    @public
     def stream(
         self,
         name: str,
@@ -121,6 +123,7 @@ class StreamBuilder(StorageBuilder):
                 self.samples[name] = sample
         return stream
 
+    @public
     def fresh(self, name: str) -> str:
         """A name that no texture has yet.
 
@@ -129,6 +132,7 @@ class StreamBuilder(StorageBuilder):
         numbers = (f"{name}.{n}" for n in count(1))
         return next(n for n in numbers if n not in self._validator.textures)
 
+    @public
     def spare(self, texture: Texture) -> Texture:
         """A texture to write what is read at the same time; one for each.
 
@@ -160,6 +164,7 @@ class StreamBuilder(StorageBuilder):
             element = FLOAT_TYPES[channels - 1]
         return Stream(texture.name, element, (texture,), Place.whole(shape))
 
+    @public
     def output(self, name: str, texture: Any, *sizes: Any, **how: Any) -> None:
         """A matrix that the plan gives back: a whole stream, or a texture after the last pass.
 

@@ -11,6 +11,7 @@ from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, cast
 
+from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import InputError, as_integer, described
 from gpgpu_legacy.isa.ir import AttributeKind, Vec4
 from gpgpu_legacy.pipeline.expressions import LoopExpression
@@ -28,6 +29,7 @@ from gpgpu_legacy.plan.textures import MovingRect, Rect
 _MISSING: Vec4 = (0.0, 0.0, 0.0, 1.0)
 
 
+@public
 @dataclass(frozen=True)
 class Texels:
     """Texture coordinates that lay a rectangle of a texture over the rectangle that is drawn.

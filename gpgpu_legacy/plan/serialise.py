@@ -26,6 +26,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 import numpy as np
 
+from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import AssemblyError, InputError, PlanError
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.frozen import frozen
@@ -390,6 +391,7 @@ class _Reader:
 # Files -------------------------------------------------------------------------------------------
 
 
+@public
 def plan_as_json(plan: Plan) -> str:
     """The text of plan.json.
 
@@ -398,6 +400,7 @@ def plan_as_json(plan: Plan) -> str:
     return json_fitted_text(plan_record(plan))
 
 
+@public
 def read_plan(path: Path | str) -> Plan:
     """The plan in a file that `plan_as_json` or anyone else wrote; it is valid.
 

@@ -16,6 +16,7 @@ from time import perf_counter
 from typing import ClassVar
 
 import gpgpu_legacy.runtime.executors
+from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.memory import require_memory
@@ -222,6 +223,7 @@ def executor_names() -> tuple[str, ...]:
     return (AUTO, *(executor.name for executor in executors()))
 
 
+@public
 def find_executor(name: str, plan: Plan | None = None) -> Executor:
     """The executor of that name, which can run on this machine.
 
