@@ -6,8 +6,7 @@ read before and after each instruction, which does not change the results.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -17,8 +16,8 @@ from gpgpu_legacy.interp.machine import BoundStorage, FragmentMachine, band_of, 
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
-from gpgpu_legacy.isa.execute import ALL, execute_instruction, vector
-from gpgpu_legacy.isa.ir import Instruction, Program
+from gpgpu_legacy.isa.execute import ALL, execute, vector
+from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
 from gpgpu_legacy.languages.texenv.printer import stages
@@ -116,10 +115,11 @@ def trace_fragment(
     sides = band.sides
     above = band.is_above(constant_rect(pass_.rect))
     side = sides[int(above[place]) % len(sides)]
-    machine = FragmentMachine(inputs_of(pass_, band, side), bound, arithmetic)
-    traced = _Traced(machine, bound, band.shape, place)
+    traced = _Traced(inputs_of(pass_, band, side), bound, arithmetic)
+    traced.shape, traced.place, traced.states = band.shape, place, stages(pass_.program)
     with np.errstate(all="ignore"):
-        return tuple(traced.steps(pass_.program))
+        execute(pass_.program, traced)
+    return tuple(traced.steps)
 
 
 def as_value(values: Any) -> Value:
@@ -127,61 +127,57 @@ def as_value(values: Any) -> Value:
     return tuple(Spelled(value) for value in values)
 
 
-@dataclass(frozen=True)
-class _Traced:
-    """The reference machine on a band of fragments, and the one that is observed.
+class _Traced(FragmentMachine):
+    """The reference machine on a band of fragments, one of which is observed.
 
-    shape: of the band. place: the fragment's row and column in it.
+    shape: of the band. place: the fragment's row and column in it. states: of texture environments,
+    by line. steps: the instructions that the fragment executed.
     """
 
-    machine: FragmentMachine
-    textures: Mapping[int, BoundStorage]
     shape: tuple[int, int]
     place: tuple[int, int]
+    states: Mapping[int, str]
 
-    def steps(self, program: Program) -> Iterator[TracedInstruction]:
-        """Every instruction that the fragment executes."""
-        states = stages(program)
-        for number, instruction in enumerate(program.instructions, 1):
-            is_stage = instruction.texture is None
-            state = states.get(instruction.span.line, "") if is_stage else ""
-            step = self._step(number, state, instruction)
-            yield step
-            if step.discards:
-                return
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.steps: list[TracedInstruction] = []
 
-    def _step(self, number: int, state: str, instruction: Instruction) -> TracedInstruction:
+    def step(self, number: int, instruction: Instruction) -> None:
         """Execute an instruction, and record its operands before and its result after."""
+        if self.steps and self.steps[-1].discards:
+            return
         texts, row = operand_texts(instruction), OPCODES[instruction.mnemonic]
         is_lookup = row.form is Form.SAMPLE
-        sources = [vector(src, self.machine, coordinate=is_lookup) for src in instruction.srcs]
+        sources = [vector(src, self, coordinate=is_lookup) for src in instruction.srcs]
         operands = zip(texts.sources, map(self._values, sources), strict=True)
         texel, sampled = None, None
         if is_lookup:
             coordinates = row.evaluate(*sources)
             texel = self._texel(instruction, coordinates)
-            found = self.machine.look_up(instruction, coordinates, ALL)
+            found = self.look_up(instruction, coordinates, ALL)
             sampled = self._values([found[(c,)] for c in ALL])
-        execute_instruction(instruction, self.machine)
-        alive = self.machine.alive
-        return TracedInstruction(
-            number=number,
-            line=instruction.span.line,
-            state=state,
-            instruction=print_instruction(instruction),
-            operands=tuple(TracedOperand(text=text, value=value) for text, value in operands),
-            destination=texts.destination or None,
-            result=self._written(instruction),
-            texel=texel,
-            sampled=sampled,
-            discards=alive is not None and not bool(self._here(alive)),
+        super().step(number, instruction)
+        line, alive = instruction.span.line, self.alive
+        self.steps.append(
+            TracedInstruction(
+                number=number + 1,
+                line=line,
+                state="" if is_lookup else self.states.get(line, ""),
+                instruction=print_instruction(instruction),
+                operands=tuple(TracedOperand(text=text, value=value) for text, value in operands),
+                destination=texts.destination or None,
+                result=self._written(instruction),
+                texel=texel,
+                sampled=sampled,
+                discards=alive is not None and not bool(self._here(alive)),
+            )
         )
 
     def _texel(self, instruction: Instruction, coordinates: Sequence[F32]) -> TracedTexel:
         """The texel that a lookup reads: looked up in a texture of coordinates."""
         assert instruction.texture is not None
         unit = instruction.texture.unit
-        bound = self.textures[unit]
+        bound = self._textures[unit]
         sampler = bound.sampler
         planes = sample(_coordinates(bound.storage.texture), sampler.to_the_nearest, *coordinates)
         column, row, layer, level = (int(self._here(plane)) for plane in planes)
@@ -196,11 +192,10 @@ class _Traced:
         )
 
     def _written(self, instruction: Instruction) -> tuple[Spelled | None, ...] | None:
-        dst = instruction.dst
-        if dst is None:
+        if instruction.register is None:
             return None
-        values = self._values(self.machine.register(dst.register))
-        return tuple(values[c] if dst.mask[c] else None for c in ALL)
+        values = self._values(self.register(instruction.register))
+        return tuple(values[c] if c in instruction.components else None for c in ALL)
 
     def _values(self, planes: Sequence[F32]) -> Value:
         return as_value(self._here(plane) for plane in planes)

@@ -198,9 +198,9 @@ def count_native(program: Program, known: InstructionSet) -> NativeCount:
 
 def _live(program: Program) -> Iterator[Components]:
     """The components of each result that count: those that reach the program's results."""
-    dsts = [i.dst for i in program.instructions]
-    if any(dst and dst.register == ResultRegister(ResultKind.DEPTH) for dst in dsts):
-        yield from (dst.components if dst else (0, 1, 2, 3) for dst in dsts)
+    depth = ResultRegister(ResultKind.DEPTH)
+    if any(i.register == depth for i in program.instructions):
+        yield from (i.components for i in program.instructions)
         return
     yield from live_components(program, (False,) * len(program.lookup_units))
 
@@ -209,7 +209,7 @@ def _around(known: InstructionSet, uses: Sequence[NativeUse]) -> Iterator[tuple[
     """What is computed once: the position, for its first reader, and results that are no copies."""
     used = [(index, use.instruction) for index, use in enumerate(uses) if use.most]
     yield from [(index, known.position) for index, i in used if _reads_position(i)][:1]
-    last = {i.dst.register: index for index, i in used if i.dst is not None}
+    last = {i.register: index for index, i in used}
     for register, index in last.items():
         i = uses[index].instruction
         if isinstance(register, ResultRegister) and not i.texture and not _is_plain_copy(i):
@@ -224,10 +224,8 @@ def _reads_position(instruction: Instruction) -> bool:
 def _written(program: Program) -> dict[str, frozenset[int]]:
     """The components of each temporary that any instruction writes."""
     written: dict[str, frozenset[int]] = {}
-    for dst in (i.dst for i in program.instructions):
-        if dst is not None and isinstance(dst.register, Temporary):
-            name = dst.register.name
-            written[name] = written.get(name, frozenset()).union(dst.components)
+    for name, c in (part for i in program.instructions for part in i.written):
+        written[name] = written.get(name, frozenset()) | {c}
     return written
 
 

@@ -139,7 +139,7 @@ class Node:
                 f"line {at}: {self.opener.mnemonic} writes {self.register}, which "
                 f"{by.mnemonic} of line {by.span.line} uses in the same node"
             )
-        verb = "tests" if self.opener.dst is None else "looks up at"
+        verb = "tests" if self.opener.discards else "looks up at"
         return (
             f"line {at}: {self.opener.mnemonic} {verb} {self.register}, which "
             f"{by.mnemonic} of line {by.span.line} writes in the same node"
@@ -399,8 +399,7 @@ def _read_temporaries(instruction: Instruction) -> tuple[str, ...]:
 
 
 def _written_temporary(instruction: Instruction) -> str:
-    register = instruction.dst.register if instruction.dst else None
-    return register.name if isinstance(register, Temporary) else ""
+    return instruction.written[0][0] if instruction.written else ""
 
 
 def _renamed_nodes(program: Program) -> int:
@@ -412,9 +411,7 @@ def _renamed_nodes(program: Program) -> int:
         read = frozenset().union(*parts_read(instruction).values())
         if read & written and not _is_arithmetic(instruction):
             number, written = number + 1, set()
-        if instruction.dst is not None:
-            name = _written_temporary(instruction)
-            written |= {(name, c) for c in instruction.dst.components}
+        written.update(instruction.written)
     return number
 
 
@@ -436,9 +433,5 @@ def _least_nodes(program: Program) -> dict[int, int]:
         else:
             node = max(level.values(), default=0) + 1
             least[index], available = node, dict.fromkeys(range(4), node)
-        if instruction.dst is not None and isinstance(instruction.dst.register, Temporary):
-            known.update(
-                ((instruction.dst.register.name, c), available[c])
-                for c in instruction.dst.components
-            )
+        known.update((part, available[part[1]]) for part in instruction.written)
     return least

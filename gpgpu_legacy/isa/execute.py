@@ -71,6 +71,10 @@ class Domain(ABC, Generic[V]):
         """A result in the number format of the registers."""
         return value
 
+    def step(self, number: int, instruction: Instruction) -> None:
+        """Execute one instruction of a program, its `number` counted from 0."""
+        execute_instruction(instruction, self)
+
     def groups(self, components: Components) -> Iterable[Components]:
         """The components that a componentwise instruction computes together: each by itself."""
         return [(component,) for component in components]
@@ -99,9 +103,9 @@ def undefined_for_some(program: Program) -> tuple[Instruction, ...]:
 
 
 def execute(program: Program, domain: Domain[Any]) -> None:
-    """Execute a program."""
-    for instruction in program.instructions:
-        execute_instruction(instruction, domain)
+    """Walk a program: each of its instructions, as the domain's `step` has it."""
+    for number, instruction in enumerate(program.instructions):
+        domain.step(number, instruction)
 
 
 def execute_instruction(
@@ -112,9 +116,10 @@ def execute_instruction(
     components: the wanted components of the result; by default all in the write mask.
     """
     row, dst = OPCODES[instruction.mnemonic], instruction.dst
-    if dst is None:
+    if row.form is Form.KILL:
         domain.discard(domain.evaluate(row, [vector(src, domain) for src in instruction.srcs]))
         return
+    assert dst is not None
     wanted = dst.components if components is None else components
     if not wanted:
         return

@@ -14,6 +14,7 @@ from math import copysign
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.combiners import Combiner, CombinerMode, CombinerSource
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
 
 COMPONENTS = "xyzw"
 
@@ -268,6 +269,27 @@ class Instruction:
     span: Span = field(default=Span(0, 0), compare=False)
     origin: str = field(default="", compare=False)
 
+    @property
+    def discards(self) -> bool:
+        """Whether it is a KIL, which has no destination."""
+        return OPCODES[self.mnemonic].form is Form.KILL
+
+    @property
+    def register(self) -> DestinationRegister | None:
+        """The register that it writes."""
+        return None if self.dst is None else self.dst.register
+
+    @property
+    def components(self) -> tuple[int, ...]:
+        """The components that it computes; of a KIL's operand, all."""
+        return (0, 1, 2, 3) if self.dst is None else self.dst.components
+
+    @property
+    def written(self) -> tuple[tuple[str, int], ...]:
+        """The components of temporaries that it writes, each with the name."""
+        name = self.register.name if isinstance(self.register, Temporary) else ""
+        return tuple((name, c) for c in self.components) if name else ()
+
 
 @frozen
 class ParameterDeclaration:
@@ -368,7 +390,7 @@ class Program:
         """The number of colours that the program needs: 1 more than the largest n of
         result.color[n].
         """
-        written = (i.dst.register for i in self.instructions if i.dst is not None)
+        written = (i.register for i in self.instructions)
         colors = [
             r.index for r in written if isinstance(r, ResultRegister) and r.kind is ResultKind.COLOR
         ]
@@ -377,7 +399,7 @@ class Program:
     @property
     def kills(self) -> bool:
         """Whether the program contains KIL, which can discard a fragment."""
-        return any(i.dst is None for i in self.instructions)
+        return any(i.discards for i in self.instructions)
 
     @cached_property
     def texture_units(self) -> dict[int, TextureTarget]:

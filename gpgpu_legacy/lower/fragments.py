@@ -46,7 +46,7 @@ from gpgpu_legacy.ir.types import (
     type_of,
 )
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
-from gpgpu_legacy.isa.execute import ALL
+from gpgpu_legacy.isa.execute import ALL, execute
 from gpgpu_legacy.isa.fog import FOG_COORDINATE
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction, Program
 from gpgpu_legacy.lower.analysis.folding import Decisions, Folded
@@ -177,14 +177,8 @@ def fragment_statements(key: ShaderKey, *, rasterised: bool) -> list[Statement]:
     rasterised: whether a rasteriser runs it, which gives a position, texels as decoded by drivers,
     and a discard statement; otherwise KILLED says afterwards whether the fragment is dead.
     """
-    look_up = _Lookups(key, decodes=rasterised and key.exact)
-    lowering = Lowering(look_up, key.arithmetic, discards=rasterised)
-    bound = [look_up.units[unit] for unit in key.program.lookup_units]
-    detailed = tuple(unit.sampler.has_lod for unit in bound)
-    corners = coordinate_components(key.program, detailed, executed=False)
-    each = zip(key.program.instructions, key.live, corners, strict=True)
-    for instruction, live, in_corners in each:
-        lowering.instruction(instruction, live, in_corners, look_up.lod(instruction))
+    lowering = _Fragment(key, rasterised=rasterised)
+    execute(key.program, lowering)
     if key.writes.alpha_test is not None:
         alpha = Read(result_variable(0), (3,), EVERYWHERE)
         lowering.discard(fails(key.writes.alpha_test, alpha, key.targets[0]))
@@ -194,6 +188,22 @@ def fragment_statements(key: ShaderKey, *, rasterised: bool) -> list[Statement]:
     registers = cleared_registers(key.program, len(key.targets), body)
     declared = [Declare(variable, zero) for variable, zero in registers.items()]
     return [*_attributes(body, rasterised=rasterised), *declared, *body]
+
+
+class _Fragment(Lowering):
+    """Executes a pass's program, as far as its results need it."""
+
+    def __init__(self, key: ShaderKey, *, rasterised: bool) -> None:
+        self.key = key
+        self.lookups = _Lookups(key, decodes=rasterised and key.exact)
+        super().__init__(self.lookups, key.arithmetic, discards=rasterised)
+        bound = [self.lookups.units[unit] for unit in key.program.lookup_units]
+        detailed = tuple(unit.sampler.has_lod for unit in bound)
+        self.corners = coordinate_components(key.program, detailed, executed=False)
+
+    def step(self, number: int, instruction: Instruction) -> None:
+        lod = self.lookups.lod(instruction)
+        self.instruction(instruction, self.key.live[number], self.corners[number], lod)
 
 
 class _Lookups:

@@ -158,6 +158,9 @@ class Lowering(Domain[Expression]):
 
         return named(value)
 
+    def step(self, number: int, instruction: Instruction) -> None:
+        self.instruction(instruction, instruction.components)
+
     def instruction(
         self,
         instruction: Instruction,

@@ -24,7 +24,7 @@ from gpgpu_legacy.ir.statements import (
     Statement,
 )
 from gpgpu_legacy.ir.types import EVERYWHERE, Components, Operator
-from gpgpu_legacy.isa.execute import ALL
+from gpgpu_legacy.isa.execute import ALL, execute
 from gpgpu_legacy.isa.ir import Instruction, Program, ResultRegister
 from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.lower.lowering import LookUp, Lowering, behind_fog, fog_declared, result_variable
@@ -42,11 +42,9 @@ def program_statements(
     program: Program, look_up: LookUp = sampled
 ) -> Iterator[tuple[Instruction | None, Sequence[Statement]]]:
     """The statements of each instruction, then of the program's fog OPTION, which has none."""
-    lowering = Lowering(look_up, discards=True)
-    for instruction in program.instructions:
-        start, dst = len(lowering.statements), instruction.dst
-        lowering.instruction(instruction, ALL if dst is None else dst.components)
-        yield instruction, lowering.statements[start:]
+    lowering = _Apart(look_up)
+    execute(program, lowering)
+    yield from lowering.parts
     if program.fog is None:
         return
     yield None, [fog_declared(program.fog)]
@@ -54,6 +52,19 @@ def program_statements(
         if result.name == "color":
             seen = operation(Operator.SATURATE, Read(result, ALL, EVERYWHERE))
             yield None, [Assign(result, ALL, seen), behind_fog(result)]
+
+
+class _Apart(Lowering):
+    """parts: each instruction, with its statements."""
+
+    def __init__(self, look_up: LookUp) -> None:
+        super().__init__(look_up, discards=True)
+        self.parts: list[tuple[Instruction, list[Statement]]] = []
+
+    def step(self, number: int, instruction: Instruction) -> None:
+        start = len(self.statements)
+        super().step(number, instruction)
+        self.parts.append((instruction, self.statements[start:]))
 
 
 def joined(parts: Sequence[Expression]) -> Expression | None:
@@ -71,11 +82,10 @@ def _source(value: Expression) -> object:
 
 def result_registers(program: Program) -> list[Variable]:
     """The results that the program writes, and result.color."""
-    registers = (i.dst.register for i in program.instructions if i.dst is not None)
     written = [
-        Variable(register.kind.value, role=Role.RESULT, number=register.index)
-        for register in registers
-        if isinstance(register, ResultRegister)
+        Variable(i.register.kind.value, role=Role.RESULT, number=i.register.index)
+        for i in program.instructions
+        if isinstance(i.register, ResultRegister)
     ]
     return list(dict.fromkeys([result_variable(0), *written]))
 

@@ -247,8 +247,8 @@ class _Counter:
         live = live_components(pass_.program, known)
         for instruction, components in zip(pass_.program.instructions, live, strict=True):
             row = OPCODES[instruction.mnemonic]
-            if instruction.dst is not None and isinstance(instruction.dst.register, ResultRegister):
-                channels = self._channels(pass_, instruction.dst.register)
+            if isinstance(instruction.register, ResultRegister):
+                channels = self._channels(pass_, instruction.register)
                 components = tuple(c for c in components if c < channels)  # noqa: PLW2901
             if row.cost is CostClass.ARITHMETIC:
                 self.work.instructions += fragments

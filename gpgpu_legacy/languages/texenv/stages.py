@@ -69,7 +69,7 @@ def program_of(state: FixedFunction, name: str) -> Program:
         else:
             previous = Temporary(f"stage{unit.number}")
             instructions += stage.instructions(previous)
-    written = (i.dst.register for i in instructions if i.dst is not None)
+    written = (i.register for i in instructions)
     temporaries = dict.fromkeys(r.name for r in written if isinstance(r, Temporary))
     return Program(tuple(instructions), tuple(temporaries), name=name, state=state)
 

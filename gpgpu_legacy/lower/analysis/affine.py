@@ -233,20 +233,19 @@ def lookup_coordinates(
 
 
 @lru_cache(maxsize=256)
-def _live(program: Program) -> tuple[tuple[Instruction, Components], ...]:
+def _live(program: Program) -> tuple[Components, ...]:
     """For each instruction the components on which possibly affine coordinates depend."""
     domain = _Possibilities()
     execute(program, domain)
     wanted = tuple(_MAYBE in coordinates for coordinates in domain.coordinates)
-    return tuple(zip(program.instructions, coordinate_components(program, wanted), strict=True))
+    return coordinate_components(program, wanted)
 
 
 @lru_cache(maxsize=256)
 def _inputs(program: Program) -> frozenset[Attribute | tuple[ParameterSpace, int | None]]:
     """The attributes and the parameters that coordinates depend on."""
-    registers = [
-        src.register for instruction, live in _live(program) if live for src in instruction.srcs
-    ]
+    pairs = zip(program.instructions, _live(program), strict=True)
+    registers = [src.register for instruction, live in pairs if live for src in instruction.srcs]
     return frozenset(
         (register.space, register.index) if isinstance(register, Parameter) else register
         for register in registers
@@ -268,12 +267,8 @@ class _Given:
 
 @lru_cache(maxsize=64)
 def _coordinates(program: Program, given: _Given) -> tuple[tuple[Value, Value], ...]:
-    forms = _Forms(given)
-    for instruction, components in _live(program):
-        if components:
-            execute_instruction(instruction, forms, components)
-        elif instruction.texture is not None:
-            forms.coordinates.append((UNKNOWN, UNKNOWN))
+    forms = _Forms(given, _live(program))
+    execute(program, forms)
     return tuple(forms.coordinates)
 
 
@@ -347,7 +342,9 @@ class _Forms(Domain[Value]):
     coordinates: s and t of the lookups executed.
     """
 
-    def __init__(self, given: _Given) -> None:
+    def __init__(self, given: _Given, live: Sequence[Components]) -> None:
+        """live: the components of each instruction that coordinates depend on."""
+        self._live = live
         self.coordinates: list[tuple[Value, Value]] = []
         self._temporaries: dict[tuple[str, int], Value] = {}
         rect = given.rect
@@ -356,6 +353,12 @@ class _Forms(Domain[Value]):
         self._env = {p.index: p.value for p in given.env}
         self._texcoords = {t.set: _planes(t.corners, self._ranges) for t in given.texcoords}
         self._origin = (rect.x, rect.y)
+
+    def step(self, number: int, instruction: Instruction) -> None:
+        if self._live[number]:
+            execute_instruction(instruction, self, self._live[number])
+        elif instruction.texture is not None:
+            self.coordinates.append((UNKNOWN, UNKNOWN))
 
     def constant(self, number: float) -> Value:
         return _form(number, self._ranges)
@@ -418,6 +421,9 @@ class _Possibilities(_Forms):
 
     def __init__(self) -> None:
         self.coordinates, self._temporaries = [], {}
+
+    def step(self, number: int, instruction: Instruction) -> None:
+        execute_instruction(instruction, self)
 
     def constant(self, number: float) -> Value:
         return _MAYBE  # type: ignore[no-any-return]

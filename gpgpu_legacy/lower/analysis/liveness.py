@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from gpgpu_legacy.isa.dependences import all_parts_read
-from gpgpu_legacy.isa.ir import Instruction, Program, ResultKind, ResultRegister, Temporary
+from gpgpu_legacy.isa.ir import Instruction, Program, ResultKind, ResultRegister
 
 
 @lru_cache(maxsize=256)
@@ -45,11 +45,9 @@ def coordinate_components(
     lookups = list(wanted)
     live: list[tuple[int, ...]] = []
     for instruction in reversed(program.instructions):
-        dst, components = instruction.dst, tuple[int, ...]()
-        if dst is not None and isinstance(dst.register, Temporary):
-            components = _needed(instruction, needed)
+        components = _needed(instruction, needed) if instruction.written else ()
         is_wanted = instruction.texture is not None and lookups.pop()
-        place = dst.components[:1] if dst is not None and is_wanted else ()
+        place = instruction.components[:1] if is_wanted else ()
         live.append(components or place if executed else components)
         if components or place:
             needed |= all_parts_read(instruction, components or place)
@@ -58,12 +56,9 @@ def coordinate_components(
 
 def _needed(instruction: Instruction, needed: set[tuple[str, int]]) -> tuple[int, ...]:
     """The needed components of a result; they are no longer needed before it."""
-    dst = instruction.dst
-    if dst is None:
-        return (0, 1, 2, 3)
-    if isinstance(dst.register, ResultRegister):
-        return dst.components if dst.register.kind is ResultKind.COLOR else ()
-    name = dst.register.name
-    components = tuple(c for c in dst.components if (name, c) in needed)
-    needed -= {(name, c) for c in components}
-    return components
+    if not instruction.written:
+        depth = instruction.register == ResultRegister(ResultKind.DEPTH)
+        return () if depth else instruction.components
+    found = needed.intersection(instruction.written)
+    needed -= found
+    return tuple(sorted(c for _, c in found))
