@@ -48,7 +48,6 @@ from gpgpu_legacy.studies.pages import (
     Pictured,
     draw_centred,
     draw_operators,
-    drawn_alone,
     matrices_for,
     page,
 )
@@ -162,8 +161,9 @@ def demonstrate(
 
     def alone(pass_: FragmentPass, program: Program) -> F32:
         """The result of the pass with another program, on an empty framebuffer."""
-        drawing = replace(pass_, program=program, blend=None)
-        return drawn_alone(executor, plan, drawing, operands)[..., 0]
+        alone = replace(plan, steps=(replace(pass_, program=program, blend=None),))
+        executor.run(alone, operands, EXACT, observe)
+        return sums.pop()
 
     column, row = map(_lookup, range(2))
     frames = tuple(
@@ -173,7 +173,7 @@ def demonstrate(
             product=alone(pass_, pass_.program),
             framebuffer=framebuffer,
         )
-        for pass_, framebuffer in zip(drawn, sums, strict=True)
+        for pass_, framebuffer in zip(drawn, tuple(sums), strict=True)
     )
     corners = np.array([[t.corners for t in pass_.texcoords] for pass_ in drawn], np.float32)
     return PassByPass(

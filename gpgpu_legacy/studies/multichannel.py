@@ -1,19 +1,17 @@
 """A multichannel product at work: Hall, Carr & Hart 2003, equations (8) to (11).
 
 A texel holds one element of each quadrant of a matrix, in r, g, b and a. The picture follows one
-fragment of a run of hall-carr-hart-multi: the two texels that a step looks up, as its two
-multiply-adds swizzle them, the products, and the sum. Every number was read back from an executor,
-by running the program up to some instruction, and swizzles, registers and texels are read from the
-program: the picture computes nothing itself.
+fragment of hall-carr-hart-multi through its program: the two texels that a step looks up, as its
+two multiply-adds swizzle them, the products, and the sum. The numbers are those of a trace.
 
 The matrices are called X, Y and Z as in the equations, whose letters A to H are their quadrants.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,28 +19,24 @@ from PIL import Image
 from PIL.ImageDraw import ImageDraw
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.files import Write
-from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.isa.ir import (
-    Dst,
-    Instruction,
-    Parameter,
-    ParameterSpace,
-    ResultKind,
-    ResultRegister,
-    Src,
-    Temporary,
+from gpgpu_legacy.api.steps import (
+    TracedInstruction,
+    Value,
+    as_value,
+    trace_fragment,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.files import Write
+from gpgpu_legacy.isa.arithmetic import F32, FP32
+from gpgpu_legacy.isa.ir import COMPONENTS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.plan import FragmentPass, Plan
+from gpgpu_legacy.plan.plan import FragmentPass, read_by
 from gpgpu_legacy.present.colours import Colour
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.present.pictures import animation_of
 from gpgpu_legacy.present.pixel_text import Align, Font, draw_line
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.runtime.observed import initial_storage
 from gpgpu_legacy.studies.pages import (
     EXACT,
     INK,
@@ -54,7 +48,6 @@ from gpgpu_legacy.studies.pages import (
     draw_centred,
     draw_operators,
     draw_rule,
-    drawn_alone,
     matrices_for,
     page,
 )
@@ -73,43 +66,34 @@ DEMONSTRATION_Y = ((1, 4, 1, 4), (2, 2, 3, 6), (1, 7, 3, 2), (2, 6, 4, 5))
 CHANNELS = "rgba"
 
 
-class Factor(Record):
-    """A factor of a multiply-add, for each of H×W fragments, row 0 first.
+class MultiplyAdd(NamedTuple):
+    """A multiply-add of the program with the lookups of its factors, as a trace has them."""
 
-    matrix: X or Y. register: the one that holds the texel. channels: the swizzle, in r, g, b and a.
-    rows, columns: (H, W), which texel was looked up. texel: (H, W, 4). swizzled: (H, W, 4), as it
-    is multiplied.
-    """
+    x: TracedInstruction
+    y: TracedInstruction
+    step: TracedInstruction
 
-    matrix: str
-    register: str
-    channels: str
-    rows: F32
-    columns: F32
-    texel: F32
-    swizzled: F32
+    @property
+    def product(self) -> Value:
+        """The product of the swizzled texels, in float32."""
+        x, y = (np.array(operand.value, np.float32) for operand in self.step.operands[:2])
+        return as_value(x * y)
 
-    def place(self, fragment: tuple[int, int]) -> tuple[int, int]:
-        """The row and column of the texel that a fragment looked up."""
-        return int(self.rows[fragment]), int(self.columns[fragment])
+    @property
+    def total(self) -> Value:
+        """The sum so far."""
+        return as_value(self.step.result or ())
 
-
-class MultiplyAdd(Record):
-    """One multiply-add of the program, for every fragment.
-
-    product: of the swizzled operands, (H, W, 4). register: the one that accumulates. total: its
-    value after the instruction, (H, W, 4).
-    """
-
-    x: Factor
-    y: Factor
-    product: F32
-    register: str
-    total: F32
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """The swizzles of X and of Y, in r, g, b and a."""
+        letters = str.maketrans(COMPONENTS, CHANNELS)
+        texts = (operand.text.partition(".")[2] for operand in self.step.operands[:2])
+        return tuple(text.translate(letters) for text in texts)
 
 
 class Multichannel(Pictured):
-    """A multichannel product in one pass, instruction by instruction.
+    """A multichannel product in one pass, fragment by fragment, row by row.
 
     a, b: X and Y. z: the product, float32. halves: rows and columns of a quadrant, padding
     included, of each of the three.
@@ -117,44 +101,59 @@ class Multichannel(Pictured):
 
     z: F32
     halves: tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
-    multiply_adds: tuple[MultiplyAdd, ...]
+    fragments: tuple[tuple[TracedInstruction, ...], ...]
+
+    def place(self, number: int) -> tuple[int, int]:
+        """The row and column of a fragment by its number."""
+        return divmod(number, self.halves[2][1])
+
+    def multiply_adds(self, number: int) -> list[MultiplyAdd]:
+        """The instructions of a fragment that add to a product of two looked-up texels."""
+        found, read = list[MultiplyAdd](), dict[str, TracedInstruction]()
+        for step in self.fragments[number]:
+            factors = [read.get(o.text.partition(".")[0]) for o in step.operands[:-1]]
+            match factors:
+                case [TracedInstruction() as x, TracedInstruction() as y]:
+                    found.append(MultiplyAdd(x, y, step))
+            if step.texel is not None:
+                read[step.destination or ""] = step
+        return found
 
     @property
-    def fragments(self) -> tuple[tuple[int, int], ...]:
-        """The row and column of every fragment, row by row."""
-        return tuple(np.ndindex(self.halves[2]))
-
-    @property
-    def typical(self) -> tuple[int, int]:
-        """A fragment whose row and column differ, if there is one."""
-        return self.fragments[min(1, self.halves[2][1] - 1)]
+    def typical(self) -> int:
+        """The number of a fragment whose row and column differ, if there is one."""
+        return min(1, self.halves[2][1] - 1)
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """The multiply-adds of the typical fragment."""
-        at = self.typical
         heads = ("X looked up", "Y looked up", "X swizzled", "Y swizzled", "product", "sum")
-        rows = tuple(
-            (
-                *(f"{one.matrix}{one.place(at)}: {_text(one.texel[at])}" for one in (add.x, add.y)),
-                *(f".{one.channels}: {_text(one.swizzled[at])}" for one in (add.x, add.y)),
-                _text(add.product[at]),
-                _text(add.total[at]),
-            )
-            for add in self.multiply_adds
-        )
-        caption = f"{METHOD.name}, {self.sizes}: the multiply-adds of fragment {at}."
-        return [Grid("multichannel", caption, heads, rows)]
+        rows = []
+        for add in self.multiply_adds(self.typical):
+            looked_up = (f"{_name(one)}: {_text(one.sampled or ())}" for one in add[:2])
+            operands = zip(add.channels, add.step.operands, strict=False)
+            swizzled = (f".{text}: {_text(operand.value)}" for text, operand in operands)
+            rows.append((*looked_up, *swizzled, _text(add.product), _text(add.total)))
+        where = self.place(self.typical)
+        caption = f"{METHOD.name}, {self.sizes}: the multiply-adds of fragment {where}."
+        return [Grid("multichannel", caption, heads, tuple(rows))]
 
-    def picture(self, fragment: tuple[int, int] | None = None) -> Image.Image:
-        """The work of a fragment. fragment: its row and column; by default a typical one."""
-        return _drawn(self, fragment or self.typical)
+    def picture(self, number: int | None = None) -> Image.Image:
+        """The work of a fragment; by default of a typical one."""
+        return _drawn(self, self.typical if number is None else number)
 
     def animation(self) -> Write:
         """The work of all fragments, for three seconds each."""
-        return animation_of([*map(self.picture, self.fragments)], [3000] * len(self.fragments))
+        numbers = range(len(self.fragments))
+        return animation_of([*map(self.picture, numbers)], [3000] * len(numbers))
 
 
-def _text(texel: F32) -> str:
+def _name(lookup: TracedInstruction) -> str:
+    """The texel as the equations name it, such as X(1, 0)."""
+    assert lookup.texel is not None
+    return f"{'XY'[lookup.texel.unit or 0]}({lookup.texel.y}, {lookup.texel.x})"
+
+
+def _text(texel: Sequence[float]) -> str:
     return " ".join(f"{value:.4g}" for value in texel)
 
 
@@ -164,7 +163,7 @@ def demonstrate(
     given: Mapping[str, ArrayLike] | None = None,
     seed: int | None = None,
 ) -> Multichannel:
-    """Run hall-carr-hart-multi on an executor and keep the operands of its multiply-adds.
+    """Run hall-carr-hart-multi on an executor, and trace all of its fragments.
 
     p: the builder of the product, of 1 to 8 rows and columns; by default 4×4. One pass computes the
     whole sum, whatever its block. given: A and B. Without them they are random integers from 0 to
@@ -179,76 +178,22 @@ def demonstrate(
     plan = METHOD.plan(**sizes, block=-(-len(operands["B"]) // 2))
     extents = [plan.texture(name).extent for name in ("A", "B", "C")]
     x_half, y_half, z_half = ((extent.height, extent.width) for extent in extents)
+    pass_ = next(pass_ for pass_ in passes(plan) if isinstance(pass_, FragmentPass))
+    textures = {name: initial_storage(plan, operands, name) for name in read_by(pass_)}
     return Multichannel(
         a=operands["A"],
         b=operands["B"],
         z=executor.run(plan, operands, EXACT).outputs["C"],
         halves=(x_half, y_half, z_half),
-        multiply_adds=tuple(_multiply_adds(executor, plan, operands)),
+        fragments=tuple(
+            trace_fragment(pass_, textures, (column, row), FP32)
+            for row, column in np.ndindex(z_half)
+        ),
     )
 
 
 def _digits(rng: np.random.Generator, shape: tuple[int, ...]) -> F32:
     return rng.integers(0, 10, shape).astype(np.float32)
-
-
-_COLOR = Dst(ResultRegister(ResultKind.COLOR))
-
-_NOTHING = Src(Parameter(ParameterSpace.CONSTANT))
-
-_MATRICES = {"A": "X", "B": "Y"}  # the plan's names, and the equations'
-
-
-def _multiply_adds(executor: Executor, plan: Plan, given: dict[str, F32]) -> Iterator[MultiplyAdd]:
-    """The instructions that add to a product of two looked-up texels, in the program's order."""
-    drawing = next(pass_ for pass_ in passes(plan) if isinstance(pass_, FragmentPass))
-    instructions = drawing.program.instructions
-    textures = {binding.unit: binding.texture for binding in drawing.bindings}
-    looked_up: dict[Temporary, int] = {}
-
-    def result(index: int, last: Instruction) -> F32:
-        """The result of `last` instead of instruction `index`, after which the program ends."""
-        program = replace(drawing.program, instructions=(*instructions[:index], last))
-        return drawn_alone(executor, plan, replace(drawing, program=program), given)
-
-    def value(index: int, src: Src) -> F32:
-        """A source operand as instruction `index` would fetch it, (H, W, 4)."""
-        return result(index, Instruction("MOV", _COLOR, (src,)))
-
-    def operand(index: int, src: Src) -> Factor:
-        assert isinstance(src.register, Temporary)
-        at = looked_up[src.register]
-        lookup = instructions[at]
-        assert lookup.texture is not None
-        place = np.floor(value(at, lookup.srcs[0]))
-        return Factor(
-            matrix=_MATRICES[textures[lookup.texture.unit]],
-            register=src.register.name,
-            channels="".join(CHANNELS[selector.value] for selector in src.swizzle),
-            rows=place[..., 1],
-            columns=place[..., 0],
-            texel=value(index, Src(src.register)),
-            swizzled=value(index, src),
-        )
-
-    for index, instruction in enumerate(instructions):
-        target = instruction.dst and instruction.dst.register
-        if not isinstance(target, Temporary):
-            continue
-        factors = instruction.srcs[:-1]
-        if len(factors) == 2 and all(src.register in looked_up for src in factors):
-            alone = replace(instruction, dst=_COLOR, srcs=(*factors, _NOTHING))
-            x, y = (operand(index, src) for src in factors)
-            yield MultiplyAdd(
-                x=x,
-                y=y,
-                product=result(index, alone),
-                register=target.name,
-                total=value(index + 1, Src(target)),
-            )
-        looked_up.pop(target, None)
-        if OPCODES[instruction.mnemonic].form is Form.SAMPLE:
-            looked_up[target] = index
 
 
 # The picture --------------------------------------------------------------------------------------
@@ -289,17 +234,17 @@ _CENTRES = [
 ]
 
 
-def _drawn(shown: Multichannel, at: tuple[int, int]) -> Image.Image:
-    """The picture for the fragment in that row and column."""
-    adds = shown.multiply_adds
+def _drawn(shown: Multichannel, number: int) -> Image.Image:
+    """The picture for a fragment."""
+    adds, at = shown.multiply_adds(number), shown.place(number)
     # A step shares its texels.
-    steps = [list(step) for _, step in groupby(adds, lambda add: add.x.columns.tobytes())]
+    steps = [list(step) for _, step in groupby(adds, lambda add: add.x)]
 
     def draw_steps(draw: ImageDraw, y: int) -> None:
-        for number, step in enumerate(steps):
-            if number:
+        for place, step in enumerate(steps):
+            if place:
                 draw_rule(draw, y - SPACE, _PAGE_WIDTH)
-            _draw_step(draw, y, step, at)
+            _draw_step(draw, y, step)
             y += len(step) * _LINE_HEIGHT + 2 * SPACE
         # The last sum, which is what the framed elements of Z hold.
         left, bottom = _CENTRES[-1] - _PANEL_WIDTH // 2, y - 3 * SPACE
@@ -310,7 +255,7 @@ def _drawn(shown: Multichannel, at: tuple[int, int]) -> Image.Image:
     height = Font.TITLE.line_height + tallest + 2 * _BOLD_HEIGHT + SPACE
     middle = (Font.TITLE.line_height + height) // 2
     count = len(shown.fragments)
-    first, second = (f"X.{add.x.channels} × Y.{add.y.channels}" for add in adds[:2])
+    first, second = ("X.{} × Y.{}".format(*add.channels) for add in adds[:2])
     return page(
         _PAGE_WIDTH,
         "Multichannel matrix multiplication",
@@ -319,11 +264,11 @@ def _drawn(shown: Multichannel, at: tuple[int, int]) -> Image.Image:
             f"{f'{count} fragments' if count > 1 else 'one fragment'} in one pass.",
             "A texel holds one element of each quadrant: in r, g, b and a, equation (8).",
         ),
-        upper=(height, lambda draw, y: _draw_matrices(draw, y, y + middle, shown, at)),
+        upper=(height, lambda draw, y: _draw_matrices(draw, y, y + middle, shown, number)),
         heads={x: (head,) for x, head in zip(_CENTRES, _HEADS, strict=True)},
         lower=(len(adds) * _LINE_HEIGHT + len(steps) * 2 * SPACE, draw_steps),
-        caption=f"The fragment in row {at[0]} and column {at[1]} makes the four elements of Z that "
-        "are framed, one in each quadrant, all at once. "
+        caption=f"The fragment in row {at[0]} and column {at[1]} makes the four elements of Z "
+        "that are framed, one in each quadrant, all at once. "
         f"{'Its one step' if len(steps) == 1 else f'Each of its {len(steps)} steps'} looks up one "
         f"texel of X and one of Y and multiplies them twice: {first}, equation (9), and {second}; "
         "their sum is equation (10), and these multiply-adds are listing (11). A cell's colour and "
@@ -332,17 +277,16 @@ def _drawn(shown: Multichannel, at: tuple[int, int]) -> Image.Image:
     )
 
 
-def _draw_matrices(
-    draw: ImageDraw, y: int, middle: int, shown: Multichannel, at: tuple[int, int]
-) -> None:
+def _draw_matrices(draw: ImageDraw, y: int, middle: int, shown: Multichannel, number: int) -> None:
     """Draw Z = X × Y below y, in quadrants, with the texels framed that the fragment uses."""
-    factors = [factor for add in shown.multiply_adds for factor in (add.x, add.y)]
+    texels = [one.texel for add in shown.multiply_adds(number) for one in add[:2] if one.texel]
     pitch = (_PAGE_WIDTH - 2 * MARGIN - _MATRIX_WIDTH) // 2
     centres = [MARGIN + _MATRIX_WIDTH // 2 + place * pitch for place in range(3)]
     matrices = {"X": shown.a, "Y": shown.b, "Z": shown.z}
     for centre, half, (name, values) in zip(centres, shown.halves, matrices.items(), strict=True):
         draw_centred(draw, centre, y, name, Font.TITLE)
-        marked = [factor.place(at) for factor in factors if factor.matrix == name] or [at]
+        marked = [(texel.y, texel.x) for texel in texels if "XY"[texel.unit or 0] == name]
+        marked = marked or [shown.place(number)]
         _draw_matrix(draw, (centre, middle), values, half, name=name, marked=marked)
     draw_operators(draw, centres, middle, "×=")
 
@@ -388,24 +332,25 @@ def _draw_matrix(
         draw_centred(draw, x + width // 2, titles_at[down], title, Font.BODY_BOLD, fill=fill)
 
 
-def _draw_step(draw: ImageDraw, y: int, step: Sequence[MultiplyAdd], at: tuple[int, int]) -> None:
+def _draw_step(draw: ImageDraw, y: int, step: Sequence[MultiplyAdd]) -> None:
     """The texels that a step looks up, one above the other, and a line for each multiply-add."""
-    for place, factor in enumerate((step[0].x, step[0].y)):
-        row, column = factor.place(at)
-        title = f"{factor.register} = {factor.matrix}({row}, {column})"
-        _draw_vector(draw, 0, y + place * _LINE_HEIGHT, title, factor.texel[at])
+    for place, lookup in enumerate(step[0][:2]):
+        title = f"{lookup.destination} = {_name(lookup)}"
+        _draw_vector(draw, 0, y + place * _LINE_HEIGHT, title, lookup.sampled or ())
     middle = MARGIN + _PANEL_WIDTH + _GAP // 2
     draw.line((middle, y, middle, y + len(step) * _LINE_HEIGHT - SPACE), fill=RULE)
     for add in step:
         quadrants = []
-        for column, factor in enumerate((add.x, add.y), start=1):
-            letters = factor.channels
-            title, values = f"{factor.register}.{letters}", factor.swizzled[at]
-            _draw_vector(draw, column, y, title, values, channels=letters, names=letters)
-            quadrants.append(letters.translate(_QUADRANTS[factor.matrix]))
+        for column, (matrix, lookup, letters) in enumerate(
+            zip("XY", add[:2], add.channels, strict=True), start=1
+        ):
+            operand = add.step.operands[column - 1]
+            title = f"{lookup.destination}.{letters}"
+            _draw_vector(draw, column, y, title, operand.value, channels=letters, names=letters)
+            quadrants.append(letters.translate(_QUADRANTS[matrix]))
         pairs = list(map("".join, zip(*quadrants, strict=True)))
-        _draw_vector(draw, 3, y, "", add.product[at], names=pairs)
-        _draw_vector(draw, 4, y, add.register, add.total[at])
+        _draw_vector(draw, 3, y, "", add.product, names=pairs)
+        _draw_vector(draw, 4, y, add.step.destination or "", add.total)
         draw_operators(draw, _CENTRES[1:], y + _BOLD_HEIGHT + _PANEL_HEIGHT // 2, "×=→")
         y += _LINE_HEIGHT
 
@@ -415,7 +360,7 @@ def _draw_vector(
     column: int,
     y: int,
     title: str,
-    values: F32,
+    values: Sequence[float],
     *,
     channels: str = CHANNELS,
     names: Sequence[str] = CHANNELS,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
@@ -20,12 +19,10 @@ from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import as_operands, sample_inputs
 from gpgpu_legacy.pipeline.storage import Sample
-from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.present.colours import Colour
 from gpgpu_legacy.present.grid import Result
 from gpgpu_legacy.present.pictures import png_of
 from gpgpu_legacy.present.pixel_text import Align, Font, draw_line, wrap
-from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
 
 PAPER: Colour = (246, 246, 246)
@@ -109,16 +106,6 @@ def check_parameters(p: PlanBuilder, free: Container[str]) -> None:
     for name, value in p.parameters.items():
         if name not in free and value != known[name].plain_default:
             raise InputError(f"{name} is the method's own here; leave {name} = {value} out")
-
-
-def drawn_alone(
-    executor: Executor, plan: Plan, pass_: FragmentPass, given: Mapping[str, F32]
-) -> F32:
-    """The texels of a framebuffer after one pass, whatever program that has."""
-    seen: list[F32] = []
-    alone = replace(plan, steps=(pass_,))
-    executor.run(alone, given, EXACT, lambda _, __, read: seen.append(np.array(read(pass_.target))))
-    return seen[-1]
 
 
 # Pages ------------------------------------------------------------------------------------------

@@ -56,26 +56,24 @@ def test_every_number_is_that_of_equations_8_to_11(shape: tuple[int, int, int]) 
     demonstration = shown(x, y)
     assert np.array_equal(demonstration.z, x @ y)
     (a, b, c, d), (e, f, g, h) = quadrants(x), quadrants(y)
-    total = np.zeros((*a[:, :1].shape[:1], e.shape[1], 4))
-    assert len(demonstration.multiply_adds) == 2 * a.shape[1]
-    for number, each in enumerate(demonstration.multiply_adds):
-        m, second = divmod(number, 2)
-        assert (each.x.matrix, each.y.matrix) == ("X", "Y")
-        assert (each.x.channels, each.y.channels) == (("rrbb", "rgrg"), ("ggaa", "baba"))[second]
-        left = ((a, a, c, c), (b, b, d, d))[second]
-        right = ((e, f, e, f), (g, h, g, h))[second]
-        for channel, (p, q) in enumerate(zip(left, right, strict=True)):
-            term = np.outer(p[:, m], q[m])
-            total[..., channel] += term
-            assert np.array_equal(each.product[..., channel], term)
-            assert np.array_equal(each.total[..., channel], total[..., channel])
-        for i, j in demonstration.fragments:
-            assert each.x.place((i, j)) == (i, m)
-            assert each.y.place((i, j)) == (m, j)
-            assert each.x.texel[i, j].tolist() == [quadrant[i, m] for quadrant in (a, b, c, d)]
-            assert each.y.texel[i, j].tolist() == [quadrant[m, j] for quadrant in (e, f, g, h)]
-            assert each.x.swizzled[i, j].tolist() == [quadrant[i, m] for quadrant in left]
-            assert each.y.swizzled[i, j].tolist() == [quadrant[m, j] for quadrant in right]
+    for number in range(a.shape[0] * e.shape[1]):
+        i, j = demonstration.place(number)
+        adds = demonstration.multiply_adds(number)
+        assert len(adds) == 2 * a.shape[1]
+        total = np.zeros(4)
+        for turn, add in enumerate(adds):
+            m, second = divmod(turn, 2)
+            assert add.channels == (("rrbb", "rgrg"), ("ggaa", "baba"))[second]
+            left = [quadrant[i, m] for quadrant in ((a, a, c, c), (b, b, d, d))[second]]
+            right = [quadrant[m, j] for quadrant in ((e, f, e, f), (g, h, g, h))[second]]
+            texels = [add.x.texel, add.y.texel]
+            assert [(t.unit, t.y, t.x) for t in texels if t] == [(0, i, m), (1, m, j)]
+            assert add.x.sampled == tuple(quadrant[i, m] for quadrant in (a, b, c, d))
+            assert add.y.sampled == tuple(quadrant[m, j] for quadrant in (e, f, g, h))
+            assert [list(operand.value) for operand in add.step.operands[:2]] == [left, right]
+            total += np.multiply(left, right)
+            assert list(add.product) == list(np.multiply(left, right))
+            assert list(add.total) == list(total)
 
 
 # The drawing ------------------------------------------------------------------------------------
