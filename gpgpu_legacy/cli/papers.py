@@ -110,18 +110,16 @@ def audit_command(
     recorded: Annotated[
         Path | None, "--record", "FILE", "Record the verdicts on all papers in this file."
     ] = None,
-    measure: Annotated[bool, "Measure the share of transfers in the time here, by size."] = False,
     turn: Annotated[
         bool, "Also change the input that each claim names, and judge it again."
     ] = False,
-    report: Report,
 ) -> Audit:
     """Recompute every number and sentence that the papers claim, and give each a verdict.
 
     --all lists all claims, and the numbers that are not claims.
     """
     from gpgpu_legacy.files import check_writable
-    from gpgpu_legacy.papers.audit import model, record, shares
+    from gpgpu_legacy.papers.audit import model, record
     from gpgpu_legacy.papers.audit.result import audit_of
     from gpgpu_legacy.published.papers import find_paper, papers
 
@@ -139,11 +137,7 @@ def audit_command(
     changes = (
         record.changes(record.verdicts_of(findings), record.recorded(), chosen) if strict else ()
     )
-    measured = shares.NOTHING_MEASURED
-    if measure:
-        with report.progress("measuring", shares.count_shares()) as step:
-            measured = shares.measure_shares(progress=step)
-    return audit_of(findings, verdict, measured, changes, turn=turn)
+    return audit_of(findings, verdict, changes, turn=turn)
 
 
 @answers("report", writes=True)

@@ -241,8 +241,8 @@ def _drawn(shown: Multichannel, number: int) -> Image.Image:
     steps = [list(step) for _, step in groupby(adds, lambda add: add.x)]
 
     def draw_steps(draw: ImageDraw, y: int) -> None:
-        for place, step in enumerate(steps):
-            if place:
+        for step in steps:
+            if step is not steps[0]:
                 draw_rule(draw, y - SPACE, _PAGE_WIDTH)
             _draw_step(draw, y, step)
             y += len(step) * _LINE_HEIGHT + 2 * SPACE

@@ -7,19 +7,15 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 
-import numpy as np
 import pytest
 from commands import Command
-from fakes import Clock, FakeExecutor
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.papers.audit import model as audit
 from gpgpu_legacy.papers.audit import record
 from gpgpu_legacy.papers.audit.model import Finding, judge, shown
@@ -30,12 +26,10 @@ from gpgpu_legacy.papers.audit.record import (
     recorded,
     verdicts_of,
 )
-from gpgpu_legacy.papers.audit.shares import measure_shares
 from gpgpu_legacy.papers.audit.turning import turned
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict, count_findings
 from gpgpu_legacy.papers.derive.inputs import Rounded
 from gpgpu_legacy.papers.derive.registry import derivations
-from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.mispredictions import LoggedTime, compare, read_log
 from gpgpu_legacy.published.claims import Claim
 from gpgpu_legacy.published.papers import Paper, find_paper, papers, read_paper
@@ -48,8 +42,6 @@ from gpgpu_legacy.published.schema import (
     ProgramChange,
     Rule,
 )
-from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import F32, Result, Timings
 from gpgpu_legacy.serial import read_recorded, with_fields
 
 OPENGL, DOBRAVEC = "opengl-compute", "dobravec-bulic-2017"
@@ -436,40 +428,6 @@ def test_nonsense_is_one_line_and_exit_code_2(
     assert (code, out) == (2, "")
     assert errors.count("\n") == 1
     assert complaint in errors
-
-
-# The transfer's share ----------------------------------------------------------------------------
-
-
-class Snail(FakeExecutor):
-    """Uploads in 1 ms, reads back in 2 ms, and computes in 1 ms at n = 128."""
-
-    name = "slow"
-
-    def __init__(self, clock: Clock) -> None:
-        super().__init__()
-        self.clock = clock
-
-    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
-        n = len(operands["A"])
-        timings = Timings(1e-3, 1e-3 * (n / 128) ** 3, 2e-3)
-        self.clock.now += timings.upload_s + timings.compute_s + timings.readback_s
-        return Result({"C": np.zeros((n, n), np.float32)}, timings)
-
-
-def test_shares_are_of_upload_compute_and_read_back() -> None:
-    clock = Clock()
-    measured = measure_shares(budget=Budget(0.1, clock), executors=[Snail(clock)])
-    shares = measured.shares
-    assert [share.size for share in shares] == [128, 256, 512, 1024]
-    assert shares[0].transfer_share == pytest.approx(3 / 4)
-    assert shares[1].transfer_share == pytest.approx(3 / 11)
-    assert [share.transfer_share for share in shares[2:]] == [None, None]
-    assert "of the budget" in shares[2].reason
-    [first, *_, last] = measured.grid().rows
-    expected = ("slow", 128, pytest.approx(4.0), 25.0, 25.0, 50.0, 75.0, None, "device of slow")
-    assert first == expected
-    assert last[-2:] == (11, shares[3].reason)
 
 
 # The log of mispredictions ------------------------------------------------------------------------

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.papers.audit.model import Finding, printed, shown
-from gpgpu_legacy.papers.audit.shares import NOTHING_MEASURED, Shares
 from gpgpu_legacy.papers.audit.turning import turned, words
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict, count_findings
 from gpgpu_legacy.papers.derive.inputs import Rounded, Value
@@ -69,9 +67,9 @@ class LeftOutNumbers(Record):
 class Audit(RecordedResult, kw_only=True):
     """An audit. claims: those that were asked for, by the verdicts `only`; all without.
 
-    findings, verdicts: how many causes and how many claims have each verdict, by paper. transfers:
-    their share in the time, where it was measured. failed: claims that cannot be computed. changes:
-    what differs from the recorded verdicts, where that was asked for.
+    findings, verdicts: how many causes and how many claims have each verdict, by paper. failed:
+    claims that cannot be computed. changes: what differs from the recorded verdicts, where that was
+    asked for.
     """
 
     claims: tuple[JudgedClaim, ...]
@@ -79,7 +77,6 @@ class Audit(RecordedResult, kw_only=True):
     findings: dict[str, dict[AuditVerdict, int]]
     verdicts: dict[str, dict[AuditVerdict, int]]
     left_out: tuple[LeftOutNumbers, ...]
-    transfers: Shares = NOTHING_MEASURED
     failed: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
 
@@ -106,8 +103,6 @@ class Audit(RecordedResult, kw_only=True):
         grids = [_verdicts(name, claims) for name, claims in by_paper.items() if claims]
         grids.append(_counts("findings", "Findings, by cause.", self.findings, _FINDINGS))
         grids.append(_counts("claims", "Their claims.", self.verdicts, _VERDICTS))
-        if self.transfers.shares:
-            grids.append(self.transfers.grid())
         if any(one.turned for one in self.claims):
             grids.append(_turned(self.claims))
         if whole:
@@ -211,7 +206,6 @@ def _turned(claims: Sequence[JudgedClaim]) -> Grid:
 def audit_of(
     findings: Sequence[Finding],
     only: Sequence[AuditVerdict] = (),
-    transfers: Shares = NOTHING_MEASURED,
     changes: Sequence[str] = (),
     *,
     turn: bool = False,
@@ -223,7 +217,7 @@ def audit_of(
     papers = {finding.paper.id: finding.paper for finding in findings}
     of = {name: [f for f in findings if f.paper.id == name] for name in papers}
     return Audit(
-        **provenance(this_platform().driver if transfers.shares else None),
+        **provenance(),
         claims=tuple(_judged(f, turn=turn) for f in findings if not only or f.verdict in only),
         only=tuple(only),
         verdicts={name: dict(Counter(f.verdict for f in own)) for name, own in of.items()},
@@ -235,7 +229,6 @@ def audit_of(
             for name, paper in papers.items()
             for left in paper.left_out
         ),
-        transfers=transfers,
         failed=tuple(f.claim.reason for f in findings if f.failed),
         changes=tuple(changes),
     )
