@@ -266,7 +266,7 @@ def _type_in_words(hint: Any) -> str:
 
 def opcodes() -> str:
     """A row for each opcode, from the table that everything else reads."""
-    from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
+    from gpgpu_legacy.isa.opcodes import ARBFP, OperandKind
 
     words = {
         OperandKind.DESTINATION: "dst",
@@ -279,7 +279,7 @@ def opcodes() -> str:
     }
     lines = ["| opcode | operands | result | counts as | in GLSL | section | undefined for |"]
     lines.append("| --- " * 7 + "|")
-    for row in OPCODES.values():
+    for row in ARBFP.values():
         operands = ", ".join(words[operand] for operand in row.shape.value)
         cells = (
             f"`{row.mnemonic}`" + (", `_SAT`" if row.saturable else ""),

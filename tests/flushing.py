@@ -18,7 +18,7 @@ import numpy as np
 from gpgpu_legacy.interp import machine
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa import execute
-from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.isa.opcodes import ARBFP
 from gpgpu_legacy.plan.framebuffer import ADD, Writes
 
 IS_KNOWN = platform.system() == "Linux" and platform.machine() == "x86_64"
@@ -143,9 +143,7 @@ def _watched(note: Callable[[str, Callable[..., Any], Any, Any], None]) -> Itera
 
         return call
 
-    rows = {
-        name: replace(row, evaluate=watched(name, row.evaluate)) for name, row in OPCODES.items()
-    }
+    rows = {name: replace(row, evaluate=watched(name, row.evaluate)) for name, row in ARBFP.items()}
     parts = {
         name: watched(name, getattr(machine, name))
         for name in ("interpolate", "sample", "saturated")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
+from gpgpu_legacy.isa.opcodes import ARBFP, OperandKind
 
 TARGETS = ("1D", "2D", "3D", "CUBE", "RECT")
 LETTERS = ("xyzw", "rgba")
@@ -225,7 +225,7 @@ class Writer:
     # Instructions --------------------------------------------------------------------------
 
     def instruction(self) -> str:
-        row = OPCODES[self.one(sorted(OPCODES))]
+        row = ARBFP[self.one(sorted(ARBFP))]
         saturate = self.one(("", "_SAT" * row.saturable))
         kinds = [kind for kind in row.shape.value if kind is not OperandKind.TEXTURE_TARGET]
         return f"{row.mnemonic}{saturate} {', '.join(map(self.operand, kinds))};"

@@ -31,7 +31,7 @@ from strategies import (
 )
 
 from gpgpu_legacy.isa.ir import Program, Vec4
-from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
+from gpgpu_legacy.isa.opcodes import ARBFP, Form, Opcode
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.plan.framebuffer import ADD
@@ -50,7 +50,7 @@ SIZE = (7, 5)
 INEXACT = LLVMPIPE.functions
 """How far llvmpipe's results may be from numpy's, relative and absolute, by opcode."""
 
-_EXACT = [row for row in OPCODES.values() if row.mnemonic not in INEXACT]
+_EXACT = [row for row in ARBFP.values() if row.mnemonic not in INEXACT]
 _RANGES = {"COS": (-16, 16), "SIN": (-16, 16), "SCS": (-16, 16), "EX2": (-16, 16),
            "LG2": (0.001, 1000), "POW": (0.25, 4), "LIT": (0.25, 4)}  # fmt: skip
 _TEMPORARIES = ("a", "b", "c", "d")
@@ -189,14 +189,14 @@ def _part(random: Random, number_: int, count: int, taste: _Taste) -> Part:
         lines.append(f"MOV {name}, {start};")
     for _ in range(count):
         kills = taste.kills and random.randrange(20) == 0
-        row = OPCODES["KIL"] if kills else random.choice(taste.rows)
+        row = ARBFP["KIL"] if kills else random.choice(taste.rows)
         lines.append(writer.instruction(row, random.choice(names), UNDEFINED.get(row.mnemonic, ())))
     color = f"result.color[{number_}]"
     if not random.randrange(3):
         lines.append(f"MOV {color}, {random.choice(names)};")
         return Part(number_, tuple(lines))
     if taste.approximates:
-        row = OPCODES[random.choice(list(INEXACT))]
+        row = ARBFP[random.choice(list(INEXACT))]
         low, high = _RANGES[row.mnemonic]
         for name in names:
             lines += [f"MAX {name}, {name}, {low};", f"MIN {name}, {name}, {high};"]

@@ -18,7 +18,7 @@ from drawing import F32, Image, corners, draw_all
 from hypothesis import strategies as st
 
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
-from gpgpu_legacy.isa.opcodes import OPCODES, Opcode, OperandKind
+from gpgpu_legacy.isa.opcodes import ARBFP, Opcode, OperandKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.plan import AttributeCorners, Texcoords
 from gpgpu_legacy.plan.textures import (
@@ -189,7 +189,7 @@ def program_texts(
         place = f"fragment.texcoord[{random.randrange(TEXCOORD_SETS)}]"
         lines.append(f"MOV {name}, {place}{writer.swizzle(random.choice((0, 1, 4)))};")
     for _ in range(random.randint(1, most)):
-        row = OPCODES[random.choice(sorted(among or OPCODES))]
+        row = ARBFP[random.choice(sorted(among or ARBFP))]
         lines.append(writer.instruction(row, random.choice((*names, *reach.results))))
     if random.randrange(2):  # the last word need not be a whole vector
         lines.append(f"MOV result.color, {random.choice(names)};")

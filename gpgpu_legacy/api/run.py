@@ -350,7 +350,7 @@ def warn_of_undefined(
     if tally is None and all(np.isfinite(values).all() for values in result.outputs.values()):
         return
     for program in programs:
-        for number, instruction in enumerate(undefined_for_some(program)):
+        for number, instruction in undefined_for_some(program):
             met = "not counted" if tally is None else tally[program, number]
             row, at = OPCODES[instruction.mnemonic], instruction.span
             if met and row.undefined:

@@ -16,20 +16,32 @@ from typing import Any
 
 import numpy as np
 
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Mask, Storage
 from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.arithmetic import F32, FP32, Arithmetic
-from gpgpu_legacy.isa.execute import Components, Domain, Tally, execute
+from gpgpu_legacy.isa.execute import (
+    Components,
+    Domain,
+    Tally,
+    Walk,
+    execute,
+    execute_instruction,
+    fetch,
+    holds,
+)
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS, fog_factor, fog_mixed
 from gpgpu_legacy.isa.ir import (
     Attribute,
     AttributeKind,
+    Branch,
     DestinationRegister,
     Fog,
     Instruction,
     Parameter,
     ParameterSpace,
+    Repetition,
     ResultKind,
     ResultRegister,
     SourceRegister,
@@ -88,6 +100,12 @@ def fogged(
 
 BAND_FRAGMENTS = 1 << 16  # float32 planes of 256 KiB: a few of them fit a level-2 cache
 
+MOST_TRIPS = 255
+"""The trips that NV_fragment_program2 promises of a loop (MAX_PROGRAM_LOOP_COUNT_NV)."""
+
+MOST_EXECUTED = 65536
+"""The instructions that it promises of a fragment (MAX_PROGRAM_EXEC_INSTRUCTIONS_NV)."""
+
 _NOTHING = (0.0, 0.0, 0.0, 0.0)
 
 
@@ -131,6 +149,7 @@ def _run_band(
     for side in area.sides:
         inputs = inputs_of(pass_, area, side)
         machine = FragmentMachine(inputs, bound, arithmetic)
+        machine.origin = area.left, area.start
         execute(pass_.program, machine)
         if pass_.alpha_test is not None:
             alpha = machine.register(ResultRegister(ResultKind.COLOR, 0))[3]
@@ -144,11 +163,10 @@ def _run_band(
             alive = np.broadcast_to(alive, area.shape)[inside]
         if pass_.scissor is not None:
             alive = _inside(pass_, start, height) & (True if alive is None else alive)
-        for number, mask in enumerate(machine.undefined):
-            if mask is not None:
-                there = np.broadcast_to(mask, area.shape)[inside]
-                there = there & (True if alive is None else alive)
-                tally[pass_.program, number] += int(there.sum())
+        for number, mask in machine.undefined.items():
+            there = np.broadcast_to(mask, area.shape)[inside]
+            there = there & (True if alive is None else alive)
+            tally[pass_.program, number] += int(there.sum())
         for number, name in enumerate(pass_.targets):
             target = textures[name]
             color = machine.register(ResultRegister(ResultKind.COLOR, number if separate else 0))
@@ -336,8 +354,17 @@ class FragmentMachine(Domain[F32]):
         self._results: defaultdict[ResultRegister, Planes] = defaultdict(_zeros)
         self.alive: Mask | None = None
         """The fragments that no KIL has discarded, broadcastable to (H, W); None for all."""
-        self.undefined: list[Mask | None] = []
-        """For each executed instruction of `undefined_for_some`, the fragments where it is."""
+        self.undefined: dict[int, Mask] = {}
+        """By number of an instruction of `undefined_for_some`, the fragments where it is."""
+        self.active: Mask | None = None
+        """The fragments on the side of a branch, or in the loop, that is executed; None for all."""
+        self._staying: Mask | None = None
+        """Those that have not left the innermost loop."""
+        self._executed: Any = 0
+        """The instructions executed, for each fragment."""
+        self._number = 0
+        self.origin = 0, 0
+        """The column and the row of the first fragment in the pass's rectangle."""
 
     def register(self, register: DestinationRegister) -> Planes:
         """A register's content: four planes that broadcast to (H, W); 0 before the first write."""
@@ -348,19 +375,36 @@ class FragmentMachine(Domain[F32]):
     def constant(self, number: float) -> F32:
         return np.full((1, 1), number, np.float32)
 
-    def read(self, register: SourceRegister, components: Components, *, coordinate: bool) -> F32:
+    def step(self, number: int, instruction: Instruction) -> None:
+        self._number = number
+        if self.active is not None:
+            self._executed = self._executed + self.active
+        execute_instruction(instruction, self)
+
+    def read(
+        self,
+        register: SourceRegister | DestinationRegister,
+        components: Components,
+        *,
+        coordinate: bool,
+    ) -> F32:
         (component,) = components
         if isinstance(register, Temporary):
             return self._temporaries[register.name][component]
         if isinstance(register, Parameter):
             return self._arithmetic.round(self.constant(self._parameter(register)[component]))
+        if isinstance(register, ResultRegister):
+            return self._results[register][component]
         if coordinate:
             return self._inputs.attributes[register][component]
         return self._attribute(register, component)
 
     def store(self, register: DestinationRegister, components: Components, value: F32) -> None:
         (component,) = components
-        self.register(register)[component] = value
+        planes = self.register(register)
+        if self.active is not None:
+            value = np.where(self.active, value, planes[component])
+        planes[component] = value
 
     def look_up(
         self, instruction: Instruction, coordinates: Sequence[F32], components: Components
@@ -371,8 +415,52 @@ class FragmentMachine(Domain[F32]):
         return {(c,): texel[c] for c in components}
 
     def discard(self, condition: Mask) -> None:
+        if self.active is not None:
+            condition = condition & self.active
         if condition.any():
             self.alive = ~condition if self.alive is None else self.alive & ~condition
+
+    def branch(self, branch: Branch, then: Walk, otherwise: Walk) -> None:
+        assert branch.head[1].test is not None
+        outer, holding = self.active, holds(branch.head[1].test, self)
+        for mask, side in ((holding, then), (~holding, otherwise)):
+            self.active = mask if outer is None else mask & outer
+            if self._staying is not None:
+                self.active = self.active & self._staying
+            if self.active.any():
+                side()
+        self.active = outer
+        if outer is not None and self._staying is not None:
+            self.active = outer & self._staying
+
+    def loop(self, loop: Repetition, body: Walk) -> None:
+        outer = self.active, self._staying
+        trips = fetch(loop.head[1].srcs[0], (0,), self).item()
+        self._staying = np.ones((1, 1), bool) if self.active is None else self.active
+        for _ in range(int(min(trips, MOST_TRIPS)) if trips >= 1 else 0):
+            self.active = self._staying
+            if not self.active.any():
+                break
+            body()
+            self._check_executed(loop.head[1])
+        self.active, self._staying = outer
+
+    def leave(self, condition: Mask) -> None:
+        assert self.active is not None
+        assert self._staying is not None
+        self._staying = self._staying & ~(self.active & condition)
+        self.active = self.active & self._staying
+
+    def _check_executed(self, loop: Instruction) -> None:
+        beyond = np.argwhere(self._executed > MOST_EXECUTED)
+        if beyond.size:
+            y, x = beyond[0].tolist()
+            place = x + self.origin[0], y + self.origin[1]
+            raise InputError(
+                f"line {loop.span.line}: in this {loop.mnemonic} fragment {place} executes more "
+                f"than {MOST_EXECUTED} instructions, the most that NV_fragment_program2 promises; "
+                "leave it by a BRK, or make fewer trips"
+            )
 
     def saturated(self, value: F32) -> F32:
         limited: F32 = saturated(value)
@@ -385,7 +473,10 @@ class FragmentMachine(Domain[F32]):
         """A texture unit computes its coordinates in float32 in every arithmetic."""
         if row.undefined is not None:
             mask = row.undefined.holds(*sources)
-            self.undefined.append(mask if mask.any() else None)
+            if self.active is not None:
+                mask = mask & self.active
+            if mask.any():
+                self.undefined[self._number] = self.undefined.get(self._number, False) | mask
         if not self._is_rounded or row.form is Form.SAMPLE:
             return row.evaluate(*sources)
         wide = self._arithmetic.wide

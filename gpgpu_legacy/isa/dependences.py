@@ -22,7 +22,8 @@ Parts = frozenset[tuple[str, int]]
 def parts_read(instruction: Instruction) -> Mapping[int, Parts]:
     """The components of temporaries that each component of the result depends on.
 
-    The operand of a KIL counts for all four.
+    The operand of a KIL and the test of a branch count for all four. Of an instruction that sets
+    the condition code, its dependences count, too.
     """
     domain = _MadeOf(together=False)
     execute_instruction(instruction, domain)
@@ -73,13 +74,19 @@ class _MadeOf(Domain[_Value]):
     def constant(self, number: float) -> _Value:
         return _NOTHING
 
-    def read(self, register: SourceRegister, components: Components, *, coordinate: bool) -> _Value:
+    def read(
+        self,
+        register: SourceRegister | DestinationRegister,
+        components: Components,
+        *,
+        coordinate: bool,
+    ) -> _Value:
         if not isinstance(register, Temporary):
             return _NOTHING
         return _components(register.name, components)
 
     def store(self, register: DestinationRegister, components: Components, value: _Value) -> None:
-        self.parts.update(dict.fromkeys(components, value.parts))
+        self.parts |= {c: self.parts.get(c, value.parts) | value.parts for c in components}
 
     def look_up(
         self, instruction: Instruction, coordinates: Sequence[Any], components: Components
@@ -91,6 +98,8 @@ class _MadeOf(Domain[_Value]):
 
     def discard(self, condition: _Value) -> None:
         self.parts = dict.fromkeys(ALL, condition.parts)
+
+    leave = discard
 
     def saturated(self, value: _Value) -> _Value:
         return value

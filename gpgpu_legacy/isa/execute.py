@@ -9,19 +9,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial, reduce
+from operator import or_
 from typing import Any, Generic, TypeVar
 
 from gpgpu_legacy.isa.ir import (
+    CONDITION,
+    Body,
+    Branch,
+    CodeTest,
     DestinationRegister,
     Instruction,
+    Numbered,
     Program,
+    Repetition,
     Selector,
     SourceRegister,
     Src,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
+from gpgpu_legacy.isa.opcodes import OPCODES, RELATIONS, Form, Opcode
 
 V = TypeVar("V")
 
@@ -29,6 +36,10 @@ ALL = (0, 1, 2, 3)
 
 Components = tuple[int, ...]
 """Components of a register, in ascending order; of a source, before its swizzle."""
+
+
+Walk = Callable[[], None]
+"""Executes a part of a program."""
 
 
 class Domain(ABC, Generic[V]):
@@ -43,8 +54,14 @@ class Domain(ABC, Generic[V]):
         """The 0 or the 1 that an extended swizzle selects."""
 
     @abstractmethod
-    def read(self, register: SourceRegister, components: Components, *, coordinate: bool) -> V:
-        """Components of a register, in this order.
+    def read(
+        self,
+        register: SourceRegister | DestinationRegister,
+        components: Components,
+        *,
+        coordinate: bool,
+    ) -> V:
+        """Components of a register, in this order; of a result, to keep what a test masks.
 
         coordinate: for a texture unit, which takes an attribute as it is interpolated.
         """
@@ -62,6 +79,18 @@ class Domain(ABC, Generic[V]):
     @abstractmethod
     def discard(self, condition: Any) -> None:
         """End the fragments for which a KIL's condition, the result of a comparison, holds."""
+
+    def leave(self, condition: Any) -> None:
+        """Leave the innermost loop where a BRK's condition holds."""
+        raise NotImplementedError
+
+    def branch(self, branch: Branch, then: Walk, otherwise: Walk) -> None:
+        """Execute the side of a branch that its test chooses. then, otherwise: walk the sides."""
+        raise NotImplementedError
+
+    def loop(self, loop: Repetition, body: Walk) -> None:
+        """Execute a loop, as often as its source says. body: walks one trip."""
+        raise NotImplementedError
 
     @abstractmethod
     def saturated(self, value: V) -> V:
@@ -93,19 +122,29 @@ class Domain(ABC, Generic[V]):
 
 
 Tally = Counter[tuple[Program, int]]
-"""By program and number among its `undefined_for_some`: the fragments where it is."""
+"""By program and number among its instructions: the fragments where its result is undefined."""
 
 
 @lru_cache(maxsize=256)
-def undefined_for_some(program: Program) -> tuple[Instruction, ...]:
+def undefined_for_some(program: Program) -> tuple[Numbered, ...]:
     """The instructions whose result is undefined for some sources, in order."""
-    return tuple(i for i in program.instructions if OPCODES[i.mnemonic].undefined)
+    return tuple(n for n in enumerate(program.instructions) if OPCODES[n[1].mnemonic].undefined)
 
 
 def execute(program: Program, domain: Domain[Any]) -> None:
     """Walk a program: each of its instructions, as the domain's `step` has it."""
-    for number, instruction in enumerate(program.instructions):
-        domain.step(number, instruction)
+    _walk(program.body, domain)
+
+
+def _walk(body: Body, domain: Domain[Any]) -> None:
+    for part in body:
+        if type(part) is tuple:
+            domain.step(*part)
+        elif isinstance(part, Branch):
+            sides = (partial(_walk, side, domain) for side in (part.then, part.otherwise))
+            domain.branch(part, *sides)
+        elif isinstance(part, Repetition):
+            domain.loop(part, partial(_walk, part.body, domain))
 
 
 def execute_instruction(
@@ -117,17 +156,55 @@ def execute_instruction(
     """
     row, dst = OPCODES[instruction.mnemonic], instruction.dst
     if row.form is Form.KILL:
-        domain.discard(domain.evaluate(row, [vector(src, domain) for src in instruction.srcs]))
+        if instruction.test is not None:
+            domain.discard(holds(instruction.test, domain))
+        else:
+            domain.discard(domain.evaluate(row, [vector(src, domain) for src in instruction.srcs]))
         return
-    assert dst is not None
+    if dst is None:
+        if instruction.test is not None:
+            domain.leave(holds(instruction.test, domain))
+        return
     wanted = dst.components if components is None else components
     if not wanted:
         return
-    for group, value in _results(row, instruction, domain, wanted).items():
+    results = _results(row, instruction, domain, wanted)
+    keep: Callable[[DestinationRegister, Components, Any], None] = domain.store
+    if instruction.test is not None or instruction.sets_condition:
+        keep = _keeper(instruction, domain, results)
+    for group, value in results.items():
         result = domain.rounded(value)
         if instruction.saturate:
             result = domain.saturated(result)
-        domain.store(dst.register, group, result)
+        keep(dst.register, group, result)
+
+
+def _keeper(
+    instruction: Instruction, domain: Domain[V], groups: Iterable[Components]
+) -> Callable[[DestinationRegister, Components, V], None]:
+    """Stores results under an instruction's test, and in the condition code if it sets that."""
+    test = instruction.test
+    codes = {} if test is None else {g: fetch(test.src, g, domain) for g in groups}
+
+    def keep(register: DestinationRegister, group: Components, result: V) -> None:
+        also = instruction.sets_condition and register != CONDITION
+        for each in (register, CONDITION) if also else (register,):
+            kept = result
+            if test is not None:
+                before = domain.read(each, group, coordinate=False)
+                kept = RELATIONS[test.relation](codes[group], 0.0, result, before)
+            domain.store(each, group, kept)
+
+    return keep
+
+
+def holds(test: CodeTest, domain: Domain[Any]) -> Any:
+    """Whether a test holds for any component of its swizzle."""
+    places = {selector: c for c, selector in reversed(tuple(enumerate(test.src.swizzle)))}
+    codes = [fetch(test.src, (c,), domain) for c in sorted(places.values())]
+    one, zero = domain.constant(1.0), domain.constant(0.0)
+    chosen = (RELATIONS[test.relation](code, 0.0, one, zero) for code in codes)
+    return reduce(or_, (choice > 0.0 for choice in chosen))
 
 
 def _results(

@@ -1,12 +1,13 @@
 """A fragment program as frozen data, which an assembler makes from its text.
 
 The names are those of the extension (GL_ARB_fragment_program, revision 28, section 3.11). A program
-has no branches: it is a tuple of instructions, each of which reads up to three sources and writes
-one destination under a write mask.
+is a tuple of instructions, each of which reads up to three sources and writes one destination under
+a write mask. Those of branches and loops, which only NV_fragment_program2 has, make it a tree.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -254,11 +255,32 @@ class FixedFunction:
     clamped: bool
 
 
+CONDITION = Temporary("CC")
+"""The condition code register of NV_fragment_program, 0 at first (section 3.11.3.X).
+
+A component holds the number that was compared with zero, of which a test sees no more than that.
+"""
+
+
+@frozen
+class CodeTest:
+    """A test of the condition code. relation: of RELATIONS, to zero. src: its swizzle of CONDITION;
+    of TR and FL, which are EQ and NE of no component, it selects zeros.
+    """
+
+    relation: str
+    src: Src
+
+
 @frozen
 class Instruction:
-    """An instruction. mnemonic: without `_SAT`. dst: None for KIL only. saturate: it has `_SAT`.
+    """An instruction. mnemonic: without suffixes. saturate: it has `_SAT`.
 
-    origin: the line that a compiler made it from, as `FILE:LINE: TEXT`; empty if there is none.
+    dst: None for KIL and the instructions of branches and loops. origin: the line that a compiler
+    made it from, as `FILE:LINE: TEXT`; empty if there is none. test: of the condition code, which
+    masks what is written, or decides; None if it always does. sets_condition: it has a C, and so
+    writes its result to the condition code, too. precision: R, H, X or empty, the least that the
+    text asks of the arithmetic.
     """
 
     mnemonic: str
@@ -268,6 +290,9 @@ class Instruction:
     saturate: bool = False
     span: Span = field(default=Span(0, 0), compare=False)
     origin: str = field(default="", compare=False)
+    test: CodeTest | None = None
+    sets_condition: bool = False
+    precision: str = ""
 
     @property
     def discards(self) -> bool:
@@ -287,8 +312,34 @@ class Instruction:
     @property
     def written(self) -> tuple[tuple[str, int], ...]:
         """The components of temporaries that it writes, each with the name."""
-        name = self.register.name if isinstance(self.register, Temporary) else ""
-        return tuple((name, c) for c in self.components) if name else ()
+        registers = {self.register, CONDITION if self.sets_condition else None}
+        names = [r.name for r in registers if isinstance(r, Temporary)]
+        return tuple((name, c) for name in names for c in self.components)
+
+
+Numbered = tuple[int, Instruction]
+"""An instruction and its number in the program, from 0."""
+
+
+@frozen
+class Branch:
+    """An IF. then: ends with the ELSE, if there is one. The ENDIF comes after the Branch."""
+
+    head: Numbered
+    then: Body
+    otherwise: Body
+
+
+@frozen
+class Repetition:
+    """A REP or a LOOP. body: ends with the ENDREP or ENDLOOP."""
+
+    head: Numbered
+    body: Body
+
+
+Body = tuple["Numbered | Branch | Repetition", ...]
+"""Instructions in the order of execution."""
 
 
 @frozen
@@ -358,6 +409,16 @@ class Program:
         return hash(
             (self.instructions, self.temporaries, self.parameters, self.options, self.attributes)
         )
+
+    @cached_property
+    def body(self) -> Body:
+        """The instructions as a tree."""
+        return _body(enumerate(self.instructions))[0]
+
+    @cached_property
+    def branches(self) -> bool:
+        """Whether it has a branch or a loop."""
+        return any(OPCODES[i.mnemonic].form is Form.FLOW for i in self.instructions)
 
     @property
     def has_separate_colors(self) -> bool:
@@ -432,3 +493,25 @@ class Program:
             space: tuple(sorted({r.index for r in read if r.space is space}))
             for space in ParameterSpace
         }
+
+
+def _body(numbered: Iterator[Numbered]) -> tuple[Body, Numbered | None]:
+    """The instructions up to the mark that ends their block, and that mark; None at the end."""
+    parts: list[Numbered | Branch | Repetition] = []
+    for step in numbered:
+        match step[1].mnemonic:
+            case "IF":
+                then, end = _body(numbered)
+                otherwise: Body = ()
+                if end is not None and end[1].mnemonic == "ELSE":
+                    then = (*then, end)
+                    otherwise, end = _body(numbered)
+                parts += [Branch(step, then, otherwise), *([end] if end else [])]
+            case "REP" | "LOOP":
+                inner, end = _body(numbered)
+                parts.append(Repetition(step, (*inner, *([end] if end else []))))
+            case "ELSE" | "ENDIF" | "ENDREP" | "ENDLOOP":
+                return tuple(parts), step
+            case _:
+                parts.append(step)
+    return tuple(parts), None

@@ -74,6 +74,7 @@ class CostClass(Enum):
     ARITHMETIC = "arithmetic"
     LOOKUP = "lookup"
     KILL = "kill"
+    FLOW = "flow"
 
 
 class OperandKind(Enum):
@@ -86,6 +87,7 @@ class OperandKind(Enum):
     EXTENDED_SWIZZLE = "extendedSwizzle"
     TEXTURE_UNIT = "texImageUnit"
     TEXTURE_TARGET = "texTarget"
+    TEST = "ccTest"
 
 
 class OperandList(Enum):
@@ -109,6 +111,9 @@ class OperandList(Enum):
         OperandKind.TEXTURE_TARGET,
     )
     KILL_OP = (OperandKind.VECTOR,)
+    TEST_OP = (OperandKind.TEST,)
+    COUNT_OP = (OperandKind.VECTOR,)
+    MARK = ()
 
 
 class Form(Enum):
@@ -119,6 +124,7 @@ class Form(Enum):
     VECTOR: every component may depend on all (dot and cross products, DST, LIT, SCS).
     SAMPLE: the result is a texture lookup whose coordinate is the source.
     KILL: there is no result; the fragment is discarded if a condition holds.
+    FLOW: there is no result; IF, ELSE, ENDIF, REP, ENDREP and BRK say what is executed.
     """
 
     COMPONENTWISE = "componentwise"
@@ -126,9 +132,17 @@ class Form(Enum):
     VECTOR = "vector"
     SAMPLE = "sample"
     KILL = "kill"
+    FLOW = "flow"
 
 
-_COSTS = {Form.SAMPLE: CostClass.LOOKUP, Form.KILL: CostClass.KILL}
+_COSTS = {
+    Form.SAMPLE: CostClass.LOOKUP,
+    Form.KILL: CostClass.KILL,
+    Form.FLOW: CostClass.FLOW,
+}
+
+NV_OPTIONS = ("NV_fragment_program", "NV_fragment_program2")
+"""The options that add opcodes; the second has those of the first, and branches."""
 
 
 @frozen
@@ -152,7 +166,7 @@ class Opcode:
     coordinates s, t, r and the LOD bias. For KILL it returns the condition. A value is a float32
     array, or any object with these operators, such as a Symbol.
     spec: the section of the extension. saturable: it may have `_SAT`. undefined: None if there is a
-    result for all sources.
+    result for all sources. option: the first of NV_OPTIONS that has it; empty for ARBfp1.0 itself.
     """
 
     mnemonic: str
@@ -162,6 +176,7 @@ class Opcode:
     spec: str
     saturable: bool = True
     undefined: Undefined | None = None
+    option: str = ""
 
     @property
     def cost(self) -> CostClass:
@@ -220,6 +235,17 @@ def _ufunc(name: str) -> Callable[[Any], Any]:
 def _select(condition: Any, a: Any, b: Any) -> Any:
     """Condition ? a : b, for each fragment."""
     return np.where(condition, a, b)
+
+
+RELATIONS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
+    "EQ": lambda a, b, yes, no: _select(a >= b, _select(a <= b, yes, no), no),
+    "GE": lambda a, b, yes, no: _select(a >= b, yes, no),
+    "GT": lambda a, b, yes, no: _select(a > b, yes, no),
+    "LE": lambda a, b, yes, no: _select(a <= b, yes, no),
+    "LT": lambda a, b, yes, no: _select(a < b, yes, no),
+    "NE": lambda a, b, yes, no: _select(a >= b, _select(a <= b, no, yes), yes),
+}
+"""The choices by a comparison of a with b. Nothing but NE holds for NaN."""
 
 
 def _dot3(a: Any, b: Any) -> Any:
@@ -398,12 +424,36 @@ _ROWS = (
     ),
 )  # fmt: skip
 
-OPCODES = {row.mnemonic: row for row in _ROWS}
+
+def _flow(mnemonic: str, shape: OperandList, number: int) -> Opcode:
+    """An instruction of branches and loops: it computes nothing."""
+    return Opcode(
+        mnemonic, shape, Form.FLOW, lambda: None, f"3.11.X.{number}",
+        saturable=False, option=NV_OPTIONS[1],
+    )  # fmt: skip
+
+
+_FLOW_ROWS = (
+    _flow("BRK", OperandList.TEST_OP, 1),
+    _flow("ELSE", OperandList.MARK, 3),
+    _flow("ENDIF", OperandList.MARK, 4),
+    _flow("ENDLOOP", OperandList.MARK, 5),
+    _flow("ENDREP", OperandList.MARK, 6),
+    _flow("IF", OperandList.TEST_OP, 7),
+    _flow("LOOP", OperandList.COUNT_OP, 8),
+    _flow("REP", OperandList.COUNT_OP, 9),
+)
+
+ARBFP = {row.mnemonic: row for row in _ROWS}
+"""The opcodes of ARBfp1.0 without options."""
+
+OPCODES = ARBFP | {row.mnemonic: row for row in _FLOW_ROWS}
+"""All of them, in the order of the specifications."""
 
 # The words that cannot name a variable (section 3.11.2).
 RESERVED_WORDS = (
     {"ALIAS", "ATTRIB", "END", "OPTION", "OUTPUT", "PARAM", "TEMP"}
     | {"fragment", "program", "result", "state", "texture"}
-    | set(OPCODES)
+    | set(ARBFP)
     | {f"{row.mnemonic}_SAT" for row in _ROWS if row.saturable}
 )

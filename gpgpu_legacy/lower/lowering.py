@@ -76,6 +76,7 @@ from gpgpu_legacy.isa.ir import (
     ParameterSpace,
     Program,
     ResultKind,
+    ResultRegister,
     SourceRegister,
     Temporary,
 )
@@ -197,10 +198,14 @@ class Lowering(Domain[Expression]):
         return constant(number)
 
     def read(
-        self, register: SourceRegister, components: Components, *, coordinate: bool
+        self,
+        register: SourceRegister | DestinationRegister,
+        components: Components,
+        *,
+        coordinate: bool,
     ) -> Expression:
-        if isinstance(register, Temporary):
-            variable = temporary_variable(register.name, self._corner)
+        if isinstance(register, Temporary | ResultRegister):
+            variable = _destination(register, self._corner)
             return Read(variable, components, self.axes_of(variable, components))
         if isinstance(register, Attribute):
             variable = attribute_variable(register, self._corner)
@@ -290,7 +295,7 @@ class AxesLowering(Lowering):
                 return union(self._component_axes(operand, index) for operand in operands)
         return value.axes
 
-    def loop(self, trips: int, body: Callable[[], None]) -> None:
+    def repeat(self, trips: int, body: Callable[[], None]) -> None:
         """Add a loop of several trips, whose statements `body` adds."""
         before, outer = self.axes, self.statements
         while True:

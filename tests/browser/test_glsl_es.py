@@ -20,7 +20,7 @@ from gpgpu_legacy.api.translate import random_scene
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.isa.fog import Fog
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
+from gpgpu_legacy.isa.opcodes import ARBFP, OperandKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL_ES, fragment_shader, vertex_shader
 from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
@@ -72,7 +72,7 @@ def with_every_opcode() -> Program:
         OperandKind.TEXTURE_UNIT: "texture[0], 2D",
     }  # fmt: skip
     lines = ["MOV R1, fragment.texcoord[0];"]
-    for row in OPCODES.values():
+    for row in ARBFP.values():
         listed = [operands[kind] for kind in row.shape.value if kind in operands]
         for suffix in ("", "_SAT")[: 1 + row.saturable]:
             lines += [f"{row.mnemonic}{suffix} {', '.join(listed)};", "ADD R1, R1, R0;"]

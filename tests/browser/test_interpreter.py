@@ -34,7 +34,7 @@ from gpgpu_legacy.api.trace import Fate, Visit
 from gpgpu_legacy.api.trace import trace as trace_of
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.ir import AttributeKind, Fog
-from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.isa.opcodes import ARBFP
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.page.scenes import INTERPRETER, scene_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -62,7 +62,7 @@ def are_exact(plan: Plan) -> bool:
     return all(i.mnemonic not in INEXACT for text in plan.programs() for i in text.instructions)
 
 
-EXACT_OPCODES = [mnemonic for mnemonic in OPCODES if mnemonic not in INEXACT]
+EXACT_OPCODES = [mnemonic for mnemonic in ARBFP if mnemonic not in INEXACT]
 
 
 @pytest.mark.parametrize("first", range(0, 60, 20))
@@ -203,7 +203,7 @@ def test_transcendental_functions_are_near(modules: Callable[..., Modules], mnem
     numbers = [values.tolist() for values in given_]
     found = modules(*INTERPRETER).run(code, {"mnemonic": mnemonic, "numbers": numbers})
     with np.errstate(all="ignore"):
-        expected = OPCODES[mnemonic].evaluate(*given_)
+        expected = ARBFP[mnemonic].evaluate(*given_)
     found = np.array(found, np.float32)
     same = (found == expected) | (np.isnan(found) & np.isnan(expected))
     near = np.abs(found.view(np.int32).astype(np.int64) - expected.view(np.int32)) <= OFF

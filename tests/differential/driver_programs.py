@@ -31,7 +31,7 @@ from gpgpu_legacy.isa.ir import (
     Src,
     Temporary,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, OperandList
+from gpgpu_legacy.isa.opcodes import ARBFP, OperandList
 from gpgpu_legacy.runtime.machine import Machine
 
 DRAW_BUFFERS = "ARB_draw_buffers"
@@ -131,7 +131,7 @@ def _defined(instruction: Instruction) -> Iterator[Instruction]:
         if any(mask):
             yield replace(instruction, dst=replace(dst, mask=mask))
         return
-    if OPCODES[instruction.mnemonic].shape is OperandList.SWIZZLE_OP:
+    if ARBFP[instruction.mnemonic].shape is OperandList.SWIZZLE_OP:
         (operand,) = instruction.srcs
         yield Instruction("MOV", Dst(_GUARD), (Src(operand.register),))
         yield replace(instruction, srcs=(replace(operand, register=_GUARD),))

@@ -20,7 +20,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from language import ATTRIBUTES, MATRICES, OPCODES, ROWS, VECTORS, Writer, joined, tokens
+from language import ARBFP, ATTRIBUTES, MATRICES, ROWS, VECTORS, Writer, joined, tokens
 
 from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS, AssemblerLimits
@@ -272,7 +272,7 @@ def test_one_construct_at_a_time_has_the_drivers_verdict(driver: Driver) -> None
     assert disagreements(driver, texts) == []
 
 
-@pytest.mark.parametrize("opcode", sorted(OPCODES))
+@pytest.mark.parametrize("opcode", sorted(ARBFP))
 def test_operands_of_every_shape_have_the_drivers_verdict(driver: Driver, opcode: str) -> None:
     """Every opcode, with and without _SAT, with one to six operands of every sort."""
     operands = ("r", "r.x", "-r.wzyx", "2", "{1, 2}.x", "texture[0]", "2D", "x", "0")

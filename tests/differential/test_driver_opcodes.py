@@ -23,7 +23,7 @@ from instructions import MASKS, Writer
 
 from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, OperandKind
+from gpgpu_legacy.isa.opcodes import ARBFP, Form, Opcode, OperandKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.textures import RGBA32F
 from gpgpu_legacy.runtime.executor import Executor
@@ -106,7 +106,7 @@ def defined(row: Opcode, mask: list[int]) -> list[int]:
     return [c for c in range(4) if c not in mask or c not in undefined]
 
 
-@pytest.mark.parametrize("row", [r for r in OPCODES.values() if r.form is not Form.KILL], ids=name)
+@pytest.mark.parametrize("row", [r for r in ARBFP.values() if r.form is not Form.KILL], ids=name)
 def test_every_mask_swizzle_sign_and_saturation(driver: Executor, row: Opcode) -> None:
     writer, misses = Writer(row, "ABC"), driver_of(driver).misses
     written = [
@@ -299,7 +299,7 @@ def worst_error(row: Opcode, executor: Executor | None) -> float:
 
 @pytest.mark.parametrize("mnemonic", ACCURACY)
 def test_accuracy_of_single_operations(driver: Executor, mnemonic: str) -> None:
-    row, accuracy = OPCODES[mnemonic], ACCURACY[mnemonic]
+    row, accuracy = ARBFP[mnemonic], ACCURACY[mnemonic]
     assert worst_error(row, None) <= accuracy.machine
     worst = worst_error(row, driver)
     assert worst <= accuracy.driver
@@ -309,8 +309,8 @@ def test_accuracy_of_single_operations(driver: Executor, mnemonic: str) -> None:
 def test_every_opcode_that_rounds_has_an_accuracy() -> None:
     """The others copy, compare, clamp or look up: the test above holds them to equality."""
     copying = {"ABS", "CMP", "FLR", "KIL", "MAX", "MIN", "MOV", "SGE", "SLT", "SWZ"}
-    lookups = {row.mnemonic for row in OPCODES.values() if row.form is Form.SAMPLE}
-    assert set(OPCODES) == copying | lookups | set(ACCURACY)
+    lookups = {row.mnemonic for row in ARBFP.values() if row.form is Form.SAMPLE}
+    assert set(ARBFP) == copying | lookups | set(ACCURACY)
 
 
 # Where drivers depart from the specification ---------------------------------------------------

@@ -34,7 +34,7 @@ from strategies import (
 )
 
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.opcodes import ARBFP, Form
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.plan.plan import AttributeCorners
@@ -51,8 +51,8 @@ NUMBERS = st.sampled_from((0.0, 1.0, -1.0, 0.5, 2.0, -2.0, 4.0, 0.25, -0.5, 3.0,
 
 # Lookups of cube maps and projected ones divide, which no number makes exact in general.
 TARGETS = ("1D", "2D", "3D", "RECT")
-EXACT = sorted(set(OPCODES) - {"TXP"})
-JOINABLE = sorted(row.mnemonic for row in map(OPCODES.get, EXACT) if row.form is not Form.KILL)  # type: ignore[union-attr]
+EXACT = sorted(set(ARBFP) - {"TXP"})
+JOINABLE = sorted(row.mnemonic for row in map(ARBFP.get, EXACT) if row.form is not Form.KILL)  # type: ignore[union-attr]
 
 # Eight programs shrink for minutes; the message has the one that failed.
 UNSHRUNK = settings(

@@ -46,7 +46,7 @@ from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, Arithmetic
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program
-from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
+from gpgpu_legacy.isa.opcodes import ARBFP, Form, Opcode
 from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
@@ -352,8 +352,8 @@ def test_more_lookups_than_varyings(ready: Ready, name: str) -> None:
 
 SOURCES = ("R1", "R2", "R3")
 COLOURS = 8  # as many draw buffers as OpenGL 4.0 promises
-EXACT_ROWS = [row.mnemonic for row in OPCODES.values() if row.mnemonic not in INEXACT]
-COMPUTING = [row for row in OPCODES.values() if row.form not in (Form.SAMPLE, Form.KILL)]
+EXACT_ROWS = [row.mnemonic for row in ARBFP.values() if row.mnemonic not in INEXACT]
+COMPUTING = [row for row in ARBFP.values() if row.form not in (Form.SAMPLE, Form.KILL)]
 LOAD = tuple(
     f"TEX {name}, fragment.texcoord[0], texture[{unit}], RECT;" for unit, name in enumerate(SOURCES)
 )

@@ -18,7 +18,7 @@ from gpgpu_legacy.ir.expressions import (
 from gpgpu_legacy.ir.types import Kind, Type
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.opcodes import (
-    OPCODES,
+    ARBFP,
     RESERVED_WORDS,
     CostClass,
     Form,
@@ -147,25 +147,28 @@ COORDINATES: dict[str, list[tuple[Four, tuple[float, float, float]]]] = {
     "TXP": [((1.0, 2.0, 3.0, 4.0), (0.25, 0.5, 0.75)), ((1.0, 0.0, -2.0, 0.5), (2.0, 0.0, -4.0))],
 }
 
-ROWS = pytest.mark.parametrize("row", OPCODES.values(), ids=lambda row: row.mnemonic)
+ROWS = pytest.mark.parametrize("row", ARBFP.values(), ids=lambda row: row.mnemonic)
 
 
 def test_a_row_says_what_the_specification_says() -> None:
     shapes = {name: shape for shape, names in SHAPES.items() for name in names.split()}
-    assert {name: row.shape for name, row in OPCODES.items()} == shapes
+    assert {name: row.shape for name, row in ARBFP.items()} == shapes
     arithmetic = sorted(set(shapes) - {*LOOKUPS, "KIL"})
     sections = {name: f"3.11.5.{n}" for n, name in enumerate(arithmetic, 1)}
     sections |= {name: f"3.11.6.{n}" for n, name in enumerate((*LOOKUPS, "KIL"), 1)}
-    assert {row.mnemonic: row.spec for row in OPCODES.values()} == sections
+    assert {row.mnemonic: row.spec for row in ARBFP.values()} == sections
     costs = dict.fromkeys(arithmetic, CostClass.ARITHMETIC) | dict.fromkeys(
         LOOKUPS, CostClass.LOOKUP
     )
-    assert {name: row.cost for name, row in OPCODES.items()} == {**costs, "KIL": CostClass.KILL}
+    assert {name: row.cost for name, row in ARBFP.items()} == {
+        **costs,
+        "KIL": CostClass.KILL,
+    }
 
 
 def test_the_meaning_of_every_row_is_written_down_here() -> None:
     dots = {name for name, *_ in DOT_PRODUCTS}
-    assert set(COMPONENTS) | set(VECTORS) | dots | {"KIL"} | set(COORDINATES) == set(OPCODES)
+    assert set(COMPONENTS) | set(VECTORS) | dots | {"KIL"} | set(COORDINATES) == set(ARBFP)
 
 
 def evaluate(name: str, *sources: float | Four) -> list[float]:
@@ -175,7 +178,7 @@ def evaluate(name: str, *sources: float | Four) -> list[float]:
         np.array([[s]], np.float32) for s in sources
     ]  # fmt: skip
     with np.errstate(all="ignore"):
-        actual = OPCODES[name].evaluate(*arrays)
+        actual = ARBFP[name].evaluate(*arrays)
     values = actual if isinstance(actual, tuple | list) else (actual,)
     assert all(value.dtype == np.float32 for value in values)
     return [float(np.asarray(value).item()) for value in values]
@@ -201,7 +204,7 @@ def test_a_vector_evaluates_to(name: str, sources: tuple[Four, ...], result: Res
 
 @pytest.mark.parametrize(("source", "result"), KILLS)
 def test_a_fragment_dies_of_a_negative_component(source: Four, result: bool) -> None:
-    condition = OPCODES["KIL"].evaluate([np.array([[v]], np.float32) for v in source])
+    condition = ARBFP["KIL"].evaluate([np.array([[v]], np.float32) for v in source])
     assert (condition.dtype, condition.tolist()) == (np.bool_, [[result]])
 
 
@@ -240,7 +243,7 @@ APPROXIMATE: dict[str, tuple[tuple[np.ndarray, ...], Callable[..., np.ndarray], 
 def test_approximations_are_as_good_as_float32_allows(name: str) -> None:
     sources, function, units = APPROXIMATE[name]
     exact = function(*(s.astype(np.float64) for s in sources))
-    actual = OPCODES[name].evaluate(*sources)
+    actual = ARBFP[name].evaluate(*sources)
     assert actual.dtype == np.float32
     error = np.abs(actual - exact) / np.spacing(np.abs(exact).astype(np.float32))
     assert error.max() <= units
@@ -248,7 +251,7 @@ def test_approximations_are_as_good_as_float32_allows(name: str) -> None:
 
 def test_sine_and_cosine_together() -> None:
     angle = spread(-np.pi, np.pi)
-    cosine, sine, *_ = OPCODES["SCS"].evaluate([angle] * 4)
+    cosine, sine, *_ = ARBFP["SCS"].evaluate([angle] * 4)
     np.testing.assert_allclose(cosine, np.cos(angle.astype(np.float64)), atol=1.2e-7)
     np.testing.assert_allclose(sine, np.sin(angle.astype(np.float64)), atol=1.2e-7)
 
@@ -256,7 +259,7 @@ def test_sine_and_cosine_together() -> None:
 def test_the_specular_power_is_as_good_as_float32_allows() -> None:
     base, exponent = spread(0.01, 2), spread(-130, 130)[::-1].copy()
     with np.errstate(over="ignore", under="ignore"):
-        *_, actual, _ = OPCODES["LIT"].evaluate([np.ones_like(base), base, base, exponent])
+        *_, actual, _ = ARBFP["LIT"].evaluate([np.ones_like(base), base, base, exponent])
     limit = 128 - 2.0**-17
     exact = base.astype(np.float64) ** np.clip(exponent.astype(np.float64), -limit, limit)
     normal = (exact > 2.0**-126) & (exact < HUGE)
@@ -324,7 +327,7 @@ def test_the_result_is_made_of_each_source(row: Opcode) -> None:
 
 
 def test_mnemonics_are_reserved_and_all_but_kil_saturate() -> None:
-    for name, row in OPCODES.items():
+    for name, row in ARBFP.items():
         assert row.mnemonic == name
         assert name in RESERVED_WORDS
         assert row.saturable == (name != "KIL") == (f"{name}_SAT" in RESERVED_WORDS)

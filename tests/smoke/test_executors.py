@@ -18,7 +18,7 @@ from drawing import (
 )
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.isa.opcodes import ARBFP
 from gpgpu_legacy.isa.opcodes import OperandList as Operands
 from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.plan import (
@@ -66,10 +66,10 @@ def test_each_opcode(name: str) -> None:
     if FragmentPass not in find_executor(name).capabilities.passes:
         pytest.skip(f"{name} draws nothing")
     approximate = sorted(scalar_machine.APPROXIMATE)
-    exact = sorted(set(OPCODES) - {*approximate, "KIL"})
+    exact = sorted(set(ARBFP) - {*approximate, "KIL"})
     for mnemonics in (exact[:8], exact[8:16], exact[16:], approximate[:5], approximate[5:]):
         lines = [
-            f"{name_} result.color[{n}]{DEFINED.get(name_, '')}, {SOURCES[OPCODES[name_].shape]};"
+            f"{name_} result.color[{n}]{DEFINED.get(name_, '')}, {SOURCES[ARBFP[name_].shape]};"
             for n, name_ in enumerate(mnemonics)
         ]
         head = "OPTION ARB_draw_buffers; ATTRIB a = fragment.texcoord[0]; TEMP R0;"

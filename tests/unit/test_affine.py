@@ -14,7 +14,7 @@ from strategies import PARAMETERS, SMALL_NUMBER, TEXCOORD_SETS, planes, program_
 from gpgpu_legacy.interp import machine as reference
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.ir import Program, Vec4
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.opcodes import ARBFP, Form
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.analysis.affine import (
     UNKNOWN,
@@ -179,9 +179,7 @@ def moving(draw: st.DrawFn) -> Affine:
     return Affine(draw(SMALL_NUMBER), draw(SMALL_NUMBER))
 
 
-COMPUTING = sorted(
-    name for name, row in OPCODES.items() if row.form not in (Form.SAMPLE, Form.KILL)
-)
+COMPUTING = sorted(name for name, row in ARBFP.items() if row.form not in (Form.SAMPLE, Form.KILL))
 
 
 @st.composite

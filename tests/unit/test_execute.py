@@ -12,7 +12,7 @@ import pytest
 from gpgpu_legacy.isa.opcodes import Symbol
 
 EVALUATED = """
-from gpgpu_legacy.isa.opcodes import OPCODES, Form, OperandKind
+from gpgpu_legacy.isa.opcodes import ARBFP, Form, OperandKind
 from gpgpu_legacy.isa.opcodes import Symbol
 
 class Text(Symbol):
@@ -27,7 +27,7 @@ class Text(Symbol):
         return Text(name + "(" + ", ".join(shown) + ")")
 
 SOURCES = {OperandKind.VECTOR, OperandKind.SCALAR, OperandKind.REGISTER}
-for name, row in OPCODES.items():
+for name, row in ARBFP.items():
     count = sum(kind in SOURCES for kind in row.shape.value)
     if row.form in (Form.COMPONENTWISE, Form.SCALAR):
         sources = [Text(s) for s in "abc"[:count]]

@@ -24,7 +24,7 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.isa.ir import Dst, Instruction, Program, ResultKind, ResultRegister
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.opcodes import ARBFP, Form
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.analysis.folding import MOST_VARYINGS, Decisions, Folded, decide, undecided
 from gpgpu_legacy.plan.numbers import Affine
@@ -257,7 +257,7 @@ def test_what_is_shown_is_live_component_by_component() -> None:
 
 @given(
     whole_scenes(
-        among=sorted(n for n, row in OPCODES.items() if row.form is Form.COMPONENTWISE),
+        among=sorted(n for n, row in ARBFP.items() if row.form is Form.COMPONENTWISE),
         reach=RECTANGLES,
     )
 )

@@ -27,7 +27,7 @@ from drawing import (
 
 from gpgpu_legacy import Pipeline
 from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.isa.opcodes import OPCODES, Opcode, OperandList
+from gpgpu_legacy.isa.opcodes import ARBFP, Opcode, OperandList
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.analysis.register_tile import MOST_VECTORS
 from gpgpu_legacy.lower.emit.llvm_fused import Code, VectorUnit, emit_fused_passes
@@ -132,7 +132,7 @@ LINES = {
 APPROXIMATE = {"EX2", "LG2", "SIN", "COS", "SCS", "POW", "LIT"}
 
 
-@pytest.mark.parametrize("row", OPCODES.values(), ids=OPCODES)
+@pytest.mark.parametrize("row", ARBFP.values(), ids=ARBFP)
 def test_what_libraries_round_differently_is_not_exact(row: Opcode) -> None:
     plan = single(LINES[row.shape].format(row.mnemonic), "MOV result.color, R1;", target=RGBA32F)
     assert code_of(plan)

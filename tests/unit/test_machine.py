@@ -25,7 +25,7 @@ from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP16, FP32, FX12, RC9, Arithmetic
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program, Vec4
-from gpgpu_legacy.isa.opcodes import OPCODES, Form, OperandKind
+from gpgpu_legacy.isa.opcodes import ARBFP, Form, OperandKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.framebuffer import ADD, Blend
 from gpgpu_legacy.plan.plan import AttributeCorners, Binding, FragmentPass, Texcoords
@@ -339,7 +339,7 @@ def test_saturation_comes_after_rounding() -> None:
 
 @pytest.mark.parametrize("row", ARITHMETICS.values(), ids=lambda row: row.name)
 def test_every_opcode_gives_numbers_of_the_arithmetic(row: Arithmetic) -> None:
-    for name, opcode in OPCODES.items():
+    for name, opcode in ARBFP.items():
         if (
             opcode.form in (Form.KILL, Form.SAMPLE)
             or OperandKind.EXTENDED_SWIZZLE in opcode.shape.value
@@ -360,12 +360,12 @@ def test_every_opcode_gives_numbers_of_the_arithmetic(row: Arithmetic) -> None:
 # Random programs ---------------------------------------------------------------------------------
 
 
-EXACT = sorted(set(OPCODES) - scalar_machine.APPROXIMATE)
+EXACT = sorted(set(ARBFP) - scalar_machine.APPROXIMATE)
 
 
 def test_the_scalar_interpreter_knows_every_opcode() -> None:
     """A new row of the table needs its meaning written here a second time, from the spec."""
-    assert scalar_machine.known() == set(OPCODES)
+    assert scalar_machine.known() == set(ARBFP)
 
 
 def shown(text: Program, scene: Scene) -> list[np.ndarray]:
@@ -383,7 +383,7 @@ def test_random_programs_of_the_whole_language_agree_with_it(scene: Scene) -> No
         assert_same_bits(result, expected + np.float32(0))
 
 
-LOOKUPS = sorted(name for name, row in OPCODES.items() if row.form is Form.SAMPLE)
+LOOKUPS = sorted(name for name, row in ARBFP.items() if row.form is Form.SAMPLE)
 
 
 @given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER, LOOKUPS, most=2))

@@ -25,6 +25,7 @@ from gpgpu_legacy.isa.ir import (
     Parameter,
     ParameterSpace,
     Program,
+    ResultRegister,
     SourceRegister,
     Temporary,
 )
@@ -214,9 +215,12 @@ def lookup_coordinates(
     """The coordinates (s, t) of each lookup of a pass, in program order.
 
     each: a pass as its plan writes it; Affine numbers become the `iteration` part of the forms.
-    iterations: the number of times that the plan runs it. rounds: whether to return forms that
+    iterations: the number of times that the plan runs it. Those of a program with branches are
+    unknown. rounds: whether to return forms that
     float32 rounds, too, with their error.
     """
+    if each.program.branches:
+        return ((UNKNOWN, UNKNOWN),) * len(each.program.lookup_units)
     inputs = _inputs(each.program)
     rect = constant_rect(each.rect)
     if Attribute(AttributeKind.POSITION) not in inputs:
@@ -363,8 +367,16 @@ class _Forms(Domain[Value]):
     def constant(self, number: float) -> Value:
         return _form(number, self._ranges)
 
-    def read(self, register: SourceRegister, components: Components, *, coordinate: bool) -> Value:
+    def read(
+        self,
+        register: SourceRegister | DestinationRegister,
+        components: Components,
+        *,
+        coordinate: bool,
+    ) -> Value:
         (component,) = components
+        if isinstance(register, ResultRegister):
+            return UNKNOWN
         if isinstance(register, Temporary):
             value = self._temporaries.get((register.name, component))
             return self.constant(0.0) if value is None else value

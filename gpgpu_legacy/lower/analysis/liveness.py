@@ -1,64 +1,117 @@
 """Liveness: the components of instructions that reach the program's results.
 
-Programs are straight-line code, so one walk from the last instruction to the first finds them. A
-lookup at a known texel reads no coordinates, so the instructions that computed these may be dead,
-too.
+One walk from the last instruction to the first finds them, which goes through a loop until nothing
+is added. A lookup at a known texel reads no coordinates, so the instructions that computed these
+may be dead, too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from gpgpu_legacy.isa.dependences import all_parts_read
-from gpgpu_legacy.isa.ir import Instruction, Program, ResultKind, ResultRegister
+from gpgpu_legacy.isa.ir import (
+    Body,
+    Branch,
+    Instruction,
+    Numbered,
+    Program,
+    Repetition,
+    ResultKind,
+    ResultRegister,
+)
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
+
+Needed = set[tuple[str, int]]
+"""Components of temporaries."""
+
+Live = tuple[tuple[int, ...], ...]
+"""Components of the result of each instruction."""
 
 
 @lru_cache(maxsize=256)
-def live_components(program: Program, known: tuple[bool, ...]) -> tuple[tuple[int, ...], ...]:
+def live_components(program: Program, known: tuple[bool, ...]) -> Live:
     """For each instruction the components of its result that reach the program's results.
 
     known: for each lookup, whether its texel is known, so that it reads no coordinates.
     Found backwards: a component is needed if a later needed instruction reads it before it is
-    written again. A discard is a result; the depth, which is not used, is not.
+    written again. A discard and a branch are results; the depth, which is not used, is not.
     """
-    needed: set[tuple[str, int]] = set()
-    folded = list(known)
-    live: list[tuple[int, ...]] = []
-    for instruction in reversed(program.instructions):
-        is_folded = instruction.texture is not None and folded.pop()
-        components = _needed(instruction, needed)
-        live.append(components)
-        if components and not is_folded:
+    folded = dict(zip(_lookups(program), known, strict=True))
+
+    def found(step: Numbered, needed: Needed, *, ends: bool) -> tuple[int, ...]:
+        number, instruction = step
+        components = _needed(instruction, needed, ends=ends)
+        if components and not folded.get(number, False):
             needed |= all_parts_read(instruction, components)
-    return tuple(reversed(live))
+        return components
+
+    return _backwards(program, found)
+
+
+def _lookups(program: Program) -> Iterator[int]:
+    """The numbers of the instructions that are lookups."""
+    return (n for n, i in enumerate(program.instructions) if i.texture is not None)
+
+
+def _backwards(program: Program, found: Callable[..., tuple[int, ...]]) -> Live:
+    """What `found` gives for each instruction: from the instruction and the components that are
+    needed after it, which it changes to those needed before. ends: whether a component that it
+    writes is no longer needed before it.
+    """
+    live: list[tuple[int, ...]] = [()] * len(program.instructions)
+
+    def walk(body: Body, needed: Needed, *, ends: bool) -> None:
+        for part in reversed(body):
+            step = part if isinstance(part, tuple) else part.head
+            if isinstance(part, Branch):
+                other = set(needed)
+                walk(part.otherwise, other, ends=ends)
+                walk(part.then, needed, ends=ends)
+                needed |= other
+            elif isinstance(part, Repetition):
+                before = -1
+                while before != len(needed):
+                    before = len(needed)
+                    walk(part.body, needed, ends=False)
+            live[step[0]] = found(step, needed, ends=ends)
+
+    walk(program.body, set(), ends=True)
+    return tuple(live)
 
 
 @lru_cache(maxsize=256)
 def coordinate_components(
     program: Program, wanted: tuple[bool, ...], *, executed: bool = True
-) -> tuple[tuple[int, ...], ...]:
+) -> Live:
     """The same for the coordinates of the wanted lookups.
 
     executed: each of these has at least one component, even if no other needs it.
     """
-    needed: set[tuple[str, int]] = set()
-    lookups = list(wanted)
-    live: list[tuple[int, ...]] = []
-    for instruction in reversed(program.instructions):
-        components = _needed(instruction, needed) if instruction.written else ()
-        is_wanted = instruction.texture is not None and lookups.pop()
-        place = instruction.components[:1] if is_wanted else ()
-        live.append(components or place if executed else components)
+    looked_up = dict(zip(_lookups(program), wanted, strict=True))
+
+    def found(step: Numbered, needed: Needed, *, ends: bool) -> tuple[int, ...]:
+        number, instruction = step
+        steers = OPCODES[instruction.mnemonic].form is Form.FLOW and any(wanted)
+        own = steers or instruction.written
+        components = _needed(instruction, needed, ends=ends) if own else ()
+        place = instruction.components[:1] if looked_up.get(number, False) else ()
         if components or place:
             needed |= all_parts_read(instruction, components or place)
-    return tuple(reversed(live))
+        return components or place if executed else components
+
+    return _backwards(program, found)
 
 
-def _needed(instruction: Instruction, needed: set[tuple[str, int]]) -> tuple[int, ...]:
-    """The needed components of a result; they are no longer needed before it."""
+def _needed(instruction: Instruction, needed: Needed, *, ends: bool) -> tuple[int, ...]:
+    """The needed components of a result; if it `ends` their life, and is not masked, they are no
+    longer needed before it.
+    """
     if not instruction.written:
         depth = instruction.register == ResultRegister(ResultKind.DEPTH)
         return () if depth else instruction.components
     found = needed.intersection(instruction.written)
-    needed -= found
-    return tuple(sorted(c for _, c in found))
+    if ends and instruction.test is None:
+        needed -= found
+    return tuple(sorted({c for _, c in found}))

@@ -36,7 +36,7 @@ from gpgpu_legacy.ir.statements import (
 from gpgpu_legacy.ir.types import FLOAT, VEC4, Components, Kind, Operator
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.ir import Parameter
-from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, OperandKind
+from gpgpu_legacy.isa.opcodes import ARBFP, Form, Opcode, OperandKind
 from gpgpu_legacy.lower.emit.text import (
     AND,
     ATOM,
@@ -96,7 +96,7 @@ def opcode_functions() -> str:
     """
     rows = "".join(
         f'  {row.mnemonic}: {{ form: "{row.form.value}", of: {_of_opcode(row)} }},\n'
-        for row in OPCODES.values()
+        for row in ARBFP.values()
     )
     return f"const opcodesIn = (f) => ({{\n{rows}}});\n"
 

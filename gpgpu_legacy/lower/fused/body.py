@@ -131,7 +131,7 @@ class _Draw:
         if segment.trips == 1:
             trip()
         else:
-            self.lowering.loop(segment.trips, trip)
+            self.lowering.repeat(segment.trips, trip)
 
     def attributes(self, body: Sequence[Statement]) -> list[Statement]:
         """The components of attributes that statements read."""
