@@ -426,7 +426,7 @@ LIMITS = {
     "Programs and kernels": (
         "languages/*.py", "languages/arb/*.py", "languages/c/*.py", "languages/shading/*.py",
         "languages/glsl/*.py",
-        "lower/kernels/integers.py", "lower/emit/numba_kernel.py", "runtime/jit.py",
+        "lower/kernels/integers.py", "lower/emit/llvm_kernel.py", "runtime/jit.py",
         "interp/dataless.py",
     ),
     "Plans from files": ("plan/limits.py", "plan/numbers.py"),

@@ -7,8 +7,8 @@ which the work groups use one after another. Shared memory is in RAM, as on the 
 and stores are ordinary accesses.
 
 The addresses come from the reference machine without data (interp/dataless.py), for many work
-groups at once, or from native code (lower/emit/numba_kernel.py) for kernels of one invocation a
-work group.
+groups at once, or from native code (lower/emit/llvm_trace.py) for kernels of one invocation a work
+group.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ from gpgpu_legacy.interp.dataless import AddressMachine, uniform_values
 from gpgpu_legacy.interp.kernel import Mask, WorkGroups
 from gpgpu_legacy.ir.expressions import Element
 from gpgpu_legacy.ir.kernel import Kernel, outside
-from gpgpu_legacy.ir.types import DTYPES
-from gpgpu_legacy.lower.jit import compile_addresses
+from gpgpu_legacy.lower.jit import compile_addresses, words_of
 from gpgpu_legacy.lower.kernels.bounds import unproven
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, constant_groups
@@ -149,21 +148,21 @@ class _Maker:
     def addresses(self, pass_: ComputePass) -> Iterator[tuple[Lines, Kinds]]:
         """Lines and kinds, one after another; the arrays are reused for the next ones."""
         kernel, lengths = pass_.kernel, self.lengths(pass_)
-        places = np.array([*self.places(pass_).values()], np.int64)
-        values = uniform_values(pass_)
-        uniforms = [getattr(np, DTYPES[u.type.kind])(values[u.name]) for u in kernel.uniforms]
+        places = self.places(pass_).values()
         lines, kinds = np.empty(CHUNK_ACCESSES, np.int64), np.empty(CHUNK_ACCESSES, np.int16)
         across, up = constant_groups(pass_.groups)
         code = compile_addresses(kernel, unproven(pass_, lengths))
-        failed = np.zeros(2, np.int64)
-        given = (lines, kinds, self.shift, places.reshape(-1, 4), *uniforms, failed)
-        try:
-            for count in code(*given, across, 0, across * up):
-                if count:
-                    yield lines[:count], kinds[:count]
-        except IndexError:
-            number, index = failed.tolist()
-            raise outside(kernel, lengths, number, index) from None
+        header = across, lines.ctypes.data, kinds.ctypes.data, CHUNK_ACCESSES, self.shift
+        words = words_of(kernel, header, places, uniform_values(pass_))
+        state = code.state()
+        while True:
+            count = code(words, 0, across * up, state)
+            if count < 0:
+                raise outside(kernel, lengths, -count, int(state[0]))
+            if count:
+                yield lines[:count], kinds[:count]
+            if not state[0]:
+                return
 
     def lockstep(self, pass_: ComputePass) -> Iterator[Chunk]:
         """The chunks of a kernel whose work groups have several invocations.

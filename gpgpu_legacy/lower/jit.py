@@ -1,75 +1,92 @@
-"""Compute kernels as native code: numba compiles their text, and the code is kept.
+"""Compute kernels as native code: LLVM compiles what the emitters write (lower/machine_code.py).
 
-emit/numba_kernel.py has the function that runs work groups one after another, which threads share
-(runtime/jit.py), and the generator of their loads and stores.
+emit/llvm_kernel.py has the function that runs work groups one after another, which threads share
+(runtime/jit.py), emit/llvm_trace.py that of their loads and stores.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+import ctypes
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from hashlib import sha256
-from threading import RLock
-from types import ModuleType
+from itertools import chain
 from typing import Any
-from weakref import finalize
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gpgpu_legacy.ir.kernel import Kernel
 from gpgpu_legacy.ir.types import DTYPES
-from gpgpu_legacy.lower.emit.numba_kernel import ADDRESSES, ENTRY, address_text, python_text
-from gpgpu_legacy.lower.forks import held_across_forks
+from gpgpu_legacy.lower.emit.llvm_kernel import ENTRY, Emitted, kernel_text
+from gpgpu_legacy.lower.emit.llvm_trace import trace_text
+from gpgpu_legacy.lower.machine_code import COMPILING, Processor, this_processor
 
-WorkGroups = Callable[..., None]
-"""A compiled kernel; see python_text."""
+Words = NDArray[np.int64]
 
-Addresses = Callable[..., Iterator[int]]
-"""A compiled generator; see address_text."""
+_ENTRY = ctypes.CFUNCTYPE(
+    ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p
+)
 
 
-def compile_kernel(kernel: Kernel, unproven: frozenset[int] | None = None) -> WorkGroups:
-    """The native code of a kernel, which holds no lock of Python's while it runs.
+class KernelCode:
+    """A kernel's machine code, which holds no lock of Python's while it runs."""
+
+    def __init__(self, emitted: Emitted, processor: Processor) -> None:
+        """Compiled, or read from disk."""
+        self._engine = processor.load(emitted.text, optimised=True)  # owns the code
+        self._call = _ENTRY(self._engine.get_function_address(ENTRY))
+        self._state_words = emitted.state_words
+
+    def state(self) -> Words:
+        """A new state."""
+        return np.zeros(self._state_words, np.int64)
+
+    def __call__(self, words: Words, first: int, last: int, state: Words) -> int:
+        """Run the work groups from `first` up to, but without, `last`; see the emitters."""
+        result: int = self._call(words.ctypes.data, first, last, state.ctypes.data)
+        return result
+
+
+def compile_kernel(kernel: Kernel, unproven: frozenset[int] | None = None) -> KernelCode:
+    """The native code of a kernel, whose arguments emit/llvm_kernel.py has.
 
     unproven: the numbers of the accesses that may leave their arrays, from kernels/bounds.py for a
-    dispatch; by default all. The code checks these and raises IndexError. It is kept in the user's
-    cache folder for later processes, if that is writable. Thread-safe. Raises as python_text does.
+    dispatch; by default all. The code checks these. It is kept in the user's cache folder for later
+    processes, if that is writable. Thread-safe. Raises as kernel_text does.
     """
-    with _LOCK:
-        return _compiled(kernel, unproven, ENTRY)
+    with COMPILING:
+        return _compiled(kernel_text, kernel, unproven, this_processor())
 
 
-def compile_addresses(kernel: Kernel, unproven: frozenset[int] | None = None) -> Addresses:
-    """The native code of address_text, compiled on its first call and kept in the same way."""
-    with _LOCK:
-        return _compiled(kernel, unproven, ADDRESSES)
-
-
-# Held while code is made.
-_LOCK = held_across_forks(RLock())
+def compile_addresses(kernel: Kernel, unproven: frozenset[int] | None = None) -> KernelCode:
+    """The native code of trace_text (emit/llvm_trace.py), kept in the same way."""
+    with COMPILING:
+        return _compiled(trace_text, kernel, unproven, this_processor())
 
 
 @lru_cache(maxsize=128)
-def _compiled(kernel: Kernel, unproven: frozenset[int] | None, entry: str) -> Callable[..., Any]:
-    """The function of that name of a kernel's module, as native code."""
-    import numba
-
-    from gpgpu_legacy.lower.numba_code import compile_text_function
-
-    text = (python_text if entry == ENTRY else address_text)(kernel, unproven)
-    signature = None
-    if entry == ENTRY:
-        buffers = [numba.float32[::1]] * len(kernel.buffers)
-        uniforms = [getattr(numba, DTYPES[uniform.type.kind]) for uniform in kernel.uniforms]
-        signature = numba.void(*buffers, *uniforms, numba.int64[::1], *[numba.int64] * 4)
-    module = ModuleType(f"kernel_{sha256(text.encode()).hexdigest()[:24]}")
-    exec(compile(text, module.__name__, "exec"), module.__dict__)
-    # numba looks for the module here when it reads kept code: it stays as long as its code.
-    sys.modules[module.__name__] = module
-    compiled = compile_text_function(getattr(module, entry), text, signature)
-    finalize(compiled, _forget, module)
-    return compiled
+def _compiled(
+    emit: Callable[..., Emitted],
+    kernel: Kernel,
+    unproven: frozenset[int] | None,
+    processor: Processor,
+) -> KernelCode:
+    return KernelCode(emit(kernel, unproven), processor)
 
 
-def _forget(module: ModuleType) -> None:
-    if sys.modules.get(module.__name__) is module:
-        del sys.modules[module.__name__]
+def words_of(
+    kernel: Kernel,
+    header: Iterable[int],
+    arrays: Iterable[Iterable[int]],
+    values: Mapping[str, Any],
+) -> Words:
+    """The words that the code is handed. arrays: the words of each; values: of uniforms, by name.
+
+    Numbers that a uniform's type does not hold become infinities, or raise OverflowError.
+    """
+    words = [*header, *chain.from_iterable(arrays)]
+    with np.errstate(over="ignore"):
+        for uniform in kernel.uniforms:
+            value = getattr(np, DTYPES[uniform.type.kind])(values[uniform.name])
+            words.append(int(value.view(f"i{value.itemsize}")))
+    return np.array(words, np.int64)

@@ -2,9 +2,9 @@
 
 numba's own cache lies beside the sources, and recompiles only after an edit of the called
 function's file. Here code is kept with all other generated code (code_cache.py), under a key that
-lists everything that it depends on: all sources of the function's folder, or the generated text;
-the options and the types of the arguments; the versions of numba, llvmlite and Python; and the
-processor. So code is never stale, and nothing is written beside the sources.
+lists everything that it depends on: all sources of the function's folder; the options and the types
+of the arguments; the versions of numba, llvmlite and Python; and the processor. So code is never
+stale, and nothing is written beside the sources.
 """
 
 from __future__ import annotations
@@ -27,41 +27,23 @@ from gpgpu_legacy.memory import COMPILER_ADDRESSES, require_addresses
 _read_code: Callable[..., Any] = compiler.CompileResult._rebuild
 _dump: Callable[[Any], bytes] = serialize.dumps
 
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
-
 # Without reference counts: these functions allocate nothing, and counting costs more than a lookup.
-_BORROWING: dict[str, Any] = {**_OPTIONS, "_nrt": False}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False}
 
 
 def native(function: Callable[..., Any]) -> Any:
     """Compile a function of this package on its first call; it must not make arrays."""
-    return _cached(numba.njit(**_BORROWING)(function), _sources(function))
+    return _cached(numba.njit(**_OPTIONS)(function), _sources(function))
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """As `native`, inlined where it is called: arrays as arguments cost more than a lookup."""
-    return _cached(numba.njit(forceinline=True, **_BORROWING)(function), _sources(function))
+    return _cached(numba.njit(forceinline=True, **_OPTIONS)(function), _sources(function))
 
 
 def elementwise(function: Callable[..., Any]) -> Any:
     """A function of numbers as one of arrays, compiled on its first call."""
     return numba.vectorize(function)  # type: ignore[no-untyped-call]
-
-
-def compile_text_function(
-    function: Callable[..., Any], text: str, signature: Any = None
-) -> Callable[..., Any]:
-    """Compile a function of a generated module; it may make arrays.
-
-    text: the whole module. signature: of numba; with it the function is compiled at once, without
-    it on its first call. While the code is read from disk, the module must be in sys.modules.
-    """
-    dispatcher = _cached(numba.njit(**_OPTIONS)(function), sha256(text.encode()).digest())
-    if signature is not None:
-        dispatcher.compile(signature)
-        dispatcher.disable_compile()
-    compiled: Callable[..., Any] = dispatcher
-    return compiled
 
 
 def _cached(dispatcher: Any, sources: bytes | None) -> Any:

@@ -1,4 +1,4 @@
-"""Prepared plans of `jit`: native code on the CPU, fragment programs by LLVM, kernels by numba.
+"""Prepared plans of `jit`: native code on the CPU, fragment programs and kernels by LLVM.
 
 Fused passes (lower/analysis/fusion.py) run all of their iterations on a tile of fragments before
 the next tile. The reference machine runs passes that native code does not support, or cannot
@@ -11,8 +11,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import accumulate, chain, groupby
-
-import numpy as np
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Storage
@@ -35,6 +33,8 @@ from gpgpu_legacy.lower.fused.content import (
     loosened,
     native_content,
 )
+from gpgpu_legacy.lower.jit import Words, compile_kernel, words_of
+from gpgpu_legacy.lower.kernels.bounds import unproven
 from gpgpu_legacy.plan.expand import at_iteration, number_at
 from gpgpu_legacy.plan.plan import (
     ComputePass,
@@ -280,10 +280,6 @@ class _Dispatch:
 
     def __init__(self, pass_: ComputePass, textures: Textures, count: int | None) -> None:
         """count: how often it runs; None if its accesses are not analysed."""
-        from gpgpu_legacy.ir.types import DTYPES
-        from gpgpu_legacy.lower.jit import compile_kernel
-        from gpgpu_legacy.lower.kernels.bounds import unproven
-
         self._kernel = pass_.kernel
         names = {b.binding: b.texture for b in pass_.buffers}
         self._buffers = [
@@ -293,31 +289,24 @@ class _Dispatch:
         self._lengths = {declared.name: buffer.size for declared, buffer in names_and_buffers}
         open_ = None if count is None else unproven(pass_, self._lengths, count)
         self._code = compile_kernel(pass_.kernel, open_)
-        values = {u.name: u.value for u in pass_.uniforms}
-        self._uniforms = [
-            (getattr(np, DTYPES[u.type.kind]), values[u.name]) for u in pass_.kernel.uniforms
-        ]
+        self._uniforms = {u.name: u.value for u in pass_.uniforms}
         self._across, up = constant_groups(pass_.groups)
-        self._groups, self._threads = self._across * up, pass_.kernel.local_size[0]
+        self._groups = self._across * up
         self._chunk = max(1, -(-self._groups // (thread_count() * _CHUNKS)))
-        # For each worker: the access outside its buffer, and the index.
-        self._failed = [np.zeros(2, np.int64) for _ in range(thread_count())]
+        self._states = [self._code.state() for _ in range(thread_count())]
 
     def run(self, first: int, last: int) -> None:
         """Dispatch each iteration, its work groups in chunks."""
+        arrays = [(buffer.ctypes.data, buffer.size) for buffer in self._buffers]
         for iteration in range(first, last):
-            with np.errstate(over="ignore"):
-                uniforms = [dtype(number_at(value, iteration)) for dtype, value in self._uniforms]
-            arguments = (*self._buffers, *uniforms)
+            values = {name: number_at(value, iteration) for name, value in self._uniforms.items()}
+            words = words_of(self._kernel, [self._across], arrays, values)
 
-            def run_chunk(worker: int, chunk: int, values: tuple[object, ...] = arguments) -> None:
-                start = chunk * self._chunk
+            def run_chunk(worker: int, chunk: int, words: Words = words) -> None:
+                start, state = chunk * self._chunk, self._states[worker]
                 end = min(start + self._chunk, self._groups)
-                failed = self._failed[worker]
-                try:
-                    self._code(*values, failed, self._threads, self._across, start, end)
-                except IndexError:
-                    number, index = failed.tolist()
-                    raise outside(self._kernel, self._lengths, number, index) from None
+                failed = -self._code(words, start, end, state)
+                if failed:
+                    raise outside(self._kernel, self._lengths, failed, int(state[0]))
 
             share_out(run_chunk, -(-self._groups // self._chunk))

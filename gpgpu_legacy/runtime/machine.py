@@ -90,16 +90,15 @@ class Task:
 class Pace:
     """The approximate speed of an executor on a device, in seconds, for the choice of `auto`.
 
-    start_s: to load libraries, or to make a context, once a process; kernel_start_s: the same for
-    kernels. code_s, kept_s: for an instruction of a program, if it is compiled now, and if its code
-    was kept. kernel_s, kept_kernel_s: the same for a kernel. step_s: to prepare a step of a plan.
-    pass_s: for a pass, whatever it draws. instruction_s: for an instruction of a pass. per_s:
-    instructions a second, over all fragments; kernels_per_s: operations and accesses of kernels.
+    start_s: to load libraries, or to make a context, once a process. code_s, kept_s: for an
+    instruction of a program, if it is compiled now, and if its code was kept. kernel_s,
+    kept_kernel_s: the same for a kernel. step_s: to prepare a step of a plan. pass_s: for a pass,
+    whatever it draws. instruction_s: for an instruction of a pass. per_s: instructions a second,
+    over all fragments; kernels_per_s: operations and accesses of kernels.
     statement_s: for an operation of a single invocation, where one takes long.
     """
 
     start_s: float = 0.0
-    kernel_start_s: float = 0.0
     code_s: float = 0.0
     kept_s: float = 0.0
     kernel_s: float = 0.0
@@ -117,7 +116,7 @@ class Pace:
             (self.kept_s, self.kept_kernel_s) if is_kept else (self.code_s, self.kernel_s)
         )
         compiling = sum(of_code * min(length, MOST_COMPILED) for length in task.programs)
-        starting = 0.0 if is_started else self.start_s + self.kernel_start_s * bool(task.kernels)
+        starting = 0.0 if is_started else self.start_s
         return starting + compiling + task.kernels * of_kernel + task.steps * self.step_s
 
     def run_s(self, task: Task) -> float:

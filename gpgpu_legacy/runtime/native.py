@@ -1,4 +1,4 @@
-"""Fused passes as native code: compiled by LLVM for this processor, kept on disk, run on all cores.
+"""Fused passes as native code, which all cores run.
 
 Equal Contents (lower/fused/content.py) share code. It stays in memory as long as a prepared plan
 uses it; the code that was used last is kept for the next plan, too.
@@ -7,25 +7,18 @@ uses it; the code that was used last is kept for the next plan, too.
 from __future__ import annotations
 
 import ctypes
-import os
 import sys
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
-from threading import RLock
 from typing import Any
 
-import llvmlite
-import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy import code_cache
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import Storage, Stored, stored_dtype
 from gpgpu_legacy.isa.ir import Attribute, Parameter
-from gpgpu_legacy.lower.emit.llvm_fused import Code, VectorUnit, emit_fused_passes
+from gpgpu_legacy.lower.emit.llvm_fused import Code, emit_fused_passes
 from gpgpu_legacy.lower.emit.llvm_memory import Scalar
 from gpgpu_legacy.lower.emit.llvm_schedule import schedule_text
 from gpgpu_legacy.lower.emit.llvm_words import (
@@ -40,14 +33,10 @@ from gpgpu_legacy.lower.emit.llvm_words import (
     WIDTH,
     word_count,
 )
-from gpgpu_legacy.lower.forks import held_across_forks
 from gpgpu_legacy.lower.fused.content import ROOM, Arguments, Content, UnsupportedError
+from gpgpu_legacy.lower.machine_code import COMPILING, Processor, this_processor
 from gpgpu_legacy.lower.values import parameter_values, plane_values
-from gpgpu_legacy.memory import COMPILER_ADDRESSES, require_addresses
 from gpgpu_legacy.plan.textures import Texture, TextureKind
-
-AVX512, OFF = "GPGPU_LEGACY_AVX512", "off"
-"""The environment variable that, if it is off, keeps code free of AVX-512's instructions."""
 
 MOST_CODES = 64
 """The number of unused pieces of code that are kept in memory."""
@@ -133,35 +122,23 @@ _Key = tuple[Content, bool, tuple[int, int] | None]
 """The key of code for one processor: its Content, whether it is exact, its tile."""
 
 
-class _Host:
-    """The processor as LLVM knows it, and the code that was compiled last for it."""
+class _Codes:
+    """The code that was compiled last for one processor."""
 
-    def __init__(self, *, avx512: bool) -> None:
-        """avx512: whether code may have such instructions, if the processor has them."""
-        llvm.initialize_native_target()
-        llvm.initialize_native_asmprinter()
-        features = llvm.get_host_cpu_features()
-        if not avx512:
-            features.update((name, False) for name in features if name.startswith("avx512"))
-        self.cpu, self.features = llvm.get_host_cpu_name(), features.flatten()
-        wide = bool(features.get("avx512f"))
-        lanes = 16 if wide else 8 if features.get("avx") else 4
-        is_x86 = bool(features.get("sse2"))
-        halves = bool(features.get("f16c")) or not is_x86
-        fuses = bool(features.get("fma")) or not is_x86
-        self.processor = VectorUnit(lanes, 16 if is_x86 and not wide else 32, halves, fuses)
+    def __init__(self, processor: Processor) -> None:
+        """None yet."""
+        self._processor = processor
         self._codes: OrderedDict[_Key, NativeCode | str] = OrderedDict()  # or why there is none
 
     def code(self, key: _Key) -> NativeCode:
         """The code for a key; raises UnsupportedError if there can be none."""
         code = self._codes.get(key)
         if code is None:
-            require_addresses(COMPILER_ADDRESSES, "LLVM")
             try:
                 content, exact, tile = key
-                emitted = emit_fused_passes(content, self.processor, exact=exact, tile=tile)
+                emitted = emit_fused_passes(content, self._processor.unit, exact=exact, tile=tile)
                 ordered = emitted.tile.rows * emitted.tile.vectors > 1
-                code = NativeCode(emitted, self._load(emitted.text, ordered=ordered))
+                code = NativeCode(emitted, self._processor.load(emitted.text, ordered=ordered))
             except UnsupportedError as error:
                 code = str(error)
             self._codes[key] = code
@@ -172,50 +149,8 @@ class _Host:
             raise UnsupportedError(code)
         return code
 
-    def schedule(self) -> Any:
-        """An engine with the native loop over the passes of a Repeat."""
-        require_addresses(COMPILER_ADDRESSES, "LLVM")
-        return self._load(schedule_text())
 
-    def _load(self, text: str, *, ordered: bool = False) -> Any:
-        """An engine with a module's code, which is read from disk, or compiled and stored there.
-
-        ordered: whether its values are computed in the order in which the text has them.
-        """
-        triple, opt = llvm.get_default_triple(), 3
-        options = f"{triple} {self.cpu} {self.features} {opt}{' ordered' * ordered}"
-        key = f"llvm {llvmlite.__version__} {options}\n{text}"
-        target = llvm.Target.from_triple(triple).create_target_machine(
-            cpu=self.cpu, features=self.features, opt=opt
-        )
-        machine_code = code_cache.read(key)
-        if machine_code is None:
-            # A context of its own, because constants and types stay in theirs for ever.
-            module = llvm.parse_assembly(text, context=llvm.create_context())
-            with _unscheduled() if ordered else nullcontext():
-                machine_code = target.emit_object(module)
-            code_cache.keep(key, machine_code)
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
-        engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
-        engine.finalize_object()
-        return engine
-
-
-@contextmanager
-def _unscheduled() -> Iterator[None]:
-    """LLVM's scheduler off: a tile's values are emitted in an order for which the registers
-    suffice, and the scheduler would load values too early for that. The option is global, so it is
-    restored for numba.
-    """
-    llvm.set_option(__name__, "-enable-misched=false")
-    try:
-        yield
-    finally:
-        llvm.set_option(__name__, "-enable-misched=true")
-
-
-# Held while code is compiled.
-_LOCK = held_across_forks(RLock())
+_codes_for = cache(_Codes)
 
 
 def native_code(
@@ -225,8 +160,8 @@ def native_code(
 
     tile: as for emit_fused_passes. Raises UnsupportedError (lower/fused/content.py).
     """
-    with _LOCK:
-        return _host().code((content, exact, tile))
+    with COMPILING:
+        return _codes_for(this_processor()).code((content, exact, tile))
 
 
 class ScheduleCode:
@@ -238,8 +173,8 @@ class ScheduleCode:
 
     def __init__(self) -> None:
         """Compiled, or read from disk."""
-        with _LOCK:
-            self._engine = engine = _host().schedule()
+        with COMPILING:
+            self._engine = engine = this_processor().load(schedule_text())
         one, two = (ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * count) for count in (1, 2))
         self.work = two(engine.get_function_address("work"))
         self.copy = engine.get_function_address("copy")
@@ -252,8 +187,7 @@ schedule_code = cache(ScheduleCode)
 
 def vector_lanes() -> int:
     """Floats in a vector."""
-    with _LOCK:
-        return _host().processor.lanes
+    return this_processor().unit.lanes
 
 
 def pause_address() -> int:
@@ -265,22 +199,6 @@ def pause_address() -> int:
     address = ctypes.cast(call, ctypes.c_void_p).value
     assert address is not None
     return address
-
-
-def _host() -> _Host:
-    """The processor with the environment's wishes applied; call it under the lock.
-
-    Raises InputError if the processor lacks what they ask for.
-    """
-    wanted = os.environ.get(AVX512, "").strip()
-    if wanted not in {"", OFF}:
-        raise InputError(f"{AVX512} is {wanted!r}; set it to {OFF}, or unset it")
-    return _host_with(avx512=wanted != OFF)
-
-
-@cache
-def _host_with(*, avx512: bool) -> _Host:
-    return _Host(avx512=avx512)
 
 
 # Arguments -----------------------------------------------------------------------------------

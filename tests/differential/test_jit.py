@@ -15,8 +15,8 @@ from drawing import assert_same_bits
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
-from gpgpu_legacy.lower.emit.numba_kernel import python_text
-from gpgpu_legacy.lower.jit import compile_kernel
+from gpgpu_legacy.lower.emit.llvm_kernel import kernel_text
+from gpgpu_legacy.lower.jit import compile_kernel, words_of
 from gpgpu_legacy.plan.plan import (
     ComputePass,
     Plan,
@@ -158,14 +158,14 @@ def test_a_barrier_that_not_all_reach_is_refused(body: str) -> None:
     with pytest.raises(
         PlanError, match=r"^small\.comp: a barrier stands in an? (if|for) "
     ) as caught:
-        python_text(kernel)
+        kernel_text(kernel)
     assert "\n" not in str(caught.value)
 
 
 def test_vec4_is_a_private_type() -> None:
     kernel = parse_kernel(source("O[at] = v.x;", declarations="uniform vec4 v;"), name="small.comp")
     with pytest.raises(PlanError, match="vec4"):
-        python_text(kernel)
+        kernel_text(kernel)
 
 
 def test_the_variables_of_a_work_group_have_a_bound() -> None:
@@ -175,9 +175,9 @@ def test_the_variables_of_a_work_group_have_a_bound() -> None:
     parts = "+".join(f"{name}.{part}" for name in names for part in "xyzw")
     body = f"{values} barrier(); O[at] = {parts};"
     small = parse_kernel(source(body, 64, 32), name="small.comp")
-    python_text(small)
+    kernel_text(small)
     with pytest.raises(PlanError, match=r"^small.comp: a work group needs 2\d{6} bytes for its "):
-        python_text(parse_kernel(source(body, 64, 64), name="small.comp"))
+        kernel_text(parse_kernel(source(body, 64, 64), name="small.comp"))
 
 
 # The executor ------------------------------------------------------------------------------------
@@ -190,27 +190,28 @@ def test_the_device_says_how_many_threads() -> None:
 
 SCRIPT = """
 import sys
-from gpgpu_legacy.runtime.executor import executors
-executors()
-assert "numba" not in sys.modules
+from gpgpu_legacy import code_cache
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.lower.jit import compile_kernel
-function = compile_kernel(parse_kernel(sys.argv[1]))
-print(sum(function.stats.cache_hits.values()))
+kept, keep = [], code_cache.keep
+code_cache.keep = lambda key, code: (kept.append(key), keep(key, code))
+compile_kernel(parse_kernel(sys.argv[1]))
+assert "numba" not in sys.modules
+print(sum(key.startswith("llvm") for key in kept))
 """
 
 
-def test_code_is_kept_for_later_processes_and_numba_imported_late(tmp_path: Path) -> None:
+def test_code_is_kept_for_later_processes(tmp_path: Path) -> None:
     text = source("O[at] = I[at];")
 
-    def hits(cache: Path) -> int:
+    def compiled(cache: Path) -> int:
         environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
         command = [sys.executable, "-c", SCRIPT, text]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         return int(done.stdout)
 
-    assert hits(tmp_path) == 0
-    assert hits(tmp_path) == 1
+    assert compiled(tmp_path) == 1
+    assert compiled(tmp_path) == 0
 
 
 def test_without_a_folder_to_write_to_it_compiles_all_the_same(
@@ -220,7 +221,9 @@ def test_without_a_folder_to_write_to_it_compiles_all_the_same(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     kernel = parse_kernel(source("O[at] = I[at] + 1.0;"))
     given, made = np.ones(32, np.float32), np.zeros(32, np.float32)
-    compile_kernel(kernel)(given, made, np.zeros(2, np.int64), 8, 1, 0, 1)
+    code = compile_kernel(kernel)
+    arrays = [(buffer.ctypes.data, buffer.size) for buffer in (given, made)]
+    assert code(words_of(kernel, [1], arrays, {}), 0, 1, code.state()) == 0
     np.testing.assert_array_equal(made, np.full(32, 2.0, np.float32))
 
 

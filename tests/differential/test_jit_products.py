@@ -14,7 +14,8 @@ from products import plan_of
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.runtime import native, schedule, workers
+from gpgpu_legacy.lower import machine_code
+from gpgpu_legacy.runtime import schedule, workers
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.executors.jit import EXECUTOR as JIT
 from gpgpu_legacy.runtime.executors.numpy_machine import EXECUTOR as NUMPY
@@ -98,9 +99,9 @@ def test_code_without_avx512_gives_the_same_bits(
     rng = np.random.default_rng(5)
     a, b = (rng.standard_normal(size).astype(np.float32) for size in ((70, 64), (64, 90)))
     found = []
-    for value in (None, native.OFF):
+    for value in (None, machine_code.OFF):
         if value is not None:
-            monkeypatch.setenv(native.AVX512, value)
+            monkeypatch.setenv(machine_code.AVX512, value)
         found.append(product(name, a, b, Machine(), JIT))
     np.testing.assert_array_equal(found[0].view(np.uint32), found[1].view(np.uint32))
 
@@ -108,14 +109,14 @@ def test_code_without_avx512_gives_the_same_bits(
 def test_without_avx512_there_are_vectors_of_eight_and_sixteen_registers() -> None:
     import llvmlite.binding as llvm
 
-    host = native._host_with(avx512=False)
+    host = machine_code._processor(avx512=False)
     assert "+avx512" not in host.features
     if llvm.get_host_cpu_features().get("avx"):
-        assert (host.processor.lanes, host.processor.registers) == (8, 16)
-    assert host.processor.lanes <= native._host_with(avx512=True).processor.lanes
+        assert (host.unit.lanes, host.unit.registers) == (8, 16)
+    assert host.unit.lanes <= machine_code._processor(avx512=True).unit.lanes
 
 
 def test_another_word_for_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(native.AVX512, "perhaps")
+    monkeypatch.setenv(machine_code.AVX512, "perhaps")
     with pytest.raises(InputError, match="GPGPU_LEGACY_AVX512 is 'perhaps'; set it to off"):
-        native._host()
+        machine_code.this_processor()

@@ -12,6 +12,7 @@ from drawing import EXACT, assert_same_bits, fragment_texcoords, program, show, 
 from sorting import in_order, shuffled, sort_plan
 
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.lower.machine_code import COMPILING, Processor, this_processor
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
@@ -50,14 +51,14 @@ def test_passes_that_differ_in_parameters_are_compiled_once(
     tables: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loads: list[str] = []
-    load = native._Host._load
+    load = Processor.load
 
-    def counted(self: native._Host, text: str, *, ordered: bool = False) -> object:
+    def counted(self: Processor, text: str, **options: bool) -> object:
         loads.append(text)
-        return load(self, text, ordered=ordered)
+        return load(self, text, **options)
 
     native.schedule_code()
-    monkeypatch.setattr(native._Host, "_load", counted)
+    monkeypatch.setattr(Processor, "load", counted)
     width, height = (64, 4) if tables else (128, 2)  # programs that no other test has
     with JIT.prepare(sort_plan(width, height, tables=tables)) as prepared:
         assert len(loads) == 1
@@ -154,8 +155,8 @@ def test_code_that_is_not_used_is_freed(monkeypatch: pytest.MonkeyPatch) -> None
         text = program(f"ADD result.color, fragment.position, {number}.25;")
         each = FragmentPass(text, (), ("P",), Rect(0, 0, 2, 2))
         JIT.run(show([each], texture("P", 2, 2, RGBA32F)), {})
-    with native._LOCK:
-        assert len(native._host()._codes) == 2
+    with COMPILING:
+        assert len(native._codes_for(this_processor())._codes) == 2
 
 
 def test_code_lives_as_long_as_a_prepared_plan_has_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,9 +56,9 @@ WHERE = {
     "moderngl": ("runtime/gl/core.py",),
     "PIL": ("figures/pictures.py", "present/*", "studies/*"),
     "matplotlib": ("present/*", "*plot.py", "studies/*"),
-    "numba": ("lower/jit.py", "lower/numba_code.py"),
-    "llvmlite": ("lower/emit/llvm_*.py", "lower/numba_code.py", "runtime/native.py"),
-    "ctypes": ("runtime/gl/egl.py", "runtime/gl/headers.py", "runtime/native.py"),
+    "numba": ("lower/numba_code.py",),
+    "llvmlite": ("lower/emit/llvm_*.py", "lower/machine_code.py", "lower/numba_code.py"),
+    "ctypes": ("lower/jit.py", "runtime/gl/egl.py", "runtime/gl/headers.py", "runtime/native.py"),
 }
 
 # What a room does not import at all.

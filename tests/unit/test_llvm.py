@@ -32,6 +32,7 @@ from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.analysis.register_tile import MOST_VECTORS
 from gpgpu_legacy.lower.emit.llvm_fused import Code, VectorUnit, emit_fused_passes
 from gpgpu_legacy.lower.fused.content import ROOM, UnsupportedError, native_content
+from gpgpu_legacy.lower.machine_code import Processor
 from gpgpu_legacy.plan.framebuffer import ADD, Blend
 from gpgpu_legacy.plan.numbers import Affine, constant_vector
 from gpgpu_legacy.plan.plan import (
@@ -54,7 +55,7 @@ from gpgpu_legacy.plan.textures import (
 )
 from gpgpu_legacy.runtime import native
 from gpgpu_legacy.runtime.executor import find_executor
-from gpgpu_legacy.runtime.native import native_code, roomy
+from gpgpu_legacy.runtime.native import native_code, roomy, vector_lanes
 from gpgpu_legacy.runtime.schedule import RepeatRun, Staging, members_of
 
 JIT = find_executor("jit")
@@ -237,7 +238,7 @@ def test_nothing_outside_of_the_rectangle_is_written(
 
 def test_no_row_is_shorter_than_a_tile_that_runs_over_its_end() -> None:
     """A tile begins left of a row's end and is at most ROOM texels wide."""
-    assert native._host().processor.lanes * MOST_VECTORS <= ROOM
+    assert vector_lanes() * MOST_VECTORS <= ROOM
     for width in (1, 63, 64, 65, 127, 128, 1000):
         [plane] = roomy(texture("P", width, 2, R32F)).planes
         assert plane.shape == (2, width)
@@ -313,7 +314,7 @@ def test_code_is_kept_for_later_processes(tmp_path: Path) -> None:
 def test_code_is_compiled_once_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
     plan, given = show_twice()
     execute(plan, given, JIT)
-    monkeypatch.setattr(native._Host, "_load", lambda *_: pytest.fail("compiled again"))
+    monkeypatch.setattr(Processor, "load", lambda *_, **__: pytest.fail("compiled again"))
     execute(plan, given, JIT)
 
 

@@ -12,6 +12,7 @@ Every operation is rounded to float32. If contraction is allowed, a multiply-add
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -22,6 +23,7 @@ from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.ir.expressions import Operation
 from gpgpu_legacy.ir.types import (
     COMPARISONS,
+    DTYPES,
     EVERYWHERE,
     NOWHERE,
     Axes,
@@ -33,13 +35,17 @@ from gpgpu_legacy.lower.emit.llvm_math import vector_function
 from gpgpu_legacy.lower.emit.text import INFIX
 from gpgpu_legacy.lower.fused.content import UnsupportedError
 
-F32, F16, I8, I16 = ir.FloatType(), ir.HalfType(), ir.IntType(8), ir.IntType(16)
+F32, F16, F64, I8, I16 = (
+    *(ir.FloatType(), ir.HalfType(), ir.DoubleType()),
+    *(ir.IntType(8), ir.IntType(16)),
+)
 I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
 
 ALIGNMENTS = {F32: 4, F16: 2, I16: 2, I8: 1}
 """Sizes of stored elements, in bytes."""
 
-_ELEMENTS = {Kind.FLOAT: F32, Kind.INT: I32, Kind.BOOL: I1}
+ELEMENTS = {Kind.FLOAT: F32, Kind.INT: I32, Kind.BOOL: I1, Kind.UINT: I32, Kind.DOUBLE: F64}
+"""LLVM's types of numbers."""
 
 APPROXIMATE = frozenset({Operator.EXP2, Operator.LOG2, Operator.SIN, Operator.COS, Operator.POWER})
 """Operations for which two libraries may give neighbouring results; an exact run has none."""
@@ -131,8 +137,9 @@ class ValueEmitter:
 
     def constant(self, value: float | int | bool, kind: Kind = Kind.FLOAT) -> TileValue:
         """A number."""
-        number = float(np.float32(value)) if kind is Kind.FLOAT else int(value)
-        return self.uniform(ir.Constant(_ELEMENTS[kind], number))
+        with np.errstate(over="ignore"):
+            number = getattr(np, DTYPES[kind])(value).item()
+        return self.uniform(ir.Constant(ELEMENTS[kind], number))
 
     def map(self, instruction: Callable[..., Any], *grids: TileValue) -> TileValue:
         """An instruction on scalars or vectors, for each row and vector along which values vary."""
@@ -149,14 +156,21 @@ class ValueEmitter:
 
     def operation(self, operation: Operation, operands: Sequence[TileValue]) -> TileValue:
         """An operation of the IR on its operands; raises UnsupportedError if there is none."""
-        operator = operation.operator
+        return self.map(self.instruction(operation), *operands)
+
+    def instruction(self, operation: Operation) -> Callable[..., Any]:
+        """An operation on scalars or vectors of LLVM; raises UnsupportedError if there is none."""
+        operator, kind = operation.operator, operation.operands[-1].type.kind
         if self.exact and operator in APPROXIMATE:
             raise UnsupportedError(f"{operator.value} to the last bit")
-        instruction = _INSTRUCTIONS[operation.operands[-1].type.kind].get(operator)
+        if operator is Operator.CONVERT:
+            return partial(_converted, self.builder, kind, operation.type.kind)
+        instruction = _INSTRUCTIONS[kind].get(operator)
         if instruction is None:
             raise UnsupportedError(operator.value)
-        flags = ("contract",) if operation.contracts and not self.exact else ()
-        return self.map(lambda *values: instruction(self, flags, *values), *operands)
+        return partial(
+            instruction, self, ("contract",) if operation.contracts and not self.exact else ()
+        )
 
     def intrinsic(self, name: str, *values: Any) -> Any:
         """A function of LLVM's own, by name."""
@@ -209,12 +223,8 @@ def _transcendental(name: str) -> _Instruction:
     return lambda emit, _, *values: emit.transcendental(name, *values)
 
 
-def _float_comparison(sign: str) -> _Instruction:
-    return lambda emit, _, a, b: emit.builder.fcmp_ordered(sign, a, b)
-
-
-def _int_comparison(sign: str) -> _Instruction:
-    return lambda emit, _, a, b: emit.builder.icmp_signed(sign, a, b)
+def _comparison(sign: str, comparison: str) -> _Instruction:
+    return lambda emit, _, a, b: getattr(emit.builder, comparison)(sign, a, b)
 
 
 def _int_choice(sign: str) -> _Instruction:
@@ -238,6 +248,59 @@ def _halved(emit: ValueEmitter, _: _Flags, value: Any) -> Any:
     return emit.floats(emit.stored(value, F16))
 
 
+def _divided(emit: ValueEmitter, flags: _Flags, a: Any, b: Any) -> tuple[Any, Any, Any]:
+    """Two integers as ones whose quotient no processor traps at, and that: by 0 it is 0.
+
+    flags: "signed", of which the quotient goes towards 0; its numbers get 64 bits, unless the
+    divisor is a literal. Scalars.
+    """
+    build, signed = emit.builder, "signed" in flags
+    if signed and (not isinstance(b, ir.Constant) or b.constant in (0, -1)):
+        a, b = (build.sext(value, like(value.type, I64)) for value in (a, b))
+    zero, one = (_number(b.type, number) for number in (0, 1))
+    by_zero = build.icmp_signed("==", b, zero)
+    divide = build.sdiv if signed else build.udiv
+    return a, b, build.select(by_zero, zero, divide(a, build.select(by_zero, one, b)))
+
+
+def _quotient(*signed: str) -> _Instruction:
+    return lambda emit, _, a, b: _low(emit, a.type, _divided(emit, signed, a, b)[2])
+
+
+def _remainder(*signed: str) -> _Instruction:
+    def instruction(emit: ValueEmitter, _: _Flags, left: Any, right: Any) -> Any:
+        a, b, quotient = _divided(emit, signed, left, right)
+        return _low(emit, left.type, emit.builder.sub(a, emit.builder.mul(quotient, b)))
+
+    return instruction
+
+
+def _low(emit: ValueEmitter, kind: Any, value: Any) -> Any:
+    """The low bits of an integer, as many as that type has."""
+    return value if value.type == kind else emit.builder.trunc(value, kind)
+
+
+def _converted(builder: ir.IRBuilder, source: Kind, target: Kind, value: Any) -> Any:
+    """A number of another kind; a float beyond an integer's range is its nearest, NaN is 0."""
+    kind, of_floats = like(value.type, ELEMENTS[target]), source in (Kind.FLOAT, Kind.DOUBLE)
+    if target is Kind.BOOL:
+        compare = builder.fcmp_unordered if of_floats else builder.icmp_signed
+        return value if source is Kind.BOOL else compare("!=", value, _number(value.type, 0))
+    if of_floats and target in (Kind.INT, Kind.UINT):
+        name = f"llvm.fpto{'s' if target is Kind.INT else 'u'}i.sat"
+        function = builder.module.declare_intrinsic(
+            name, [kind, value.type], ir.FunctionType(kind, [value.type])
+        )
+        return builder.call(function, [value])
+    if value.type == kind:
+        return value
+    if of_floats:
+        return (builder.fpext if target is Kind.DOUBLE else builder.fptrunc)(value, kind)
+    if target in (Kind.INT, Kind.UINT):
+        return builder.zext(value, kind)
+    return (builder.sitofp if source is Kind.INT else builder.uitofp)(value, kind)
+
+
 def _to_int(emit: ValueEmitter, _: _Flags, value: Any) -> Any:
     return emit.builder.fptosi(value, like(value.type, I32))
 
@@ -246,15 +309,39 @@ def _to_float(emit: ValueEmitter, _: _Flags, value: Any) -> Any:
     return emit.builder.sitofp(value, like(value.type, F32))
 
 
-_COMPARISONS = {operator: INFIX[operator][0] for operator in COMPARISONS}
+_SIGNS = {operator: INFIX[operator][0] for operator in COMPARISONS}
+
+
+def _comparisons(comparison: str, differ: str = "") -> dict[Operator, _Instruction]:
+    """All six by a method of the builder's. differ: that for NOT_EQUAL, if it is another one."""
+    return {
+        **{operator: _comparison(sign, comparison) for operator, sign in _SIGNS.items()},
+        Operator.EQUAL: _comparison("==", comparison),
+        Operator.NOT_EQUAL: _comparison("!=", differ or comparison),
+    }
+
+
+_OF_DOUBLES: dict[Operator, _Instruction] = {
+    Operator.ADD: _named("fadd"),
+    Operator.SUBTRACT: _named("fsub"),
+    Operator.MULTIPLY: _named("fmul"),
+    Operator.DIVIDE: _named("fdiv"),
+    Operator.NEGATE: _named("fneg"),
+    Operator.SELECT: _select,
+    **_comparisons("fcmp_ordered", "fcmp_unordered"),
+}
+_OF_INTEGERS: dict[Operator, _Instruction] = {
+    Operator.ADD: _named("add"),
+    Operator.SUBTRACT: _named("sub"),
+    Operator.MULTIPLY: _named("mul"),
+    Operator.NEGATE: lambda emit, _, a: emit.builder.neg(a),
+    Operator.SELECT: _select,
+}
 
 _INSTRUCTIONS: dict[Kind, dict[Operator, _Instruction]] = {
+    Kind.DOUBLE: _OF_DOUBLES,
     Kind.FLOAT: {
-        Operator.ADD: _named("fadd"),
-        Operator.SUBTRACT: _named("fsub"),
-        Operator.MULTIPLY: _named("fmul"),
-        Operator.DIVIDE: _named("fdiv"),
-        Operator.NEGATE: _named("fneg"),
+        **_OF_DOUBLES,
         Operator.ABSOLUTE: _intrinsic("llvm.fabs"),
         Operator.FLOOR: _intrinsic("llvm.floor"),
         Operator.SQRT: _intrinsic("llvm.sqrt"),
@@ -267,19 +354,24 @@ _INSTRUCTIONS: dict[Kind, dict[Operator, _Instruction]] = {
         Operator.SATURATE: _saturated,
         Operator.HALF: _halved,
         Operator.TO_INT: _to_int,
-        Operator.SELECT: _select,
-        **{operator: _float_comparison(sign) for operator, sign in _COMPARISONS.items()},
     },
     Kind.INT: {
-        Operator.ADD: _named("add"),
-        Operator.MULTIPLY: _named("mul"),
+        **_OF_INTEGERS,
+        **_comparisons("icmp_signed"),
+        Operator.DIVIDE: _quotient("signed"),
+        Operator.REMAINDER: _remainder("signed"),
         Operator.MINIMUM: _int_choice("<"),
         Operator.MAXIMUM: _int_choice(">"),
         Operator.TO_FLOAT: _to_float,
-        Operator.SELECT: _select,
-        **{operator: _int_comparison(sign) for operator, sign in _COMPARISONS.items()},
+    },
+    Kind.UINT: {
+        **_OF_INTEGERS,
+        **_comparisons("icmp_unsigned"),
+        Operator.DIVIDE: _quotient(),
+        Operator.REMAINDER: _remainder(),
     },
     Kind.BOOL: {
+        **_comparisons("icmp_unsigned"),
         Operator.AND: _named("and_"),
         Operator.OR: _named("or_"),
         Operator.NOT: lambda emit, _, value: emit.builder.not_(value),
@@ -357,7 +449,7 @@ class CountedLoop:
     def __exit__(self, *_: object) -> None:
         b = self._builder
         self._number.add_incoming(b.add(self._number, self._step), b.block)
-        b.branch(self._head)
+        self.back = b.branch(self._head)
         b.position_at_end(self._after)
 
 

@@ -5,7 +5,7 @@ an index computed from these, invocations and loop counters is a linear form (in
 symbols with known ranges: of the work group, of the invocation, of a loop's trip. Its bounds are
 exact, or narrowed by the conditions that lead to the access. Any other integer, such as a loaded
 one, is a new symbol as wide as its type; so is one that may wrap around. Unproven accesses are
-checked at run time (lower/emit/numba_kernel.py).
+checked at run time (lower/emit/llvm_kernel.py).
 
 A loop is walked once. A variable that grows by a constant in each trip is its start plus that
 constant times the trip, and the condition bounds the trips; all other assigned variables are
