@@ -178,6 +178,7 @@ _PARTS = {
 
 _DECIDING = {
     "passes": "passes",
+    "draws": "draws",
     "fragments": "fragments",
     "dispatches": "dispatches",
     "invocations": "invocations",

@@ -40,7 +40,8 @@ VERTEX_BYTES = 12
 class Counts(Additive):
     """The total cost of a plan or a pass. Names that end in _bytes are in bytes.
 
-    passes: fragment passes, as the paper counts them, without copies and clears.
+    passes: of the plan: draws, copies, clears and dispatches.
+    draws: those that draw fragments, which are all that the paper's tables count.
     fragments: fragments shaded.
     arithmetic: arithmetic instructions and blends, and kernels' operations on floats and doubles
     (an operation on a vec4 counts as four).
@@ -61,6 +62,7 @@ class Counts(Additive):
     """
 
     passes: int = 0
+    draws: int = 0
     fragments: int = 0
     arithmetic: int = 0
     blend: int = 0
@@ -121,9 +123,11 @@ def count_repeated(plan: Plan, pass_: Pass, times: int) -> Counts:
     match pass_:
         case CopyPass():
             texel = plan.texture(pass_.source).format.texel_bytes
-            return Counts(copy_bytes=2 * texel * total_area(pass_.source_rect, times))
+            moved = 2 * texel * total_area(pass_.source_rect, times)
+            return Counts(passes=times, copy_bytes=moved)
         case ClearPass():
-            return Counts(clear_bytes=times * plan.texture(pass_.target).size_bytes)
+            cleared = times * plan.texture(pass_.target).size_bytes
+            return Counts(passes=times, clear_bytes=cleared)
         case ComputePass():
             controlling = control_uniforms(pass_.kernel, indices=False)
             dispatches = distinct_dispatches(pass_, times, controlling)
@@ -133,12 +137,13 @@ def count_repeated(plan: Plan, pass_: Pass, times: int) -> Counts:
     return replace(
         _fragment_counts(plan, pass_).times(fragments),
         passes=times,
+        draws=times,
         geometry_bytes=times * len(rect.corners) * VERTEX_BYTES,
     )
 
 
 def _dispatch(plan: Plan, pass_: ComputePass) -> Counts:
-    return Counts(dispatches=1, **asdict(count_compute_pass(plan, pass_)))
+    return Counts(passes=1, dispatches=1, **asdict(count_compute_pass(plan, pass_)))
 
 
 def _fragment_counts(plan: Plan, pass_: FragmentPass) -> Counts:

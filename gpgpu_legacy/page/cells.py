@@ -255,7 +255,7 @@ def _counted(cell: CheckedCell, row: CheckedRow, column: str, table: CheckedTabl
         f"{row.lookups_per_fragment} lookups, of {row.program_length} instructions in all"
     )
     ways = {
-        "passes": "The fragment passes of the plan, without copies.",
+        "passes": "The draws of the plan, without its copies.",
         "fragments_per_pass": "The area of the rectangle that each pass draws.",
         "per_fragment": f"A fragment makes {per_fragment}.",
         "total": f"{plain(row.passes.value)} passes of {plain(row.fragments_per_pass.value)} "

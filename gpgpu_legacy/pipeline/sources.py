@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import InputError, kind_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @public
-def assemble(program: Program | Path | str, name: str = "program") -> Program:
+def assemble(program: Program | Path | str | Any, name: str = "program") -> Program:
     """A Program from its text or its file, in any shader language.
 
     program: its text, which has a line break or a semicolon, or begins with `!!`; or its file,

@@ -240,7 +240,7 @@ class PublishedTable(TableHead, rename={"rows": "row"}):
     def quantities(self) -> dict[str, str]:
         """The quantity of each column, by its name in papers/derive/counts.py."""
         return {
-            "passes": "passes",
+            "passes": "draws",
             "fragments_per_pass": "fragments_per_pass",
             "per_fragment": f"{self.quantity}_per_fragment",
             "total": self.quantity,

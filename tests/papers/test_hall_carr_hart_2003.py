@@ -131,7 +131,7 @@ def test_plans_of_other_sizes_are_counted_as_the_formulas_say(
     counts = count_plan(find_product(method).plan(n=n, **own))
     passes, area, each, total = (f(Fraction(n), Fraction(b)) for f in PRINTED[table, method])
     quantity = counts.bytes_requested if table == TABLE_1 else counts.arithmetic
-    assert counts.passes == passes
+    assert counts.draws == passes
     assert counts.fragments == passes * area
     assert quantity == total == passes * area * each
 
@@ -150,7 +150,7 @@ def test_program_lengths_with_end(tables: list[CheckedTable], method: str, repor
 @ROWS
 def test_geometry_is_48_bytes_a_pass(tables: list[CheckedTable], table: str, method: str) -> None:
     row = row_of(tables, table, method)
-    assert row.counts.geometry_bytes == 48 * row.counts.passes
+    assert row.counts.geometry_bytes == 48 * row.counts.draws
 
 
 @pytest.mark.parametrize(("method", "texel"), [(SINGLE, 4), (MULTI, 16)])

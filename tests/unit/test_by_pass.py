@@ -57,10 +57,10 @@ def mixed() -> Plan:
 def test_passes_that_do_the_same_work_are_one_row() -> None:
     """Fragments write 4 bytes; a copy reads and writes 4 bytes a texel."""
     clear, fill, copy, small = count_by_pass(mixed())
-    assert clear.counts == Counts(clear_bytes=64)
+    assert clear.counts == Counts(passes=1, clear_bytes=64)
     assert numbers_of(fill) == [2, 4, 6, 8] and fill.runs == 4
     assert fill.counts == Counts(
-        passes=4, fragments=64, arithmetic=64, bytes_requested=256, geometry_bytes=192,
+        passes=4, draws=4, fragments=64, arithmetic=64, bytes_requested=256, geometry_bytes=192,
     )  # fmt: skip
     assert numbers_of(copy) == [3, 5, 7] and copy.counts.copy_bytes == 3 * 2 * 4 * 16
     assert numbers_of(small) == [9] and small.counts.fragments == 3

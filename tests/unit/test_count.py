@@ -88,27 +88,33 @@ def plan_of_steps(*steps: object) -> Plan:
 def test_a_pass_asks_for_its_lookups_and_its_writes() -> None:
     """6 fragments: 16 + 1 bytes looked up, 4 written."""
     assert count_pass(plan_of_steps(drawn()), drawn()) == Counts(
-        passes=1, fragments=6, arithmetic=6, lookup=12, bytes_requested=6 * 21, geometry_bytes=48
+        passes=1,
+        draws=1,
+        fragments=6,
+        arithmetic=6,
+        lookup=12,
+        bytes_requested=6 * 21,
+        geometry_bytes=48,
     )
 
 
 def test_a_blended_pass_reads_what_it_writes_and_adds_once() -> None:
     result = count_pass(plan_of_steps(ClearPass("target"), drawn(ADD)), drawn(ADD))
     assert result == Counts(
-        passes=1, fragments=6, arithmetic=12, blend=6, lookup=12, bytes_requested=6 * 25,
+        passes=1, draws=1, fragments=6, arithmetic=12, blend=6, lookup=12, bytes_requested=6 * 25,
         geometry_bytes=48,
     )  # fmt: skip
 
 
 def test_a_copy_reads_and_writes_each_texel() -> None:
     copy = CopyPass("G", Rect(0, 0, 3, 2), "target", RECT)
-    assert count_pass(plan_of_steps(copy), copy) == Counts(copy_bytes=2 * 4 * 6)
+    assert count_pass(plan_of_steps(copy), copy) == Counts(passes=1, copy_bytes=2 * 4 * 6)
 
 
 def test_a_clear_writes_every_texel() -> None:
     plan = plan_of_steps(ClearPass("target"))
-    assert count_pass(plan, ClearPass("E")) == Counts(clear_bytes=25)
-    assert count_pass(plan, ClearPass("F")) == Counts(clear_bytes=16 * 16)
+    assert count_pass(plan, ClearPass("E")) == Counts(passes=1, clear_bytes=25)
+    assert count_pass(plan, ClearPass("F")) == Counts(passes=1, clear_bytes=16 * 16)
 
 
 def test_a_repeat_counts_as_often_as_it_runs() -> None:
@@ -116,7 +122,8 @@ def test_a_repeat_counts_as_often_as_it_runs() -> None:
     rest = count_plan(plan_of_steps(ClearPass("target")))
     more = count_plan(often)
     assert more.bytes_requested == 7 * count_plan(once).bytes_requested
-    assert (more.passes, more.fragments) == (7, 42)
+    assert (more.draws, more.fragments) == (7, 42)
+    assert more.passes == often.pass_count == 9
     assert more.readback_bytes == rest.readback_bytes == 4 * 8
     assert more.clear_bytes == count_plan(once).clear_bytes
 
@@ -149,7 +156,7 @@ def test_all_layers_are_cleared(kind: TextureKind, extent: Extent) -> None:
     plan = plan_of_steps(ClearPass("target"))
     without = count_plan(plan).clear_bytes
     plan = replace(plan, textures=(*plan.textures, layered))
-    assert count_pass(plan, ClearPass("L")) == Counts(clear_bytes=54 * 16)
+    assert count_pass(plan, ClearPass("L")) == Counts(passes=1, clear_bytes=54 * 16)
     assert count_plan(plan).clear_bytes == without + 54 * 16
 
 
@@ -164,7 +171,8 @@ def test_rectangles_that_change_are_counted_as_they_are() -> None:
     steps = (replace(drawn(), rect=rect), CopyPass("G", rect, "target", rect))
     plan = plan_of_steps(Repeat(3, steps))
     counts = count_plan(plan)
-    assert (counts.passes, counts.fragments, counts.vertices) == (3, 10, 12)
+    assert (counts.passes, counts.draws, counts.fragments) == (8, 3, 10)
+    assert counts.vertices == 12
     assert (counts.bytes_requested, counts.copy_bytes) == (10 * 21, 10 * 8)
     assert fragments_per_pass(plan) is None
     turned = MovingRect(0, 0, Table((1, 2, 2)), Table((2, 1, 1)))
@@ -200,7 +208,8 @@ def test_products_of_any_shape(
     blended = way in (None, Accumulate.BLEND)
     passes = ceil(l, block)
     fragments = passes * m * n
-    assert counts.passes == passes
+    assert counts.draws == passes
+    assert counts.passes == passes + (passes if way is Accumulate.COPY else blended)  # + a clear
     assert counts.fragments == fragments
     assert counts.lookup == lookups * fragments
     assert counts.blend == blended * fragments

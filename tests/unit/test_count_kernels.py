@@ -39,7 +39,7 @@ def counted(name: str, shape: tuple[int, int, int], **more: Any) -> Counts:
 def test_the_host_multiplies_and_adds_in_one_invocation() -> None:
     """3·4·5 = 60 steps of two loads, a product and a sum; 3·5 stores."""
     assert counted(HOST, (3, 4, 5)) == Counts(
-        dispatches=1, invocations=1, arithmetic=120, global_loads=120, global_stores=15,
+        passes=1, dispatches=1, invocations=1, arithmetic=120, global_loads=120, global_stores=15,
         bytes_requested=4 * (120 + 15), upload_bytes=4 * (12 + 20), readback_bytes=4 * 15,
     )  # fmt: skip
 
@@ -47,7 +47,7 @@ def test_the_host_multiplies_and_adds_in_one_invocation() -> None:
 def test_a_thread_an_element_of_the_padded_product() -> None:
     """3×5×6 in blocks of 4 is 4×8×8: 32 threads of 8 steps."""
     assert counted(GLOBAL, (3, 5, 6), block=4) == Counts(
-        dispatches=1, invocations=32, arithmetic=32 * 8 * 2, global_loads=32 * 8 * 2,
+        passes=1, dispatches=1, invocations=32, arithmetic=32 * 8 * 2, global_loads=32 * 8 * 2,
         global_stores=32, bytes_requested=4 * (32 * 16 + 32), upload_bytes=4 * (32 + 64),
         readback_bytes=4 * 18,
     )  # fmt: skip

@@ -154,11 +154,11 @@ def filling(n: int, passes: int = 3, step: int = 1) -> Plan:
 
 def test_a_formula_in_several_parameters() -> None:
     found = formulas(filling, ("n", "passes"), at=(100, 50))
-    names = ("passes", "fragments", "bytes_requested", "clear_bytes", "geometry_bytes")
+    names = ("draws", "fragments", "bytes_requested", "clear_bytes", "geometry_bytes")
     assert text_of(found, *names) == [
         "passes", "n**2*passes", "4*n**2*passes", "4*n**2", "48*passes",
     ]  # fmt: skip
-    passes = found["passes"]
+    passes = found["draws"]
     assert passes.holds_for == "any n and passes"
     assert (100, 50) in passes.checked_at
     assert not set(passes.checked_at) & set(passes.solved_at)
@@ -166,13 +166,13 @@ def test_a_formula_in_several_parameters() -> None:
 
 def test_where_parity_matters_the_even_sizes_are_named() -> None:
     found = formulas(partial(filling, 4, step=2), ("passes",))
-    assert (found["passes"].formula, found["passes"].holds_for) == (
+    assert (found["draws"].formula, found["draws"].holds_for) == (
         "passes/2",
         "even passes",
     )
     assert found["clear_bytes"].holds_for == "any passes"
     of_eight = formulas(partial(filling, 4, step=8), ("passes",))
-    assert of_eight["passes"].holds_for == "passes a multiple of 8"
+    assert of_eight["draws"].holds_for == "passes a multiple of 8"
 
 
 def test_padding_at_small_sizes_is_no_formula_for_all() -> None:
@@ -181,18 +181,18 @@ def test_padding_at_small_sizes_is_no_formula_for_all() -> None:
     def plan_of(n: int, b: int = 32) -> Plan:
         return find_product("hall-carr-hart-single").plan(n=n, block=b)
 
-    found = formulas(plan_of, at=(96,))["passes"]
+    found = formulas(plan_of, at=(96,))["draws"]
     assert (found.formula, found.holds_for) == ("n/32", "n a multiple of 32")
     assert (96,) in found.checked_at
-    both = formulas(plan_of, ("n", "b"))["passes"]
+    both = formulas(plan_of, ("n", "b"))["draws"]
     assert (both.formula, both.holds_for) == ("n/b", "powers of 2 as n and b, n at least b")
 
 
 def test_small_sizes_at_which_a_formula_fails_are_left_out() -> None:
     found = formulas(lambda n: filling(4, max(n, 4)))
-    assert (found["passes"].formula, found["passes"].holds_for) == ("n", "any n, n at least 4")
+    assert (found["draws"].formula, found["draws"].holds_for) == ("n", "any n, n at least 4")
     assert found["clear_bytes"].holds_for == "any n"
-    of_two = formulas(lambda n, b: filling(4, max(n // b, 2)), ("n", "b"))["passes"]
+    of_two = formulas(lambda n, b: filling(4, max(n // b, 2)), ("n", "b"))["draws"]
     assert (of_two.formula, of_two.holds_for) == (
         "n/b", "powers of 2 as n and b, n at least 2·b",
     )  # fmt: skip

@@ -87,7 +87,7 @@ def everything():
         "plan": (p.plan(), ("twice", "6 passes", "x 2×3", "out 2×3")),
         "program": (program(), ("double.fp", "2 instructions", "texture[0] RECT")),
         "run": (run(), ("larson-mcallister", "C 1×1", "numpy", "ms", "GFLOPS")),
-        "counts": (p.count(), ("passes=3", "lookup=18", "copy_bytes=")),
+        "counts": (p.count(), ("passes=6, draws=3", "lookup=18", "copy_bytes=")),
         "verdict": (p.check("radeon-9700-pro"), ("twice", "radeon-9700-pro", "loads")),
         "trace": (p.trace((1, 1)), ("texel 1,1", "twice")),
         "trace of a program": (traced(), ("texel 1,0", "color[0]", "double.fp")),

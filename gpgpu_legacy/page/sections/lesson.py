@@ -17,7 +17,7 @@ SIZE, BLOCKS = 1024, (1, 2, 3, 4, 8, 16, 32)
 """The n and the values of b at which the lesson counts."""
 
 _OLDEST, _SINGLE, _MULTI = METHODS
-_QUANTITIES = ("passes", "arithmetic", "lookup", "bytes requested", "copy bytes")
+_QUANTITIES = ("draws", "arithmetic", "lookup", "bytes requested", "copy bytes")
 """What a screen shows, by the names that `count` prints."""
 
 
@@ -35,7 +35,7 @@ def _costs(method: str, **given: Any) -> dict[str, int]:
     counts = count_plan(plan)
     return {
         **given,
-        "passes": counts.passes,
+        "draws": counts.draws,
         "texels across": plan.textures[0].extent.width,
         "lookup": counts.lookup,
         "arithmetic": counts.arithmetic,

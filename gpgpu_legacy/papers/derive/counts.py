@@ -42,7 +42,7 @@ def _threads(product: Product) -> int:
 
 def _steps_beyond(product: Product) -> int:
     side = math.isqrt(fragments_per_pass(product.plan) or 0)
-    return product.counts.passes * (product.block or 1) - side
+    return product.counts.draws * (product.block or 1) - side
 
 
 _OF_PRODUCTS: Mapping[str, Callable[[Product], int | None]] = {

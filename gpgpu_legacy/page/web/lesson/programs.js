@@ -64,14 +64,14 @@ class Programs {
 
   #show() {
     const { rows, at, oldest, listing, limits } = this;
-    const { block, passes, arithmetic, lookup } = rows[at];
+    const { block, draws, arithmetic, lookup } = rows[at];
     this.slider.value = at;
     this.slider.setAttribute("aria-valuetext", `b = ${block}`);
     this.named.textContent = `b = ${block}`;
     const most = (name) => Math.max(oldest[name], ...rows.map((row) => row[name]));
     const bytes = "bytes requested", mostBytes = most(bytes);
     this.bars.show([
-      ["passes", passes, most("passes")], ["arithmetic", arithmetic, most("arithmetic")], ["lookup", lookup, most("lookup")],
+      ["draws", draws, most("draws")], ["arithmetic", arithmetic, most("arithmetic")], ["lookup", lookup, most("lookup")],
       [bytes, rows[at][bytes], mostBytes], [`${bytes} in 2001`, oldest[bytes], mostBytes],
       ["copy bytes", rows[at]["copy bytes"], mostBytes],
     ]);
