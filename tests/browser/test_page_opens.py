@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from browser_pages import EACH_RENDERER, Modules, Opener
+from test_write_page import read_alike
 
 from gpgpu_legacy.api.pipeline import find
 from gpgpu_legacy.page.one_plan import plan_page
@@ -59,3 +60,8 @@ def test_a_section_that_fails_says_so_and_the_page_goes_on(open_page: Opener) ->
     open_page.close()
     assert len(open_page.complaints) == 1
     open_page.complaints.clear()
+
+
+def test_texts_are_read_as_the_assembler_reads_them(modules: Callable[..., Modules]) -> None:
+    """A tenth of those of test_write_page.py."""
+    read_alike(modules, 100)

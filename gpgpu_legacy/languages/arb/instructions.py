@@ -167,7 +167,7 @@ def _selector_text(operand: WrittenOperand) -> str:
 ARRAYS = "3.11.4.2"
 TEXTURES = "3.11.6"
 
-_KINDS = {
+OPERANDS_OF = {
     mnemonic: [
         kind
         for kind in row.shape.value
@@ -199,7 +199,7 @@ class InstructionReader:
         """
         token = statement.opcode
         mnemonic = token.removesuffix("_SAT")
-        kinds = _KINDS[mnemonic]
+        kinds = OPERANDS_OF[mnemonic]
         operands = statement.operands
         if len(operands) != len(kinds):
             raise _wrong_count(statement, len(kinds), read)

@@ -12,11 +12,12 @@ from typing import Any
 
 from lark import Lark, Token, Transformer, v_args
 from lark.exceptions import UnexpectedToken
+from lark.parsers.lalr_analysis import Shift
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.grammars import open_grammar
 from gpgpu_legacy.isa.ir import TextureTarget, Vec4
-from gpgpu_legacy.isa.opcodes import OPCODES, RESERVED_WORDS, OperandKind
+from gpgpu_legacy.isa.opcodes import ARBFP, OPCODES, RESERVED_WORDS, OperandKind
 from gpgpu_legacy.languages.arb.limits import LONGEST_NAME
 from gpgpu_legacy.languages.diagnostics import FaultError, offset_of, shortened
 
@@ -327,6 +328,40 @@ def read_statement(head: Token, tokens: Iterator[Token], read: list[Token]) -> S
         accepts: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
         raise _unexpected(read, accepts) from None
     return statement
+
+
+def instruction_tables() -> dict[str, Any]:
+    """What reads an instruction elsewhere, as JSON, from these tokens and grammar.lark.
+
+    words: a pattern in JavaScript, with the groups NAME, PUNCTUATION and so on. kinds: of words and
+    punctuation, where that is not the group's name. states: by the kind of the next token, or by a
+    rule's name, the next state, or -1 - n to reduce by rule n; `end` has read all. rules: name and
+    length. forms: an example of each opcode.
+    """
+    parser: Any = open_grammar("gpgpu_legacy.languages.arb", start="instruction").parser
+    table = parser.parser._parse_table
+    rules: dict[tuple[str, int], int] = {}
+
+    def target(action: Any, argument: Any) -> int:
+        if action is Shift:
+            return int(argument)
+        rule = (str(argument.origin.name), len(argument.expansion))
+        return -1 - rules.setdefault(rule, len(rules))
+
+    states = [
+        {str(kind): target(*then) for kind, then in table.states[n].items()}
+        for n in range(len(table.states))
+    ]
+    words = _PATTERN.pattern.replace("?P<", "?<").replace("++", "+").replace("*+", "*")
+    return {
+        "words": words,
+        "kinds": {**PUNCTUATION, **_RESERVED},
+        "start": table.start_states["instruction"],
+        "end": table.end_states["instruction"],
+        "states": states,
+        "rules": [*rules],
+        "forms": {name: form(Token("OPCODE", name)) for name in ARBFP},
+    }
 
 
 # What is expected where ----------------------------------------------------------------------

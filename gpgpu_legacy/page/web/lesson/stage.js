@@ -9,7 +9,7 @@ const IN_CLASS = new URLSearchParams(location.search).has("class");
 document.documentElement.classList.toggle("class", IN_CLASS);
 document.addEventListener("keydown", ({ key, target }) => {
   const stage = document.querySelector(".on-stage");
-  if (!IN_CLASS || target.matches("input, select")) return;
+  if (!IN_CLASS || target.matches("input, select, textarea")) return;
   const next = { PageDown: stage.nextElementSibling, PageUp: stage.previousElementSibling }[key];
   if (next?.matches("section")) location.hash = next.id;
   if (/^a$/i.test(key)) stage.querySelector(".question")?.dispatchEvent(new Event("unlock"));
@@ -115,7 +115,7 @@ function screenOf(root, texts, pictures) {
 
 // Keeps the sliders and choices of a screen in the address, each by the first word of its label.
 function keepControls(root, address) {
-  const controls = [...root.querySelectorAll("[type=range], select:not(.transport select)")];
+  const controls = [...root.querySelectorAll("[type=range], textarea, select:not(.transport select)")];
   const word = (control) => `${root.id}.${/\w+/.exec(control.ariaLabel ?? control.labels[0].textContent)[0].toLowerCase()}`;
   const writer = new AddressWriter(address, root, () => ({
     ...Object.fromEntries(controls.map((control) => [word(control), control.value])),
@@ -151,17 +151,17 @@ class Bars {
     this.rows = new Map();
   }
 
-  // rows: [label, value, the most that it can be].
+  // rows: [label, value, the most that it can be, and perhaps its text].
   show(rows) {
-    for (const [label, value, most] of rows) {
+    for (const [label, value, most, text] of rows) {
       if (!this.rows.has(label)) {
         const [bar, number] = [element("span"), element("b")];
         this.root.append(element("dt", {}, label), element("dd", {}, element("span", { class: "track" }, bar), number));
         this.rows.set(label, { bar, number });
       }
       const { bar, number } = this.rows.get(label);
-      bar.style.width = `${(100 * value) / most}%`;
-      number.textContent = inThousands(value);
+      bar.style.width = `${Math.min(100, (100 * value) / most)}%`;
+      number.textContent = text ?? inThousands(value);
     }
   }
 }
