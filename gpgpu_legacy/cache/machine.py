@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +13,14 @@ from gpgpu_legacy.cache.batches import new_flight
 from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.drive import (
     ABSENT,
-    FILLS,
     KEEP,
-    MISSES,
     THROUGH,
     USES,
     Ledger,
     Slots,
     drive,
 )
-from gpgpu_legacy.cache.narrow import NARROW, NarrowSlots
-from gpgpu_legacy.cache.sets import LRU, new_level, read_ordered, write_ordered
+from gpgpu_legacy.cache.sets import new_level
 from gpgpu_legacy.cache.trace import AccessTrace, Chunk
 
 _SHORT, _SLOTS = 3, 64
@@ -87,15 +83,6 @@ class Caches:
         np.add.at(self.counts[:, USES], kinds, int(times.sum(dtype=np.int64)))
         copies = kinds >> 1 if self.memory.per_texture else np.zeros_like(kinds)
         first, last = self.levels[0], self.levels[-1]
-        narrow = None if mapped else self._narrow()
-        if narrow is not None:
-            writes = kinds & 1 == 1
-            misses, absent, outcomes = np.zeros((3, len(kinds)), np.int64)
-            narrow_slots = NarrowSlots(writes, copies * first.sets, misses, absent, outcomes)
-            narrow(lines, times, flight, narrow_slots, first)
-            for column, counted in ((MISSES, misses), (ABSENT, absent), (FILLS, misses * ~writes)):
-                np.add.at(self.counts[:, column], kinds, counted)
-            return
         acts = (kinds & 1) * (KEEP if self.memory.allocate else THROUGH)
         through = np.flatnonzero(acts == THROUGH)
         slots = Slots(kinds, acts, copies, through, np.zeros(len(kinds), np.int64))
@@ -103,32 +90,17 @@ class Caches:
         two = len(self.levels) == 2
         drive(lines, times, flight, hits, slots, first, last, ledger, two, mapped)
 
-    def _narrow(self) -> Any:
-        """The native code of the commonest caches; None for all others."""
-        if len(self.levels) == 2 or self.memory.allocate or self.levels[0].policy != LRU:
-            return None
-        return NARROW.get(self.memory.levels[0].ways)
-
     def accesses(self) -> int:
         """The number of accesses so far."""
         return int(self.counts[:, USES].sum() - self.counts[:, ABSENT].sum())
 
     def state(self) -> list[NDArray[np.int64]]:
         """The entries of each level in order, int64 [copies × sets, ways]; copies."""
-        states = []
-        for level in self.levels:
-            state = level.entries.copy()
-            if level.wide:
-                read_ordered(level, state)
-            states.append(state)
-        return states
+        return [level.entries.copy() for level in self.levels]
 
     def restore(self, states: Sequence[NDArray[np.int64]]) -> None:
         for level, state in zip(self.levels, states, strict=True):
-            if level.wide:
-                write_ordered(level, state)
-            else:
-                level.entries[:] = state
+            level.entries[:] = state
 
     def maps(self, moves: Mapping[int, int]) -> bool:
         """Whether moving regions by these bytes moves whole lines to lines, and sets to sets."""
