@@ -194,6 +194,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
     def _compute(self, observer: Observer | None, times: int) -> list[Ended]:
         started = perf_counter()
         self._timed = observer is None and self.context.is_hardware
+        self._begin(observed=observer is not None)
         with self.context.elapsing() if self._timed else nullcontext():
             ended = super()._compute(observer, times)
         self.context.finish()
@@ -209,7 +210,6 @@ class GlPrepared(Prepared, Generic[_Shared]):
         return device_s if host_s - OVERHEAD_S < device_s <= host_s else host_s
 
     def _work(self, part: Plan) -> None:
-        self._begin(observed=False)
         for group in self._steps(part, observed=False):
             calls = group.calls
             for iteration in range(group.count):
@@ -217,7 +217,6 @@ class GlPrepared(Prepared, Generic[_Shared]):
                     call(iteration)
 
     def _observed_work(self, part: Plan) -> Iterator[Pass]:
-        self._begin(observed=True)
         for group in self._steps(part, observed=True):
             for iteration in range(group.count):
                 for pass_, call in zip(group.passes, group.calls, strict=True):
