@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import gpgpu_legacy.algorithms
 from gpgpu_legacy.errors import InputError, hint
-from gpgpu_legacy.languages.language import WITH_ENTRIES, is_text, split_entry
+from gpgpu_legacy.languages.language import SHADERS, WITH_ENTRIES, is_text, split_entry
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DEFAULT_PRODUCT = "hall-carr-hart-multi"
 
 PYTHON, PLAN, BROOK = ".py", ".json", ".br"
-PROGRAMS = (".fp", ".texenv", *WITH_ENTRIES)
+PROGRAMS = (".fp", ".texenv", *WITH_ENTRIES, *SHADERS)
 
 
 def is_program(what: str) -> bool:

@@ -29,7 +29,7 @@ from gpgpu_legacy.count.resources import Resource, Resources, Usage, Use, resour
 from gpgpu_legacy.isa.ir import COMPONENTS, IDENTITY, Instruction, Program, TextureTarget
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
-from gpgpu_legacy.languages.language import WITH_ENTRIES, split_entry
+from gpgpu_legacy.languages.language import SHADERS, WITH_ENTRIES, split_entry
 from gpgpu_legacy.serial import as_record, with_fields
 
 
@@ -51,7 +51,9 @@ def check_counted(program: Program, taken: Resources, chip: Profile) -> Verdict:
         program.name or "the program", chip, rows, nodes, _expanded(program, native)
     )
     file, *_ = split_entry(program.name)
-    is_compiled = file.lower().endswith(WITH_ENTRIES) or any(i.origin for i in program.instructions)
+    is_compiled = file.lower().endswith(WITH_ENTRIES + SHADERS) or any(
+        i.origin for i in program.instructions
+    )
     return with_fields(verdict, compiled=is_compiled)
 
 

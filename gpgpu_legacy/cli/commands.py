@@ -107,7 +107,8 @@ app = Commands(
             ["--lenient"],
             is_flag=True,
             expose_value=False,
-            help="Take white space and comments before a program's header, as Mesa does; it, too, "
+            help="Take what a language forbids but drivers took: white space and comments before a "
+            "program's header, GLSL ES without a precision for float. It, too, "
             "may be anywhere.",
         ),
     ],

@@ -31,8 +31,8 @@ ProgramFile = Annotated[
     str,
     Argument(
         "PROG.fp",
-        "A file with a program, or FILE.cg:entry,MACRO=VALUE; its text, which has a line break or "
-        "a semicolon, or begins with !!; or -, standard input.",
+        "A file with a program, such as FILE.frag or FILE.cg:entry,MACRO=VALUE; its text, with "
+        "a line break or a semicolon, or beginning with !!; or -, standard input.",
     ),
 ]
 OutputFile = Annotated[Path | None, "-o", "--output", "FILE", "Write to this file."]

@@ -339,7 +339,7 @@ def _built(algorithm: Algorithm, given: Mapping[str, str]) -> tuple[Pipeline, di
 
 
 def assembled(given: str) -> Program:
-    """The program of a file, FILE.fp or FILE.cg:entry, of standard input, or of a text.
+    """The program of a file, such as FILE.fp or FILE.cg:entry, of standard input, or of a text.
 
     Raises AssemblyError for one that does not assemble.
     """
@@ -353,9 +353,11 @@ def assembled(given: str) -> Program:
         text, name = read_standard_input(MOST_CHARACTERS), "standard input"
     elif not is_text(given):
         text, name = read_text(Path(split_entry(given)[0]), MOST_CHARACTERS), given
-    if click.get_current_context().find_root().obj:
+    lenient = click.get_current_context().find_root().obj
+    if lenient:
         text = with_header_first(text)
-    return language_of(text, name).assemble(text, name)
+    language = language_of(text, name)
+    return (language.lenient if lenient and language.lenient else language.assemble)(text, name)
 
 
 # Values of options ------------------------------------------------------------------------------

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Program
 
 WITH_ENTRIES = (".cg", ".cgh", ".cgfx", ".fx", ".hlsl")
 """Suffixes of files that hold functions, each of which may be the program's entry."""
+
+SHADERS = (".frag", ".glsl", ".fs", ".fsh")
+"""Suffixes of files that hold a fragment shader in GLSL."""
 
 MOST_CHARACTERS = 2**20
 """Characters of a program's text, and bytes of its file. The longest program of this package, an
@@ -28,13 +33,15 @@ class Language:
     raises AssemblyError for a text that breaks the language's rules, and InputError for one of more
     than MOST_CHARACTERS. suffixes: of files without a header.
     sign: a pattern that a text without a header has somewhere, if its file's suffix tells nothing.
+    lenient: assemble, of texts that the language itself forbids; None if it takes none of them.
     """
 
     name: str
     header: str
     assemble: Callable[[str, str], Program]
     suffixes: tuple[str, ...] = ()
-    sign: str = "$^"
+    sign: str = "(?!)"
+    lenient: Callable[[str, str], Program] | None = None
 
 
 _TEXT = re.compile(r"[\n;]|^\s*!!")
@@ -49,7 +56,7 @@ def is_text(given: str) -> bool:
 
 
 _ENTRY = re.compile(
-    rf"(.+({'|'.join(map(re.escape, WITH_ENTRIES))}))(:(\w*))?((,\w+(=[^,]*)?)*)", re.I
+    rf"(.+({'|'.join(map(re.escape, WITH_ENTRIES + SHADERS))}))(:(\w*))?((,\w+(=[^,]*)?)*)", re.I
 )
 
 
@@ -63,3 +70,16 @@ def split_entry(name: str) -> tuple[str, str, dict[str, str]]:
         return name, "", {}
     macros = (word.partition("=") for word in match[5].split(",")[1:])
     return match[1], match[4] or "", {macro: value or "1" for macro, _, value in macros}
+
+
+def compiled(compile_text: Callable[..., Program], text: str, name: str) -> Program:
+    """The Program of a text whose name is a file, maybe with an entry and macros.
+
+    #include reads files beside the text's own, and where that is below the current folder, in all
+    of the current folder.
+    """
+    file, entry, defines = split_entry(name)
+    folder, here = Path(file).resolve().parent, Path.cwd()
+    root = here if folder.is_relative_to(here) else folder
+    program = compile_text(text, file, entry=entry, folder=folder, root=root, defines=defines)
+    return replace(program, name=name)

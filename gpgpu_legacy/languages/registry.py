@@ -43,7 +43,7 @@ def language_of(text: str, name: str = "") -> Language:
             return language
     named = [one for one in languages() if file.endswith(one.suffixes)]
     signed = [one for one in languages() if re.search(one.sign, text)]
-    return next(iter([*named, *signed, *languages()]))
+    return next(iter([*named, *reversed(signed), *languages()]))
 
 
 @lru_cache(maxsize=64)
@@ -58,7 +58,8 @@ def kernel_of(text: str, name: str) -> Kernel:
 def disassemble(program: Program) -> str:
     """The program's canonical text in its own language, which assembles to the same Program.
 
-    program: what `assemble` returns; of a Cg text, ARB_fragment_program is its own language.
+    program: what `assemble` returns; of a text in Cg or GLSL, ARB_fragment_program is its own
+    language.
     """
     from gpgpu_legacy.languages.arb import printer
     from gpgpu_legacy.languages.texenv.printer import print_state

@@ -27,7 +27,8 @@ def assemble(program: Program | Path | str | Any, name: str = "program") -> Prog
     program: its text, which has a line break or a semicolon, or begins with `!!`; or its file,
     `FILE.fp` or `FILE.cg:entry,MACRO=VALUE`, beside the file of the caller's code or else in the
     current folder; or a Program, as it is. A text is ARB_fragment_program or texture environments
-    by its header; Cg or HLSL by the suffix of its file, or if it has a function.
+    by its header; Cg, HLSL or GLSL by the suffix of its file; GLSL if it has `void main()`, and Cg
+    or HLSL if it has another function.
     name: of a program given as text, in messages.
     Raises AssemblyError for a text that is wrong, and InputError for a missing file.
     """

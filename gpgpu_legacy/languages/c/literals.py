@@ -13,7 +13,7 @@ from struct import pack, unpack
 PRECEDENCE = {
     operator: level
     for level, operators in enumerate(
-        ("||", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %")
+        ("||", "^^", "&&", "|", "^", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %")
     )
     for operator in operators.split()
 }

@@ -97,6 +97,14 @@ class _Compiler(CgEvaluator):
             return self.graph.built(kind, (self._given(field, t) for field, t in fields))
         return self._varying(p, kind)
 
+    def declare_global(self, d: c.Declaration) -> None:
+        """A variable outside functions: a uniform, unless it is static or has a value."""
+        if d.value is not None or "static" in d.type.qualifiers:
+            super().declare_global(d)
+        else:
+            value = self.uniform(d, self.sized(d))
+            self.declare(d.name, value, constant="const" in d.type.qualifiers)
+
     def uniform(self, declaration: c.Declaration, kind: Type) -> Vector:
         """In parameters from the next on, a vector, a row or an element each, or a unit."""
         stem, first = _register(declaration.register or declaration.semantic)

@@ -46,6 +46,10 @@ class Bindings:
         self._names.setdefault(number, name)
         return self.graph.special(SAMPLER, number)
 
+    def name(self, unit: int) -> str:
+        """The name of a unit's sampler."""
+        return self._names[unit]
+
     def program(self, unit: c.Unit) -> Program:
         """The Program that computes the results."""
         return program(

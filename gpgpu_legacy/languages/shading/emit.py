@@ -9,6 +9,7 @@ from typing import Any, cast
 from gpgpu_legacy.isa.ir import (
     DRAW_BUFFERS,
     IDENTITY,
+    SHADOW,
     Attribute,
     Dst,
     Instruction,
@@ -72,7 +73,8 @@ def program(
     )
     temporaries = tuple(f"R{number}" for number in range(writer.schedule.temporaries))
     made = (ParameterDeclaration(p.name, (p,), is_array=False) for p in writer.parameters)
-    options = DRAW_BUFFERS[: any(r.index for r in results)]
+    compares = any(i.texture and i.texture.target.is_shadow for i in instructions)
+    options = DRAW_BUFFERS[: any(r.index for r in results)] + (SHADOW,) * compares
     declared = (*parameters, *made)
     return Program(instructions, temporaries, declared, name, options, names=tuple(names))
 

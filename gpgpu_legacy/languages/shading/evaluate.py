@@ -86,10 +86,6 @@ class Evaluator(Expressions):
             elif not isinstance(item, c.Function):
                 self.execute(item)
 
-    def uniform(self, declaration: c.Declaration, kind: Type) -> Vector:
-        """The value of a global variable without an initialiser."""
-        return self.graph.zeros(kind)
-
     # Functions ------------------------------------------------------------------------------------
 
     def run(self, function: c.Function, given: Mapping[str, Vector]) -> dict[str, Vector]:
@@ -100,8 +96,7 @@ class Evaluator(Expressions):
         used = self._names_in(function, *self.methods.values())
         for name, declaration in self.globals.items():
             if name in used and name not in self.scopes[0]:
-                is_uniform = "static" not in declaration.type.qualifiers
-                self._declare(declaration, is_uniform=is_uniform)
+                self.declare_global(declaration)
         values = self._inline(function, given)
         self._alive = True
         return values
@@ -117,12 +112,15 @@ class Evaluator(Expressions):
                     stack.append(self.globals.get(node.name))
         return found
 
-    def _declare(self, d: c.Declaration, *, is_uniform: bool = False) -> None:
+    def declare_global(self, d: c.Declaration) -> None:
+        """A variable outside functions."""
+        self._declare(d)
+
+    def _declare(self, d: c.Declaration) -> None:
         if d.value is not None:
             value = self.initialised(d.value, self.type_of(d))
         else:
-            kind = self.sized(d)
-            value = self.uniform(d, kind) if is_uniform else self.graph.zeros(kind)
+            value = self.graph.zeros(self.sized(d))
         self.declare(d.name, value, constant="const" in d.type.qualifiers)
 
     def _inline(
@@ -173,7 +171,7 @@ class Evaluator(Expressions):
             self.graph.at = call.at
             return self.constructed(self.type_named(name), values, call.at)
         if isinstance(name, c.Member):
-            return self._call_method(name, call)
+            return self.call_method(name, call)
         if not isinstance(name, c.Name):
             raise Fault("this is not a function", "call a function by its name", call.at)
         if name.name in self._special:
@@ -181,10 +179,10 @@ class Evaluator(Expressions):
         if call.at.file == c.BEFORE and name.name.isupper():
             return operation(self.graph, name.name, *map(self.evaluate, call.arguments))
         if call.at.file != c.BEFORE and name.name in self._functions:
-            return self._call_own(self._functions[name.name], call)
+            return self._call_own(self.overloads(name.name), call)
         return self.call_library(name.name, call)
 
-    def _call_method(self, name: c.Member, call: c.Call) -> Vector | None:
+    def call_method(self, name: c.Member, call: c.Call) -> Vector | None:
         """Inline a method, and assign what it leaves in `this` to what it is called on."""
         place = None
         with suppress(Fault):  # what is no variable, or has an index that depends on data
@@ -221,7 +219,7 @@ class Evaluator(Expressions):
             if number in outs:
                 places[number] = self.place(x)
             values.append(self.read(places[number]) if number in outs else self.evaluate(x))
-        function = self._overload(functions, values, call)
+        function = self.chosen(functions, values, call)
         given = {
             p.name: self.convert(value, self.type_of(p), x.at)
             for p, value, x in zip(function.parameters, values, call.arguments, strict=False)
@@ -243,9 +241,14 @@ class Evaluator(Expressions):
             return result.of(widest(*given.values()))
         return result
 
-    def _overload(
+    def overloads(self, name: str) -> Sequence[c.Function]:
+        """The functions of a name that the text defines."""
+        return self._functions[name]
+
+    def chosen(
         self, functions: Sequence[c.Function], values: Sequence[Vector], call: c.Call
     ) -> c.Function:
+        """The function that a call means: the one whose parameters suit the values best."""
         self.graph.spend(len(functions) * (1 + len(values)) >> 2)
 
         def cost(function: c.Function) -> float:
@@ -253,7 +256,7 @@ class Evaluator(Expressions):
             if not required <= len(values) <= len(function.parameters):
                 return inf
             types = map(self.type_of, function.parameters)
-            return sum(_distance(v.type, t) for v, t in zip(values, types, strict=False))
+            return sum(self.distance(v.type, t) for v, t in zip(values, types, strict=False))
 
         best = min(functions, key=cost)
         if isinf(cost(best)):
@@ -264,6 +267,25 @@ class Evaluator(Expressions):
             )
             raise Fault(f"{best.name} does not take {given}", f"expected {expected}", call.at)
         return best
+
+    def distance(self, own: Type, kind: Type) -> float:
+        """How much a conversion changes: a kind, then a width; infinite if there is none."""
+        is_generic = isinstance(own, Numbers) and kind.kind in GENERIC
+        if kind in (own, GENERIC["value"]) or isinstance(own, Indexed) or is_generic:
+            return 0
+        match own, kind:
+            case ArrayType(), ArrayType() if own.is_matrix is kind.is_matrix:
+                fits = kind.length in (None, own.length)
+                return self.distance(own.item, kind.item) if fits else inf
+            case SamplerType(), SamplerType():
+                return 0
+            case _ if implements(own, kind):
+                return 1
+            case Numbers(), Numbers() if own.width == 1 or own.width >= kind.width:
+                wider = KINDS.index(kind.kind) - KINDS.index(own.kind)
+                widths = 0 if own.width == kind.width else 10 if own.width == 1 else 100
+                return widths + (wider / 10 if wider >= 0 else 1 - wider / 10)
+        return inf
 
     def call_library(self, name: str, call: c.Call) -> Vector | None:
         """A function of the language's own library."""
@@ -438,22 +460,3 @@ class Evaluator(Expressions):
 
 def _is_out(p: c.Declaration) -> bool:
     return bool(p.type.qualifiers & {"out", "inout"})
-
-
-def _distance(own: Type, kind: Type) -> float:
-    """How much a conversion changes: a kind, then a width; infinite if there is none."""
-    is_generic = isinstance(own, Numbers) and kind.kind in GENERIC
-    if kind in (own, GENERIC["value"]) or isinstance(own, Indexed) or is_generic:
-        return 0
-    match own, kind:
-        case ArrayType(), ArrayType() if own.is_matrix is kind.is_matrix:
-            return _distance(own.item, kind.item) if kind.length in (None, own.length) else inf
-        case SamplerType(), SamplerType():
-            return 0
-        case _ if implements(own, kind):
-            return 1
-        case Numbers(), Numbers() if own.width == 1 or own.width >= kind.width:
-            wider = KINDS.index(kind.kind) - KINDS.index(own.kind)
-            widths = 0 if own.width == kind.width else 10 if own.width == 1 else 100
-            return widths + (wider / 10 if wider >= 0 else 1 - wider / 10)
-    return inf

@@ -56,11 +56,16 @@ class Place:
 
 
 class Expressions:
-    """Evaluates expressions. `evaluate` is its entry; a subclass evaluates calls."""
+    """Evaluates expressions. `evaluate` is its entry; a subclass evaluates calls.
+
+    built_in: the types that the language defines.
+    """
+
+    built_in: Mapping[str, Type] = BUILT_IN
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.types = dict(BUILT_IN)
+        self.types = dict(self.built_in)
         self.scopes: list[dict[str, Variable]] = [{}]
         self.values: dict[Variable, Vector] = {}
         self.methods: dict[str, tuple[c.Function, ...]] = {}

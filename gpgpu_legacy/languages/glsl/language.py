@@ -1,0 +1,21 @@
+"""The entry of GLSL's fragment shaders in the registry of languages."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.languages.language import SHADERS, Language, compiled
+
+
+def assemble(text: str, name: str, *, lenient: bool = False) -> Program:
+    """Compile a fragment shader, whose name may have macros, as in `blur.frag,RADIUS=2`."""
+    from gpgpu_legacy.languages.glsl.fragments import compile_text
+
+    return compiled(partial(compile_text, lenient=lenient), text, name)
+
+
+LANGUAGE = Language(
+    "GLSL 1.10 to 1.30 and GLSL ES 1.00", "", assemble, SHADERS,
+    r"\bvoid\s+main\s*\(\s*(void)?\s*\)", partial(assemble, lenient=True),
+)  # fmt: skip

@@ -1,0 +1,164 @@
+"""Fragment shaders in GLSL, against values worked out by hand from the language's specification."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from gpgpu_legacy import Pipeline, run_program
+from gpgpu_legacy.errors import AssemblyError
+from gpgpu_legacy.isa.ir import AttributeKind, TextureTarget
+from gpgpu_legacy.languages.glsl.fragments import compile_text
+
+VALUES = {
+    # 5.4: constructors, of which a matrix takes its columns in order.
+    "vec4(mat2(1.0, 2.0, 3.0, 4.0))": (1, 2, 3, 4),
+    "vec4(mat2(1.0, 2.0, 3.0, 4.0)[1], mat3(7.0)[0].xy)": (3, 4, 7, 0),
+    "vec4(mat3(mat2(1.0, 2.0, 3.0, 4.0))[2], mat2(mat3(5.0))[1].y)": (0, 0, 1, 5),
+    "vec4(vec3(1.0), 2.0) + vec4(vec2(3.0, 4.0), vec4(5.0, 6.0, 7.0, 8.0))": (4, 5, 6, 8),
+    "vec4(float(7 / 2), float(-7 / 2), float(int(-2.9)), float(true))": (3, -3, -2, 1),
+    # 5.10: linear algebra, a vector at the right being a column.
+    "vec4(mat2(1.0, 2.0, 3.0, 4.0) * vec2(1.0, 10.0), vec2(1.0, 10.0) * mat2(1.0, 2.0, 3.0, 4.0))":
+        (31, 42, 21, 43),
+    "vec4(mat2(1.0, 2.0, 3.0, 4.0) * mat2(0.0, 1.0, 1.0, 0.0))": (3, 4, 1, 2),
+    "vec4(matrixCompMult(mat2(1.0, 2.0, 3.0, 4.0), mat2(2.0)))": (2, 0, 0, 8),
+    "vec4(outerProduct(vec2(1.0, 2.0), vec2(3.0, 4.0)))": (3, 6, 4, 8),
+    "vec4(transpose(mat2(1.0, 2.0, 3.0, 4.0)) * 2.0)": (2, 6, 4, 8),
+    "vec4(inverse(mat2(2.0, 0.0, 0.0, 4.0)) + 1.0)": (1.5, 1, 1, 1.25),
+    "vec4(inverse(mat3(vec3(2.0, 0.0, 0.0), 1.0, 4.0, vec4(0.0, 0.0, 0.0, 1.0)))[1], 0.0)":
+        (-0.125, 0.25, 0, 0),
+    # 5.9: == compares all of a value; ?: and ^^ take bool.
+    "vec4(vec2(1.0, 2.0) == vec2(1.0, 2.0), vec2(1.0) != vec2(1.0, 2.0), true ^^ true, !true)":
+        (1, 1, 0, 0),
+    "vec4(lessThan(vec3(1.0, 2.0, 3.0), vec3(2.0)), any(not(bvec2(true))))": (1, 0, 0, 0),
+    "true ? vec4(1.0).stpq : vec4(2.0).bgra": (1, 1, 1, 1),
+    # 8: the library, where GLSL differs from Cg in name or meaning.
+    "vec4(mod(-1.0, 4.0), fract(-0.25), sign(-3.0), step(2.0, 2.0))": (3, 0.75, -1, 1),
+    "vec4(mod(vec2(5.0, 7.0), 4.0), clamp(vec2(-1.0, 9.0), 0.0, 1.0))": (1, 3, 0, 1),
+    "vec4(roundEven(vec4(0.5, 1.5, 2.5, -0.5)))": (0, 2, 2, 0),
+    "vec4(inversesqrt(4.0), max(1.0, 2.0), mix(1.0, 3.0, 0.5), faceforward(1.0, 1.0, 1.0))":
+        (0.5, 2, 2, -1),
+    # Statements and functions.
+    "looped(3) + vec4(table[1], table.length(), 0.0, changed())": (3, 6, 3, 8),
+}  # fmt: skip
+
+FUNCTIONS = """#version 120
+const float table[3] = float[3](1.0, 0.0, 5.0);
+struct Pair { float a; vec2 b; };
+vec4 looped(int n) { vec4 sum = vec4(0.0); for (int i = 0; i < n; ++i) sum += 1.0; return sum; }
+float noise(float x) { return x; }
+void grow(inout float x, out Pair p) { x *= 2.0; p = Pair(x, vec2(x)); }
+float changed()
+{
+    float x = 2.0;
+    Pair p;
+    grow(x, p);
+    return noise(x) + float(p == Pair(4.0, vec2(4.0)));
+}
+void main() { gl_FragColor = EXPRESSION; }
+"""
+
+
+@pytest.mark.parametrize("expression", VALUES)
+def test_an_expression_has_the_specifications_value(expression: str) -> None:
+    text = FUNCTIONS.replace("EXPRESSION", expression)
+    assert run_program(text, 1, 1).tolist() == [[[*VALUES[expression]]]]
+
+
+FAULTS = {
+    "gl_FragColor = vec4(1.0 + 1);": "+ has a float and an int; convert one",
+    "float x = 1;": "an int does not become float by itself; write float(…)",
+    "vec2 v = vec3(1.0);": "a vec3 does not become vec2 by itself; write vec2(…)",
+    "if (1) discard;": "this is an int; expected bool",
+    "at = vec2(0.0);": "at is varying, which a fragment shader only reads",
+    "k = 0.0;": "k is uniform, which a fragment shader only reads",
+    "gl_FragColor = vec4(1.0, 2.0);": "vec4 is given 2 numbers; expected 4",
+    "gl_FragColor = vec4(vec4(1.0), 2.0);": "vec4 is given 5 numbers; expected 4",
+    "mat2 m = mat2(1.0, 2.0, 3.0);": "mat2 is given 3 numbers; expected 4",
+    "vec3 v = mat2(1.0) * vec3(1.0);": "* has a mat2 and a vec3; of fitting sizes",
+    "bool b = vec2(1.0) < vec2(2.0);": "< compares single numbers; use lessThan and the like",
+    "float x = pow(vec2(1.0), 2.0).x;": "pow is given a vec2, a float; expected one size",
+    "vec4 v = lerp(vec4(1.0), vec4(2.0), 0.5);": "there is no function lerp",
+    "float4 v;": "float4 is not a type; did you mean float?",
+    "uint u;": "uint cannot be compiled",
+    "int i = k > 0.0 ? 1 & int(k) : 2;": "this operator works on bits",
+    "float x = dFdx(at.x);": "dFdx cannot be compiled; ARB_fragment_program has no derivatives",
+    "vec4 c = texture2D(image, vec3(at, 1.0));": "a vec3; expected 2 coordinates",
+    "vec4 c = texture3D(image, vec3(at, 1.0));": "a sampler2D; expected sampler3D",
+    "vec4 c = texture2DLod(image, at, 1.0);": "ARB_fragment_program looks up no level",
+    "gl_FragColor = again(1.0);": "again calls itself; fragment programs have no stack",
+    "float x = k;": "main has no result; write gl_FragColor",
+}
+
+
+@pytest.mark.parametrize("statement", FAULTS)
+def test_a_fault_is_told_in_glsls_words(statement: str) -> None:
+    text = (
+        "varying vec2 at;\nuniform float k;\nuniform sampler2D image;\n"
+        "vec4 again(float x) { return again(x); }\nvoid main() {\n"
+    )
+    with pytest.raises(AssemblyError, match=re.escape(FAULTS[statement])) as fault:
+        compile_text(f"{text}{statement}\n}}", "shader.frag")
+    assert fault.value.line == (
+        4 if "again" in statement else 5 if "no result" in FAULTS[statement] else 6
+    )
+
+
+def test_the_version_decides_what_is_allowed() -> None:
+    body = "void main() { gl_FragColor = vec4(1.0 + 1); }"
+    compile_text(f"#version 120\n{body}", "new.frag")
+    with pytest.raises(AssemblyError, match="this is version 330; expected 100, 110, 120, 130"):
+        compile_text(f"#version 330\n{body}", "newer.frag")
+    es = "#version 100\n#ifdef GL_ES\nvoid main() { gl_FragColor = vec4(1.0); }\n#endif\n"
+    with pytest.raises(AssemblyError, match="no precision of its own for float"):
+        compile_text(es, "es.frag")
+    compile_text(es, "es.frag", lenient=True)
+    compile_text(es.replace("void", "precision highp float; void"), "es.frag")
+
+
+def test_results_and_what_is_given_have_their_places() -> None:
+    program = compile_text(
+        """#version 130
+        in vec2 at; in float far; uniform sampler2DShadow shadows; uniform sampler2DRect image;
+        uniform struct { vec3 place; float weights[2]; } light; out vec4 first; out vec2 second;
+        void main() {
+            first = texture(image, gl_FragCoord.xy) * gl_TexCoord[0].x * far;
+            first += texture(shadows, vec3(at, 0.5));
+            second = light.weights[1] * light.place.xy + gl_Fog.color.rg + gl_NormalMatrix[1].xy;
+            gl_FragDepth = at.x;
+        }""",
+        "places.frag",
+    )
+    names = {name: key for key, name in program.names}
+    assert (names["shadows"], names["image"]) == (0, 1)
+    assert program.texture_units == {0: TextureTarget.SHADOW2D, 1: TextureTarget.RECT}
+    assert "ARB_fragment_program_shadow" in program.options
+    assert [names[n].index for n in ("at", "far")] == [1, 2]  # set 0 is gl_TexCoord[0]
+    assert AttributeKind.POSITION in {a.kind for a in program.attributes_read}
+    declared = {d.name: d.parameters[0].index for d in program.parameters if d.name[0] != "c"}
+    assert declared == {"light_place": 0, "light_weights_0": 1, "light_weights_1": 2}
+    assert program.state_bindings == ("state.fog.color", "state.matrix.modelview[0].inverse.row[1]")
+    masks = {
+        i.dst.register: i.dst.mask for i in program.instructions if hasattr(i.dst.register, "kind")
+    }
+    assert {(r.kind.value, r.index): sum(mask) for r, mask in masks.items()} == {
+        ("color", 0): 4, ("color", 1): 2, ("depth", 0): 1,
+    }  # fmt: skip
+
+
+def test_a_pipeline_draws_it_with_its_names() -> None:
+    p = Pipeline("saxpy")
+    x, y = (p.input(name, 2, 2, packing="image") for name in "xy")
+    out = p.texture("sum", 2, 2, format="rgba32f")
+    p.draw(
+        "uniform sampler2DRect x, y; uniform float alpha;\n"
+        "void main() { gl_FragColor = texture2DRect(y, gl_TexCoord[0].st)"
+        " + alpha * texture2DRect(x, gl_TexCoord[0].st); }",
+        {"x": x, "y": y}, into=out, uniforms={"alpha": 2.0},
+    )  # fmt: skip
+    p.output("sum", out, packing="image")
+    given = np.arange(32, dtype=np.float32).reshape(2, 2, 2, 4)
+    run = p.run(x=given[0], y=given[1])
+    assert np.array_equal(run.sum, given[1] + 2 * given[0])
