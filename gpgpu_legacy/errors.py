@@ -250,6 +250,11 @@ def shape_in_words(shape: tuple[int, ...]) -> str:
     return "×".join(map(str, shape)) or "a single number"
 
 
+def counted(number: int, what: str, several: str = "") -> str:
+    """A number of things in words: 1 pass, 2 passes. several: what more than one are called."""
+    return f"{number} {what if number == 1 else several or what + 's'}"
+
+
 def kind_of(value: object) -> str:
     """The type of a value in words, such as `an int`."""
     if value is None:

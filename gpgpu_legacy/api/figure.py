@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
 from pathlib import PurePath
 
 from numpy.typing import ArrayLike
@@ -13,7 +12,6 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.figures.figure import Figure
 from gpgpu_legacy.figures.options import LEAST_PASSES, FigureOptions
 from gpgpu_legacy.figures.panel import Panel
-from gpgpu_legacy.interp.numeric import slices
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import operands_of
@@ -61,7 +59,7 @@ def figure(
         passes=plan.pass_count,
         options=how,
         inputs=tuple(_input_panel(plan, given, texture) for texture in watcher.inputs),
-        panels=tuple(_cropped(watcher.panels)),
+        panels=tuple(watcher.panels),
         on_sheet=frozenset(watcher.on_sheet),
         turns=exchanged(plan),
     )
@@ -130,20 +128,6 @@ def _shown(plan: Plan, names: Collection[str], after: str) -> list[int]:
     if after == "iteration":
         return [*{place.first: place.number for place in found}.values()]
     return [place.number for place in found]
-
-
-def _cropped(panels: Sequence[Panel]) -> Iterator[Panel]:
-    """The panels: if parts of similar textures differ in size, only the parts are shown."""
-    sizes: dict[tuple[object, ...], set[tuple[int, int]]] = {}
-    for panel in panels:
-        rect = panel.rect
-        size = (rect.width, rect.height) if rect else panel.size
-        sizes.setdefault(panel.kind, set()).add(size)
-    for panel in panels:
-        if panel.rect is None or len(sizes[panel.kind]) == 1:
-            yield panel
-        else:
-            yield replace(panel, rect=None, texels=panel.texels[slices(panel.rect)])
 
 
 def _input_panel(plan: Plan, operands: Mapping[str, F32], texture: Texture) -> Panel:

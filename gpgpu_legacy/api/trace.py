@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.run import as_it_runs, execute, warn_of_undefined
 from gpgpu_legacy.api.steps import TracedInstruction, TracedTexel, Value, as_value, trace_fragment
-from gpgpu_legacy.errors import InputError, as_integer, described
+from gpgpu_legacy.errors import InputError, as_integer, counted, described
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
 from gpgpu_legacy.isa.ir import COMPONENTS
@@ -165,7 +165,11 @@ class Trace(Result):
         for place, visit in enumerate(self.visits):
             if place in left_out:
                 if place == half:
-                    yield "…", f"{_passes(len(left_out))} left out; --all shows them", ()
+                    yield (
+                        "…",
+                        f"{counted(len(left_out), 'pass', 'passes')} left out; --all shows them",
+                        (),
+                    )
                 continue
             yield str(visit.pass_), _title(visit), ()
             for what, values in _events(visit):
@@ -179,7 +183,8 @@ class Trace(Result):
             "without a change, not shown": self.unchanged,
         }
         write = "writes" if self.writing == 1 else "write"
-        written = f"{self.writing} of {_passes(self.passes)} {write} {_listed(self.textures, 'or')}"
+        passes = counted(self.passes, "pass", "passes")
+        written = f"{self.writing} of {passes} {write} {_listed(self.textures, 'or')}"
         return ", ".join([written, *(f"{n} {what}" for what, n in rest.items() if n)]) + "."
 
 
@@ -194,10 +199,6 @@ def _cell(values: Sequence[float | None], place: int) -> Entry:
 def _listed(names: Sequence[str], word: str = "and") -> str:
     *most, last = names
     return f"{', '.join(most)} {word} {last}" if most else last
-
-
-def _passes(count: int) -> str:
-    return "1 pass" if count == 1 else f"{count} passes"
 
 
 def _title(visit: Visit) -> str:

@@ -13,6 +13,7 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +91,12 @@ def reported(error: Exception) -> tuple[int, str]:
         command = PROGRAM if context is None else context.command_path
         problem = " ".join(error.format_message().split()).rstrip(".")
         if isinstance(error, click.NoSuchOption):
-            end = "" if problem.endswith("?") else "."
-            problem += f"{end} A parameter has no dashes: {error.option_name.lstrip('-')}=…"
+            name = error.option_name.lstrip("-")
+            known = [p.lstrip("-") for p in error.possibilities or ()]  # click counts dashes, too
+            near = [f"--{other}" for other in get_close_matches(name, known)]
+            problem = f"no such option --{name}"
+            problem += f", did you mean {' or '.join(near)}?" if near else "."
+            problem += f" A parameter has no dashes: {name}=…"
         said = printable(f"{problem[:1].lower()}{problem[1:]}; see `{command} --help`")
     elif isinstance(error, MemoryError):
         why = f" ({said})" if said else ""

@@ -34,10 +34,11 @@ def draw_animation(
 def _pictures(
     shown: Sequence[Shown], captions: Sequence[Caption], options: AnimationOptions
 ) -> Iterator[RGB]:
-    from gpgpu_legacy.present.captions import captioned, needs_bar
+    from gpgpu_legacy.present.captions import captioned, needs_bar, width_of
 
     bars = [one.scale if one.channels else None for one in shown]
     has_bar = any(map(needs_bar, bars))
+    widest = width_of(line for lines in captions for line in lines)
     sizes = [_size(one.panel) for one in shown]
     side = options.scale or -(-_LEAST_SIDE // max(map(max, sizes)))
     layouts = [max(len(one.channels), 1) for one in shown]
@@ -50,7 +51,7 @@ def _pictures(
     for one, caption, bar in zip(shown, captions, bars, strict=True):
         picture = _picture(one, (height, width), marked=options.captions)
         if options.captions:
-            picture = captioned(picture, caption, bar, has_bar=has_bar)
+            picture = captioned(picture, caption, bar, has_bar=has_bar, least_width=widest)
         yield picture
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from gpgpu_legacy.door import public
+from gpgpu_legacy.errors import counted
 from gpgpu_legacy.figures.animation import draw_animation
 from gpgpu_legacy.figures.options import AnimationOptions, FigureOptions, TexelsShown
 from gpgpu_legacy.figures.panel import Panel, Shown
@@ -45,7 +46,8 @@ class Figure:
 
     def __repr__(self) -> str:
         shown = len(self.on_sheet)
-        return f"<Figure of {self.plan}: {shown} of {self.passes} passes, run by {self.executor}>"
+        passes = counted(self.passes, "pass", "passes")
+        return f"<Figure of {self.plan}: {shown} of {passes}, run by {self.executor}>"
 
     def _repr_png_(self) -> bytes:
         """The sheet, for a notebook."""
@@ -65,7 +67,7 @@ class Figure:
 
     def _sheet(self, suffix: str) -> Write:
         shown = len(self.on_sheet)
-        passes = "1 pass" if self.passes == 1 else f"{self.passes} passes"
+        passes = counted(self.passes, "pass", "passes")
         passes += f", {shown} of them shown" if shown < self.passes else ""
         words = passes, f"run by {self.executor}"
         return sheet_of(self.shown(self.sheet), self.plan, words, suffix)

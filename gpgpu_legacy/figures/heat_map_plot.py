@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.present.colours import hex_of
+from gpgpu_legacy.present.grid import plain
 from gpgpu_legacy.present.plot import WIDTH, add_head, new_figure, save_figure
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ def heat_map_caption(heat: HeatMap, title: str) -> str:
     rows, columns = heat.reads.shape
     return (
         f"Reads that hit, of the fragments of a rectangle of {columns}×{rows}, row 0 lowest: "
-        f"{title}. {heat.hits.sum():,} of {heat.reads.sum():,} reads hit. Grey: no reads."
+        f"{title}. {plain(int(heat.hits.sum()))} of {plain(int(heat.reads.sum()))} reads hit. "
+        "Grey: no reads."
     )
 
 

@@ -20,7 +20,7 @@ class Panel:
 
     place: of the pass; None for an input. what: the file name of the program or kernel, or `copy`
     or `clear`; for an input, its name. rect: the part of the texels that was drawn or copied, if
-    not all. texels: (rows, W, channels) float32, row 0 first, of the texture or of a part of it.
+    not all. texels: (rows, W, channels) float32, row 0 first, of the whole texture.
     """
 
     place: PassPlace | None

@@ -40,7 +40,7 @@ _BAR_WIDTH, _BAR_HEIGHT, _BAR_ROW = 2.6, 0.13, 0.62
 _CHANNEL_GAP = 0.06
 _LETTER = 0.14  # above a channel
 _POINTS = 72  # in an inch
-_LETTER_WIDTH = 0.55  # of its size, on average
+_LETTER_WIDTH = 0.58  # of its size, on average
 _LARGEST_NUMBER, _SMALLEST_NUMBER = 7.5, 5.0
 
 _TALLEST = 1.5  # of pictures: height over width
@@ -127,8 +127,8 @@ class _Sheet:
         panel, channels, _, scale = shown
         first, second = _labels(panel)
         words = [second] if len(self._sizes) == 1 else [second, _size(panel)]
-        self._text(left, top + 0.08, _cut(first, 9.5), 9, weight="bold")
-        self._text(left, top + 0.26, _cut(" · ".join(filter(None, words)), 7.5), 7.5, color=GREY)
+        self._line(left, top + 0.08, first, 9, weight="bold")
+        self._line(left, top + 0.26, " · ".join(filter(None, words)), 7.5, color=GREY)
         columns, rows = min(len(channels), 2) or 1, ceil(len(channels) / 2) or 1
         whole = _Box(left, top + _LABEL, _BOX * _shape(panel.size)[0], _height(shown))
         letter = _LETTER if channels and panel.texture.format.channels > 1 else 0.0
@@ -200,6 +200,13 @@ class _Sheet:
             spine.set_linewidth(0.6)
         return axes
 
+    def _line(self, left: float, middle: float, text: str, size: float, **style: Any) -> None:
+        """A line as wide as a panel at most: smaller, if it is long, and cut if it is very long."""
+        most = _BOX * _POINTS / _LETTER_WIDTH  # characters of one point
+        size = min(size, max(most / max(len(text), 1), _SMALLEST_NUMBER))
+        shown = text if len(text) * size <= most else f"{text[: int(most / size) - 1]}…"
+        self._text(left, middle, shown, size, **style)
+
     def _text(self, left: float, middle: float, text: str, size: float, **style: Any) -> None:
         width, height = self._size
         style = {"color": _INK, "va": "center", **style}
@@ -255,12 +262,6 @@ def _labels(panel: Panel) -> tuple[str, str]:
     return f"pass {place.number} → {panel.texture.name}", f"{panel.what}{iteration}"
 
 
-def _cut(text: str, size: float) -> str:
-    """As much of a line of text as fits the width of a panel, about."""
-    most = int(_BOX * _POINTS / (_LETTER_WIDTH * size))
-    return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
 def _size(panel: Panel) -> str:
     columns, rows = panel.size
     return f"{columns}×{rows} {panel.texture.format.name}"
@@ -272,15 +273,18 @@ def _size(panel: Panel) -> str:
 def _draw_numbers(
     axes: Axes, values: F32, colours: RGB, scale: ColourScale, cell: tuple[float, float]
 ) -> None:
-    """Each value in its cell, with as many digits of the scale's largest one as fit.
+    """Each value on the scale in its cell, with as many digits of the scale's largest one as fit.
 
     cell: its width and height, in points.
     """
     largest = max(abs(scale.low), abs(scale.high)) or 1.0
     for digits in (4, 3, 2, 1):
         rounded = np.round(values.astype(np.float64), digits - 1 - floor(log10(largest)))
-        texts = [short_number(float(value) + 0.0) for value in rounded.flat]  # no -0
-        size = min(_LARGEST_NUMBER, 0.5 * cell[1], 1.4 * cell[0] / max(map(len, texts)))
+        texts = [
+            "" if value in scale.far else short_number(float(near) + 0.0)  # no -0
+            for value, near in zip(values.flat, rounded.flat, strict=True)
+        ]
+        size = min(_LARGEST_NUMBER, 0.5 * cell[1], 1.4 * cell[0] / max(1, *map(len, texts)))
         if size >= _SMALLEST_NUMBER:
             break
     for (row, column), text in zip(np.ndindex(values.shape), texts, strict=True):

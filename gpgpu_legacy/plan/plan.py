@@ -18,7 +18,7 @@ from itertools import chain, cycle, islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from gpgpu_legacy.errors import InputError, PlanError, described
+from gpgpu_legacy.errors import InputError, PlanError, counted, described
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
 from gpgpu_legacy.plan.diagram import Box, plan_svg
@@ -350,7 +350,9 @@ class Plan:
             ", ".join(f"{m.name} {m.rows}×{m.columns}" for m in some) or "nothing"
             for some in (self.operands, self.results)
         ]
-        size = f"{self.pass_count} passes, {len(self.textures)} textures"
+        size = ", ".join(
+            (counted(self.pass_count, "pass", "passes"), counted(len(self.textures), "texture"))
+        )
         return f"<Plan {self.name}: {matrices[0]} → {matrices[1]}; {size}>"
 
     def _repr_html_(self) -> str:

@@ -7,7 +7,7 @@ from itertools import chain
 from math import isfinite, prod
 from typing import TypeVar
 
-from gpgpu_legacy.errors import PlanError, described, shape_in_words
+from gpgpu_legacy.errors import PlanError, counted, described, shape_in_words
 from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.plan.expand import drawn_areas, extremes_of, number_at, values_of
 from gpgpu_legacy.plan.framebuffer import Factor
@@ -246,8 +246,8 @@ class Validator:
             )
         if kind is TextureKind.CUBE and (extent.depth != 6 or extent.width != extent.height):
             raise self.fail(
-                f"cube map {texture.name} has {extent.depth} faces of {extent.width}×"
-                f"{extent.height} texels; give it 6 square faces"
+                f"cube map {texture.name} has {counted(extent.depth, 'face')} of {extent.width}×"
+                f"{extent.height} texels; give it 6 that are square, by depth=6"
             )
         if kind not in _LAYERED and extent.depth != 1:
             raise self.fail(

@@ -6,7 +6,7 @@ the colours of the picture.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,7 @@ from gpgpu_legacy.present.pixel_text import BEYOND_LATIN_1, Align, Font, draw_li
 MARGIN = 16
 """Pixels around a picture."""
 
-LEAST_WIDTH = 320
+LEAST_WIDTH, MOST_WIDTH = 320, 720
 
 _PAPER: Colour = (252, 252, 249)
 _INK: Colour = (32, 33, 36)
@@ -39,16 +39,26 @@ def needs_bar(scale: ColourScale | None) -> bool:
     return scale is not None and scale.kind is not ScaleKind.TWO
 
 
+def width_of(lines: Iterable[str]) -> int:
+    """The width that lines of text need with their margins, at most MOST_WIDTH."""
+    return min(2 * MARGIN + max(map(Font.BODY_BOLD.width, map(_known, lines))), MOST_WIDTH)
+
+
 def captioned(
-    picture: RGB, lines: Sequence[str], scale: ColourScale | None, *, has_bar: bool
+    picture: RGB,
+    lines: Sequence[str],
+    scale: ColourScale | None,
+    *,
+    has_bar: bool,
+    least_width: int = 0,
 ) -> RGB:
     """A picture in a thin frame, with its value scale and lines of text below, the first in bold.
 
     A line that is too long is cut. scale: None for a picture without one. has_bar: whether to leave
-    room for a scale, which other pictures of the animation may need.
+    room for a scale, which other pictures of the animation may need. least_width: in pixels.
     """
     rows, columns, _ = picture.shape
-    width = max(columns + 2 * MARGIN, LEAST_WIDTH)
+    width = max(columns + 2 * MARGIN, LEAST_WIDTH, least_width)
     shown = scale if needs_bar(scale) else None
     below = MARGIN + rows + _SPACE
     bar = _BAR_HEIGHT + Font.BODY.line_height + _SPACE if has_bar else 0
@@ -80,12 +90,17 @@ def _draw_ends(draw: ImageDraw.ImageDraw, y: int, width: int, scale: ColourScale
 
 
 def _cut(line: str, font: Font, width: int) -> str:
-    """As much of a line as fits, with a ? for characters that the font lacks."""
-    known = "".join(c if ord(c) < 256 or c in BEYOND_LATIN_1 else "?" for c in line)
+    """As much of a line as fits."""
+    known = _known(line)
     if font.width(known) <= width:
         return known
     fits = next(n for n in range(len(known), -1, -1) if font.width(f"{known[:n]}…") <= width)
     return f"{known[:fits]}…"
+
+
+def _known(line: str) -> str:
+    """The line with a ? for characters that the font lacks."""
+    return "".join(c if ord(c) < 256 or c in BEYOND_LATIN_1 else "?" for c in line)
 
 
 def _inked(white: NDArray[np.uint8]) -> RGB:

@@ -169,7 +169,7 @@ def test_passes_of_the_textures_that_are_asked_for() -> None:
         figure_of(levels(), {"x": X}, FigureOptions(textures=("x",)))
 
 
-def test_parts_of_different_sizes_are_shown_by_themselves() -> None:
+def test_parts_are_shown_where_they_lie_in_the_whole_texture() -> None:
     """A sum of eight in two textures that take turns: what is beyond the rectangle is left over."""
     add = """!!ARBfp1.0
 TEMP a, s, r;
@@ -187,9 +187,11 @@ END"""
     p.output("sum", x)
     inputs = {"x": np.arange(8, dtype=np.float32)[None]}
     figure = figure_of(p, inputs)
-    assert all(panel.rect is None for panel in figure.panels)
-    texels = [panel.texels[..., 0].tolist() for panel in figure.panels]
-    assert texels == [[[1, 5, 9, 13]], [[6, 22]], [[28]]]
+    assert [panel.rect for panel in figure.panels] == [Rect(0, 0, w, 1) for w in (4, 2, 1)]
+    [one], [two], [three] = (panel.texels[..., 0].tolist() for panel in figure.panels)
+    unset = [float(np.float32(-1e30))] * 4
+    assert one == [1, 5, 9, 13, *unset]
+    assert two == [6, 22, 2, 3, 4, 5, 6, 7] and three == [28, 5, 9, 13, *unset]
 
 
 # Scales and channels ------------------------------------------------------------------------------
