@@ -77,7 +77,11 @@ def _blended(blend: Blend, texel_format: Format) -> str:
 
 
 INSTRUCTIONS = frozenset(
-    {row.mnemonic for row in OPCODES.values() if row.form not in (Form.SAMPLE, Form.KILL)}
+    {
+        row.mnemonic
+        for row in OPCODES.values()
+        if row.form not in (Form.SAMPLE, Form.KILL, Form.FLOW)
+    }
     | {mode.value for mode in Fog}
     | {_blended(ADD, f) for f in FORMATS.values() if f.is_drawn_to}
 )
