@@ -58,12 +58,9 @@ class Budget:
             "begun cannot always be stopped"
         )
 
-    def refusal(self, expected_s: float = 0.0, reserve_s: float = 0.0) -> str | None:
-        """Why a run of an expected length in seconds does not start; None if it may.
-
-        reserve_s: seconds that are needed at the end in any case, to close what is open.
-        """
-        left_s = self.left_s - reserve_s
+    def refusal(self, expected_s: float = 0.0) -> str | None:
+        """Why a run of an expected length in seconds does not start; None if it may."""
+        left_s = self.left_s
         if left_s <= 0.0:
             return "the budget was spent"
         if expected_s > left_s:

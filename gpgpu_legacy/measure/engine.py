@@ -3,12 +3,11 @@
 Jobs of one size are measured together. The engine opens each of them and runs it once, the cheapest
 first, as far as costs are known. Rounds follow (measure/rounds.py): in each round every job runs in
 turn. A job's time is the median of its runs in the rounds. If memory cannot hold all jobs of a size
-at once, each is closed after its part of a round; in the next round it is opened
-again, and run once without being measured.
+at once, each has its rounds by itself.
 
 A run does not start if it is expected to outlast the budget. The expectation follows from a smaller
-size: computing grows with the cube of the size, transfers and checks with its square, preparing and
-closing with the size itself. If no smaller size was asked for, the engine probes some. A job whose
+size: computing grows with the cube of the size, transfers and checks with its square, preparing
+with the size itself. If no smaller size was asked for, the engine probes some. A job whose
 rounds do not fit has its first run as its result. If nothing fits, the cheapest job is run once.
 """
 
@@ -158,14 +157,16 @@ def measure(
 
     progress: called with a description, `count_steps` times in all. results: called with all
     results so far whenever there are new ones, and when the measurement is interrupted.
-    room: the number of jobs of a size that may be open at once. If no job fits the budget, the
+    room: the number of jobs of a size that fit in memory at once. If no job fits the budget, the
     cheapest one is run once. Results are in the order of the jobs. An error that a driver or a
     library raises becomes the reason why its job was not run; the other jobs are not affected.
     """
     rank = {job: number for number, job in enumerate(jobs)}
-    measurement = _Measurement(rank, budget, rounds, progress, results, room)
+    measurement = _Measurement(rank, budget, rounds, progress, results)
     for size in sorted({job.size for job in jobs}):
-        measurement.together([job for job in jobs if job.size == size], size)
+        alike = [job for job in jobs if job.size == size]
+        for group in [alike] if room(size) >= len(alike) else [[job] for job in alike]:
+            measurement.together(group)
     if not measurement.outcomes:
         measurement.cheapest_in_any_case()
     return measurement.so_far()
@@ -182,30 +183,26 @@ class _Cost:
     open_s: float
     transfers_s: float
     compute_s: float
-    close_s: float
 
     def at(self, size: int) -> float:
-        """Seconds to open, run once, check and close at another size, at most."""
+        """Seconds to open, run once and check at another size, at most."""
         ratio = size / self.size
-        fixed_s = self.open_s + self.close_s
-        return fixed_s * ratio + self.transfers_s * ratio**2 + self.compute_s * ratio**3
+        return self.open_s * ratio + self.transfers_s * ratio**2 + self.compute_s * ratio**3
 
 
 @dataclass(slots=True, eq=False)
 class _Contender:
     """A job while its size is measured.
 
-    open_s: seconds to open it. run_s: seconds of its last run, transfers included. unmeasured:
-    seconds of the runs before the rounds. ready: None if it is closed between rounds. error: why it
-    has left the rounds.
+    run_s: seconds of its last run, transfers included. unmeasured: seconds of the runs before the
+    rounds. error: why it has left the rounds.
     """
 
     job: MeasuredJob
-    open_s: float
+    ready: Ready
     run_s: float
     checked: Any
     unmeasured: list[float]
-    ready: Ready | None = None
     samples: list[float] = field(default_factory=list)
     error: str | None = None
 
@@ -221,8 +218,7 @@ class _Contender:
 class _Measurement:
     """The state of a measurement: the costs of each series, and the results so far.
 
-    rank: the order of results. closing_s: the time to close all open jobs. longest_close_s: used
-    for a series that has not been closed yet.
+    rank: the order of results.
     """
 
     rank: Mapping[MeasuredJob, int]
@@ -230,14 +226,11 @@ class _Measurement:
     rounds: Rounds
     progress: Callable[[str], object]
     results: Callable[[Measured], object]
-    room: Callable[[int], int]
     other_work: OtherWork = field(default_factory=OtherWork)
     known: dict[Hashable, _Cost] = field(default_factory=dict)
     outcomes: list[JobOutcome] = field(default_factory=list)
     not_run: list[NotRun] = field(default_factory=list)
     contenders: list[_Contender] = field(default_factory=list)
-    closing_s: float = 0.0
-    longest_close_s: float = 0.0
 
     def so_far(self) -> Measured:
         """The results by now."""
@@ -252,9 +245,6 @@ class _Measurement:
 
     def tell_results(self) -> None:
         self.results(self.so_far())
-
-    def refusal(self, expected_s: float) -> str | None:
-        return self.budget.refusal(expected_s, self.closing_s)
 
     # The order of jobs ---------------------------------------------------------------------------
 
@@ -273,20 +263,19 @@ class _Measurement:
         for least in sorted(left_out, key=lambda entry: self.order(entry.job)):
             self.not_run.remove(least)
             with self.errors_of(least.job), ExitStack() as held:
-                self.contenders = [self.open(least.job, held, again=False)]
+                self.contenders = [self.open(least.job, held)]
             if self.contenders:
                 self.finish()
                 return
 
     # One group of jobs ---------------------------------------------------------------------------
 
-    def together(self, jobs: Sequence[MeasuredJob], size: int) -> None:
+    def together(self, jobs: Sequence[MeasuredJob]) -> None:
         """The first runs and all rounds of jobs of one size."""
-        fits = self.room(size) >= len(jobs)
         try:
             with ExitStack() as held:
                 for job in self.cheapest_of(jobs):
-                    self.tell_first(job, has_rounds=self.start(job, held, stays_open=fits))
+                    self.tell_first(job, has_rounds=self.start(job, held))
                 take_rounds(self.contenders, self.take, self.rounds.count, self.after_round)
         finally:
             self.finish()
@@ -301,8 +290,8 @@ class _Measurement:
         rest: list[MeasuredJob] = []
         for job in jobs:
             with self.errors_of(job):
-                while not probing.is_over and (size := self.next_probe(job)) is not None:
-                    self.probe(job, size)
+                while not probing.is_over and self.probe(job):
+                    pass
                 rest.append(job)
                 continue
             self.tell_first(job, has_rounds=False)
@@ -318,7 +307,7 @@ class _Measurement:
             self.outcomes.append(result)
             known = self.known[result.job.series]
             self.known[result.job.series] = replace(known, compute_s=result.seconds)
-        self.contenders, self.closing_s = [], 0.0
+        self.contenders = []
         self.tell_results()
 
     def tell_first(self, job: MeasuredJob, *, has_rounds: bool) -> None:
@@ -332,22 +321,15 @@ class _Measurement:
         self.tell_results()
         return self.contenders
 
-    def start(self, job: MeasuredJob, held: ExitStack, *, stays_open: bool) -> bool:
-        """The first run of a job, if it fits; whether it took place.
-
-        held: closes the job, if it stays open; else it is closed at once.
-        """
+    def start(self, job: MeasuredJob, held: ExitStack) -> bool:
+        """The first run of a job, if it fits; whether it took place. held: closes the job."""
         with self.errors_of(job):
-            while (probe := self.next_probe(job)) is not None:
-                self.probe(job, probe)
-            if (reason := self.refusal(self.expected_s(job))) is not None:
+            while self.probe(job):
+                pass
+            if (reason := self.budget.refusal(self.expected_s(job))) is not None:
                 self.not_run.append(NotRun(job, reason))
                 return False
-            with ExitStack() as own:
-                contender = self.open(job, held if stays_open else own)
-            if not stays_open:
-                contender.ready = None
-            self.contenders.append(contender)
+            self.contenders.append(self.open(job, held))
             return True
         return False
 
@@ -359,75 +341,39 @@ class _Measurement:
         except Exception as error:  # a driver or a library may raise any error
             self.not_run.append(NotRun(job, why(error), is_refused=True))
 
-    # Probes --------------------------------------------------------------------------------------
-
-    def next_probe(self, job: MeasuredJob) -> int | None:
-        """The size to probe before a job starts; None if none is needed, or if none fits."""
-        cost = self.known.get(job.series)
-        if cost is None:
-            first = max(PROBE_SIZE, job.least)
-            return None if job.size <= first or self.refusal(0.0) is not None else first
-        following = max(PROBE_STEP * cost.size, job.least)
-        if following >= job.size or self.refusal(cost.at(following)) is not None:
-            return None
-        return following
-
-    def probe(self, job: MeasuredJob, size: int) -> None:
-        """Run a smaller size once to learn its cost.
-
-        The very first run of a series may load libraries. If it seems too long for the next size,
-        another one has to confirm that.
-        """
-        is_new = job.series not in self.known
-        with ExitStack() as own:
-            contender = self.open(replace(job, size=size), own, again=False)
-            cost, ready = self.known[job.series], contender.ready
-            seems_long = self.refusal(cost.at(PROBE_STEP * size)) is not None
-            if is_new and seems_long and ready and self.refusal(contender.run_s) is None:
-                started = self.budget.clock()
-                compute_s = ready.run()
-                transfers_s = max(0.0, self.budget.clock() - started - compute_s)
-                self.known[job.series] = replace(
-                    cost,
-                    compute_s=min(cost.compute_s, compute_s),
-                    transfers_s=min(cost.transfers_s, transfers_s),
-                )
-
     # Runs ----------------------------------------------------------------------------------------
 
-    def open(self, job: MeasuredJob, held: ExitStack, *, again: bool = True) -> _Contender:
+    def probe(self, job: MeasuredJob) -> bool:
+        """Run the next smaller size to learn its cost; False if none is needed, or none fits."""
+        cost = self.known.get(job.series)
+        size = max(PROBE_SIZE if cost is None else PROBE_STEP * cost.size, job.least)
+        if size >= job.size or self.budget.refusal(cost.at(size) if cost else 0.0) is not None:
+            return False
+        with ExitStack() as held:
+            self.open(replace(job, size=size), held)
+        return True
+
+    def open(self, job: MeasuredJob, held: ExitStack) -> _Contender:
         """Open a job, run it and check the result. held: closes it.
 
-        again: the very first run of a series may load libraries, so another one follows if it fits.
+        The very first run of a series may load libraries, so another one follows if it fits.
         """
-        clock, known = self.budget.clock, self.known.get(job.series)
+        clock, is_new = self.budget.clock, job.series not in self.known
         started = clock()
-        with ExitStack() as own:
-            ready = own.enter_context(job.open(job.size))
-            opened = clock()
-            seconds = [ready.run()]
-            run_s = clock() - opened
-            checked = ready.check()
-            transfers_s = max(0.0, clock() - opened - seconds[0])
-            close_s = self.longest_close_s if known is None else known.close_s
-            cost = _Cost(job.size, opened - started, transfers_s, seconds[0], close_s)
-            self.known[job.series] = cost
-            if again and known is None and self.refusal(run_s + close_s) is None:
-                began = clock()
-                seconds.append(ready.run())
-                run_s = clock() - began
-            self.closing_s += close_s
-            held.callback(self.close, job.series, own.pop_all(), close_s)
-        return _Contender(job, cost.open_s, run_s, checked, seconds, ready)
-
-    def close(self, series: Hashable, held: ExitStack, expected_s: float) -> None:
-        """Close a job, and note how long it took."""
-        started = self.budget.clock()
-        held.close()
-        self.closing_s -= expected_s
-        close_s = self.budget.clock() - started
-        self.longest_close_s = max(self.longest_close_s, close_s)
-        self.known[series] = replace(self.known[series], close_s=close_s)
+        ready = held.enter_context(job.open(job.size))
+        opened = clock()
+        seconds = [ready.run()]
+        run_s = clock() - opened
+        checked = ready.check()
+        transfers_s = max(0.0, clock() - opened - seconds[0])
+        if is_new and self.budget.refusal(run_s) is None:
+            began = clock()
+            seconds.append(ready.run())
+            run_s = clock() - began
+            transfers_s = min(transfers_s, max(0.0, run_s - seconds[1]))
+        cost = _Cost(job.size, opened - started, transfers_s, min(seconds))
+        self.known[job.series] = cost
+        return _Contender(job, ready, run_s, checked, seconds)
 
     def take(self, contender: _Contender) -> None:
         """A job's part of a round, within the budget."""
@@ -439,24 +385,13 @@ class _Measurement:
         self.progress(str(contender.job))
 
     def sample(self, contender: _Contender) -> None:
-        """The measured runs of a round, after an unmeasured one if the job is opened again."""
-        if contender.ready is not None:
-            self.runs_of(contender, contender.ready)
-            return
-        close_s = self.known[contender.job.series].close_s
-        if self.refusal(contender.open_s + 2.0 * contender.run_s + close_s) is None:
-            with contender.job.open(contender.job.size) as ready:
-                ready.run()
-                self.runs_of(contender, ready)
-
-    def runs_of(self, contender: _Contender, ready: Ready) -> None:
         fastest = min(*contender.unmeasured, *contender.samples, contender.run_s)
-        ready.settle()
+        contender.ready.settle()
         for _ in range(self.rounds.runs(fastest)):
-            if self.refusal(contender.run_s) is not None:
+            if self.budget.refusal(contender.run_s) is not None:
                 return
             started = self.budget.clock()
-            contender.samples.append(ready.run())
+            contender.samples.append(contender.ready.run())
             contender.run_s = self.budget.clock() - started
 
 

@@ -44,7 +44,6 @@ class World:
         opening_s: float = 0.0,
         upload_s: float = 0.0,
         check_s: float = 0.0,
-        closing_s: float = 0.0,
     ) -> MeasuredJob:
         """A job whose run takes what it is told to; its check gives the size."""
 
@@ -66,7 +65,6 @@ class World:
             try:
                 yield Ready(run, check)
             finally:
-                self.now += closing_s
                 self.open.remove((name, at))
 
         return MeasuredJob(name, size, name, open_at)
@@ -104,7 +102,7 @@ def test_an_outcome_has_its_samples_and_its_first_run() -> None:
     assert not outcome.is_first_run
 
 
-@pytest.mark.parametrize("what", ["opening_s", "upload_s", "check_s", "closing_s"])
+@pytest.mark.parametrize("what", ["opening_s", "upload_s", "check_s"])
 def test_the_budget_counts_all_that_a_job_takes(what: str) -> None:
     """Computing takes next to nothing here; everything else grows slowly."""
     world = World()
@@ -188,14 +186,12 @@ def test_an_error_in_a_round_leaves_the_other_jobs_alone() -> None:
     assert world.open == []
 
 
-def test_what_has_no_room_is_closed_between_rounds() -> None:
+def test_what_has_no_room_beside_others_has_its_rounds_by_itself() -> None:
     world = World()
-    one = world.job("one", 8, iter([9.0, 9.0, 7.0, 1.0, 7.0, 2.0]))
-    jobs = [one, world.job("two", 8, repeat(1.0))]
-    measured = measure(jobs, Budget(1e9, world), TWO_ROUNDS, room=lambda _: 1)
+    jobs = [world.job(name, 8) for name in ("one", "two")]
+    measure(jobs, Budget(1e9, world), TWO_ROUNDS, room=lambda _: 1)
     assert world.most_open == 1
-    samples = [outcome.samples for outcome in measured.outcomes]
-    assert samples == [(1.0, 2.0), (1.0, 1.0)]  # a first run after opening is not measured
+    assert world.runs == [("one", 8)] * 4 + [("two", 8)] * 4
 
 
 def test_results_come_as_they_are_measured_and_an_interrupt_leaves_them() -> None:
