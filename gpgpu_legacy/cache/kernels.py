@@ -37,7 +37,8 @@ from gpgpu_legacy.interp.dataless import AddressMachine, uniform_values
 from gpgpu_legacy.interp.kernel import Mask, WorkGroups
 from gpgpu_legacy.ir.expressions import Element
 from gpgpu_legacy.ir.kernel import Kernel, outside
-from gpgpu_legacy.lower.jit import compile_addresses, words_of
+from gpgpu_legacy.lower.emit.llvm_trace import TraceEmitter
+from gpgpu_legacy.lower.jit import compile_kernel, words_of
 from gpgpu_legacy.lower.kernels.bounds import unproven
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, constant_groups
@@ -151,7 +152,7 @@ class _Maker:
         places = self.places(pass_).values()
         lines, kinds = np.empty(CHUNK_ACCESSES, np.int64), np.empty(CHUNK_ACCESSES, np.int16)
         across, up = constant_groups(pass_.groups)
-        code = compile_addresses(kernel, unproven(pass_, lengths))
+        code = compile_kernel(kernel, unproven(pass_, lengths), TraceEmitter)
         header = across, lines.ctypes.data, kinds.ctypes.data, CHUNK_ACCESSES, self.shift
         words = words_of(kernel, header, places, uniform_values(pass_))
         state = code.state()

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.ir.kernel import Kernel
 from gpgpu_legacy.ir.types import DTYPES
-from gpgpu_legacy.lower.emit.llvm_kernel import ENTRY, Emitted, kernel_text
-from gpgpu_legacy.lower.emit.llvm_trace import trace_text
+from gpgpu_legacy.lower.emit.llvm_kernel import ENTRY, KernelEmitter
 from gpgpu_legacy.lower.machine_code import COMPILING, Processor, this_processor
 
 Words = NDArray[np.int64]
@@ -31,11 +30,11 @@ _ENTRY = ctypes.CFUNCTYPE(
 class KernelCode:
     """A kernel's machine code, which holds no lock of Python's while it runs."""
 
-    def __init__(self, emitted: Emitted, processor: Processor) -> None:
+    def __init__(self, emitter: KernelEmitter, processor: Processor) -> None:
         """Compiled, or read from disk."""
-        self._engine = processor.load(emitted.text, optimised=True)  # owns the code
+        self._engine = processor.load(emitter.text(), optimised=True)  # owns the code
         self._call = _ENTRY(self._engine.get_function_address(ENTRY))
-        self._state_words = emitted.state_words
+        self._state_words = emitter.state_words
 
     def state(self) -> Words:
         """A new state."""
@@ -47,31 +46,29 @@ class KernelCode:
         return result
 
 
-def compile_kernel(kernel: Kernel, unproven: frozenset[int] | None = None) -> KernelCode:
-    """The native code of a kernel, whose arguments emit/llvm_kernel.py has.
+def compile_kernel(
+    kernel: Kernel,
+    unproven: frozenset[int] | None = None,
+    emitter: Callable[..., KernelEmitter] = KernelEmitter,
+) -> KernelCode:
+    """The native code of a kernel: its work groups, or with TraceEmitter its loads and stores.
 
     unproven: the numbers of the accesses that may leave their arrays, from kernels/bounds.py for a
     dispatch; by default all. The code checks these. It is kept in the user's cache folder for later
-    processes, if that is writable. Thread-safe. Raises as kernel_text does.
+    processes, if that is writable. Thread-safe. Raises as the emitter does.
     """
     with COMPILING:
-        return _compiled(kernel_text, kernel, unproven, this_processor())
-
-
-def compile_addresses(kernel: Kernel, unproven: frozenset[int] | None = None) -> KernelCode:
-    """The native code of trace_text (emit/llvm_trace.py), kept in the same way."""
-    with COMPILING:
-        return _compiled(trace_text, kernel, unproven, this_processor())
+        return _compiled(kernel, unproven, emitter, this_processor())
 
 
 @lru_cache(maxsize=128)
 def _compiled(
-    emit: Callable[..., Emitted],
     kernel: Kernel,
     unproven: frozenset[int] | None,
+    emitter: Callable[..., KernelEmitter],
     processor: Processor,
 ) -> KernelCode:
-    return KernelCode(emit(kernel, unproven), processor)
+    return KernelCode(emitter(kernel, unproven), processor)
 
 
 def words_of(

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -118,39 +117,17 @@ class NativeCode:
         self.run, self.stage = map(engine.get_function_address, ("run_piece", "stage_piece"))
 
 
-_Key = tuple[Content, bool, tuple[int, int] | None]
-"""The key of code for one processor: its Content, whether it is exact, its tile."""
-
-
-class _Codes:
-    """The code that was compiled last for one processor."""
-
-    def __init__(self, processor: Processor) -> None:
-        """None yet."""
-        self._processor = processor
-        self._codes: OrderedDict[_Key, NativeCode | str] = OrderedDict()  # or why there is none
-
-    def code(self, key: _Key) -> NativeCode:
-        """The code for a key; raises UnsupportedError if there can be none."""
-        code = self._codes.get(key)
-        if code is None:
-            try:
-                content, exact, tile = key
-                emitted = emit_fused_passes(content, self._processor.unit, exact=exact, tile=tile)
-                ordered = emitted.tile.rows * emitted.tile.vectors > 1
-                code = NativeCode(emitted, self._processor.load(emitted.text, ordered=ordered))
-            except UnsupportedError as error:
-                code = str(error)
-            self._codes[key] = code
-            while len(self._codes) > MOST_CODES:
-                self._codes.popitem(last=False)
-        self._codes.move_to_end(key)
-        if isinstance(code, str):
-            raise UnsupportedError(code)
-        return code
-
-
-_codes_for = cache(_Codes)
+@lru_cache(maxsize=MOST_CODES)
+def _code(
+    content: Content, processor: Processor, *, exact: bool, tile: tuple[int, int] | None
+) -> NativeCode | str:
+    """The code, or why there can be none."""
+    try:
+        emitted = emit_fused_passes(content, processor.unit, exact=exact, tile=tile)
+        ordered = emitted.tile.rows * emitted.tile.vectors > 1
+        return NativeCode(emitted, processor.load(emitted.text, ordered=ordered))
+    except UnsupportedError as error:
+        return str(error)
 
 
 def native_code(
@@ -161,7 +138,10 @@ def native_code(
     tile: as for emit_fused_passes. Raises UnsupportedError (lower/fused/content.py).
     """
     with COMPILING:
-        return _codes_for(this_processor()).code((content, exact, tile))
+        code = _code(content, this_processor(), exact=exact, tile=tile)
+    if isinstance(code, str):
+        raise UnsupportedError(code)
+    return code
 
 
 class ScheduleCode:

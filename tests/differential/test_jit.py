@@ -15,7 +15,7 @@ from drawing import assert_same_bits
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
-from gpgpu_legacy.lower.emit.llvm_kernel import kernel_text
+from gpgpu_legacy.lower.emit.llvm_kernel import KernelEmitter
 from gpgpu_legacy.lower.jit import compile_kernel, words_of
 from gpgpu_legacy.plan.plan import (
     ComputePass,
@@ -158,14 +158,14 @@ def test_a_barrier_that_not_all_reach_is_refused(body: str) -> None:
     with pytest.raises(
         PlanError, match=r"^small\.comp: a barrier stands in an? (if|for) "
     ) as caught:
-        kernel_text(kernel)
+        KernelEmitter(kernel)
     assert "\n" not in str(caught.value)
 
 
 def test_vec4_is_a_private_type() -> None:
     kernel = parse_kernel(source("O[at] = v.x;", declarations="uniform vec4 v;"), name="small.comp")
     with pytest.raises(PlanError, match="vec4"):
-        kernel_text(kernel)
+        KernelEmitter(kernel)
 
 
 def test_the_variables_of_a_work_group_have_a_bound() -> None:
@@ -175,9 +175,9 @@ def test_the_variables_of_a_work_group_have_a_bound() -> None:
     parts = "+".join(f"{name}.{part}" for name in names for part in "xyzw")
     body = f"{values} barrier(); O[at] = {parts};"
     small = parse_kernel(source(body, 64, 32), name="small.comp")
-    kernel_text(small)
+    KernelEmitter(small).text()
     with pytest.raises(PlanError, match=r"^small.comp: a work group needs 2\d{6} bytes for its "):
-        kernel_text(parse_kernel(source(body, 64, 64), name="small.comp"))
+        KernelEmitter(parse_kernel(source(body, 64, 64), name="small.comp")).text()
 
 
 # The executor ------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+from functools import lru_cache
 from weakref import ref
 
 import numpy as np
@@ -12,7 +13,7 @@ from drawing import EXACT, assert_same_bits, fragment_texcoords, program, show, 
 from sorting import in_order, shuffled, sort_plan
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.lower.machine_code import COMPILING, Processor, this_processor
+from gpgpu_legacy.lower.machine_code import Processor
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
@@ -150,13 +151,12 @@ def test_closing_gives_textures_back(executor: Executor) -> None:
 
 def test_code_that_is_not_used_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs one after another: what is in memory is what was used last."""
-    monkeypatch.setattr(native, "MOST_CODES", 2)
+    monkeypatch.setattr(native, "_code", lru_cache(maxsize=2)(native._code.__wrapped__))
     for number in range(5):
         text = program(f"ADD result.color, fragment.position, {number}.25;")
         each = FragmentPass(text, (), ("P",), Rect(0, 0, 2, 2))
         JIT.run(show([each], texture("P", 2, 2, RGBA32F)), {})
-    with COMPILING:
-        assert len(native._codes_for(this_processor())._codes) == 2
+    assert native._code.cache_info().currsize == 2
 
 
 def test_code_lives_as_long_as_a_prepared_plan_has_it(monkeypatch: pytest.MonkeyPatch) -> None:

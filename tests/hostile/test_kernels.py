@@ -22,7 +22,7 @@ from gpgpu_legacy.ir.expressions import Element
 from gpgpu_legacy.ir.statements import Loop
 from gpgpu_legacy.ir.types import Type
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
-from gpgpu_legacy.lower.emit.llvm_kernel import kernel_text
+from gpgpu_legacy.lower.emit.llvm_kernel import KernelEmitter
 from gpgpu_legacy.plan.plan import ComputePass
 
 
@@ -74,7 +74,7 @@ def test_mutated_kernels_have_a_diagnostic_with_a_place_or_are_kernels() -> None
             continue
         accepted += 1
         try:
-            llvm.parse_assembly(kernel_text(kernel).text, llvm.create_context()).verify()
+            llvm.parse_assembly(KernelEmitter(kernel).text(), llvm.create_context()).verify()
         except GpgpuLegacyError as error:
             assert "\n" not in str(error)
     assert accepted > 0

@@ -19,7 +19,6 @@ from typing import Any
 from llvmlite import ir
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.ir.expressions import (
     BuiltIn,
     Choice,
@@ -37,7 +36,7 @@ from gpgpu_legacy.ir.expressions import (
 )
 from gpgpu_legacy.ir.kernel import Kernel, assigned, numbered, with_inside
 from gpgpu_legacy.ir.statements import Assign, Declare, Store, statements_below
-from gpgpu_legacy.ir.types import INT, VEC4, Components, Kind, Type
+from gpgpu_legacy.ir.types import INT, VEC4, Components, Kind
 from gpgpu_legacy.lower.emit.llvm_values import (
     ELEMENTS,
     I1,
@@ -75,14 +74,6 @@ ACROSS, ARRAYS = range(2)
 ADDRESS, LENGTH, ARRAY_WORDS = range(3)
 
 
-@frozen
-class Emitted:
-    """A module, and the words of its function's state."""
-
-    text: str
-    state_words: int
-
-
 class KernelEmitter:
     """Emits a kernel as a function of the words, the first work group, the one after the last, and
     its state.
@@ -93,11 +84,18 @@ class KernelEmitter:
 
     arrays_at, array_words = ARRAYS, ARRAY_WORDS
 
-    def __init__(self, kernel: Kernel) -> None:
-        """kernel: its accesses are numbered, and marked if they are proven inside.
+    def __init__(self, kernel: Kernel, unproven: frozenset[int] | None = None) -> None:
+        """unproven: the numbers of the accesses that the code checks; by default all.
 
-        Raises PlanError if not all invocations of a work group reach a barrier.
+        Raises PlanError if not all invocations of a work group reach a barrier alike, or for a vec4
+        as a uniform or in shared memory.
         """
+        types = [v.type for v in kernel.uniforms] + [array.element for array in kernel.shared]
+        if VEC4 in types:
+            raise PlanError(f"{kernel.name}: vec4 is a type of private variables only")
+        kernel = numbered(kernel)
+        if unproven is not None:
+            kernel = with_inside(kernel, unproven)
         schedule = schedule_kernel(kernel)
         self.kernel, self.shared, self.body = kernel, kernel.shared, schedule.body
         self.analysis, self.nest = schedule.analysis, schedule.nest
@@ -118,8 +116,13 @@ class KernelEmitter:
         self.tx = self.ty = integer(0)
         self.loops = 0
 
-    def emitted(self) -> Emitted:
-        """The whole module."""
+    @property
+    def state_words(self) -> int:
+        """How many the function's state has."""
+        return 2 + len(self.slots)
+
+    def text(self) -> str:
+        """The whole module, with the function ENTRY; to be called once."""
         b = self.builder
         self.bind()
         self.allocate()
@@ -127,8 +130,7 @@ class KernelEmitter:
         self.repeat(lambda: b.icmp_signed("<", b.load(self.group), self.last), self.work_group)
         self.leave()
         marks = [f"!{2 + n} = distinct !{{!{2 + n}, !1, {_ROLLED}}}" for n in range(self.loops)]
-        text = "\n".join([str(self.emit.module), _ACCESSES, _PARALLEL, *marks])
-        return Emitted(text, 2 + len(self.slots))
+        return "\n".join([str(self.emit.module), _ACCESSES, _PARALLEL, *marks])
 
     def enter(self) -> None:
         """Begin with the first work group."""
@@ -169,9 +171,8 @@ class KernelEmitter:
             size += length * array.element.size_bytes
         for name, type_ in self.variables.items():
             length = prod(self.kernel.local_size[level == ROW] for level in self.kept.get(name, ()))
-            kind = I8 if type_.kind is Kind.BOOL else ELEMENTS[type_.kind]
             for part in range(type_.width):
-                self.slots[name, part] = b.alloca(kind, length)
+                self.slots[name, part] = b.alloca(ELEMENTS[type_.kind], length)
             size += length * type_.size_bytes if name in self.kept else 0
         if size > MOST_STACK:
             raise PlanError(
@@ -275,8 +276,7 @@ class KernelEmitter:
         below = min(level, self.analysis.variables[variable.name].level) if whole else level
         values = [self.value(value, below, part) for part in range(len(components))]
         for part, number in zip(components, values, strict=True):
-            kept = self.builder.zext(number, I8) if number.type == I1 else number
-            self.store(kept, self.slot(variable.name, part))
+            self.store(number, self.slot(variable.name, part))
 
     def put(self, statement: Store, level: int) -> None:
         value = self.value(statement.value, level)
@@ -371,8 +371,6 @@ class KernelEmitter:
     def read(self, variable: Variable, level: int, part: int) -> Any:
         b, kept = self.builder, self.load(self.slot(variable.name, part))
         slope = self.analysis.variables[variable.name].slope
-        if variable.type.kind is Kind.BOOL:
-            return b.trunc(kept, I1)
         if not slope or level != INVOCATION:
             return kept
         return b.add(kept, b.mul(I32(slope), b.trunc(self.tx, I32)))
@@ -407,21 +405,3 @@ class _Mark:
 # The loops stay rolled: of a short one that is not, nothing is left to vectorise.
 _ACCESSES, _PARALLEL = "!0 = distinct !{}", '!1 = !{!"llvm.loop.parallel_accesses", !0}'
 _ROLLED = '!{!"llvm.loop.unroll.disable"}'
-
-
-def kernel_text(kernel: Kernel, unproven: frozenset[int] | None = None) -> Emitted:
-    """The LLVM module of a kernel, with the function ENTRY (KernelEmitter).
-
-    unproven: the accesses that it checks; by default all. Raises PlanError if not all invocations
-    of a work group reach a barrier alike, or for a vec4 as a uniform or in shared memory.
-    """
-    types: list[Type] = [uniform.type for uniform in kernel.uniforms]
-    if VEC4 in types + [array.element for array in kernel.shared]:
-        raise PlanError(f"{kernel.name}: vec4 is a type of private variables only")
-    return KernelEmitter(with_proofs(kernel, unproven)).emitted()
-
-
-def with_proofs(kernel: Kernel, unproven: frozenset[int] | None) -> Kernel:
-    """The kernel with its accesses numbered, and with the proofs about them."""
-    kernel = numbered(kernel)
-    return kernel if unproven is None else with_inside(kernel, unproven)

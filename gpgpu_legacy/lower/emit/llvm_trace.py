@@ -14,7 +14,7 @@ from gpgpu_legacy.ir.expressions import Choice, Element, Expression, Variable, w
 from gpgpu_legacy.ir.kernel import Kernel
 from gpgpu_legacy.ir.statements import Store
 from gpgpu_legacy.ir.types import Components
-from gpgpu_legacy.lower.emit.llvm_kernel import Emitted, KernelEmitter, with_proofs
+from gpgpu_legacy.lower.emit.llvm_kernel import KernelEmitter
 from gpgpu_legacy.lower.emit.llvm_values import I16, I64, integer
 from gpgpu_legacy.lower.emit.llvm_words import Words
 from gpgpu_legacy.lower.kernels.schedule import GROUP
@@ -37,9 +37,14 @@ class TraceEmitter(KernelEmitter):
 
     arrays_at, array_words = PLACES, PLACE_WORDS
 
-    def __init__(self, kernel: Kernel) -> None:
-        """kernel: as for a KernelEmitter."""
-        super().__init__(kernel)
+    def __init__(self, kernel: Kernel, unproven: frozenset[int] | None = None) -> None:
+        """Raises PlanError as above, and for several invocations or data dependence."""
+        if kernel.threads != 1:
+            raise PlanError(
+                f"{kernel.name} has {kernel.threads} invocations per work group, not one"
+            )
+        check_data_independent(kernel)
+        super().__init__(kernel, unproven)
         self.shared = ()
         names = control_variables(self.body)
         self.variables = {n: type_ for n, type_ in self.variables.items() if n in names}
@@ -138,15 +143,3 @@ class TraceEmitter(KernelEmitter):
 
 def _loads(expression: Expression) -> bool:
     return any(isinstance(part, Element) for part in walk(expression))
-
-
-def trace_text(kernel: Kernel, unproven: frozenset[int] | None = None) -> Emitted:
-    """The LLVM module that gives a kernel's loads and stores (TraceEmitter).
-
-    unproven: as for kernel_text. Raises PlanError for kernels of several invocations a work group,
-    and for data dependence.
-    """
-    if kernel.threads != 1:
-        raise PlanError(f"{kernel.name} has {kernel.threads} invocations per work group, not one")
-    check_data_independent(kernel)
-    return TraceEmitter(with_proofs(kernel, unproven)).emitted()

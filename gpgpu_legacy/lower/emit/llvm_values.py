@@ -248,36 +248,22 @@ def _halved(emit: ValueEmitter, _: _Flags, value: Any) -> Any:
     return emit.floats(emit.stored(value, F16))
 
 
-def _divided(emit: ValueEmitter, flags: _Flags, a: Any, b: Any) -> tuple[Any, Any, Any]:
-    """Two integers as ones whose quotient no processor traps at, and that: by 0 it is 0.
+def _quotient(*, signed: bool) -> _Instruction:
+    """A division that no processor traps at; it goes towards 0, by 0 it is 0, and it wraps."""
 
-    flags: "signed", of which the quotient goes towards 0; its numbers get 64 bits, unless the
-    divisor is a literal. Scalars.
-    """
-    build, signed = emit.builder, "signed" in flags
-    if signed and (not isinstance(b, ir.Constant) or b.constant in (0, -1)):
-        a, b = (build.sext(value, like(value.type, I64)) for value in (a, b))
-    zero, one = (_number(b.type, number) for number in (0, 1))
-    by_zero = build.icmp_signed("==", b, zero)
-    divide = build.sdiv if signed else build.udiv
-    return a, b, build.select(by_zero, zero, divide(a, build.select(by_zero, one, b)))
-
-
-def _quotient(*signed: str) -> _Instruction:
-    return lambda emit, _, a, b: _low(emit, a.type, _divided(emit, signed, a, b)[2])
-
-
-def _remainder(*signed: str) -> _Instruction:
-    def instruction(emit: ValueEmitter, _: _Flags, left: Any, right: Any) -> Any:
-        a, b, quotient = _divided(emit, signed, left, right)
-        return _low(emit, left.type, emit.builder.sub(a, emit.builder.mul(quotient, b)))
+    def instruction(emit: ValueEmitter, _: _Flags, a: Any, b: Any) -> Any:
+        build, least = emit.builder, _number(b.type, int(signed))
+        # By 0, and of integers with a sign by -1, the quotient is the product.
+        traps = build.icmp_unsigned("<=", build.add(b, least), least)
+        divisor = build.select(traps, _number(b.type, 1), b)
+        quotient = (build.sdiv if signed else build.udiv)(a, divisor)
+        return build.select(traps, build.mul(a, b), quotient)
 
     return instruction
 
 
-def _low(emit: ValueEmitter, kind: Any, value: Any) -> Any:
-    """The low bits of an integer, as many as that type has."""
-    return value if value.type == kind else emit.builder.trunc(value, kind)
+def _remainder(quotient: _Instruction) -> _Instruction:
+    return lambda emit, _, a, b: emit.builder.sub(a, emit.builder.mul(quotient(emit, _, a, b), b))
 
 
 def _converted(builder: ir.IRBuilder, source: Kind, target: Kind, value: Any) -> Any:
@@ -338,6 +324,8 @@ _OF_INTEGERS: dict[Operator, _Instruction] = {
     Operator.SELECT: _select,
 }
 
+_SIGNED, _UNSIGNED = (_quotient(signed=signed) for signed in (True, False))
+
 _INSTRUCTIONS: dict[Kind, dict[Operator, _Instruction]] = {
     Kind.DOUBLE: _OF_DOUBLES,
     Kind.FLOAT: {
@@ -358,8 +346,8 @@ _INSTRUCTIONS: dict[Kind, dict[Operator, _Instruction]] = {
     Kind.INT: {
         **_OF_INTEGERS,
         **_comparisons("icmp_signed"),
-        Operator.DIVIDE: _quotient("signed"),
-        Operator.REMAINDER: _remainder("signed"),
+        Operator.DIVIDE: _SIGNED,
+        Operator.REMAINDER: _remainder(_SIGNED),
         Operator.MINIMUM: _int_choice("<"),
         Operator.MAXIMUM: _int_choice(">"),
         Operator.TO_FLOAT: _to_float,
@@ -367,8 +355,8 @@ _INSTRUCTIONS: dict[Kind, dict[Operator, _Instruction]] = {
     Kind.UINT: {
         **_OF_INTEGERS,
         **_comparisons("icmp_unsigned"),
-        Operator.DIVIDE: _quotient(),
-        Operator.REMAINDER: _remainder(),
+        Operator.DIVIDE: _UNSIGNED,
+        Operator.REMAINDER: _remainder(_UNSIGNED),
     },
     Kind.BOOL: {
         **_comparisons("icmp_unsigned"),
