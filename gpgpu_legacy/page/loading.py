@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 from math import inf
+from operator import ne
 from typing import TypeVar
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -18,11 +19,9 @@ from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, find_product
 from gpgpu_legacy.chips.check_plan import check_on_each
 from gpgpu_legacy.chips.profile import Profile, ProfileKind, all_sources, profiles
 from gpgpu_legacy.chips.verdict import Answer, Outcome, Side, Verdict
-from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.page.names import people
 from gpgpu_legacy.papers.formulas.model import methods_of_tables
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.serial import Record, as_record, with_fields
 from gpgpu_legacy.studies.largest_block import steps_first
@@ -140,8 +139,7 @@ class OnChip(Record):
     has it, where the plan is another on this chip.
 
     answers, advertised, native: a letter of LETTERS for each block: by all limits, by those that
-    the driver advertises, and by the chip's own. seconds: predicted, by the block, where it loads.
-    binds: runs of the number of a term's name.
+    the driver advertises, and by the chip's own.
     """
 
     limits: dict[int, tuple[Run, ...]]
@@ -149,8 +147,6 @@ class OnChip(Record):
     advertised: str
     native: str
     natives: tuple[NativeData, ...]
-    seconds: tuple[float | None, ...] = ()
-    binds: tuple[Run, ...] = ()
     found: Found = {}  # noqa: RUF012
 
 
@@ -166,11 +162,10 @@ class CaseData(Record):
 
 
 class Loading(Record):
-    """All of it. limits, terms: the names behind numbers. said: the statements of runs."""
+    """All of it. limits: the names behind numbers. said: the statements of runs."""
 
     size: int
     limits: tuple[str, ...]
-    terms: tuple[str, ...]
     said: tuple[Said, ...]
     chips: tuple[ChipData, ...]
     cases: tuple[CaseData, ...]
@@ -194,7 +189,6 @@ def loading() -> Loading:
     return Loading(
         size=SIZE,
         limits=tuple(numbers.limits),
-        terms=tuple(numbers.terms),
         said=tuple(numbers.said),
         chips=tuple(map(_chip, chips)),
         cases=data,
@@ -207,7 +201,6 @@ class _Numbers:
     """The statements, with their numbers."""
 
     limits: dict[str, int] = field(default_factory=dict)
-    terms: dict[str, int] = field(default_factory=dict)
     said: dict[Said, int] = field(default_factory=dict)
 
 
@@ -224,20 +217,12 @@ def _chip(profile: Profile) -> ChipData:
 
 
 def _case(case: LoadedCase, chips: Sequence[Profile], numbers: _Numbers) -> CaseData:
-    checked = {block: _Checked.of(case, block, chips) for block in case.blocks}
+    checked = {block: _checked(case, block, chips) for block in case.blocks}
     _refine(case, chips, checked)
     blocks = tuple(sorted(checked, key=lambda block: block or 0))
     by_block = [checked[block] for block in blocks]
-    found = _found([one.verdicts for one in by_block], numbers)
-    on_chips = tuple(
-        _on_chip(
-            [one.verdicts[n] for one in by_block],
-            [one.times[n] for one in by_block],
-            found,
-            numbers,
-        )
-        for n in range(len(chips))
-    )
+    found = _found(by_block, numbers)
+    on_chips = tuple(_on_chip(verdicts, found, numbers) for verdicts in zip(*by_block, strict=True))
     first = ", coordinates first where indirections ask for it" if case.first else ""
     return CaseData(
         name=case.name,
@@ -249,45 +234,20 @@ def _case(case: LoadedCase, chips: Sequence[Profile], numbers: _Numbers) -> Case
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Checked:
-    """A plan on every chip.
-
-    times: seconds, and the name of the longest term; None if the plan does not load.
-    """
-
-    verdicts: tuple[Verdict, ...]
-    times: tuple[tuple[float | None, str | None], ...]
-
-    @classmethod
-    def of(cls, case: LoadedCase, block: int | None, chips: Sequence[Profile]) -> _Checked:
-        groups: dict[int | None, list[Profile]] = {}
-        for chip in chips:
-            groups.setdefault(case.group(block, chip), []).append(chip)
-        found = {}
-        for group, those in groups.items():
-            plan = case.plan(block, group)
-            for chip, verdict in zip(those, check_on_each(plan, those), strict=True):
-                loads = verdict.answer is not Answer.DOES_NOT_LOAD
-                found[chip.name] = verdict, _time(plan, chip) if loads else (None, None)
-        verdicts, times = zip(*(found[chip.name] for chip in chips), strict=True)
-        return cls(verdicts, times)
-
-    @property
-    def answers(self) -> tuple[Answer, ...]:
-        return tuple(verdict.answer for verdict in self.verdicts)
+_Checked = tuple[Verdict, ...]
+"""A plan on every chip."""
 
 
-def _time(plan: Plan, chip: Profile) -> tuple[float | None, str | None]:
-    if chip.kind is ProfileKind.API:
-        return None, None
-    try:
-        prediction = predict(plan, chip)
-    except PlanError:  # a kernel whose control flow depends on data
-        return None, None
-    if prediction.compute_seconds is None:
-        return None, None
-    return float(f"{prediction.compute_seconds:.3g}"), prediction.binds
+def _checked(case: LoadedCase, block: int | None, chips: Sequence[Profile]) -> _Checked:
+    groups: dict[int | None, list[Profile]] = {}
+    for chip in chips:
+        groups.setdefault(case.group(block, chip), []).append(chip)
+    found = {
+        chip.name: verdict
+        for group, those in groups.items()
+        for chip, verdict in zip(those, check_on_each(case.plan(block, group), those), strict=True)
+    }
+    return tuple(found[chip.name] for chip in chips)
 
 
 def _refine(
@@ -298,9 +258,10 @@ def _refine(
     between = [] if case.choices else list(pairwise(known))
     while between:
         low, high = between.pop()
-        if high - low > 1 and checked[low].answers != checked[high].answers:
+        answers = ([verdict.answer for verdict in checked[block]] for block in (low, high))
+        if high - low > 1 and ne(*answers):
             middle = (low + high) // 2
-            checked[middle] = _Checked.of(case, middle, chips)
+            checked[middle] = _checked(case, middle, chips)
             between += [(low, middle), (middle, high)]
 
 
@@ -326,12 +287,7 @@ def _natives(verdicts: Sequence[Verdict]) -> tuple[NativeData, ...]:
     return tuple(with_fields(kind, lines=tuple(lines)) for kind, lines in kinds.items())
 
 
-def _on_chip(
-    verdicts: Sequence[Verdict],
-    times: Sequence[tuple[float | None, str | None]],
-    of_case: Found,
-    numbers: _Numbers,
-) -> OnChip:
+def _on_chip(verdicts: Sequence[Verdict], of_case: Found, numbers: _Numbers) -> OnChip:
     limits: dict[int, list[int | None]] = {}
     for index, verdict in enumerate(verdicts):
         for row in verdict.limits:
@@ -340,9 +296,6 @@ def _on_chip(
             said = as_record(Said, row, advertised=advertised, native=native)
             known = limits.setdefault(limit, [None] * len(verdicts))
             known[index] = _number(numbers.said, said)
-    seconds = tuple(time for time, _ in times)
-    terms = [None if name is None else _number(numbers.terms, name) for _, name in times]
-    timed = any(time is not None for time in seconds)
     own = _found([[verdict] for verdict in verdicts], numbers)
     return OnChip(
         found={limit: found for limit, found in own.items() if found != of_case[limit]},
@@ -351,8 +304,6 @@ def _on_chip(
         advertised="".join(LETTERS[verdict.advertised] for verdict in verdicts),
         native="".join(LETTERS[verdict.native] for verdict in verdicts),
         natives=_natives(verdicts),
-        seconds=seconds if timed else (),
-        binds=_runs(terms) if timed else (),
     )
 
 

@@ -292,3 +292,30 @@ def test_a_handout_has_the_rows_of_figure_2(open_page: Opener) -> None:
     expect(page.locator(".figure2-stage")).to_be_hidden()
     kept = "(cell) => getComputedStyle(cell).printColorAdjust"
     assert page.locator(".element").first.evaluate(kept) == "exact"
+
+
+def test_a_line_of_a_kernel_lights_its_instructions_and_texels(open_page: Opener) -> None:
+    """Four neighbours of the marked texel."""
+    page = open_page("kernel", CALM)
+    told = page.locator("#kernel .told")
+    lines = page.get_by_role("group", name="The kernel").get_by_role("button")
+    lit = page.locator("#kernel code.acts")
+    lines.nth(0).click()
+    expect(told).to_contain_text("Not yet.")
+    expect(lit).to_have_count(0)
+    around = lines.filter(has_text="float around")
+    around.click()
+    expect(told).to_contain_text("Yes. It reads the four neighbours")
+    assert len([line for line in lit.all_inner_texts() if line.startswith("TEX")]) == 4
+    picture = page.get_by_role("application", name="The drum")
+    for place in (
+        "column 9, row 12",
+        "column 11, row 12",
+        "column 10, row 11",
+        "column 10, row 13",
+    ):
+        expect(picture).to_have_attribute("aria-label", re.compile(f"Read: {place}"))
+    lines.nth(0).hover()
+    expect(lit).to_have_count(2)
+    page.get_by_role("button", name="To the end").click()
+    expect(page.locator("#kernel .transport-said")).to_have_text("60 of 60")

@@ -17,7 +17,7 @@ from gpgpu_legacy.page.sections import SECTIONS
 HERE = Path(__file__).parent
 OVERFLOW = "document.documentElement.scrollWidth - innerWidth"
 MOST_BYTES = 2_200_000
-MOST_STOPS = 120
+MOST_STOPS = 130
 STOP = ":not([tabindex='-1'])"
 STILL = (".figure2-still img", ".lesson-still", "#cache tbody td", "#loaded tbody td",
          "[data-claim]", "[data-claim-of]", "#your-gpu td", "#algorithms td")  # fmt: skip

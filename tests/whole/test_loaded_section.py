@@ -12,7 +12,6 @@ from gpgpu_legacy.chips.profile import find_profile, profiles
 from gpgpu_legacy.page.loading import LETTERS, CaseData, Loading, Said, loading
 from gpgpu_legacy.page.sections import sections_of
 from gpgpu_legacy.page.sections.loaded import largest
-from gpgpu_legacy.predict.model import predict_plan
 
 SINGLE, MULTI = "hall-carr-hart-single", "hall-carr-hart-multi"
 MODEL = "hall-carr-hart-model"  # 256 instructions, and unlimited lookups
@@ -84,17 +83,6 @@ def test_each_limit_is_that_of_check(data: Loading, chip: str, block: int) -> No
     assert letters == tuple(
         LETTERS[a] for a in (verdict.answer, verdict.advertised, verdict.native)
     )
-
-
-def test_what_loads_has_the_predicted_time(data: Loading) -> None:
-    case, chip = case_of(data, MULTI), "geforce-fx-5900-ultra"
-    at = case.blocks.index(32)
-    prediction = predict_plan(find_product(MULTI).builder(n=data.size, block=32), chip)
-    on_chip = case.chips[chip_number(chip)]
-    assert on_chip.seconds[at] == pytest.approx(prediction.compute_seconds, rel=0.01)
-    [*_, (_, number)] = [run for run in on_chip.binds if run[0] <= at]
-    assert data.terms[number] == prediction.binds
-    assert case.chips[chip_number("geforce3")].seconds == ()
 
 
 def test_the_table_stands_without_scripts(data: Loading) -> None:

@@ -85,7 +85,7 @@ def rated(run_json: JsonCommand) -> Iterator[tuple[Any, Said]]:
 
 
 def loaded(run_json: JsonCommand) -> Iterator[tuple[Any, Said]]:
-    """What loads, the largest block that does, and its time."""
+    """What loads, and the largest block that does."""
     data = loading()
     names = [chip.name for chip in data.chips]
     for chip in ("geforce3", "geforce-9400m-g", "radeon-x800-xt", *DRAWN.sample(names, 2)):
@@ -100,10 +100,6 @@ def loaded(run_json: JsonCommand) -> Iterator[tuple[Any, Said]]:
             at, key = case.blocks.index(block), (chip, case.method, block)
             yield (*key, "loads"), ("the page", ANSWERS[on_chip.answers[at]])
             yield (*key, "loads"), ("check", run_json("check", *asked)["answer"])
-            if on_chip.seconds and (seconds := on_chip.seconds[at]) is not None:
-                found = run_json("predict", *asked)
-                yield (*key, "seconds"), ("the page", seconds)
-                yield (*key, "seconds"), ("predict", float(f"{found['compute_seconds']:.3g}"))
     for chip in ("radeon-9700-pro", "radeon-x800-xt", "ps-2-0", "ps-2-b"):
         for case in data.cases:
             if case.method == MULTI:

@@ -17,7 +17,15 @@ from gpgpu_legacy.page.section import PageSection
 SCREENS = ("stretch", "multiply", "add", "eight-bits", "programs", "channels")
 """Screens of the lesson that one module makes."""
 
-LEARN: tuple[str, ...] = ("figure-2", *SCREENS, "your-gpu", "algorithms", "write", "exercises")
+LEARN: tuple[str, ...] = (
+    "figure-2",
+    *SCREENS,
+    "your-gpu",
+    "algorithms",
+    "kernel",
+    "write",
+    "exercises",
+)
 """The sections of the lesson, by name."""
 
 SECTIONS: tuple[str, ...] = (*LEARN, "tables", "audit", "loaded", "cache", "lineage")

@@ -82,7 +82,7 @@ def _cells() -> list[F32]:
 def _blocks() -> list[F32]:
     """Two textures of 2×2 matrices."""
     rng = np.random.default_rng(5)
-    return [rng.integers(0, 7, (4, SIDE, SIDE)).astype(np.float32) for _ in range(2)]
+    return [rng.integers(0, 6, (4, SIDE, SIDE)).astype(np.float32) for _ in range(2)]
 
 
 _LOOK = "TEX R0, fragment.texcoord[0], texture[0], RECT;\n"
@@ -150,8 +150,8 @@ def make_section() -> PageSection:
         "box": tables(),
     }
     html = rendered("lesson/write.html.j2", tasks=tasks, temporaries=TEMPORARIES)
-    scripts = (*LESSON_SCRIPTS, "lesson/program-reader.js", "lesson/write.js")
-    return PageSection("write", "9. Write one", html, data, scripts, "9 Write one")
+    scripts = (*LESSON_SCRIPTS, "player/texels.js", "lesson/program-reader.js", "lesson/write.js")
+    return PageSection("write", "10. Write one", html, data, scripts, "10 Write one")
 
 
 def _digits(channel: F32) -> str:

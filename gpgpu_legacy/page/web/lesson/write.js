@@ -1,12 +1,13 @@
-// Screen 9: a program of one's own, drawn at each key beside its target.
+// Screen 10: a program of one's own, drawn at each key beside its target.
 
 sections.write = (root, data, address) => new Write(root, data, address);
 
+const WRITE_GREYS = { anchors: [[0, 0, 0], [255, 255, 255]], low: 0, high: 1, far: [], not_finite: [214, 40, 160] };
 const HIDDEN_INPUTS = 3; // on which a program must be right, too
 
 class Write {
   constructor(root, { tasks, cards, resources, scene, box }, address) {
-    Object.assign(this, { tasks, cards, resources, plan: new PlanOf(scene), reader: new ProgramReader(box) });
+    Object.assign(this, {  tasks, cards, resources, plan: new PlanOf(scene), reader: new ProgramReader(box) });
     this.task = labelledSelect("Task", tasks.map(({ title }, n) => [n, title]), () => this.#open());
     this.card = labelledSelect("Card", cards.map(({ chip }, n) => [n, chip]), () => this.#show());
     this.box = element("textarea", {
@@ -60,10 +61,10 @@ class Write {
     return { texels: run.texture(targets[0]).data, discarded };
   }
 
-  // The texels that differ in a channel that is compared.
+  // NaN where a texel differs in a channel that is compared, in its first number.
   #wrong({ texels }, { texels: target }) {
-    const equal = (n) => Object.is(texels[n] + 0, target[n] + 0); // -0 is 0
-    return texels.map((_, n) => ((n & 3) < this.of.channels && !equal(n) ? NaN : 0));
+    const differs = (n) => !Object.is(texels[n] + 0, target[n] + 0); // -0 is 0
+    return texels.map((_, n) => (n % 4 === 0 && [0, 1, 2, 3].slice(0, this.of.channels).some((c) => differs(n + c)) ? NaN : 0));
   }
 
   #show() {
@@ -85,38 +86,25 @@ class Write {
     const wrong = mine && this.#wrong(mine, this.target);
     this.words.textContent = this.#says(program, mine, wrong);
     const panels = [...this.inputs.map((texels, n) => [`texture[${n}]`, texels]), ["the target", this.target.texels], ["yours", mine?.texels], ["what differs", wrong]];
-    this.pictures.replaceChildren(...panels.map(([title, texels]) => framed(title, this.#picture(title, texels))));
+    this.pictures.replaceChildren(...panels.map(([title, data]) => {
+      const canvas = element("canvas", { role: "img", "aria-label": title });
+      if (data?.length) new TexelColours(WRITE_GREYS).paint(canvas, { width: this.plan.textures[0].width, data }, this.of.channels > 1 && data !== wrong ? null : 0);
+      return framed(title, canvas);
+    }));
   }
 
-  #says({ faults, instructions }, mine, wrong) {
+  #says(program, mine, wrong) {
+    const { faults, instructions } = program;
     const { par } = this.of;
     if (faults.length) return faults[0].message + (faults.length > 1 ? ` (and ${faults.length - 1} more)` : "");
     if (!mine) return "The box is empty: write an instruction.";
-    const count = (texels, is) => texels.filter((value, n) => n % 4 === 0 && is(value, n)).length;
-    const differ = count(wrong, (_, n) => wrong.subarray(n, n + 4).some(Number.isNaN)), none = count(mine.texels, Number.isNaN);
-    const notes = [[mine.discarded, "discarded"], [none, "NaN"]].filter(([n]) => n).map(([n, what]) => ` ${n} ${n > 1 ? "are" : "is"} ${what}.`).join("");
-    if (differ) return `${differ} of ${wrong.length / 4} texels differ.${notes}`;
-    const program = this.reader.read(this.box.value);
+    const count = (texels) => texels.filter((value, n) => n % 4 === 0 && Number.isNaN(value)).length;
+    const notes = [[mine.discarded, "discarded"], [count(mine.texels), "NaN"]].filter(([n]) => n).map(([n, what]) => ` ${n} ${n > 1 ? "are" : "is"} ${what}.`);
+    if (count(wrong)) return `${count(wrong)} of ${wrong.length / 4} texels differ.${notes.join("")}`;
     if (this.hidden.some(({ given, target }) => this.#wrong(this.#drawn(program, given), target).some(Number.isNaN))) {
       return "Right on this picture, but not on others, which you do not see.";
     }
     const over = instructions.length - par;
     return `Right, bit for bit, on ${HIDDEN_INPUTS} other pictures, too: ${instructions.length} instructions, ${over > 0 ? `${over} above par` : over ? "below par!" : "at par"}.`;
-  }
-
-  // Texels as greys: one square each, or four for four channels.
-  #picture(title, texels) {
-    const { width, height } = this.plan.textures[0];
-    const across = this.of.channels > 1 ? 2 : 1;
-    const canvas = element("canvas", { role: "img", "aria-label": title, width: across * width, height: across * height });
-    const context = canvas.getContext("2d");
-    const white = Math.max(1, ...this.target.texels);
-    for (let n = 0; n < (texels?.length ?? 0); n += 1) {
-      const c = n & 3, x = (n >> 2) % width, y = Math.floor((n >> 2) / width);
-      if (c >= across ** 2) continue;
-      context.fillStyle = texelColours(texels[n], white).background;
-      context.fillRect(across * x + (c & 1), across * (height - 1 - y) + (c >> 1), 1, 1);
-    }
-    return canvas;
   }
 }

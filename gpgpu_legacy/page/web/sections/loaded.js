@@ -166,7 +166,7 @@ function loadedVerdict(data, { case: one, chip, at }, rows) {
   if (unknown.length) {
     lines.push(element("p", { class: "note" }, `Not known for certain: ${unknown.join(", ")}.`));
   }
-  lines.push(loadedLargest(one, on), loadedTime(data, one, on, at));
+  lines.push(loadedLargest(one, on));
   return lines.filter(Boolean);
 }
 
@@ -176,17 +176,6 @@ function loadedLargest(one, on) {
   return element("p", {}, last < 0 ? "No block on the slider loads there."
     : on.answers.includes("n") ? `The largest block that loads there is ${one.blocks[last]}.`
       : "Every block up to the end of the slider loads there.");
-}
-
-function loadedTime(data, one, on, at) {
-  const seconds = on.seconds[at];
-  if (typeof seconds !== "number") return null;
-  const binds = data.terms[loadedAt(on.binds, at)];
-  const gflops = 2e-9 * data.size ** 3 / seconds;
-  const time = seconds < 1 ? `${Number((1e3 * seconds).toPrecision(3))} ms` : `${seconds} s`;
-  const b = one.blocks[at] === null ? "" : ` with b = ${one.blocks[at]}`;
-  return element("p", {}, `At n = ${data.size}${b} it takes at least `, element("strong", {}, time),
-    `, or ${gflops.toPrecision(3)} GFLOPS at most, by the chip's rates: ${binds} binds.`);
 }
 
 // A limit that fills up: what is found over what is allowed, by the tighter side.
