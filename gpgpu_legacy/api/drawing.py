@@ -20,7 +20,7 @@ from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import as_numbers, as_singles
-from gpgpu_legacy.pipeline.names import by_index, unit_of
+from gpgpu_legacy.pipeline.names import by_index, sizes, unit_of
 from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR, row_of
 from gpgpu_legacy.pipeline.passes import DrawKeywords
 from gpgpu_legacy.pipeline.samplers import as_sampler
@@ -170,10 +170,12 @@ def make_drawing(
     program = assemble(program)
     feedback = unit_of(program, arguments.feedback)
     named = by_index(program, {f.name: getattr(arguments, f.name) for f in fields(arguments)})
+    textures_read = bound_textures(program, named["textures"])
+    extents = {t.binding.unit: t.texture.extent for t in textures_read}
+    named["local"] = sizes(program, extents) | named["local"]
     arguments = replace(arguments, feedback=feedback, **named)
     rect = _rectangle(width, height)
     buffers = _draw_buffers(arguments.draw_buffers, program)
-    textures_read = bound_textures(program, named["textures"])
     fed_back = _fed_back(arguments, textures_read, rect)
     p = PlanBuilder(program.name)
     p.warns = False  # it does not know the textures that are left out

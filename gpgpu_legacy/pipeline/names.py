@@ -8,6 +8,7 @@ from typing import Any
 
 from gpgpu_legacy.errors import InputError, described, hint
 from gpgpu_legacy.isa.ir import Parameter, ParameterSpace, Program
+from gpgpu_legacy.plan.textures import Extent
 
 
 def by_index(program: Program, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,6 +52,18 @@ def unit_of(program: Program, key: Any) -> Any:
     if (own := _identifier(key)) not in units:
         raise _unknown(program, "sampler", key, units)
     return units[own]
+
+
+def sizes(program: Program, extents: Mapping[int, Extent]) -> dict[int, Any]:
+    """The values of the parameters size_of_SAMPLER, in which a GLSL program asks for extents.
+
+    extents: of the textures, by unit.
+    """
+    asked = {f"size_of_{name}": extents.get(unit) for unit, name in program.names
+             if isinstance(unit, int)}  # fmt: skip
+    declared = [(d.name, p.index) for d in program.parameters for p in d.parameters]
+    found = ((index, asked.get(name)) for name, index in declared)
+    return {index: (e.width, e.height, e.depth, 0) for index, e in found if e}
 
 
 def _identifier(name: object) -> str:

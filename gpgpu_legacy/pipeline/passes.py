@@ -28,7 +28,7 @@ from gpgpu_legacy.pipeline.loops import (
     swaps_of,
     values_over,
 )
-from gpgpu_legacy.pipeline.names import by_index
+from gpgpu_legacy.pipeline.names import by_index, sizes
 from gpgpu_legacy.pipeline.samplers import as_sampler
 from gpgpu_legacy.pipeline.sources import as_kernel, assemble
 from gpgpu_legacy.pipeline.streams import StreamBuilder
@@ -131,10 +131,13 @@ class PassBuilder(StreamBuilder):
         values = Values(self._loop)
         area = level_rect(targets[0]) if rect is None else values.rect("rect", rect)
         named = by_index(code, {"textures": textures, **given})
+        bindings = tuple(self._bindings(named["textures"], code))
+        extents = {b.unit: self._validator.textures[b.texture].extent for b in bindings}
+        named["local"] = sizes(code, extents) | named["local"]
         scissor = given.get("scissor")
         pass_ = FragmentPass(
             program=code,
-            bindings=tuple(self._bindings(named["textures"], code)),
+            bindings=bindings,
             targets=tuple(target.name for target in targets),
             rect=area,
             texcoords=_texcoords(code, values, given.get("texcoords"), area),

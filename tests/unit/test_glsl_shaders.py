@@ -162,3 +162,20 @@ def test_a_pipeline_draws_it_with_its_names() -> None:
     given = np.arange(32, dtype=np.float32).reshape(2, 2, 2, 4)
     run = p.run(x=given[0], y=given[1])
     assert np.array_equal(run.sum, given[1] + 2 * given[0])
+
+
+def test_a_program_asks_for_the_size_of_a_texture() -> None:
+    text = """#version 130
+    uniform sampler2D image;
+    void main()
+    {
+        vec4 next = texelFetch(image, ivec2(gl_FragCoord.xy) + ivec2(1, 0), 0);
+        vec4 moved = textureOffset(image, vec2(0.5), ivec2(1));
+        gl_FragColor = vec4(textureSize(image, 0), next.r, moved.r);
+    }"""
+    image = np.arange(8, dtype=np.float32).reshape(2, 4)
+    given = {"image": ("2D", image, "nearest")}
+    result = run_program(text, 3, 2, textures=given)
+    assert result[..., :2].tolist() == [[[4, 2]] * 3] * 2
+    assert np.array_equal(result[..., 2], image[:, 1:])
+    assert (result[..., 3] == 7).all()

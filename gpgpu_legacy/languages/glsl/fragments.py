@@ -108,7 +108,7 @@ class _Compiler(Rules):
     def _size(self, unit: int) -> Vector:
         """A parameter of the program's own: the extents of the texture of a unit."""
         if unit not in self._sizes:
-            self._sizes[unit] = self._local(f"{self.bindings.name(unit)}_size", self.graph.at)
+            self._sizes[unit] = self._local(f"size_of_{self.bindings.name(unit)}", self.graph.at)
         return self._sizes[unit]
 
     def _state(self, name: str, at: Span) -> Vector:

@@ -216,10 +216,14 @@ class Evaluator(Expressions):
         places = {}
         values = []
         for number, x in enumerate(call.arguments):
-            if number in outs:
-                places[number] = self.place(x)
-            values.append(self.read(places[number]) if number in outs else self.evaluate(x))
+            with suppress(Fault):  # of another function of the name, perhaps
+                if number in outs:
+                    places[number] = self.place(x)
+            values.append(self.read(places[number]) if number in places else self.evaluate(x))
         function = self.chosen(functions, values, call)
+        for number, p in enumerate(function.parameters[: len(values)]):
+            if _is_out(p) and number not in places:
+                self.place(call.arguments[number])
         given = {
             p.name: self.convert(value, self.type_of(p), x.at)
             for p, value, x in zip(function.parameters, values, call.arguments, strict=False)
