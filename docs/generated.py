@@ -11,7 +11,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from importlib import import_module
@@ -266,7 +266,20 @@ def _type_in_words(hint: Any) -> str:
 
 def opcodes() -> str:
     """A row for each opcode, from the table that everything else reads."""
-    from gpgpu_legacy.isa.opcodes import ARBFP, OperandKind
+    from gpgpu_legacy.isa.opcodes import ARBFP
+
+    return _opcodes(ARBFP.values())
+
+
+def opcodes_of_options() -> str:
+    """The same of those that NVIDIA's options add, but for branches and loops."""
+    from gpgpu_legacy.isa.opcodes import OPCODES, Form
+
+    return _opcodes(r for r in OPCODES.values() if r.option and r.form is not Form.FLOW)
+
+
+def _opcodes(rows: Iterable[Opcode]) -> str:
+    from gpgpu_legacy.isa.opcodes import OperandKind
 
     words = {
         OperandKind.DESTINATION: "dst",
@@ -279,7 +292,7 @@ def opcodes() -> str:
     }
     lines = ["| opcode | operands | result | counts as | in GLSL | section | undefined for |"]
     lines.append("| --- " * 7 + "|")
-    for row in ARBFP.values():
+    for row in rows:
         operands = ", ".join(words[operand] for operand in row.shape.value)
         cells = (
             f"`{row.mnemonic}`" + (", `_SAT`" if row.saturable else ""),
@@ -314,7 +327,9 @@ def _in_glsl(row: Opcode) -> str:
         Read(Variable(name, kind), ALL[: kind.width])
         for name, _ in zip("abc", filter(sources.__contains__, row.shape.value), strict=False)
     ]
-    whole = row.form in (Form.SCALAR, Form.COMPONENTWISE)
+    whole = row.form in (Form.SCALAR, Form.COMPONENTWISE, Form.DERIVATIVE)
+    if row.form is Form.DERIVATIVE:
+        values = [Read(Variable(name, kind), ALL) for name in ("a", "a_right", "a_up")]
     result = row.evaluate(*(v if whole else [component(v, c) for c in ALL] for v in values))
     value = compose(result) if isinstance(result, list | tuple) else result
     return GlslEmitter(GLSL, exact=False).expression(value)
@@ -585,6 +600,7 @@ GENERATED: dict[str, Callable[[], str]] = {
         commands,
         json_outputs,
         opcodes,
+        opcodes_of_options,
         state,
         formats,
         plan_objects,

@@ -18,7 +18,7 @@ import numpy as np
 from gpgpu_legacy.interp import machine
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa import execute
-from gpgpu_legacy.isa.opcodes import ARBFP
+from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.plan.framebuffer import ADD, Writes
 
 IS_KNOWN = platform.system() == "Linux" and platform.machine() == "x86_64"
@@ -143,12 +143,16 @@ def _watched(note: Callable[[str, Callable[..., Any], Any, Any], None]) -> Itera
 
         return call
 
-    rows = {name: replace(row, evaluate=watched(name, row.evaluate)) for name, row in ARBFP.items()}
+    rows = {
+        name: replace(row, evaluate=watched(name, row.evaluate)) for name, row in OPCODES.items()
+    }
     parts = {
         name: watched(name, getattr(machine, name))
         for name in ("interpolate", "sample", "saturated")
     }
-    with patch.object(execute, "OPCODES", rows), patch.multiple(machine, **parts):
+    relations = {name: watched(name, choose) for name, choose in execute.RELATIONS.items()}
+    whole = patch.multiple(execute, OPCODES=rows, RELATIONS=relations)
+    with whole, patch.multiple(machine, **parts):
         yield
 
 

@@ -4,7 +4,8 @@ A program is written from the opcode table: every opcode and operand, swizzles, 
 saturation, all kinds of texture and sampler, parameters, state, attributes, discards. Its numbers
 are those that arithmetic goes wrong on: denormals, infinities, NaN, zeros of both signs, fractions,
 the largest and the least. Compiling costs most, and most of it a shader and not an instruction; so
-programs share a shader, each with registers and a colour of its own (ARB_draw_buffers).
+programs share a shader, each with registers and a colour of its own (ARB_draw_buffers). Some have
+branches, loops and condition codes (NV_fragment_program2).
 
 Opcodes that libraries approximate (INEXACT) come last in a program, on operands from the range that
 their bounds hold in, so that what follows from an error needs no bound.
@@ -12,7 +13,7 @@ their bounds hold in, so that what follows from an error needs no bound.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from random import Random
@@ -31,7 +32,7 @@ from strategies import (
 )
 
 from gpgpu_legacy.isa.ir import Program, Vec4
-from gpgpu_legacy.isa.opcodes import ARBFP, Form, Opcode
+from gpgpu_legacy.isa.opcodes import ARBFP, OPCODES, Form, Opcode
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.plan.framebuffer import ADD
@@ -41,7 +42,7 @@ from gpgpu_legacy.runtime.machine import Machine, Tuning
 
 MOST_JOINED = 8
 """What every driver that is still alive can draw to at once."""
-UNDEFINED = {"SCS": (2, 3), "XPD": (3,)}
+UNDEFINED = {"SCS": (2, 3), "XPD": (3,), "RFL": (3,), "NRM": (3,)}
 """The components of an opcode's result that the specification leaves undefined."""
 _LEAST = GroupShape(threads=(8, 8), columns=1, rows=1, k_depth=0, unroll=1)
 SIZE = (7, 5)
@@ -51,6 +52,9 @@ INEXACT = LLVMPIPE.functions
 """How far llvmpipe's results may be from numpy's, relative and absolute, by opcode."""
 
 _EXACT = [row for row in ARBFP.values() if row.mnemonic not in INEXACT]
+_NV = [
+    row for row in OPCODES.values() if row.option and row.form in (Form.COMPONENTWISE, Form.VECTOR)
+]
 _RANGES = {"COS": (-16, 16), "SIN": (-16, 16), "SCS": (-16, 16), "EX2": (-16, 16),
            "LG2": (0.001, 1000), "POW": (0.25, 4), "LIT": (0.25, 4)}  # fmt: skip
 _TEMPORARIES = ("a", "b", "c", "d")
@@ -111,11 +115,13 @@ class Batch:
     parts: tuple[Part, ...]
     given: Mapping[str, Any] = field(repr=False)
     machine: Machine
+    branches: bool = False
 
     @cached_property
     def text(self) -> str:
         names = ", ".join(f"{name}{part.number}" for part in self.parts for name in _TEMPORARIES)
-        lines = [f"OPTION {DRAW_BUFFERS};", f"TEMP own, {names};"]
+        nvidia = ["OPTION NV_fragment_program2;"] if self.branches else []
+        lines = [f"OPTION {DRAW_BUFFERS};", *nvidia, f"TEMP own, {names};"]
         lines.append("TEX own, fragment.texcoord[0], texture[0], RECT;")
         lines += [line for part in self.parts for line in part.lines]
         return "\n".join(["!!ARBfp1.0", *lines, "END", ""])
@@ -138,7 +144,9 @@ class Batch:
         return replace(self, parts=parts)
 
 
-def random_batch(seed: str, most: int = 8, joined: int = MOST_JOINED) -> Batch:
+def random_batch(
+    seed: str, most: int = 8, joined: int = MOST_JOINED, *, branches: bool = False
+) -> Batch:
     """The batch of a seed: always the same. most: instructions of a program."""
     random = Random(seed)
     kinds = [TextureKind.RECT, *(random.choice(_KINDS) for _ in range(2))]
@@ -147,10 +155,12 @@ def random_batch(seed: str, most: int = 8, joined: int = MOST_JOINED) -> Batch:
         kills=random.randrange(4) == 0,
         looks_up=random.randrange(3) == 0,
         approximates=random.randrange(4) == 0,
+        branches=branches,
     )
     parts = tuple(_part(random, n, random.randint(1, most), taste) for n in range(joined))
     tuning = Tuning(group=_LEAST) if random.randrange(6) else None
-    return Batch(seed, parts, _given(random, kinds), replace(EXACT, tuning=tuning))
+    given = _given(random, kinds, detailed=not taste.branches)
+    return Batch(seed, parts, given, replace(EXACT, tuning=tuning), taste.branches)
 
 
 # Programs -------------------------------------------------------------------------------------
@@ -171,11 +181,13 @@ class _Taste:
     kills: bool
     looks_up: bool
     approximates: bool
+    branches: bool
 
     @cached_property
     def rows(self) -> list[Opcode]:
         out = {Form.KILL} | (set() if self.looks_up else {Form.SAMPLE})
-        return [row for row in _EXACT if row.form not in out]
+        of_nvidia = [*_NV, *_NV] if self.branches else []
+        return [row for row in _EXACT if row.form not in out] + of_nvidia
 
 
 def _part(random: Random, number_: int, count: int, taste: _Taste) -> Part:
@@ -187,10 +199,17 @@ def _part(random: Random, number_: int, count: int, taste: _Taste) -> Part:
         swizzle = "".join(random.choice("xyzw") for _ in range(4))
         start = random.choice((f"own.{swizzle}", f"-own.{swizzle}", writer.register()))
         lines.append(f"MOV {name}, {start};")
-    for _ in range(count):
+
+    def line() -> str:
         kills = taste.kills and random.randrange(20) == 0
         row = ARBFP["KIL"] if kills else random.choice(taste.rows)
-        lines.append(writer.instruction(row, random.choice(names), UNDEFINED.get(row.mnemonic, ())))
+        made = writer.instruction(row, random.choice(names), UNDEFINED.get(row.mnemonic, ()))
+        return _tested(random, made) if taste.branches and not kills else made
+
+    if taste.branches:
+        lines += [f"MOVC CC, {random.choice(names)};", *_block(random, line, 2 * count)]
+    else:
+        lines += [line() for _ in range(count)]
     color = f"result.color[{number_}]"
     if not random.randrange(3):
         lines.append(f"MOV {color}, {random.choice(names)};")
@@ -208,23 +227,65 @@ def _part(random: Random, number_: int, count: int, taste: _Taste) -> Part:
     return Part(number_, tuple(lines))
 
 
+def _tested(random: Random, line: str) -> str:
+    """An instruction that sets the condition code, or is masked by it, or neither."""
+    head, rest = line.split(" ", 1)
+    if random.randrange(3) == 0:
+        head = head.removesuffix("_SAT") + "C" + "_SAT" * head.endswith("_SAT")
+    if random.randrange(5) == 0:
+        rest = rest.replace(",", f" ({_test(random)}),", 1)
+    return f"{head} {rest}"
+
+
+def _test(random: Random) -> str:
+    relation = random.choice(("EQ", "GE", "GT", "LE", "LT", "NE", "TR", "FL"))
+    swizzle = "".join(random.choice("xyzw") for _ in range(random.choice((0, 1, 1, 4))))
+    return relation + f".{swizzle}" * bool(swizzle)
+
+
+def _block(random: Random, line: Callable[[], str], count: int, loops: int = 0) -> list[str]:
+    """Some lines, with branches and loops in one another among them."""
+    lines = list[str]()
+    while count > 0:
+        inner = random.randint(1, max(1, count // 2))
+        kind = random.randrange(6)
+        count -= 1
+        if kind == 0:
+            lines += [f"IF {_test(random)};", *_block(random, line, inner, loops)]
+            if random.randrange(2):
+                lines += ["ELSE;", *_block(random, line, inner, loops)]
+            lines.append("ENDIF;")
+        elif kind == 1 and loops < 3:
+            trips = random.choice((f"{{{random.randint(0, 5)}}}", "program.local[0].y"))
+            body = _block(random, line, inner, loops + 1)
+            lines += [f"REP {trips};", *body, "ENDREP;"]
+        elif kind == 2 and loops:
+            lines.append(f"BRK ({_test(random)});")
+        else:
+            lines.append(line())
+            continue
+        count -= inner
+    return lines
+
+
 # What they read -------------------------------------------------------------------------------
 
 
-def _given(random: Random, kinds: list[TextureKind]) -> dict[str, Any]:
+def _given(random: Random, kinds: list[TextureKind], *, detailed: bool) -> dict[str, Any]:
     width, height = SIZE
+    trips = float(random.randint(-1, 4))
     own = corners((0.0, 0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), width, height)
     own_texel = Image(_texels(random, (height, width, 4)))
     interpolated = partial(random_corners, random, SIZE, partial(number, random))
     return {
         "textures": {0: own_texel} | {
-            n: random_image(random, kinds[n], partial(_texels, random), detailed=True)
+            n: random_image(random, kinds[n], partial(_texels, random), detailed=detailed)
             for n in (1, 2)
         },
         "texcoords": [Texcoords(0, own), *(Texcoords(n, interpolated()) for n in (1, 2))],
         "attributes": [AttributeCorners(kind, interpolated()) for kind in ATTRIBUTES.values()],
         "state": {binding: vector(random) for binding in STATE},
-        "local": {n: vector(random) for n in range(4)},
+        "local": {0: (0.5, trips, 1e-41, 2.0)} | {n: vector(random) for n in range(1, 4)},
         "env": {n: vector(random) for n in range(3)},  # program.env[3] has GL's initial value
         "initial": (0.5, -2.0, 1e-41, 0.25),
         "blend": ADD if random.randrange(6) == 0 else None,

@@ -80,11 +80,12 @@ class TracedOperand(Record):
 class TracedInstruction(Record):
     """One instruction executed on one fragment.
 
-    number: from 1. line: of the source text. state: of the texture environment that it computes a
-    part of. instruction: in canonical form. destination: its text,
-    and result: the components that were written, None for the others; both None for KIL. texel: the
-    one that a lookup read. sampled: the lookup's result before the write mask. discards:
-    whether a KIL discarded the fragment.
+    number: of the instruction in the program, from 1. line: of the source text. state: of the
+    texture environment that it computes a part of. instruction: in canonical form. operands: first
+    the test, if it has one, with the codes. destination: its text, and result: the components that
+    were written, None for the others; both None for KIL and branches. texel: the one that a lookup
+    read. sampled: the lookup's result before the write mask. discards: whether a KIL discarded the
+    fragment.
     """
 
     number: int
@@ -119,7 +120,7 @@ def trace_fragment(
     traced.shape, traced.place, traced.states = band.shape, place, stages(pass_.program)
     with np.errstate(all="ignore"):
         execute(pass_.program, traced)
-    return tuple(traced.steps)
+    return traced.steps
 
 
 def as_value(values: Any) -> Value:
@@ -131,7 +132,7 @@ class _Traced(FragmentMachine):
     """The reference machine on a band of fragments, one of which is observed.
 
     shape: of the band. place: the fragment's row and column in it. states: of texture environments,
-    by line. steps: the instructions that the fragment executed.
+    by line.
     """
 
     shape: tuple[int, int]
@@ -140,38 +141,58 @@ class _Traced(FragmentMachine):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self.steps: list[TracedInstruction] = []
+        self._records: list[dict[str, Any]] = []
 
-    def step(self, number: int, instruction: Instruction) -> None:
-        """Execute an instruction, and record its operands before and its result after."""
-        if self.steps and self.steps[-1].discards:
+    def reach(self, number: int, instruction: Instruction) -> None:
+        """Record an instruction that the fragment executes, with its operands."""
+        super().reach(number, instruction)
+        if self._is_elsewhere():
             return
         texts, row = operand_texts(instruction), OPCODES[instruction.mnemonic]
         is_lookup = row.form is Form.SAMPLE
         sources = [vector(src, self, coordinate=is_lookup) for src in instruction.srcs]
-        operands = zip(texts.sources, map(self._values, sources), strict=True)
+        tested = [] if instruction.test is None else [vector(instruction.test.src, self)]
+        values = map(self._values, [*tested, *sources])
         texel, sampled = None, None
         if is_lookup:
             coordinates = row.evaluate(*sources)
             texel = self._texel(instruction, coordinates)
             found = self.look_up(instruction, coordinates, ALL)
             sampled = self._values([found[(c,)] for c in ALL])
-        super().step(number, instruction)
-        line, alive = instruction.span.line, self.alive
-        self.steps.append(
-            TracedInstruction(
-                number=number + 1,
-                line=line,
-                state="" if is_lookup else self.states.get(line, ""),
-                instruction=print_instruction(instruction),
-                operands=tuple(TracedOperand(text=text, value=value) for text, value in operands),
-                destination=texts.destination or None,
-                result=self._written(instruction),
-                texel=texel,
-                sampled=sampled,
-                discards=alive is not None and not bool(self._here(alive)),
-            )
+        operands = zip([*texts.test, *texts.sources], values, strict=True)
+        shown = tuple(TracedOperand(text=text, value=value) for text, value in operands)
+        self._records.append(
+            {
+                "number": number + 1,
+                "line": instruction.span.line,
+                "state": "" if is_lookup else self.states.get(instruction.span.line, ""),
+                "instruction": print_instruction(instruction),
+                "operands": shown,
+                "destination": texts.destination or None,
+                "result": None,
+                "texel": texel,
+                "sampled": sampled,
+                "discards": False,
+            }
         )
+
+    def step(self, number: int, instruction: Instruction) -> None:
+        """Execute an instruction, and record its result."""
+        before = len(self._records)
+        super().step(number, instruction)
+        if len(self._records) > before:
+            dead = self.alive is not None and not bool(self._here(self.alive))
+            self._records[-1] |= {"result": self._written(instruction), "discards": dead}
+
+    @property
+    def steps(self) -> tuple[TracedInstruction, ...]:
+        """The instructions that the fragment executed."""
+        return tuple(TracedInstruction(**record) for record in self._records)
+
+    def _is_elsewhere(self) -> bool:
+        """Whether the fragment is dead, on the other side of a branch, or out of the loop."""
+        masks = [mask for mask in (self.alive, self.active) if mask is not None]
+        return not all(bool(self._here(mask)) for mask in masks)
 
     def _texel(self, instruction: Instruction, coordinates: Sequence[F32]) -> TracedTexel:
         """The texel that a lookup reads: looked up in a texture of coordinates."""

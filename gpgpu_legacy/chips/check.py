@@ -6,7 +6,7 @@ that stays within them loads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 
 from gpgpu_legacy.chips.native import NativeCount, NativeUse, count_native, instruction_set
@@ -27,7 +27,7 @@ from gpgpu_legacy.chips.verdict import (
 )
 from gpgpu_legacy.count.resources import Resource, Resources, Usage, Use, resources
 from gpgpu_legacy.isa.ir import COMPONENTS, IDENTITY, Instruction, Program, TextureTarget
-from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
+from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, CostClass
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
 from gpgpu_legacy.languages.language import SHADERS, WITH_ENTRIES, split_entry
 from gpgpu_legacy.serial import as_record, with_fields
@@ -62,6 +62,7 @@ def _rows(
 ) -> Iterator[Row]:
     if not program.state:
         yield _language(program, chip)
+        yield from _options(program, chip)
         yield from _operations(program, chip)
         yield from _swizzles(program, chip)
     if TextureTarget.RECT in {target.kind for target in program.texture_units.values()}:
@@ -109,6 +110,27 @@ def _language(program: Program, chip: Profile) -> Row:
         outcome = Outcome.EXCEEDED
     sides = both_sides(make_side(outcome, allowed, fact), chip)
     return make_row("language", "ARB_fragment_program", sides, advice=advice)
+
+
+def _options(program: Program, chip: Profile) -> Iterator[Row]:
+    """Branches and condition codes, with the first that the chip lacks."""
+    used, fact = [o for o in program.options if o in NV_OPTIONS], chip.programs.options
+    if not used:
+        return
+    known = fact.value if fact else ()
+    lacks = [option for option in used if option not in known]
+    offender = next((i for i in program.instructions if lacks and _is_nvidia(i, known)), None)
+    outcome = Outcome.EXCEEDED if lacks else Outcome.WITHIN
+    sides = both_sides(make_side(outcome, ", ".join(known) or "none", fact), chip)
+    advice = "unroll loops, and choose by CMP instead of branches" if lacks else ""
+    yield make_row("options", ", ".join(used), sides, where=_line(offender), advice=advice)
+
+
+def _is_nvidia(instruction: Instruction, known: Sequence[str]) -> bool:
+    """Whether an instruction needs an option that is not among the known ones."""
+    row = OPCODES[instruction.mnemonic]
+    tested = instruction.test is not None or instruction.sets_condition
+    return bool(row.option and row.option not in known) or (tested and not known)
 
 
 def _operations(program: Program, chip: Profile) -> Iterator[Row]:

@@ -241,6 +241,8 @@ class _Counter:
         if not live:
             return NativeUse(instruction, 0, 0, 0)
         row = OPCODES[instruction.mnemonic]
+        if row.form is Form.FLOW:
+            return NativeUse(instruction, 1, 0, 1)
         if row.cost is not CostClass.ARITHMETIC:
             return self._lookup(instruction)
         read = live if row.form is Form.COMPONENTWISE else (0, 1, 2, 3)

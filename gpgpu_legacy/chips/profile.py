@@ -215,6 +215,7 @@ class Programs(Section):
     language: the one in which fragments are programmed. arb_fragment_program: whether that is, or
     includes, the language of this package. kernels: whether the chip runs compute kernels, by any
     interface, CUDA and OpenCL included. work_group_threads: the most of a work group.
+    options: of NVIDIA's, with condition codes and, the second, branches; absent if it has none.
     operations: the opcodes that have an equivalent; absent if all have one.
     swizzles: whether an arithmetic operand may have its components in any order.
     instruction_set: for a chip with few native swizzles, the file that lists them
@@ -224,6 +225,7 @@ class Programs(Section):
 
     language: Fact[Line] | None = None
     arb_fragment_program: Fact[bool] | None = None
+    options: Fact[Several[Line]] | None = None
     operations: Fact[Several[Line]] | None = None
     swizzles: Fact[bool] | None = None
     instruction_set: Fact[Name] | None = None

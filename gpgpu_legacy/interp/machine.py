@@ -11,7 +11,7 @@ its first write, is 0. result.depth is computed and dropped, since a plan has no
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from gpgpu_legacy.interp.numeric import Mask, Storage
 from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.arithmetic import F32, FP32, Arithmetic
 from gpgpu_legacy.isa.execute import (
+    MOST_TRIPS,
     Components,
     Domain,
     Tally,
@@ -99,9 +100,6 @@ def fogged(
 # The reference machine ----------------------------------------------------------------------------
 
 BAND_FRAGMENTS = 1 << 16  # float32 planes of 256 KiB: a few of them fit a level-2 cache
-
-MOST_TRIPS = 255
-"""The trips that NV_fragment_program2 promises of a loop (MAX_PROGRAM_LOOP_COUNT_NV)."""
 
 MOST_EXECUTED = 65536
 """The instructions that it promises of a fragment (MAX_PROGRAM_EXEC_INSTRUCTIONS_NV)."""
@@ -188,9 +186,10 @@ def _inside(pass_: FragmentPass, start: int, height: int) -> Mask:
 class Band:
     """Rows of fragments that run together, from a first row and column of the pass's rectangle on.
 
-    With levels of detail they are whole quads, of which some fragments may be outside. Those run as
-    the others do, with the attributes of the plane beyond its edges, and write nothing. sides: the
-    triangles, 0 and 1, that run in turn, each on all fragments; None if all run at once.
+    With levels of detail or derivatives they are whole quads, of which some fragments may be
+    outside. Those run as the others do, with the attributes of the plane beyond its edges, and
+    write nothing. sides: the triangles, 0 and 1, that run in turn, each on all fragments; None if
+    all run at once.
     """
 
     start: int
@@ -216,7 +215,7 @@ class Band:
 def band_of(pass_: FragmentPass, start: int, height: int) -> Band:
     """The band of some rows of a pass."""
     rect = constant_rect(pass_.rect)
-    if not pass_.has_lod:
+    if not pass_.in_quads:
         return Band(start, 0, (height, rect.width))
     below, left = (rect.y + start) % 2, rect.x % 2
     shape = (height + below + 1) // 2 * 2, (rect.width + left + 1) // 2 * 2
@@ -376,10 +375,14 @@ class FragmentMachine(Domain[F32]):
         return np.full((1, 1), number, np.float32)
 
     def step(self, number: int, instruction: Instruction) -> None:
+        self.reach(number, instruction)
+        execute_instruction(instruction, self)
+
+    def reach(self, number: int, _: Instruction) -> None:
+        """Note that the active fragments execute an instruction."""
         self._number = number
         if self.active is not None:
             self._executed = self._executed + self.active
-        execute_instruction(instruction, self)
 
     def read(
         self,
@@ -420,8 +423,13 @@ class FragmentMachine(Domain[F32]):
         if condition.any():
             self.alive = ~condition if self.alive is None else self.alive & ~condition
 
+    def in_quad(self, fetched: Callable[[], F32]) -> Sequence[F32]:
+        plane = fetched()
+        return [_at_corner(_at_corner(plane, 0, y), 1, x) for y, x in ((0, 0), (0, 1), (1, 0))]
+
     def branch(self, branch: Branch, then: Walk, otherwise: Walk) -> None:
         assert branch.head[1].test is not None
+        self.reach(*branch.head)
         outer, holding = self.active, holds(branch.head[1].test, self)
         for mask, side in ((holding, then), (~holding, otherwise)):
             self.active = mask if outer is None else mask & outer
@@ -434,6 +442,7 @@ class FragmentMachine(Domain[F32]):
             self.active = outer & self._staying
 
     def loop(self, loop: Repetition, body: Walk) -> None:
+        self.reach(*loop.head)
         outer = self.active, self._staying
         trips = fetch(loop.head[1].srcs[0], (0,), self).item()
         self._staying = np.ones((1, 1), bool) if self.active is None else self.active
@@ -503,6 +512,13 @@ class FragmentMachine(Domain[F32]):
                 return self._inputs.local.get(parameter.index, _NOTHING)
             case ParameterSpace.ENV:
                 return self._inputs.env.get(parameter.index, _NOTHING)
+
+
+def _at_corner(plane: F32, axis: int, place: int) -> F32:
+    """For both fragments of each pair along an axis, the value of the first or the second."""
+    if plane.shape[axis] == 1:
+        return plane
+    return plane.take(np.arange(plane.shape[axis]) // 2 * 2 + place, axis)
 
 
 def _zeros() -> Planes:

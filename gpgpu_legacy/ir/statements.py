@@ -95,6 +95,11 @@ class For:
 
 
 @frozen
+class Break:
+    """The innermost loop ends."""
+
+
+@frozen
 class Loop:
     """`for (start; condition; step) body`: the body is repeated as long as the condition holds."""
 
@@ -114,7 +119,7 @@ class Return:
     """The invocation ends."""
 
 
-Statement = Assign | Declare | Store | Discard | Dead | If | For | Loop | Barrier | Return
+Statement = Assign | Declare | Store | Discard | Dead | If | For | Break | Loop | Barrier | Return
 
 
 # Functions -----------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ a dot product of three components does not depend on the fourth.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -100,6 +100,9 @@ class _MadeOf(Domain[_Value]):
         self.parts = dict.fromkeys(ALL, condition.parts)
 
     leave = discard
+
+    def in_quad(self, fetched: Callable[[], _Value]) -> Sequence[_Value]:
+        return [fetched()] * 3
 
     def saturated(self, value: _Value) -> _Value:
         return value

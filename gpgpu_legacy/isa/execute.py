@@ -38,6 +38,9 @@ Components = tuple[int, ...]
 """Components of a register, in ascending order; of a source, before its swizzle."""
 
 
+MOST_TRIPS = 255
+"""The trips that NV_fragment_program2 promises of a loop (MAX_PROGRAM_LOOP_COUNT_NV)."""
+
 Walk = Callable[[], None]
 """Executes a part of a program."""
 
@@ -79,6 +82,10 @@ class Domain(ABC, Generic[V]):
     @abstractmethod
     def discard(self, condition: Any) -> None:
         """End the fragments for which a KIL's condition, the result of a comparison, holds."""
+
+    def in_quad(self, fetched: Callable[[], V]) -> Sequence[V]:
+        """What `fetched` gives at the fragments (0, 0), (1, 0) and (0, 1) of the quad."""
+        raise NotImplementedError
 
     def leave(self, condition: Any) -> None:
         """Leave the innermost loop where a BRK's condition holds."""
@@ -186,14 +193,16 @@ def _keeper(
     test = instruction.test
     codes = {} if test is None else {g: fetch(test.src, g, domain) for g in groups}
 
+    def store(register: DestinationRegister, group: Components, result: V) -> None:
+        if test is not None:
+            before = domain.read(register, group, coordinate=False)
+            result = RELATIONS[test.relation](codes[group], 0.0, result, before)
+        domain.store(register, group, result)
+
     def keep(register: DestinationRegister, group: Components, result: V) -> None:
-        also = instruction.sets_condition and register != CONDITION
-        for each in (register, CONDITION) if also else (register,):
-            kept = result
-            if test is not None:
-                before = domain.read(each, group, coordinate=False)
-                kept = RELATIONS[test.relation](codes[group], 0.0, result, before)
-            domain.store(each, group, kept)
+        store(register, group, result)
+        if instruction.sets_condition and register != CONDITION:
+            store(CONDITION, group, domain.read(register, group, coordinate=False))
 
     return keep
 
@@ -216,6 +225,11 @@ def _results(
         case Form.COMPONENTWISE:
             return {
                 group: domain.evaluate(row, [fetch(src, group, domain) for src in srcs])
+                for group in domain.groups(components)
+            }
+        case Form.DERIVATIVE:
+            return {
+                group: domain.evaluate(row, domain.in_quad(partial(fetch, srcs[0], group, domain)))
                 for group in domain.groups(components)
             }
         case Form.SCALAR:
@@ -256,6 +270,8 @@ def fetch(src: Src, components: Components, domain: Domain[V], *, coordinate: bo
         value = domain.constant(float(selector is Selector.ONE))
     else:
         value = domain.read(src.register, indices, coordinate=coordinate)
+    if src.absolute:
+        value = abs(value)  # type: ignore[arg-type]
     if not negative:
         return value
     made: V = -value  # type: ignore[operator]

@@ -140,12 +140,14 @@ class Src:
     """A source operand: a register, and a selector and a sign for each component.
 
     Only the extended swizzle of SWZ mixes signs or selects constants; other operands have one sign
-    for all components. A scalar operand selects one component four times.
+    for all components. A scalar operand selects one component four times. absolute: the sign is one
+    of the absolute value, as only NV_fragment_program has it.
     """
 
     register: SourceRegister
     swizzle: tuple[Selector, Selector, Selector, Selector] = IDENTITY
     negate: tuple[bool, bool, bool, bool] = (False, False, False, False)
+    absolute: bool = False
 
 
 @frozen
@@ -419,6 +421,11 @@ class Program:
     def branches(self) -> bool:
         """Whether it has a branch or a loop."""
         return any(OPCODES[i.mnemonic].form is Form.FLOW for i in self.instructions)
+
+    @property
+    def derives(self) -> bool:
+        """Whether it has a DDX or a DDY, so that fragments read their neighbours' values."""
+        return any(OPCODES[i.mnemonic].form is Form.DERIVATIVE for i in self.instructions)
 
     @property
     def has_separate_colors(self) -> bool:

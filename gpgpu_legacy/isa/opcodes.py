@@ -74,7 +74,6 @@ class CostClass(Enum):
     ARITHMETIC = "arithmetic"
     LOOKUP = "lookup"
     KILL = "kill"
-    FLOW = "flow"
 
 
 class OperandKind(Enum):
@@ -103,6 +102,7 @@ class OperandList(Enum):
         OperandKind.VECTOR,
         OperandKind.VECTOR,
     )
+    VECTOR_SCALAR_OP = (OperandKind.DESTINATION, OperandKind.VECTOR, OperandKind.SCALAR)
     SWIZZLE_OP = (OperandKind.DESTINATION, OperandKind.REGISTER, OperandKind.EXTENDED_SWIZZLE)
     SAMPLE_OP = (
         OperandKind.DESTINATION,
@@ -122,6 +122,7 @@ class Form(Enum):
     COMPONENTWISE: component c of the result depends only on components c of the sources.
     SCALAR: the result is one value of scalar sources, replicated to all components.
     VECTOR: every component may depend on all (dot and cross products, DST, LIT, SCS).
+    DERIVATIVE: componentwise, of the source at the fragments (0, 0), (1, 0) and (0, 1) of the quad.
     SAMPLE: the result is a texture lookup whose coordinate is the source.
     KILL: there is no result; the fragment is discarded if a condition holds.
     FLOW: there is no result; IF, ELSE, ENDIF, REP, ENDREP and BRK say what is executed.
@@ -130,16 +131,13 @@ class Form(Enum):
     COMPONENTWISE = "componentwise"
     SCALAR = "scalar"
     VECTOR = "vector"
+    DERIVATIVE = "derivative"
     SAMPLE = "sample"
     KILL = "kill"
     FLOW = "flow"
 
 
-_COSTS = {
-    Form.SAMPLE: CostClass.LOOKUP,
-    Form.KILL: CostClass.KILL,
-    Form.FLOW: CostClass.FLOW,
-}
+_COSTS = {Form.SAMPLE: CostClass.LOOKUP, Form.KILL: CostClass.KILL}
 
 NV_OPTIONS = ("NV_fragment_program", "NV_fragment_program2")
 """The options that add opcodes; the second has those of the first, and branches."""
@@ -425,6 +423,82 @@ _ROWS = (
 )  # fmt: skip
 
 
+def _set_on(relation: str, number: int) -> Opcode:
+    """An instruction that says by 1 or 0 whether a relation holds; in SFL and STR, none is left."""
+    yes, no = {"FL": (0, 0), "TR": (1, 1)}.get(relation, (1, 0))
+    choose = RELATIONS.get(relation, RELATIONS["EQ"])
+    return Opcode(
+        f"S{relation}", OperandList.BINARY_OP, Form.COMPONENTWISE,
+        lambda a, b: choose(a, b, _f32(yes), _f32(no)), f"3.11.5.{number}", option=NV_OPTIONS[0],
+    )  # fmt: skip
+
+
+def _dot2(a: Any, b: Any) -> Any:
+    return a[0] * b[0] + a[1] * b[1]
+
+
+def _rfl(a: Any, b: Any) -> Any:
+    """W is not written by a program that loads."""
+    scale = _f32(2) * _dot3(a, b) / _dot3(a, a)
+    return (*(scale * a[c] - b[c] for c in range(3)), _f32(0))
+
+
+def _x2d(a: Any, b: Any, c: Any) -> Any:
+    x, y = (a[n] + b[0] * c[2 * n] + b[1] * c[2 * n + 1] for n in range(2))
+    return x, y, x, y
+
+
+def _nrm(a: Any) -> Any:
+    """W is undefined by the specification; here it is 0."""
+    scale = _f32(1) / np.sqrt(_dot3(a, a))
+    return a[0] * scale, a[1] * scale, a[2] * scale, _f32(0)
+
+
+_NV_ROWS = (
+    Opcode(
+        "DDX", OperandList.VECTOR_OP, Form.DERIVATIVE,
+        lambda a, right, up: right - a, "3.11.5.30", option=NV_OPTIONS[0],
+    ),
+    Opcode(
+        "DDY", OperandList.VECTOR_OP, Form.DERIVATIVE,
+        lambda a, right, up: up - a, "3.11.5.31", option=NV_OPTIONS[0],
+    ),
+    Opcode(
+        "RFL", OperandList.BINARY_OP, Form.VECTOR,
+        _rfl, "3.11.5.36", option=NV_OPTIONS[0],
+        undefined=Undefined(lambda a, b: _dot3(a, a) == 0, "an axis of length 0"),
+    ),
+    _set_on("EQ", 37),
+    _set_on("FL", 38),
+    _set_on("GT", 39),
+    _set_on("LE", 40),
+    _set_on("NE", 41),
+    _set_on("TR", 42),
+    Opcode(
+        "X2D", OperandList.TERNARY_OP, Form.VECTOR,
+        _x2d, "3.11.5.47", option=NV_OPTIONS[0],
+    ),
+    Opcode(
+        "DIV", OperandList.VECTOR_SCALAR_OP, Form.COMPONENTWISE,
+        lambda a, b: a / b, "3.11.5.48", option=NV_OPTIONS[1],
+        undefined=Undefined(lambda a, b: b == 0, "0"),
+    ),
+    Opcode(
+        "DP2", OperandList.BINARY_OP, Form.VECTOR,
+        lambda a, b: (_dot2(a, b),) * 4, "3.11.5.49", option=NV_OPTIONS[1],
+    ),
+    Opcode(
+        "DP2A", OperandList.TERNARY_OP, Form.VECTOR,
+        lambda a, b, c: (_dot2(a, b) + c[0],) * 4, "3.11.5.50", option=NV_OPTIONS[1],
+    ),
+    Opcode(
+        "NRM", OperandList.VECTOR_OP, Form.VECTOR,
+        _nrm, "3.11.5.51", option=NV_OPTIONS[1],
+        undefined=Undefined(lambda a: _dot3(a, a) == 0, "a vector of length 0"),
+    ),
+)  # fmt: skip
+
+
 def _flow(mnemonic: str, shape: OperandList, number: int) -> Opcode:
     """An instruction of branches and loops: it computes nothing."""
     return Opcode(
@@ -447,7 +521,7 @@ _FLOW_ROWS = (
 ARBFP = {row.mnemonic: row for row in _ROWS}
 """The opcodes of ARBfp1.0 without options."""
 
-OPCODES = ARBFP | {row.mnemonic: row for row in _FLOW_ROWS}
+OPCODES = ARBFP | {row.mnemonic: row for row in (*_NV_ROWS, *_FLOW_ROWS)}
 """All of them, in the order of the specifications."""
 
 # The words that cannot name a variable (section 3.11.2).

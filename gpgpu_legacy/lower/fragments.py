@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.ir.expressions import (
     Array,
@@ -128,6 +129,11 @@ def shader_key(
     drawn: whether a rasteriser runs it, and a framebuffer blends and masks.
     sized: whether the sizes of textures are constants of the code; otherwise nothing may be folded.
     """
+    if pass_.program.branches and pass_.in_quads:
+        raise PlanError(
+            f"{pass_.program.name} has branches, and lookups with levels of detail or derivatives; "
+            "run it on numpy, or leave out the one or the other"
+        )
     units = []
     for binding in pass_.bindings:
         texture = plan.texture(binding.texture)

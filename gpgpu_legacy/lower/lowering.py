@@ -37,12 +37,14 @@ from gpgpu_legacy.ir.expressions import (
 )
 from gpgpu_legacy.ir.statements import (
     Assign,
+    Break,
     Call,
     Dead,
     Declare,
     Discard,
     For,
     Function,
+    If,
     Statement,
     all_expressions,
     expressions_of,
@@ -64,17 +66,29 @@ from gpgpu_legacy.ir.types import (
     union,
 )
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
-from gpgpu_legacy.isa.execute import ALL, Domain, execute_instruction, vector
+from gpgpu_legacy.isa.execute import (
+    ALL,
+    MOST_TRIPS,
+    Domain,
+    Walk,
+    execute_instruction,
+    fetch,
+    holds,
+    vector,
+)
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS, fog_factor, fog_mixed
 from gpgpu_legacy.isa.ir import (
+    CONDITION,
     Attribute,
     AttributeKind,
+    Branch,
     DestinationRegister,
     Fog,
     Instruction,
     Parameter,
     ParameterSpace,
     Program,
+    Repetition,
     ResultKind,
     ResultRegister,
     SourceRegister,
@@ -115,7 +129,7 @@ class Lowering(Domain[Expression]):
         self._look_up, self._arithmetic, self._discards = look_up, arithmetic, discards
         self._draw = draw
         self._corner = 0
-        self._parts = 0
+        self._parts, self._loops = 0, 0
         self._instruction: Instruction | None = None
         self.statements: list[Statement] = []
 
@@ -239,6 +253,40 @@ class Lowering(Domain[Expression]):
             return
         killed = Read(KILLED, (0,), self.axes_of(KILLED, (0,)))
         self.assign(KILLED, (0,), operation(Operator.SELECT, condition, 1.0, killed))
+
+    def in_quad(self, fetched: Callable[[], Expression]) -> Sequence[Expression]:
+        own, values = self._corner, []
+        for self._corner in CORNERS:
+            values.append(fetched())
+        self._corner = own
+        return values
+
+    def branch(self, branch: Branch, then: Walk, otherwise: Walk) -> None:
+        test = branch.head[1].test
+        assert test is not None
+        condition = holds(test, self)
+        sides = [tuple(self._collected(side)) for side in (then, otherwise)]
+        self.statements.append(If(condition, *sides))
+
+    def loop(self, loop: Repetition, body: Walk) -> None:
+        count = fetch(loop.head[1].srcs[0], (0,), self)
+        most = operation(Operator.SELECT, count <= float(MOST_TRIPS), count, float(MOST_TRIPS))
+        trips = operation(Operator.SELECT, count >= 1.0, most, 0.0)
+        last = operation(Operator.TO_INT, operation(Operator.FLOOR, trips))
+        self._loops += 1
+        number = Variable("trip", INT, number=self._loops)
+        first = constant(0, Kind.INT)
+        self.statements.append(For(number, first, last, tuple(self._collected(body))))
+
+    def leave(self, condition: Expression) -> None:
+        self.statements.append(If(condition, (Break(),)))
+
+    def _collected(self, walk_: Walk) -> list[Statement]:
+        """The statements of a part of the program."""
+        outer, self.statements = self.statements, []
+        walk_()
+        inner, self.statements = self.statements, outer
+        return inner
 
     def saturated(self, value: Expression) -> Expression:
         return operation(Operator.SATURATE, value)
@@ -395,7 +443,8 @@ def cleared_registers(
     """The registers that statements read or assign, KILLED and LOD, with their initial value 0."""
     found = {value.variable for value in all_expressions(statements) if isinstance(value, Read)}
     found |= {s.variable for s in statements_below(statements) if isinstance(s, Assign)}
-    temporaries = starmap(temporary_variable, product(program.temporaries, (0, *CORNERS)))
+    names = (*program.temporaries, CONDITION.name)
+    temporaries = starmap(temporary_variable, product(names, (0, *CORNERS)))
     registers = (*temporaries, *result_variables(program, targets), KILLED, LOD)
     return {r: Constant((0.0,) * r.type.width, r.type) for r in registers if r in found}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.ir.expressions import (
     Expression,
     Given,
@@ -26,6 +27,7 @@ from gpgpu_legacy.ir.statements import (
 from gpgpu_legacy.ir.types import EVERYWHERE, Components, Operator
 from gpgpu_legacy.isa.execute import ALL, execute
 from gpgpu_legacy.isa.ir import Instruction, Program, ResultRegister
+from gpgpu_legacy.isa.opcodes import NV_OPTIONS
 from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.lower.lowering import LookUp, Lowering, behind_fog, fog_declared, result_variable
 
@@ -41,7 +43,16 @@ def sampled(
 def program_statements(
     program: Program, look_up: LookUp = sampled
 ) -> Iterator[tuple[Instruction | None, Sequence[Statement]]]:
-    """The statements of each instruction, then of the program's fog OPTION, which has none."""
+    """The statements of each instruction, then of the program's fog OPTION, which has none.
+
+    Raises InputError for a program with an option of NVIDIA's.
+    """
+    for option in program.options:
+        if option in NV_OPTIONS:
+            raise InputError(
+                f"{program.name} has OPTION {option}, which is not translated; run it, or write it "
+                "without branches and condition codes"
+            )
     lowering = _Apart(look_up)
     execute(program, lowering)
     yield from lowering.parts

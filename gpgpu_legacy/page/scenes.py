@@ -12,6 +12,7 @@ from typing import Any
 
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.traffic import Counts, count_pass
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.ir.statements import Function
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
 from gpgpu_legacy.isa.ir import (
@@ -28,6 +29,7 @@ from gpgpu_legacy.isa.ir import (
     Src,
     Temporary,
 )
+from gpgpu_legacy.isa.opcodes import NV_OPTIONS
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.languages.arb.printer import disassemble, operand_texts
 from gpgpu_legacy.languages.texenv.printer import stages
@@ -112,6 +114,12 @@ def decoded_program(program: Program) -> dict[str, Any]:
     `order`: which of them each instruction is. In a source's swizzle 4 is the constant 0, and 5 is
     1. `counts`: of instructions, by their cost.
     """
+    for option in program.options:
+        if option in NV_OPTIONS:
+            raise InputError(
+                f"{program.name} has OPTION {option}, which pages do not play; see what its "
+                "fragments execute by `gpgpu-legacy trace`"
+            )
     numbers: _Numbers = {}
     if program.fog is not None:
         numbers[FOG_COORDINATE] = 0

@@ -144,9 +144,9 @@ class FragmentPass:
         return self.targets[0]
 
     @property
-    def has_lod(self) -> bool:
-        """Whether its lookups need levels of detail."""
-        return any(binding.sampler.has_lod for binding in self.bindings)
+    def in_quads(self) -> bool:
+        """Whether its lookups need levels of detail, or its program derivatives."""
+        return self.program.derives or any(b.sampler.has_lod for b in self.bindings)
 
     @property
     def writes(self) -> Writes:

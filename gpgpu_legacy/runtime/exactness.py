@@ -76,12 +76,10 @@ def _blended(blend: Blend, texel_format: Format) -> str:
     return f"{_BLENDS}{blend.text} into {texel_format.name}"
 
 
+_COMPUTING = (Form.COMPONENTWISE, Form.SCALAR, Form.VECTOR)
+
 INSTRUCTIONS = frozenset(
-    {
-        row.mnemonic
-        for row in OPCODES.values()
-        if row.form not in (Form.SAMPLE, Form.KILL, Form.FLOW)
-    }
+    {row.mnemonic for row in OPCODES.values() if row.form in _COMPUTING}
     | {mode.value for mode in Fog}
     | {_blended(ADD, f) for f in FORMATS.values() if f.is_drawn_to}
 )
@@ -147,7 +145,9 @@ def _opcodes_plan(rows: Sequence[Opcode]) -> Plan:
     """A program with an instruction of each opcode, each with a target of its own."""
     lines = [f"{row.mnemonic} result.color[{n}], {_sources(row)};" for n, row in enumerate(rows)]
     targets = {f"result{n}": RGBA32F for n in range(len(rows))}
-    return _reading_plan(targets, ("OPTION ARB_draw_buffers;", lines, None))
+    options = dict.fromkeys(("ARB_draw_buffers", *(row.option for row in rows if row.option)))
+    text = "".join(f"OPTION {option};\n" for option in options)
+    return _reading_plan(targets, (text, lines, None))
 
 
 _SUFFIXES = {OperandKind.VECTOR: "", OperandKind.REGISTER: "", OperandKind.SCALAR: ".x"}

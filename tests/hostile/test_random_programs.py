@@ -24,7 +24,7 @@ from flushing import Touched, touched_by_denormals, touched_by_folding
 from random_programs import INEXACT, MOST_JOINED, SIZE, Batch, Part, random_batch
 
 from gpgpu_legacy.isa import execute
-from gpgpu_legacy.isa.opcodes import ARBFP
+from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.textures import RGBA32F
 from gpgpu_legacy.runtime.executor import Executor, find_executor
@@ -91,7 +91,8 @@ def touched(
 
 def differences(item: tuple[str, str]) -> list[str]:
     """What an executor, by its name, computes otherwise in the batch of a seed."""
-    executor, batch = find_executor(item[0]), random_batch(item[1])
+    executor = find_executor(item[0])
+    batch = random_batch(item[1], branches=item[1].startswith("branching"))
     return unexplained(batch, executor, drawn(batch, executor))
 
 
@@ -105,14 +106,15 @@ def pool() -> Iterator[Pool | None]:
         yield pool
 
 
+@pytest.mark.parametrize("kind", ["hostile", "branching"])
 @on("jit", "gl-raster", "gl-compute")
 def test_every_executor_computes_what_numpy_does(
-    ready: Callable[[str], Executor], name: str, pool: Pool | None
+    ready: Callable[[str], Executor], name: str, kind: str, pool: Pool | None
 ) -> None:
     if name.startswith("gl-") and not driver_of(ready(name)).keeps_order:
         pytest.skip("the driver does not keep the order of operations")
     batches = range(-(-PROGRAMS // MOST_JOINED))
-    items = [(name, f"hostile {ATTACK.seed}-{number}") for number in batches]
+    items = [(name, f"{kind} {ATTACK.seed}-{number}") for number in batches]
     said = [line for found in sweep(differences, items, pool) for line in found]
     assert not said, "\n".join(said)
 
@@ -121,7 +123,7 @@ def test_a_wrong_opcode_is_found_and_shown() -> None:
     said = []
     for number in range(8):
         batch = random_batch(f"wrong {number}")
-        wrong = {**ARBFP, "FLR": replace(ARBFP["FLR"], evaluate=np.ceil)}
+        wrong = {**OPCODES, "FLR": replace(OPCODES["FLR"], evaluate=np.ceil)}
         with patch.object(execute, "OPCODES", wrong):
             found = drawn(batch)
         said += unexplained(batch, find_executor("jit"), found)

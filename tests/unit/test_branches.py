@@ -2,122 +2,195 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import operator
 
 import numpy as np
 import pytest
-from drawing import program
-from numpy.typing import NDArray
+from drawing import F32, assert_same_bits, draw, fragment_texcoords, on
+from numpy.testing import assert_array_equal
 
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.api.steps import trace_fragment
+from gpgpu_legacy.errors import AssemblyError, InputError
 from gpgpu_legacy.interp.machine import FragmentInputs, FragmentMachine
+from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.isa.execute import execute
-from gpgpu_legacy.isa.ir import (
-    CONDITION,
-    Attribute,
-    AttributeKind,
-    CodeTest,
-    Instruction,
-    Program,
-    Selector,
-    Src,
-)
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Program, ResultKind, ResultRegister
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.lower.analysis.liveness import live_components
+from gpgpu_legacy.plan.plan import FragmentPass
+from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.runtime.executor import find_executor
 
-F32 = NDArray[np.float32]
-X = (Selector.X,) * 4
-
-
-def flow(mnemonic: str, relation: str = "", srcs: tuple[Src, ...] = ()) -> Instruction:
-    test = CodeTest(relation, Src(CONDITION, X)) if relation else None
-    return Instruction(mnemonic, None, srcs, test=test)
+X = np.array([[-3, -1, -0.0], [0.5, 40, np.nan]], np.float32)
 
 
-def built(*parts: str | Instruction) -> Program:
-    """Lines of ARBfp1.0, of which those that begin with C set the condition code, and others."""
-    lines = [part.removeprefix("C") for part in parts if isinstance(part, str)]
-    text = program(*lines, temporaries="TEMP r, c;")
-    known = iter(text.instructions)
-    made = [
-        replace(next(known), sets_condition=p.startswith("C")) if isinstance(p, str) else p
-        for p in parts
-    ]
-    return replace(text, instructions=tuple(made))
+def program(*lines: str, option: str = "NV_fragment_program2") -> Program:
+    head = ["!!ARBfp1.0", f"OPTION {option};", "TEMP r, c;"]
+    return assemble("\n".join([*head, *lines, "END"]), name="test.fp")
 
 
-def run(text: Program, x: F32) -> F32:
+def run(*lines: str, x: F32 = X) -> F32:
+    """The red of a program, for fragments of which fragment.texcoord.x is x."""
     attribute = Attribute(AttributeKind.TEXCOORD)
     machine = FragmentMachine(FragmentInputs({attribute: [x] * 4}, {}, {}, {}), {})
     with np.errstate(all="ignore"):
-        execute(text, machine)
-    return np.broadcast_to(machine.register(text.instructions[-1].dst.register)[0], x.shape)  # type: ignore[union-attr]
+        execute(program(*lines), machine)
+    color = machine.register(ResultRegister(ResultKind.COLOR))
+    return np.broadcast_to(color[0], x.shape)
 
 
-X_VALUES = np.array([[-3, -1, -0.0], [0.5, 40, np.nan]], np.float32)
-REP = flow("REP", srcs=program("MOV r, {9};", temporaries="TEMP r;").instructions[0].srcs)
-"""The number of trips."""
+RELATIONS = {"EQ": operator.eq, "NE": operator.ne, "LT": operator.lt,
+             "LE": operator.le, "GT": operator.gt, "GE": operator.ge,
+             "TR": lambda *_: True, "FL": lambda *_: False}  # fmt: skip
 
 
-@pytest.mark.parametrize("relation", ["EQ", "NE", "LT", "LE", "GT", "GE"])
-def test_each_side_of_a_branch_is_executed_where_its_test_holds(relation: str) -> None:
-    text = built(
-        "CMOV c.x, fragment.texcoord[0];",
-        flow("IF", relation),
-        "MOV r.x, {1};",
-        flow("ELSE"),
-        "MOV r.x, {2};",
-        flow("ENDIF"),
-        "MOV result.color, r.x;",
-    )
-    compare = {"EQ": "__eq__", "NE": "__ne__", "LT": "__lt__", "LE": "__le__", "GT": "__gt__"}
-    method = compare.get(relation, "__ge__")
-    expected = [[1.0 if getattr(float(x), method)(0.0) else 2.0 for x in row] for row in X_VALUES]
-    assert run(text, X_VALUES).tolist() == expected
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_test_chooses_a_side_masks_a_write_and_is_set_on(relation: str) -> None:
+    holds = [[RELATIONS[relation](float(x), 0.0) for x in row] for row in X]
+    expected = np.where(holds, 1.0, 2.0)
+    code = "MOVC CC.x, fragment.texcoord[0];"
+    sides = f"IF {relation}.x; MOV r, 1; ELSE; MOV r, 2; ENDIF;"
+    assert_array_equal(run(code, sides, "MOV result.color, r;"), expected)
+    masked = f"MOV r, 2; MOV r ({relation}.x), 1;"
+    assert_array_equal(run(code, masked, "MOV result.color, r;"), expected)
+    set_on = f"S{relation} r, fragment.texcoord[0], 0; SUB result.color, 2, r;"
+    assert_array_equal(run(set_on), expected)
 
 
 def test_each_fragment_leaves_a_loop_where_it_breaks() -> None:
-    text = built(
-        "MOV r.x, fragment.texcoord[0];",
-        REP,
-        "CSUB c.x, r.x, {4};",
-        flow("BRK", "GT"),
-        "ADD r.x, r.x, {2};",
-        flow("ENDREP"),
-        "MOV result.color, r.x;",
+    found = run(
+        "MOV r, fragment.texcoord[0];",
+        "REP {9}; SUBC CC.x, r, 4; IF GT.x; BRK; ENDIF; ADD r.x, r.x, 2; ENDREP;",
+        "MOV result.color, r;",
     )
     expected = []
-    for x in X_VALUES.reshape(-1).tolist():
+    for x in X.reshape(-1).tolist():
         trips = next((n for n in range(9) if x + 2 * n > 4), 9)
         expected.append(x + 2 * trips)
-    np.testing.assert_array_equal(run(text, X_VALUES).reshape(-1), np.float32(expected))
+    assert_array_equal(found.reshape(-1), np.float32(expected))
 
 
-def test_what_a_masked_write_leaves_is_live() -> None:
-    text = built(
-        "MOV c, {1};", "CMOV r, fragment.texcoord[0];", "MOV c, r;", "MOV result.color, c;"
-    )
-    masked = replace(text.instructions[2], test=CodeTest("LT", Src(CONDITION, X)))
-    assert live_components(text, ())[0] == ()
-    kept = replace(text, instructions=(*text.instructions[:2], masked, text.instructions[3]))
-    assert live_components(kept, ())[0] == (0, 1, 2, 3)
-    assert run(kept, X_VALUES).reshape(-1).tolist()[:3] == [-3.0, -1.0, 1.0]
+def test_codes_are_of_components_under_a_swizzle() -> None:
+    """The example of NV_fragment_program_option, section 3.11.4.3: R1 is (-2, 0, 2, NaN)."""
+    nan = "RSQ c.w, 0; MUL c.w, c.w, 0; MOV c.xyz, {-2, 0, 2};"
+    for component, expected in zip("xyzw", (0, 0, np.nan, -2), strict=True):
+        lines = f"{nan} MOVC r, c; MOVC r.xyz, c.yzwx; MOVC r (NE), c.zywx;"
+        assert_array_equal(
+            run(lines, f"MOV result.color, r.{component};"), np.full((2, 3), expected)
+        )
 
 
-def test_a_trip_reads_what_the_trip_before_wrote() -> None:
-    text = built(
-        "MOV r.x, {1};",
-        REP,
-        "ADD c.y, c.y, r.x;",
-        "MUL r.x, r.x, {2};",
-        flow("ENDREP"),
-        "MOV result.color, c.y;",
-    )
-    assert live_components(text, ())[3] == (0,)
-    assert run(text, X_VALUES).tolist() == [[511.0] * 3] * 2
+def test_what_a_masked_write_and_a_trip_leave_is_live() -> None:
+    lines = "MOV c, 1;", "MOVC r, fragment.texcoord[0];", "MOV c (LT.x), r;", "MOV result.color, c;"
+    masked = program(*lines)
+    assert live_components(masked, ())[0] == (0, 1, 2, 3)
+    plain = program(*lines[:2], "MOV c, r;", lines[3])
+    assert live_components(plain, ())[0] == ()
+    loop = "MOV r.x, 1; REP {9}; ADD c.y, c.y, r.x; MUL r.x, r.x, 2; ENDREP; MOV result.color, c.y;"
+    assert live_components(program(loop), ())[3] == (0,)
+    assert run(loop).tolist() == [[511.0] * 3] * 2
 
 
 def test_a_loop_that_goes_on_too_long_is_said_with_its_fragment_and_line() -> None:
-    rep = flow("REP", srcs=program("MOV r, {255};", temporaries="TEMP r;").instructions[0].srcs)
-    text = built(*[rep] * 3, "ADD r, r, {1};", *[flow("ENDREP")] * 3, "MOV result.color, r;")
-    with pytest.raises(InputError, match=r"fragment \(0, 0\) executes more than 65536"):
-        run(text, X_VALUES)
+    loops = "REP {255}; REP {255}; REP {255}; ADD r, r, 1; ENDREP; ENDREP; ENDREP;"
+    with pytest.raises(InputError, match=r"line 4: in this REP fragment \(0, 0\) executes more"):
+        run(loops)
+
+
+def test_subroutines_take_the_place_of_their_calls() -> None:
+    made = program(
+        "double: ADD r, r, r; RET;",
+        "main: MOVC r, 3; CAL double; CAL double (GT.x); RET;",
+        "MOV r, 0;",
+    )
+    text = "MOVC r, 3; ADD r, r, r; IF GT.x; ADD r, r, r; ENDIF;"
+    assert made == program(text)
+
+
+def test_canonical_text_gives_the_program_again() -> None:
+    made = program(
+        "MULHC_SAT r.xy, |fragment.texcoord[0]|, -|c.yxzw|; DIV c, r, 2;",
+        "LOOP {3, 0, 1}; IF NE.xyxy; BRK (TR); ENDIF; ENDLOOP; KIL LT.w; DDX c.x (FL), r;",
+    )
+    assert assemble(disassemble(made)) == made
+    assert "  BRK (TR);" in disassemble(made)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("BRK;", "BRK is not inside a loop"),
+        ("IF EQ.x; ENDIF;", "no instruction before it sets the condition code"),
+        ("ENDIF;", "ENDIF without a block"),
+        ("REP {2}; ENDIF;", "ENDIF after REP"),
+        ("REP {2};", "REP has no end"),
+        ("REP r; ENDREP;", "the trips of a loop are a program parameter"),
+        ("REP 256; ENDREP;", "a loop of 256 trips; at most 255"),
+        ("REP {2}; " * 5 + "ENDREP; " * 5, "REP is inside 4 others"),
+        ("PK2H r, r;", "PK2H is not supported"),
+        ("MOV r, fragment.texcoord[A0.x];", "A0 is not supported"),
+        ("CAL there;", "there is no label there"),
+        ("x: CAL x;", "x is called inside 4 calls"),
+        ("REP {2}; x: ENDREP;", "the label x is inside REP"),
+        ("MOVC CC, r; RET (GT.x);", "RET under a condition"),
+        ("MOV r, CC;", "CC is a result"),
+        ("MOVC CC, r; BRK (ZT);", "ZT is not a test of the condition code"),
+        ("IF r; ENDIF;", "IF tests the condition code"),
+    ],
+)
+def test_faults_are_named_at_their_place(line: str, problem: str) -> None:
+    with pytest.raises(AssemblyError, match=rf"^test.fp:4:\d+: {problem}"):
+        program(line)
+
+
+def test_words_of_an_option_are_names_without_it() -> None:
+    text = "!!ARBfp1.0\nTEMP IF, REP, SHORT;\nMOV REP, IF;\nEND"
+    assert assemble(text).temporaries == ("IF", "REP", "SHORT")
+    with pytest.raises(AssemblyError, match="DIV needs OPTION NV_fragment_program2"):
+        program("DIV r, r, r.x;", option="NV_fragment_program")
+
+
+ESCAPE = """
+    MOV r, fragment.texcoord[0]; MAD r.xy, r, 0.4, -1.5; MOV c, r;
+    REP program.local[0].w;
+      MULC c.zw, c.xyxy, c.xyxy; ADDC CC.x, c.z, c.w; SUBC CC.x, c.z, 4; BRK (GT.x);
+      MUL c.y, c.x, c.y; SUB c.x, c.z, c.w; MAD c.y, 2, c.y, r.y; ADD c.x, c.x, r.x;
+    ENDREP;
+    MOVC CC, c; IF GT.x; KIL -c.y; ENDIF;
+    MOV result.color, c;
+"""
+
+
+@on("jit", "gl-raster", "gl-compute")
+def test_executors_draw_the_same(name: str) -> None:
+    given = {"texcoords": [fragment_texcoords(0, 9, 7)], "local": {0: (0.0, 0.0, 0.0, 5.5)}}
+    expected = draw(program(ESCAPE), (9, 7), **given)
+    assert len(np.unique(expected)) > 20
+    assert_same_bits(draw(program(ESCAPE), (9, 7), executor=find_executor(name), **given), expected)
+
+
+@on("numpy", "jit", "gl-raster", "gl-compute")
+def test_derivatives_are_differences_within_a_quad(name: str) -> None:
+    text = "MUL r, fragment.texcoord[0], fragment.texcoord[0].x; DDX c.x, r; DDY c.y, r.y;"
+    made = program(text, "MOV result.color, c;", option="NV_fragment_program")
+    given = {"texcoords": [fragment_texcoords(0, 5, 3)], "executor": find_executor(name)}
+    x = (np.indices((3, 5))[1] // 2 * 2 + 0.5).astype(np.float32)
+    expected = np.zeros((3, 5, 4), np.float32)
+    expected[..., 0], expected[..., 1] = (x + 1) ** 2 - x**2, x
+    assert_same_bits(draw(made, (5, 3), **given), expected)
+
+
+def test_a_trace_has_the_instructions_that_the_fragment_executes() -> None:
+    lines = "MOVC CC, fragment.texcoord[0]; IF GT.x; MOV r, 1; ELSE; MOV r, 2; ENDIF;"
+    loop = "REP {3}; SUBC CC.y, fragment.texcoord[0].x, r; BRK (LT.y); ADD r, r, 1; ENDREP;"
+    pass_ = FragmentPass(
+        program(lines, loop, "MOV result.color, r;"), (), ("t",), Rect(0, 0, 4, 1),
+        (fragment_texcoords(0, 4, 1),),
+    )  # fmt: skip
+    steps = trace_fragment(pass_, {}, (2, 0), FP32)
+    found = " ".join(step.instruction.split()[0].rstrip(";") for step in steps)
+    once = "SUBC BRK ADD ENDREP"
+    assert found == f"MOVC IF MOV ELSE ENDIF REP {once} {once} SUBC BRK MOV"
+    assert steps[1].operands[0].text == "GT.x"
+    assert str(steps[1].operands[0].value[0]) == "2.5"

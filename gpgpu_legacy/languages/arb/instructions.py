@@ -9,8 +9,10 @@ from lark import Token
 
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
+    CONDITION,
     IDENTITY,
     SHADOW,
+    CodeTest,
     DestinationRegister,
     Dst,
     Instruction,
@@ -26,7 +28,7 @@ from gpgpu_legacy.isa.ir import (
     TextureSource,
     TextureTarget,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
+from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, RELATIONS, OperandKind
 from gpgpu_legacy.languages.arb import bindings
 from gpgpu_legacy.languages.arb.bindings import Elements
 from gpgpu_legacy.languages.arb.limits import AssemblerLimits
@@ -38,6 +40,7 @@ from gpgpu_legacy.languages.arb.syntax import (
     WrittenConstant,
     WrittenOperand,
     form,
+    mnemonic_of,
     quoted,
 )
 from gpgpu_legacy.languages.diagnostics import (
@@ -177,6 +180,15 @@ OPERANDS_OF = {
 }
 """The operands of each opcode in the text, in which an extended swizzle is four."""
 
+TESTS_SECTION = "3.11.4.3"
+
+_TESTS = {
+    **{relation: (relation, None) for relation in RELATIONS},
+    "TR": ("EQ", (Selector.ZERO,) * 4),
+    "FL": ("NE", (Selector.ZERO,) * 4),
+}
+"""The tests of the condition code: the relation to 0, and the selectors if they are known."""
+
 _TARGETS = {target.value: target for target in TextureTarget}
 _SIGNS = ((False,) * 4, (True,) * 4)
 
@@ -189,6 +201,8 @@ class InstructionReader:
     ) -> None:
         """options: the options that the program has declared so far."""
         self.text, self.symbols, self.options, self.limits = text, symbols, options, limits
+        self.tests = False
+        """Whether an instruction has set the condition code."""
         self.targets: dict[int, TextureTarget] = {}
         """The target of each texture image unit that an instruction has used."""
 
@@ -198,9 +212,13 @@ class InstructionReader:
         read: the statement's tokens, up to its semicolon.
         """
         token = statement.opcode
-        mnemonic = token.removesuffix("_SAT")
+        mnemonic = mnemonic_of(token)
         kinds = OPERANDS_OF[mnemonic]
         operands = statement.operands
+        span = Span(*self.text.position(offset_of(token)))
+        test = None if statement.test is None else self.code_test(statement.test)
+        if kinds == [OperandKind.VECTOR] and (found := self.bare_test(operands[0])):
+            return Instruction(mnemonic, None, (), span=span, test=found)
         if len(operands) != len(kinds):
             raise _wrong_count(statement, len(kinds), read)
         dst: Dst | None = None
@@ -219,8 +237,56 @@ class InstructionReader:
         if OperandKind.EXTENDED_SWIZZLE in kinds:
             sources[0] = extended_swizzle(sources[0], operands[-4:])
         texture = None if unit is None or target is None else TextureSource(unit, target)
-        span = Span(*self.text.position(offset_of(token)))
-        return Instruction(mnemonic, dst, tuple(sources), texture, len(mnemonic) < len(token), span)
+        suffixes = token[len(mnemonic) :].removesuffix("_SAT")
+        self.tests |= "C" in suffixes
+        return Instruction(
+            mnemonic,
+            dst,
+            tuple(sources),
+            texture,
+            token.endswith("_SAT"),
+            span,
+            test=test,
+            sets_condition="C" in suffixes,
+            precision=suffixes.removesuffix("C"),
+        )
+
+    always = CodeTest("EQ", Src(CONDITION, (Selector.ZERO,) * 4))
+    """The test TR."""
+
+    def bare_test(self, operand: WrittenOperand) -> CodeTest | None:
+        """The test that an operand of KIL is; None if it is a vector."""
+        path = operand.item
+        if operand.sign or not self.nvidia or not isinstance(path, Path):
+            return None
+        return self.code_test(path) if path.elements[0].name in _TESTS else None
+
+    def code_test(self, path: Path) -> CodeTest:
+        """A test of the condition code, as in GT.x."""
+        head, *rest = path.elements
+        if head.name not in _TESTS or head.first is not None:
+            raise FaultError(
+                f"{shortened(head.name)} is not a test of the condition code",
+                f"{meant(head.name, _TESTS)}expected one of {', '.join(_TESTS)}, as in GT.x",
+                TESTS_SECTION,
+                head.token,
+            )
+        relation, selectors = _TESTS[head.name]
+        if selectors is None:
+            selectors = swizzle(tuple(rest), scalar=False) if rest else IDENTITY
+            if not self.tests:
+                raise FaultError(
+                    "no instruction before it sets the condition code",
+                    "give one the suffix C, as in MOVC CC, R0;",
+                    TESTS_SECTION,
+                    head.token,
+                )
+        return CodeTest(relation, Src(CONDITION, selectors))
+
+    @property
+    def nvidia(self) -> bool:
+        """Whether the program has an option of NVIDIA's."""
+        return any(option in NV_OPTIONS for option in self.options)
 
     def destination(self, operand: WrittenOperand) -> Dst:
         item = operand.item
@@ -260,15 +326,18 @@ class InstructionReader:
             )
         if kind is OperandKind.REGISTER:
             self.bare(operand, rest)
-        if kind is OperandKind.SCALAR and not rest:
+        is_scalar = kind is OperandKind.SCALAR
+        if is_scalar and self.nvidia and isinstance(item, WrittenConstant) and not item.is_vector:
+            return Src(register, (Selector.X,) * 4, _SIGNS[operand.sign == "-"], operand.absolute)
+        if is_scalar and not rest:
             raise FaultError(
                 "a scalar operand needs one component",
                 "name it, as in R0.x" if isinstance(item, Path) else "name it, as in {2}.x",
                 OPERANDS,
                 operand.token,
             )
-        selectors = swizzle(rest, scalar=kind is OperandKind.SCALAR) if rest else IDENTITY
-        return Src(register, selectors, _SIGNS[operand.sign == "-"])
+        selectors = swizzle(rest, scalar=is_scalar) if rest else IDENTITY
+        return Src(register, selectors, _SIGNS[operand.sign == "-"], operand.absolute)
 
     def bare(self, operand: WrittenOperand, rest: bindings.Elements) -> None:
         """Check that the operand before an extended swizzle has no sign and no suffix."""
@@ -331,7 +400,7 @@ class InstructionReader:
         symbol = self.symbols.lookup(head.token)
         if isinstance(symbol, ParameterDeclaration):
             return element_of(symbol, head), elements[1:]
-        if isinstance(symbol, ResultRegister):
+        if isinstance(symbol, ResultRegister) or (self.nvidia and symbol == CONDITION):
             raise _not_read(head)
         bindings.no_index(head, VARIABLES)
         return symbol, elements[1:]
@@ -366,7 +435,7 @@ class InstructionReader:
 def _wrong_count(statement: InstructionStatement, count: int, read: Sequence[Token]) -> FaultError:
     """The fault of a wrong number of operands, at the surplus comma or at the semicolon."""
     token, operands = statement.opcode, statement.operands
-    mnemonic = token.removesuffix("_SAT")
+    mnemonic = mnemonic_of(token)
     names = ", ".join(kind.value for kind in OPCODES[mnemonic].shape.value)
     plural = "s" if count > 1 else ""
     problem = f"{mnemonic} takes {count} operand{plural} ({names}), found {len(operands)}"

@@ -9,12 +9,14 @@ faults that merely follow from an earlier one.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 from lark import Token
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import (
+    CONDITION,
     DRAW_BUFFERS,
     SHADOW,
     AttributeDeclaration,
@@ -26,8 +28,9 @@ from gpgpu_legacy.isa.ir import (
     Span,
     Temporary,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, RESERVED_WORDS
+from gpgpu_legacy.isa.opcodes import ARBFP, NV_OPTIONS, OPCODES
 from gpgpu_legacy.languages.arb import bindings
+from gpgpu_legacy.languages.arb.flow import Flow
 from gpgpu_legacy.languages.arb.instructions import (
     InstructionReader,
     constant_parameter,
@@ -42,6 +45,7 @@ from gpgpu_legacy.languages.arb.syntax import (
     STARTERS,
     AliasStatement,
     BindingStatement,
+    FlowStatement,
     InstructionStatement,
     OptionStatement,
     ParamStatement,
@@ -50,9 +54,11 @@ from gpgpu_legacy.languages.arb.syntax import (
     Statement,
     TempStatement,
     WrittenConstant,
+    mnemonic_of,
     quoted,
     read_statement,
     tokens,
+    words_of,
 )
 from gpgpu_legacy.languages.arb.validate import check_limits
 from gpgpu_legacy.languages.diagnostics import (
@@ -70,7 +76,7 @@ HEADER = "!!ARBfp1.0"
 _PRECISIONS = ("ARB_precision_hint_fastest", "ARB_precision_hint_nicest")
 _FOGS = tuple(mode.value for mode in Fog)
 _EXCLUSIVE = ((_FOGS, "3.11.4.5.1"), (_PRECISIONS, "3.11.4.5.2"))
-OPTIONS = (*_FOGS, *_PRECISIONS, *DRAW_BUFFERS, SHADOW)
+OPTIONS = (*_FOGS, *_PRECISIONS, *DRAW_BUFFERS, SHADOW, *NV_OPTIONS)
 """The supported options. ATI_draw_buffers is the earlier name of ARB_draw_buffers."""
 
 OPTION_SECTION = "3.11.4.5"
@@ -137,11 +143,12 @@ class _Assembler:
         self.attributes: list[AttributeDeclaration] = []
         self.declarations: list[ParameterDeclaration] = []
         self.array_elements = 0
-        self.instructions: list[Instruction] = []
+        self.flow = Flow(self.reader)
+        self.words = dict(words_of())
         self.known: dict[str, Instruction] = {}
         """Instructions by their text, since unrolled programs repeat theirs. Nothing that follows
         an instruction changes what the same text means: no name is declared twice."""
-        self.stream = tokens(text, len(HEADER))
+        self.stream = tokens(text, len(HEADER), self.words)
         """The tokens that have not been read."""
         self.read: list[Token] = []
         """The tokens of the current statement."""
@@ -152,8 +159,14 @@ class _Assembler:
         if not self.text.text.startswith(HEADER):
             raise self.text.error([_header_fault(self.text.text)])
         self.statements()
+        instructions = tuple[Instruction, ...]()
+        if not self.faults:
+            try:
+                instructions = self.flow.instructions(self.limits.instructions)
+            except FaultError as fault:
+                self.faults.append(fault)
         program = Program(
-            tuple(self.instructions),
+            instructions,
             tuple(self.temporaries),
             tuple(self.declarations),
             self.text.name,
@@ -189,13 +202,17 @@ class _Assembler:
         known = self.known.get(self.text.text[start:end])
         if known is not None:
             span = Span(*self.text.position(start))
-            self.instructions.append(replace(known, span=span))
-            self.stream = tokens(self.text.text, end)
+            self.flow.parts.append(replace(known, span=span))
+            self.stream = tokens(self.text.text, end, self.words)
             return next(self.stream)
         self.read = read = [head]
         try:
+            if head.type == "NAME" and ":" in self.words and _COLON.match(self.text.text, start):
+                next(self.stream)
+                self.flow.label(head)
+                return next(self.stream)
             if head.type not in STARTERS:
-                raise _no_statement(head)
+                raise _no_statement(head, self.words)
             statement = read_statement(head, self.stream, read)
         except FaultError as fault:
             self.faults.append(fault)
@@ -235,7 +252,9 @@ class _Assembler:
                 instruction = self.reader.instruction(statement, self.read)
                 start, end = offset_of(self.read[0]), offset_of(self.read[-1]) + 1
                 self.known[self.text.text[start:end]] = instruction
-                self.instructions.append(instruction)
+                self.flow.parts.append(instruction)
+            case FlowStatement():
+                self.flow.statement(statement)
             case ParamStatement():
                 self.param(statement)
             case TempStatement():
@@ -273,6 +292,9 @@ class _Assembler:
                 )
         if name not in self.options:
             self.options.append(name)
+        if name in NV_OPTIONS:
+            self.words |= words_of(tuple(o for o in self.options if o in NV_OPTIONS))
+            self.symbols.predeclare(CONDITION)
 
     def temp(self, statement: TempStatement) -> None:
         for name in statement.names:
@@ -411,7 +433,10 @@ def _header_fault(text: str) -> FaultError:
     return FaultError(problem, expected, GRAMMAR_SECTION, 0)
 
 
-def _no_statement(head: Token) -> FaultError:
+_COLON = re.compile(r"[A-Za-z0-9_$]+[ \t\r\n]*:")
+
+
+def _no_statement(head: Token, words: Mapping[str, str]) -> FaultError:
     """The fault of a statement that begins with neither a keyword nor an opcode."""
     word, at = shortened(head), head
     if head.type == "CHARACTER":
@@ -421,20 +446,27 @@ def _no_statement(head: Token) -> FaultError:
             GRAMMAR_SECTION,
             at,
         )
+    if head.type == "REFUSED":
+        return FaultError(f"{word} is not supported", "compute it in another way", "3.11.5", at)
     if head.type != "NAME":
         expected = "expected a statement or END"
         if head.type == "_SEMICOLON":
             expected += "; there are no empty statements"
         return FaultError(f"unexpected {quoted(head)}", expected, GRAMMAR_SECTION, at)
-    mnemonic = head.removesuffix("_SAT")
-    if mnemonic in OPCODES and not OPCODES[mnemonic].saturable:
+    mnemonic = mnemonic_of(head)
+    row = OPCODES.get(mnemonic)
+    if row is not None and mnemonic not in words:
+        option = f"OPTION {row.option}"
+        expected = f"add {option}; after the header"
+        return FaultError(f"{word} needs {option}", expected, OPTION_SECTION, at)
+    if row is not None and not row.saturable and head.endswith("_SAT"):
         return FaultError(
             f"{head} is not an opcode", f"{mnemonic} has no result to saturate", GRAMMAR_SECTION, at
         )
-    words = sorted(RESERVED_WORDS - {"fragment", "program", "result", "state", "texture"})
+    starters = sorted(known for known, kind in words.items() if kind in STARTERS)
     return FaultError(
         f"{word} is not an opcode or a keyword",
-        meant(head, words).strip() or f"known are {', '.join(sorted(OPCODES))}",
+        meant(head, starters).strip() or f"known are {', '.join(sorted(ARBFP))}",
         GRAMMAR_SECTION,
         at,
     )

@@ -7,8 +7,10 @@ from math import isinf
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
+    CONDITION,
     IDENTITY,
     Attribute,
+    CodeTest,
     Dst,
     Instruction,
     Parameter,
@@ -40,11 +42,18 @@ def disassemble(program: Program) -> str:
     if program.temporaries:
         lines.append(f"TEMP {', '.join(program.temporaries)};")
     origin = ""
+    depth = 0
     for instruction in program.instructions:
         comment = f"  # {instruction.origin}" if instruction.origin not in {"", origin} else ""
-        lines.append(print_instruction(instruction) + comment)
+        depth -= instruction.mnemonic in _ENDS
+        lines.append("  " * depth + print_instruction(instruction) + comment)
+        depth += instruction.mnemonic in _BEGINS
         origin = instruction.origin
     return "\n".join([*lines, "END", ""])
+
+
+_BEGINS = ("IF", "ELSE", "REP", "LOOP")
+_ENDS = ("ELSE", "ENDIF", "ENDREP", "ENDLOOP")
 
 
 def _declaration(declaration: ParameterDeclaration) -> str:
@@ -70,11 +79,13 @@ def _number(value: float) -> str:
 class OperandTexts:
     """The operands of an instruction as text.
 
-    destination: empty for KIL. sources: a text for each; for SWZ, it includes the selectors.
-    texture: the image unit and the target, of a lookup.
+    destination: empty for KIL and branches. test: of the condition code, if there is one.
+    sources: a text for each; for SWZ, it includes the selectors. texture: the image unit and the
+    target, of a lookup.
     """
 
     destination: str
+    test: tuple[str, ...]
     sources: tuple[str, ...]
     texture: tuple[str, ...]
 
@@ -86,6 +97,7 @@ def operand_texts(instruction: Instruction) -> OperandTexts:
     source = _extended if is_extended else _source
     return OperandTexts(
         _destination(dst) if dst is not None else "",
+        () if instruction.test is None else (code_test(instruction.test),),
         tuple(source(src) for src in instruction.srcs),
         (f"texture[{texture.unit}]", texture.target.value) if texture is not None else (),
     )
@@ -95,9 +107,22 @@ def print_instruction(instruction: Instruction) -> str:
     """One instruction as canonical text, with its semicolon."""
     texts = operand_texts(instruction)
     destination = [texts.destination] if texts.destination else []
-    suffix = "_SAT" if instruction.saturate else ""
+    suffix = instruction.precision + "C" * instruction.sets_condition
+    suffix += "_SAT" if instruction.saturate else ""
     operands = ", ".join([*destination, *texts.sources, *texts.texture])
-    return f"{instruction.mnemonic}{suffix} {operands};"
+    for test in texts.test:
+        if destination:
+            operands = operands.replace(destination[0], f"{destination[0]} ({test})", 1)
+        else:
+            operands = f"({test})" if instruction.mnemonic == "BRK" else test
+    return f"{instruction.mnemonic}{suffix} {operands}".rstrip() + ";"
+
+
+def code_test(test: CodeTest) -> str:
+    """A test of the condition code, as in `GT.x`."""
+    if test.src.swizzle[0] is Selector.ZERO:
+        return "TR" if test.relation == "EQ" else "FL"
+    return test.relation + _source(test.src).removeprefix(CONDITION.name)
 
 
 def _destination(dst: Dst) -> str:
@@ -123,13 +148,13 @@ def _register(src: Src) -> str:
 
 
 def _source(src: Src) -> str:
-    sign = "-" if src.negate[0] else ""
+    sign, bar = "-" if src.negate[0] else "", "|" if src.absolute else ""
     letters = "".join(_LETTERS[s] for s in src.swizzle)
     if src.swizzle == IDENTITY:
         suffix = ""
     else:
         suffix = "." + (letters[0] if len(set(letters)) == 1 else letters)
-    return f"{sign}{_register(src)}{suffix}"
+    return f"{sign}{bar}{_register(src)}{suffix}{bar}"
 
 
 def _extended(src: Src) -> str:

@@ -34,6 +34,10 @@ class Symbols:
             )
         self._symbols[str(token)] = symbol
 
+    def predeclare(self, register: Temporary) -> None:
+        """Declare a register that a program has without saying so."""
+        self._symbols[register.name] = register
+
     def lookup(self, token: Token) -> Symbol:
         """The meaning of a name.
 

@@ -6,8 +6,8 @@ The records hold the text's structure; parser.py interprets the names.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
 from typing import Any
 
 from lark import Lark, Token, Transformer, v_args
@@ -17,7 +17,15 @@ from lark.parsers.lalr_analysis import Shift
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.grammars import open_grammar
 from gpgpu_legacy.isa.ir import TextureTarget, Vec4
-from gpgpu_legacy.isa.opcodes import ARBFP, OPCODES, RESERVED_WORDS, OperandKind
+from gpgpu_legacy.isa.opcodes import (
+    ARBFP,
+    NV_OPTIONS,
+    OPCODES,
+    RESERVED_WORDS,
+    Form,
+    Opcode,
+    OperandKind,
+)
 from gpgpu_legacy.languages.arb.limits import LONGEST_NAME
 from gpgpu_legacy.languages.diagnostics import FaultError, offset_of, shortened
 
@@ -53,15 +61,49 @@ PUNCTUATION = {
 BINDINGS = ("fragment", "program", "result", "state", "texture")
 
 
-def _reserved_kind(word: str) -> str:
-    if word.removesuffix("_SAT") in OPCODES:
-        return "OPCODE"
-    return "BINDING" if word in BINDINGS else word
+REFUSED = "PK2H PK2US PK4B PK4UB UP2H UP2US UP4B UP4UB TXD TXL A0"
+"""Words of NVIDIA's options that are not supported: packed numbers, lookups with derivatives or a
+level of detail given, and the index of loops.
+"""
+
+_OF_NVIDIA = {
+    **dict.fromkeys(("SHORT", "LONG"), "SIZE"),
+    **dict.fromkeys(REFUSED.split(), "REFUSED"),
+    **{"(": "_LPAREN", ")": "_RPAREN", "|": "BAR", ":": "_COLON"},
+}
 
 
-_RESERVED = {word: _reserved_kind(word) for word in RESERVED_WORDS}
+@lru_cache(maxsize=16)
+def words_of(options: tuple[str, ...] = ()) -> dict[str, str]:
+    """The reserved words, and some characters, with these options: the kind of token of each."""
+    words = {word: "BINDING" if word in BINDINGS else word for word in RESERVED_WORDS}
+    words |= {word: "OPCODE" for word in words if word.removesuffix("_SAT") in OPCODES}
+    known = ["", *NV_OPTIONS[: max(NV_OPTIONS.index(o) for o in options) + 1]] if options else []
+    for row in OPCODES.values():
+        if row.option in known:
+            words |= dict.fromkeys(_written(row), "FLOW" if row.form is Form.FLOW else "OPCODE")
+    if NV_OPTIONS[1] in options:
+        words |= {"CAL": "FLOW", "RET": "FLOW"}
+    return words | _OF_NVIDIA if options else words
 
-STARTERS = frozenset(kind for kind in _RESERVED.values() if kind != "BINDING")
+
+def _written(row: Opcode) -> Iterator[str]:
+    """The forms of an opcode, with precision, C and _SAT."""
+    if row.form in (Form.FLOW, Form.KILL):
+        yield row.mnemonic
+        return
+    for precision in ("", *("RHX" if row.form is not Form.SAMPLE else "")):
+        for sets in ("", "C"):
+            yield from (f"{row.mnemonic}{precision}{sets}{end}" for end in ("", "_SAT"))
+
+
+def mnemonic_of(word: str) -> str:
+    """The opcode without its suffixes."""
+    bare = word.removesuffix("_SAT")
+    return next((b for b in (bare, bare[:-1], bare[:-2]) if b in OPCODES), bare)
+
+
+STARTERS = frozenset(words_of().values()) - {"BINDING"} | {"FLOW", "SIZE"}
 """The kinds of token that begin a statement or end the program, and occur nowhere else."""
 
 END_OF_TEXT = "$END"
@@ -70,8 +112,10 @@ LONG_NAME = "LONG_NAME"
 """The kind of a name that is too long, which no rule accepts."""
 
 
-def tokens(text: str, start: int) -> Iterator[Token]:
+def tokens(text: str, start: int, words: Mapping[str, str]) -> Iterator[Token]:
     """The tokens from offset `start` on, then a token of type END_OF_TEXT.
+
+    words: from words_of.
 
     Each token has its offset in characters. A character that belongs to no token becomes a token
     of type CHARACTER, so that the parser can report where it is.
@@ -82,7 +126,9 @@ def tokens(text: str, start: int) -> Iterator[Token]:
         assert kind is not None
         value, position = match[kind], match.end()
         if kind == "NAME":
-            kind = _RESERVED.get(value, kind if len(value) <= LONGEST_NAME else LONG_NAME)
+            kind = words.get(value, kind if len(value) <= LONGEST_NAME else LONG_NAME)
+        elif kind == "CHARACTER":
+            kind = words.get(value, kind)
         elif kind == "PUNCTUATION":
             kind = PUNCTUATION[value]
         yield Token(kind, value, position - len(value))
@@ -147,11 +193,15 @@ class WrittenConstant:
 
 @frozen
 class WrittenOperand:
-    """An operand: a sign, then a path, a constant with a suffix, or a texture target."""
+    """An operand: a sign, then a path, a constant with a suffix, or a texture target.
+
+    absolute: it is between bars.
+    """
 
     sign: Token | None
     item: Path | WrittenConstant | Token
     suffix: Token | None = None
+    absolute: bool = False
 
     @property
     def token(self) -> Token:
@@ -171,10 +221,20 @@ class OptionStatement:
 
 @frozen
 class InstructionStatement:
-    """An opcode, with or without _SAT, and its operands."""
+    """An opcode, with its suffixes, and its operands. test: in parentheses after the first."""
 
     opcode: Token
     operands: tuple[WrittenOperand, ...]
+    test: Path | None = None
+
+
+@frozen
+class FlowStatement:
+    """An instruction of branches, loops or subroutines. test: in parentheses."""
+
+    word: Token
+    operand: WrittenOperand | None
+    test: Path | None
 
 
 @frozen
@@ -214,6 +274,7 @@ class AliasStatement:
 Statement = (
     OptionStatement
     | InstructionStatement
+    | FlowStatement
     | BindingStatement
     | ParamStatement
     | TempStatement
@@ -228,13 +289,21 @@ class _Records(Transformer[Token, Any]):
     def option(self, keyword: Token, name: Token) -> OptionStatement:
         return OptionStatement(keyword, name)
 
-    def instruction(self, opcode: Token, *operands: WrittenOperand) -> InstructionStatement:
-        return InstructionStatement(opcode, operands)
+    def instruction(
+        self, opcode: Token, first: WrittenOperand, test: Path | None, *rest: WrittenOperand
+    ) -> InstructionStatement:
+        return InstructionStatement(opcode, (first, *rest), test)
+
+    flow = FlowStatement
+
+    def test(self, path: Path) -> Path:
+        return path
 
     def attrib(self, keyword: Token, name: Token, path: Path) -> BindingStatement:
         return BindingStatement(keyword, name, path)
 
-    output = attrib
+    def output(self, _: Token | None, *parts: Any) -> BindingStatement:
+        return BindingStatement(*parts)
 
     def param_single(
         self, _keyword: Token, name: Token, item: Path | WrittenConstant
@@ -251,7 +320,7 @@ class _Records(Transformer[Token, Any]):
     ) -> ParamStatement:
         return ParamStatement(name, items, True, size)
 
-    def temp(self, _keyword: Token, *names: Token) -> TempStatement:
+    def temp(self, _size: Token | None, _keyword: Token, *names: Token) -> TempStatement:
         return TempStatement(names)
 
     def alias(self, _keyword: Token, new: Token, old: Token) -> AliasStatement:
@@ -263,6 +332,17 @@ class _Records(Transformer[Token, Any]):
         if isinstance(item, tuple):
             return WrittenOperand(sign, *item)
         return WrittenOperand(sign, item)
+
+    def absolute(
+        self,
+        sign: Token | None,
+        _open: Token,
+        _inner: Token | None,
+        item: Path | tuple[WrittenConstant, Token | None],
+        _close: Token,
+    ) -> WrittenOperand:
+        whole, suffix = item if isinstance(item, tuple) else (item, None)
+        return WrittenOperand(sign, whole, suffix, absolute=True)
 
     def constant(
         self, value: WrittenConstant, suffix: Token | None
@@ -355,7 +435,7 @@ def instruction_tables() -> dict[str, Any]:
     words = _PATTERN.pattern.replace("?P<", "?<").replace("++", "+").replace("*+", "*")
     return {
         "words": words,
-        "kinds": {**PUNCTUATION, **_RESERVED},
+        "kinds": PUNCTUATION | words_of(),
         "start": table.start_states["instruction"],
         "end": table.end_states["instruction"],
         "states": states,
@@ -384,6 +464,14 @@ _FORMS = {
     "TEMP": "TEMP R0, R1;",
     "OUTPUT": "OUTPUT color = result.color;",
     "ALIAS": "ALIAS other = R0;",
+    "SIZE": "SHORT TEMP R0;",
+    "FLOW": "ENDIF;",
+    "IF": "IF GT.x;",
+    "BRK": "BRK (GT.x);",
+    "REP": "REP {8};",
+    "LOOP": "LOOP {8, 0, 1};",
+    "CAL": "CAL subroutine;",
+    "RET": "RET;",
 }
 _OPERAND_FORMS = {
     OperandKind.DESTINATION: ("R0",),
@@ -399,8 +487,8 @@ _OPERAND_FORMS = {
 def form(head: Token) -> str:
     """An example of a statement that begins with `head`."""
     if head.type != "OPCODE":
-        return _FORMS[head.type]
-    row = OPCODES[head.removesuffix("_SAT")]
+        return _FORMS.get(head) or _FORMS[head.type]
+    row = OPCODES[mnemonic_of(head)]
     examples = {kind: iter(texts) for kind, texts in _OPERAND_FORMS.items()}
     return f"{head} {', '.join(next(examples[kind]) for kind in row.shape.value)};"
 
@@ -425,6 +513,8 @@ def _unexpected(read: list[Token], accepts: set[str]) -> FaultError:
     problem = f"unexpected {quoted(token)}"
     if token.type == "CHARACTER":
         problem = f"unexpected character {quoted(token)}"
+    elif token.type == "REFUSED":
+        problem, expected = f"{token} is not supported", "compute it in another way"
     elif token.type == LONG_NAME:
         problem = f"{shortened(token)} is a name of {len(token)} characters"
         expected = f"a name has at most {LONGEST_NAME}"
@@ -447,7 +537,7 @@ def _comma_too_many(read: list[Token]) -> Token | None:
     """The comma after an opcode's last operand, if the tokens read have one."""
     if read[0].type != "OPCODE":
         return None
-    shape = OPCODES[read[0].removesuffix("_SAT")].shape.value
+    shape = OPCODES[mnemonic_of(read[0])].shape.value
     count = len(shape) + 3 * shape.count(OperandKind.EXTENDED_SWIZZLE)
     commas, depth = [], 0
     for token in read[:-1]:

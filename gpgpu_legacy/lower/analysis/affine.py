@@ -411,6 +411,9 @@ class _Forms(Domain[Value]):
     def saturated(self, value: Value) -> Value:
         return UNKNOWN
 
+    def in_quad(self, fetched: Callable[[], Value]) -> Sequence[Value]:
+        return [UNKNOWN] * 3
+
     def rounded(self, value: Any) -> Value:
         """A value, or a number of the opcode's own."""
         is_number = not isinstance(value, Symbol)

@@ -79,7 +79,7 @@ def decide(plan: Plan, pass_: FragmentPass, *, folding: bool = True) -> Decision
     folding: whether lookups may be folded at all; not if an arithmetic rounds coordinates more than
     float32, nor without a rasteriser.
     """
-    if not folding or pass_.has_lod:
+    if not folding or pass_.in_quads:
         return undecided(pass_.program)
     iterations = iterations_of(plan, pass_)
     bound = {b.unit: b for b in pass_.bindings}

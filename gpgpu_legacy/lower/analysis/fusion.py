@@ -171,7 +171,7 @@ def _lookups(
     for coordinates, unit in zip(forms, pass_.program.lookup_units, strict=True):
         name, sampler = bindings[unit].texture, bindings[unit].sampler
         texture = plan.texture(name)
-        texels = None if pass_.has_lod else whole_texels(texture, sampler, coordinates)
+        texels = None if pass_.in_quads else whole_texels(texture, sampler, coordinates)
         if name in written:
             x, y = origins[name]
             if texels != (TexelForm(x, x=1), TexelForm(y, y=1)):

@@ -85,7 +85,7 @@ def _backwards(program: Program, found: Callable[..., tuple[int, ...]]) -> Live:
 def coordinate_components(
     program: Program, wanted: tuple[bool, ...], *, executed: bool = True
 ) -> Live:
-    """The same for the coordinates of the wanted lookups.
+    """The same for the coordinates of the wanted lookups, and for the sources of derivatives.
 
     executed: each of these has at least one component, even if no other needs it.
     """
@@ -93,10 +93,13 @@ def coordinate_components(
 
     def found(step: Numbered, needed: Needed, *, ends: bool) -> tuple[int, ...]:
         number, instruction = step
-        steers = OPCODES[instruction.mnemonic].form is Form.FLOW and any(wanted)
+        form = OPCODES[instruction.mnemonic].form
+        steers = form is Form.FLOW and (program.derives or any(wanted))
         own = steers or instruction.written
         components = _needed(instruction, needed, ends=ends) if own else ()
         place = instruction.components[:1] if looked_up.get(number, False) else ()
+        if form is Form.DERIVATIVE:
+            place = instruction.components
         if components or place:
             needed |= all_parts_read(instruction, components or place)
         return components or place if executed else components

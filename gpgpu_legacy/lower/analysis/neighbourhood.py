@@ -189,7 +189,7 @@ class _Finder:
         if not isinstance(member, FusedPasses):
             return ()
         [(pass_, known)] = member.draws
-        if pass_.has_lod:
+        if pass_.in_quads:
             return None
         bindings = {binding.unit: binding for binding in pass_.bindings}
         forms = lookup_coordinates(pass_, self.count, rounds=True)

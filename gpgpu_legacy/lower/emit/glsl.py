@@ -29,6 +29,7 @@ from gpgpu_legacy.ir.expressions import (
 from gpgpu_legacy.ir.statements import (
     Assign,
     Barrier,
+    Break,
     Call,
     Dead,
     Declare,
@@ -256,6 +257,8 @@ class GlslEmitter(WideEmitter):
                 return ["barrier();"]
             case Return():
                 return ["return;"]
+            case Break():
+                return ["break;"]
             case If():
                 return self._choice(statement)
             case For():
@@ -287,7 +290,7 @@ class GlslEmitter(WideEmitter):
     def _choice(self, statement: If) -> list[str]:
         condition = self.expression(statement.condition)
         then = self.block(statement.then, 0)
-        if len(then) == 1 and not statement.otherwise:
+        if len(then) == 1 and not statement.otherwise and not then[0].startswith("//"):
             return [f"if ({condition}) {then[0]}"]
         lines = [f"if ({condition}) {{", *("    " + line for line in then)]
         if statement.otherwise:

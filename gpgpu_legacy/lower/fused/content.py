@@ -135,6 +135,8 @@ class Content:
 def refuse_unsupported(content: Content) -> None:
     """Raise UnsupportedError for passes that the code of fused passes cannot express."""
     for draw in content.draws:
+        if draw.program.branches:
+            raise UnsupportedError("branches")
         if draw.program.fog is not None:
             raise UnsupportedError("fog")
         if draw.bent:

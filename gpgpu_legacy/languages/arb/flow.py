@@ -1,0 +1,177 @@
+"""Branches, loops and subroutines: blocks are checked as they are read, subroutines inlined.
+
+NV_fragment_program2, section 3.11.4.X, defines them. A label begins a subroutine, which ends with
+its RET; a program begins at the label `main`, if it has one. A CAL under a test becomes a branch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import floor
+
+from lark import Token
+
+from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.isa.execute import MOST_TRIPS
+from gpgpu_legacy.isa.ir import CodeTest, Instruction, Parameter, ParameterSpace, Span, Src
+from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind, OperandList
+from gpgpu_legacy.languages.arb.instructions import InstructionReader
+from gpgpu_legacy.languages.arb.syntax import FlowStatement, Path, WrittenOperand, form
+from gpgpu_legacy.languages.diagnostics import FaultError, meant, offset_of, shortened
+
+SECTION = "3.11.4.X"
+
+MOST_IFS, MOST_LOOPS, MOST_CALLS = 48, 4, 4
+"""Blocks in one another, and calls: what the interface promises (MAX_PROGRAM_IF_DEPTH_NV …)."""
+
+_LOOPS = ("REP", "LOOP")
+_CLOSES = {"ELSE": ("IF",), "ENDIF": ("IF", "ELSE"), "ENDREP": ("REP",), "ENDLOOP": ("LOOP",)}
+
+
+@frozen
+class _Call:
+    """A CAL, or a RET, which has no label."""
+
+    word: Token
+    label: Token | None
+    test: CodeTest | None
+    span: Span
+
+
+class Flow:
+    """The blocks of one text. parts: its instructions so far, with calls and returns."""
+
+    def __init__(self, reader: InstructionReader) -> None:
+        """reader: of the text's operands."""
+        self.reader = reader
+        self.parts: list[Instruction | _Call] = []
+        self._open: list[Token] = []
+        self._labels: dict[str, int] = {}
+
+    def label(self, name: Token) -> None:
+        """A label before the next instruction."""
+        if self._open:
+            raise _fault(f"the label {shortened(name)} is inside {self._open[-1]}", "move it", name)
+        if name in self._labels:
+            raise _fault(f"{shortened(name)} labels two places", "give it another name", name)
+        self._labels[str(name)] = len(self.parts)
+
+    def statement(self, statement: FlowStatement) -> None:
+        """An instruction of branches, loops or subroutines."""
+        word, operand = statement.word, statement.operand
+        test = None if statement.test is None else self.reader.code_test(statement.test)
+        span = Span(*self.reader.text.position(offset_of(word)))
+        row = OPCODES.get(word)
+        takes = OperandList.TEST_OP if row is None else row.shape
+        needs_operand = word in ("IF", "CAL") or takes is OperandList.COUNT_OP
+        if (operand is not None) is not needs_operand or (
+            test is not None and (needs_operand or takes is OperandList.MARK) and word != "CAL"
+        ):
+            raise _fault(f"{word} does not take these operands", f"as in {form(word)}", word)
+        if row is None:
+            path = operand and operand.item
+            label = path.elements[0].token if isinstance(path, Path) else None
+            self.parts.append(_Call(word, label, test, span))
+            return
+        self._nest(word)
+        if word == "IF":
+            assert operand is not None
+            test = self.reader.bare_test(operand)
+            if test is None:
+                raise _fault("IF tests the condition code", f"as in {form(word)}", operand.token)
+        elif word == "BRK" and test is None:
+            test = self.reader.always
+        srcs = () if operand is None or word == "IF" else (self._count(operand),)
+        self.parts.append(Instruction(str(word), None, srcs, span=span, test=test))
+
+    def _count(self, operand: WrittenOperand) -> Src:
+        """The source of a loop's number of trips."""
+        src = self.reader.source(operand, OperandKind.VECTOR)
+        register = src.register
+        if not isinstance(register, Parameter):
+            raise _fault(
+                "the trips of a loop are a program parameter",
+                "leave a loop early by a BRK, as in BRK (GT.x);",
+                operand.token,
+            )
+        if register.space is ParameterSpace.CONSTANT:
+            selected = [*register.value, 0.0, 1.0][src.swizzle[0].value]
+            count = floor(abs(selected) if src.absolute else selected)
+            if (-count if src.negate[0] else count) > MOST_TRIPS:
+                raise _fault(
+                    f"a loop of {count} trips", f"at most {MOST_TRIPS} are allowed", operand.token
+                )
+        return src
+
+    def _nest(self, word: Token) -> None:
+        """Check that an instruction may stand here, and open or close its block."""
+        loops = [w for w in self._open if w in _LOOPS]
+        if word == "BRK" and not loops:
+            raise _fault("BRK is not inside a loop", "put it between REP and ENDREP", word)
+        if word in _CLOSES:
+            opener = self._open.pop() if self._open else None
+            if opener is None or opener not in _CLOSES[word]:
+                after = f"after {opener}" if opener else "without a block"
+                raise _fault(f"{word} {after}", f"it ends {' or '.join(_CLOSES[word])}", word)
+        most = MOST_IFS if word == "IF" else MOST_LOOPS
+        if word in ("IF", *_LOOPS):
+            depth = len(loops) if word in _LOOPS else len(self._open) - len(loops)
+            if depth >= most:
+                raise _fault(f"{word} is inside {depth} others", f"at most {most - 1} are", word)
+        if word in ("IF", "ELSE", *_LOOPS):
+            self._open.append(word)
+
+    def instructions(self, most: int) -> tuple[Instruction, ...]:
+        """All instructions in order, with subroutines in the places of their calls.
+
+        most: instructions.
+        """
+        if self._open:
+            raise _fault(f"{self._open[-1]} has no end", "close its block", self._open[-1])
+        made = list[Instruction]()
+        for instruction in self._inlined(self._labels.get("main", 0), 0):
+            made.append(instruction)
+            if len(made) > most:
+                break  # which is one too many
+        return tuple(made)
+
+    def _inlined(self, start: int, depth: int) -> Iterator[Instruction]:
+        inside = 0
+        for part in self.parts[start:]:
+            if isinstance(part, Instruction):
+                inside += (part.mnemonic in ("IF", *_LOOPS)) - (part.mnemonic in _ENDS)
+                yield part
+            elif part.label is None:
+                if inside or part.test is not None:
+                    raise _fault("RET under a condition", "branch around the rest", part.word)
+                return
+            else:
+                yield from self._called(part, depth)
+
+    def _called(self, call: _Call, depth: int) -> Iterator[Instruction]:
+        label = call.label
+        assert label is not None
+        if label not in self._labels:
+            raise _fault(
+                f"there is no label {shortened(label)}",
+                f"{meant(label, self._labels)}expected a label of the program",
+                label,
+            )
+        if depth >= MOST_CALLS:
+            raise _fault(
+                f"{shortened(label)} is called inside {depth} calls", f"at most {MOST_CALLS}", label
+            )
+        body = self._inlined(self._labels[label], depth + 1)
+        if call.test is None:
+            yield from body
+            return
+        yield Instruction("IF", None, (), span=call.span, test=call.test)
+        yield from body
+        yield Instruction("ENDIF", None, (), span=call.span)
+
+
+_ENDS = ("ENDIF", "ENDREP", "ENDLOOP")
+
+
+def _fault(problem: str, expected: str, at: Token) -> FaultError:
+    return FaultError(problem, expected, SECTION, at)
