@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.raster import Positions
-from gpgpu_legacy.cache.texel_accesses import Edges
+from gpgpu_legacy.cache.texel_accesses import Edges, Form
 from gpgpu_legacy.cache.trace import NO_ACCESS
-from gpgpu_legacy.lower.analysis.affine import Linear
+from gpgpu_legacy.lower.analysis.affine import Clamped
 from gpgpu_legacy.lower.numba_code import native
 
 I64 = NDArray[np.int64]
@@ -35,12 +35,14 @@ class Axis(NamedTuple):
     """The columns, or the rows, that slots access; every array has one entry per slot.
 
     forms: int64 [4, slots], the constant and the coefficients of x, y and the iteration. The texel
-    is this form over `denominators`, rounded down, and brought into `sizes` by the Edges that
-    `repeats`, `borders`, `taps` and `mirrors` are the fields of. starts: where the texture's
-    offsets begin in the address space's table.
+    is this form, from `least` to `most`, over `denominators`, rounded down, and brought into
+    `sizes` by the Edges that `repeats`, `borders`, `taps` and `mirrors` are the fields of. starts:
+    where the texture's offsets begin in the address space's table.
     """
 
     forms: I64
+    least: I64
+    most: I64
     denominators: I64
     sizes: I64
     repeats: I64
@@ -72,6 +74,7 @@ class Axis(NamedTuple):
         leaves = (np.minimum(texels, 0) + low < 0) | (
             np.maximum(texels, 0) + high + self.taps >= self.sizes
         )
+        leaves |= self.least > -_FAR
         if (rest != 0).any() or ((texels != 0) & (leaves | self.repeats)).any():
             return None
         first, last = ((self.starts + self.taps + end).tolist() for end in (low, high))
@@ -90,14 +93,19 @@ def _distance(table: I64, first: int, last: int, texels: int) -> int | None:
     return int(apart[0]) if (apart == apart[0]).all() else None
 
 
-def make_axis(slots: Sequence[tuple[Linear, int, Edges, int]]) -> Axis:
+_FAR = 1 << 62  # of a form that is not clamped
+
+
+def make_axis(slots: Sequence[tuple[Form, int, Edges, int]]) -> Axis:
     """An axis from each slot's form, size, edges and start."""
     rows = []
-    for form, size, edges, start in slots:
-        coefficients = (form.constant, form.x, form.y, form.iteration)
-        common = lcm(*(coefficient.denominator for coefficient in coefficients))
-        whole = (int(coefficient * common) for coefficient in coefficients)
-        rows.append((*whole, common, size, *edges, start))
+    for given, size, edges, start in slots:
+        form = given.form if isinstance(given, Clamped) else given
+        ends = [given.low.constant, given.high.constant] if isinstance(given, Clamped) else []
+        numbers = [form.constant, form.x, form.y, form.iteration, *ends]
+        common = lcm(*(number.denominator for number in numbers))
+        whole = [int(number * common) for number in numbers]
+        rows.append((*whole, *(() if ends else (-_FAR, _FAR)), common, size, *edges, start))
     columns = np.ascontiguousarray(np.array(rows, np.int64).T)
     return Axis(columns[:4], *columns[4:])
 
@@ -113,7 +121,10 @@ def add_offsets(  # noqa: PLR0917 - numba takes them by position
 
     places: x and y of each place.
     """
-    (xs, ys), (forms, denominators, sizes, repeats, borders, taps, mirrors, starts) = places, axis
+    (xs, ys), (forms, least, most, denominators, sizes, repeats, borders, taps, mirrors, starts) = (
+        places,
+        axis,
+    )
     for slot in range(these.size):
         if not these[slot]:
             continue
@@ -123,7 +134,7 @@ def add_offsets(  # noqa: PLR0917 - numba takes them by position
         lowest, highest = -1 if border else 0, size if border == 2 else size - 1
         entries = table[starts[slot] : starts[slot] + size]
         for place in range(xs.size):
-            texel = constant + x * xs[place] + y * ys[place]
+            texel = min(max(constant + x * xs[place] + y * ys[place], least[slot]), most[slot])
             if mirror:  # in halves of a numerator, in which a texel's centre is a whole number
                 copies = 4 * size * below
                 half = (2 * texel + (mirror - 1) * below) % copies

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.cache.layout import LINEAR, Layout
 from gpgpu_legacy.cache.trace import MemoryRegion, lay_out
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.lower.analysis.affine import Linear, Value, lookup_coordinates
+from gpgpu_legacy.lower.analysis.affine import Clamped, Linear, Value, lookup_coordinates
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.sampling import LEAST_RHO2, MOST_BIAS, MOST_RHO2, coordinate_count
@@ -35,6 +35,7 @@ from gpgpu_legacy.plan.textures import (
 )
 
 I64 = NDArray[np.int64]
+Form = Linear | Clamped
 
 _MOST_REGIONS = 1 << 14  # so that an int16 holds twice the number
 
@@ -121,8 +122,8 @@ class TexelAccess:
     """
 
     texture: Texture
-    s: Linear
-    t: Linear
+    s: Form
+    t: Form
     writes: bool
     size: tuple[int, int]
     first_row: int = 0
@@ -154,12 +155,9 @@ def texel_accesses(plan: Plan, pass_: Pass, count: int) -> list[TexelAccess]:
         return every
     rect, drawn = constant_rect(pass_.rect), pass_.drawn
 
-    def moved(form: Linear) -> Linear:
-        """From the rectangle's corner to that of its part in the scissor."""
-        right, up = form.x * (drawn.x - rect.x), form.y * (drawn.y - rect.y)
-        return replace(form, constant=form.constant + right + up)
-
-    return [replace(one, s=moved(one.s), t=moved(one.t)) for one in every]
+    # From the rectangle's corner to that of its part in the scissor.
+    to = Fraction(drawn.x - rect.x), Fraction(drawn.y - rect.y)
+    return [replace(one, s=one.s.moved(*to), t=one.t.moved(*to)) for one in every]
 
 
 def _own(texture: Texture, rect: Rect, *, writes: bool) -> TexelAccess:
@@ -188,7 +186,13 @@ def _lookups(plan: Plan, pass_: FragmentPass, count: int) -> Iterator[TexelAcces
             )
         if instruction.mnemonic == "TXB" and sampler.has_lod:
             raise InputError(f"{what} has a bias; a trace can follow lookups without")
-        s, t = _in_texels(texture, sampler.base_level, coordinates, what)
+        in_base = _in_texels(texture, sampler.base_level, coordinates, what)
+        if sampler.has_lod and any(isinstance(form, Clamped) for form in in_base):
+            raise InputError(
+                f"{what} is at clamped coordinates, and chooses a level by their slopes; a trace "
+                "can follow clamps in one level"
+            )
+        s, t = (form.form if isinstance(form, Clamped) else form for form in in_base)
         for level, filter_ in levels_looked_up(texture, sampler, ((s.x, t.x), (s.y, t.y))):
             size = texture.extent.level(level, texture.kind)
             here = _in_texels(texture, level, coordinates, what)
@@ -226,13 +230,13 @@ def levels_looked_up(
         yield levels[ceil(above + 0.5) - 1], within
 
 
-def _taps(form: Linear, wrap: Wrap, linear: bool) -> tuple[Linear, list[Edges]]:
+def _taps(form: Form, wrap: Wrap, linear: bool) -> tuple[Form, list[Edges]]:
     """The form of the first texel that a lookup reads along an axis, and its taps."""
-    shift = (form.x + form.y - linear) / 2  # to the first fragment, and from centres to edges
+    half = Fraction(1, 2)  # of a fragment to the first one's centre, and of a texel to its edge
     border = 2 if wrap is Wrap.CLAMP_TO_BORDER else int(linear and wrap is Wrap.CLAMP)
     mirror = (1 + linear) * (wrap is Wrap.MIRRORED_REPEAT)
     taps = [Edges(wrap is Wrap.REPEAT, border, tap, mirror) for tap in range(1 + linear)]
-    return replace(form, constant=form.constant + shift), taps
+    return form.moved(half, half, -half * linear), taps
 
 
 _LAYERED = (TextureKind.T3D, TextureKind.CUBE)
@@ -240,7 +244,7 @@ _LAYERED = (TextureKind.T3D, TextureKind.CUBE)
 
 def _in_texels(
     texture: Texture, level: int, coordinates: tuple[Value, Value], what: str
-) -> tuple[Linear, Linear]:
+) -> tuple[Form, Form]:
     """Coordinates in texels of a level; for a 1D texture, t is that of its only row.
 
     what: the lookup, in words. Raises InputError for coordinates that are no affine forms.
@@ -251,9 +255,10 @@ def _in_texels(
     if texture.kind is not TextureKind.RECT:
         size = texture.extent.level(level, texture.kind)
         s, t = s * Linear(Fraction(size.width)), t * Linear(Fraction(size.height))
-    if isinstance(s, Linear) and isinstance(t, Linear):
+    if isinstance(s, Form) and isinstance(t, Form):
         return s, t
     raise InputError(
         f"{what} is at coordinates that are not exactly affine in the fragment's position "
-        "(made from texels, state or rounded numbers); a trace can follow those that are"
+        "(made from texels, state or rounded numbers); a trace can follow those that are, and "
+        "clamps of them"
     )

@@ -278,6 +278,53 @@ def test_a_bilinear_reduction_by_hand() -> None:
     assert lines == [0, 0, 2, 2, 1, 1, 3, 3]
 
 
+CLAMPS = (
+    "ADD R0, fragment.texcoord[0], -1; MAX R0, R0, 0.5;",
+    "SUB R0, 3, fragment.texcoord[0]; MIN R0, R0.yxzw, 1.5; MAX R0, 0, R0;",
+    "MUL_SAT R0, fragment.texcoord[0], {0.25, 0.5, 0, 0}; MAD R0, R0, {4, -2, 0, 0}, {0, 2, 0, 0};",
+    "MAX R0, fragment.texcoord[0], 1; MIN R0, 2.5, R0; MAD R0, R0, -0.5, 2;",
+)
+
+
+@pytest.mark.parametrize(("quads", "layout"), [(False, "linear"), (True, "3x5")])
+@pytest.mark.parametrize(
+    "sampler", [Sampler(), Sampler(Filter.LINEAR, Wrap.CLAMP), Sampler(wrap_s=Wrap.CLAMP_TO_BORDER)]
+)
+@pytest.mark.parametrize("lines", CLAMPS)
+def test_clamps_of_affine_coordinates(
+    lines: str, sampler: Sampler, quads: bool, layout: str
+) -> None:
+    text = program(lines, "TEX R0, R0, texture[0], RECT;", "MOV result.color, R0;")
+    each = draw(text, plane((-1.5, 1.5, 0.5), (0.25, 0.5, 1.0)), sampler=sampler)
+    plan = one_pass(each)
+    [made] = pass_traces(trace(plan, layout, quads=quads, line_bytes=4))
+    [expected] = accesses_of(plan, layout, "scan", quads=quads, in_flight=1)
+    assert written_out(made) == in_lines(expected, 4)
+
+
+def test_a_border_by_hand() -> None:
+    """Each reads its left neighbour's texel of four bytes; the first column reads its own."""
+    lines = ("ADD R0, fragment.texcoord[0], {-1, 0, 0, 0};", "MAX R0.x, R0, 0.5;")
+    text = program(*lines, "TEX R0, R0, texture[0], RECT;", "MOV result.color, R0;")
+    [made] = pass_traces(trace(one_pass(draw(text)), line_bytes=4))
+    reads = [line for _, writes, line in written_out(made) if not writes]
+    assert reads == [0, 0, 1, 2, 4, 4, 5, 6]
+
+
+def test_a_clamp_that_moves_is_no_shift() -> None:
+    """Two texels to the right each iteration, and never beyond the fourth."""
+    moving = tuple(
+        (Affine(float(x), 2.0), y, 0.0, 1.0)
+        for x, y in ((0.0, 0.0), (4.0, 0.0), (4.0, 2.0), (0.0, 2.0))
+    )
+    lines = ("MIN R0, fragment.texcoord[0], 4.5;", "TEX R0, R0, texture[0], RECT;")
+    each = draw(program(*lines, "MOV result.color, R0;"), Texcoords(0, moving))  # type: ignore[arg-type]
+    plan = one_pass(Repeat(3, (each,)), read=texture("G", 16, 2, R32F))
+    assert_as_plain_python(plan, "linear", "scan", quads=False, line_bytes=4)
+    [step] = trace(plan).steps
+    assert [step.shifts(i) for i in range(3)] == [{0: 0, 1: 0}, None, None]
+
+
 # What cannot be traced ---------------------------------------------------------------------------
 
 
@@ -289,6 +336,10 @@ def test_a_bilinear_reduction_by_hand() -> None:
         (("MUL R0, fragment.texcoord[0], fragment.texcoord[0];",
           "TXP R1, R0, texture[0], RECT;"), "test.fp:4: TXP from G is at coordinates that are not"),
         (("TEX R1, fragment.color, texture[0], RECT;",), "test.fp:3: TEX from G is at coordinates"),
+        (("MAX R0, fragment.texcoord[0], fragment.texcoord[0].y;",
+          "TEX R1, R0, texture[0], RECT;"), "test.fp:4: TEX from G is at coordinates that are not"),
+        (("MAX R0, fragment.texcoord[0], 1; ADD R0, R0, fragment.texcoord[0];",
+          "TEX R1, R0, texture[0], RECT;"), "test.fp:4: TEX from G is at coordinates that are not"),
     ],
 )  # fmt: skip
 def test_a_dependent_lookup_is_refused(lines: tuple[str, ...], complaint: str) -> None:

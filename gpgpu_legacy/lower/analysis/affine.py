@@ -1,7 +1,8 @@
 """Finds lookup coordinates that are affine in the fragment's position and the iteration.
 
 A program is executed on forms instead of numbers. A form is a Symbol: operations that keep it
-affine give a form, all others UNKNOWN. So the analysis knows no opcode by name. A pass runs only
+affine give a form, MAX, MIN and saturation with numbers a Clamped one, and all others UNKNOWN. So
+the analysis knows no opcode by name. A pass runs only
 the instructions that its coordinates depend on (liveness.py).
 """
 
@@ -13,7 +14,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import lcm
 from operator import mul
-from typing import Any
+from typing import Any, TypeGuard
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.execute import Components, Domain, execute, execute_instruction
@@ -55,7 +56,8 @@ class _Maybe(Symbol):
     __slots__ = ()
 
     def operate(self, name: str, operands: tuple[Any, ...]) -> _Maybe | Unknown:
-        known = name in _KEPT and all(isinstance(operand, _Maybe) for operand in operands)
+        kept = name in _KEPT or name in {"greater", "where"}
+        known = kept and all(isinstance(operand, _Maybe) for operand in operands)
         return self if known else UNKNOWN
 
 
@@ -117,12 +119,16 @@ class Linear(Symbol):
         most: int = sum(map(mul, in_steps, extents))
         return most <= 2**24
 
-    def operate(self, name: str, operands: tuple[Any, ...]) -> Value:
-        """Operations that keep a form affine give a form; all others give UNKNOWN."""
+    def operate(self, name: str, operands: tuple[Any, ...]) -> Any:
+        """Operations that keep a form affine give a form; of others see Clamped."""
         kept = _KEPT.get(name)
         if kept is None or not all(isinstance(operand, Linear) for operand in operands):
-            return UNKNOWN
+            return _on_clamped(name, operands)
         return kept(*operands)
+
+    def moved(self, x: Fraction, y: Fraction, more: Fraction = Fraction(0)) -> Linear:
+        """The form that has, at the first fragment, the value of fragment (x, y) and more."""
+        return replace(self, constant=self.constant + self.x * x + self.y * y + more)
 
     def scaled(self, factor: Fraction) -> Value:
         """The form times a number."""
@@ -138,7 +144,85 @@ class Linear(Symbol):
         )
 
 
-Value = Linear | Unknown
+@frozen
+class Clamped(Symbol):
+    """A form, but `low` where it is below that number, and `high` where it is above that one.
+
+    low, high: constants. All are exact.
+    """
+
+    form: Linear
+    low: Linear
+    high: Linear
+
+    def operate(self, name: str, operands: tuple[Any, ...]) -> Any:
+        """Sums, products and clamps with numbers give another one; all others give UNKNOWN."""
+        return _on_clamped(name, operands)
+
+    def moved(self, x: Fraction, y: Fraction, more: Fraction = Fraction(0)) -> Clamped:
+        """As the form's; more: added to the numbers, too."""
+        low, high = (end.moved(x, y, more) for end in (self.low, self.high))
+        return Clamped(self.form.moved(x, y, more), low, high)
+
+
+@frozen
+class _Greater(Symbol):
+    """The comparison a > b, by which MAX and MIN choose one of both."""
+
+    a: Linear | Clamped
+    b: Linear | Clamped
+
+    def operate(self, name: str, operands: tuple[Any, ...]) -> Any:
+        if name == "where" and operands[0] is self and {*operands[1:]} == {self.a, self.b}:
+            return _chosen(self.a, self.b, max if operands[1] == self.a else min)
+        return UNKNOWN
+
+
+Value = Linear | Clamped | Unknown
+
+
+def _on_clamped(name: str, operands: tuple[Any, ...]) -> Any:
+    """An operation on forms and clamped ones."""
+    clamped = [operand for operand in operands if isinstance(operand, Clamped)]
+    if not all(isinstance(operand, Linear | Clamped) for operand in operands):
+        return UNKNOWN
+    if name == "greater":
+        return _Greater(*operands)
+    if name not in _KEPT or len(clamped) != 1:
+        return UNKNOWN
+    form, low, high = (
+        _KEPT[name](*(part if operand is clamped[0] else operand for operand in operands))
+        for part in (clamped[0].form, clamped[0].low, clamped[0].high)
+    )
+    if not (_is_exact(form) and _is_number(low) and _is_number(high)):
+        return UNKNOWN
+    ends = (low, high) if low.constant <= high.constant else (high, low)
+    return Clamped(form, *ends)
+
+
+def _chosen(a: Linear | Clamped, b: Linear | Clamped, chosen: Callable[..., Linear]) -> Value:
+    """The larger or the smaller of a form and a number."""
+    a, b = (b, a) if _is_number(a) else (a, b)
+    if not _is_number(b) or not (isinstance(a, Clamped) or _is_exact(a)):
+        return UNKNOWN
+
+    def with_number(part: Linear) -> Linear:
+        return chosen(part, b, key=lambda one: one.constant)
+
+    if isinstance(a, Clamped):
+        return Clamped(a.form, with_number(a.low), with_number(a.high))
+    if a.is_constant:
+        return with_number(a)
+    ends = (Linear(end, ranges=a.ranges) for end in (-a.largest, a.largest))
+    return Clamped(a, *map(with_number, ends))
+
+
+def _is_exact(value: Value) -> TypeGuard[Linear]:
+    return isinstance(value, Linear) and not value.error
+
+
+def _is_number(value: Value) -> TypeGuard[Linear]:
+    return _is_exact(value) and value.is_constant
 
 
 def _sum(a: Linear, b: Linear) -> Value:
@@ -409,7 +493,13 @@ class _Forms(Domain[Value]):
         """No coordinate depends on it."""
 
     def saturated(self, value: Value) -> Value:
-        return UNKNOWN
+        if isinstance(value, Unknown):
+            return UNKNOWN
+        for number, chosen in ((0.0, max), (1.0, min)):
+            end = self.constant(number)
+            if not isinstance(value, Unknown) and isinstance(end, Linear):
+                value = _chosen(value, end, chosen)
+        return value
 
     def in_quad(self, fetched: Callable[[], Value]) -> Sequence[Value]:
         return [UNKNOWN] * 3
@@ -442,6 +532,9 @@ class _Possibilities(_Forms):
 
     def constant(self, number: float) -> Value:
         return _MAYBE  # type: ignore[no-any-return]
+
+    def saturated(self, value: Value) -> Value:
+        return value
 
     def _parameter(self, register: Parameter, component: int) -> Value:
         return _MAYBE  # type: ignore[no-any-return]
