@@ -91,6 +91,8 @@ KERNELS = {
     "one element that several invocations store": "S[0][0] = 1.0 + 0.0 * float(at); "
     "S[ty][3] = float(ty + at - at); barrier(); O[at] = S[0][0] + S[ty][3] * 2.0;",
     "shared begins as zeros": "S[ty][tx] += I[at]; barrier(); O[at] = S[ty][7 - tx];",
+    "shared integers and bools": "T[at % 9] = 7 + at % 9; V[tx] = tx % 3 == 1; barrier(); "
+    "O[at] = float(T[(at + 1) % 9] + U[tx]) + (V[7 - tx] ? I[at] : 0.5);",
     "vec4": "vec4 v = vec4(I[at], 2.0, float(tx), -1.0); vec4 w; w.x = v.y; w.z = 3.0; "
     "v = vec4(v.y, v.x, v.w, v.z); w = -w + v * 2.0; w.y /= 3.0; v -= w; "
     "O[at] = v.x * v.y + v.z / w.w + w.y;",
@@ -109,7 +111,8 @@ KERNELS = {
     "names of Python": "float lambda = I[at]; float np = 2.0; float tx_ = float(tx); "
     "for (int range = 0; range < 2; ++range) lambda += np; O[at] = lambda * tx_;",
 }
-SMALL = "uniform int steps; uniform int size; uniform int step; shared float S[4][8];"
+SMALL = """uniform int steps; uniform int size; uniform int step; shared float S[4][8];
+shared int T[9]; shared uint U[8]; shared bool V[8];"""
 
 
 @pytest.mark.parametrize("body", KERNELS.values(), ids=KERNELS)

@@ -220,8 +220,8 @@ class KernelEmitter:
         clear = self.emit.module.declare_intrinsic("llvm.memset", [I8.as_pointer(), I64])
         for array in self.shared:
             place, length = self.arrays[array.name]
-            size = integer(length.constant * array.element.size_bytes)
-            b.call(clear, [b.bitcast(place, I8.as_pointer()), I8(0), size, I1(0)])
+            first, end = (b.ptrtoint(at, I64) for at in (place, b.gep(place, [length])))
+            b.call(clear, [b.bitcast(place, I8.as_pointer()), I8(0), b.sub(end, first), I1(0)])
         self.statements(self.nest, GROUP)
         b.store(b.add(b.load(self.group), integer(1)), self.group)
 
