@@ -5,9 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
 
-# The benchmarks that are drawn, of those that are recorded.
-RECORDED := $(basename $(notdir $(wildcard benchmarks/bench-*.json benchmarks/jacobi-*.json)))
-CHARTS := $(filter bench-h100 bench-cpu16 bench-cpu bench-cpu-avx2 jacobi-%,$(RECORDED))
+# The benchmarks that are drawn.
+CHARTS := bench-h100 bench-cpu16 bench-cpu jacobi-h100
 
 .PHONY: report test test-all test-rest hostile differential docs site figures clean
 
@@ -73,8 +72,6 @@ figures: $(READY)
 	    --plot figures/lineage.png
 	$(BIN)/gpgpu-legacy study lineage --beside benchmarks/lineage-cpu-lowered.json benchmarks/lineage-h100-lowered.json \
 	    benchmarks/lineage-h100-lowered-2048.json --plot figures/lineage-lowered.png
-	$(BIN)/gpgpu-legacy study roofline --chip h100-gl-compute h100-gl-raster \
-	    --from benchmarks/bench-h100.json benchmarks/bench-h100-raster.json --plot figures/roofline-h100.png
 	for name in $(CHARTS); do \
 	    $(BIN)/gpgpu-legacy bench --from benchmarks/$$name.json --plot figures/$$name.png || exit 1; \
 	done

@@ -14,6 +14,7 @@ from gpgpu_legacy.present.plot import (
     check_count,
     height_for_labels,
     new_figure,
+    plain_number,
     save_figure,
     set_plain_numbers,
     set_powers_of_two,
@@ -27,6 +28,7 @@ MOST_LINES = 100
 """Lines of a plot, each of which has its name beside it."""
 
 _MS = 1e3
+_DECADE = 10  # of values: fewer stand on an axis from 0
 
 
 class Series(NamedTuple):
@@ -70,9 +72,14 @@ def draw_bench(
     figure = new_figure(height_inches=height_for_labels(len(lines)))
     axes = figure.subplots()
     style_axes(axes)
-    axes.set_yscale("log")
     _draw(axes, lines, has_rates=has_rates)
-    set_plain_numbers(axes)
+    low, high = axes.dataLim.intervaly
+    if high > _DECADE * low:
+        axes.set_yscale("log")
+        set_plain_numbers(axes)
+    else:
+        axes.set_ylim(0, 1.05 * high)
+        axes.yaxis.set_major_formatter(lambda value, _: plain_number(value))
     if isinstance(axis, str):
         set_powers_of_two(axes, sorted({point.place for point in points}))
         axes.set_xlabel(axis)

@@ -73,8 +73,6 @@ class Place(Setting):
 
 MOST_PANELS = 12
 _BAND = "#e9edf5"
-_MARKS = {True: ("o", COLOURS[3]), False: ("s", COLOURS[7])}
-_ASIDE = 0.35  # of the step from cache to cache, left of which claims stand apart
 
 Panel = dict[str, list[Place]]
 """The places of a chip and method by cache, by fragments in flight."""
@@ -195,11 +193,11 @@ class Crossover(RecordedResult, kw_only=True):
         """Draw the map: a panel for each chip and method."""
         from gpgpu_legacy.present.labels import label_lines
 
-        panels, claims = self.panels(), self.claims()
+        panels = self.panels()
         check_count(len(panels), MOST_PANELS, "chips and methods")
         columns = len({method for _, method in panels})
         figure, places = new_panels([*map("\n".join, panels)], columns, 2.5)
-        for axes, ((_, method), panel) in zip(places, panels.items(), strict=True):
+        for axes, panel in zip(places, panels.values(), strict=True):
             axes.set_yscale("log")
             axes.axhspan(CLOCKS[0], CLOCKS[-1], color=_BAND, linewidth=0)
             arithmetic = panel[NO_CACHE][0].clocks("arithmetic")
@@ -210,24 +208,17 @@ class Crossover(RecordedResult, kw_only=True):
                     caches, [place.clocks("memory") for place in column], "o-", color=colour,
                     linewidth=1.4, markersize=2.5, label=str(column[0].in_flight),
                 )  # fmt: skip
-            for number, claim, _ in claims:
-                if method in claim.methods:
-                    mark, colour = _MARKS[claim.holds(panel)]
-                    at = caches.index(claim.cache) - _ASIDE, claim.clocks
-                    axes.plot(*at, mark, color=colour, markersize=11, zorder=3)
-                    axes.plot(*at, marker=f"${number}$", color="white", markersize=6, zorder=4)
             label_lines(axes)
         set_plain_numbers(places[0])
         figure.supylabel("clocks of a lookup", fontsize=10)
         figure.supxlabel("texture cache", fontsize=10)
-        numbered = "; ".join(f"{number}, {claim.where}" for number, _, claim in claims)
         add_head(
             figure,
             "Bandwidth or lookups?",
             "On a line, memory takes as long as the lookups, with that many fragments in flight. "
             "Below it memory is the limit, above it lookups are; below the dashed line arithmetic "
             f"is slower than lookups. Blue: {CLOCKS[0]} to {CLOCKS[-1]} clocks.",
-            f"Claims: {numbered}. Green ones hold, red ones do not. Here {self.where}.",
+            f"Here {self.where}.",
         )
         save_figure(figure, path)
 

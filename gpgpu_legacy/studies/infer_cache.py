@@ -68,6 +68,7 @@ OTHER_LEAST = (0.5, 0.2)
 CURVE_BLOCKS = (1, 2, 4, 8, 16, 32, 64, 128)
 CURVE_ROUNDING = 0.01  # of a rate, up and down, on a curve that a text might have printed
 _PANEL_HEIGHT = 7.1 / 3  # inches
+_MOVED = 0.1  # what a text must change of a probability to be drawn
 PROPERTIES = ("size", "line", "layout", "in flight", "clocks")
 _NEVER = 1e-9  # the likelihood of what the model excludes
 
@@ -295,12 +296,18 @@ class InferredCache(RecordedResult, kw_only=True):
         )
 
     def plot(self, path: Path) -> None:
-        """Draw the probabilities: a panel for each property, a line for each column."""
+        """Draw the probabilities by property, where a text tells of it: a line for each column."""
         from gpgpu_legacy.present.labels import label_lines
 
         marginals = self.marginals()
-        figure, panels = new_panels(PROPERTIES, 2, _PANEL_HEIGHT, sharex=False)
-        for axes, name in zip(panels, PROPERTIES, strict=True):
+        moved = {
+            name
+            for (name, _), (before, *after) in marginals.items()
+            if max(abs(chance - before) for chance in after) > _MOVED
+        }
+        named = [name for name in PROPERTIES if name in moved] or PROPERTIES
+        figure, panels = new_panels(named, min(2, len(named)), _PANEL_HEIGHT, sharex=False)
+        for axes, name in zip(panels, named, strict=True):
             rows = {value: row for (one, value), row in marginals.items() if one == name}
             columns = zip(self.columns, zip(*rows.values(), strict=True), strict=True)
             for (label, chances), colour in zip(columns, (GREY, *COLOURS[1:]), strict=False):
@@ -317,6 +324,7 @@ class InferredCache(RecordedResult, kw_only=True):
             "Which texture caches fit what was printed?",
             f"{log2(len(self.weighed) / len(CLOCKS)):.3g} bits would name the cache. The texts "
             f"tell {told} of them; a curve over b would have told {would}.",
+            "A property of which no text says more than before has no picture.",
         )
         save_figure(figure, path)
 
