@@ -1,4 +1,4 @@
-"""A plan through caches: one simulation, a sweep of them, or all sizes at once.
+"""A plan through caches: one simulation, or a sweep of them.
 
 A sweep is every combination of plans, caches and orders of accesses.
 """
@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
 from itertools import product
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Unpack
 
 from gpgpu_legacy.algorithms.parameters import Plain, titled
-from gpgpu_legacy.api.cache_plot import ORDER, draw_curves, draw_sweep, text_of, varying_of
+from gpgpu_legacy.api.cache_plot import ORDER, draw_sweep, text_of, varying_of
 from gpgpu_legacy.api.keywords import CacheKeywords
 from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access, parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.cache.distances import stack_distances
 from gpgpu_legacy.cache.heat_map import HeatMap, heat_map
 from gpgpu_legacy.cache.run import cache_run, plan_trace
 from gpgpu_legacy.cache.simulate import LevelTally, Progress, RegionTally
@@ -26,7 +24,7 @@ from gpgpu_legacy.errors import InputError, described
 from gpgpu_legacy.measure.budget import Budget, BudgetSpentError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result, not_run_grids, plain
-from gpgpu_legacy.serial import Record, as_record
+from gpgpu_legacy.serial import as_record
 
 if TYPE_CHECKING:
     from gpgpu_legacy.cache.simulate import Simulated
@@ -118,7 +116,7 @@ class Traced(Result, kw_only=True):
         return " ".join(filter(None, [CONVENTIONS, QUADS if self.quads else "", in_flight]))
 
     def plot(self, path: Path) -> None:
-        """Draw a curve.
+        """Draw a sweep of one.
 
         path: a .png, .svg or .pdf; InputError for one run, which has no axis.
         """
@@ -227,49 +225,21 @@ class Unsimulated(Traced, kw_only=True):
 
 
 class CacheSweep(Result):
-    """Plans through caches: every combination. runs: all of them runs, or all of them curves."""
+    """Plans through caches: every combination."""
 
-    runs: tuple[CacheRun | CacheCurve, ...]
+    runs: tuple[CacheRun, ...]
     not_run: tuple[Unsimulated, ...] = ()
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """A row for each run, with columns for the differences; each curve; the cases not run."""
-        runs, curves = _parted(self.runs)
-        grids = [_sweep_grid(runs, whole=whole)] if runs else []
-        for curve in curves:
-            grids += curve.grids(whole=whole)
+        """A row for each run, with columns for the differences, and the cases not run."""
+        grids = [_sweep_grid(self.runs, whole=whole)] if self.runs else []
         return [*grids, *not_run_grids((one.title(), one.reason) for one in self.not_run)]
 
     def plot(self, path: Path) -> None:
-        """Draw bytes from memory and hit ratios over the varying property, or the curves."""
-        runs, curves = _parted(self.runs)
-        if curves:
-            first, varying = curves[0], varying_of([curve.varied for curve in curves])
-            names = [n for n in varying if n == "plan" or n in first.parameters]
-            lines = [
-                (
-                    ", ".join(
-                        filter(
-                            None, [*(text_of(n, curve.varied.get(n)) for n in names), curve.order]
-                        )
-                    ),
-                    [point.bytes for point in curve.curve],
-                    [point.miss_ratio for point in curve.curve],
-                )
-                for curve in curves
-            ]
-            draw_curves(lines, first.title([*names, *ORDER]), first.line_bytes, path)
-        else:
-            wanted = (*runs, *self.not_run)
-            results = [(run.bytes_from_memory, run.hit_ratio) for run in runs]
-            draw_sweep([one.varied for one in wanted], results, wanted[0].title, path)
-
-
-def _parted(
-    known: Sequence[CacheRun | CacheCurve],
-) -> tuple[list[CacheRun], list[CacheCurve]]:
-    curves = [run for run in known if isinstance(run, CacheCurve)]
-    return [run for run in known if isinstance(run, CacheRun)], curves
+        """Draw bytes from memory and hit ratios over the varying property."""
+        wanted = (*self.runs, *self.not_run)
+        results = [(run.bytes_from_memory, run.hit_ratio) for run in self.runs]
+        draw_sweep([one.varied for one in wanted], results, wanted[0].title, path)
 
 
 def _sweep_grid(runs: Sequence[CacheRun], *, whole: bool) -> Grid:
@@ -293,42 +263,6 @@ def _sweep_notes(runs: Sequence[CacheRun], *, whole: bool) -> Iterator[str]:
         yield from (_WRITES[first.allocate], in_flight.conventions)
         if any(run.iterations_repeated for run in runs):
             yield f"Iterations that were not simulated repeat others: {_PROVEN}"
-
-
-class CurvePoint(Record):
-    """A size of cache at which the misses fall, and the misses from there on."""
-
-    bytes: int
-    lines: int
-    misses: int
-    miss_ratio: float
-
-
-class CacheCurve(Traced, kw_only=True):
-    """Misses of every fully associative LRU cache. cold_misses: those in a cache of any size."""
-
-    line_bytes: int
-    accesses: int
-    cold_misses: int
-    curve: tuple[CurvePoint, ...]
-    seconds: float
-
-    def grids(self, *, whole: bool = False) -> list[Grid]:
-        """Misses at sizes that are powers of two, up to the first that holds all lines."""
-        rows, last = list[tuple[Entry, ...]](), max((p.lines for p in self.curve), default=0)
-        for lines in (1 << k for k in range((max(last, 1) - 1).bit_length() + 1) if last):
-            point = [self.curve[0], *(p for p in self.curve if p.lines <= lines)][-1]
-            rows.append((lines * self.line_bytes, lines, point.misses, point.miss_ratio))
-        caption = f"{self.title()}: misses of every fully associative LRU cache."
-        notes = (
-            f"{plain(self.accesses)} accesses to lines of {self.line_bytes} bytes; "
-            f"{plain(self.cold_misses)} of them are the first to their line and miss in a cache of "
-            "any size. All sizes come from one pass over the accesses (stack distances). Writes "
-            "fill lines, as with --writes allocate.",
-            *([self.conventions] if whole else []),
-        )
-        heads = ("bytes", "lines", "misses", "miss ratio")
-        return [Grid("curve", caption, heads, tuple(rows), notes)]
 
 
 def _sweep_row(run: CacheRun, varying: Sequence[str], *, whole: bool) -> tuple[Entry, ...]:
@@ -472,61 +406,17 @@ def _run(case: Simulation, progress: Progress, *, every_pass: bool) -> CacheRun:
 
 def cache_sweep(
     cases: Iterable[Simulation], budget: Budget, watch: Watch, *, every_pass: bool = False
-) -> CacheSweep | CacheRun | CacheCurve:
+) -> CacheSweep | CacheRun:
     """Simulate one case after another, as far as the budget goes.
 
     A single case that is simulated is its run alone.
     """
-    return _swept(cases, budget, watch, partial(_run, every_pass=every_pass))
-
-
-def cache_curves(
-    cases: Iterable[Simulation], budget: Budget, watch: Watch
-) -> CacheSweep | CacheRun | CacheCurve:
-    """The curves of plans, as far as the budget goes; only the line size of a memory matters.
-
-    A single complete one is returned as the curve itself.
-    """
-    different = {(case.builder, case.access, case.line_bytes): case for case in cases}
-    return _swept(different.values(), budget, watch, _curve)
-
-
-def _curve(case: Simulation, progress: Progress) -> CacheCurve:
-    began = perf_counter()
-    distances = stack_distances(case.trace(), progress)
-    sizes, counts = distances.curve()
-    points = tuple(
-        CurvePoint(
-            bytes=lines * distances.line_bytes,
-            lines=lines,
-            misses=misses,
-            miss_ratio=misses / max(1, distances.accesses),
-        )
-        for lines, misses in zip(sizes.tolist(), counts.tolist(), strict=True)
-    )
-    return as_record(
-        CacheCurve,
-        distances,
-        **case.fields(),
-        cold_misses=distances.cold,
-        curve=points,
-        seconds=perf_counter() - began,
-    )
-
-
-def _swept(
-    cases: Iterable[Simulation],
-    budget: Budget,
-    watch: Watch,
-    run: Callable[[Simulation, Progress], CacheRun | CacheCurve],
-) -> CacheSweep | CacheRun | CacheCurve:
-    """The results of cases, some of which the budget may leave out."""
-    runs, not_run = list[CacheRun | CacheCurve](), list[Unsimulated]()
+    runs, not_run = list[CacheRun](), list[Unsimulated]()
     for case in cases:
         progress = budget.until_spent(watch(case))
         try:
             progress(0.0)
-            runs.append(run(case, progress))
+            runs.append(_run(case, progress, every_pass=every_pass))
         except BudgetSpentError as spent:
             not_run.append(case.not_run(str(spent)))
     if len(runs) == 1 and not not_run:

@@ -1,4 +1,4 @@
-"""Pictures of caches: sweeps and miss-ratio curves."""
+"""Pictures of sweeps of caches."""
 
 from __future__ import annotations
 
@@ -53,8 +53,6 @@ def bytes_text(count: float) -> str:
 
 _SWEEP_HEIGHT = 6.4  # inches, of two charts
 _KB = 1024
-
-# Sweeps ------------------------------------------------------------------------------------------
 
 _CAPACITY, _KIND = "size of the cache", "kind of cache"
 _AXES = ("in flight", "raster order", "layout", "cache", "plan")
@@ -154,43 +152,4 @@ def draw_sweep(
     figure.align_ylabels()
     varying = [{_CAPACITY: "cache", _KIND: "cache"}.get(name, name) for name in (across, *others)]
     add_head(figure, title(varying))
-    save_figure(figure, path)
-
-
-# Curves ------------------------------------------------------------------------------------------
-
-
-def draw_curves(
-    curves: Sequence[tuple[str, Sequence[int], Sequence[float]]],
-    title: str,
-    line_bytes: int,
-    path: Path,
-) -> None:
-    """Miss ratio over the size of a fully associative cache, a line for each plan.
-
-    curves: the label, the sizes at which misses fall, and the ratios from there on.
-    """
-    from gpgpu_legacy.present.labels import label_lines
-
-    figure = new_figure(height_inches=height_for_labels(len(curves)))
-    axes = figure.subplots()
-    style_axes(axes)
-    axes.set_yscale("log")
-    for number, (label, sizes, ratios) in enumerate(curves):
-        axes.step(
-            sizes,
-            ratios,
-            where="post",
-            color=COLOURS[number % len(COLOURS)],
-            linestyle=LINES[number // len(COLOURS) % len(LINES)],
-            label=label,
-        )
-    largest = max(sizes[-1] for _, sizes, _ in curves)
-    powers = [1 << k for k in range(line_bytes.bit_length() - 1, largest.bit_length() + 1)]
-    set_powers_of_two(axes, powers, bytes_text)
-    set_plain_numbers(axes)
-    label_lines(axes)
-    axes.set_xlabel(f"size of a fully associative LRU cache, lines of {line_bytes} bytes")
-    axes.set_ylabel("misses / accesses")
-    add_head(figure, f"{title}: miss-ratio curves")
     save_figure(figure, path)

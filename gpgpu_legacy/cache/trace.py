@@ -3,7 +3,7 @@
 A Trace is an address space of regions (one for each texture or buffer) and steps. A step has one or
 more iterations (those of a Repeat); an iteration is one or more passes; a pass yields its accesses
 in Chunks, so that no whole trace is ever in memory. fragments.py and kernels.py make traces of
-plans, and other code may make its own. simulate.py, distances.py and heat_map.py read them.
+plans, and other code may make its own. simulate.py and heat_map.py read them.
 """
 
 from __future__ import annotations

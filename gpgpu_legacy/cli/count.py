@@ -28,7 +28,7 @@ from gpgpu_legacy.cli.words import (
 from gpgpu_legacy.errors import AssemblyError, InputError
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.api.cache import CacheCurve, CacheRun, CacheSweep, Simulation
+    from gpgpu_legacy.api.cache import CacheRun, CacheSweep, Simulation
     from gpgpu_legacy.api.check import CheckedPrograms, ProgramCount
     from gpgpu_legacy.api.count import Count
     from gpgpu_legacy.cache.access import Access
@@ -195,7 +195,7 @@ class AccessesOptions:
         ]
 
 
-@answers("cache", plot="Plot the sweep, or with --curve the curves.")
+@answers("cache", plot="Plot the sweep.")
 def cache_command(
     *,
     jobs: Jobs,
@@ -203,12 +203,11 @@ def cache_command(
     accesses: AccessesOptions,
     every_pass: Annotated[bool, "Also simulate the iterations that provably repeat."] = False,
     budget: AnyTime = None,
-    curve: Annotated[bool, "Count the misses of fully associative caches of every size."] = False,
     heat_map: Annotated[
         Path | None, PICTURE, "Draw a heat map: where the reads hit, by fragment."
     ] = None,
     report: Report,
-) -> CacheRun | CacheSweep | CacheCurve:
+) -> CacheRun | CacheSweep:
     """Simulate lookups and writes through a cache: hits, misses, bytes from memory.
 
     Parameters, --cache, --raster, --layout and --in-flight take several values; every combination
@@ -220,20 +219,10 @@ def cache_command(
 
     if heat_map is not None and report.plot is not None:
         raise InputError("--heat-map draws one run, which has no other plot; leave --plot out")
-    if curve and (heat_map or every_pass or memories.second_level or memories.per_texture):
-        raise InputError(
-            "--curve is about caches of every size; leave --heat-map, --every-pass, "
-            "--second-level and --per-texture out"
-        )
-    if curve and memories.writes == "no-allocate":
-        raise InputError(
-            "--curve counts writes that fill lines, since without filling there is no single "
-            "curve; leave --writes out or give allocate"
-        )
     cases = cache.cases_of(jobs.pipelines(), accesses.accesses(), memories.memories())
     if heat_map is not None and len(cases) > 1:
         raise InputError("--heat-map draws one run; give each parameter and option one value")
-    if report.plot is not None and not curve:
+    if report.plot is not None:
         across_of([case.not_run("").varied for case in cases])
     with report.work("simulating", 100 * len(cases), budget) as (within, step):
 
@@ -241,8 +230,6 @@ def cache_command(
             reach = up_to(100, step)
             return lambda done: reach(str(case), 100 * done)
 
-        if curve:
-            return cache.cache_curves(cases, within, watch)
         if heat_map is None:
             return cache.cache_sweep(cases, within, watch, every_pass=every_pass)
         progress = within.until_spent(watch(cases[0]))

@@ -61,7 +61,6 @@ predict dobravec-bulic-shared --chip h100-sxm5 n=N
 fit hall-carr-hart-multi --chip h100-sxm5 n=N
 study roofline n=N
 cache hall-carr-hart-multi n=N --budget 2
-cache hall-carr-hart-multi n=N --budget 2 --curve
 cache hall-carr-hart-multi n=N --budget 2 --heat-map h.png
 cache dobravec-bulic-shared n=N --budget 2
 cache larson-mcallister n=64 --cache N,4way,64B --budget 2

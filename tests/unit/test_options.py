@@ -103,7 +103,7 @@ def test_every_option_that_writes_is_known() -> None:
         ("run", "no WHAT is given; give one algorithm's name"),
         ("fit mali-sgemm", "missing option '--chip'; see `gpgpu-legacy fit --help`"),
         ("runn", "there is no command runn; did you mean run?"),
-        ("exec m --sise 3", "no such option '--sise'. (Did you mean one of: '--passes', "),
+        ("exec m --sise 3", "no such option --sise, did you mean --size or --passes? A parameter"),
         ("run m --seed", "option '--seed' requires an argument; see"),
         ("chips a b", "got unexpected extra argument (b); see `gpgpu-legacy chips --help`"),
         ("run m --seed 1e3", "invalid value for '--seed': '1e3' is not a whole number; see"),

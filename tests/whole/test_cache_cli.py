@@ -1,4 +1,4 @@
-"""The command `cache`: runs, sweeps, curves and heat maps.
+"""The command `cache`: runs, sweeps and heat maps.
 
 Expected values come from hand work, and from runs of the simulator, which its own tests compare
 with plain Python.
@@ -148,28 +148,10 @@ def test_what_the_budget_leaves_out_is_said(run: Command, run_json: JsonCommand)
     assert "Not run" in out
 
 
-# Curves -------------------------------------------------------------------------------------------
-
-
-def test_a_curve_by_hand(run_json: JsonCommand, tmp_path: Path) -> None:
-    """A line is a matrix row: there are 12. With one, each fragment misses at A, B and C."""
-    plot = tmp_path / "curve.png"
-    words = ("cache", LM, "n=4", "--curve", "--cache", "1K,2way,16B")
-    data = run_json(*words, "--plot", str(plot))
-    points = [(point["lines"], point["bytes"], point["misses"]) for point in data["curve"]]
-    assert points[0] == (1, 16, 3 * 4**3)
-    assert points[-1][2] == data["cold_misses"] == 12 and data["accesses"] == 4**4
-    assert points == sorted(points) and len({misses for *_, misses in points}) == len(points)
-    assert as_rgb(plot).std() > 2.0
-
-
-@pytest.mark.parametrize("several", [("--curve",), ("block=2,4",)])
-def test_nothing_is_drawn_of_what_the_budget_left_out(
-    run: Command, tmp_path: Path, several: tuple[str, ...]
-) -> None:
+def test_nothing_is_drawn_of_what_the_budget_left_out(run: Command, tmp_path: Path) -> None:
     plot = tmp_path / "none.svg"
     code, _, err = run(
-        "cache", SINGLE, "n=16", *several, "--budget", "0", "--plot", str(plot), "--quiet"
+        "cache", SINGLE, "n=16", "block=2,4", "--budget", "0", "--plot", str(plot), "--quiet"
     )
     assert (code, err.count("\n")) == (2, 1)
     assert "the budget was spent before a run was complete; give a larger --budget" in err
@@ -235,7 +217,6 @@ def test_a_heat_map_of_blocked_layouts_copies_and_clears() -> None:
         ((LM, "--heat-map", "{tmp}/none/x.png"), "there is no folder"),
         ((LM, "--heat-map", "{tmp}/x.png", "n=4,5"), "--heat-map draws one run"),
         ((LM, "--plot", "{tmp}/x.png"), "a parameter, as in n=256,512, or of --cache, --in-flight"),
-        ((LM, "--curve", "--per-texture"), "leave --heat-map, --every-pass"),
         ((LM, "--in-flight", "0"), "in_flight is 0; it must be at least 1"),
         (("mali-sgemm", "--heat-map", "{tmp}/x.png", "n=4"), "draws no fragments"),
     ],

@@ -170,7 +170,6 @@ def test_the_plots_of_papers(tmp_path: Path, drawn_figures: list[Figure]) -> Non
     [
         (("cache", "hall-carr-hart-single", "n=16", "block=2,4", "--layout", "linear", "4x4"),
          "chart.pdf"),
-        (("cache", "hall-carr-hart-single", "n=16", "block=2,8", "--curve"), "chart.svg"),
         (("study", "precision", "larson-mcallister", "hall-carr-hart-multi", "n=2,4"), "chart.svg"),
         (("bench", "--from", str(BENCHMARKS / "jacobi-h100.json")), "chart.png"),
     ],
