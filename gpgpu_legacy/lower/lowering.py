@@ -25,6 +25,7 @@ from gpgpu_legacy.ir.expressions import (
     Read,
     Role,
     Variable,
+    all_of,
     component,
     components,
     compose,
@@ -310,12 +311,83 @@ def no_lookup(*_: object) -> Expression:
 
 
 class AxesLowering(Lowering):
-    """A Lowering that tracks the axes along which each component of a variable varies."""
+    """A Lowering that tracks the axes along which each component of a variable varies.
+
+    Branches are masks, for targets that compute many fragments at once: both sides are executed,
+    and what is stored is chosen by a variable that is 1 where the fragment is active, else 0. A
+    loop ends with a Break where it has become 0.
+    """
 
     def __init__(self, look_up: LookUp, draw: int) -> None:
         """draw: the number of the pass."""
         super().__init__(look_up, discards=False, draw=draw)
         self.axes: dict[tuple[Variable, int], Axes] = {}
+        self._masks: list[Variable] = []
+        """Of the blocks around, from the innermost loop on."""
+
+    def store(
+        self, register: DestinationRegister, components: Components, value: Expression
+    ) -> None:
+        if self._masks:
+            before = self.read(register, components, coordinate=False)
+            value = operation(Operator.SELECT, self._is_set(self._masks[-1]), value, before)
+        super().store(register, components, value)
+
+    def discard(self, condition: Expression) -> None:
+        active = [self._is_set(mask) for mask in self._masks[-1:]]
+        super().discard(all_of([condition, *active]))
+
+    def branch(self, branch: Branch, then: Walk, otherwise: Walk) -> None:
+        number, instruction = branch.head
+        assert instruction.test is not None
+        chosen = self._flag("chosen", number, holds(instruction.test, self), 1.0, 0.0)
+        for name, side in (("then", then), ("else", otherwise)):
+            outer = self._read(self._masks[-1]) if self._masks else 1.0
+            yes, no = (outer, 0.0) if side is then else (0.0, outer)
+            mask = self._flag(name, number, self._is_set(chosen), yes, no)
+            self._masks.append(mask)
+            side()
+            self._masks.pop()
+
+    def loop(self, loop: Repetition, body: Walk) -> None:
+        number, instruction = loop.head
+        count = fetch(instruction.srcs[0], (0,), self)
+        around = self._masks
+        outer = self._read(around[-1]) if around else 1.0
+        mask = self._flag("within", number, count >= 1.0, outer, 0.0)
+        trip = Variable("trip", FLOAT, number=number)
+        self.assign(trip, (0,), constant(1.0))
+
+        def one() -> None:
+            self._masks = [mask]
+            body()
+            self.assign(trip, (0,), self._read(trip) + 1.0)
+            self._flag("within", number, self._read(trip) <= count, self._read(mask), 0.0)
+            left = operation(Operator.NOT, self._is_set(mask))
+            self.statements.append(If(left, (Break(),)))
+
+        known = int(count.values[0]) if isinstance(count, Constant) else MOST_TRIPS
+        if known > 0:
+            self.repeat(known, one)
+        self._masks = around
+
+    def leave(self, condition: Expression) -> None:
+        leaving = self._flag("leaving", 0, condition, self._read(self._masks[-1]), 0.0)
+        for mask in self._masks:
+            zero = operation(Operator.SELECT, self._is_set(leaving), 0.0, self._read(mask))
+            self.assign(mask, (0,), zero)
+
+    def _flag(self, name: str, number: int, condition: Expression, yes: Any, no: Any) -> Variable:
+        """A variable that is one of two numbers. number: of the instruction that it is for."""
+        variable = Variable(name, FLOAT, number=number)
+        self.assign(variable, (0,), operation(Operator.SELECT, condition, yes, no))
+        return variable
+
+    def _read(self, variable: Variable) -> Expression:
+        return Read(variable, (0,), self.axes_of(variable, (0,)))
+
+    def _is_set(self, flag: Variable) -> Expression:
+        return operation(Operator.GREATER, self._read(flag), 0.0)
 
     def assign(self, variable: Variable, components: Components, value: Expression) -> None:
         """Add an assignment."""

@@ -25,7 +25,7 @@ from drawing import (
 from framebuffers import TARGETS
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.isa.opcodes import ARBFP, Form
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.plan.textures import FORMATS, R32F, RGBA32F, UNORM8, Rect
@@ -49,9 +49,10 @@ def test_only_approximations_are_refused(name: str, ready: Callable[[str], Execu
     blends = {f"blends add into {name}" for name in TARGETS}
     framebuffers = blends if name == "gl-raster" else set[str]()
     assert executor.inexact_among(INSTRUCTIONS) <= APPROXIMATE | framebuffers
-    computing = {row.mnemonic for row in ARBFP.values() if row.form is not Form.SAMPLE}
+    forms = Form.COMPONENTWISE, Form.SCALAR, Form.VECTOR
+    computing = {row.mnemonic for row in OPCODES.values() if row.form in forms}
     fogs = {"ARB_fog_exp", "ARB_fog_exp2", "ARB_fog_linear"}
-    assert (computing - {"KIL"}) | fogs | blends == INSTRUCTIONS
+    assert computing | fogs | blends == INSTRUCTIONS
 
 
 @on("gl-raster", "gl-compute")

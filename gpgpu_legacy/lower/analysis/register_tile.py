@@ -22,12 +22,14 @@ from gpgpu_legacy.ir.expressions import (
 )
 from gpgpu_legacy.ir.statements import (
     Assign,
+    Break,
     Call,
     For,
     Statement,
     all_expressions,
     computes,
     expressions_of,
+    statements_below,
     trip_count,
 )
 from gpgpu_legacy.ir.types import ALONG_X, ALONG_Y, EVERYWHERE, NOWHERE, Axes
@@ -88,6 +90,8 @@ def register_tile(
         return min(wanted[0], MOST_ROWS), min(wanted[1], MOST_VECTORS)
     if any(isinstance(value, Call) for value in all_expressions(statements)):
         return APART
+    if any(isinstance(statement, Break) for statement in statements_below(statements)):
+        return APART  # the fragments of a tile leave a loop together
     demands = demands_of(statements) or {Demand()}
     if instruction_count(statements) < SHORT_BODY:
         demands = {demand._replace(both=demand.both + carried) for demand in demands}

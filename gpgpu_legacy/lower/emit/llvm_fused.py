@@ -29,6 +29,7 @@ from gpgpu_legacy.ir.statements import (
     Assign,
     Declare,
     For,
+    If,
     Statement,
     all_expressions,
     computes,
@@ -115,7 +116,7 @@ def emit_fused_passes(
 
     tile: the wanted rows and vectors, instead of register_tile's choice.
     """
-    refuse_unsupported(content)
+    refuse_unsupported(content, branches=False)
     for surface in content.surfaces:
         if stored_element(surface.format) == F16 and not processor.halves:
             raise UnsupportedError(surface.format.name)
@@ -339,10 +340,28 @@ class _TileEmitter:
                     self.declared[variable] = value
                 case For():
                     self.emit.emit_now(waiting)
-                    self.loop(statement)
+                    last = statement.body[-1]
+                    if isinstance(last, If):
+                        self.masked_loop(statement, last.condition)
+                    else:
+                        self.loop(statement)
                 case _:
                     raise AssertionError(statement)
         self.emit.emit_now(waiting)
+
+    def masked_loop(self, loop: For, left: Expression) -> None:
+        """A loop that all fragments of the tile leave together, once each has `left`."""
+        known = self.memory.known
+        carried = [(variable, c) for variable, c, _ in loop.carried]
+        carrying = CarryingLoop(self.emit, integer(0), 1)
+        starts = carrying.begin([self.values[place] for place in carried])
+        self.values.update(zip(carried, starts, strict=True))
+        self.memory.known = dict(known)
+        self.block(loop.body[:-1])
+        gone = Scope(self.context, self.values, self.declared).component(left, 0)
+        last = integer(trip_count(loop))
+        carrying.end(last, [self.values[place] for place in carried], gone)
+        self.memory.known = known
 
     def loop(self, loop: For) -> None:
         """A loop of several trips at a time; then the remaining trips."""

@@ -12,7 +12,7 @@ Every operation is rounded to float32. If contraction is allowed, a multiply-add
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import product
 from typing import Any
 
@@ -477,8 +477,10 @@ class CarryingLoop:
         self._carried = list(zip(before, phis, strict=True))
         return phis
 
-    def end(self, last: Any, ends: Sequence[TileValue]) -> None:
-        """Close it: go on while the next number is below `last`."""
+    def end(self, last: Any, ends: Sequence[TileValue], left: TileValue | None = None) -> None:
+        """Close it: go on while the next number is below `last`, but not if all fragments have
+        `left`.
+        """
         b = self._emit.builder
         following, tile = b.add(self.number, integer(self._step)), self._emit.tile
         self.number.add_incoming(self._first, self._before)
@@ -487,8 +489,14 @@ class CarryingLoop:
             for r, v in product(range(tile.rows), range(tile.vectors)):
                 phi.cell(r, v).add_incoming(start.cell(r, v), self._before)
                 phi.cell(r, v).add_incoming(self._emit.at(end, r, v, in_lanes=True), b.block)
-        after = b.append_basic_block()
-        b.cbranch(b.icmp_signed("<", following, last), self._body, after)
+        after, goes_on = b.append_basic_block(), b.icmp_signed("<", following, last)
+        if left is not None:
+            places = product(range(tile.rows), range(tile.vectors))
+            gone = reduce(b.and_, [self._emit.at(left, r, v, in_lanes=True) for r, v in places])
+            mask = ir.IntType(tile.lanes)
+            all_gone = b.icmp_signed("==", b.bitcast(gone, mask), ir.Constant(mask, -1))
+            goes_on = b.and_(goes_on, b.not_(all_gone))
+        b.cbranch(goes_on, self._body, after)
         b.position_at_end(after)
 
 

@@ -29,7 +29,7 @@ from gpgpu_legacy.ir.statements import (
     Statement,
 )
 from gpgpu_legacy.ir.types import EVERYWHERE, Components, Kind, Operator, type_of
-from gpgpu_legacy.isa.execute import ALL
+from gpgpu_legacy.isa.execute import ALL, execute
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.fused.content import (
     Content,
@@ -103,13 +103,16 @@ class _Draw:
         self, content: Content, draw: DrawnProgram, number: int, *, as_level: bool
     ) -> None:
         self.content, self.draw, self.number, self.as_level = content, draw, number, as_level
-        self.lowering = AxesLowering(self.look_up, number)
+        self.lowering = _Walked(self)
         self.step: LiveInstruction | None = None
 
     def statements(self) -> list[Statement]:
         body = self.lowering.statements
-        for segment in live_segments(self.draw):
-            self.segment(segment)
+        if self.draw.program.branches:
+            execute(self.draw.program, self.lowering)
+        else:
+            for segment in live_segments(self.draw):
+                self.segment(segment)
         test = self.draw.writes.alpha_test
         if test is not None:
             target = self.content.surfaces[self.draw.targets[0]].format
@@ -122,16 +125,18 @@ class _Draw:
 
     def segment(self, segment: ProgramSegment) -> None:
         def trip() -> None:
-            for self.step in segment.steps:
-                step = self.step
-                self.lowering.instruction(
-                    step.instruction, step.components, step.corners, self.lod(step.lookup)
-                )
+            for step in segment.steps:
+                self.instruction(step)
 
         if segment.trips == 1:
             trip()
         else:
             self.lowering.repeat(segment.trips, trip)
+
+    def instruction(self, step: LiveInstruction) -> None:
+        self.step = step
+        lod = self.lod(step.lookup)
+        self.lowering.instruction(step.instruction, step.components, step.corners, lod)
 
     def attributes(self, body: Sequence[Statement]) -> list[Statement]:
         """The components of attributes that statements read."""
@@ -214,6 +219,20 @@ class _Draw:
                 return components(last.value, tuple(places)), last.instruction
         axes = self.lowering.axes_of(variable, channels)
         return Read(variable, channels, axes), None
+
+
+class _Walked(AxesLowering):
+    """Executes the live instructions of a program with branches."""
+
+    def __init__(self, draw: _Draw) -> None:
+        super().__init__(draw.look_up, draw.number)
+        self.draw = draw
+        segments = live_segments(draw.draw) if draw.draw.program.branches else ()
+        self.live = {step.number: step for segment in segments for step in segment.steps}
+
+    def step(self, number: int, instruction: Instruction) -> None:
+        if number in self.live:
+            self.draw.instruction(self.live[number])
 
 
 @lru_cache(maxsize=256)

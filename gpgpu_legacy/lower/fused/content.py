@@ -18,7 +18,7 @@ the same number of texels in each trip. Code for the loop is small however long 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import lru_cache
 from itertools import chain
 
@@ -132,10 +132,14 @@ class Content:
         return tuple(n for n, surface in enumerate(self.surfaces) if surface.owned)
 
 
-def refuse_unsupported(content: Content) -> None:
-    """Raise UnsupportedError for passes that the code of fused passes cannot express."""
+def refuse_unsupported(content: Content, *, branches: bool = True) -> None:
+    """Raise UnsupportedError for passes that the code of fused passes cannot express.
+
+    branches: for those with branches, too; never are these in quads.
+    """
     for draw in content.draws:
-        if draw.program.branches:
+        in_quads = draw.program.derives or any(map(lookup_has_lod, draw.lookups))
+        if draw.program.branches and (branches or in_quads):
             raise UnsupportedError("branches")
         if draw.program.fog is not None:
             raise UnsupportedError("fog")
@@ -364,7 +368,7 @@ class LiveInstruction:
     """A live instruction: its needed components, and its lookup if it is one.
 
     corners: the components that levels of detail need in the corners of a quad. advance: the
-    movement of the lookup from trip to trip of its ProgramSegment.
+    movement of the lookup from trip to trip of its ProgramSegment. number: in the program.
     """
 
     instruction: Instruction
@@ -372,6 +376,7 @@ class LiveInstruction:
     lookup: Lookup[int] | None
     corners: tuple[int, ...] = ()
     advance: Advance = (0, 0)
+    number: int = field(default=0, compare=False)
 
 
 @frozen
@@ -383,16 +388,17 @@ class ProgramSegment:
 
 
 def segments(draw: DrawnProgram, live: Sequence[tuple[int, ...]]) -> tuple[ProgramSegment, ...]:
-    """A program's live instructions, rerolled if they repeat."""
+    """A program's live instructions, rerolled if they repeat; not with branches."""
     lookups = iter(draw.lookups)
     detailed = tuple(map(lookup_has_lod, draw.lookups))
     corners = coordinate_components(draw.program, detailed, executed=False)
     steps = []
-    for instruction, *needed in zip(draw.program.instructions, live, corners, strict=True):
+    each = zip(draw.program.instructions, live, corners, strict=True)
+    for number, (instruction, *needed) in enumerate(each):
         lookup = next(lookups) if instruction.texture is not None else None
         if any(needed):
-            steps.append(LiveInstruction(instruction, needed[0], lookup, needed[1]))
-    return tuple(_rerolled(steps))
+            steps.append(LiveInstruction(instruction, needed[0], lookup, needed[1], number=number))
+    return (ProgramSegment(tuple(steps)),) if draw.program.branches else tuple(_rerolled(steps))
 
 
 @lru_cache(maxsize=256)
