@@ -116,9 +116,10 @@ class DrawArguments:
     local, env: {index: four numbers} for program.local[index] and program.env[index]; others are 0.
 
     texcoords: {set: (4, 4) values}, a row for each corner (0, 0), (W, 0), (W, H), (0, H), or
-    {set: four numbers}, the same everywhere. Missing components are those of (0, 0, 0, 1). Set 0
-    defaults to pixel coordinates, (0, 0, 0, 1) to (W, H, 0, 1), which read the texel centres of a
-    RECT texture; the other sets default to (0, 0, 0, 1).
+    {set: four numbers}, the same everywhere; instead of a set, the name of a varying in the source.
+    Missing components are those of (0, 0, 0, 1). Set 0 defaults to pixel coordinates, (0, 0, 0, 1)
+    to (W, H, 0, 1), which read the texel centres of a RECT texture; the other sets default to
+    (0, 0, 0, 1).
 
     color, secondary_color: four numbers, or (4, 4) values at the corners, not clamped. The defaults
     are (1, 1, 1, 1) and (0, 0, 0, 1).
@@ -140,7 +141,7 @@ class DrawArguments:
     uniforms: Mapping[str, ArrayLike] | None = None
     local: Mapping[int, ArrayLike] | None = None
     env: Mapping[int, ArrayLike] | None = None
-    texcoords: Mapping[int, ArrayLike] | None = None
+    texcoords: Mapping[Any, ArrayLike] | None = None
     color: ArrayLike | None = None
     secondary_color: ArrayLike | None = None
     fogcoord: ArrayLike | None = None

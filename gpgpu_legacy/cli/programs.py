@@ -57,9 +57,10 @@ class DrawOptions:
     env: Annotated[Several[str], "I=X,Y,Z,W", "program.env[I] (default: 0,0,0,0)."] = ()
     texcoord: Annotated[
         Several[str],
-        "SET=NUMBERS",
-        "16 numbers, 4 at each of the corners (0,0), (W,0), (W,H), (0,H), or 4 for all, "
-        "or a .npy. By default set 0 holds the pixel's coordinates.",
+        "SET|NAME=NUMBERS",
+        "Of a set, or a varying of the source: 16 numbers, 4 at each of the corners (0,0), "
+        "(W,0), (W,H), (0,H), or 4 for all, or a .npy. By default set 0 holds the pixel's "
+        "coordinates.",
     ] = ()
     color: Annotated[
         str | None,
@@ -119,7 +120,10 @@ class DrawOptions:
             },
             local=_values("--local", self.local),
             env=_values("--env", self.env),
-            texcoords=_values("--texcoord", self.texcoord),
+            texcoords={
+                key: _value(f"--texcoord {key}", text)
+                for key, text in pairs("--texcoord", self.texcoord, _unit, "0=1,0,0,1")
+            },
             color=_value("--color", self.color),
             secondary_color=_value("--secondary-color", self.secondary_color),
             fogcoord=_value("--fogcoord", self.fogcoord),
@@ -139,7 +143,7 @@ class DrawOptions:
 
 
 def _unit(text: str) -> int | str:
-    """A unit, or the name of a sampler."""
+    """A unit or a set, or the name of a sampler or a varying."""
     number = natural_in(text)
     return text.strip() if number is None else number
 

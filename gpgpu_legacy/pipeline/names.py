@@ -7,15 +7,15 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gpgpu_legacy.errors import InputError, described, hint
-from gpgpu_legacy.isa.ir import Parameter, ParameterSpace, Program
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Parameter, ParameterSpace, Program
 from gpgpu_legacy.plan.textures import Extent
 
 
 def by_index(program: Program, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The textures and parameters of a draw by index alone: `textures`, `local` and `env`.
+    """What a draw is given, by index alone: `textures`, `texcoords`, `local` and `env`.
 
-    given: the same, where textures may have the names of samplers, and `uniforms` by name. An array
-    or a matrix takes a value for each element or row.
+    given: the same, where textures may have the names of samplers and texcoords those of varyings,
+    and `uniforms` by name. An array or a matrix takes a value for each element or row.
     """
     textures = dict[Any, Any]()
     for key, texture in (given.get("textures") or {}).items():
@@ -35,7 +35,15 @@ def by_index(program: Program, given: Mapping[str, Any]) -> dict[str, Any]:
         for parameter, row in zip(parameters, rows, strict=True):
             _add(by_space[parameter.space], parameter.index, row, f"uniform {name}")
     local, env = by_space.values()
-    return {"textures": textures, "uniforms": None, "local": local, "env": env}
+    sets = {a.index: name for a, name in program.names
+            if isinstance(a, Attribute) and a.kind is AttributeKind.TEXCOORD}  # fmt: skip
+    texcoords = {
+        _number(program, "varying", key, sets): value
+        for key, value in (given.get("texcoords") or {}).items()
+    }
+    return {
+        "textures": textures, "texcoords": texcoords, "uniforms": None, "local": local, "env": env,
+    }  # fmt: skip
 
 
 def _add(to: dict[Any, Any], index: Any, value: Any, what: str) -> None:
@@ -46,12 +54,18 @@ def _add(to: dict[Any, Any], index: Any, value: Any, what: str) -> None:
 
 def unit_of(program: Program, key: Any) -> Any:
     """The unit of a sampler by its name; anything but a name is returned as it is."""
+    units = {unit: name for unit, name in program.names if isinstance(unit, int)}
+    return _number(program, "sampler", key, units)
+
+
+def _number(program: Program, what: str, key: Any, names: Mapping[int, str]) -> Any:
+    """The number of a name; anything but a name is returned as it is."""
     if not isinstance(key, str):
         return key
-    units = {name: unit for unit, name in program.names if isinstance(unit, int)}
-    if (own := _identifier(key)) not in units:
-        raise _unknown(program, "sampler", key, units)
-    return units[own]
+    numbers = {name: number for number, name in names.items()}
+    if (own := _identifier(key)) not in numbers:
+        raise _unknown(program, what, key, numbers)
+    return numbers[own]
 
 
 def sizes(program: Program, extents: Mapping[int, Extent]) -> dict[int, Any]:

@@ -63,7 +63,7 @@ class DrawKeywords(TypedDict, total=False):
     uniforms: Mapping[str, Any]
     local: Mapping[int, Any]
     env: Mapping[int, Any]
-    texcoords: Mapping[int, Any]
+    texcoords: Mapping[Any, Any]
     color: Any
     secondary_color: Any
     fogcoord: Any
@@ -116,7 +116,7 @@ class PassBuilder(StreamBuilder):
         uniforms: {name: vector} by the names of the source; an array or a matrix takes one for each
         element or row. local, env: {index: vector} for program.local and program.env. A vector is
         1 to 4 numbers, of which missing ones are 0, 0, 1, or a single number for all four.
-        texcoords: {set: Texels, vector, or a vector for each corner (0, 0), (W, 0), (W, H),
+        texcoords: {set or varying: Texels, vector, or one for each corner (0, 0), (W, 0), (W, H),
         (0, H)}; set 0 holds the pixel's own coordinates if it is not given. color,
         secondary_color: a vector, or four. fogcoord: a number, or four. state: {name: value} of GL
         state. blend: how what is drawn is combined with what was there, as in `add`, or
@@ -140,7 +140,7 @@ class PassBuilder(StreamBuilder):
             bindings=bindings,
             targets=tuple(target.name for target in targets),
             rect=area,
-            texcoords=_texcoords(code, values, given.get("texcoords"), area),
+            texcoords=_texcoords(code, values, named["texcoords"], area),
             locals=values.parameters("local", named["local"], DEFAULT_LIMITS.local_parameters),
             env=values.parameters("env", named["env"], DEFAULT_LIMITS.environment_parameters),
             blend=blend_of(given.get("blend")),
@@ -156,7 +156,7 @@ class PassBuilder(StreamBuilder):
         )
         self._add(pass_)
         if self.warns:
-            _warn(pass_, given.get("texcoords") or {}, named["textures"])
+            _warn(pass_, named["texcoords"], named["textures"])
 
     @public
     def copy(

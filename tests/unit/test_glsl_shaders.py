@@ -153,15 +153,18 @@ def test_a_pipeline_draws_it_with_its_names() -> None:
     x, y = (p.input(name, 2, 2, packing="image") for name in "xy")
     out = p.texture("sum", 2, 2, format="rgba32f")
     p.draw(
-        "uniform sampler2DRect x, y; uniform float alpha;\n"
-        "void main() { gl_FragColor = texture2DRect(y, gl_TexCoord[0].st)"
-        " + alpha * texture2DRect(x, gl_TexCoord[0].st); }",
-        {"x": x, "y": y}, into=out, uniforms={"alpha": 2.0},
-    )  # fmt: skip
+        "uniform sampler2DRect x, y; uniform float alpha; varying vec2 here, mirrored;\n"
+        "void main() { gl_FragColor = texture2DRect(y, here)"
+        " + alpha * texture2DRect(x, mirrored); }",
+        {"x": x, "y": y},
+        into=out,
+        uniforms={"alpha": 2.0},
+        texcoords={"mirrored": [(2, 0), (0, 0), (0, 2), (2, 2)]},
+    )
     p.output("sum", out, packing="image")
     given = np.arange(32, dtype=np.float32).reshape(2, 2, 2, 4)
     run = p.run(x=given[0], y=given[1])
-    assert np.array_equal(run.sum, given[1] + 2 * given[0])
+    assert np.array_equal(run.sum, given[1] + 2 * given[0, :, ::-1])
 
 
 def test_a_program_asks_for_the_size_of_a_texture() -> None:
