@@ -46,7 +46,7 @@ BROKEN_PIPE = 1
 OF_OUTPUT = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """Its reader is gone, or its disk or a quota is full; an error of a file has the file's name."""
 
-DEBUG, LENIENT = "--debug", "--lenient"
+DEBUG, LENIENT, MATHEMATICS = "--debug", "--lenient", "--mathematics"
 
 PACKAGE = str(Path(__file__).resolve().parent.parent)
 
@@ -54,14 +54,22 @@ PACKAGE = str(Path(__file__).resolve().parent.parent)
 def main() -> None:
     """Run the command line; an error is one line and exit code 2, or 70 for a fault of ours.
 
-    `--debug` and `--lenient` may stand anywhere.
+    `--debug`, `--lenient` and `--mathematics` may stand anywhere.
     """
     prepare_streams()
-    words = [word for word in sys.argv[1:] if word not in (DEBUG, LENIENT)]
-    debug, lenient = (option in sys.argv[1:] for option in (DEBUG, LENIENT))
+    words, asked, given = list[str](), dict[str, Any](), iter(sys.argv[1:])
+    for word in given:
+        option, is_set, value = word.partition("=")
+        if word in (DEBUG, LENIENT):
+            asked[word[2:]] = True
+        elif option == MATHEMATICS:
+            asked[option[2:]] = value if is_set else next(given, "")
+        else:
+            words.append(word)
+    debug = asked.pop("debug", False)
     try:
         with plain_warnings(others=debug):
-            status = app.main(words, prog_name=PROGRAM, standalone_mode=False, obj=lenient)
+            status = app.main(words, prog_name=PROGRAM, standalone_mode=False, obj=asked)
         sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
         print("gpgpu-legacy: interrupted", file=sys.stderr)

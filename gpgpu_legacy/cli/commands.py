@@ -111,6 +111,13 @@ app = Commands(
             "program's header, GLSL ES without a precision for float. It, too, "
             "may be anywhere.",
         ),
+        click.Option(
+            ["--mathematics"],
+            metavar="NAME",
+            expose_value=False,
+            help="What functions of Cg, HLSL and GLSL are where these languages differ: cg, "
+            "direct3d9 or glsl (default: the text's own); anywhere, too.",
+        ),
     ],
     context_settings={"max_content_width": 100},
     help="A historical GPGPU shader emulator: fragment programs and matrix products, from 2001 on."

@@ -353,11 +353,14 @@ def assembled(given: str) -> Program:
         text, name = read_standard_input(MOST_CHARACTERS), "standard input"
     elif not is_text(given):
         text, name = read_text(Path(split_entry(given)[0]), MOST_CHARACTERS), given
-    lenient = click.get_current_context().find_root().obj
-    if lenient:
+    asked = click.get_current_context().find_root().obj or {}
+    if "lenient" in asked:
         text = with_header_first(text)
     language = language_of(text, name)
-    return (language.lenient if lenient and language.lenient else language.assemble)(text, name)
+    if "mathematics" in asked and "mathematics" not in language.options:
+        raise InputError(f"{language.name} has one meaning; leave --mathematics out")
+    options = {option: value for option, value in asked.items() if option in language.options}
+    return language.assemble(text, name, **options)
 
 
 # Values of options ------------------------------------------------------------------------------

@@ -10,7 +10,10 @@ from pathlib import Path
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Program
 
-WITH_ENTRIES = (".cg", ".cgh", ".cgfx", ".fx", ".hlsl")
+HLSL = (".fx", ".fxh", ".hlsl", ".psh")
+"""Suffixes of HLSL."""
+
+WITH_ENTRIES = (".cg", ".cgh", ".cgfx", *HLSL)
 """Suffixes of files that hold functions, each of which may be the program's entry."""
 
 SHADERS = (".frag", ".glsl", ".fs", ".fsh")
@@ -33,15 +36,16 @@ class Language:
     raises AssemblyError for a text that breaks the language's rules, and InputError for one of more
     than MOST_CHARACTERS. suffixes: of files without a header.
     sign: a pattern that a text without a header has somewhere, if its file's suffix tells nothing.
-    lenient: assemble, of texts that the language itself forbids; None if it takes none of them.
+    options: the names of what else assemble takes: `lenient`, for what the language forbids and
+    drivers took; `mathematics`, a column of what languages define otherwise.
     """
 
     name: str
     header: str
-    assemble: Callable[[str, str], Program]
+    assemble: Callable[..., Program]
     suffixes: tuple[str, ...] = ()
     sign: str = "(?!)"
-    lenient: Callable[[str, str], Program] | None = None
+    options: tuple[str, ...] = ()
 
 
 _TEXT = re.compile(r"[\n;]|^\s*!!")

@@ -23,6 +23,7 @@ from gpgpu_legacy.languages.diagnostics import meant
 from gpgpu_legacy.languages.shading.bindings import Bindings
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import UNREADABLE, Graph, Vector
+from gpgpu_legacy.languages.shading.mathematics import CG
 from gpgpu_legacy.languages.shading.types import SamplerType, StructType, Type, leaves, size
 
 _SETS, _UNITS, _COLORS = 8, 32, 8
@@ -193,26 +194,28 @@ def compile_text(
     folder: Path | None = None,
     root: Path | None = None,
     defines: Mapping[str, str] = {},
+    mathematics: str = CG,
 ) -> Program:
     """The Program of a text's entry function; AssemblyError for a text that is wrong.
 
     folder: of the text, where #include looks. root: a folder around it that #include does not
-    leave. defines: macros.
+    leave. defines: macros. mathematics: of what languages define otherwise.
     """
     unit = parse(text, name, folder=folder, root=root, defines=defines, before=PREDEFINED)
     try:
-        return compile_unit(unit, entry)
+        return compile_unit(unit, entry, mathematics)
     except Fault as fault:
         raise unit.texts.error(fault.problem, fault.at, fault.expected) from None
 
 
-def compile_unit(unit: c.Unit, entry: str = "") -> Program:
+def compile_unit(unit: c.Unit, entry: str = "", mathematics: str = CG) -> Program:
     """The Program of a unit's entry function: the named one, or main, or the only one.
 
     It raises Fault.
     """
     graph = Graph()
     compiler = _Compiler(unit, graph)
+    compiler.library = compiler.library.by(mathematics)
     function = _entry(unit, entry)
     graph.at = function.at
     values = compiler.run(function, compiler.bound(function))

@@ -26,6 +26,7 @@ from gpgpu_legacy.languages.shading.bindings import Bindings
 from gpgpu_legacy.languages.shading.expressions import Place
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import Graph, Vector
+from gpgpu_legacy.languages.shading.mathematics import GLSL
 from gpgpu_legacy.languages.shading.types import SamplerType, Type, leaves, size
 
 VERSIONS = (100, 110, 120, 130)
@@ -202,12 +203,13 @@ def compile_text(
     root: Path | None = None,
     defines: Mapping[str, str] = {},
     lenient: bool = False,
+    mathematics: str = GLSL,
 ) -> Program:
     """The Program of a fragment shader; AssemblyError for a text that is wrong.
 
     entry: main, if any. folder: of the text, where #include looks. root: a folder around it that
     #include does not leave. defines: macros. lenient: whether a text in GLSL ES needs no precision
-    for float.
+    for float. mathematics: of what languages define otherwise.
     """
     number = _VERSION.search(text)
     version = int(number[1]) if number else 110
@@ -227,7 +229,7 @@ def compile_text(
         if version == 100 and not lenient and not _FLOAT_PRECISION.search(text):
             expected = "write `precision mediump float;` first, or take it so: --lenient"
             raise Fault("GLSL ES has no precision of its own for float", expected, Span(1, 1))
-        return compile_unit(unit, version)
+        return compile_unit(unit, version, mathematics)
     except Fault as fault:
         problem, expected = (_TYPE.sub(_spelled, x) for x in (fault.problem, fault.expected))
         raise unit.texts.error(problem, fault.at, expected) from None
@@ -241,10 +243,11 @@ def _spelled(match: re.Match[str]) -> str:
     return f"{_ELEMENTS[kind]}vec{columns}"
 
 
-def compile_unit(unit: c.Unit, version: int = 110) -> Program:
+def compile_unit(unit: c.Unit, version: int = 110, mathematics: str = GLSL) -> Program:
     """The Program of a unit's main; it raises Fault."""
     graph = Graph()
     compiler = _Compiler(unit, graph, version)
+    compiler.library = compiler.library.by(mathematics)
     functions = [f for f in unit.items if isinstance(f, c.Function) and f.body is not None]
     main = next((f for f in functions if f.name == "main"), None)
     if main is None or main.parameters or main.type.name != "void":

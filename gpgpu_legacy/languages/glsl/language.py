@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.language import SHADERS, Language, compiled
 
 
-def assemble(text: str, name: str, *, lenient: bool = False) -> Program:
+def assemble(text: str, name: str, **options: Any) -> Program:
     """Compile a fragment shader, whose name may have macros, as in `blur.frag,RADIUS=2`."""
     from gpgpu_legacy.languages.glsl.fragments import compile_text
 
-    return compiled(partial(compile_text, lenient=lenient), text, name)
+    return compiled(partial(compile_text, **options), text, name)
 
 
 LANGUAGE = Language(
     "GLSL 1.10 to 1.30 and GLSL ES 1.00", "", assemble, SHADERS,
-    r"\bvoid\s+main\s*\(\s*(void)?\s*\)", partial(assemble, lenient=True),
+    r"\bvoid\s+main\s*\(\s*(void)?\s*\)", ("lenient", "mathematics"),
 )  # fmt: skip

@@ -15,17 +15,26 @@ from gpgpu_legacy.languages.c.syntax import Function
 from gpgpu_legacy.languages.shading.expressions import described
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import SAMPLER, Graph, Vector
+from gpgpu_legacy.languages.shading.mathematics import CG, functions_of
 from gpgpu_legacy.languages.shading.types import GENERIC, SamplerType, extents, is_matrix, matrix
+
+_FUNCTION = re.compile(r"^\w+ (\w+)\([^{]*\{.*?\}$", re.DOTALL | re.MULTILINE)
 
 
 class Library:
     """The functions of a language: those that all have, and its own, in library.cg of a package."""
 
-    def __init__(self, package: str, refused: Mapping[str, str]) -> None:
+    def __init__(self, package: str, refused: Mapping[str, str], mathematics: str = CG) -> None:
         """refused: functions that cannot be compiled, and why; a name may have its number of
-        arguments after a /.
+        arguments after a /. mathematics: the column of what languages define otherwise.
         """
-        self._package, self._refused = package, refused
+        self._package, self._refused, self._mathematics = package, refused, mathematics
+        self._others: dict[str, Library] = {}
+
+    def by(self, mathematics: str) -> Library:
+        """The same by another column."""
+        other = Library(self._package, self._refused, mathematics)
+        return self._others.setdefault(mathematics, other)
 
     @cached_property
     def texts(self) -> Mapping[str, str]:
@@ -33,9 +42,10 @@ class Library:
         found: dict[str, str] = defaultdict(str)
         for package in (__package__, self._package):
             text = (get_data(package, "library.cg") or b"").decode()
-            for name in re.finditer(r"^\w+ (\w+)\([^{]*\{.*?\}$", text, re.DOTALL | re.MULTILINE):
+            for name in _FUNCTION.finditer(text):
                 found[name[1]] += name[0]
-        return found
+        own = {name[1]: name[0] for name in _FUNCTION.finditer(functions_of(self._mathematics))}
+        return found | {name: text for name, text in own.items() if name in found}
 
     def functions(self, name: str, arguments: int, at: Span) -> tuple[Function, ...]:
         """The functions of a name; none if there are none. Fault for one that is refused."""
