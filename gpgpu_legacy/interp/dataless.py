@@ -26,7 +26,6 @@ from gpgpu_legacy.ir.expressions import (
     Element,
     Operation,
     Read,
-    walk,
 )
 from gpgpu_legacy.ir.kernel import RANGES
 from gpgpu_legacy.ir.statements import (
@@ -35,6 +34,7 @@ from gpgpu_legacy.ir.statements import (
     Statement,
 )
 from gpgpu_legacy.ir.types import Operator
+from gpgpu_legacy.ir.walks import walk
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
 NO_DATA: Array = np.zeros((1, 1, 1, 1), np.float32)

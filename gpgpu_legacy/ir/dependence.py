@@ -13,7 +13,6 @@ from gpgpu_legacy.ir.expressions import (
     Operation,
     Read,
     Role,
-    walk,
 )
 from gpgpu_legacy.ir.kernel import Kernel, parts, variable_names
 from gpgpu_legacy.ir.statements import (
@@ -25,6 +24,7 @@ from gpgpu_legacy.ir.statements import (
     statements_below,
 )
 from gpgpu_legacy.ir.types import Operator
+from gpgpu_legacy.ir.walks import walk
 
 
 def check_data_independent(kernel: Kernel) -> None:

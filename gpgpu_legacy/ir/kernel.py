@@ -23,7 +23,6 @@ from gpgpu_legacy.ir.expressions import (
     Read,
     Role,
     Variable,
-    walk,
 )
 from gpgpu_legacy.ir.statements import (
     Assign,
@@ -35,6 +34,7 @@ from gpgpu_legacy.ir.statements import (
     with_expressions,
 )
 from gpgpu_legacy.ir.types import EVERYWHERE, FLOAT, Kind, Operator, Type
+from gpgpu_legacy.ir.walks import walk
 
 RANGES = {Kind.INT: (-(2**31), 2**31 - 1), Kind.UINT: (0, 2**32 - 1)}
 """The least and the greatest integer of a kind."""

@@ -18,10 +18,9 @@ from gpgpu_legacy.ir.expressions import (
     Joined,
     Operation,
     Variable,
-    rebuilt,
-    walk,
 )
 from gpgpu_legacy.ir.types import Axes, Components, Type
+from gpgpu_legacy.ir.walks import rebuilt, walk
 from gpgpu_legacy.isa.ir import Instruction
 
 

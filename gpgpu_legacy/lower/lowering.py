@@ -33,8 +33,6 @@ from gpgpu_legacy.ir.expressions import (
     expression,
     operation,
     read,
-    uncontracted,
-    walk,
 )
 from gpgpu_legacy.ir.statements import (
     Assign,
@@ -66,6 +64,7 @@ from gpgpu_legacy.ir.types import (
     type_of,
     union,
 )
+from gpgpu_legacy.ir.walks import uncontracted, walk
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.execute import (
     ALL,

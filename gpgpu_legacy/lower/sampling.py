@@ -23,7 +23,6 @@ from gpgpu_legacy.ir.expressions import (
     expression,
     operation,
     read,
-    uncontracted,
 )
 from gpgpu_legacy.ir.statements import (
     Call,
@@ -32,6 +31,7 @@ from gpgpu_legacy.ir.statements import (
     Statement,
 )
 from gpgpu_legacy.ir.types import FLOAT, INT, Kind, Operator, type_of
+from gpgpu_legacy.ir.walks import uncontracted
 from gpgpu_legacy.lower.lowering import LOD, as_decoded, as_read
 from gpgpu_legacy.plan.sampling import (
     Level,

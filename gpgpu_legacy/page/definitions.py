@@ -10,9 +10,9 @@ from gpgpu_legacy.ir.expressions import (
     Read,
     Variable,
     expression,
-    walk,
 )
 from gpgpu_legacy.ir.types import FLOAT
+from gpgpu_legacy.ir.walks import walk
 from gpgpu_legacy.lower.emit.javascript import HELPERS, formula_text, opcode_functions
 from gpgpu_legacy.lower.lowering import BESIDE, encoded
 from gpgpu_legacy.plan.interpolation import (

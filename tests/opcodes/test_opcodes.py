@@ -13,9 +13,9 @@ from gpgpu_legacy.ir.expressions import (
     Variable,
     component,
     compose,
-    walk,
 )
 from gpgpu_legacy.ir.types import Kind, Type
+from gpgpu_legacy.ir.walks import walk
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.opcodes import (
     ARBFP,

@@ -22,9 +22,6 @@ from gpgpu_legacy.ir.expressions import (
     compose,
     constant,
     operation,
-    rebuilt,
-    uncontracted,
-    walk,
 )
 from gpgpu_legacy.ir.statements import (
     Assign,
@@ -44,6 +41,7 @@ from gpgpu_legacy.ir.types import (
     Kind,
     Operator,
 )
+from gpgpu_legacy.ir.walks import rebuilt, uncontracted, walk
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind
 from gpgpu_legacy.lower.analysis.folding import decide

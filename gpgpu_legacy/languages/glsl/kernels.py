@@ -136,7 +136,7 @@ def parse_kernel(text: str, name: str = "kernel") -> Kernel:
     AssemblyError, with line and column, at the first construct outside the subset, and where a
     driver, which is given the text itself, could read other statements than these: at directives
     other than #version, and at characters that end or continue lines only for some readers.
-    Kernels have limits; see kernel/limits.py.
+    Kernels have limits; see limits.py.
     """
     if len(text) > MOST_TEXT:
         raise InputError(f"{name} has {len(text)} characters; a kernel has at most {MOST_TEXT}")

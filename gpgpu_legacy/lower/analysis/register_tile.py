@@ -18,7 +18,6 @@ from gpgpu_legacy.ir.expressions import (
     Read,
     Role,
     Variable,
-    walk,
 )
 from gpgpu_legacy.ir.statements import (
     Assign,
@@ -33,6 +32,7 @@ from gpgpu_legacy.ir.statements import (
     trip_count,
 )
 from gpgpu_legacy.ir.types import ALONG_X, ALONG_Y, EVERYWHERE, NOWHERE, Axes
+from gpgpu_legacy.ir.walks import walk
 
 MOST_ROWS, MOST_VECTORS = 8, 4
 APART = (1, 2)

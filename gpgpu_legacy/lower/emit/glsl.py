@@ -23,8 +23,6 @@ from gpgpu_legacy.ir.expressions import (
     Read,
     Role,
     Variable,
-    multiply_add,
-    walk,
 )
 from gpgpu_legacy.ir.statements import (
     Assign,
@@ -42,6 +40,7 @@ from gpgpu_legacy.ir.statements import (
     Store,
 )
 from gpgpu_legacy.ir.types import COMPARISONS, Kind, Operator, Type, type_of
+from gpgpu_legacy.ir.walks import multiply_add, walk
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import COMPONENTS, Attribute, AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.languages.arb.printer import print_instruction

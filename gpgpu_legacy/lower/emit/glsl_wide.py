@@ -15,9 +15,9 @@ from gpgpu_legacy.ir.expressions import (
     Read,
     Swizzle,
     Variable,
-    walk,
 )
 from gpgpu_legacy.ir.types import Kind, Operator
+from gpgpu_legacy.ir.walks import walk
 from gpgpu_legacy.lower.emit.text import INFIX, SUM, TextEmitter
 
 _INFIX = {operator: sign for operator, (sign, binds) in INFIX.items() if binds >= SUM}

@@ -24,7 +24,6 @@ from gpgpu_legacy.ir.expressions import (
     Swizzle,
     Texel,
     Variable,
-    walk,
 )
 from gpgpu_legacy.ir.statements import (
     Call,
@@ -33,6 +32,7 @@ from gpgpu_legacy.ir.statements import (
     all_expressions,
 )
 from gpgpu_legacy.ir.types import EVERYWHERE, Components
+from gpgpu_legacy.ir.walks import walk
 from gpgpu_legacy.isa.ir import Parameter
 from gpgpu_legacy.lower.emit.llvm_memory import FetchedTexel, Scalar, TileMemory
 from gpgpu_legacy.lower.emit.llvm_surfaces import AffineChannel

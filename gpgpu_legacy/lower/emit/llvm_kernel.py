@@ -32,11 +32,11 @@ from gpgpu_legacy.ir.expressions import (
     Role,
     Swizzle,
     Variable,
-    walk,
 )
 from gpgpu_legacy.ir.kernel import Kernel, assigned, numbered, with_inside
 from gpgpu_legacy.ir.statements import Assign, Declare, Store, statements_below
 from gpgpu_legacy.ir.types import INT, VEC4, Components, Kind
+from gpgpu_legacy.ir.walks import walk
 from gpgpu_legacy.lower.emit.llvm_values import (
     ELEMENTS,
     I1,

@@ -10,10 +10,11 @@ from typing import Any
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.ir.dependence import check_data_independent, control_variables
-from gpgpu_legacy.ir.expressions import Choice, Element, Expression, Variable, walk
+from gpgpu_legacy.ir.expressions import Choice, Element, Expression, Variable
 from gpgpu_legacy.ir.kernel import Kernel
 from gpgpu_legacy.ir.statements import Store
 from gpgpu_legacy.ir.types import Components
+from gpgpu_legacy.ir.walks import walk
 from gpgpu_legacy.lower.emit.llvm_kernel import KernelEmitter
 from gpgpu_legacy.lower.emit.llvm_values import I16, I64, integer
 from gpgpu_legacy.lower.emit.llvm_words import Words

@@ -17,10 +17,8 @@ from gpgpu_legacy.ir.expressions import (
     Texel,
     Variable,
     components,
-    multiply_add,
     operation,
     read,
-    walk,
 )
 from gpgpu_legacy.ir.statements import (
     Assign,
@@ -29,6 +27,7 @@ from gpgpu_legacy.ir.statements import (
     Statement,
 )
 from gpgpu_legacy.ir.types import EVERYWHERE, Components, Kind, Operator, type_of
+from gpgpu_legacy.ir.walks import multiply_add, walk
 from gpgpu_legacy.isa.execute import ALL, execute
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.fused.content import (

@@ -24,8 +24,6 @@ from gpgpu_legacy.ir.expressions import (
     Texel,
     Variable,
     read,
-    rebuilt,
-    walk,
 )
 from gpgpu_legacy.ir.statements import (
     Assign,
@@ -35,6 +33,7 @@ from gpgpu_legacy.ir.statements import (
     all_expressions,
 )
 from gpgpu_legacy.ir.types import EVERYWHERE, NOWHERE, Axes, Components
+from gpgpu_legacy.ir.walks import rebuilt, walk
 from gpgpu_legacy.lower.fused.content import Advance
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.lower.lookups import AffineLookup

@@ -1,4 +1,4 @@
 """Compute kernels on a processor: the loops of their statements, and accesses proven inside.
 
-These files read the kernel's own IR (kernel/ir.py); nothing here knows fragment programs.
+These files read the statements of kernels; nothing here knows fragment programs.
 """

@@ -50,7 +50,7 @@ _UNBOUNDED = 2**40  # trips: more than any loop of 32 bits that ends
 
 
 def unproven(pass_: ComputePass, lengths: Mapping[str, int], iterations: int = 1) -> frozenset[int]:
-    """The numbers (kernel/ir.py) of the accesses that may be outside their arrays.
+    """The numbers (ir/kernel.py) of the accesses that may be outside their arrays.
 
     pass_: without Tables. lengths: elements of the buffers by their names in the kernel.
     iterations: the number of runs of the pass; uniforms may be Affine in them.

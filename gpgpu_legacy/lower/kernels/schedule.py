@@ -34,7 +34,6 @@ from gpgpu_legacy.ir.expressions import (
     Swizzle,
     Variable,
     read,
-    rebuilt,
 )
 from gpgpu_legacy.ir.kernel import (
     Kernel,
@@ -57,6 +56,7 @@ from gpgpu_legacy.ir.statements import (
     with_expressions,
 )
 from gpgpu_legacy.ir.types import Operator
+from gpgpu_legacy.ir.walks import rebuilt
 
 GROUP, ROW, INVOCATION = 0, 1, 2
 """The levels, from the outermost loop to the innermost."""

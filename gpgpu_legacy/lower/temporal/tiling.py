@@ -26,7 +26,6 @@ from gpgpu_legacy.ir.expressions import (
     components,
     operation,
     read,
-    rebuilt,
 )
 from gpgpu_legacy.ir.statements import (
     Assign,
@@ -50,6 +49,7 @@ from gpgpu_legacy.ir.types import (
     Operator,
     type_of,
 )
+from gpgpu_legacy.ir.walks import rebuilt
 from gpgpu_legacy.lower.fused.body import own_variable
 from gpgpu_legacy.lower.fused.content import Content
 from gpgpu_legacy.lower.groups.invocation import (
