@@ -6,7 +6,6 @@ import csv
 import json
 import math
 import re
-from collections import Counter
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -190,24 +189,6 @@ def test_verdicts(
 # Findings of Hall, Carr & Hart that need simulated caches, or the whole paper ---------------------
 
 
-def test_units_of_section_5() -> None:
-    requested = finding(HALL, "section-5.3-4.125-gb")
-    assert (requested.verdict, requested.computed) == (AuditVerdict.RESTS_ON, 4.125)
-    assert "decimal ones it is 4.4292 GB" in requested.reason
-    needed = finding(HALL, "section-5.3-8.25-gb-s")
-    assert (needed.verdict, needed.computed) == (AuditVerdict.RESTS_ON, 8.25)
-    assert "decimal units it is 8.8584 GB/s" in needed.reason
-    # Both slips cancel: 537 ms for 4.43 GB are 8.25 GB/s.
-    assert "at 4 GFLOPS it is 8.25 GB/s" in needed.reason
-    needed = finding(HALL, "section-5.3-should-be-able")
-    fragments = (
-        16 * 512**2
-    )  # of 16 bytes: 64 lookups, F, the write, and a copy that reads and writes
-    moved = fragments * (66 + 2) * 16
-    assert number(HALL, "section-5.3-should-be-able") == pytest.approx(moved / 0.5e9)
-    assert "percent of 10.4, it is 79.327 %" in needed.reason
-
-
 def test_greater_cache_coherence_rests_on_fragments_in_flight() -> None:
     """By independent simulators: b = 32, a cache of 8 KB with 4 ways and lines of 64 bytes.
 
@@ -281,29 +262,6 @@ def test_a_cause_counts_once_with_the_first_of_its_verdicts() -> None:
     claims = [("units", agrees), ("units", rests), ("clocks", agrees), ("units", agrees)]
     assert count_findings(claims) == {rests: 1, agrees: 1}
     assert count_findings([*claims, ("clocks", differs)]) == {differs: 1, rests: 1}
-
-
-def test_columns_and_matrices_are_few_findings() -> None:
-    """Six formulas; two facts in 64 elements and their seed; a bound for each column of times."""
-    causes = {name: [f.cause for (paper, _), f in all_findings().items() if paper == name]
-              for name in (HALL, MALI, DOBRAVEC)}  # fmt: skip
-    assert causes[MALI].count("srand(11)") == 48 + 1
-    assert causes[MALI].count("α = 1 and β = 0.1") == 16 + 2
-    assert {c for c in causes[HALL] if re.match(r"table-./", c)} == {
-        f"table-{n}/{row}" for n in (1, 2) for row in ("L-M", "single", "multi")
-    }
-    columns = {c: n for c, n in Counter(causes[DOBRAVEC]).items() if "/" in c}
-    assert sorted(columns.values()) == [1, 5, 10, 10, 10, 10]
-
-
-def test_one_rule_of_rounding() -> None:
-    """Zeros at the end of a whole number weigh nothing; “about” gives a whole last digit."""
-    steps = {60: 10, 510: 10, 4096: 1, 0: 1}
-    assert {n: Printed.from_plain(n).step for n in steps} == steps
-    half = {"section-5.1-60-ms": 5, "section-5.1-510-ms": 5, "section-5.3-0.5-s": 0.05}
-    for claim, tolerance in half.items():
-        assert finding(HALL, claim).claim.tolerance == pytest.approx(tolerance)
-    assert finding(HALL, "section-5.1-11-percent").claim.tolerance == 1
 
 
 # The record --------------------------------------------------------------------------------------

@@ -72,23 +72,6 @@ def test_speed_ups() -> None:
     assert finding("section-3.2-difference-increases").computed is True
 
 
-def test_two_times_and_almost_twofold_are_one_mean() -> None:
-    mean = 1.0
-    for _, shared_less, shared in TABLE_1.values():
-        mean *= (shared_less / shared) ** (1 / len(TABLE_1))
-    agrees("abstract-two-times", mean)
-    rests("section-3.2-almost-twofold", mean)
-    assert mean == pytest.approx(2.03, abs=0.005)
-
-
-def test_global_memory_is_slower_at_multiples_of_160() -> None:
-    """The note of Table 1: by the times for a step beside those of the neighbouring sizes."""
-    steps = {n: times[1] / n**3 for n, times in TABLE_1.items()}
-    slower = [2 * steps[n] / (steps[n - 10] + steps[n + 10]) for n in (40, 60, 80)]
-    assert [round(100 * (factor - 1)) for factor in slower] == [15, 12, 10]
-    assert any("10 to 15 %" in note for note in PAPER.measurements("table-1").notes)
-
-
 def test_multiprocessors() -> None:
     agrees("section-1-warps-of-32", 32)
     agrees("section-1-512-threads", 512)
@@ -103,14 +86,6 @@ def test_multiprocessors() -> None:
     assert "own chip it is yes" in finding("section-1-on-the-card").reason
     # Two multiprocessors with a word from each of 16 banks every other clock of 1.1 GHz.
     agrees("section-2-much-faster", 2 * 16 * 4 * 1.1e9 / 2 / 17.056e9)
-
-
-def test_all_blocks_launch_as_many_threads_but_fewer_are_there_at_a_time() -> None:
-    """Of at most 8 blocks, 24 warps and 768 threads on each of two multiprocessors."""
-    reason = finding("section-4-more-threads").reason
-    assert f"those launched are {512 * 512}. With 256 they are {512 * 512}." in reason
-    resident = [2 * min(8 * threads, 768) for threads in (1, 4, 16, 64, 256)]
-    assert reason.endswith(", ".join(map(str, resident)) + ".")
 
 
 # Bounds of printed times --------------------------------------------------------------------------
@@ -151,14 +126,6 @@ def test_dynamic_arrays_are_slower_at_512_than_static_ones_at_560() -> None:
     assert (110 - 0.5) / (95 + 0.5) > 1.1
 
 
-def test_as_many_pages_at_1024_as_beside_it() -> None:
-    """A row of 4096 bytes is a page; of 4032, the 1008 rows of a column lie on 993 of them."""
-    pages = len({row * 4 * 1008 // 4096 for row in range(1008)})
-    claim = finding("section-3.2-paging")
-    assert claim.verdict is AuditVerdict.UNCHECKED
-    assert number("section-3.2-paging") == pytest.approx(1 / (pages / 1008))
-
-
 # Rounding -----------------------------------------------------------------------------------------
 
 
@@ -186,16 +153,3 @@ def test_decimals_that_differ() -> None:
     assert (places.computed, places.verdict) == ((4.0, 5.0), AuditVerdict.RESTS_ON)
     assert "elements in [−1, 1) it is 5, 6. " in places.reason
     assert places.reason.endswith("The two kernels differ in 0 of 9216.")
-
-
-def test_the_device_is_twice_as_fast_on_average() -> None:
-    """10 ms over 5 ms at n = 160, and 1450 over 398 at n = 720."""
-    quotients = [host / device for host, device, _ in TABLE_1.values()]
-    rests("section-3.2-device-much-faster", np.exp(np.mean(np.log(quotients))))
-    reason = finding("section-3.2-device-much-faster").reason
-    assert "least and the largest are 2, 3.6432 times" in reason
-    assert f"{9.5 / 5.5:.1f} to {10.5 / 4.5:.1f}" in reason
-    columns = PAPER.measurements("table-1")
-    host, device = ({c.size: c.value for c in columns.find(s).cells} for s in ("MulH", "MulDG"))
-    surely = [n for n in host if (host[n] - 0.5) / (device[n] + 0.5) > 2]
-    assert surely == [n for n in host if n > 160]

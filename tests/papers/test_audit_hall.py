@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections import Counter
 from functools import cache
 from itertools import product
-from pathlib import Path
 
 import pytest
 
-from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.papers.audit.model import Finding, judge
 from gpgpu_legacy.papers.audit.turning import words
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
-from gpgpu_legacy.papers.recorded import recorded_times
 from gpgpu_legacy.published.papers import find_paper
 
-ROOT = Path(__file__).resolve().parents[2]
 HALL = find_paper("hall-carr-hart-2003")
 
 
@@ -169,36 +163,6 @@ def test_what_limits_the_product_on_the_chips_that_came() -> None:
     differs("section-5.3-main-memory", 1.06)
 
 
-def test_what_is_identical_with_blocks_of_one() -> None:
-    """Bytes: 2 lookups, F and a write; the copy reads and writes. Instructions: 2b + 4, and 2."""
-    rests("section-5.1-identical-bytes", 1)
-    reason = finding("section-5.1-identical-bytes").reason
-    assert f"the copies are, of L-M's, {100 * (4 + 2) / 4:g} %" in reason
-    assert f"instructions are, of L-M's, {100 * (2 + 4) / 2:g} %" in reason
-
-
-def test_loops_overrun_unless_the_block_divides_the_matrix() -> None:
-    """The last of 32 blocks of 32 ends at 1024, and so it does for 1000; 16 end at 512, not 500."""
-    for claim, beyond in (("listing-5-overruns", 24), ("listing-11-overruns", 12)):
-        rests(claim, 0)
-        assert finding(claim).reason.endswith(
-            f"At n = 1000 it is {beyond} {HALL.claim(claim).unit}."
-        )
-
-
-def test_recorded_times_are_those_of_the_benchmarks() -> None:
-    for move in recorded_times().move:
-        moves = json.loads((ROOT / move.where).read_text("utf-8"))["moves"]
-        peer = "peer_" if move.path == "cupy" else ""
-        [recorded] = {
-            (m[f"{peer}upload_s"], m[f"{peer}readback_s"])
-            for m in moves
-            if (m["method"], m["size"]) == (move.method, move.size)
-            and (peer or m["executor"] == move.path)
-        }
-        assert (move.upload_s, move.readback_s) == pytest.approx(recorded, rel=1e-5)
-
-
 def test_one_repair_of_listing_11_gives_the_product() -> None:
     """Each damaged swizzle with a letter put back, in all ways, with primes for the quadrants."""
     x, y = (dict(zip("rgba", primes, strict=True)) for primes in ((2, 3, 5, 7), (11, 13, 17, 19)))
@@ -222,27 +186,3 @@ def test_one_repair_of_listing_11_gives_the_product() -> None:
     assert [damaged.computed] == found
     assert f"each are {math.prod(map(len, repairs))}." in damaged.reason
     assert math.prod(map(len, repairs)) == 28561
-
-
-@pytest.mark.parametrize(
-    "chip",
-    ["geforce-fx-5900-ultra", "radeon-9700-pro", "geforce-6800-ultra", "geforce-fx-5800-ultra"],
-)
-def test_memory_limits_only_one_fragment_after_another(chip: str) -> None:
-    """b lookups of A and b of B, and one of the sum, for n²/4 fragments in n/2b passes."""
-    table = json.loads((ROOT / "benchmarks/cache-table.json").read_text("utf-8"))
-    hardware = find_profile(chip).hardware
-    units, clocks = hardware.texture_units, hardware.lookup_clocks_128_bits
-    core, memory = hardware.core_clock_mhz, hardware.memory_gb_per_s
-    assert units and clocks and core and memory
-    lookups = (2 * 32 + 1) * (1024 // 2) ** 2 * 1024 / (2 * 32)
-    lookups_s = lookups * clocks.value / (units.value * core.value * 1e6)
-    limited = Counter(
-        row["in_flight"]
-        for row in table["rows"]
-        if (row["method"], row["block"]) == ("hall-carr-hart-multi", 32)
-        and row["bytes_from_memory"] + row["bytes_to_memory"] > lookups_s * memory.value * 1e9
-    )
-    assert limited == {1: 18}
-    page = " ".join((ROOT / "docs/explanation/caches.md").read_text("utf-8").split())
-    assert f"in {limited[1]} of them, and with 16 or more in flight in none" in page

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gpgpu_legacy import sources
-from gpgpu_legacy.algorithms.matmul import hall_carr_hart, larson_mcallister
-from gpgpu_legacy.algorithms.matmul.product import Accumulate, Stored
-from gpgpu_legacy.algorithms.matmul.tiles import TexelLayout
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.languages import shaders
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.papers.derive import inputs
-from gpgpu_legacy.papers.derive.counts import recovered
 from gpgpu_legacy.papers.formulas.model import formula_tables, regenerate
 from gpgpu_legacy.papers.formulas.result import CheckedCell, CheckedRow, CheckedTable
 from gpgpu_legacy.papers.formulas.timing import time_methods
-from gpgpu_legacy.plan.textures import FORMATS, UNORM8, Format
 from gpgpu_legacy.present.grid import as_text
 
 TABLE_1, TABLE_2 = "hall-carr-hart-2003/table-1", "hall-carr-hart-2003/table-2"
@@ -139,20 +130,6 @@ def test_plans_of_other_sizes_are_counted_as_the_formulas_say(
 # Numbers of the paper's text ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("method", "reported"), [(SINGLE, 134), (MULTI, 166)])
-def test_program_lengths_with_end(tables: list[CheckedTable], method: str, reported: int) -> None:
-    """6+4b and 6+5b: what a driver that counts END reports at b = 32."""
-    row = row_of(tables, TABLE_2, method)
-    assert row.program_length + 1 == reported
-    assert row.lookups_per_fragment == 2 * B + 1
-
-
-@ROWS
-def test_geometry_is_48_bytes_a_pass(tables: list[CheckedTable], table: str, method: str) -> None:
-    row = row_of(tables, table, method)
-    assert row.counts.geometry_bytes == 48 * row.counts.draws
-
-
 @pytest.mark.parametrize(("method", "texel"), [(SINGLE, 4), (MULTI, 16)])
 def test_copies_stand_in_a_column_of_their_own(
     tables: list[CheckedTable], method: str, texel: int
@@ -168,92 +145,7 @@ def test_copies_stand_in_a_column_of_their_own(
 # Really counted ----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def counted_anew() -> Iterator[None]:
-    """No plan and no formula is remembered, neither before the test nor after it."""
-    kept = shaders.load_program, recovered, inputs._plan, inputs._counts
-    for function in kept:
-        function.cache_clear()
-    yield
-    for function in kept:
-        function.cache_clear()
-
-
-@pytest.fixture
-def shader_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counted_anew: None) -> Path:
-    """A copy of the shaders that the package reads for the time of a test."""
-    folder = tmp_path / "shaders"
-    shutil.copytree(sources.shader_folder(), folder)
-    monkeypatch.setattr(sources, "shader_folder", lambda: folder)
-    return folder
-
-
-FILES = {
-    LM: "larson_mcallister_2001/modulate.fp",
-    SINGLE: "hall_carr_hart_2003/single.fp.j2",
-    MULTI: "hall_carr_hart_2003/multi.fp.j2",
-}
 A_MOVE, A_LOOKUP = "MOV {0}, {0};\n", "TEX {0}, fragment.texcoord[0], texture[0], RECT;\n"
-REGISTER = {LM: "A", SINGLE: "R1", MULTI: "R1"}
-
-
-def edit(folder: Path, method: str, change: Callable[[str], str]) -> None:
-    path = folder / FILES[method]
-    before = path.read_text(encoding="utf-8")
-    after = change(before)
-    assert after != before
-    path.write_text(after, encoding="utf-8")
-
-
-def agreement() -> dict[tuple[str, str], bool]:
-    return {(t.published.id, r.method): r.agrees for t in regenerate(64, 4) for r in t.rows}
-
-
-def all_but(*disagreeing: tuple[str, str]) -> dict[tuple[str, str], bool]:
-    return {key: key not in disagreeing for key in PRINTED}
-
-
-@pytest.mark.parametrize("method", FILES)
-def test_one_arithmetic_instruction_more_is_noticed(shader_copy: Path, method: str) -> None:
-    added = A_MOVE.format(REGISTER[method])
-    edit(shader_copy, method, lambda text: text.replace("END\n", f"{added}END\n"))
-    assert agreement() == all_but((TABLE_2, method))
-
-
-@pytest.mark.parametrize("method", FILES)
-def test_one_lookup_more_is_noticed(shader_copy: Path, method: str) -> None:
-    added = A_LOOKUP.format(REGISTER[method])
-    edit(shader_copy, method, lambda text: text.replace("END\n", f"{added}END\n"))
-    assert agreement() == all_but((TABLE_1, method))
-
-
-@pytest.mark.parametrize("method", [SINGLE, MULTI])
-def test_one_instruction_less_in_the_loop_is_noticed(shader_copy: Path, method: str) -> None:
-    edit(shader_copy, method, lambda text: text.replace("ADD R0, R0, step;", ""))
-    assert agreement() == all_but((TABLE_2, method))
-
-
-HALF_FLOATS = FORMATS["rgba16f"]
-
-
-@pytest.mark.usefixtures("counted_anew")
-@pytest.mark.parametrize(
-    ("method", "module", "channels", "other"),
-    [
-        (LM, larson_mcallister, 1, UNORM8),
-        (SINGLE, hall_carr_hart, 1, UNORM8),
-        (MULTI, hall_carr_hart, 4, HALF_FLOATS),
-    ],
-    ids=[LM, SINGLE, MULTI],
-)
-def test_another_texture_format_is_noticed(
-    monkeypatch: pytest.MonkeyPatch, method: str, module: Any, channels: int, other: Format
-) -> None:
-    def layout(split: int, block: int, texels: Format, stored: Stored) -> TexelLayout:
-        return TexelLayout(split, block, other if texels.channels == channels else texels, stored)
-
-    monkeypatch.setattr(module, "TexelLayout", layout)
-    assert agreement() == all_but((TABLE_1, method))
 
 
 # As JSON -----------------------------------------------------------------------------------------
@@ -283,14 +175,6 @@ def test_a_spent_budget_leaves_one_time_and_says_so_of_the_others() -> None:
     assert found.date is not None
     text = as_text(found.grids())
     assert f"{MULTI} on jit is not run: the budget was spent." in text
-
-
-def test_fragments_a_pass_are_null_where_tiles_differ() -> None:
-    """8200 texels do not fit a texture of 8192: the tiles are of 8192 and of 8."""
-    found = {(t.id, r.method): r.fragments_per_pass for t in regenerate(8200, 20) for r in t.rows}
-    assert found[TABLE_1, SINGLE].value is None
-    assert found[TABLE_1, LM].value is None
-    assert found[TABLE_1, MULTI].value == 4100**2
 
 
 @pytest.mark.parametrize(("size", "block"), [(0, 32), (-1, 32), (64, 0), (64, -2)])

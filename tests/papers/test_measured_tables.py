@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -111,15 +110,6 @@ def test_dobravec_and_bulics_tables() -> None:
     assert by_size(table(DOBRAVEC, "section-3-2").find("MulH")) == ANOMALIES
 
 
-def test_the_mali_samples_times() -> None:
-    times = {s.label: by_size(s) for s in table(MALI, "profiling").series}
-    assert times == {
-        "run": {1024: 1316.41},
-        "queued": {1024: 0.094},
-        "wait": {1024: 0.074073},
-    }
-
-
 def test_every_cell_says_where_it_stands_and_how_it_was_repaired() -> None:
     cells = [c for p in papers() for t in p.measured for s in t.series for c in s.cells]
     assert len(cells) == 5 * 6 + 3 * 10 + 5 + 1 + 10 + 3
@@ -155,28 +145,6 @@ def test_speed_ups_and_rates_of_the_opengl_paper() -> None:
     assert [round(ratios[n], 1) if n == 128 else round(ratios[n]) for n in SIZES_000] == [
         7.6, 26, 59, 273, 376, 417,
     ]  # fmt: skip
-
-
-def test_speed_ups_of_dobravec_and_bulic() -> None:
-    first, second, host = measured_tables(find_paper(DOBRAVEC)).grids()
-    over_h = column(first, "MulH / MulDS, recomputed")
-    over_dg = column(first, "MulDG / MulDS, recomputed")
-    assert 80 not in over_h, "0 ms give no speed-up"
-    assert 80 not in over_dg
-    for n in list(MUL_H)[1:]:
-        assert over_h[n] == pytest.approx(MUL_H[n] / MUL_DS[n])
-        assert over_dg[n] == pytest.approx(MUL_DG[n] / MUL_DS[n])
-    assert round(over_h[800], 2) == round(max(over_h.values()), 2) == 7.89
-    assert column(second, "MulH / MulDS, recomputed") == {
-        t: pytest.approx(357 / ms) for t, ms in THREADS.items()
-    }
-    step = (60 / 480**3 * 48 + 95 / 560**3 * 32) / 80
-    assert column(second, "MulDS static, interpolated, ms") == {64: pytest.approx(step * 512**3)}
-    assert step * 512**3 == pytest.approx(73, abs=0.5)
-    assert column(second, "MulDS / MulDS static")[64] == pytest.approx(110 / 73, abs=0.01)
-    steps = column(host, "MulH ns / step, recomputed")
-    assert steps == {n: pytest.approx(ms * 1e6 / n**3) for n, ms in ANOMALIES.items()}
-    assert steps[1024] > 4 * steps[1008]
 
 
 # What is run here --------------------------------------------------------------------------------
@@ -312,22 +280,6 @@ def test_measurements_as_json() -> None:
 
 
 # The command line and the plots ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("paper", "kind", "number"),
-    [(OPENGL, "text", "75.05"), (DOBRAVEC, "latex", "2169"), (MALI, "json", "1316.41")],
-)
-def test_published_tables_in_formats(run: Command, paper: str, kind: str, number: str) -> None:
-    form = ("--json",) if kind == "json" else ("--format", kind)
-    code, out, _ = run("tables", paper, "--no-measure", *form)
-    assert code == 0
-    assert number in out.replace("\u202f", "").replace(r"\,", "")
-    assert "not run" not in out
-    if kind == "json":
-        data = json.loads(out)
-        assert data["paper"] == paper
-        assert data["budget_s"] is None
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import pytest
 from gpgpu_legacy.algorithms.parameters import plainly
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.profile import find_profile
-from gpgpu_legacy.papers.audit.model import judge
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product
 from gpgpu_legacy.predict.mispredictions import LoggedTime, Origin, compare, read_log
 from gpgpu_legacy.predict.model import predict
@@ -80,26 +79,6 @@ def test_measured_times_are_the_recorded_ones(case: LoggedTime) -> None:
     assert case.block == block
 
 
-SIZES = {
-    "h200-gl-raster": {1024, 2048},  # at 4096 Larson and McAllister's takes 18 s, and has no row
-    "xeon-gl-raster": {1024},
-    "xeon-jit": {1024, 2048},
-}
-
-
-@pytest.mark.parametrize("chip", SIZES)
-def test_every_fragment_method_has_been_measured(chip: str) -> None:
-    measured = {(c.method, c.size) for c in CASES if c.chip == chip}
-    assert measured >= {(method, size) for method in FRAGMENTS for size in SIZES[chip]}
-
-
-def test_todays_tiles_of_products_have_been_measured() -> None:
-    """Those of fused passes have changed since the H200 was measured."""
-    measured = {(c.method, c.size) for c in CASES if c.chip == "h100-gl-compute"}
-    products = FRAGMENTS - {"row-packed", "packed-2x2"}
-    assert measured == {(method, size) for method in products for size in (2048, 4096)}
-
-
 def test_fragment_methods_on_calibrated_machines_are_within_a_factor_of_two() -> None:
     measured = [c for c in CASES if c.origin is Origin.MEASURED and c.method in FRAGMENTS]
     beyond = {(c.chip, c.method) for c in measured if not 0.5 <= c.ratio <= 2.0}
@@ -132,15 +111,3 @@ def test_no_bound_of_the_audit_rests_on_the_paper_that_it_is_compared_with() -> 
                 found = predict(Inputs(paper).product(**how).plan, find_profile(str(given["chip"])))
                 kinds.add((paper.id, found.against(paper.id)))
     assert {kind for _, kind in kinds} == {Evidence.BOUND} and len(kinds) == 3
-
-
-@pytest.mark.parametrize("case", [c for c in CASES if c.origin is Origin.PUBLISHED], ids=name)
-def test_the_log_and_the_audit_have_one_bound_for_a_printed_time(case: LoggedTime) -> None:
-    if case.is_hypothetical:
-        return
-    paper_id, _, cell = case.where.partition("/")
-    table, label = cell.split(", ")
-    [paper] = [paper for paper in papers() if paper.id == paper_id]
-    claim = paper.claim(f"{table}/{label}/{case.size}")
-    found = judge(paper, claim)
-    assert compared(case).predicted_seconds == pytest.approx(found.computed / 1e3)  # type: ignore[operator]

@@ -35,12 +35,6 @@ OWN: dict[str, dict[str, Any]] = {
     "dobravec-bulic-shared": {"block": 16, "dynamic": False},
     "packed-2x2": STORED,
 }
-OTHER = {
-    "state": "texture-environment",
-    "m": 5, "l": 6, "alpha": 2.0, "beta": 0.0, "transpose_a": True, "transpose_b": True,
-    "largest_texture": 4, "block": 4, "accumulate": "blend", "coordinates_first": 2, "tile": 3,
-    "texture_format": "unorm8", "as_printed": True, "dynamic": True,
-}  # fmt: skip
 every_product = pytest.mark.parametrize("product", products(), ids=lambda product: product.name)
 
 
@@ -61,13 +55,6 @@ def test_a_product_has_its_parameters_reference_and_operations(product: Algorith
         assert find_product(name) is find_algorithm(name) is product
 
 
-@every_product
-def test_every_parameter_makes_another_plan(product: Algorithm) -> None:
-    usual = {"n": 9, "block": 2} if "block" in product.parameters else {"n": 9}
-    for name in product.parameters.keys() - {"n"}:
-        assert product.plan(**usual) != product.plan(**usual | {name: OTHER[name]}), name
-
-
 def test_the_reference_of_a_product_has_all_of_its_parameters() -> None:
     p = find_product("hall-carr-hart-single").builder(
         n=2, m=1, l=3, transpose_a=True, transpose_b=True, alpha=2, beta=-1
@@ -78,24 +65,6 @@ def test_the_reference_of_a_product_has_all_of_its_parameters() -> None:
     assert p.reference(**operands).tolist() == [[2 * 1 - 10, 2 * 5 - 100]]
     operands = {name: matrix.astype(np.float32) for name, matrix in operands.items()}
     assert find_executor("numpy").run(p.plan(), operands).outputs["C"].tolist() == [[-8, -90]]
-
-
-@pytest.mark.parametrize(
-    ("texture_format", "low", "beta"),
-    [("r32f", -0.5, None), ("r32f", -0.5, 0.0), ("unorm8", 0.0, None)],
-)
-def test_samples_of_a_product(texture_format: str, low: float, beta: float | None) -> None:
-    """As wide as the textures hold. A transposed matrix has the numbers of one that is not."""
-    given = {"texture_format": texture_format, "beta": beta, "transpose_b": True}
-    p = find_product("larson-mcallister").builder(m=20, l=30, n=40, **given)
-    rng = np.random.default_rng(5)
-    a, b, c = (
-        rng.random(shape, np.float32) + np.float32(low) for shape in ((20, 30), (30, 40), (20, 40))
-    )
-    expected = {"A": a, "B": b.T} | ({} if beta is None else {"C0": c})
-    found = sample_inputs(p.plan(), p.samples, seed=5)
-    assert found.keys() == expected.keys()
-    assert all(np.array_equal(found[name], expected[name]) for name in expected)
 
 
 MULTI, LARSON, SHARED = "hall-carr-hart-multi", "larson-mcallister", "dobravec-bulic-shared"
@@ -270,12 +239,6 @@ def test_a_function_is_named_or_the_only_one_or_called_as_the_file(write: Write)
         find_algorithm(str(path))
     path = path.rename("other.py")
     assert find_algorithm("other.py").plan().texture("y").extent.width == 1
-
-
-def test_a_recipe_imports_what_stands_beside_it(write: Write) -> None:
-    Path("neighbour_of_recipe.py").write_text("SIZE = 6\n", encoding="utf-8")
-    path = write(GOOD + "\nfrom neighbour_of_recipe import SIZE\ndef six(): return fill(SIZE)\n")
-    assert find_algorithm(f"{path}:six").plan().texture("y").extent.width == 6
 
 
 def test_a_plan_is_an_algorithm_without_parameters(write: Write) -> None:

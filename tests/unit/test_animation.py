@@ -19,7 +19,6 @@ from gpgpu_legacy.present.animation import (
     texel_picture,
 )
 
-F32 = NDArray[np.float32]
 FORMATS = ("gif", "png", "apng")
 
 
@@ -50,11 +49,6 @@ def test_a_texture_as_a_window_shows_it() -> None:
         np.testing.assert_array_equal(texel_picture(given_as), np.stack([grey] * 3, axis=-1))
 
 
-def test_of_four_channels_three_are_shown() -> None:
-    texels = np.array([[[1.0, 0.0, 0.2, 0.0]], [[0.0, 1.0, 0.4, 0.3]]], np.float32)
-    assert texel_picture(texels).tolist() == [[[0, 255, 102]], [[255, 0, 51]]]
-
-
 @pytest.mark.parametrize("suffix", FORMATS)
 @settings(max_examples=10)
 @given(
@@ -83,22 +77,6 @@ def test_every_pixel_of_every_picture(
         np.testing.assert_array_equal(picture, np.stack([square] * 3, axis=-1))
     if len(shown) > 1:
         assert durations_in(path) == times
-
-
-def moving_ramp(count: int) -> list[F32]:
-    """Four channels, in more than 256 colours."""
-    x, y = np.meshgrid(np.linspace(0, 1, 24), np.linspace(0, 1, 20))
-    ones = np.ones_like(x)
-    frames = (np.stack([x, y, k / count * ones, ones], axis=-1) for k in range(count))
-    return [frame.astype(np.float32) for frame in frames]
-
-
-@pytest.mark.parametrize("suffix", ["png", "apng"])
-def test_an_apng_of_many_colours_has_them_all(tmp_path: Path, suffix: str) -> None:
-    frames = moving_ramp(5)
-    texel_animation_writer(tmp_path / f"ramp.{suffix}")(frames)
-    for picture, frame in zip(pictures_in(tmp_path / f"ramp.{suffix}"), frames, strict=True):
-        np.testing.assert_array_equal(picture, np.round(frame[::-1, :, :3] * 255))
 
 
 @pytest.mark.parametrize("suffix", FORMATS)

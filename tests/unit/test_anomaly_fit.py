@@ -10,7 +10,7 @@ import pytest
 from gpgpu_legacy.cache.caches import Policy
 from gpgpu_legacy.chips.hosts import find_host
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.studies.host_anomaly.model import UNPUBLISHED_SIZES, fit, support
+from gpgpu_legacy.studies.host_anomaly.model import fit, support
 from gpgpu_legacy.studies.host_anomaly.simulation import (
     HostMisses,
     HostRow,
@@ -56,30 +56,11 @@ def test_penalties_are_those_that_the_times_are_made_of() -> None:
     assert penalties.iteration_ns(found_at(2000, 0.5)) == pytest.approx(15.0)
 
 
-def test_where_misses_are_the_same_there_is_no_miss_penalty() -> None:
-    """The outlier is not fitted to; 2 ns per DTLB miss are left."""
-    found = [found_at(n, 0.0625) for n in (1000, 1024, 1040)] + [found_at(500, 0.0625, 0.0)]
-    ns = {1000: 6.0, 1024: 26.0, 1040: 6.0, 500: 4.0}
-    times = {n: milliseconds(n, each) for n, each in ns.items()}
-    penalties = fit(rows_of(found, times))
-    assert penalties.miss_ns is None and penalties.sizes == (500, 1000, 1040)
-    assert (penalties.base_ns, penalties.dtlb_ns) == pytest.approx((4.0, 2.0))
-    assert penalties.iteration_ns(found_at(2000, 0.5)) == pytest.approx(6.0)
-
-
 def test_what_stands_out_of_published_times() -> None:
     """18 ns beside 6 ns; 8 ns beside 7 ns are none, nor 9 ns with nothing beside and beyond."""
     ns = {1000: 6.0, 1024: 18.0, 1040: 6.2, 1500: 7.0, 1520: 8.0, 1540: 7.0, 3000: 9.0}
     found = find_outliers({n: milliseconds(n, each) for n, each in ns.items()})
     assert found == {1024: (1000, 1040)}
-
-
-def test_published_times_are_the_papers() -> None:
-    published = published_times()
-    assert published[1024] == 27893 and published[1536] == 37020 and published[512] == 357
-    assert {16 * n for n in (62, 63, 64, 65, 66, 94, 95, 96, 97, 98)} < set(published)
-    assert len(published) == 21 and not set(UNPUBLISHED_SIZES) & set(published)
-    assert set(find_outliers(published)) == {1024, 1536}
 
 
 # What the fit rests on ----------------------------------------------------------------------------

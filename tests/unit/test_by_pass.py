@@ -8,13 +8,11 @@ from dataclasses import replace
 from drawing import parameters, program, show, texture
 from hypothesis import given, settings
 from plans import Made, plans
-from sorting import sort_plan
 
 from gpgpu_legacy.count.traffic import Counts, PassCounts, count_by_pass, count_pass, count_plan
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Plan, Repeat, kind_of_pass
-from gpgpu_legacy.plan.textures import R32F, MovingRect, Rect
+from gpgpu_legacy.plan.textures import R32F, Rect
 
 
 def numbers_of(group: PassCounts) -> list[int]:
@@ -64,17 +62,3 @@ def test_passes_that_do_the_same_work_are_one_row() -> None:
     )  # fmt: skip
     assert numbers_of(copy) == [3, 5, 7] and copy.counts.copy_bytes == 3 * 2 * 4 * 16
     assert numbers_of(small) == [9] and small.counts.fragments == 3
-
-
-def test_a_sort_has_two_kinds_of_pass() -> None:
-    """16 × 16 numbers are sorted in 8·9/2 = 36 passes, from one texture to the other and back."""
-    there, back = count_by_pass(sort_plan(16, 16))
-    assert numbers_of(there) == list(range(1, 37, 2)) and numbers_of(back) == list(range(2, 37, 2))
-    assert there.counts == back.counts and there.counts.lookup == 18 * 256 * 2
-
-
-def test_a_rectangle_that_changes_is_one_row() -> None:
-    rect = MovingRect(0, 0, Affine(4, -1), 2)
-    drawn = FragmentPass(FILL, (), ("P",), rect)
-    [group] = count_by_pass(show([Repeat(4, (drawn,))], texture("P", 4, 4, R32F)))
-    assert (group.runs, group.counts.fragments) == (4, 2 * (4 + 3 + 2 + 1))

@@ -245,27 +245,6 @@ def test_the_methods_of_one_invocation_likewise(name: str) -> None:
 # Rows ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "longest", "expected"),
-    [
-        ("ababababc", 8, ["ab ab ab ab", "c"]),
-        ("abcdededeabcdedede", 9, ["abcdedede abcdedede"]),
-        ("abcdededeabcdedede", 8, ["abc", "de de de", "abc", "de de de"]),
-        ("bbbbaaaabbbbaaaac", 20, ["bbbbaaaa bbbbaaaa", "c"]),
-        ("abcd", 3, ["abc", "d"]),
-        ("aaaa", 1, ["a a a a"]),
-        ("", 4, []),
-    ],
-)
-def test_what_a_sequence_repeats(text: str, longest: int, expected: list[str]) -> None:
-    kinds = np.frombuffer(text.encode(), np.uint8).astype(np.int16)
-    found = [
-        " ".join(text[start + i * period : start + (i + 1) * period] for i in range(repeats))
-        for start, period, repeats in kernels.repetitions(kinds, longest)
-    ]
-    assert found == expected
-
-
 def test_any_sequence_is_covered_once() -> None:
     draw = np.random.default_rng(0)
     for length in (1, 50, 1000):
@@ -282,18 +261,6 @@ def test_any_sequence_is_covered_once() -> None:
 # Regions, steps, errors ----------------------------------------------------------------------
 
 
-def test_regions_are_aligned_and_in_the_plans_order() -> None:
-    trace = trace_kernels(plan_of(SHARED, 40, 48, 56, block=8))
-    found = [(r.name, r.base, r.size_bytes, r.element_bytes) for r in trace.regions]
-    assert found == [
-        ("A", 0, 7680, 4),  # 40·48 floats
-        ("B", 8192, 10752, 4),  # 48·56
-        ("C", 20480, 8960, 4),  # 40·56
-        ("As", 32768, 256, 4),
-        ("Bs", 36864, 256, 4),
-    ]
-
-
 def test_what_a_repeat_repeats() -> None:
     [step] = twisted().steps
     assert isinstance(step, ComputePass)
@@ -304,12 +271,6 @@ def test_what_a_repeat_repeats() -> None:
     assert trace_kernels(same).steps[0].shifts(2) == {0: 0, 1: 0, 2: 0}
     assert trace_kernels(moving).steps[0].shifts(0) == {0: 0, 1: 0, 2: 0}
     assert trace_kernels(moving).steps[0].shifts(2) is None
-
-
-def test_arrays_of_one_name_in_several_kernels_are_several_regions() -> None:
-    one, other = twisted(1), twisted(3)
-    trace = trace_kernels(replace(one, steps=(*one.steps, *other.steps)))
-    assert [region.name for region in trace.regions] == ["A", "B", "S", "S 2"]
 
 
 def test_errors_say_what_is_wrong() -> None:

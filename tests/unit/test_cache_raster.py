@@ -19,22 +19,6 @@ def places(raster: Raster, width: int, height: int, *, quads: bool = False) -> l
     return [place for xs, ys in chunks for place in zip(xs.tolist(), ys.tolist(), strict=True)]
 
 
-@pytest.mark.parametrize(
-    ("name", "width", "height", "expected"),
-    [
-        ("scan", 2, 2, [(0, 0), (1, 0), (0, 1), (1, 1)]),
-        ("tiled:2x2", 3, 3, [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (2, 1), (0, 2), (1, 2),
-                             (2, 2)]),
-        ("morton", 3, 3, [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (2, 1), (0, 2), (1, 2), (2, 2)]),
-        ("morton", 1, 3, [(0, 0), (0, 1), (0, 2)]),
-        ("hilbert", 2, 2, [(0, 0), (0, 1), (1, 1), (1, 0)]),
-        ("hilbert", 4, 2, [(0, 0), (1, 0), (1, 1), (0, 1), (3, 1), (2, 1), (2, 0), (3, 0)]),
-    ],
-)  # fmt: skip
-def test_small_ones_by_hand(name: str, width: int, height: int, expected: list[Place]) -> None:
-    assert places(parse_raster(name), width, height) == expected
-
-
 @given(st.sampled_from(NAMES), st.integers(1, 40), st.integers(1, 40))
 def test_orders_are_those_of_plain_python(name: str, width: int, height: int) -> None:
     assert places(parse_raster(name), width, height) == order_of(name, width, height)
@@ -102,11 +86,3 @@ def test_names_read_back(text: str, name: str) -> None:
 def test_other_spellings_are_refused(text: str, complaint: str) -> None:
     with pytest.raises(InputError, match=complaint):
         parse_raster(text)
-
-
-@pytest.mark.parametrize("tile", ["3x2", "2x3", "1x1"])
-def test_quads_must_fill_tiles(tile: str) -> None:
-    raster = parse_raster(tile)
-    with pytest.raises(InputError, match=f"do not fill tiles of {tile}; give the tiles even sides"):
-        raster.positions(8, 8, quads=True)
-    assert len(places(raster, 8, 8)) == 64

@@ -17,16 +17,12 @@ from gpgpu_legacy.chips.profile import (
     find_profile,
     profiles,
 )
-from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
-from gpgpu_legacy.lower.lookups import AffineLookup
-from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.calibration.model import (
     calibrate,
     count_steps,
     profile_of,
     write_calibration,
 )
-from gpgpu_legacy.measure.calibration.plans import tasks
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine
@@ -112,26 +108,6 @@ def test_tiles_are_measured_by_what_they_share() -> None:
     assert not {"shared_memory_gb_per_s", "tiles_at_once"} & apart.ceilings.keys()
 
 
-@pytest.mark.parametrize(
-    ("plan", "axes"),
-    [("shared_memory_gb_per_s", (True, False)), ("fragment_peak_gflops", (True, False))],
-)
-def test_what_is_to_be_staged_varies_along_one_axis(plan: str, axes: tuple[bool, bool]) -> None:
-    """The walk of arithmetic is the last of its name: its operands are a product's."""
-    tiles = Tiles()
-    calibrate(tiles, runs=1)
-    [loop] = [
-        each
-        for each in fused_steps(tiles.plans[f"calibrate-{plan}"])
-        if isinstance(each, FusedPasses)
-    ]
-    looked_up = [look for lookups in loop.lookups for look in lookups]
-    assert looked_up and all(isinstance(look, AffineLookup) and look.inside for look in looked_up)
-    found = {look.axes for look in looked_up}
-    assert axes in found
-    assert (True, True) not in found
-
-
 def test_a_calibrated_profile_is_found_by_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -146,15 +122,6 @@ def test_a_calibrated_profile_is_found_by_its_name(
     assert {fact.source for _, fact in found.facts()} == {"measured"}
     assert found not in profiles()
     assert found.hardware.chains_passes is not None and not found.hardware.chains_passes.value
-
-
-def test_a_spent_budget_leaves_first_runs() -> None:
-    clock = Clockwork()
-    made = calibrate(clock, runs=3, run_s=10.0, budget=Budget(0.0))
-    assert all(ceiling.first_run and ceiling.runs == 1 for ceiling in made.ceilings.values())
-    assert len(clock.prepared) == len(tasks(tiled=False)) - 2  # none is made longer
-    pass_us = profile_of(clock, made).hardware.pass_us
-    assert pass_us is not None and "first run" in pass_us.note
 
 
 @pytest.mark.gl

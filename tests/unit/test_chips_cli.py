@@ -6,11 +6,10 @@ import json
 
 import pytest
 
-from gpgpu_legacy.chips.catalogue import chip as listed
 from gpgpu_legacy.chips.check import check_program
-from gpgpu_legacy.chips.profile import Profile, find_profile, profiles, recorded
+from gpgpu_legacy.chips.profile import find_profile, profiles
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.present.grid import as_csv, as_markdown, as_text
+from gpgpu_legacy.present.grid import as_markdown, as_text
 
 
 def test_the_list_has_every_chip(run) -> None:  # type: ignore[no-untyped-def]
@@ -26,27 +25,6 @@ def test_one_chip_is_shown_with_its_sources(run) -> None:  # type: ignore[no-unt
     assert "native: indirections" in out
     assert "M: Mesa's r300 driver" in out
     assert "Facts that are not listed are not known." in out
-
-
-def test_a_calibrated_machine_is_shown_with_the_source_of_its_numbers(run) -> None:  # type: ignore[no-untyped-def]
-    code, out, _ = run("chips", "xeon-jit")
-    assert code == 0
-    assert "measured: measured by `gpgpu-legacy calibrate`." in out
-
-
-@pytest.mark.parametrize("chip", [*profiles(), *recorded()], ids=lambda chip: chip.name)
-def test_every_chip_is_shown_in_every_view(run, chip: Profile) -> None:  # type: ignore[no-untyped-def]
-    code, out, err = run("chips", chip.name)
-    assert (code, err) == (0, "")
-    assert chip.title in " ".join(out.split())
-    code, out, err = run("chips", chip.name, "--json")
-    assert (code, err, json.loads(out)["name"]) == (0, "", chip.name)
-    for _, fact in chip.facts():
-        assert fact.source in as_markdown(listed(chip).grids())
-        assert fact.source in as_csv(listed(chip).grids())
-    code, _, err = run("predict", "larson-mcallister", "n=16", "--chip", chip.name)
-    assert code in (0, 2)
-    assert err.count("\n") == (code == 2)
 
 
 def test_one_chip_as_json_has_what_its_file_has(run) -> None:  # type: ignore[no-untyped-def]
@@ -100,17 +78,6 @@ def test_fit_says_what_fits_and_why_no_more(run) -> None:  # type: ignore[no-unt
     assert "coordinates first, 8 steps at a time" in out
     assert "n=128 block=8 coordinates_first=8 --chip radeon-9700-pro" in out
     assert "block=15" not in out  # as advertised alone: the chip could not have run it
-
-
-def test_fit_as_json(run) -> None:  # type: ignore[no-untyped-def]
-    words = ("fit", "hall-carr-hart-multi", "n=128", "--chip", "radeon-9700", "--json")
-    data = json.loads(run(*words)[1])
-    assert data["what"] == "block"
-    assert [(e["limits"], e["value"], e["coordinates_first"]) for e in data["largest"]] == [
-        ("advertised", 15, None), ("native", 3, None), ("native", 8, 8),
-    ]  # fmt: skip
-    [why] = data["largest"][1]["why_no_more"]
-    assert (why["limit"], why["found"], why["native"]["allowed"]) == ("texture indirections", 5, 4)
 
 
 def test_check_says_what_the_chip_could_not_have_run(run) -> None:  # type: ignore[no-untyped-def]

@@ -19,7 +19,6 @@ from gpgpu_legacy.count.coalescing import (
     RULES,
     CoalescingRule,
     Transactions,
-    shared_steps,
     transactions,
 )
 from gpgpu_legacy.errors import PlanError
@@ -54,14 +53,6 @@ def test_global_blocks_of_16_on_a_9400m() -> None:
     )  # fmt: skip
 
 
-def test_the_least_of_any_chip_of_1_x() -> None:
-    """The same: one word of A is 32 bytes, 16 words in sequence are two times 32."""
-    assert of_method(GLOBAL, (32, 32, 32), CC1_LEAST) == Transactions(
-        load_transactions=64 * 32 * 3, load_bytes=64 * 32 * 3 * 32,
-        store_transactions=64 * 2, store_bytes=64 * 64,
-    )  # fmt: skip
-
-
 def test_shared_blocks_of_16_on_a_9400m() -> None:
     """32×32: 64 half-warps of 2 blocks: a segment of A, one of B; one stored.
 
@@ -84,32 +75,6 @@ def test_shared_blocks_of_16_on_a_fermi() -> None:
         store_transactions=64, store_bytes=64 * 128,
         shared_requests=32 * 2 * (2 + 32), shared_replays=0,
     )  # fmt: skip
-
-
-def test_guarded_loads_on_a_9400m() -> None:
-    """1×33 by 33×33: a row of two groups, two tiles; row 0 alone loads A and stores.
-
-    A: both groups read half-warps of words 0–15, 16–31, then word 32 by thread 0 of the second
-    tile: 64 bytes each. B: words 33·r …: row r of 32 (33 in the second group: one thread, word 32).
-    Only rows that 16 divides begin on a segment; there are two half-warps a row in the first group.
-    """
-    result = of_method(TILED, (1, 33, 33), CC1_1)
-    a_loads, a_bytes = 2 * 3, 2 * 3 * 64
-    b_loads = b_bytes = 0
-    for row in range(33):
-        aligned = (33 * row) % 16 == 0
-        b_loads += 2 * (1 if aligned else 16) + 1
-        b_bytes += 2 * (64 if aligned else 16 * 32)
-        b_bytes += 64 if (33 * row + 32) % 16 == 0 else 32
-    assert (result.load_transactions, result.load_bytes) == (a_loads + b_loads, a_bytes + b_bytes)
-    assert (result.store_transactions, result.store_bytes) == (3, 3 * 64)
-
-
-def test_the_bytes_of_methods_grow_as_by_hand() -> None:
-    """MulDG: (16·32 + 64) bytes for 16 threads a step, 36n³; MulDS: 128 for 16 a block, n³/2."""
-    for n in (64, 160):
-        assert of_method(GLOBAL, (n, n, n), CC1_1).bytes_transacted == 36 * n**3 + 4 * n**2
-        assert of_method(SHARED, (n, n, n), CC1_1).bytes_transacted == n**3 // 2 + 4 * n**2
 
 
 # What is refused ---------------------------------------------------------------------------------
@@ -270,32 +235,3 @@ def fewest_steps(left: tuple[int, ...]) -> int:
                 waiting.remove(word)
             result.append(1 + fewest_steps(tuple(waiting)))
     return min(result)
-
-
-@settings(max_examples=300)
-@given(st.lists(st.sampled_from([0, 1, 2, 3, 16, 17, 32, 48]), min_size=1, max_size=7))
-def test_one_word_a_step_is_broadcast_on_a_9400m(words: list[int]) -> None:
-    import numpy as np
-
-    assert shared_steps(CC1_1, np.array(words), store=False) == fewest_steps(tuple(sorted(words)))
-
-
-@pytest.mark.parametrize(
-    ("words", "cc1_1", "fermi"),
-    [
-        ([5] * 16, 1, 1),
-        (list(range(16)), 1, 1),
-        (list(range(0, 32, 2)), 2, 1),
-        (list(range(0, 256, 16)), 16, 8),
-        ([0] * 8 + [1] * 8, 2, 1),
-        ([0] * 15 + [1], 1, 1),
-        ([0] * 15 + [16], 2, 1),
-        ([0] * 15 + [32], 2, 2),
-    ],
-)
-def test_conflicts_by_hand(words: list[int], cc1_1: int, fermi: int) -> None:
-    """16 apart: all in one of 16 banks, in two of 32. 15 readers of one word, one of another."""
-    import numpy as np
-
-    assert shared_steps(CC1_1, np.array(words), store=False) == cc1_1
-    assert shared_steps(FERMI, np.array(words), store=False) == fermi

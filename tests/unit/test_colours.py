@@ -7,10 +7,8 @@ import pytest
 
 from gpgpu_legacy.present.colours import (
     FAR,
-    NOT_FINITE,
     ColourScale,
     ScaleKind,
-    mixed,
     scale_for,
     short_number,
 )
@@ -62,22 +60,6 @@ def test_a_number_that_stands_for_none_is_not_on_the_scale(
 def test_limits_that_are_given() -> None:
     assert scale_for([np.zeros(2, np.float32)], (-1, 4)) == ColourScale(DIVERGING, -1, 4)
     assert scale_for([np.zeros(2, np.float32)], (1, 4)) == ColourScale(ONE, 1, 4)
-
-
-def test_numbers_beyond_the_ends_and_numbers_that_are_none() -> None:
-    scale = ColourScale(ONE, 2, 4)
-    colours = scale.colours(np.array([[-9.0, 2.0, 4.0], [99.0, np.nan, -np.inf]]))
-    assert colours.shape == (2, 3, 3)
-    np.testing.assert_array_equal(colours[0, 0], colours[0, 1])
-    np.testing.assert_array_equal(colours[0, 2], colours[1, 0])
-    assert colours[1, 1].tolist() == colours[1, 2].tolist() == list(NOT_FINITE)
-
-
-def test_colours_between_anchors() -> None:
-    anchors = ((0, 0, 0), (100, 50, 0), (100, 250, 20))
-    assert mixed(np.array([0.0, 0.25, 0.5, 0.75, 1.0]), anchors).tolist() == [
-        [0, 0, 0], [50, 25, 0], [100, 50, 0], [100, 150, 10], [100, 250, 20],
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

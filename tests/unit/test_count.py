@@ -19,8 +19,6 @@ from gpgpu_legacy.count.traffic import (
     count_plan,
     fragments_per_pass,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
-from gpgpu_legacy.isa.opcodes import OperandList as OperandShape
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.framebuffer import ADD, Blend
 from gpgpu_legacy.plan.numbers import Affine, Table
@@ -29,11 +27,8 @@ from gpgpu_legacy.plan.textures import (
     R32F,
     RGBA32F,
     UNORM8,
-    Extent,
     MovingRect,
     Rect,
-    Texture,
-    TextureKind,
 )
 
 # Instructions ------------------------------------------------------------------------------------
@@ -46,12 +41,6 @@ def test_instructions_are_counted_by_the_class_of_their_cost() -> None:
     )  # fmt: skip
     assert count_instructions(text) == InstructionCounts(arithmetic=3, lookup=1, kill=0)
     assert count_instructions(text).total == 4
-
-
-def test_a_kill_is_a_class_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = Opcode("KIL", OperandShape.KILL_OP, Form.KILL, None, "", saturable=False)
-    monkeypatch.setitem(OPCODES, "KIL", row)
-    assert count_instructions(program("KIL R0;", "MOV R0, 1;")) == InstructionCounts(1, 0, 1)
 
 
 # Passes, by hand ---------------------------------------------------------------------------------
@@ -144,25 +133,6 @@ def test_every_target_is_written_and_blended() -> None:
     assert (blended.bytes_requested, blended.blend, blended.arithmetic) == (6 * 64, 12, 24)
     mixed = count_pass(plan, replace(both, targets=("F", "G"), blend=ADD))
     assert mixed.bytes_requested == 6 * 2 * (16 + 4)
-
-
-@pytest.mark.parametrize(
-    ("kind", "extent"),
-    [(TextureKind.CUBE, Extent(3, 3, 6)), (TextureKind.T3D, Extent(3, 2, 9))],
-)
-def test_all_layers_are_cleared(kind: TextureKind, extent: Extent) -> None:
-    """54 texels of 16 bytes, by a clear and by the initial value."""
-    layered = Texture("L", kind, extent, RGBA32F, (0.0, 0.0, 0.0, 0.0))
-    plan = plan_of_steps(ClearPass("target"))
-    without = count_plan(plan).clear_bytes
-    plan = replace(plan, textures=(*plan.textures, layered))
-    assert count_pass(plan, ClearPass("L")) == Counts(passes=1, clear_bytes=54 * 16)
-    assert count_plan(plan).clear_bytes == without + 54 * 16
-
-
-def test_a_vertex_is_three_floats() -> None:
-    counts = count_plan(plan_of_steps(Repeat(5, (drawn(),))))
-    assert (counts.vertices, counts.vertex_bytes, counts.geometry_bytes) == (20, 12, 240)
 
 
 def test_rectangles_that_change_are_counted_as_they_are() -> None:

@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from departures import driver_of
-from drawing import EXACT, F32, assert_same_bits, draw, fragment_texcoords, program
+from drawing import EXACT, assert_same_bits, draw, fragment_texcoords, program
 from products import (
     assert_within_the_bound,
     fragment_passes,
@@ -56,29 +55,6 @@ def assert_right(
 @BOTH
 def test_products(method: Algorithm, shape: tuple[int, int, int], largest: int) -> None:
     assert_right(NUMPY, method, shape, largest, same=False)
-
-
-@pytest.mark.gl
-@pytest.mark.parametrize("name", ["gl-raster", "gl-arbfp"])
-@BOTH
-def test_products_by_drivers(
-    ready: Callable[[str], Executor], name: str, method: Algorithm
-) -> None:
-    """ARB_fragment_program leaves the order of a DP4's sum open; llvmpipe takes another."""
-    executor = ready(name)
-    same = name == "gl-raster" or (method is PACKED and driver_of(executor).keeps_order)
-    assert_right(executor, method, (13, 17, 11), 8, same=same)
-
-
-@BOTH
-def test_alpha_beta_and_c(method: Algorithm) -> None:
-    """Whole numbers, so that every sum is exact."""
-    rng = np.random.default_rng(8)
-    a, b, c = (rng.integers(-9, 10, s).astype(np.float32) for s in ((7, 11), (11, 6), (7, 6)))
-    result = matmul(
-        a, b, c=c, alpha=0.5, beta=-2.0, method=method.name, executor="numpy", largest_texture=4
-    )
-    assert (result == 0.5 * (a @ b) - 2.0 * c).all()
 
 
 @BOTH
@@ -142,43 +118,6 @@ def test_row_packed_takes_five_lookups_and_four_dot_products_a_step(inner: int, 
     assert counts.lookup == 18 * 5 * steps
     assert counts.arithmetic == 18 * (7 * steps + 6)
     assert counts.bytes_requested == 18 * 16 * (5 * steps + 1)
-
-
-# Texels ------------------------------------------------------------------------------------------
-
-
-def texels_of(plan: Plan, operands: dict[str, F32], names: str) -> list[F32]:
-    seen: list[F32] = []
-
-    def look(number: int, pass_: object, read: Callable[[str], F32]) -> None:
-        seen.extend(read(name) for name in names)
-
-    NUMPY.run(plan, operands, observer=look)
-    return seen
-
-
-NUMBERED = np.arange(1, 16, dtype=np.float32).reshape(3, 5)
-
-
-def test_packed_2x2_puts_blocks_of_neighbours_in_a_texel() -> None:
-    plan = PACKED.plan(n=3, l=5)
-    [a] = texels_of(plan, {"A": NUMBERED, "B": NUMBERED.T.copy()}, "A")
-    assert a.tolist() == [
-        [[1, 2, 6, 7], [3, 4, 8, 9], [5, 0, 10, 0]],
-        [[11, 12, 0, 0], [13, 14, 0, 0], [15, 0, 0, 0]],
-    ]
-
-
-def test_row_packed_puts_rows_of_a_and_columns_of_b_in_texels() -> None:
-    plan = ROWS.plan(n=3, l=5)
-    a, b = texels_of(plan, {"A": NUMBERED, "B": NUMBERED.T.copy()}, "AB")
-    expected = [
-        [[1, 2, 3, 4], [5, 0, 0, 0]],
-        [[6, 7, 8, 9], [10, 0, 0, 0]],
-        [[11, 12, 13, 14], [15, 0, 0, 0]],
-    ]
-    assert a.tolist() == expected
-    assert b.tolist() == expected
 
 
 # DP4 as GLSL -------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from PIL import Image
 from sorting import shuffled, sort_plan
 
-from gpgpu_legacy import find
 from gpgpu_legacy.api.figure import chosen
 from gpgpu_legacy.api.figure import figure as figure_of
 from gpgpu_legacy.api.pipeline import Pipeline
@@ -27,8 +26,6 @@ from gpgpu_legacy.figures.options import (
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.textures import Rect
-from gpgpu_legacy.present.colours import ScaleKind
-from gpgpu_legacy.runtime.observed import exchanged
 
 F32 = NDArray[np.float32]
 
@@ -252,35 +249,6 @@ def test_what_is_swapped_is_one_quantity_and_what_one_program_writes_is_not() ->
     assert {name for name, _, _ in ends(figure)} == {"smoke, s", "wind, w"}
 
 
-def test_copies_of_sums_and_through_spare_textures_mix_no_quantities() -> None:
-    groups = set(exchanged(find("conjugate-gradient", n=4, iterations=3).plan()).values())
-    assert groups == {
-        ("x", "next x"), ("r", "next r"), ("p", "next p"), ("Ap",), ("sum", "other sum"),
-        ("r·r", "next r·r"), ("p·Ap",), ("spare1",), ("spare2",),
-    }  # fmt: skip
-    assert set(exchanged(find("hall-carr-hart-single", n=4).plan()).values()) == {("C", "F")}
-
-
-def test_passes_are_chosen_by_iteration_and_by_name_and_clears_are_left_out() -> None:
-    def shown(after: str) -> list[tuple[int, str]]:
-        panels = figure_of(flow(3), FLOW, FigureOptions(after=after)).panels
-        return [(panel.number, panel.what) for panel in panels]
-
-    assert [number for number, _ in shown("pass")] == [1, 2, 3, 5, 6, 7, 9, 10, 11]
-    halved = [(3, "halve.fp"), (7, "halve.fp"), (11, "halve.fp")]
-    assert shown("iteration") == shown("halve") == shown("halve.fp") == halved
-    assert shown("clear") == [(4, "clear"), (8, "clear"), (12, "clear")]
-    with pytest.raises(InputError, match=r"from pass, iteration, clear, halve\.fp, shift\.fp"):
-        shown("blur")
-
-
-def test_cells_have_two_colours_and_given_limits_are_kept() -> None:
-    cells = figure_of(shifts(2), {"a": CELLS})
-    assert {one.scale.kind for one in cells.shown(cells.sheet)} == {ScaleKind.TWO}
-    limited = figure_of(shifts(2), {"a": CELLS}, FigureOptions(limits=(-1, 3)))
-    assert ends(limited) == [("value of a texel", -1, 3)] * 3
-
-
 @pytest.mark.parametrize(
     ("texel_format", "shown", "blue", "expected"),
     [
@@ -334,27 +302,6 @@ def test_the_words_and_numbers_on_a_sheet(tmp_path: Path) -> None:
     assert "<!-- 3 passes  ·  row 0 at the bottom  ·  run by numpy -->" in text
     for number in (10, 18, 42, 50, 120):
         assert f"<!-- {number} -->" in text
-
-
-def test_a_notebook_shows_the_sheet(tmp_path: Path) -> None:
-    figure = figure_of(shifts(2), {"a": CELLS})
-    figure.plot(tmp_path / "sheet.png")
-    assert figure._repr_png_() == (tmp_path / "sheet.png").read_bytes()
-
-
-def test_a_long_texture_is_no_line_in_an_animation(tmp_path: Path) -> None:
-    """Of 64 × 1 texels each is as wide as it must be, and 8 times as high."""
-    p = Pipeline("thin")
-    a, b = p.input("a", 1, 64), p.texture("b", 64, 1)
-    p.draw(SHIFT, {0: a}, into=b)
-    p.output("moved", b)
-    cells = np.arange(64, dtype=np.float32)[None] % 2
-    figure = figure_of(p, {"a": cells})
-    figure.animate(tmp_path / "thin.gif", AnimationOptions(scale=1, captions=False))
-    [picture] = pixels(tmp_path / "thin.gif")
-    assert picture.shape == (8, 64, 3)
-    is_white = (picture == 255).all(axis=-1)
-    np.testing.assert_array_equal(is_white, np.repeat(moved(cells, 1) == 0, 8, axis=0))
 
 
 # What cannot be drawn -----------------------------------------------------------------------------

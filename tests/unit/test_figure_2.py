@@ -11,7 +11,6 @@ from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.studies.figure_2 import (
     METHOD,
     demonstrate,
-    scales_of,
 )
 
 SIZES = [(1, 1, 1), (2, 16, 5), (16, 3, 1), (16, 16, 16)]
@@ -103,26 +102,6 @@ def test_the_corners_stretch_a_column_across_and_a_row_down():
 
 
 # The drawing ----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "names", "ends", "texts"),
-    [
-        ([[0.5]], [[0.5]], [("A", "B", "product", "framebuffer")], [(0, 1)], [{"0.5", "0.25"}]),
-        (
-            [[-2]],
-            [[0.125]],
-            [("A",), ("B",), ("product", "framebuffer")],
-            [(-2, 0), (0, 0.125), (-0.25, 0)],
-            [{"-2"}, {"0.125"}, {"-0.25"}],
-        ),
-    ],
-)
-def test_scales_are_shared_where_they_can_be(a, b, names, ends, texts):
-    scales = scales_of(shown(a, b))
-    assert [scale.names for scale in scales] == names
-    assert [(scale.black, scale.white) for scale in scales] == ends
-    assert [set(scale.texts) for scale in scales] == texts
 
 
 @pytest.mark.parametrize("size", [(1, 1, 1), (3, 2, 5)])

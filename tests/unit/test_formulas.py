@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import partial
 from math import ceil
 
 import pytest
@@ -64,11 +63,6 @@ def test_parameters_are_solved_for_one_after_another() -> None:
     assert value_at(solution, (32, 5)) == 160 + Fraction(32, 5)
     assert formula_text(solution, ("n", "b")) == "n*(b*log(n, 2) + 1)/b"
     assert fit_grid(axes, {**values, (8, 3): 0}, (of_n, of_b), spare=1) is None
-
-
-def test_a_logarithm_is_of_powers_of_two() -> None:
-    with pytest.raises(ValueError, match="6 is no power of 2"):
-        value_at({((0, 1),): Fraction(1)}, (6,))
 
 
 # Families of plans -------------------------------------------------------------------------------
@@ -164,17 +158,6 @@ def test_a_formula_in_several_parameters() -> None:
     assert not set(passes.checked_at) & set(passes.solved_at)
 
 
-def test_where_parity_matters_the_even_sizes_are_named() -> None:
-    found = formulas(partial(filling, 4, step=2), ("passes",))
-    assert (found["draws"].formula, found["draws"].holds_for) == (
-        "passes/2",
-        "even passes",
-    )
-    assert found["clear_bytes"].holds_for == "any passes"
-    of_eight = formulas(partial(filling, 4, step=8), ("passes",))
-    assert of_eight["draws"].holds_for == "passes a multiple of 8"
-
-
 def test_padding_at_small_sizes_is_no_formula_for_all() -> None:
     """Blocks of 32: one pass up to n = 32, and n/32 from there on."""
 
@@ -186,16 +169,6 @@ def test_padding_at_small_sizes_is_no_formula_for_all() -> None:
     assert (96,) in found.checked_at
     both = formulas(plan_of, ("n", "b"))["draws"]
     assert (both.formula, both.holds_for) == ("n/b", "powers of 2 as n and b, n at least b")
-
-
-def test_small_sizes_at_which_a_formula_fails_are_left_out() -> None:
-    found = formulas(lambda n: filling(4, max(n, 4)))
-    assert (found["draws"].formula, found["draws"].holds_for) == ("n", "any n, n at least 4")
-    assert found["clear_bytes"].holds_for == "any n"
-    of_two = formulas(lambda n, b: filling(4, max(n // b, 2)), ("n", "b"))["draws"]
-    assert (of_two.formula, of_two.holds_for) == (
-        "n/b", "powers of 2 as n and b, n at least 2·b",
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize("passes", [lambda n: n % 5 + 1, lambda n: n**4 + (n > 400)])

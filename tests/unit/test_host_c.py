@@ -266,21 +266,6 @@ def test_programs_print_what_a_compiled_program_prints(name: str, run) -> None:
     assert run(f"{COMMON}int main() {{ {body} return 7; }}").stdout == expected
 
 
-def test_brook_vectors(run) -> None:
-    text = """
-    float4 scaled(float4 v, float s) { v.y *= s; return v; }
-    int main() {
-        float4 a = float4(1, 2, 3, 4), *p = &a; int2 n = int2(7, 2.9f), b;
-        float4 q[2] = { {1, 1, 1, 1} }; int k = 0;
-        b = n; a.y += 10; p->z = -a.x; q[1 - k] = q[k]; q[k].w *= 3;
-        printf("%g%g ", q[0].w, q[1].y);
-        printf("%g %g %g %g|%d %d|%g %d", a.x, a.y, a.z, a.w, b.x, b.y,
-            scaled(a, .5f).y, (int)sizeof(float3));
-    }
-    """
-    assert run(text).stdout == "31 1 12 -1 4|7 2|6 12"
-
-
 def test_printf_formats_as_python_does() -> None:
     flags = ("", "-", "0", "+", " ", "#", "-+")
     for flag, width, kind in product(flags, ("", "3", "12"), "dxXeEfgG"):
@@ -391,38 +376,6 @@ def test_programs_are_bounded(body: str, said: str, run, monkeypatch: pytest.Mon
             run(text)
     else:
         assert run(text).status == 1
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "int main() { switch (2) { int z; case 2: z = 4; return z; } }",
-        "int f() { return; } int main() { return f() + 4; }",
-        "struct V { float a; int b; }; struct V f(void) { } int main() { return 4 + f().b; }",
-        r'int main() { char s[4], t[4]; sscanf("^]\\x", "%[]^]%s", s, t); return 2 * strlen(s); }',
-        "int main() { while (1) { switch (1) { default: return 4; } } }",
-        "int main() { int (*f)(int) = toupper; double (*g)(double) = &sqrt;"
-        " return f('e') - 'E' + (g == sqrt) * g(16); }",
-        "int toupper(int c) { return 4; } int main() { return toupper('a'); }",
-        "int f(int n, ...) { return n; } int main() { return f(4, 5.0, 6); }",
-        'struct R { char s[4]; int n; } r[] = {{"a", 1}, {"b"}}, q[2] = {"up", 1, "do", 3};'
-        " int main() { return q[0].n + q[1].n; }",
-        "int main() { const int n = 2; float a[2 * n]; return sizeof a / sizeof *a; }",
-        "int aª() { return 1; } int aa() { return 3; } int main() { return aª() + aa(); }",
-        "int __builtins_() { return 1; } int main_() { return 3; } int __debug_() { return 0; }"
-        " int main() { int None = __debug_(), steps = 1; return main_() + steps + None; }",
-        "int trunc(int x) { return 1; } int main() { return round(3.2) + trunc(9); }",
-        "int main() { int n = 8, half = n / 2, *fixed = &half; float uint = 0, discard;"
-        " discard = uint; { int i, in = 1, out = in; for (i = 0, half = 3; i < half; i++) n++; }"
-        " return half + (n == 11) + discard; }",
-        'int main() { char b[9] = "xyz"; FILE *f = fopen("p.br", "r"); char *p = fgets(b, 0, f);'
-        ' char *q = fgets(b, 1, f); return !p + (q == b) + !*b + (fgets(b, 4, f) == b); }',
-        "struct V { int n[9]; }; struct V f(int n) { struct V v; v.n[2] = n; return v; }"
-        " int main() { return f(f(1).n[2] + 2).n[2] + 1; }",
-    ],
-)  # fmt: skip
-def test_what_c_allows(text: str, run) -> None:
-    assert run(text).status == 4
 
 
 @pytest.mark.parametrize(

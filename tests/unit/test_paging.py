@@ -53,20 +53,6 @@ def test_xnu_gives_colours_in_the_order_of_first_touches(used: int, first: int) 
     assert ((found - np.array(pages + tables)) % 64 == 63).all()
 
 
-def test_pages_of_others_shift_the_colours_of_xnu() -> None:
-    alone, among = (Paging(PageKind.XNU, part, seed=1).map(P8800) for part in (0.0, 0.05))
-    steps = (among[1:5000] - among[:4999]) % 64
-    assert set(((alone[1:5000] - alone[:4999]) % 64).tolist()) == {1, 2}
-    assert 0.04 < np.mean(steps > 1) < 0.07
-
-
-def test_colours_of_xnu_are_a_power_of_two_and_128_at_most() -> None:
-    with pytest.raises(InputError, match="xnu needs a power of two of page colours; the cache h"):
-        Paging(PageKind.XNU).map(P8800._replace(colours=48))
-    many = Paging(PageKind.XNU).map(P8800._replace(colours=1024))
-    assert (many == Paging(PageKind.XNU).map(P8800._replace(colours=128))).all()
-
-
 @pytest.mark.parametrize(
     "text", ["coloured", "random", "miscoloured:0.05", "xnu", "xnu@300", "xnu:0.01", "xnu@2:0.5"]
 )

@@ -60,13 +60,6 @@ def test_a_bound_takes_the_best_of_all_boards() -> None:
     assert [fact.value for fact in memory.facts] == [22.4]
 
 
-def test_larson_mcallister_on_a_geforce3_is_bound_by_its_pixels() -> None:
-    """One value a pixel, four pixels a clock of 200 MHz: n³ / 800 million seconds."""
-    found = predicted("geforce3", "larson-mcallister", texture_format="unorm8")
-    assert seconds(found, "blend") == pytest.approx(N**3 / 800e6)
-    assert found.compute_seconds == pytest.approx(N**3 / 800e6, rel=0.01)
-
-
 def test_a_rate_that_is_not_known_is_unknown_and_never_nothing() -> None:
     found = predicted("quadro-4000", "hall-carr-hart-single")
     assert seconds(found, "lookups") is None
@@ -166,18 +159,6 @@ def test_tiles_look_up_what_their_fragments_share_once() -> None:
     assert "copies" not in counts(found) and counts(found)["passes"] == 1
 
 
-@pytest.mark.parametrize(
-    ("method", "tile"),
-    [("larson-mcallister", (128, 64, 8, 16)), ("hall-carr-hart-single", (128, 128, 4, 16))],
-)
-def test_scalars_have_larger_tiles(method: str, tile: tuple[int, int, int, int]) -> None:
-    """A tile's fragments across and up, and of these how many an invocation has."""
-    found = predicted("h200-gl-compute", method, LARGE)
-    across, up, columns, rows = tile
-    assert counts(found)["lookups"] == LARGE**3 / across + LARGE**3 / up
-    assert counts(found)["shared memory"] == LARGE**3 * 4 / columns + LARGE**3 * 4 / rows
-
-
 def test_a_chip_with_few_tiles_is_idle_in_part() -> None:
     """C is 64×64 texels. No tile has less than 16×16: there are sixteen."""
     n = 128
@@ -244,13 +225,6 @@ def test_the_fixed_cost_of_a_pass_may_be_given() -> None:
             given.predict("h200-gl-raster", pass_us=wrong)
 
 
-def test_measured_rates_set_no_bound() -> None:
-    words = ("predict", "larson-mcallister", "n=16", "--chip")
-    assert "a lower bound on the time" in run(*words, "geforce3")[1]
-    out = run(*words, "h200-gl-raster")[1]
-    assert "no bound" in out and "a lower bound" not in out
-
-
 def test_a_simulated_cache_says_what_memory_serves() -> None:
     """16 texels of a column lie 512 bytes apart, in 2 sets of one line each: none in B is found."""
     words = ("hall-carr-hart-multi", "n=64", "block=16", "--cache", "1K,direct,64B", "--json")
@@ -266,22 +240,3 @@ def test_a_simulated_cache_says_what_memory_serves() -> None:
     assert terms["memory behind the cache"]["seconds"] == pytest.approx(served / 23.36e9)
     assert not {"memory", "copies"} & terms.keys()
     assert predicted["memory_bytes"] == served
-
-
-def test_a_cache_is_described_only_where_there_is_one() -> None:
-    result = CliRunner().invoke(app, ["predict", "jacobi", "--chip", "r300", "--raster", "morton"])
-    assert "give --cache, too" in str(result.exception)
-
-
-def test_fragments_in_flight_share_what_memory_serves() -> None:
-    """A row of 4 fragments in flight needs one element of A and one line of B at a time."""
-    words = (
-        "predict", "hall-carr-hart-single", "n=4", "block=4", "accumulate=copy",
-        "--chip", "radeon-9800-xt", "--cache", "32,direct,16B", "--json",
-    )  # fmt: skip
-
-    def served(*more: str) -> int:
-        terms = {term["name"]: term for term in json.loads(run(*words, *more)[1])["terms"]}
-        return int(terms["memory behind the cache"]["count"])
-
-    assert served("--in-flight", "4") < served() == served("--in-flight", "1")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -17,9 +16,8 @@ from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.numbers import Affine, Table
 from gpgpu_legacy.plan.plan import Binding, CopyPass, FragmentPass, Repeat
-from gpgpu_legacy.plan.textures import R32F, RGBA32F, MovingRect, Rect
+from gpgpu_legacy.plan.textures import R32F, RGBA32F, Rect
 from gpgpu_legacy.predict.model import CacheModel, predict, predict_passes, predict_plan
 from gpgpu_legacy.predict.parts import parts_of
 from gpgpu_legacy.predict.prediction import TimeStage
@@ -114,17 +112,6 @@ def test_each_pass_is_bound_by_its_own_unit() -> None:
     assert whole_plan == pytest.approx(fill.seconds + copy.seconds)
 
 
-def test_rectangles_that_move_are_timed_as_they_are() -> None:
-    """Rows of 64, 32, 16, … 1 fragments: 127 in all."""
-    widths = Table(tuple(64.0 / 2**n for n in range(7)))
-    moving = FragmentPass(FILL, (), ("P",), MovingRect(Affine(0, 1), 3, widths, 1))
-    plan = show([Repeat(7, (moving,))], texture("P", 80, 64, R32F))
-    assert sum(t.seconds or 0.0 for t in predict_passes(plan, XT)) == pytest.approx(
-        127 * 4 / (26.4e9 / 8)
-    )
-    assert sum(t.runs for t in predict_passes(plan, XT)) == 7
-
-
 def test_fused_passes_are_one_row() -> None:
     whole = Rect(0, 0, 8, 8)
     look = program("TEX R0, fragment.position, texture[0], RECT;", "ADD result.color, R0, 1;")
@@ -174,15 +161,6 @@ def test_a_simulated_cache_replaces_what_memory_serves() -> None:
     assert counts["memory behind the cache"] == predicted.memory_bytes
 
 
-def test_a_cache_serves_kernels_once() -> None:
-    """A plan that draws nothing has no bytes of drawing behind the cache."""
-    cache = CacheModel(Memory((parse_cache("1K,direct,64B"),)), DEFAULT_ACCESS)
-    p = find_product("dobravec-bulic-global").builder(n=32)
-    terms = predict_plan(p, "quadro-4000", cache).terms
-    assert [t.stage for t in terms if t.name == "memory behind the cache"] == [TimeStage.DISPATCH]
-    assert not [t for t in terms if t.stage is TimeStage.DRAW]
-
-
 def test_passes_that_read_neighbours_are_served_once_where_tiles_may_run_several() -> None:
     """Two textures take turns, so an iteration has two passes, each over n² fragments of a float.
 
@@ -198,9 +176,3 @@ def test_passes_that_read_neighbours_are_served_once_where_tiles_may_run_several
     assert few["lookups"].count == 2 * 5 * n**2
     drawn = predict_plan(jacobi(n, 100), "radeon-9800-xt").terms
     assert next(term.count for term in drawn if term.name == "lookups") == 100 * 5 * n**2
-
-
-def test_work_that_is_done_again_is_added_so_many_times() -> None:
-    work = Work(instructions=3, lookups=Counter({128: 2}))
-    work.add(Work(instructions=5, passes=1, lookups=Counter({128: 7, 32: 1})), 10)
-    assert work == Work(instructions=53, passes=10, lookups=Counter({128: 72, 32: 10}))

@@ -78,27 +78,6 @@ def test_derived_peaks_follow_from_pipelines_and_clocks() -> None:
         assert hardware.fragment_peak_gflops.value == pytest.approx(peak, rel=0.01)
 
 
-def test_multiply_adds_of_unified_shaders_follow_from_cores_and_clocks() -> None:
-    for name in ("geforce-8800-gtx", "geforce-8600m-gt", "geforce-9400m-g", "quadro-4000"):
-        hardware = find_profile(name).hardware
-        assert hardware.fragment_peak_gflops and hardware.cores and hardware.shader_clock_mhz
-        peak = 2 * hardware.cores.value * hardware.shader_clock_mhz.value / 1000
-        assert hardware.fragment_peak_gflops.value == pytest.approx(peak, rel=0.01)
-
-
-def test_agp_cards_are_read_back_at_pci_rates() -> None:
-    """PCI at 66 MHz moves 4 bytes per clock; AGP 4x and 8x strobe 4 and 8 times per clock."""
-    chips = [p.hardware for p in profiles() if p.hardware.bus and p.hardware.readback_gb_per_s]
-    cards = [chip for chip in chips if "AGP" in chip.bus.value]  # type: ignore[union-attr]
-    assert len(cards) >= 9
-    for card in cards:
-        assert card.bus and card.bus_gb_per_s and card.readback_gb_per_s
-        strobes = int(card.bus.value.removeprefix("AGP ").removesuffix("x"))
-        assert card.bus_gb_per_s.value == pytest.approx(strobes * 0.2667, rel=0.02)
-        assert card.readback_gb_per_s.most == pytest.approx(0.2667, rel=0.01)
-        assert 0.133 < card.readback_gb_per_s.value < card.readback_gb_per_s.most
-
-
 # Finding -----------------------------------------------------------------------------------------
 
 

@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import (
-    all_algorithms,
     find_algorithm,
     products,
     shipped_algorithms,
@@ -31,7 +30,7 @@ from gpgpu_legacy.chips.verdict import Answer
 from gpgpu_legacy.count.formulas import formulas
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.plan import Plan, Repeat
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.prepared import Prepared
 
@@ -113,13 +112,6 @@ def test_numbers_are_sorted_as_python_sorts_them(stages: int, seed: int, among: 
     assert in_order(values).tolist() == sorted(values.tolist())
 
 
-def test_the_sort_is_one_repeat_with_tables() -> None:
-    """136 passes, of which two take turns."""
-    [repeat] = find_algorithm("bitonic-sort").plan(n=65536).steps
-    assert isinstance(repeat, Repeat)
-    assert (repeat.count, len(repeat.body)) == (68, 2)
-
-
 # The Game of Life --------------------------------------------------------------------------------
 
 
@@ -162,10 +154,6 @@ def test_generations_are_those_of_plain_python(
 def test_prefix_sums_are_those_of_plain_python(n: int, seed: int) -> None:
     values = np.random.default_rng(seed).integers(-64, 64, n)
     assert ran("prefix-sum", values, n=n).tolist() == list(accumulate(values.tolist()))
-
-
-def test_prefix_sums_of_more_numbers_than_a_row_of_texels_holds() -> None:
-    assert ran("prefix-sum", np.ones(20_000), n=20_000).tolist() == list(range(1, 20_001))
 
 
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 1), (8, 1), (1, 4), (4, 8), (16, 2)])
@@ -347,12 +335,6 @@ def test_closed_forms_come_out_of_counts(
 # The registry and the command --------------------------------------------------------------------
 
 
-def test_the_algorithms_are_in_the_order_of_history() -> None:
-    years = [algorithm.year for algorithm in all_algorithms()]
-    assert years == sorted(years, key=lambda year: year or 9999)
-    assert len({algorithm.name for algorithm in all_algorithms()}) == len(years)
-
-
 def test_the_list_has_every_algorithm_with_year_field_and_source(run) -> None:  # type: ignore[no-untyped-def]
     code, out, _ = run("algorithms")
     assert code == 0
@@ -361,19 +343,6 @@ def test_the_list_has_every_algorithm_with_year_field_and_source(run) -> None:  
         assert algorithm.name in flat
         assert str(algorithm.year) in flat
     assert "Purcell et al. 2003" in flat
-
-
-def test_a_field_alone(run, run_json) -> None:  # type: ignore[no-untyped-def]
-    data = run_json("algorithms", "--field", "sorting")
-    assert [algorithm["name"] for algorithm in data["algorithms"]] == ["bitonic-sort"]
-    code, _, err = run("algorithms", "--field", "cooking")
-    assert code == 2
-    assert (
-        "choose from graphs, images, linear algebra, matrix products, reduction, simulation, "
-        in err
-    )
-    code, _, err = run("algorithms", "life", "--field", "simulation")
-    assert (code, "not both" in err) == (2, True)
 
 
 def test_one_algorithm_is_shown_with_its_parameters(run, run_json) -> None:  # type: ignore[no-untyped-def]

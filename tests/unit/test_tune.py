@@ -26,7 +26,6 @@ from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.measure import engine, tuned
 from gpgpu_legacy.measure import tune as tuning
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.platform import Platform, this_platform
 from gpgpu_legacy.measure.tune import RefusedError, WaySearch, axes_of, tune
 from gpgpu_legacy.measure.tuned import (
     Choice,
@@ -36,7 +35,6 @@ from gpgpu_legacy.measure.tuned import (
     keep,
     tuned_here,
 )
-from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import F32, Result, Timings
@@ -152,12 +150,6 @@ def test_ways_that_are_refused_are_passed_over_and_told_of() -> None:
     assert {why for way, why in search.tried.items() if way.block == 128} == {"too long a program"}
 
 
-def test_a_gain_within_the_noise_is_none() -> None:
-    land = Landscape(lambda way: 1.0 if way == Way("jit", 8) else 0.99)
-    found = WaySearch(axes, land.run, Budget(1e9, land.clock)).descend(Way("jit", 8))
-    assert found.way == Way("jit", 8)
-
-
 def test_what_seemed_to_gain_by_luck_is_dropped_at_the_end() -> None:
     runs: dict[Way, int] = {}
 
@@ -204,15 +196,6 @@ def test_a_small_search_keeps_a_way_that_gives_the_product(kept: Path) -> None:
     assert found.parameters == {"n": 32}
     a, b = np.eye(3), np.arange(9.0).reshape(3, 3)
     assert matmul(a, b, "hall-carr-hart-multi").tolist() == b.tolist()
-
-
-def test_any_algorithm_is_tuned_but_what_is_built_by_hand_is_not() -> None:
-    sort = find_algorithm("bitonic-sort").builder(n=64)
-    [found] = tune([sort], Budget(1.0), executors=["jit", "numpy"]).kept
-    assert found.way.executor in {"jit", "numpy"}
-    assert choose(find_algorithm("bitonic-sort"), {"n": 256}).executor == found.way.executor
-    with pytest.raises(InputError, match="by hand is of no algorithm"):
-        tune([PlanBuilder("by hand")], Budget(1.0))
 
 
 def test_a_way_with_another_product_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,17 +292,6 @@ def test_a_way_survives_its_file(way: Way) -> None:
     keep(remembered(way))
     assert tuned_here() == {MULTI.name: remembered(way)}
     assert way.executor in str(way)
-
-
-def test_machines_do_not_share_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    keep(remembered())
-    mine = tuned_here()
-    monkeypatch.setattr(tuned, "this_platform", lambda: Platform("another chip", "1"))
-    assert tuned_here() == {}
-    keep(remembered(Way("gl-raster", 8)))
-    assert tuned_here()[MULTI.name].way.executor == "gl-raster"
-    monkeypatch.setattr(tuned, "this_platform", this_platform)
-    assert tuned_here() == mine
 
 
 def test_auto_takes_the_tuned_way_where_nothing_else_was_asked_for() -> None:

@@ -13,16 +13,14 @@ import pytest
 from plain_xnu import PlainXnu
 from pseudo_lru import PlainTrees
 
-from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.caches import Cache, Policy, parse_cache
 from gpgpu_legacy.cache.host import Hierarchy, measure
-from gpgpu_legacy.cache.kernels import first_dispatch_addresses
 from gpgpu_legacy.cache.paging import PageKind, Paging
 from gpgpu_legacy.chips.hosts import HostsFile, find_host, hosts
 from gpgpu_legacy.chips.profile import read_named
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.present.grid import as_text
-from gpgpu_legacy.studies.host_anomaly.model import FIT_SIZES, UNPUBLISHED_SIZES, anomaly, sizes_for
+from gpgpu_legacy.studies.host_anomaly.model import FIT_SIZES, anomaly
 from gpgpu_legacy.studies.host_anomaly.simulation import HostCase, HostMisses, simulate_host
 
 # The simulation against plain Python ------------------------------------------------------------
@@ -180,31 +178,6 @@ def test_each_policy_of_level_2_finds_what_it_does_in_plain_python(text: str) ->
     assert astuple(found) == plain_counts(*given, l2=l2) != plain_counts(*given)
 
 
-@pytest.mark.parametrize("paging", PAGINGS[:5], ids=str)
-def test_the_hosts_loop_finds_what_it_does_in_plain_python(paging: Paging) -> None:
-    n = 20
-    base_b = 4096  # A has 1600 bytes; buffers are aligned to 4 KiB
-    addresses, writes = [], []
-    for i in range(3):
-        for j in range(n):
-            for k in range(n):
-                addresses += [4 * (i * n + k), base_b + 4 * (k * n + j)]
-            addresses.append(2 * base_b + 4 * (i * n + j))
-            writes += [False] * (2 * n) + [True]
-    pages = (2 * base_b + 4 * n * n + 255) // 256
-    expected = plain_counts(addresses, writes, paging, pages, len(addresses) // 3)
-    regions, stream = first_dispatch_addresses(
-        find_product("dobravec-bulic-host").plan(n=n), line_bytes=4
-    )
-    a_row = n * (2 * n + 1)
-    assert len(addresses) == 3 * a_row
-    [found] = measure(
-        [(TINY, paging)], stream, unit_bytes=4, first=a_row, last=3 * a_row,
-        bytes_in_use=regions[-1].base + regions[-1].size_bytes,
-    )  # fmt: skip
-    assert astuple(found) == expected
-
-
 def test_a_hierarchy_that_is_not_simulated_is_refused() -> None:
     with pytest.raises(InputError, match="bits within a page"):
         Hierarchy(Cache(32768, 4, 64), Cache(1 << 20, 8, 64), TINY.dtlb, 8, 1 << 30)
@@ -248,21 +221,6 @@ def test_at_1024_every_step_down_a_column_misses(
 ) -> None:
     """16 lines a set of 12 ways: LRU has none of them when it comes round again."""
     assert misses["core2-3mb", "coloured", 1024].misses == pytest.approx(1.0, abs=0.006)
-
-
-def test_at_1536_the_columns_sets_are_just_full(
-    misses: dict[tuple[str, str, int], HostMisses],
-) -> None:
-    """12 lines a set of 12 ways, which any other line tips over."""
-    assert 0.14 < misses["core2-3mb", "coloured", 1536].misses < 0.266
-    assert 0.157 < misses["core2-3mb", "miscoloured:0.01", 1536].misses < 0.266
-
-
-@pytest.mark.parametrize("size", ORDINARY)
-def test_elsewhere_a_line_serves_sixteen_columns(
-    misses: dict[tuple[str, str, int], HostMisses], size: int
-) -> None:
-    assert misses["core2-3mb", "coloured", size].misses == pytest.approx(1 / 16, abs=0.0005)
 
 
 @pytest.mark.parametrize("first", [0, 100])
@@ -316,12 +274,6 @@ def test_the_whole_of_it_at_small_sizes() -> None:
     assert "No published time among these sizes is an outlier" in text
 
 
-def test_an_outlier_is_simulated_with_the_sizes_beside_it() -> None:
-    assert sizes_for([64]) == [64, *FIT_SIZES]
-    assert sizes_for([1536]) == sorted([*FIT_SIZES, 1504, 1520, 1536, 1552, 1568])
-    assert {*UNPUBLISHED_SIZES, 80, 1536} <= {*sizes_for()}
-
-
 # The command --------------------------------------------------------------------------------------
 
 
@@ -363,26 +315,6 @@ def test_the_command_predicts_held_out_sizes(run, tmp_path: Path) -> None:  # ty
     assert rests_on["points"] == [[480], [992, 1008, 1040, 1056], [1024]]
     low, high = rests_on["miss_range_ns"]
     assert 21.3 < low < fit["miss_ns"] < high < 21.8
-
-
-def test_the_command_in_words(run) -> None:  # type: ignore[no-untyped-def]
-    code, out, _ = run(
-        "study", "anomaly", "n=64,1024", "--machine", "core2-3mb", "core2-6mb",
-        "--paging", "coloured", "--quiet", "--all",
-    )  # fmt: skip
-    assert code == 0
-    assert "MulH on Intel Core 2 Duo P8800, 2.66 GHz, 3 MB of level 2, pages coloured." in out
-    assert "core2-6mb, coloured" in out
-    assert "The paper suspects paging." in out and " 0.3% of memory" in " ".join(out.split())
-    first, _, _ = out.partition("The time models.")
-    assert first.startswith("Outliers simulated and published.")
-    assert "of 2 published outliers 0 simulated" not in first
-    assert "core2-3mb, coloured: of 1 published outliers 1 simulated, and 0 at the other 5" in first
-    assert "core2-6mb, coloured: of 1 published outliers 0 simulated, and 0 at the other 5" in first
-    said = " ".join(first.split())
-    assert "are inferred from the anomaly" in said
-    assert "on condition that level 2 has 3 MB" in said and "Rivals are untested" in said
-    assert "0 degrees of freedom. The fit is saturated" in " ".join(out.split())
 
 
 @pytest.mark.parametrize(

@@ -72,14 +72,6 @@ def test_products_and_recipes_are_measured_alike(run: Command, tmp_path: Path) -
     assert all(r["gflops"] > 0.0 and r["max_error"] < 1e-6 for r in [*product, *own])
 
 
-def test_without_what_all_products_are_measured(run: Command) -> None:
-    code, out, _ = run("bench", "n=4", "--budget", "0", "--json")
-    assert code == 0
-    data = json.loads(out)
-    plans = {r["plan"] for r in (*data["results"], *data["not_run"])} - {None}
-    assert {"larson-mcallister", "packed-2x2", "dobravec-bulic-host"} <= plans
-
-
 def test_results_are_written_as_they_come(
     run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,13 +92,6 @@ def test_results_are_written_as_they_come(
     assert bench.results
     assert bench.package is not None
     assert (bench.commit is None) == (checkout() is None)
-
-
-def test_a_busy_machine_is_warned_of(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(other_work.OtherWork, "share", lambda _: 0.5)
-    code, out, err = run("bench", "n=16", *JIT, "--repeat", "1")
-    assert (code, err) == (0, "")
-    assert "Other processes used 50 %" in out
 
 
 @pytest.mark.gl
@@ -178,18 +163,6 @@ def recorded(*results: dict[str, Any], device: str = "a chip", driver: str = "1"
 
 def bench_of(*results: dict[str, Any], **more: Any) -> Bench:
     return from_json(json.dumps(recorded(*results, **more)), Bench, "a benchmark")
-
-
-def test_whole_calls_say_so(run: Command, tmp_path: Path) -> None:
-    path = tmp_path / "whole.json"
-    words = ("larson-mcallister", "n=8", "--executor", "jit", "--repeat", "1")
-    code, out, _ = run("bench", *words, "--whole", "--quiet", "--output", str(path))
-    assert code == 0
-    assert "whole calls, from inputs in memory" in out
-    bench = read_recorded(path, Bench)
-    assert bench.whole
-    assert {r.executor for r in bench.results} >= {"numpy-blas", "jit"}
-    assert all(r.max_error is not None and r.max_error < 1e-6 for r in bench.results)
 
 
 # Tables ------------------------------------------------------------------------------------------

@@ -10,11 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 from fakes import Clock, FakeExecutor
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from matplotlib.figure import Figure
-from plans import Made, plans
-from sorting import shuffled, sort_plan
+from sorting import sort_plan
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
@@ -184,32 +181,6 @@ def test_times_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (shown["slow"]["fastest"], shown["slow"]["prepare, ms"]) == (6000.0, 2000.0)
 
 
-def test_cases_have_operands_and_functions_of_their_own() -> None:
-    cases = [
-        Case(
-            made(sort_plan(side, side), ordered, n=side * side),
-            {"values": shuffled(side, side)},
-            ["numpy", "jit"],
-        )
-        for side in (8, 4)
-    ]
-    found = bench(*cases)
-    assert [(r.case, r.executor) for r in found.results] == [
-        (case, name) for case in ("n = 64", "n = 16") for name in ("ordered", "numpy", "jit")
-    ]
-    executed = [r for r in found.results if not r.is_reference]
-    assert all(r.max_error == r.max_difference == 0.0 for r in executed)
-    assert all(r.prepare_s and r.upload_s and r.readback_s for r in executed)
-    without = bench(*cases, has_reference=False)
-    assert [r.executor for r in without.results] == ["numpy", "jit"] * 2
-    assert all(r.max_error is None for r in without.results)
-
-
-def ordered(values: np.ndarray) -> np.ndarray:
-    assert values.dtype == np.float64
-    return np.sort(values, axis=None).reshape(values.shape)
-
-
 # Products, on a clock that goes by what is run ---------------------------------------------------
 
 
@@ -259,16 +230,6 @@ def products(
     return bench(*cases, rounds=rounds, budget=budget, peers=(), **more)
 
 
-def test_short_runs_are_repeated_within_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock, round_s = Clock(), Rounds().round_s
-    short = Multiplying(clock, "short", repeat(round_s / 4.5))
-    shorter = Multiplying(clock, "shorter", repeat(round_s / 1e6))
-    found = products(monkeypatch, short, shorter, rounds=2)
-    assert [len(score.samples) for score in found.results] == [2 * 4, 2 * Rounds().most_runs]
-    most, warming = Rounds().most_runs, 2  # of which each takes 11 ms
-    assert RUNS[4:] == (["short"] * (warming + 4) + ["shorter"] * (most + most)) * 2
-
-
 @pytest.mark.parametrize(("size", "rows"), [(1024, None), (1025, 64)])
 def test_the_error_of_a_product_is_against_float64_and_of_rows_where_it_is_large(
     monkeypatch: pytest.MonkeyPatch, size: int, rows: int | None
@@ -277,14 +238,6 @@ def test_the_error_of_a_product_is_against_float64_and_of_rows_where_it_is_large
     [score] = products(monkeypatch, off, sizes=(size,)).results
     assert score.rows_checked == rows
     assert score.max_error is not None and score.max_error < 2.0**-24  # it was rounded once
-
-
-def test_an_error_is_relative_to_the_largest_element(monkeypatch: pytest.MonkeyPatch) -> None:
-    wrong = Multiplying(Clock(), "wrong", repeat(1.0), wrong=0.25)
-    [score] = products(monkeypatch, wrong, sizes=(32,), seed=3).results
-    generator = np.random.default_rng(3)
-    a, b = (generator.random((32, 32), np.float32).astype(float) - 0.5 for _ in range(2))
-    assert score.max_error == pytest.approx(0.25 / np.abs(a @ b).max(), rel=1e-5)
 
 
 def test_libraries_run_once_for_all_products_of_a_size_and_are_peers_of_each() -> None:
@@ -453,17 +406,6 @@ def test_a_reduction_is_probed_with_as_many_iterations_as_fit() -> None:
     assert expand(beginning(plan, 9)).steps == expand(plan).steps
 
 
-@settings(max_examples=20)
-@given(plans(), st.integers(1, 40))
-def test_a_beginning_is_a_valid_plan_of_the_first_passes(made: Made, size: int) -> None:
-    first = beginning(made.plan, size)
-    validate(first)
-    steps, all_steps = expand(first).steps, expand(made.plan).steps
-    assert steps == all_steps[: len(steps)]
-    assert steps or not all_steps
-    assert size_of(first) <= max(size, least_size(made.plan))
-
-
 # Tables and pictures -----------------------------------------------------------------------------
 
 
@@ -495,16 +437,3 @@ def test_a_figure_has_a_line_for_each_executor_over_the_cases(
     assert [text.get_text() for text in axes.get_xticklabels()] == ["4", "8", "32"]
     one = axes.containers[1].lines[0]
     assert one.get_xydata().tolist() == [[4.0, 1e3], [8.0, 2e3], [32.0, 8e3]]
-
-
-def test_a_figure_of_what_has_operations_shows_gflops(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, drawn_figures: list[Figure]
-) -> None:
-    only(monkeypatch, Known("one", [1.0, 4.0]))
-    cases = [made(clearing(k), n=k) for k in (1, 2)]
-    for p in cases:
-        p.operations = 8 * 10**9
-    bench(*cases).plot(tmp_path / "bench.png")
-    [axes] = drawn_figures[0].axes
-    assert axes.get_ylabel().startswith("GFLOPS")
-    assert axes.containers[0].lines[0].get_xydata().tolist() == [[1.0, 8.0], [2.0, 4.0]]

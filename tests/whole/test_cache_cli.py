@@ -22,11 +22,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.pipeline import find
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.cache.heat_map import heat_map
-from gpgpu_legacy.cache.layout import LAYOUTS
-from gpgpu_legacy.cache.raster import RASTERS
 from gpgpu_legacy.cache.run import cache_run, memory_bytes
-from gpgpu_legacy.cli.words import LAYOUT, RASTER
 
 Command = Callable[..., tuple[int, str, str]]
 JsonCommand = Callable[..., dict[str, Any]]
@@ -188,19 +184,6 @@ def test_a_heat_map_by_hand(
     assert "180 of 192 reads hit" in words_shown
 
 
-def test_a_heat_map_of_blocked_layouts_copies_and_clears() -> None:
-    plan = find_product(SINGLE).plan(n=20, block=4)
-    memory = Memory((parse_cache("1K,2way,64B"),))
-    access = parse_access("4x4", "morton")
-    result, found = heat_map(plan, memory, access)
-    passes, reads = 5, 2 * 4 + 1
-    assert (found.reads == passes * reads).all()
-    by_name = {each.name: each for each in result.regions}
-    of_copies = 20 * 20 * passes  # each reads C
-    assert found.reads.sum() == sum(each.reads for each in result.regions) - of_copies
-    assert by_name["C"].reads == of_copies
-
-
 # Bad input ----------------------------------------------------------------------------------------
 
 
@@ -229,8 +212,3 @@ def test_bad_input_is_one_line(
     assert complaint in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_help_names_every_raster_order_and_layout() -> None:
-    assert all(spelling.form in RASTER.more["help"] for spelling in RASTERS)
-    assert all(spelling.form in LAYOUT.more["help"] for spelling in LAYOUTS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import chain, groupby
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -268,16 +268,6 @@ def test_a_filtered_lookup_touches_the_texels_that_it_blends(  # noqa: PLR0917
         assert made.accesses == len(expected) == 8 * (3 if kind is TextureKind.T1D else 5)
 
 
-def test_a_bilinear_reduction_by_hand() -> None:
-    """Half of each side: a fragment in the middle of 2×2 texels, a line each of 8 bytes."""
-    places = Texcoords(0, corners((0.0, 0.0, 0.0, 1.0), (2.0, 0, 0, 0), (0, 2.0, 0, 0), 2, 1))
-    each = draw(places=places, size=(2, 1), sampler=Sampler(Filter.LINEAR))
-    plan = one_pass(each, read=texture("G", 4, 2, R32F), size=(2, 1))
-    [made] = pass_traces(trace(plan, line_bytes=8))
-    lines = [line for number, writes, line in written_out(made) if not writes]
-    assert lines == [0, 0, 2, 2, 1, 1, 3, 3]
-
-
 CLAMPS = (
     "ADD R0, fragment.texcoord[0], -1; MAX R0, R0, 0.5;",
     "SUB R0, 3, fragment.texcoord[0]; MIN R0, R0.yxzw, 1.5; MAX R0, 0, R0;",
@@ -363,12 +353,6 @@ def test_other_lookups_are_refused(kind: TextureKind, depth: int, complaint: str
         trace(one_pass(draw(text), read=read))
 
 
-@pytest.mark.parametrize("line_bytes", [0, -64, 48, 2])
-def test_lines_that_do_not_hold_whole_texels_are_refused(line_bytes: int) -> None:
-    with pytest.raises(InputError, match="power of two of at least 4"):
-        trace(one_pass(draw()), line_bytes=line_bytes)
-
-
 def test_dispatches_are_refused() -> None:
     plan = find_product("opengl-compute-tiled").plan(n=8)
     with pytest.raises(InputError, match="dispatches kernels"):
@@ -394,19 +378,6 @@ def test_chunks_are_bounded_and_not_used_again(block: int, size: int, quads: boo
         assert np.array_equal(again.lines, before.lines)
 
 
-@pytest.mark.parametrize("raster", RASTERS)
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("n", [32, 37])
-def test_rows_are_runs_of_fragments_with_the_same_lines(layout: str, raster: str, n: int) -> None:
-    plan = SINGLE.plan(n=n, l=4, block=4)
-    for pass_ in pass_traces(trace(plan, layout, raster)):
-        [chunk] = pass_.chunks()
-        out = written_out(pass_)
-        slots = len(chunk.kinds)
-        fragments = [tuple(out[i : i + slots]) for i in range(0, len(out), slots)]
-        assert chunk.times.tolist() == [len(list(run)) for _, run in groupby(fragments)]
-
-
 @pytest.mark.parametrize("quads", [False, True])
 @pytest.mark.parametrize("raster", RASTERS)
 def test_tables_in_parts_make_the_same_accesses(
@@ -419,24 +390,6 @@ def test_tables_in_parts_make_the_same_accesses(
     plan = SINGLE.plan(m=9, l=4, n=11, block=2)
     assert_as_plain_python(plan, "4x4", raster, quads=quads, line_bytes=16)
     fragments_in_order._kept.cache_clear()
-
-
-@pytest.mark.parametrize("most", [1, 5, 7])
-@pytest.mark.parametrize("quads", [False, True])
-@pytest.mark.parametrize("raster", ["scan", "tiled:4x2"])
-@pytest.mark.parametrize("in_flight", [2, 3, 5, 8])
-def test_batches_do_not_depend_on_chunks(
-    in_flight: int, raster: str, quads: bool, most: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fragments, "MOST_ROWS", most)
-    plan = SINGLE.plan(m=9, l=4, n=11, block=2)
-    how: dict[str, Any] = {"quads": quads, "in_flight": in_flight}
-    assert_as_plain_python(plan, "linear", raster, line_bytes=16, **how)
-    for pass_ in pass_traces(trace(plan, "linear", raster, line_bytes=16, **how)):
-        *before_last, _ = [int(chunk.times.sum()) for chunk in pass_.chunks()]
-        if pass_.drawn is not None:
-            assert all(rows % in_flight == 0 for rows in before_last)
-            assert before_last
 
 
 # Totals ------------------------------------------------------------------------------------------
@@ -516,23 +469,6 @@ def test_what_is_clamped_is_no_shift(sampler: Sampler, width: int, once: bool) -
     [step] = trace(plan).steps
     shifted = {0: 12, 1: 0} if once else None
     assert [step.shifts(i) for i in range(3)] == [{0: 0, 1: 0}, shifted, None]
-
-
-def test_large_products_are_prepared_quickly_and_lazily() -> None:
-    """4096 iterations; of the last one the first chunk alone is made."""
-    plan = find_product("larson-mcallister").plan(n=4096)
-    [step] = trace(plan).steps
-    assert step.count == 4096
-    assert step.shifts(4095) == {0: 4095 * 4, 1: 4095 * 4096 * 4, 2: 0}
-    [pass_] = step.passes(4095)
-    assert pass_.accesses == 4 * 4096 * 4096
-    first = next(iter(pass_.chunks()))
-    size = 4096 * 4096 * 4
-    assert first.lines[1].tolist() == [
-        4095 * 4 // 64, (size + 4095 * 4096 * 4 + 64) // 64, (2 * size + 64) // 64,
-        (2 * size + 64) // 64,
-    ]  # fmt: skip
-    assert first.times[:2].tolist() == [16, 16]
 
 
 def test_buffers_stay_linear() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,8 +12,6 @@ from gpgpu_legacy.cache.access import Access, parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.heat_map import heat_map
 from gpgpu_legacy.cache.run import cache_run, operand_tallies
-from gpgpu_legacy.cache.simulate import simulate
-from gpgpu_legacy.cache.trace import AccessTrace, Chunk, MemoryRegion, PassTrace, Step
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Plan
 
@@ -105,29 +102,6 @@ def test_shares_from_memory_against_another_simulator(
         ratio = share(plan_of(method, 256, 32, PING_PONG)) / before
         last_digit = 10.0 ** -len(str(expected).partition(".")[2])
         assert abs(ratio - expected) < 0.51 * last_digit
-
-
-def test_repeated_rows_are_written_out_where_hits_are_watched() -> None:
-    """Through a single line: 0; then two rows in flight read 0, 0, 1, 1; then a third one 0, 1."""
-    one = np.ones(1, np.int32)
-    chunks = [
-        Chunk(np.array([[0]]), np.zeros(1, np.int16), one),
-        Chunk(np.array([[0, 1]]), np.zeros(2, np.int16), 3 * one, in_flight=2),
-    ]
-    pass_ = PassTrace(7, lambda: iter(chunks))
-    trace = AccessTrace(
-        "trace", (MemoryRegion("a", 0, 128, 4),), (Step(1, lambda _: (pass_,)),), 64
-    )
-    found: list[list[list[int]]] = []
-    memory = Memory((parse_cache("64,direct,64B"),))
-    result = simulate(trace, memory, misses=lambda _, __, hits: found.append(hits.tolist()))
-    assert found == [[[0]], [[1, 0], [1, 1], [0, 0]]]
-    assert (result.accesses, result.hits) == (7, 3)
-
-
-def test_more_than_a_pass_has_are_all_of_it() -> None:
-    plan, memory = plan_of(SINGLE, 12, 4, COPY), Memory((parse_cache(CACHES[0]),))
-    assert cache_run(plan, memory, how(None, 144)) == cache_run(plan, memory, how(None, 65536))
 
 
 def test_an_access_in_words_and_what_is_none() -> None:

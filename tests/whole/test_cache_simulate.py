@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 from pseudo_lru import PlainTrees, Random
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Cache, Memory, Policy, parse_cache
 from gpgpu_legacy.cache.fragments import trace_fragments
-from gpgpu_legacy.cache.machine import Caches
 from gpgpu_legacy.cache.simulate import LevelTally, Simulated, simulate
 from gpgpu_legacy.cache.trace import NO_ACCESS, AccessTrace, Chunk, MemoryRegion, PassTrace, Step
 from gpgpu_legacy.errors import InputError
@@ -288,14 +286,6 @@ def test_four_ways_of_pseudo_lru_follow_the_table_of_the_time(lines: list[int]) 
     assert simulate(reads(10, 11, 12, 13, *lines), Memory((FOUR_WAYS,))).hits == hits
 
 
-@pytest.mark.parametrize("policy", RANDOM, ids=str)
-def test_random_replacement_is_the_same_for_the_same_seed(policy: Policy) -> None:
-    lines = np.random.default_rng(5).integers(0, 64, 500).tolist()
-    random = Cache(192, 12, 16, policy)
-    found = [simulate(reads(*lines), Memory((random,), seed=seed)) for seed in (1, 1, 2)]
-    assert found[0] == found[1] != found[2]
-
-
 def test_a_trace_with_longer_lines_than_the_cache_is_refused() -> None:
     with pytest.raises(InputError, match="8 bytes is shorter than the trace's lines of 16"):
         simulate(reads(0), Memory((Cache(64, 2, 8),)))
@@ -350,25 +340,6 @@ def test_multiplied_turns_are_turns_carried_out(
     assert result.iterations == result.iterations_simulated + result.iterations_repeated
 
 
-@settings(max_examples=30, deadline=None)
-@given(
-    memories(),
-    st.sampled_from(["larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"]),
-    st.sampled_from([8, 12, 16]),
-    st.sampled_from([1, 2, 3, 4]),
-    st.sampled_from([("linear", "scan"), ("linear", "2x2"), ("4x4", "4x4"), ("morton", "scan")]),
-)
-def test_a_products_multiplied_passes_are_passes_carried_out(
-    memory: Memory, method: str, size: int, block: int, order: tuple[str, str]
-) -> None:
-    """Here regions move by parts of lines, so that several iterations make one line's."""
-    blocked = {} if method == "larson-mcallister" else {"block": block}
-    plan = find_product(method).plan(n=size, **blocked)
-    made = trace_fragments(plan, parse_access(*order), line_bytes=GRANULE)
-    result, every = simulate(made, memory), simulate(made, memory, every_pass=True)
-    assert (result.regions, result.levels) == (every.regions, every.levels)
-
-
 def test_a_columns_walk_is_proven_to_repeat_line_by_line() -> None:
     """Sixteen columns of floats lie in a line, so that sixteen passes are a period."""
     plan = find_product("larson-mcallister").plan(n=96)
@@ -416,16 +387,6 @@ def test_turns_that_repeat_are_not_carried_out() -> None:
     assert simulate(trace(step), replace(own, per_texture=False)).iterations_repeated > 40
 
 
-def test_a_period_must_move_whole_lines() -> None:
-    each = chunk([[0], [5]], [0])
-    step, iterations = shifting(each, 40, {0: 1})
-    memory = Memory((Cache(256, 2, 64),))
-    result = simulate(trace(step), memory)
-    assert 0 < result.iterations_repeated <= 36
-    assert result.iterations_repeated % 4 == 0
-    check(result, iterations, memory)
-
-
 def test_a_line_across_two_regions_cannot_be_moved() -> None:
     step, _ = shifting(chunk([[0], [1]], [0]), 20, {0: 0})
     long = Memory((Cache(2 * REGION, 1, 2 * REGION),))
@@ -447,14 +408,6 @@ def test_progress_may_stop_a_simulation() -> None:
     with pytest.raises(BudgetSpentError):
         simulate(trace(step), Memory((TWO_WAYS,)), every_pass=True, progress=stop)
     assert seen == [0.125, 0.25, 0.375, 0.5]
-
-
-def test_progress_goes_up_to_one() -> None:
-    step, _ = shifting(chunk([[0], [1]], [0]), 8, {0: 0})
-    seen: list[float] = []
-    simulate(trace(step, step), Memory((TWO_WAYS,)), every_pass=True, progress=seen.append)
-    assert seen == sorted(seen)
-    assert (seen[0], seen[-1]) == (1 / 16, 1.0)
 
 
 # How caches are written --------------------------------------------------------------------------
@@ -499,10 +452,3 @@ def test_levels_are_one_or_two_and_the_second_has_lines_as_long() -> None:
         Memory((TWO_WAYS,) * 3)
     with pytest.raises(InputError, match="level 2 has lines of 16 bytes, level 1 of 64"):
         Memory((Cache(256, 2, 64), TWO_WAYS))
-
-
-def test_regions_move_sets_to_sets_where_they_move_by_equal_lines_round_the_cache() -> None:
-    machine = Caches(reads(0), Memory((parse_cache("1K,2way,32B,lru"),)))  # 16 sets
-    assert machine.maps({0: 32, 1: 17 * 32})
-    assert not machine.maps({0: 32, 1: 64})
-    assert not machine.maps({0: 16, 1: 16})

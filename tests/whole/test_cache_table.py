@@ -6,8 +6,6 @@ Expected values come from single simulations, from the paper's Table 1, and from
 from __future__ import annotations
 
 import json
-import re
-from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import wraps
@@ -130,21 +128,6 @@ def test_the_verdict_by_hand(tmp_path: Path) -> None:
     )
 
 
-def test_what_a_table_checks_first_is_once_a_plan_and_line(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """All of it comes before the budget begins: hundreds of settings must not be hundreds of it."""
-    checked = []
-    monkeypatch.setattr(cache_table, "plan_trace", lambda plan, line, _: checked.append(line))
-    where = cache_table.settings(
-        ("1K,4way,64B", "2K,4way,64B", "2K,2way,128B"), ("scan", "morton"), ("linear", "8x8"), (1,)
-    )
-    products = cache_table.Products(8, (1, 2))
-    table = cache_table.make_table(products, where, Budget(0.0))
-    assert Counter(checked) == {64: 5, 128: 5}  # one method without a block, two with two
-    assert len(table.not_run) == 12 * 5
-
-
 def test_a_table_that_is_stopped_leaves_its_rows_and_goes_on_from_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -193,35 +176,6 @@ def test_the_verdict_leaves_out_settings_that_are_not_whole(tmp_path: Path) -> N
     assert table.judged().verdict[-1] == (
         "1 cases were not simulated. The verdict therefore leaves out 1 of 2 settings."
     )
-
-
-def test_the_verdict_says_how_many_fragments_it_takes(run: Command, tmp_path: Path) -> None:
-    """LM takes a quarter of A and B from memory; the single-channel method at b = 32 what stands
-    here, by the cache and the number in flight.
-    """
-    operands = {
-        ("1K,4way,64B", 1): 600, ("1K,4way,64B", 16): 400, ("1K,4way,64B", 64): 100,
-        ("8K,4way,64B", 1): 500, ("8K,4way,64B", 16): 500, ("8K,4way,64B", 64): 501,
-        ("8K,fully,64B", 1): 250, ("8K,fully,64B", 16): 250, ("8K,fully,64B", 64): 250,
-        ("16K,4way,64B", 1): 499,
-    }  # fmt: skip
-    rows = [
-        {**record((method, block, cache), 2000, taken, 600), "in_flight": in_flight}
-        for (cache, in_flight), ours in operands.items()
-        for method, block, taken in ((LM, None, 500), (SINGLE, 32, ours))
-    ]
-    path = tmp_path / "table.json"
-    said = read_rows(path, rows).judged().verdict
-    reuse = "more reuse of A and B (a smaller share of their bytes from memory)"
-    assert (
-        "10 settings of cache, raster order, layout and fragments in flight (1, 16 and 64)"
-        in (said[0])
-    )
-    assert f"{SINGLE} has {reuse} at every b in 2, 2 and 2 of 4, 3 and 3 settings with " in said[3]
-    code, out, _ = run(*TABLE, "--from", str(path))
-    assert code == 0
-    assert re.search(r"1K,4way,64B +│? *1\.2 +│? *0\.8 +│? *0\.2", out)
-    assert re.search(r"16K,4way,64B +│? *0\.998 +│? *– +│? *–", out)
 
 
 @pytest.mark.parametrize(

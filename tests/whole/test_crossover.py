@@ -53,17 +53,6 @@ def small_map(block: int, *caches: str, size: int = 16) -> Crossover:
     return crossover([find_profile(CHIP)], (size, block), where)
 
 
-@pytest.mark.parametrize("block", [2, 4])
-def test_memory_takes_what_a_simulator_of_our_own_counts(block: int) -> None:
-    table = small_map(block, "128,fully,32B", "512,fully,64B")
-    for method in PACKED:
-        panel = table.panels()[CHIP, method]
-        for cache, lines, line_bytes in (("128,fully,32B", 4, 32), ("512,fully,64B", 8, 64)):
-            [place] = panel[cache]
-            expected = traffic(method, 16, block, lines, line_bytes)
-            assert place.seconds["memory"] * MEMORY == pytest.approx(expected)
-
-
 @pytest.mark.parametrize("block", [4, 32])
 def test_the_edges_are_tables_1_and_2(block: int) -> None:
     """Without a cache: 2b + 2 transfers a fragment, and 2b + 4 or 3b + 4 instructions."""

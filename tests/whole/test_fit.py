@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 from products import random_operands
 
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
-from gpgpu_legacy.algorithms.registry import find_algorithm, find_product
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Verdict
 from gpgpu_legacy.count.resources import Resource, resources
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
@@ -109,13 +108,6 @@ def test_a_register_used_again_opens_nodes_that_a_driver_may_avoid(
     assert outcomes(verdict, "texture indirections") == outcome
 
 
-def test_it_does_load_with_3_steps() -> None:
-    verdict = verdict_of(MULTI, "radeon-9700", block=3)
-    assert verdict.answer is Answer.LOADS
-    assert not verdict.exceeded
-    assert not verdict.unknown
-
-
 def test_larson_mcallister_in_8_bits_runs_on_a_geforce3() -> None:
     verdict = verdict_of("larson-mcallister", "geforce3", texture_format="unorm8")
     assert verdict.answer is Answer.LOADS
@@ -182,12 +174,6 @@ def test_an_unknown_limit_is_never_passed_silently() -> None:
     assert verdict.answer is Answer.AS_FAR_AS_KNOWN
     unknown = {"language", "instructions in all", "float textures"}
     assert unknown <= {row.limit for row in verdict.unknown}
-
-
-def test_pixel_shaders_1_2_of_the_p10_take_no_block() -> None:
-    """A sum, two texels and a coordinate need more than two temporaries."""
-    verdict = verdict_of(SINGLE, "3dlabs-p10", block=1)
-    assert "temporaries" in {row.limit for row in verdict.exceeded}
 
 
 def test_what_a_driver_must_give_is_known_though_no_one_read_it_off() -> None:
@@ -334,24 +320,6 @@ def test_the_radeon_9700() -> None:
     )
 
 
-def test_direct3d_has_swizzle_rules_too() -> None:
-    """9 b + 1 slots ≤ 64 give 7; without the rules, indirections alone would allow 12."""
-    first = fit_of(MULTI, "ps-2-0").largest[1]
-    assert (first.value, first.why) == (7, "slots of ALU instructions 73–127 > 64")
-
-
-def test_the_model_that_the_paper_assumes_and_why_it_took_32() -> None:
-    """5b + 5 instructions ≤ 256 give 50 for multi, 4b + 5 give 62 for single."""
-    assert found_in(fit_of(MULTI, "hall-carr-hart-model")) == {("advertised", False): 50}
-    assert found_in(fit_of(SINGLE, "hall-carr-hart-model")) == {("advertised", False): 62}
-
-
-def test_a_block_is_no_longer_than_the_sum() -> None:
-    fitted = fit_of(MULTI, "nv40", size=40)
-    assert found_in(fitted) == {("advertised", False): 20}
-    assert fitted.largest[0].why_no_more == ()
-
-
 def test_a_method_without_blocks_is_asked_for_its_size() -> None:
     """packed-2x2 spends an indirection on every two elements of the sum."""
     fitted = fit_of("packed-2x2", "radeon-9700", size=64)
@@ -399,16 +367,6 @@ def test_a_larger_group_than_the_temporaries_allow_does_not_load() -> None:
     ]  # fmt: skip
     beyond = verdict_of(MULTI, "ps-2-0", block=16, coordinates_first=16)
     assert "temporaries" in {each.limit for each in beyond.exceeded}
-
-
-def test_a_product_far_too_large_is_refused_at_once() -> None:
-    with pytest.raises(InputError, match="the size is 1000000; give one of at most"):
-        fit(find_product(MULTI), find_profile("r300"), {"m": 4, "l": 10**6, "n": 4})
-
-
-def test_only_products_have_a_block_to_fit() -> None:
-    with pytest.raises(InputError, match="jacobi multiplies no matrices; give a method"):
-        fit(find_algorithm("jacobi"), find_profile("r300"), {})
 
 
 def test_only_fragment_passes_are_asked_of_a_program() -> None:

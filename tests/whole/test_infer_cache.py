@@ -11,10 +11,7 @@ from commands import Command, JsonCommand
 from PIL import Image
 from test_crossover import CHIP, LOOKUPS, MEMORY, MULTI, traffic
 
-from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.chips.profile import Confidence, find_profile
-from gpgpu_legacy.predict.mispredictions import reached_shares
-from gpgpu_legacy.studies.behind_cache import unit_seconds
+from gpgpu_legacy.chips.profile import Confidence
 from gpgpu_legacy.studies.cache_table.model import settings
 from gpgpu_legacy.studies.infer_cache import (
     Curve,
@@ -24,7 +21,6 @@ from gpgpu_legacy.studies.infer_cache import (
     infer,
     log_likelihoods,
     posterior,
-    read_curves,
 )
 
 SIZE, BLOCKS = 16, (1, 2, 4, 8)
@@ -80,13 +76,6 @@ def test_curves_are_held_out_in_turn() -> None:
     assert all(curve.held_out_bits < -1 for curve in other.curves)
 
 
-def test_slow_lookups_hide_the_cache() -> None:
-    """At 16 clocks the texture units limit every product, so that no rate tells of the cache."""
-    curve = printed("256,fully,32B", 16)
-    [told] = inferred(curve).curves
-    assert told.cache_bits == pytest.approx(0, abs=0.01)
-
-
 def test_a_likelihood_is_the_share_of_drawn_rates_in_the_interval() -> None:
     rng, drawn = np.random.default_rng(1), 200_000
     known = np.linspace(0.3, 1, 15)
@@ -97,22 +86,6 @@ def test_a_likelihood_is_the_share_of_drawn_rates_in_the_interval() -> None:
         reached = shares[:, None] * row * np.exp(0.1 * rng.standard_normal((drawn, 2)))
         share = ((least <= reached) & (reached <= most)).all(axis=1).mean()
         assert np.exp(ours) == pytest.approx(share, abs=0.005)
-
-
-def test_other_shares_stand_beside() -> None:
-    """The least share is Dobravec & Bulić's 598 ms at n = 800, of 180.2 ms at 17.056 GB/s.
-
-    The first row is what the other tables say.
-    """
-    table = inferred(printed("256,fully,32B", 1))
-    first, *_, recorded = table.told
-    assert [one.shares for one in table.told] == [
-        "30% to 100%", "50% to 100%", "20% to 100%", "as recorded",
-    ]  # fmt: skip
-    assert first.bits == pytest.approx(bits(table.columns["all"]))
-    assert first.clocks[0] > 0.9  # the curve reaches 80 %, which no recorded time does
-    assert recorded.clocks[0] < 0.5
-    assert reached_shares() == [0.625, 0.6311, 0.3068, 0.3014, 0.4451, 0.4496, 0.479]
 
 
 def test_bits_by_hand() -> None:
@@ -149,14 +122,3 @@ def test_rates_of_a_file(run: Command, run_json: JsonCommand, tmp_path: Path) ->
     code, out, err = run("study", "infer-cache", *few, "--data", bad)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "hall-carr-hart-model has no rate of arithmetic: the profile has no" in err
-
-
-def test_the_texts_have_sources() -> None:
-    """What the study reads by default; a chip of each has the rates that a prediction needs."""
-    curves = read_curves()
-    assert all(curve.source and unit_seconds_known(curve) for curve in curves)
-
-
-def unit_seconds_known(curve: Curve) -> bool:
-    plan = find_product(curve.method).plan(n=16, **curve.points[0].parameters[0])
-    return min(unit_seconds(plan, find_profile(curve.chip), None).values()) > 0

@@ -20,7 +20,6 @@ from gpgpu_legacy.papers.measured.model import measured_tables
 from gpgpu_legacy.papers.measured.plot import plots
 from gpgpu_legacy.present.labels import label_lines
 from gpgpu_legacy.present.plot import (
-    COLOURS,
     FORMATS,
     new_figure,
     set_plain_numbers,
@@ -61,13 +60,6 @@ def test_a_logarithmic_axis_always_has_several_plain_numbers(low: float, high: f
     check_legible(figure)
     ticks = [tick for tick in axes.get_yticks() if low <= tick <= high]
     assert 3 <= len(ticks) <= 10
-
-
-def test_words_in_any_colour_have_contrast_enough_on_white() -> None:
-    for colour in COLOURS:
-        values = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-        linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
-        assert 1.05 / (linear @ [0.2126, 0.7152, 0.0722] + 0.05) >= 4.5, colour
 
 
 # Pictures of what is recorded --------------------------------------------------------------------

@@ -14,7 +14,6 @@ from gpgpu_legacy.algorithms.registry import products
 from gpgpu_legacy.measure import benchmark
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import measure
-from gpgpu_legacy.present.grid import as_text
 from gpgpu_legacy.serial import as_record, read_recorded
 from gpgpu_legacy.studies import lineage as model
 from gpgpu_legacy.studies.cache_table.result import CacheTable
@@ -46,13 +45,6 @@ def rows(lineage: Lineage) -> dict[Any, dict[str, Any]]:
     [table] = lineage.grids()
     shown = [dict(zip(table.heads, row, strict=True)) for row in table.rows]
     return {row["method"]: row for row in shown}
-
-
-def test_every_method_is_there_in_the_order_of_history(result: Lineage) -> None:
-    assert [s.plan for s in result.steps] == [method.name for method in products()]
-    assert list(rows(result)) == [method.name for method in products()]
-    years = [row["year"] for row in rows(result).values()]
-    assert years == sorted(years)
 
 
 def test_bytes_from_memory_are_those_of_one_cache(result: Lineage) -> None:
@@ -101,14 +93,6 @@ def test_methods_and_ceilings_take_rounds_in_turn(monkeypatch: pytest.MonkeyPatc
     [together] = measured
     assert "n = 2: numpy-blas" in together
     assert {f"n = 2: {method.name} on numpy" for method in products()} < set(together)
-
-
-def test_a_spent_budget_leaves_reasons() -> None:
-    result = lineage(N, budget_s=0.0)
-    assert [library.executor for library in result.libraries] == ["numpy-blas"]
-    assert {skipped.reason for skipped in result.not_run} == {"the budget was spent"}
-    assert list(rows(result)) == [method.name for method in products()]
-    assert "the budget was spent" in as_text(result.grids())
 
 
 def test_the_command_runs_writes_and_draws(run: Command, tmp_path: Path) -> None:

@@ -7,10 +7,8 @@ from itertools import combinations_with_replacement, permutations, product
 import numpy as np
 import pytest
 
-from gpgpu_legacy.chips.check_plan import check_plan
-from gpgpu_legacy.chips.native import count_native, instruction_set
+from gpgpu_legacy.chips.native import instruction_set
 from gpgpu_legacy.chips.profile import find_profile
-from gpgpu_legacy.chips.verdict import Answer
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.runtime.executor import find_executor
@@ -89,27 +87,6 @@ def test_the_fewest_by_hand(chip: str, mix: tuple[int, int]) -> None:
         assert found(chip, number).slots == 2 * packings.step / 2  # 8 multiply-adds of 2 elements
 
 
-@pytest.mark.parametrize(("chip", "extra"), list(zip(CHIPS[:2], (0, 2), strict=True)))
-def test_fifteen_steps_by_hand(chip: str, extra: int) -> None:
-    """2 multiply-adds and 2 coordinates a step, 7 of them interpolated; 3 sums and w's, 1 result.
-
-    In Direct3D w's sum and the mov of the result are 2 more. All but one of 32 lookups are taken.
-    """
-    profile, one = find_profile(chip), found(chip, 1)
-    [program] = plan_of(Trial(one, one.ways[0], 15), profile, 1024).programs()
-    assert profile.programs.instruction_set is not None
-    native = count_native(program, instruction_set(profile.programs.instruction_set.value))
-    assert native.fewest == 2 * 15 + (2 * 15 - 7) + 3 + 1 + extra
-    assert not any(use.moves for use in native.uses)
-    assert native.lookups == 31
-
-
-def test_it_loads_natively_on_a_radeon_9700() -> None:
-    chip, one = find_profile(CHIPS[0]), found(CHIPS[0], 1)
-    verdict = check_plan(plan_of(Trial(one, one.ways[0], 15), chip, 1024), chip)
-    assert (verdict.native, verdict.exceeded) == (Answer.LOADS, ())
-
-
 HEAD = "!!ARBfp1.0 TEMP a, b, d, e, c, r, q, p; MOV a, 0.0; MOV b, 0.0; MOV d, 0.0; MOV e, 0.0;"
 VECTOR, COORDINATE = "MAD r.xyz, a, b.yzxw, r;", "ADD c.xy, fragment.texcoord[0], {1.0, 0.0};"
 
@@ -144,19 +121,6 @@ def test_slots_by_hand(text: str, slots: int) -> None:
     program, known = (assemble(HEAD + one) for one in (text + "KIL a; " + used, "KIL a; " + used))
     native = instruction_set("r300")
     assert schedule(program, native) - schedule(known, native) == slots
-
-
-def test_fifteen_steps_in_reading_order_load() -> None:
-    """2 slots a step with 4 and 3 multiply-adds, 23 coordinates with most of the eighths.
-
-    The last two steps share no slot with coordinates; 3 sums, the fourth beside one, and 1 result.
-    """
-    chip, one = find_profile(CHIPS[0]), found(CHIPS[0], 0)
-    [way] = (way for way in one.ways if (way.vectors, way.scalars) == (2, 3))
-    plan = plan_of(Trial(one, way, 15, longer=1), chip, 1024)
-    assert schedule(plan.programs()[0], instruction_set("r300")) == 30 + 23 + 2 + 3 + 1
-    verdict = check_plan(plan, chip)
-    assert (verdict.native, verdict.exceeded) == (Answer.AS_FAR_AS_KNOWN, ())
 
 
 def test_the_table() -> None:

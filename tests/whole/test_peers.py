@@ -102,20 +102,6 @@ def test_a_file_without_a_whole_peer_is_refused_in_one_line(
     assert "\n" not in str(raised.value)
 
 
-def test_a_peer_is_chosen_by_name(tmp_path: Path) -> None:
-    path = file(tmp_path, f"{TWICE}\nclass Thrice(Twice): ...\n")
-    assert list(read_peers(str(path))) == ["Twice", "Thrice"]
-    assert list(read_peers(f"{path}:Thrice")) == ["Thrice"]
-    with pytest.raises(InputError, match="no peer Once; it has Twice, Thrice"):
-        read_peers(f"{path}:Once")
-
-
-def test_a_peer_that_asks_for_what_the_plan_has_not_is_refused(tmp_path: Path) -> None:
-    opened = read_peers(str(file(tmp_path, TWICE)))["Twice"]
-    with pytest.raises(InputError, match=r"Twice asks for passes; the plan has n, x"):
-        opened({"x": np.zeros(1, np.float32)}, {"n": 7})
-
-
 # Measured ----------------------------------------------------------------------------------------
 
 
@@ -141,19 +127,6 @@ def test_a_peer_takes_its_turn_and_is_compared(monkeypatch: pytest.MonkeyPatch) 
     calls = [call for call in answer.calls if call != "outputs"]
     assert calls == ["start", "compute"] * (len(calls) // 2)
     assert answer.calls.count("outputs") == 1  # of many runs
-
-
-def test_ratios_are_to_the_peers_of_the_same_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    only(monkeypatch, Known("one", [1.0, 4.0]))
-    peers = {"answer": lambda *_: Answer([1.0, 4.0])}
-    result = bench(*(Case(made(clearing(k), two_numbers, k=k), {}, peers=peers) for k in (1, 3)))
-    seconds = {(r.case, r.executor): r.seconds for r in result.results}
-    [_, ratios] = result.grids()
-    assert ratios.heads == ("case", "executor", ": answer")
-    assert [row[:2] for row in ratios.rows] == [("k = 1", "one"), ("k = 3", "one")]
-    for case, _, shown in ratios.rows:
-        wanted = seconds[str(case), "answer"] / seconds[str(case), "one"]
-        assert shown == wanted
 
 
 # Those of benchmarks/ ----------------------------------------------------------------------------

@@ -19,7 +19,6 @@ from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.studies.precision import (
     Accuracy,
     Data,
-    Precision,
     PrecisionCase,
     accuracy,
     cases,
@@ -107,20 +106,6 @@ def test_no_error_is_larger_than_its_bound(
     assert (error <= bound).all(), f"{(error / bound).max()} of the bound"
 
 
-@pytest.mark.parametrize("name", FLOATS)
-@pytest.mark.parametrize("length", [1, 7, 64])
-def test_a_float_bound_is_between_the_textbook_s(name: str, length: int) -> None:
-    """Higham's γ of one product and l - 1 additions, and of two roundings of the operands more."""
-    rng = np.random.default_rng(length)
-    a, b = rng.uniform(-1, 1, (3, length)), rng.uniform(-1, 1, (length, 2))
-    values = bound_of(a, b, name, method=SINGLE)
-    u, magnitude = FLOATS[name], np.abs(np.float32(a)) @ np.abs(np.float32(b)).astype(float)
-    extra = 0 if name == "fp32" else 2  # float32 textures are read as they are
-    gamma = (length + extra) * u / (1 - (length + extra) * u)
-    assert (values >= (length + extra) * u * magnitude * (1 - 1e-9)).all()
-    assert (values <= gamma * magnitude + 3 * length * 2.0**-24 * (name == "fp16") + 1e-15).all()
-
-
 def test_bounds_worked_by_hand() -> None:
     half = HALF_STEPS["fx12"]
     # 0.5 and 0.5 may each be read half a step off, and their product rounded by another half.
@@ -189,13 +174,6 @@ def test_the_error_of_one_product_in_half_precision() -> None:
     assert found.addresses
 
 
-def test_register_combiners_and_eight_bits_are_the_product_of_2001() -> None:
-    rng = np.random.default_rng(2001)
-    a, b = rng.random((5, 9), np.float32), rng.random((9, 7), np.float32) / np.float32(3)
-    plan = LARSON.plan(m=5, l=9, n=7, texture_format="unorm8")
-    assert np.array_equal(product_of(plan, a, b, "rc9"), eight_bit_product(a, b))
-
-
 def test_eight_bits_saturate_as_it_comes_and_not_when_scaled() -> None:
     wanted = cases([LARSON.builder(n=16, texture_format="unorm8")], ["rc9"])
     as_it_comes, scaled = measure(wanted).measurements
@@ -239,27 +217,6 @@ def row(**more: Any) -> Accuracy:
         "saturated": 0, "addresses": True,
     }  # fmt: skip
     return Accuracy(**{**given, **more})
-
-
-def test_the_whole_table_has_remarks() -> None:
-    lost = {"bound": None, "of_bound": None}
-    found = Precision(
-        seed=0,
-        measurements=(
-            row(),
-            row(saturated=3, **lost),
-            row(saturated=256, **lost),
-            row(texture_format="unorm8", addresses=False, **lost),
-        ),
-    )
-    [grid] = found.grids(whole=True)
-    remark = grid.heads.index("remark")
-    remarks = ["", "some saturate", "all saturate", "wrong texels"]
-    assert [r[remark] for r in grid.rows] == remarks
-    assert "Wrong texels" in grid.notes[-1]
-    assert grid.rows[1][grid.heads.index("bound")] is None
-    [grid] = Precision(seed=0, measurements=(row(),)).grids(whole=True)
-    assert not any("Wrong texels" in note for note in grid.notes)
 
 
 def test_the_command_writes_json_csv_and_a_plot(run: Any, tmp_path: Path) -> None:

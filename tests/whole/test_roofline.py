@@ -10,13 +10,11 @@ from typing import Any
 import pytest
 from markdown_pages import ROOT
 
-from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.chips.profile import Confidence, Fact, Profile, find_profile, recorded
+from gpgpu_legacy.chips.profile import Profile, find_profile, recorded
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.calibration import model as calibration
-from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.serial import read_recorded, with_fields, write_json
 from gpgpu_legacy.studies.roofline.model import (
@@ -89,22 +87,6 @@ def assert_bounds_under_roofs(panel: RoofPanel) -> None:
             assert slope is None or point.bound_gflops <= slope * point.flops_per_byte * (1 + 1e-9)
 
 
-def test_a_plan_that_a_cache_holds_is_bound_by_the_cache() -> None:
-    """The product of n = 128 needs less than a MiB, that of n = 1024 more."""
-    chip = find_profile("xeon-jit")
-    cached = {"cached_gb_per_s": Fact(1e6, "measured", Confidence.HIGH)}
-    cached["cached_mib"] = Fact(1, "measured", Confidence.HIGH)
-    chip = with_fields(chip, hardware=with_fields(chip.hardware, **cached))
-    plans = [find_product(MULTI).plan(n=n) for n in (128, 1024)]
-    rates = [
-        next(term.per_second for term in predict(plan, chip).terms if term.name == "memory")
-        for plan in plans
-    ]
-    assert rates == [1e15, 18.3e9]
-    [panel] = roofline([chip], 128).panels
-    assert [roof.gb_per_s for roof in panel.roofs] == [None, 18.3, 1e6]
-
-
 # What was recorded -------------------------------------------------------------------------------
 
 
@@ -119,22 +101,6 @@ def test_no_bound_and_no_recorded_time_is_above_the_roof_of_its_executor(chip: P
     assert [point for point in panel.points if point.gflops]
     assert not any(point.above for point in panel.points)
     assert_bounds_under_roofs(panel)
-
-
-@pytest.mark.parametrize("name", ["lineage-h100.json", "lineage-h100-lowered.json"])
-def test_methods_that_were_lowered_on_an_h100_are_under_the_roof_of_what_is_dispatched(
-    name: str,
-) -> None:
-    products = products_of(BENCHMARKS / name)
-    drawn, lowered = panels("h100-sxm5", size=1024, products=products)
-    assert (drawn.executor, lowered.executor) == (None, "gl-compute")
-    assert [point for point in lowered.points if point.gflops]
-    assert not any(point.above for point in (*drawn.points, *lowered.points))
-    shown = [
-        p for panel in (drawn, lowered) for p in panel.points if p.where == str(BENCHMARKS / name)
-    ]
-    on_gpu = [product for product in products if product.executor != "jit"]
-    assert len(shown) == len(on_gpu) < len(products)  # jit ran on the host
 
 
 def test_whole_calls_and_other_files_are_refused(tmp_path: Path) -> None:

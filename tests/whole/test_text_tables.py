@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -138,13 +138,6 @@ def test_any_table_is_whole_at_any_width(grid: Grid, width: int) -> None:
     assert broken(cells_of([grid]), text) == []
     columns = zip(grid.heads, *grid.rows, strict=True)
     assert broken([head for head, *entries in columns if entries and "" not in entries], text) == []
-
-
-@settings(max_examples=40)
-@given(tables(), st.integers(1, 39))
-@example(Grid("none", "", ("a", "b"), ()), 1)
-def test_no_width_is_too_small(grid: Grid, width: int) -> None:
-    assert broken(cells_of([grid]), printed(grid, width)) == []
 
 
 LIMITS = Grid(

@@ -32,25 +32,6 @@ def exact(fetches: int, texels: int) -> Traffic:
     return Traffic(least=number, most=number, simulated=number)
 
 
-# By hand: N = 64 texels, b = 4, lines of 4 texels, so 16 passes --------------------------------
-
-
-def test_misses_fall_with_the_tile_until_its_part_of_b_exceeds_the_cache() -> None:
-    """Of 128 lines, a pass of a tile takes T for B's part, 2 rows of A and T/4 of each sum."""
-    table = rows(128, 4, [8, 16, 32, 64], ["8K,fully,64B"])
-    assert [row.across for row in table] == [8, 4, 2, 1]
-    assert [row.a for row in table] == [exact(times, 64) for times in (8, 4, 2, 1)]
-    assert [row.b for row in table] == [exact(times, 64) for times in (8, 4, 2, 1)]
-    assert all(row.assumed and row.holds for row in table)
-
-
-def test_a_part_of_b_that_does_not_fit_is_fetched_for_every_row() -> None:
-    """2 KiB are 32 lines: tiles of 16 texels need 26, tiles of 32 texels more than 41."""
-    fits, too_large = rows(128, 4, [16, 32], ["2K,fully,64B"])
-    assert (fits.a, fits.b) == (exact(4, 64), exact(4, 64))
-    assert (too_large.a, too_large.b) == (exact(2, 64), exact(64, 64))
-
-
 # Any product, any fully associative cache ------------------------------------------------------
 
 
