@@ -309,7 +309,7 @@ def plan_of(name: str, **fixed: Any) -> Callable[..., Plan]:
         ("jacobi", {"passes": 50}, {
             "passes": "50", "fragments": "50*n**2", "lookup": "250*n**2", "arithmetic": "250*n**2",
         }),
-        ("fluid", {"steps": 10, "passes": 20}, {"passes": "260", "lookup": "1230*n**2"}),
+        ("fluid", {"steps": 10, "passes": 20}, {"draws": "260", "lookup": "1230*n**2"}),
         ("life", {"generations": 100}, {
             "passes": "100", "fragments": "100*n**2", "lookup": "900*n**2",
         }),
