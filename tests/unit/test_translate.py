@@ -18,7 +18,7 @@ from drawing import Image, draw, draw_all, program
 from random_programs import random_batch
 from strategies import STATE
 
-from gpgpu_legacy import assemble, run_program
+from gpgpu_legacy import assemble, disassemble, run_program
 from gpgpu_legacy.api.translate import kernel_program
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import Storage
@@ -252,12 +252,44 @@ def test_a_shader_keeps_the_names_and_the_lines_of_its_source() -> None:
     ]
 
 
-def test_what_webgl2_may_lack_is_refused() -> None:
-    lookups = [f"TEX a, fragment.texcoord[0], texture[{n}], 2D; ADD b, a, b;" for n in range(17)]
-    text = "\n".join(["!!ARBfp1.0 TEMP a, b;", *lookups, "MOV result.color, b; END"])
-    assert "texture16" in glsl_translation(assemble(text)).text
-    with pytest.raises(InputError, match=r"has 17 texture image units, and WebGL2 promises 16; "):
-        glsl_translation(assemble(text, "many.fp"), es=True)
+LOOKUPS = [f"TEX a, fragment.texcoord[0], texture[{n}], 2D; ADD b, a, b;" for n in range(17)]
+NUMBERS = [f"ADD b, b, program.local[{n}];" for n in range(225)]
+COLOURS = [f"MOV result.color[{n}], b;" for n in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "es", "at"),
+    [
+        (LOOKUPS, True, "18:1: TEX uses texture image unit 17 of the program, and WebGL2 promises"),
+        (LOOKUPS, False, "18:1: TEX uses texture image unit 17 of the program, and OpenGL 3.3"),
+        (NUMBERS, True, "226:1: ADD uses uniform vector 225 of the program, and WebGL2 promises"),
+        (COLOURS, True, "6:1: MOV uses colour 5 of the program, and WebGL2 promises 4; use fewer"),
+    ],
+)
+def test_what_a_target_may_lack_is_refused_at_its_place(
+    lines: list[str], es: bool, at: str
+) -> None:
+    head = "!!ARBfp1.0 OPTION ARB_draw_buffers; TEMP a, b;"
+    text = assemble("\n".join([head, *lines, "MOV result.color, b; END"]), "many.fp")
+    with pytest.raises(InputError, match=f"many.fp:{at}"):
+        glsl_translation(text, es=es)
+    if lines is not LOOKUPS:
+        glsl_translation(text)
+
+
+def test_a_sampler_keeps_its_name_through_arb() -> None:
+    """In the comment of NVIDIA's cgc, whose own programs are read in the same way."""
+    code = language_of(SHADER, "a.cg").assemble(SHADER, "a.cg")
+    text = disassemble(code)
+    assert text.splitlines()[1] == "#var samplerRECT picture : : texunit 0 : -1 : 1"
+    again = assemble(text)
+    assert again == code and disassemble(again) == text
+    assert "uniform sampler2D picture;" in glsl_translation(again).text
+    cgc = "!!ARBfp1.0\n#var sampler2D main.decal[0] :  : texunit 0 : 2 : 1\nTEX result.color, "
+    named = assemble(f"{cgc}fragment.texcoord[0], texture[0], 2D;\nEND")
+    assert named.names == ((0, "main_decal_0"),)
+    texels = np.full((1, 1, 4), 3.0)
+    assert (run_program(named, 1, 1, {"main.decal[0]": ("2D", texels)}) == 3).all()
 
 
 def test_a_reduction_is_no_shader() -> None:

@@ -117,6 +117,9 @@ def assemble(
             f"{name} has {len(text)} characters; a program has at most {limits.characters}"
         )
     program = _Assembler(with_header_first(text) if lenient else text, name, limits).program()
+    names = {int(unit): _NOT_OF_NAMES.sub("_", name) for name, unit in _SAMPLER.findall(text)}
+    if names:
+        program = replace(program, names=tuple(sorted(names.items())))
     lines = text.split("\n") if "  # " in text else []
     origins = {n: found[1] for n, line in enumerate(lines, 1) if (found := _ORIGIN.search(line))}
     if not origins:
@@ -127,6 +130,13 @@ def assemble(
 
 _ORIGIN = re.compile(r";  # (.+?:\d+: .*)")
 """The comment in which the printer writes an instruction's origin."""
+
+_SAMPLER = re.compile(
+    r"^#var sampler\w+ ([\w.\[\]]*\w)\]? *:[^:\n]*: texunit (\d{1,2})\b", re.MULTILINE
+)
+"""The comment in which cgc, and the printer, write the name of a sampler."""
+
+_NOT_OF_NAMES = re.compile(r"\W+")
 
 
 class _Assembler:

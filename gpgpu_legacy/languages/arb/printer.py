@@ -33,9 +33,15 @@ def disassemble(program: Program) -> str:
 
     Options and declarations come first, then one instruction per line. Components are the letters
     xyzw, state has its canonical names, and the names that OUTPUT and ALIAS declare are replaced by
-    their meanings. The origin of an instruction is a comment, unless it is that of the one before.
+    their meanings. The origin of an instruction is a comment, unless it is that of the one before,
+    and so is the name that the source gives to a texture image unit, in the form of NVIDIA's cgc.
     """
-    lines = [HEADER]
+    lines, units = [HEADER], program.texture_units
+    lines += [
+        f"#var sampler{units[unit].kind.value} {name} : : texunit {unit} : -1 : 1"
+        for unit, name in program.names
+        if isinstance(unit, int) and unit in units
+    ]
     lines += [f"OPTION {option};" for option in program.options]
     lines += [f"ATTRIB {a.name} = {a.attribute.text};" for a in program.attributes]
     lines += [_declaration(d) for d in program.parameters]

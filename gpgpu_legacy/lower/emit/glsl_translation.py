@@ -43,6 +43,7 @@ from gpgpu_legacy.isa.ir import (
     Instruction,
     Parameter,
     Program,
+    ResultRegister,
     TextureTarget,
 )
 from gpgpu_legacy.lower.emit.glsl import (
@@ -90,8 +91,8 @@ _KINDS = {
 }
 """The type of a sampler, and what its texture has to be."""
 
-_MOST = {"texture image units": 16, "uniform vectors": 224, "colours": 4}
-"""What every WebGL2 has."""
+_MOST = {"texture image unit": (16, 16), "uniform vector": (256, 224), "colour": (8, 4)}
+"""What every OpenGL 3.3 has in a fragment shader, and every WebGL2."""
 
 _WORDS = """
 active asm atomic_uint attribute bool break bvec2 bvec3 bvec4 case cast centroid class coherent
@@ -137,18 +138,28 @@ class Translation:
 def glsl_translation(program: Program, *, es: bool = False, exact: bool = False) -> Translation:
     """The shader of a program, in GLSL 3.30 (exact: 4.00) or in GLSL ES 3.00.
 
-    Raises InputError for what WebGL2 may lack.
+    Raises InputError, with the instruction's place, for what OpenGL 3.3 or WebGL2 may lack.
     """
     dialect = PLAIN_ES if es else GLSL if exact else PLAIN
     translation = _Translator(program, dialect, exact=exact).translation()
-    kinds = [type(given.source) for given in translation.inputs]
-    found = kinds.count(int), kinds.count(Parameter), program.color_outputs
-    for (what, most), count in zip(_MOST.items(), found, strict=True):
-        if es and count > most:
-            raise InputError(
-                f"{program.name} has {count} {what}, and WebGL2 promises {most}; translate it "
-                "--to glsl, or split it"
-            )
+    uniforms = {given.source for given in translation.inputs if isinstance(given.source, Parameter)}
+    used: dict[str, set[object]] = {what: set() for what in _MOST}
+    for instruction in program.instructions:
+        registers = [src.register for src in instruction.srcs]
+        registers = [replace(r, name="") for r in registers if isinstance(r, Parameter)]
+        used["uniform vector"] |= uniforms.intersection(registers)
+        if instruction.texture is not None:
+            used["texture image unit"].add(instruction.texture.unit)
+        if isinstance(instruction.register, ResultRegister):
+            used["colour"] |= {*range(instruction.register.index + 1)}
+        for what, most in _MOST.items():
+            if len(used[what]) > most[es]:
+                at = instruction.span
+                raise InputError(
+                    f"{at.file or program.name}:{at.line}:{at.column}: {instruction.mnemonic} uses "
+                    f"{what} {most[es] + 1} of the program, and {'WebGL2' if es else 'OpenGL 3.3'} "
+                    f"promises {most[es]}; use fewer, or split it"
+                )
     return translation
 
 
