@@ -109,6 +109,14 @@ class Loop:
 
 
 @frozen
+class Invocations:
+    """A loop over the invocations of a work group: along x, or over its rows (`axis` 0, 1)."""
+
+    axis: int
+    body: tuple[Statement, ...]
+
+
+@frozen
 class Barrier:
     """All invocations of a work group wait for one another, and see each other's stores."""
 
@@ -118,7 +126,10 @@ class Return:
     """The invocation ends."""
 
 
-Statement = Assign | Declare | Store | Discard | Dead | If | For | Break | Loop | Barrier | Return
+Statement = (
+    Assign | Declare | Store | Discard | Dead | If | For | Break | Loop | Invocations
+    | Barrier | Return
+)  # fmt: skip
 
 
 # Functions -----------------------------------------------------------------------------------
@@ -164,13 +175,19 @@ def statements_below(statements: Iterable[Statement]) -> Iterator[Statement]:
     """The statements, and those nested in them."""
     for statement in statements:
         yield statement
-        if isinstance(statement, If):
-            yield from statements_below(statement.then)
-            yield from statements_below(statement.otherwise)
-        elif isinstance(statement, For):
-            yield from statements_below(statement.body)
-        elif isinstance(statement, Loop):
-            yield from statements_below((*statement.start, *statement.body, *statement.step))
+        yield from statements_below(nested(statement))
+
+
+def nested(statement: Statement) -> tuple[Statement, ...]:
+    """The statements that stand directly in one."""
+    match statement:
+        case If(then=then, otherwise=otherwise):
+            return (*then, *otherwise)
+        case Loop(start=start, body=body, step=step):
+            return (*start, *body, *step)
+        case For(body=body) | Invocations(body=body):
+            return body
+    return ()
 
 
 def expressions_of(statement: Statement) -> tuple[Expression, ...]:

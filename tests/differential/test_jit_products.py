@@ -91,7 +91,7 @@ def test_sums_keep_their_levels_and_order_however_work_is_cut_up(
             np.testing.assert_array_equal(found.view(np.uint32), expected.view(np.uint32))
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", (*METHODS, "opengl-compute-tiled", "mali-sgemm"))
 def test_code_without_avx512_gives_the_same_bits(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

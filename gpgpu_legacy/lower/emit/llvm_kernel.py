@@ -34,7 +34,16 @@ from gpgpu_legacy.ir.expressions import (
     Variable,
 )
 from gpgpu_legacy.ir.kernel import Kernel, assigned, numbered, with_inside
-from gpgpu_legacy.ir.statements import Assign, Declare, Store, statements_below
+from gpgpu_legacy.ir.statements import (
+    Assign,
+    Declare,
+    If,
+    Invocations,
+    Loop,
+    Statement,
+    Store,
+    statements_below,
+)
 from gpgpu_legacy.ir.types import INT, VEC4, Components, Kind
 from gpgpu_legacy.ir.walks import walk
 from gpgpu_legacy.lower.emit.llvm_values import (
@@ -53,10 +62,6 @@ from gpgpu_legacy.lower.kernels.schedule import (
     GROUP,
     INVOCATION,
     ROW,
-    Branch,
-    InvocationLoop,
-    Scheduled,
-    While,
     kept_in_arrays,
     schedule_kernel,
 )
@@ -113,7 +118,7 @@ class KernelEmitter:
         self.arrays: dict[str, tuple[Any, Any]] = {}  # the address and the length, by name
         self.uniforms: dict[str, Any] = {}
         self.slots: dict[tuple[str, int], Any] = {}  # of the components of variables
-        self.tx = self.ty = integer(0)
+        self.local = integer(0), integer(0)
         self.loops = 0
 
     @property
@@ -185,9 +190,9 @@ class KernelEmitter:
         b, slot, levels = self.builder, self.slots[name, part], self.kept.get(name, ())
         index = integer(0)
         if ROW in levels:
-            index = self.ty
+            index = self.local[1]
         if INVOCATION in levels:
-            index = b.add(b.mul(index, integer(self.kernel.local_size[0])), self.tx)
+            index = b.add(b.mul(index, integer(self.kernel.local_size[0])), self.local[0])
         return b.gep(slot, [index]) if levels else slot
 
     def load(self, place: Any) -> Any:
@@ -225,7 +230,7 @@ class KernelEmitter:
         self.statements(self.nest, GROUP)
         b.store(b.add(b.load(self.group), integer(1)), self.group)
 
-    def statements(self, statements: tuple[Scheduled, ...], level: int) -> None:
+    def statements(self, statements: tuple[Statement, ...], level: int) -> None:
         """Emit statements, inside of the loops up to `level`."""
         for statement in statements:
             match statement:
@@ -236,31 +241,27 @@ class KernelEmitter:
                     self.assign(variable, components, value, level)
                 case Store():
                     self.put(statement, level)
-                case InvocationLoop(level=inner, body=body):
-                    self.invocations(inner, body)
-                case While(condition=condition, body=body):
+                case Invocations():
+                    self.invocations(statement)
+                case Loop(condition=condition, body=body):
                     self.repeat(
                         partial(self.value, condition, level), partial(self.statements, body, level)
                     )
-                case Branch():
+                case If():
                     self.branch(statement, level)
 
-    def invocations(self, level: int, body: tuple[Scheduled, ...]) -> None:
-        """A loop over the rows, or over the invocations of a row."""
-        b, before = self.builder, (self.tx, self.ty)
-        loop = CountedLoop(b, integer(0), integer(self.kernel.local_size[level == ROW]))
-        with loop as number:
-            if level == ROW:
-                self.ty = number
-            else:
-                self.tx = number
-            self.statements(body, level)
-        if level == INVOCATION:
-            loop.back.set_metadata("llvm.loop", _Mark(2 + self.loops))
+    def invocations(self, loop: Invocations) -> None:
+        b, before = self.builder, self.local
+        counted = CountedLoop(b, integer(0), integer(self.kernel.local_size[loop.axis]))
+        with counted as number:
+            self.local = (before[0], number) if loop.axis else (number, before[1])
+            self.statements(loop.body, INVOCATION - loop.axis)
+        self.local = before
+        if not loop.axis:
+            counted.back.set_metadata("llvm.loop", _Mark(2 + self.loops))
             self.loops += 1
-        self.tx, self.ty = before
 
-    def branch(self, branch: Branch, level: int) -> None:
+    def branch(self, branch: If, level: int) -> None:
         condition = self.value(branch.condition, level)
         with self.builder.if_else(condition) as (then, otherwise):
             with then:
@@ -322,7 +323,7 @@ class KernelEmitter:
         b = self.builder
         slope = self.analysis.of(index).slope if level == INVOCATION else 0
         base = b.sext(self.value(index, ROW if slope else level), I64)
-        return b.add(base, b.mul(integer(slope), self.tx)) if slope else base
+        return b.add(base, b.mul(integer(slope), self.local[0])) if slope else base
 
     # Expressions ----------------------------------------------------------------------------
 
@@ -373,7 +374,7 @@ class KernelEmitter:
         slope = self.analysis.variables[variable.name].slope
         if not slope or level != INVOCATION:
             return kept
-        return b.add(kept, b.mul(I32(slope), b.trunc(self.tx, I32)))
+        return b.add(kept, b.mul(I32(slope), b.trunc(self.local[0], I32)))
 
     def identity(self, expression: Invocation, level: int) -> Any:
         """A component of a built-in vector."""
@@ -381,7 +382,7 @@ class KernelEmitter:
         if axis == 2:
             return I32(0)
         is_open = level >= (INVOCATION, ROW)[axis]
-        local = b.trunc((self.tx, self.ty)[axis], I32) if is_open else I32(0)
+        local = b.trunc(self.local[axis], I32) if is_open else I32(0)
         if expression.built_in is BuiltIn.LOCAL_INVOCATION_ID:
             return local
         group = (b.sdiv if axis else b.srem)(b.load(self.group), self.across)

@@ -18,7 +18,6 @@ every variable), `Scheduler` (the loops around statements).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import count
 
 from gpgpu_legacy.errors import PlanError
@@ -37,7 +36,6 @@ from gpgpu_legacy.ir.expressions import (
 )
 from gpgpu_legacy.ir.kernel import (
     Kernel,
-    Node,
     assigned,
     assigned_names,
     has_barrier,
@@ -49,9 +47,12 @@ from gpgpu_legacy.ir.statements import (
     Barrier,
     Declare,
     If,
+    Invocations,
     Loop,
     Statement,
     Store,
+    expressions_of,
+    nested,
     statements_below,
     with_expressions,
 )
@@ -268,49 +269,20 @@ def _is_constant(loop: Loop) -> bool:
 # Loops ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class InvocationLoop:
-    """A loop over the rows of a work group, or over the invocations of a row."""
-
-    level: int
-    body: tuple[Scheduled, ...]
-
-
-@frozen
-class Branch:
-    """An `if` at the level of the loops around it."""
-
-    condition: Expression
-    then: tuple[Scheduled, ...]
-    otherwise: tuple[Scheduled, ...]
-
-
-@frozen
-class While:
-    """A `for` at the level of the loops around it. body: with the step at its end."""
-
-    condition: Expression
-    body: tuple[Scheduled, ...]
-
-
-Scheduled = Declare | Assign | Store | InvocationLoop | Branch | While
-"""A statement in its loops."""
-
-
 class Scheduler:
     """Puts loops around statements. `level`: of the loops that are already around them."""
 
     def __init__(self, kernel: Kernel, analysis: Analysis) -> None:
         self.kernel, self.analysis = kernel, analysis
 
-    def schedule(self, statements: tuple[Statement, ...], level: int) -> tuple[Scheduled, ...]:
-        scheduled: list[Scheduled] = []
+    def schedule(self, statements: tuple[Statement, ...], level: int) -> tuple[Statement, ...]:
+        scheduled: list[Statement] = []
         waiting: list[Statement] = []  # of higher levels, for one loop
 
         def close() -> None:
             if waiting:
                 inside = self.schedule(tuple(waiting), level + 1)
-                scheduled.append(InvocationLoop(level + 1, inside))
+                scheduled.append(Invocations(INVOCATION - level - 1, inside))
                 waiting.clear()
 
         for statement in statements:
@@ -326,16 +298,16 @@ class Scheduler:
         close()
         return tuple(scheduled)
 
-    def at_level(self, statement: Statement, level: int) -> tuple[Scheduled, ...]:
+    def at_level(self, statement: Statement, level: int) -> tuple[Statement, ...]:
         """A statement of that level or below; nested statements may need loops."""
         match statement:
             case Declare() | Assign() | Store():
                 return (statement,)
             case If(condition=condition, then=then, otherwise=otherwise):
                 branches = self.schedule(then, level), self.schedule(otherwise, level)
-                return (Branch(condition, *branches),)
+                return (If(condition, *branches),)
             case Loop(start=start, condition=condition, body=body):
-                loop = While(condition, self.schedule(body, level))
+                loop = Loop((), condition, (), self.schedule(body, level))
                 return (*self.schedule(start, level), loop)
         return ()  # of a barrier
 
@@ -348,28 +320,21 @@ class Scheduler:
             )
 
 
-def kept_in_arrays(nest: tuple[Scheduled, ...], analysis: Analysis) -> dict[str, tuple[int, ...]]:
+def kept_in_arrays(nest: tuple[Statement, ...], analysis: Analysis) -> dict[str, tuple[int, ...]]:
     """Variables that outlive a loop over ty or tx, with the levels of those loops."""
     seen: dict[tuple[str, int], set[int]] = {}
     numbers = count()
 
-    def visit(statements: tuple[Scheduled, ...], loops: dict[int, int]) -> None:
+    def visit(statements: tuple[Statement, ...], loops: dict[int, int]) -> None:
         for statement in statements:
-            if isinstance(statement, InvocationLoop):
-                visit(statement.body, {**loops, statement.level: next(numbers)})
-                continue
-            own: Node
-            match statement:
-                case Branch(condition=own, then=then, otherwise=otherwise):
-                    visit(then, loops)
-                    visit(otherwise, loops)
-                case While(condition=own, body=body):
-                    visit(body, loops)
-                case Declare() | Assign() | Store():
-                    own = statement
-            for name in variable_names(own):
+            target, own = assigned(statement), variable_names(*expressions_of(statement))
+            for name in own | ({target.name} if target else set()):
                 for level in range(ROW, analysis.variables[name].level + 1):
                     seen.setdefault((name, level), set()).add(loops[level])
+            if isinstance(statement, Invocations):
+                visit(statement.body, loops | {INVOCATION - statement.axis: next(numbers)})
+            else:
+                visit(nested(statement), loops)
 
     visit(nest, {})
     arrays: dict[str, tuple[int, ...]] = {}
@@ -388,7 +353,7 @@ class Schedule:
 
     body: tuple[Statement, ...]
     analysis: Analysis
-    nest: tuple[Scheduled, ...]
+    nest: tuple[Statement, ...]
 
 
 def schedule_kernel(kernel: Kernel) -> Schedule:
