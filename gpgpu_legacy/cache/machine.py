@@ -117,21 +117,18 @@ class Caches:
         states: Sequence[NDArray[np.int64]],
         moves: Mapping[int, int],
         periods: int = 1,
-        stay: Sequence[NDArray[np.bool_]] | None = None,
     ) -> list[NDArray[np.int64]] | None:
         """States with each region's lines moved `periods` times; None if that is impossible.
 
-        moves: in bytes, by region; other regions stay. stay: entries that keep their lines, though
-        they move with their set. It is impossible if a line would leave its region, or be in a set
-        twice.
+        moves: in bytes, by region; other regions stay. It is impossible if a line would leave its
+        region.
         """
         moved_states = []
         for number, (cache, state) in enumerate(zip(self.memory.levels, states, strict=True)):
             steps = np.zeros(max(1, len(self.trace.regions)), np.int64)
             for region, move in moves.items():
                 steps[region] = move // cache.line_bytes * periods
-            taken = state >= 0 if stay is None else (state >= 0) & ~stay[number]
-            after = self._moved_lines(state, taken, steps, cache.line_bytes)
+            after = self._moved_lines(state, steps, cache.line_bytes)
             if after is None:
                 return None
             if number or not self.memory.per_texture:
@@ -147,10 +144,10 @@ class Caches:
     def _moved_lines(
         self,
         state: NDArray[np.int64],
-        taken: NDArray[np.bool_],
         steps: NDArray[np.int64],
         line_bytes: int,
     ) -> NDArray[np.int64] | None:
+        taken = state >= 0
         lines = state[taken] >> 1
         granules = line_bytes // self.trace.line_bytes
         owners = self._owners(lines * granules)
@@ -163,9 +160,6 @@ class Caches:
                 return None
         moved = state.copy()
         moved[taken] = (after << 1) | (state[taken] & 1)
-        ordered = np.sort(moved >> 1, axis=1)
-        if np.any((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)):
-            return None
         return moved
 
     def _owners(self, granules: NDArray[np.int64]) -> NDArray[np.int64]:

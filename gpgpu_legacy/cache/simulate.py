@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.drive import ABSENT, BACKS, FILLS, MISSES, USES
 from gpgpu_legacy.cache.machine import Caches
-from gpgpu_legacy.cache.repeats import Anchor, Futures, Periods, regions_after
+from gpgpu_legacy.cache.repeats import Anchor, Periods
 from gpgpu_legacy.cache.trace import AccessTrace, Chunk, MemoryRegion, PassTrace, Step
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.memory import require_memory
@@ -137,36 +137,30 @@ def simulate(
             f"{trace.line_bytes}: give the cache longer lines, or the trace shorter ones"
         )
     require_memory(
-        _simulation_bytes(trace, memory, watched=not every_pass and misses is None),
+        _simulation_bytes(trace, memory),
         f"the simulation of {trace.name} in a cache",
         "simulate a smaller plan, smaller caches, or every pass (--every-pass)",
     )
     run = _Run(Caches(trace, memory), progress, misses)
     run.repeats = not every_pass and misses is None and run.caches.repeatable
     weights = [float(step.count and step.count * step.accesses(0)) for step in trace.steps]
-    later = regions_after(trace.steps)
     for number, step in enumerate(trace.steps):
         whole = sum(weights) or 1.0
         run.done, run.share = sum(weights[:number]) / whole, weights[number] / whole
-        run.step(step, later[number])
+        run.step(step)
     progress(1.0)
     return run.result()
 
 
-def _simulation_bytes(trace: AccessTrace, memory: Memory, *, watched: bool) -> int:
-    """About how many bytes a simulation takes.
-
-    watched: whether to look for iterations that repeat others, which takes a mark, a number and
-    sometimes a list of its own for every line of the trace.
-    """
+def _simulation_bytes(trace: AccessTrace, memory: Memory) -> int:
+    """About how many bytes a simulation takes."""
     copies = max(1, len(trace.regions)) if memory.per_texture else 1
-    lines = sum(
+    return _LINE_BYTES * sum(
         cache.lines * (1 if number else copies) for number, cache in enumerate(memory.levels)
     )
-    return _LEVEL_BYTES * lines + watched * _WATCHED_BYTES * (trace.end // trace.line_bytes)
 
 
-_LEVEL_BYTES, _WATCHED_BYTES = 64, 13  # a line
+_LINE_BYTES = 64
 
 
 # Running -----------------------------------------------------------------------------------------
@@ -183,28 +177,22 @@ class _Run:
     progress: Progress
     misses: OnMisses | None
     repeats: bool = False
-    futures: Futures | None = None
     done: float = 0.0
     share: float = 0.0
     reached: float = 0.0
     iterations_simulated: int = 0
     iterations_repeated: int = 0
 
-    def step(self, step: Step, later: frozenset[int] | None) -> None:
-        """Simulate the iterations of a step, or multiply proven ones; later: as in Futures."""
+    def step(self, step: Step) -> None:
+        """Simulate the iterations of a step, or multiply proven ones."""
         periods = Periods(step, self.caches, lambda: self.progress(self.reached))
-        futures = Futures(periods, later, self.caches)
         anchor: Anchor | None = None
         iteration = 0
         while iteration < step.count:
-            new = futures.to_watch(iteration) if self.repeats else []
-            self.futures = futures if new else None
             self._iteration(step, iteration)
-            if new:
-                futures.watched(iteration, new)
             if self.repeats:
                 if anchor is not None and iteration == anchor.iteration + anchor.period:
-                    iteration += self._multiplied(anchor, periods, futures)
+                    iteration += self._multiplied(anchor, periods)
                     anchor = None
                 if anchor is None and (period_moves := periods.after(iteration)):
                     period, moves = period_moves
@@ -221,8 +209,6 @@ class _Run:
             for chunk in chunks:
                 before = self.caches.accesses()
                 hits = self.caches.run(chunk, mapped=self.misses is not None)
-                if self.futures is not None:
-                    self.futures.watch(chunk)
                 if self.misses is not None:
                     self.misses(pass_, chunk, hits)
                 ran += self.caches.accesses() - before
@@ -230,22 +216,16 @@ class _Run:
                 self.progress(min(1.0, self.reached))
         self.iterations_simulated += 1
 
-    def _multiplied(self, anchor: Anchor, periods: Periods, futures: Futures) -> int:
+    def _multiplied(self, anchor: Anchor, periods: Periods) -> int:
         """The number of iterations after the anchor's period that are proven to repeat it."""
         caches = self.caches
         iteration = anchor.iteration + anchor.period
         times = periods.repeated(iteration, anchor.period, anchor.moves) // anchor.period
-        if not times:
-            return 0
         states = caches.state()
-        seen = futures.seen(states, iteration)
-        before = caches.moved(futures.seen(anchor.states, anchor.iteration), anchor.moves)
-        if before is None:
+        before = caches.moved(anchor.states, anchor.moves) if times else None
+        if before is None or not all(map(np.array_equal, before, states)):
             return 0
-        if any(not np.array_equal(a, b) for a, b in zip(before, seen, strict=True)):
-            return 0
-        stay = [now < 0 for now in seen]
-        after = caches.moved(states, anchor.moves, times, stay)
+        after = caches.moved(states, anchor.moves, times)
         if after is None:
             return 0
         caches.counts += times * (caches.counts - anchor.counts)
