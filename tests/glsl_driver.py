@@ -123,7 +123,7 @@ def _by_driver(
     size = given.size
     context = _context()
     found = _VERSION.search(text)
-    head = found[0] if found else "#version 110"
+    head = found[0] if found else "#version 100" if _is_es(text) else "#version 110"
     macros = "".join(f"#define {name} {value}\n" for name, value in defines.items())
     precision = "precision highp float;\n" if "version 100" in head else ""
     body = text[found.end() :] if found else text
@@ -201,9 +201,16 @@ _COLUMNS = {0x8B5A: 2, 0x8B5B: 3, 0x8B5C: 4}
 _FLOATS = {0x1406, 0x8B50, 0x8B51, 0x8B52, 0x8B5A, 0x8B5B, 0x8B5C}
 
 
+def _is_es(text: str) -> bool:
+    """Whether a text without a version has a precision that only GLSL ES knows."""
+    plain = re.sub(r"#\s*ifdef\s+GL_ES\b.*?#\s*endif", "", text, flags=re.DOTALL)
+    return re.search(r"\bprecision\s+\w+\s+float\b", plain) is not None
+
+
 def _varyings(text: str, defines: Mapping[str, str]) -> dict[str, str]:
     """The types of the varyings that a text declares, by name."""
-    version = found[1] if (found := _VERSION.search(text)) else "110"
+    found = _VERSION.search(text)
+    version = found[1] if found else "100" if _is_es(text) else "110"
     own = {"__VERSION__": version} | ({"GL_ES": "1"} if version == "100" else {})
     unit = parse(text, "shader", defines=own | {**defines}, words=FRAGMENTS)
     return {

@@ -1,8 +1,10 @@
-"""Run a clone of other people's Brook, Cg and HLSL, and say what works: run.py FOLDER.
+"""Run a clone of other people's Brook, Cg, HLSL and GLSL, and say what works: run.py FOLDER.
 
 A .br is run as `gpgpu-legacy run` does, and its output compared with FILE.gold as `diff -w` does.
 Without a main, each of its kernels runs alone.
-Each fragment program of a .cg, .fx or .hlsl is compiled. The exit code is 1 if a gold differs.
+Each fragment program of a .cg, .fx, .hlsl, .glsl or .frag is compiled, and each in a string of a
+.js; --driver draws those in GLSL at random inputs as well, by the driver's compiler of GLSL. The
+macro FRAGMENT is defined there. The exit code is 1 if a gold differs.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import os
 import re
 import signal
 import sys
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,14 +33,19 @@ from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Function, Struct, Unit
 from gpgpu_legacy.languages.cg.compiler import PREDEFINED, _Compiler
 from gpgpu_legacy.languages.cg.language import assemble
-from gpgpu_legacy.languages.language import WITH_ENTRIES, split_entry
+from gpgpu_legacy.languages.glsl.fragments import compile_text as compile_shader
+from gpgpu_legacy.languages.language import SHADERS, WITH_ENTRIES, split_entry
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import SAMPLER, Graph, Vector
 from gpgpu_legacy.languages.shading.types import Numbers, Type, leaves
 from gpgpu_legacy.pipeline import streams
 
+GLSL = {*SHADERS, ".js"}
 PIXEL_SHADER = re.compile(r"pixel(?:shader|fragment)\s*=\s*compile\s+\w+\s+(\w+)", re.IGNORECASE)
 COLOUR = re.compile(r"(col|color|depth|depr)\d*", re.IGNORECASE)
+AGREES = "agrees"
+CLOSE, FEW = 2e-3, 0.01
+"""A shader agrees if no more than this part of its numbers is further apart, of their range."""
 POSITION = re.compile(r"(position|hpos)\d*", re.IGNORECASE)
 
 
@@ -146,6 +154,58 @@ def shaders(file: Path, macros: str) -> Iterator[Row]:
             yield Row(name, 1, f"compiles to {len(program.instructions)} instructions")
 
 
+def glsl(file: Path, macros: str, *, draws: bool) -> Iterator[Row]:
+    """A row for each fragment shader of a file."""
+    defines = {"FRAGMENT": "1", **split_entry(f"x.frag{macros}")[2]}
+    text = inlined(read_text(file), file.parent)
+    texts = [text]
+    if file.suffix == ".js":
+        texts = [t for t in re.findall("`([^`]*)`", text) if re.search(r"gl_Frag(Color|Data)", t)]
+    for number, shader in enumerate(texts):
+        name = f"{file}:{number}" if file.suffix == ".js" else str(file)
+        if not re.search(r"\bvoid\s+main\b", shader):
+            yield Row(name, 0, "has no main")
+            continue
+        try:
+            program = compile_shader(shader, name, defines=defines, lenient=True)
+        except GpgpuLegacyError as error:
+            yield Row(name, 1, one_line(error))
+            continue
+        drawn = f"; {as_drawn(shader, name, defines)}" if draws else ""
+        yield Row(name, 1, f"compiles to {len(program.instructions)} instructions{drawn}")
+
+
+def inlined(text: str, folder: Path) -> str:
+    """The text with its includes in place, where they are."""
+
+    def included(match: re.Match[str]) -> str:
+        file = folder / match[1]
+        return inlined(read_text(file), file.parent) if file.is_file() else match[0]
+
+    return re.sub(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)".*', included, text, flags=re.MULTILINE)
+
+
+def as_drawn(text: str, name: str, defines: dict[str, str]) -> str:
+    """Whether a shader draws what the driver draws, at random inputs."""
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+    from glsl_driver import drawn
+
+    pragmas = re.finditer(r'#pragma parameter (\w+)\s+"[^"]*"\s+([-\d.]+)', text)
+    values = {found[1]: float(found[2]) for found in pragmas}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            apart = drawn(text, name, defines=defines, values=values).apart()
+    except TooLongError:
+        raise
+    except Exception as error:
+        return f"not drawn: {' '.join(str(error).split())[:150]}"
+    far = (apart > CLOSE).sum() / max(1, apart.size)
+    return (
+        AGREES if far <= FEW else f"{far:.1%} of the numbers differ, by {apart.max():.2g} at most"
+    )
+
+
 def fragment_entries(unit: Unit) -> Iterator[str]:
     """The functions that return a colour or a depth, and no position."""
     structs = {item.name: item for item in unit.items if isinstance(item, Struct)}
@@ -191,8 +251,9 @@ def one_line(error: Exception) -> str:
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
-def limited(file: Path, executor: str, macros: str, seconds: int) -> list[Row]:
+def limited(file: Path, given: argparse.Namespace, macros: str) -> list[Row]:
     """The rows of a file, within a time."""
+    seconds = given.seconds
 
     def stop(*_: object) -> None:
         raise TooLongError(f"has not ended after {seconds} s")
@@ -200,7 +261,11 @@ def limited(file: Path, executor: str, macros: str, seconds: int) -> list[Row]:
     signal.signal(signal.SIGALRM, stop)
     signal.alarm(seconds)
     try:
-        return [brook(file, executor)] if file.suffix == ".br" else list(shaders(file, macros))
+        if file.suffix == ".br":
+            return [brook(file, given.executor)]
+        if file.suffix.lower() in GLSL:
+            return list(glsl(file, macros, draws=given.driver))
+        return list(shaders(file, macros))
     except TooLongError as error:
         return [Row(str(file), 0, str(error))]
     except Exception as error:  # a bug, which is part of the answer
@@ -217,6 +282,7 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--executor", default="numpy")
     parser.add_argument("--only", default="", help="files whose paths contain this")
+    parser.add_argument("--driver", action="store_true", help="draw GLSL by the driver, too")
     parser.add_argument("--seconds", type=int, default=60, help="for one file (default: 60)")
     parser.add_argument("-D", dest="macros", action="append", default=[], help="NAME=VALUE")
     given = parser.parse_args()
@@ -225,19 +291,23 @@ def main() -> int:
     files = sorted(
         file
         for file in Path().rglob("*")
-        if file.suffix.lower() in {".br", *WITH_ENTRIES}
+        if file.suffix.lower() in {".br", *WITH_ENTRIES, *GLSL}
         and given.only in str(file)
         and not file.name.startswith(".")
         and file.is_file()
     )
     counts = Counter[str]()
     for file in files:
-        rows = limited(file, given.executor, macros, given.seconds)
+        rows = limited(file, given, macros)
         for row in rows:
             gold = f"  gold: {row.gold}" if row.gold else ""
             print(f"{row.program}  {row.kernels}  {row.verdict}{gold}", flush=True)
             counts["golds"] += bool(row.gold)
             counts["golds equal"] += row.gold == "equal"
+            counts["fragment programs"] += bool(file.suffix != ".br" and row.kernels)
+            counts["that compile"] += row.verdict.startswith("compiles")
+            counts["that agree with the driver"] += row.verdict.endswith(AGREES)
+            counts["that cannot be drawn"] += "; not drawn: " in row.verdict
         if file.suffix != ".br" and any(row.kernels for row in rows):
             counts["files with fragment programs"] += 1
             counts["of which all compile"] += all(r.verdict.startswith("compiles") for r in rows)

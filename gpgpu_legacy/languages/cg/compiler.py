@@ -20,14 +20,13 @@ from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.cg.library import CgEvaluator
 from gpgpu_legacy.languages.diagnostics import meant
-from gpgpu_legacy.languages.shading.bindings import Bindings
+from gpgpu_legacy.languages.shading.bindings import UNITS, Bindings
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import UNREADABLE, Graph, Vector
 from gpgpu_legacy.languages.shading.mathematics import CG
 from gpgpu_legacy.languages.shading.types import SamplerType, StructType, Type, leaves, size
 
-_SETS, _UNITS, _COLORS = 8, 32, 8
-_MOST = {ParameterSpace.LOCAL: 2048, ParameterSpace.ENV: 256}
+_SETS, _COLORS = 8, 8
 _TEXCOORDS, _TEXTURES = ("TEXCOORD", "TEX"), ("TEXUNIT", "S", "T")
 _ATTRIBUTES = {
     _TEXCOORDS: [Attribute(AttributeKind.TEXCOORD, k) for k in range(_SETS)],
@@ -78,7 +77,7 @@ class _Compiler(CgEvaluator):
         taken = {_numbered(text) for d in declared for text in (d.semantic, d.register)}
         self._sets, self._units = (
             {k for k in range(count) if taken.isdisjoint(f"{name}{k}" for name in names)}
-            for count, names in ((_SETS, _TEXCOORDS), (_UNITS, _TEXTURES))
+            for count, names in ((_SETS, _TEXCOORDS), (UNITS, _TEXTURES))
         )
         return {
             p.name: self._given(p, self.sized(p))
@@ -114,22 +113,16 @@ class _Compiler(CgEvaluator):
 
         parts = []
         for asked, (leaf, name) in enumerate(leaves(kind, declaration.name), first):
-            space = ParameterSpace.ENV if stem == "ENV" else ParameterSpace.LOCAL
-            number, most = asked, _MOST[space]
             if isinstance(leaf, SamplerType):
-                number = asked if stem in _TEXTURES else min(self._units, default=_UNITS)
-                most = _UNITS
-            elif stem != "ENV":
-                number, self._next = self._next, self._next + 1
-            if number >= most:
-                expected = f"expected 0 to {most - 1}"
-                raise Fault(f"{name} has the number {number}", expected, declaration.at)
-            if isinstance(leaf, SamplerType):
+                number = asked if stem in _TEXTURES else min(self._units, default=UNITS)
+                parts.append(self.bindings.unit(number, name, declaration.at))
                 self._units.discard(number)
-                parts.append(self.bindings.unit(number, name))
                 continue
-            parameter = self.bindings.parameter(Parameter(space, number), name)
-            parts.append(parameter[: leaf.width])
+            space, number = ParameterSpace.ENV, asked
+            if stem != "ENV":
+                space, number, self._next = ParameterSpace.LOCAL, self._next, self._next + 1
+            own = self.bindings.parameter(Parameter(space, number), name, declaration.at)
+            parts.append(own[: leaf.width])
         self._next = self._most = max(self._next, self._most)
         return self.graph.built(kind, parts)
 

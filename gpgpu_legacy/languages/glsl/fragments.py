@@ -29,18 +29,20 @@ from gpgpu_legacy.languages.shading.graph import Graph, Vector
 from gpgpu_legacy.languages.shading.mathematics import GLSL
 from gpgpu_legacy.languages.shading.types import SamplerType, Type, leaves, size
 
-VERSIONS = (100, 110, 120, 130)
+VERSIONS = (100, 110, 120, 130, 140, 150, 330)
 
-_SETS, _UNITS, _LOCALS, _COLORS = 8, 32, 2048, 8
-_VARYING, _READ_ONLY = {"varying", "in"}, {"varying", "in", "uniform"}
+_SETS, _COLORS = 8, 8
+_READ_ONLY = {"varying", "in", "uniform"}
 _ATTRIBUTES = {
     "gl_FragCoord": AttributeKind.POSITION,
     "gl_Color": AttributeKind.COLOR,
     "gl_SecondaryColor": AttributeKind.SECONDARY_COLOR,
     "gl_FogFragCoord": AttributeKind.FOGCOORD,
+    "gl_TexCoord": AttributeKind.TEXCOORD,
 }
 _VERSION = re.compile(r"^[^\S\n]*#[^\S\n]*version[^\S\n]+(\d+)", re.MULTILINE)
 _FLOAT_PRECISION = re.compile(r"\bprecision\s+\w+\s+float\b")
+_OF_ES = re.compile(r"#\s*ifdef\s+GL_ES\b.*?#\s*endif", re.DOTALL)
 _TYPE = re.compile(r"\b(float|int|bool)([234])(?:x([234]))?\b")
 _ELEMENTS = {"float": "", "int": "i", "bool": "b"}
 
@@ -89,9 +91,7 @@ class _Compiler(Rules):
         parts = []
         for leaf, name in leaves(kind, d.name):
             if isinstance(leaf, SamplerType):
-                if self._units == _UNITS:
-                    raise Fault(f"{name} has no unit", f"{_UNITS} are taken", d.at)
-                parts.append(self.bindings.unit(self._units, name))
+                parts.append(self.bindings.unit(self._units, name, d.at))
                 self._units += 1
             elif d.at.file == c.BEFORE:
                 parts.append(self._state(name, d.at)[: leaf.width])
@@ -101,10 +101,9 @@ class _Compiler(Rules):
 
     def _local(self, name: str, at: Span) -> Vector:
         """The next program parameter."""
-        if self._locals == _LOCALS:
-            raise Fault(f"{name} has no parameter", f"{_LOCALS} are taken", at)
         self._locals += 1
-        return self.bindings.parameter(Parameter(ParameterSpace.LOCAL, self._locals - 1), name)
+        parameter = Parameter(ParameterSpace.LOCAL, self._locals - 1)
+        return self.bindings.parameter(parameter, name, at)
 
     def _size(self, unit: int) -> Vector:
         """A parameter of the program's own: the extents of the texture of a unit."""
@@ -123,22 +122,19 @@ class _Compiler(Rules):
 
     def _varying(self, d: c.Declaration, kind: Type) -> Vector:
         """An attribute; of the text's own varyings, the next free set for each vector."""
-        if d.name == "gl_TexCoord":
-            sets = range(size(kind) // 4)
-            parts = [self.graph.leaf(Attribute(AttributeKind.TEXCOORD, k)) for k in sets]
-            return self.graph.built(kind, parts)
         parts = []
-        for leaf, name in leaves(kind, d.name):
-            if leaf.kind != "float" or isinstance(leaf, SamplerType):
+        for number, (leaf, name) in enumerate(leaves(kind, d.name)):
+            if leaf.kind != "float":
                 raise Fault(f"{d.name} is {kind}", "a varying is float", d.at)
             if d.name in _ATTRIBUTES:
-                attribute = Attribute(_ATTRIBUTES[d.name])
-            elif not self._sets:
+                value = self.graph.leaf(Attribute(_ATTRIBUTES[d.name], number))
+            elif self._sets:
+                attribute = Attribute(AttributeKind.TEXCOORD, self._sets.pop(0))
+                value = self.bindings.attribute(attribute, name)
+            else:
                 expected = f"{_SETS} texture coordinate sets are taken: join some in a vec4"
                 raise Fault(f"there is no room for the varying {d.name}", expected, d.at)
-            else:
-                attribute = Attribute(AttributeKind.TEXCOORD, self._sets.pop(0))
-            parts.append(self.bindings.attribute(attribute, name)[: leaf.width])
+            parts.append(value[: size(leaf)])
         return self.graph.built(kind, parts)
 
     # What it does ---------------------------------------------------------------------------------
@@ -156,11 +152,12 @@ class _Compiler(Rules):
         """Assign, if a shader may write there."""
         name = place.variable.name
         if self.scopes[0].get(name) is place.variable:
-            found = _READ_ONLY & self.globals[name].type.qualifiers if name in self.globals else ()
-            for qualifier in found:
+            qualifiers = self.globals[name].type.qualifiers if name in self.globals else ()
+            for qualifier in _READ_ONLY.intersection(qualifiers):
                 problem = f"{name} is {qualifier}, which a fragment shader only reads"
                 raise Fault(problem, "assign to a variable of its own", place.at)
-            self._written.setdefault(name, set()).update(place.part.literals)
+            if "out" in qualifiers:
+                self._written.setdefault(name, set()).update(place.part.literals)
         super().write(place, value)
 
     # What it leaves -------------------------------------------------------------------------------
@@ -168,29 +165,23 @@ class _Compiler(Rules):
     def results(self) -> dict[ResultRegister, Vector]:
         """The results that are written."""
         found: dict[ResultRegister, Vector] = {}
-        number = 0
+        free = 0
         for name, d in self.globals.items():
-            is_own = "out" in d.type.qualifiers
-            register = ResultRegister(ResultKind.COLOR)
-            if is_own and d.type.layout:
-                number = self.known(dict(d.type.layout).get("location") or c.Number(0), "this")
-            if name == "gl_FragDepth":
-                register = ResultRegister(ResultKind.DEPTH)
-            if not is_own and name not in ("gl_FragColor", "gl_FragData", "gl_FragDepth"):
-                continue
-            kind = self.type_of(d)
-            first = number if is_own else 0
-            for leaf, (part, _) in enumerate(leaves(kind)):
-                written = {n - 4 * leaf for n in self._written.get(name, ())} & {*range(4)}
-                if written and part.kind != "float":
-                    raise Fault(f"{name} is {kind}", "a colour is float", d.at)
-                if written:
-                    value = self.values[self.scopes[0][name]]
-                    own = ResultRegister(register.kind, first + leaf)
-                    if own in found or own.index >= _COLORS:
-                        raise Fault(f"{name} has no result", "give each colour its own", d.at)
-                    found[own] = value[4 * leaf : 4 * leaf + max(written) + 1]
-            number += is_own * sum(1 for _ in leaves(kind))
+            written = self._written.get(name, ())
+            if location := written and dict(d.type.layout).get("location"):
+                free = self.known(location, "this location")
+            kind = ResultKind.DEPTH if name == "gl_FragDepth" else ResultKind.COLOR
+            number, start = free, 0
+            for leaf in self.values[self.scopes[0][name]].leaves() if written else ():
+                lanes = [n - start for n in written if start <= n < start + len(leaf)]
+                register = ResultRegister(kind, number)
+                if lanes and (leaf.kind != "float" or register in found or number >= _COLORS):
+                    expected = f"expected floats, for one of {_COLORS} colours each"
+                    raise Fault(f"{name} cannot be result {number}", expected, d.at)
+                if lanes:
+                    found[register] = leaf[: max(lanes) + 1]
+                number, start = number + 1, start + len(leaf)
+            free = free if kind is ResultKind.DEPTH else number
         return found
 
 
@@ -212,7 +203,8 @@ def compile_text(
     for float. mathematics: of what languages define otherwise.
     """
     number = _VERSION.search(text)
-    version = int(number[1]) if number else 110
+    is_es = not number and _FLOAT_PRECISION.search(_OF_ES.sub("", text))
+    version = int(number[1]) if number else 100 if is_es else 110
     own = {"__VERSION__": str(version)} | ({"GL_ES": "1"} if version == 100 else {})
     named = {*re.findall(r"gl_\w+", text)}
     declared = "\n".join(x for x in DECLARED if named & {*re.findall(r"(gl_\w+)[;[ ]", x)})

@@ -116,8 +116,7 @@ class Rules(Evaluator):
         """Two values of one kind."""
         if a.kind != b.kind:
             if self.version < 120 or {a.kind, b.kind} != {"int", "float"}:
-                expected = "convert one, as in float(i), and write 1.0 for 1"
-                raise Fault(f"{what} has {described(a)} and {described(b)}", expected, at)
+                raise _odd(what, "convert one, as in float(i), and write 1.0 for 1", at, a, b)
             a, b = of_kind(a, "float"), of_kind(b, "float")
         return a, b
 
@@ -170,36 +169,32 @@ class Rules(Evaluator):
             return super().operate(operator, a, b, at)
         self.graph.at = at
         if operator in ("&&", "||", "^^"):
-            for value in (a, b):
-                if value.type != Numbers("bool", 1):
-                    raise Fault(f"{operator} is given {described(value)}", "expected bool", at)
+            if {a.type, b.type} != {Numbers("bool", 1)}:
+                raise _odd(operator, "expected bool", at, a, b)
             return ~a.equals(b) if operator == "^^" else super().operate(operator, a, b, at)
         a, b = self._balanced(a, b, operator, at)
         if operator in ("==", "!="):
             if a.type != b.type:
-                raise Fault(f"{operator} has {described(a)} and {described(b)}", "of one type", at)
-            pairs = zip(_scalars(a), _scalars(b), strict=True)
-            same = reduce(and_, (x.equals(y) for x, y in pairs))
+                raise _odd(operator, "expected one type", at, a, b)
+            same = reduce(and_, self.graph.join(*a.leaves()).equals(self.graph.join(*b.leaves())))
             return same if operator == "==" else ~same
         widths = {extents(value.type) for value in (a, b)}
         if a.kind == "bool" or (0, 0) in widths:
-            raise Fault(f"{operator} is given {described(a)}", "expected numbers", at)
-        if operator == "*" and len(widths) <= 2 and (is_matrix(a.type) or is_matrix(b.type)):
-            if (1, 1) not in widths:
-                return self._product(a, b, at)
-        elif operator[0] in "<>" and widths != {(1, 1)} and operator not in ("<<", ">>"):
-            raise Fault(f"{operator} compares single numbers", "use lessThan and the like", at)
+            raise _odd(operator, "expected numbers", at, a, b)
+        if operator in ("<", ">", "<=", ">=") and widths != {(1, 1)}:
+            raise _odd(operator, "use lessThan and the like", at, a, b)
+        if operator == "*" and (1, 1) not in widths and (a.shape or b.shape):
+            return self._product(a, b, at)
         if len(widths - {(1, 1)}) > 1:
-            raise Fault(f"{operator} has {described(a)} and {described(b)}", "of one size", at)
-        shape = a.shape or b.shape
+            raise _odd(operator, "expected one size", at, a, b)
         result = super().operate(operator, a.of(a.kind), b.of(b.kind), at)
-        return replace(result, shape=shape)
+        return replace(result, shape=a.shape or b.shape)
 
     def _product(self, a: Vector, b: Vector, at: Span) -> Vector:
         """Of linear algebra; a vector is a column at the right, and a row at the left."""
         inner = length(a.type)
-        if inner != (extents(b.type)[1]):
-            raise Fault(f"* has {described(a)} and {described(b)}", "of fitting sizes", at)
+        if inner != extents(b.type)[1]:
+            raise _odd("*", "expected fitting sizes", at, a, b)
         if not is_matrix(a.type):
             return self.graph.join(*(self.graph.dot(a, b.item(n)) for n in range(length(b.type))))
         if not is_matrix(b.type):
@@ -217,7 +212,7 @@ class Rules(Evaluator):
     def _unary(self, x: c.Unary) -> Vector:
         value = super()._unary(x)
         if x.operator in "+-~" and value.kind == "bool" and x.at.file != c.BEFORE:
-            raise Fault(f"{x.operator} is given a bool", "expected numbers", x.at)
+            raise _odd(x.operator, "expected numbers", x.at, value)
         return value
 
     def _conditional(self, x: c.Conditional) -> Vector:
@@ -229,7 +224,7 @@ class Rules(Evaluator):
         yes, no = self.evaluate(x.yes), self.evaluate(x.no)
         yes, no = self._balanced(yes, no, "?:", x.at)
         if yes.type != no.type:
-            raise Fault(f"?: has {described(yes)} and {described(no)}", "of one type", x.at)
+            raise _odd("?:", "expected one type", x.at, yes, no)
         self.graph.at = x.at
         return self.graph.select(condition, yes, no)
 
@@ -254,18 +249,17 @@ class Rules(Evaluator):
         if function.at.file == c.BEFORE and call.at.file != c.BEFORE:
             widths = {len(v) for v in values if not v.shape}
             if len(widths) > (1 if function.name in _ONE_WIDTH else 2) or len(widths - {1}) > 1:
-                given = ", ".join(map(described, values))
-                raise Fault(f"{function.name} is given {given}", "expected one size", call.at)
+                raise _odd(function.name, "expected one size", call.at, *values)
         return function
 
     def call_method(self, name: c.Member, call: c.Call) -> Vector | None:
         """`array.length()`."""
         base = self.evaluate(name.base)
         if name.name != "length" or not isinstance(base.type, ArrayType) or call.arguments:
-            problem = f"{described(base)} has no {name.name}()"
-            raise Fault(problem, "only arrays have length()", name.at)
+            raise _odd(f"{name.name}()", "only an array has length()", name.at, base)
         return self.graph.numbers(length(base.type), kind="int")
 
 
-def _scalars(value: Vector) -> list[Vector]:
-    return [x for leaf in value.leaves() for x in leaf]
+def _odd(what: str, expected: str, at: Span, *values: Vector) -> Fault:
+    """The fault of an operator or a function that does not suit values."""
+    return Fault(f"{what} has {' and '.join(map(described, values))}", expected, at)

@@ -9,14 +9,20 @@ from gpgpu_legacy.isa.ir import (
     Attribute,
     Parameter,
     ParameterDeclaration,
+    ParameterSpace,
     Program,
     ResultRegister,
+    Span,
 )
 from gpgpu_legacy.isa.opcodes import RESERVED_WORDS
 from gpgpu_legacy.languages.arb.limits import LONGEST_NAME
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.shading.emit import program
+from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import SAMPLER, Graph, Vector
+
+UNITS = 32
+_MOST = {ParameterSpace.LOCAL: 2048, ParameterSpace.ENV: 256}
 
 
 class Bindings:
@@ -29,8 +35,9 @@ class Bindings:
         self._names: dict[int | Attribute, str] = {}
         self._taken = set[str]()
 
-    def parameter(self, parameter: Parameter, name: str) -> Vector:
+    def parameter(self, parameter: Parameter, name: str, at: Span) -> Vector:
         """The numbers of a parameter, declared under a name like the one given."""
+        _limit(name, parameter.index, _MOST[parameter.space], at)
         own = identifier(name, self._taken)
         parameter = replace(parameter, name=own)
         self._declarations.append(ParameterDeclaration(own, (parameter,), is_array=False))
@@ -41,8 +48,9 @@ class Bindings:
         self._names.setdefault(attribute, name)
         return self.graph.leaf(attribute)
 
-    def unit(self, number: int, name: str) -> Vector:
+    def unit(self, number: int, name: str, at: Span) -> Vector:
         """The sampler of a texture image unit."""
+        _limit(name, number, UNITS, at)
         self._names.setdefault(number, name)
         return self.graph.special(SAMPLER, number)
 
@@ -56,6 +64,11 @@ class Bindings:
             self.graph, self.results, unit.name, unit.texts,
             parameters=self._declarations, names=self._names.items(),
         )  # fmt: skip
+
+
+def _limit(name: str, number: int, most: int, at: Span) -> None:
+    if number >= most:
+        raise Fault(f"{name} has the number {number}", f"expected 0 to {most - 1}", at)
 
 
 def identifier(name: str, taken: set[str]) -> str:
