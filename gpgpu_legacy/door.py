@@ -38,7 +38,7 @@ _ANY = (object, "")
 """What other annotations accept."""
 
 
-class Block(_GeneratorContextManager[T]):
+class WithBlock(_GeneratorContextManager[T]):
     """What a `with` block is made of, which nothing else can be done with."""
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -54,12 +54,12 @@ class Block(_GeneratorContextManager[T]):
         self.__getattr__("iteration of Python")
 
 
-def block(function: Callable[P, Generator[T, None, None]]) -> Callable[P, Block[T]]:
+def block(function: Callable[P, Generator[T, None, None]]) -> Callable[P, WithBlock[T]]:
     """As contextlib.contextmanager, but a use without `with` is told in one line."""
 
     @wraps(function)
-    def call(*given: P.args, **named: P.kwargs) -> Block[T]:
-        return Block(function, given, named)
+    def call(*given: P.args, **named: P.kwargs) -> WithBlock[T]:
+        return WithBlock(function, given, named)
 
     return call
 

@@ -10,7 +10,7 @@ from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.runtime.exactness import DataPath
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine
-from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result
+from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, RunResult
 
 
 @dataclass
@@ -37,7 +37,7 @@ class FakePrepared(Prepared):
 
     def _run(
         self, operands: Mapping[str, F32], observer: Observer | None, resume: bool, times: int
-    ) -> Result:
+    ) -> RunResult:
         self.fake.observed += observer is not None
         return self.fake.result(self.plan, operands, self.machine)
 
@@ -84,7 +84,7 @@ class FakeExecutor(Executor):
         return frozenset()
 
     @abstractmethod
-    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> RunResult:
         """What a run gives."""
 
     def memory_bytes(self, plan: Plan) -> int:

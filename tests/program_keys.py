@@ -6,7 +6,7 @@ from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Program, TextureTarget
 from gpgpu_legacy.lower.analysis.folding import undecided
 from gpgpu_legacy.lower.fragments import ShaderKey
-from gpgpu_legacy.lower.sampling import Unit
+from gpgpu_legacy.lower.sampling import SampledUnit
 from gpgpu_legacy.plan.textures import RGBA32F, Extent, Sampler, TextureKind
 
 
@@ -21,7 +21,7 @@ def program_key(
         TextureTarget.CUBE: Extent(n, n, 6),
     }
     units = tuple(
-        Unit(
+        SampledUnit(
             number, TextureKind(t.kind.value), extents.get(t.kind, Extent(n, n)), Sampler(), RGBA32F
         )
         for number, t in sorted(program.texture_units.items())

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.api.cache import CacheRun
     from gpgpu_legacy.api.count import Count
     from gpgpu_legacy.api.run import Run
-    from gpgpu_legacy.api.state import State
+    from gpgpu_legacy.api.state import OpenPlan
     from gpgpu_legacy.api.trace import Trace
     from gpgpu_legacy.chips.verdict import Verdict
     from gpgpu_legacy.figures.figure import Figure
@@ -146,7 +146,7 @@ class Pipeline(PlanBuilder):
     @block
     def open(
         self, inputs: Mapping[str, ArrayLike] | None = None, **more: Any
-    ) -> Generator[State, None, None]:
+    ) -> Generator[OpenPlan, None, None]:
         """The plan, prepared, with textures that stay: each step goes on from the one before.
 
             with p.open(density=smoke) as state:

@@ -29,8 +29,7 @@ from gpgpu_legacy.predict import auto
 from gpgpu_legacy.present.grid import Entry, Grid, Result, plain
 from gpgpu_legacy.runtime.executor import AUTO, Executor, reference
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Device, Machine
-from gpgpu_legacy.runtime.prepared import Ended, Observer, Timings
-from gpgpu_legacy.runtime.prepared import Result as Computed
+from gpgpu_legacy.runtime.prepared import Ended, Observer, RunResult, Timings
 from gpgpu_legacy.serial import Record
 
 
@@ -304,7 +303,7 @@ def execute(
     repeat: int = 1,
     observer: Observer | None = None,
     progress: Callable[[], object] | None = None,
-) -> tuple[Executor, Computed]:
+) -> tuple[Executor, RunResult]:
     """Run a plan on its operands: returns the executor, the outputs in their shapes, and the times.
 
     Those are the medians of all runs; see `run`.
@@ -333,7 +332,7 @@ MOST_S, MOST_BYTES = 0.1, 64 << 20
 
 
 def warn_of_undefined(
-    plan: Plan, given: Mapping[str, F32], machine: Machine, result: Computed
+    plan: Plan, given: Mapping[str, F32], machine: Machine, result: RunResult
 ) -> None:
     """Warn of each instruction whose result was undefined in some fragments of a run.
 

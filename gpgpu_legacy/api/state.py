@@ -24,7 +24,7 @@ _RUNS = 1000
 """The steps that `auto` chooses for: many, since the plan stays prepared."""
 
 
-class State:
+class OpenPlan:
     """A plan that is run step by step; `Pipeline.open` makes it.
 
     steps: how many it has done. outputs: by name, after the last step; none before the first.
@@ -78,7 +78,7 @@ def opened(
     executor: str = AUTO,
     machine: Machine = DEFAULT_MACHINE,
     seed: int = 0,
-) -> Generator[State, None, None]:
+) -> Generator[OpenPlan, None, None]:
     """A plan, prepared, whose textures stay from step to step until the block ends.
 
     inputs, executor, machine, seed: as for `run`.
@@ -87,4 +87,4 @@ def opened(
     given = operands_of(p, plan, inputs, seed)
     executors = auto.executors_for(executor, plan, machine)(_RUNS)
     with prepared(plan, executors, machine) as (_, ready):
-        yield State(plan, ready, given)
+        yield OpenPlan(plan, ready, given)

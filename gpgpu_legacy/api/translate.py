@@ -26,9 +26,9 @@ from gpgpu_legacy.isa.ir import (
 )
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
-from gpgpu_legacy.languages.brook.compile import Bound, Compiled, Limits, compiled
-from gpgpu_legacy.languages.brook.kernels import Role
-from gpgpu_legacy.languages.brook.places import Place
+from gpgpu_legacy.languages.brook.compile import BoundArgument, Compiled, PassLimits, compiled
+from gpgpu_legacy.languages.brook.kernels import ParameterRole
+from gpgpu_legacy.languages.brook.places import StreamPlace
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.lower.emit.glsl_translation import Translation
 from gpgpu_legacy.lower.emit.hosts import host_code
@@ -146,13 +146,15 @@ def kernel_program(what: str) -> Program:
     Raises InputError for a kernel that depends on the sizes, or takes several passes.
     """
     kernel = as_brook(what, what)
-    place, limits = Place.whole((64, 64)), DEFAULT_LIMITS
-    most = Limits(limits.draw_buffers, limits.instructions)
+    place, limits = StreamPlace.whole((64, 64)), DEFAULT_LIMITS
+    most = PassLimits(limits.draw_buffers, limits.instructions)
     made: tuple[Compiled, ...] = ()
     if not kernel.reduces and all(p.rank <= 2 for p in kernel.parameters):
         shapes = {p.name: place.shape[: p.rank or 2] for p in kernel.parameters}
         bound = tuple(
-            Bound() if p.role is Role.NUMBER else Bound(Place.whole(shapes[p.name]))
+            BoundArgument()
+            if p.role is ParameterRole.NUMBER
+            else BoundArgument(StreamPlace.whole(shapes[p.name]))
             for p in kernel.parameters
         )
         try:

@@ -235,7 +235,7 @@ class Programs(Section):
     work_group_threads: Fact[Most] | None = None
 
 
-class FixedFunction(Section):
+class TextureEnvironments(Section):
     """Combining textures without a program: the texture environments of OpenGL.
 
     units: MAX_TEXTURE_UNITS, 0 if there are none; for an API, the promised number. combine,
@@ -286,7 +286,7 @@ class Profile(Record):
     hardware: Hardware = Hardware()
     formats: Formats = Formats()
     programs: Programs = Programs()
-    fixed_function: FixedFunction = FixedFunction()
+    fixed_function: TextureEnvironments = TextureEnvironments()
     advertised: Limits = Limits()
     native: Limits = Limits()
 

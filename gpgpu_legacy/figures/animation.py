@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from gpgpu_legacy.figures.options import AnimationOptions
-from gpgpu_legacy.figures.panel import Panel, Shown
+from gpgpu_legacy.figures.panel import Panel, ShownPanel
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.present.animation import animation_writer, check_size, enlarged, texel_picture
 from gpgpu_legacy.present.colours import RGB, Colour
@@ -24,7 +24,7 @@ Caption = tuple[str, str, str]
 
 
 def draw_animation(
-    shown: Sequence[Shown], captions: Sequence[Caption], path: Path, options: AnimationOptions
+    shown: Sequence[ShownPanel], captions: Sequence[Caption], path: Path, options: AnimationOptions
 ) -> None:
     """Write panels as an animation; see AnimationOptions. captions: three lines for each."""
     write = animation_writer(path, options.frame_ms, max(options.frame_ms, options.last_ms))
@@ -32,7 +32,7 @@ def draw_animation(
 
 
 def _pictures(
-    shown: Sequence[Shown], captions: Sequence[Caption], options: AnimationOptions
+    shown: Sequence[ShownPanel], captions: Sequence[Caption], options: AnimationOptions
 ) -> Iterator[RGB]:
     from gpgpu_legacy.present.captions import captioned, needs_bar, width_of
 
@@ -55,7 +55,7 @@ def _pictures(
         yield picture
 
 
-def _picture(shown: Shown, size: tuple[int, int], *, marked: bool) -> RGB:
+def _picture(shown: ShownPanel, size: tuple[int, int], *, marked: bool) -> RGB:
     """A texture in the middle of a picture of that height and width, as large as possible.
 
     Several channels are beside and below one another: r and g above b and a.

@@ -17,7 +17,7 @@ from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import counted
 from gpgpu_legacy.figures.animation import draw_animation
 from gpgpu_legacy.figures.options import AnimationOptions, FigureOptions, TexelsShown
-from gpgpu_legacy.figures.panel import Panel, Shown
+from gpgpu_legacy.figures.panel import Panel, ShownPanel
 from gpgpu_legacy.figures.sheet_plot import sheet_of
 from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
@@ -135,7 +135,7 @@ class Figure:
                 texels.setdefault(self.turns.get(name, (name,)), []).append(panel.texels)
         return {names: _varying_channels(arrays) for names, arrays in texels.items()}
 
-    def shown(self, panels: Sequence[Panel]) -> list[Shown]:
+    def shown(self, panels: Sequence[Panel]) -> list[ShownPanel]:
         """How some panels are shown together, with the name of the scale of each one's values.
 
         panels: of the figure. Written textures that alternate share one; inputs have their own.
@@ -146,7 +146,7 @@ class Figure:
         for panel, channels, key in parts:
             values[key] += [panel.texels[..., c] for c in channels]
         scales = {key: scale_for(arrays, self.options.limits) for key, arrays in values.items()}
-        return [Shown(*part, scales[part[-1]]) for part in parts]
+        return [ShownPanel(*part, scales[part[-1]]) for part in parts]
 
     def _scale_name(self, panel: Panel, written: Collection[str]) -> str:
         if panel.texture.name not in written:

@@ -52,7 +52,7 @@ class Panel:
         return self.texture.extent, self.texture.format
 
 
-class Shown(NamedTuple):
+class ShownPanel(NamedTuple):
     """A panel with the channels that are shown, none for a picture, and their scale, named."""
 
     panel: Panel

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpgpu_legacy.figures.panel import LONGEST, Panel, Shown
+from gpgpu_legacy.figures.panel import LONGEST, Panel, ShownPanel
 from gpgpu_legacy.files import Write
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.textures import Rect
@@ -54,7 +54,7 @@ _INK, _MARK = COLOURS[0], COLOURS[2]
 _EDGE = "#9a9a94"
 
 
-def sheet_of(shown: Sequence[Shown], title: str, words: tuple[str, str], suffix: str) -> Write:
+def sheet_of(shown: Sequence[ShownPanel], title: str, words: tuple[str, str], suffix: str) -> Write:
     """A function that writes a sheet into a file, in one of the formats.
 
     words: below the title, before and after the sizes.
@@ -75,7 +75,7 @@ class _Box:
 class _Sheet:
     """The panels in rows, a head above them, and value scales below."""
 
-    def __init__(self, shown: Sequence[Shown], title: str, words: tuple[str, str]) -> None:
+    def __init__(self, shown: Sequence[ShownPanel], title: str, words: tuple[str, str]) -> None:
         self._shown, self._title, self._words = shown, title, words
         self._bars: dict[str, ColourScale | Colour] = {
             one.name: one.scale for one in shown if one.channels
@@ -123,7 +123,7 @@ class _Sheet:
         self._text(_MARGIN, _MARGIN + 0.12, self._title, 13, weight="bold")
         self._text(_MARGIN, _MARGIN + 0.40, words, 8.5, color=GREY)
 
-    def _draw_panel(self, shown: Shown, left: float, top: float) -> None:
+    def _draw_panel(self, shown: ShownPanel, left: float, top: float) -> None:
         panel, channels, _, scale = shown
         first, second = _labels(panel)
         words = [second] if len(self._sizes) == 1 else [second, _size(panel)]
@@ -236,7 +236,7 @@ def _shape(size: tuple[int, int]) -> tuple[float, float]:
     return 1.0, 1 / min(aspect, LONGEST)
 
 
-def _height(one: Shown) -> float:
+def _height(one: ShownPanel) -> float:
     """The size of a panel's picture, with the letters of its channels."""
     shown, panel = len(one.channels), one.panel
     letters = _LETTER * ceil(shown / 2) if panel.texture.format.channels > 1 else 0.0

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from gpgpu_legacy.errors import GpgpuLegacyError, hint
-from gpgpu_legacy.host.memory import MOST_BYTES, HostError, Memory, in_words
+from gpgpu_legacy.host.memory import MOST_BYTES, HostError, ProgramMemory, in_words
 from gpgpu_legacy.host.streams import COMBINATIONS
 from gpgpu_legacy.host.types import (
     BY_CODE,
@@ -20,17 +20,17 @@ from gpgpu_legacy.host.types import (
     ULONG,
     VECTORS,
     VOID,
-    Array,
-    Function,
+    CArray,
+    CFunction,
+    CScalar,
+    CStruct,
     Pointer,
-    Record,
-    Scalar,
-    Stream,
+    StreamType,
     Type,
 )
 from gpgpu_legacy.host.values import (
     COMPARISONS,
-    Place,
+    Lvalue,
     Value,
     added,
     anchored,
@@ -51,7 +51,7 @@ from gpgpu_legacy.host.values import (
 from gpgpu_legacy.languages.c import syntax as c
 
 
-class Expressions:
+class ExpressionCompiler:
     """Compiles expressions in the scopes of one program.
 
     kernels: for each parameter of a kernel, whether it is written.
@@ -60,15 +60,15 @@ class Expressions:
     def __init__(
         self,
         unit: c.Unit,
-        memory: Memory,
+        memory: ProgramMemory,
         kernels: Mapping[str, Sequence[bool]],
     ) -> None:
         self.unit, self.memory, self.kernels = unit, memory, kernels
         self.types: dict[str, Type] = {**SCALARS, **VECTORS, "string": KERNEL}
-        self.scopes: list[dict[str, Place | Value]] = [
+        self.scopes: list[dict[str, Lvalue | Value]] = [
             {name: Value(repr(name), KERNEL, constant=name) for name in (*kernels, *COMBINATIONS)}
         ]
-        self.functions, self.named = dict[str, Place](), set[str]()
+        self.functions, self.named = dict[str, Lvalue](), set[str]()
         self.objects: list[str] | None = None  # of a function; None outside of functions
 
     def at(self, node: Any, compile_: Callable[[Any], Any]) -> Any:
@@ -93,7 +93,7 @@ class Expressions:
         for _ in range(pointers):
             kind = Pointer(kind)
         for dimension in reversed(dimensions):
-            kind = self.sized(Array(kind, self.constant(dimension) if dimension else 0))
+            kind = self.sized(CArray(kind, self.constant(dimension) if dimension else 0))
         return kind
 
     def sized(self, kind: Type) -> Type:
@@ -128,13 +128,13 @@ class Expressions:
 
     def function(
         self, result: c.TypeName, pointers: int, parameters: Sequence[c.Declaration]
-    ) -> Function:
+    ) -> CFunction:
         """The type of a function."""
-        return Function(self.shaped(result, pointers), tuple(map(self.parameter, parameters)))
+        return CFunction(self.shaped(result, pointers), tuple(map(self.parameter, parameters)))
 
     def parameter(self, d: c.Declaration) -> Type:
         """The type of a parameter."""
-        return self.declared(d, decays=True) if d.stream is None else Stream(d.type.name)
+        return self.declared(d, decays=True) if d.stream is None else StreamType(d.type.name)
 
     # Values and places ----------------------------------------------------------------------------
 
@@ -142,15 +142,15 @@ class Expressions:
         """The value of an expression."""
         return loaded(self.found(e))
 
-    def found(self, e: c.Expression) -> Place | Value:
+    def found(self, e: c.Expression) -> Lvalue | Value:
         """The place that an expression names, or its value."""
-        found: Place | Value = self.at(e, getattr(self, f"_{type(e).__name__.lower()}"))
+        found: Lvalue | Value = self.at(e, getattr(self, f"_{type(e).__name__.lower()}"))
         return found
 
-    def place(self, e: c.Expression) -> Place:
+    def place(self, e: c.Expression) -> Lvalue:
         """The place that an expression names."""
         place = self.found(e)
-        if not isinstance(place, Place) or place.constant is not None:
+        if not isinstance(place, Lvalue) or place.constant is not None:
             raise self.unit.texts.error("this cannot be assigned to; name a variable", e.at)
         return place
 
@@ -165,14 +165,14 @@ class Expressions:
                 a = self.truth(e.operand)
                 return folded(Value(f"(not {a.code})", INT), a)
         value = self.value(e)
-        if not isinstance(value.type, Scalar | Pointer):
+        if not isinstance(value.type, CScalar | Pointer):
             raise self.unit.texts.error(f"a {value.type} is neither true nor false", e.at)
         is_truth = isinstance(e, c.Binary) and e.operator in COMPARISONS
         return value if is_truth else folded(Value(f"({settled(value)} != 0)", INT), value)
 
     # Kinds of expressions -------------------------------------------------------------------------
 
-    def _name(self, e: c.Name) -> Place | Value:
+    def _name(self, e: c.Name) -> Lvalue | Value:
         for scope in reversed(self.scopes):
             if e.name in scope:
                 return scope[e.name]
@@ -182,34 +182,34 @@ class Expressions:
         names = {*self.functions}.union(*self.scopes)
         raise HostError(f"there is no {e.name}; {hint(e.name, names, 'declare it')}")
 
-    def _string(self, e: c.String) -> Place:
-        text = Array(SCALARS["char"], len(e.value) + 1)
-        return Place(str(self.memory.literal(e.value)), text)
+    def _string(self, e: c.String) -> Lvalue:
+        text = CArray(SCALARS["char"], len(e.value) + 1)
+        return Lvalue(str(self.memory.literal(e.value)), text)
 
-    def _index(self, e: c.Index) -> Place:
+    def _index(self, e: c.Index) -> Lvalue:
         return self._target(element(self.found(e.base), self.value(e.index)))
 
     @staticmethod
-    def _target(pointer: Value) -> Place:
-        if isinstance(pointer.type, Stream):
-            return Place(pointer.code, pointer.type, is_local=True)
+    def _target(pointer: Value) -> Lvalue:
+        if isinstance(pointer.type, StreamType):
+            return Lvalue(pointer.code, pointer.type, is_local=True)
         if not isinstance(pointer.type, Pointer):
             raise HostError(f"a {pointer.type} is no pointer")
         code, target = settled(pointer), pointer.type.target
-        if isinstance(target, Function):
+        if isinstance(target, CFunction):
             code = f"functions[{code}, {target.signature!r}]"
-        return Place(code, target)
+        return Lvalue(code, target)
 
-    def _member(self, e: c.Member) -> Place:
+    def _member(self, e: c.Member) -> Lvalue:
         base = self._target(self.value(e.base)) if e.arrow else self.found(e.base)
         if isinstance(base, Value):
-            base = Place(base.code, base.type)
-        name, fields = e.name, base.type.fields if isinstance(base.type, Record) else {}
+            base = Lvalue(base.code, base.type)
+        name, fields = e.name, base.type.fields if isinstance(base.type, CStruct) else {}
         if name not in fields:
             advice = hint(name, fields, "" if fields else "it is no struct")
             raise HostError(f"a {base.type} has no member {name}; {advice}")
         kind, offset = fields[name]
-        return Place(added(base.code, offset), kind)
+        return Lvalue(added(base.code, offset), kind)
 
     @staticmethod
     def _braces(e: c.Braces) -> Value:
@@ -225,15 +225,15 @@ class Expressions:
             raise HostError("this integer has more than 64 bits")
         return literal(e.value, BY_CODE["iIqQ"[2 * ("l" in e.suffix or bits > 32) + is_unsigned]])
 
-    def _unary(self, e: c.Unary) -> Place | Value:
+    def _unary(self, e: c.Unary) -> Lvalue | Value:
         match e.operator:
             case "*":
                 return self._target(self.value(e.operand))
             case "&":
                 place = self.found(e.operand)
-                if isinstance(place.type, Function):
+                if isinstance(place.type, CFunction):
                     return loaded(place)
-                if isinstance(place, Place):
+                if isinstance(place, Lvalue):
                     return Value(place.code, place.type) if place.is_local else pointer(place)
                 raise HostError("this has no address; name a variable")
             case "!":
@@ -256,8 +256,8 @@ class Expressions:
     def _conditional(self, e: c.Conditional) -> Value:
         yes, no = self.value(e.yes), self.value(e.no)
         kind, other = yes.type, no.type
-        if isinstance(kind, Scalar):
-            kind = usual(kind, other) if isinstance(other, Scalar) else other
+        if isinstance(kind, CScalar):
+            kind = usual(kind, other) if isinstance(other, CScalar) else other
         a, b = (converted(one, kind) for one in (yes, no))
         truth = self.truth(e.condition)
         code = f"({settled(a)} if {truth.code} else {settled(b)})"
@@ -272,7 +272,7 @@ class Expressions:
         place, value = self.assignment(e)
         return Value(stored(place, value), place.type)
 
-    def assignment(self, e: c.Assign) -> tuple[Place, Value]:
+    def assignment(self, e: c.Assign) -> tuple[Lvalue, Value]:
         """Where an assignment stores, and what."""
         place = self.place(e.target)
         if e.operator == "=":
@@ -305,7 +305,7 @@ class Expressions:
         if isinstance(loaded(callee).type, Pointer):
             callee = self._target(loaded(callee))
         of = callee.type
-        if not isinstance(of, Function):
+        if not isinstance(of, CFunction):
             raise HostError(f"this is no function: {of}")
         kinds: list[Type | None] = [*of.parameters]
         if kinds[-1:] == [VOID]:
@@ -317,14 +317,14 @@ class Expressions:
 
     def _kept(self, code: str, kind: Type) -> Value:
         """A value of this code; of a struct, whose code gives bytes, the address of a copy."""
-        if isinstance(kind, Record):
+        if isinstance(kind, CStruct):
             code = f"write({code}, {self.new(kind)})"
         return Value(code, kind)
 
     def _given(self, e: c.Expression, kind: Type | None) -> str:
         """The code of an argument. kind: None for any number or pointer."""
         value = self.value(e)
-        if kind is None and not isinstance(value.type, Scalar | Pointer):
+        if kind is None and not isinstance(value.type, CScalar | Pointer):
             raise self.unit.texts.error(f"a {value.type} cannot be given here", e.at)
         return settled(value if kind is None else converted(value, kind))
 
@@ -332,35 +332,35 @@ class Expressions:
         kind, values = self.shaped(name), [self.value(one) for one in arguments]
         if len(values) == 1:
             return converted(values[0], kind, cast=True)
-        if not isinstance(kind, Record) or not kind.lanes or len(values) != len(kind.fields):
+        if not isinstance(kind, CStruct) or not kind.lanes or len(values) != len(kind.fields):
             raise HostError(f"a {kind} cannot be made of {len(values)} values")
         lanes = ", ".join(settled(converted(value, kind.lanes)) for value in values)
         return self._kept(f"pack({kind.form!r}, {lanes})", kind)
 
     @staticmethod
-    def plain(value: Value, to: Scalar = FLOAT) -> str:
+    def plain(value: Value, to: CScalar = FLOAT) -> str:
         """The code of a number, a stream, or the tuple of a vector's numbers."""
         kind = value.type
-        if isinstance(kind, Record) and kind.lanes:
+        if isinstance(kind, CStruct) and kind.lanes:
             return f"unpack({kind.form!r}, read({value.code}, {kind.size}))"
-        return value.code if isinstance(kind, Stream) else settled(converted(value, to))
+        return value.code if isinstance(kind, StreamType) else settled(converted(value, to))
 
     def _kernel(self, name: str, e: c.Call) -> Value:
         """A kernel's call. A reduction's result that is no stream is stored in a variable."""
         written, codes = self.kernels.get(name, ()), [repr(name)]
-        place: Place | None = None
+        place: Lvalue | None = None
         if len(e.arguments) != len(written):
             raise HostError(f"{name} takes {len(written)} arguments, not {len(e.arguments)}")
         for one, is_result in zip(e.arguments, written, strict=True):
             value = self.value(one)
             code = self.plain(value)
-            if is_result and not isinstance(value.type, Stream):
+            if is_result and not isinstance(value.type, StreamType):
                 place, code = self.place(one), "None"
             codes.append(code)
         code = f"kernel({', '.join(codes)})"
         if place is None:
             return Value(code, VOID)
-        if isinstance(place.type, Record):
+        if isinstance(place.type, CStruct):
             return Value(f"write(pack({place.type.form!r}, *{code}), {place.code})", VOID)
         number = Value(code, FLOAT, is_exact=False)  # so it is refused if it is a vector
         return Value(stored(place, converted(number, place.type)), VOID)

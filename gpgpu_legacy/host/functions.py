@@ -10,23 +10,23 @@ from dataclasses import replace
 from typing import Any
 
 from gpgpu_legacy.errors import hint
-from gpgpu_legacy.host.expressions import Expressions
+from gpgpu_legacy.host.expressions import ExpressionCompiler
 from gpgpu_legacy.host.library import library_text
-from gpgpu_legacy.host.memory import HostError, Memory
+from gpgpu_legacy.host.memory import HostError, ProgramMemory
 from gpgpu_legacy.host.types import (
     INT,
     LONG,
     VOID,
-    Array,
-    Function,
-    Record,
-    Scalar,
-    Stream,
+    CArray,
+    CFunction,
+    CScalar,
+    CStruct,
+    StreamType,
     Type,
     record,
 )
 from gpgpu_legacy.host.values import (
-    Place,
+    Lvalue,
     Value,
     added,
     assigned,
@@ -40,7 +40,7 @@ from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.languages.c import syntax as c
 
 
-class Compiler(Expressions):
+class Compiler(ExpressionCompiler):
     """Compiles a program: `lines` is the Python, each with the place of its statement.
 
     No name of the program is one of Python's: those are numbered.
@@ -49,7 +49,7 @@ class Compiler(Expressions):
     def __init__(
         self,
         unit: c.Unit,
-        memory: Memory,
+        memory: ProgramMemory,
         kernels: Mapping[str, Sequence[bool]],
     ) -> None:
         super().__init__(unit, memory, kernels)
@@ -76,7 +76,7 @@ class Compiler(Expressions):
     def _items(self, items: Sequence[c.Item], *, is_own: bool = True) -> dict[str, c.Function]:
         """Declare what a text has; returns its functions by name."""
         self.scopes.append({})
-        self.types |= {s.name: Record(s.name) for s in items if isinstance(s, c.Struct)}
+        self.types |= {s.name: CStruct(s.name) for s in items if isinstance(s, c.Struct)}
         bodies = {
             f.name: f
             for f in items
@@ -88,7 +88,7 @@ class Compiler(Expressions):
             elif item.name in bodies or not is_own:
                 of = self.at(item, lambda f: self.function(f.type, f.pointers, f.parameters))
                 code = fresh() if item.name in bodies else f"{item.name}_"
-                self.functions[item.name] = Place(code, of)
+                self.functions[item.name] = Lvalue(code, of)
         return bodies
 
     def emit(self, line: str) -> None:
@@ -110,7 +110,7 @@ class Compiler(Expressions):
         assert f.body is not None
         place = self.functions[f.name]
         of = place.type
-        assert isinstance(of, Function)
+        assert isinstance(of, CFunction)
         if f.name == "main" and not re.fullmatch("[bBhHiIqQ]( i( Q){0,2})?", of.signature):
             raise HostError("main takes nothing, or int and char **, and returns an int")
         self._out, self.objects, self._place_of = [], [], f.at
@@ -119,9 +119,9 @@ class Compiler(Expressions):
         names = [fresh() for _ in f.parameters]
         with self.indented("try:"):
             for code, d, kind in zip(names, f.parameters, of.parameters, strict=True):
-                self.scopes[-1][d.name] = Place(code, kind, is_local=True)
-                is_taken = d.name in self._taken and not isinstance(kind, Stream)
-                if is_taken or isinstance(kind, Record):
+                self.scopes[-1][d.name] = Lvalue(code, kind, is_local=True)
+                is_taken = d.name in self._taken and not isinstance(kind, StreamType)
+                if is_taken or isinstance(kind, CStruct):
                     self.emit(assigned(self._variable(d.name, kind), Value(code, kind)))
             self._statements(f.body.statements)
             self._return(c.Return())
@@ -146,18 +146,18 @@ class Compiler(Expressions):
             self._stream(d)
             return
         kind = self.declared(d)
-        if d.dimensions[:1] == (None,) and isinstance(kind, Array):
+        if d.dimensions[:1] == (None,) and isinstance(kind, CArray):
             match d.value:
                 case c.String(value=text):
-                    kind = Array(kind.element, len(text) + 1)
+                    kind = CArray(kind.element, len(text) + 1)
                 case c.Braces(items=items):
-                    kind = Array(kind.element, len(items))
+                    kind = CArray(kind.element, len(items))
                 case _:  # T (*p)[n]
                     kind = self.parameter(d)
         if self.objects is None or "static" in d.type.qualifiers:
             before = self._out, self._depth, self.objects
             self._out, self._depth, self.objects = self._started, 1, None
-            self.scopes[-1][d.name] = place = Place(self.new(kind), kind)
+            self.scopes[-1][d.name] = place = Lvalue(self.new(kind), kind)
             self._initialised(place, d)
             self._out, self._depth, self.objects = before
             return
@@ -166,14 +166,14 @@ class Compiler(Expressions):
             self.emit(f"{place.code} = 0")
         self._initialised(place, d)
 
-    def _variable(self, name: str, kind: Type) -> Place:
+    def _variable(self, name: str, kind: Type) -> Lvalue:
         """A new variable of a function: Python's own, or an object in memory."""
         assert self.objects is not None
-        place: Place = Place(fresh(), kind, is_local=True)
-        if name in self._taken or isinstance(kind, Array | Record):
+        place: Lvalue = Lvalue(fresh(), kind, is_local=True)
+        if name in self._taken or isinstance(kind, CArray | CStruct):
             code = self.new(kind)
             self.emit(code)
-            place = Place(self.objects[-1], kind)
+            place = Lvalue(self.objects[-1], kind)
         self.scopes[-1][name] = place
         return place
 
@@ -190,31 +190,31 @@ class Compiler(Expressions):
             ends = (self.plain(self.value(one)) for one in d.value.arguments)
             code = f"iterator({kind}, {extents}, {', '.join(ends)})"
         self.emit(f"{name} = {code}")
-        self.scopes[-1][d.name] = Place(name, Stream(d.type.name), is_local=True)
+        self.scopes[-1][d.name] = Lvalue(name, StreamType(d.type.name), is_local=True)
 
-    def _initialised(self, place: Place, d: c.Declaration) -> None:
+    def _initialised(self, place: Lvalue, d: c.Declaration) -> None:
         known = d.value and self._initialise(place, deque([d.value]), is_inner=False)
         if "const" in d.type.qualifiers:
             self.scopes[-1][d.name] = replace(place, constant=known)
 
-    def _initialise(self, place: Place, items: deque[Any], *, is_inner: bool = True) -> Any:
+    def _initialise(self, place: Lvalue, items: deque[Any], *, is_inner: bool = True) -> Any:
         """Store the first of initial values, or one for each part; returns a known number.
 
         is_inner: braces are around, so that its own may be left out.
         """
         kind, e = place.type, items.popleft()
         parts: Iterable[tuple[Type, int]] = ()
-        if isinstance(kind, Array):
+        if isinstance(kind, CArray):
             size = kind.element.size
             parts = ((kind.element, n * size) for n in range(kind.count))
-        elif isinstance(kind, Record):
+        elif isinstance(kind, CStruct):
             parts = kind.fields.values()
         if isinstance(e, c.Braces):
             items = deque((*e.items, c.Number(0)))
             if not parts:
                 return self._initialise(place, items)
             self.emit(f"fill({place.code}, 0, {kind.size})")
-        elif isinstance(e, c.String) and isinstance(kind, Array):
+        elif isinstance(e, c.String) and isinstance(kind, CArray):
             self.emit(f"fill({place.code}, 0, {kind.size})")
             self.emit(f"write({(e.value + bytes(1))[: kind.count]!r}, {place.code})")
             return None
@@ -227,13 +227,13 @@ class Compiler(Expressions):
         for part, offset in parts:
             if not items:
                 break
-            self._initialise(Place(added(place.code, offset), part), items)
+            self._initialise(Lvalue(added(place.code, offset), part), items)
         return None
 
     def _struct(self, s: c.Struct) -> None:
         made = self.types.get(s.name)
-        if not isinstance(made, Record) or made.fields:
-            self.types[s.name] = made = Record(s.name)
+        if not isinstance(made, CStruct) or made.fields:
+            self.types[s.name] = made = CStruct(s.name)
         self.sized(record(made, {d.name: self.declared(d) for d in s.fields}))
 
     def _typedef(self, s: c.Typedef) -> None:
@@ -265,14 +265,14 @@ class Compiler(Expressions):
             return
         entry, outer = fresh(), (self._loops, self._labels)
         self._loops = [*self._loops, entry] if self._loops else []
-        jumps = {label: f"raise Jump({entry!r}, {n})" for n, label in enumerate(labels, 1)}
+        jumps = {label: f"raise JumpSignal({entry!r}, {n})" for n, label in enumerate(labels, 1)}
         self._labels = self._labels | jumps
         self.emit(f"{entry} = 0")
         with self.indented("for _ in steps:"):
             with self.indented("try:"):
                 self._entered(entry, statements, 0)
                 self.emit("break")
-            with self.indented("except Jump as jump:"):
+            with self.indented("except JumpSignal as jump:"):
                 self.emit(f"if jump.args[0] != {entry!r}: raise")
                 self.emit(f"{entry} = jump.args[1]")
                 self.emit("for _ in once * 9: next(steps)")
@@ -359,7 +359,7 @@ class Compiler(Expressions):
         body = s.body.statements if isinstance(s.body, c.Block) else ()
         labels = [one.value for one in body if isinstance(one, c.Label)]
         value = self.value(s.value)
-        if not isinstance(value.type, Scalar) or value.type.is_float:
+        if not isinstance(value.type, CScalar) or value.type.is_float:
             raise HostError(f"a {value.type} has no cases")
         kind = usual(value.type, INT)
         cases = {
@@ -380,7 +380,7 @@ class Compiler(Expressions):
         kind, code = self._result, ""
         if s.value is not None:
             code = settled(converted(self.value(s.value), kind))
-        if isinstance(kind, Record):
+        if isinstance(kind, CStruct):
             code = f"read({code}, {kind.size})" if code else f"bytes({kind.size})"
         self.emit(f"return {code or 0}")
 

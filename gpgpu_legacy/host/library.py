@@ -14,7 +14,7 @@ import numpy as np
 
 from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.files import open_data
-from gpgpu_legacy.host.memory import HostError, Memory
+from gpgpu_legacy.host.memory import HostError, ProgramMemory
 from gpgpu_legacy.host.text import Source, printed, scanned, taken
 from gpgpu_legacy.host.values import rounder
 from gpgpu_legacy.languages.c.parser import parse
@@ -61,7 +61,7 @@ def _as_c(name: str, rounded: Callable[[float], float]) -> Callable[..., float]:
 
 
 def library(  # noqa: PLR0915
-    memory: Memory,
+    memory: ProgramMemory,
     folder: Path,
     out: Callable[[int, bytes], object],
     stdin: Callable[[], bytes],

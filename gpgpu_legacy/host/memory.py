@@ -31,7 +31,7 @@ REACH = 8 << 32
 """Bytes from a pointer to what it is an index of: 32 bits of them, for elements of 8 bytes."""
 
 OPERATIONS = "new drop read write fill put copy aligned address moved functions"
-"""The methods of Memory that generated code calls."""
+"""The methods of ProgramMemory that generated code calls."""
 
 
 class HostError(Exception):
@@ -71,7 +71,7 @@ class Views(dict[int, memoryview]):
         return view  # type: ignore[no-any-return]
 
 
-class Memory:
+class ProgramMemory:
     """All objects of a program.
 
     views: by the code of a type of number. functions: by address and signature.

@@ -17,9 +17,9 @@ from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError, hin
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.host import library
 from gpgpu_legacy.host.functions import Compiler
-from gpgpu_legacy.host.memory import OPERATIONS, HostError, Memory, in_words
+from gpgpu_legacy.host.memory import OPERATIONS, HostError, ProgramMemory, in_words
 from gpgpu_legacy.host.streams import WRITTEN, Recorder, Streams
-from gpgpu_legacy.host.types import Function
+from gpgpu_legacy.host.types import CFunction
 from gpgpu_legacy.host.values import FUNCTIONS, rounder
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Span
@@ -90,7 +90,7 @@ def run_brook(
     def run(plan: Plan, given: dict[str, F32]) -> dict[str, F32]:
         return dict(execute(plan, given, executor, machine)[1].outputs)
 
-    objects, kernels = Memory(), Kernels(unit)
+    objects, kernels = ProgramMemory(), Kernels(unit)
     streams = Streams(objects, kernels, run, show, recorder)
     functions = library.library(objects, path.parent, show, stdin)
     written = {
@@ -130,7 +130,7 @@ def _ran(compiled: Compiler, names: dict[str, Any], given: tuple[int, ...]) -> i
         sys.setrecursionlimit(limit + MOST_NESTED)
         exec(code, names)
         assert compiled.main
-        assert isinstance(compiled.main.type, Function)
+        assert isinstance(compiled.main.type, CFunction)
         taken = len(compiled.main.type.parameters)
         return int(names[compiled.main.code](*given[:taken])) & 255
     except SystemExit as done:

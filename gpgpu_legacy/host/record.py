@@ -11,16 +11,16 @@ from gpgpu_legacy.api.pipeline import Pipeline
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.host.memory import HostError
 from gpgpu_legacy.host.program import run_brook
-from gpgpu_legacy.host.streams import Data, arguments_of, uses
+from gpgpu_legacy.host.streams import StreamData, arguments_of, uses
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.languages.brook.kernels import Kernel
+from gpgpu_legacy.languages.brook.kernels import BrookKernel
 from gpgpu_legacy.pipeline.streams import Stream
 
 MOST_CALLS = 4096
 """The most calls that are recorded."""
 
 
-class Recorder:
+class CallRecorder:
     """Adds calls to a pipeline; its streams are the program's, and new ones where C wrote.
 
     inputs: by name. written: the streams that kernels wrote, by name.
@@ -29,11 +29,11 @@ class Recorder:
     def __init__(self, name: str) -> None:
         self.pipeline, self.inputs = Pipeline(name), dict[str, F32]()
         self.written: dict[str, Stream] = {}
-        self._streams: dict[Data, Stream] = {}
-        self._values: dict[Data, bytes] = {}
+        self._streams: dict[StreamData, Stream] = {}
+        self._values: dict[StreamData, bytes] = {}
         self._names, self._calls = Counter[str](), 0
 
-    def __call__(self, kernel: Kernel, arguments: Sequence[Any]) -> Callable[[], None]:
+    def __call__(self, kernel: BrookKernel, arguments: Sequence[Any]) -> Callable[[], None]:
         """Add a call, before it runs; returns a function that notes what it wrote."""
         self._calls += 1
         if self._calls > MOST_CALLS:
@@ -63,7 +63,7 @@ class Recorder:
 
 def recorded(path: str, *arguments: str) -> tuple[Pipeline, dict[str, F32]]:
     """Run a program for its kernel calls: returns them as a pipeline, and its inputs."""
-    recorder = Recorder(Path(path).stem)
+    recorder = CallRecorder(Path(path).stem)
     run_brook(path, *arguments, recorder=recorder)
     if not recorder.written:
         raise InputError(f"{path} calls no kernel with these arguments, so it has no plan")

@@ -14,9 +14,9 @@ from weakref import finalize
 import numpy as np
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.host.memory import HostError, Memory
+from gpgpu_legacy.host.memory import HostError, ProgramMemory
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.languages.brook.kernels import ElementType, Kernel, Kernels, Role
+from gpgpu_legacy.languages.brook.kernels import BrookKernel, ElementType, Kernels, ParameterRole
 from gpgpu_legacy.languages.brook.scatter import scatter_rounds
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.streams import Iterator, Stream
@@ -28,11 +28,11 @@ MOST_NUMBERS = 1 << 26
 MOST_PLANS = 256
 """The most plans of calls that are kept."""
 
-WRITTEN = (Role.OUT, Role.REDUCE)
+WRITTEN = (ParameterRole.OUT, ParameterRole.REDUCE)
 
 
 @dataclass(eq=False)
-class Data:
+class StreamData:
     """A stream's content: `values` has its extents, and last an axis of components."""
 
     name: str
@@ -46,7 +46,7 @@ class Data:
 
 
 @frozen
-class Shape:
+class StreamShape:
     """A stream's content in the plan of a call, without its values."""
 
     name: str
@@ -79,7 +79,7 @@ class View:
         self.part[...] = values.reshape(self.part.shape)
 
 
-Recorder = Callable[[Kernel, Sequence[Any]], Callable[[], None]]
+Recorder = Callable[[BrookKernel, Sequence[Any]], Callable[[], None]]
 """Is told of each call of a kernel before it runs; returns a function to call when it has run."""
 
 
@@ -88,7 +88,7 @@ class Streams:
 
     def __init__(
         self,
-        memory: Memory,
+        memory: ProgramMemory,
         kernels: Kernels,
         run: Callable[[Plan, dict[str, F32]], dict[str, F32]],
         out: Callable[[int, bytes], object],
@@ -117,7 +117,7 @@ class Streams:
         shape = *extents, element.components
         if prod(shape) > self.left:
             raise HostError(f"the streams of a program hold {MOST_NUMBERS} numbers at most")
-        data = Data(name, element, np.zeros(shape, np.float32))
+        data = StreamData(name, element, np.zeros(shape, np.float32))
         self._take(prod(shape))
         finalize(data, self._take, -prod(shape))
         return View(data)
@@ -214,7 +214,7 @@ class Streams:
     def _once(self, operation: str, like: View, new: F32, old: F32) -> F32:
         """A reduction of each pair of elements."""
         kind = like.data.type
-        a, r = (View(Data(name, kind, v.copy())) for name, v in (("a", new), ("r", old)))
+        a, r = (View(StreamData(name, kind, v.copy())) for name, v in (("a", new), ("r", old)))
         self._call(self.kernels.find(operation).once(), (a, r))
         return r.part
 
@@ -224,7 +224,7 @@ class Streams:
         """Call a kernel; returns the result of a reduction that is given None for it."""
         kernel = self.kernels.find(name)
         values_given = [
-            View(Data(p.name, p.type, np.zeros((1, p.type.components), np.float32)))
+            View(StreamData(p.name, p.type, np.zeros((1, p.type.components), np.float32)))
             if one is None
             else one
             for p, one in zip(kernel.parameters, arguments, strict=True)
@@ -233,7 +233,7 @@ class Streams:
         values = values_given[arguments.index(None)].part[0].tolist() if None in arguments else [0]
         return values if len(values) > 1 else values[0]
 
-    def _call(self, kernel: Kernel, arguments: Sequence[Any]) -> None:
+    def _call(self, kernel: BrookKernel, arguments: Sequence[Any]) -> None:
         self.calls += 1
         if not all(
             one.part.size
@@ -241,10 +241,10 @@ class Streams:
             if p.role in WRITTEN
         ):
             return  # a domain without elements
-        datas: dict[Data, Shape] = {}
+        datas: dict[StreamData, StreamShape] = {}
         for one in arguments:
             if isinstance(one, View) and one.data not in datas:
-                datas[one.data] = Shape(f"s{len(datas)}", one.data.type, one.data.extents)
+                datas[one.data] = StreamShape(f"s{len(datas)}", one.data.type, one.data.extents)
         shapes = (
             replace(one, data=datas[one.data]) if isinstance(one, View) else one
             for one in arguments
@@ -267,33 +267,33 @@ COMBINATIONS = (*_SCATTERED, "STREAM_GATHER_FETCH")
 """What scatters and gathers do beside a program's own reductions."""
 
 
-def uses(kernel: Kernel, arguments: Sequence[Any]) -> tuple[dict[Any, None], dict[Any, None]]:
+def uses(kernel: BrookKernel, arguments: Sequence[Any]) -> tuple[dict[Any, None], dict[Any, None]]:
     """The streams that a call needs the content of, and those that it writes."""
     roles = [
         (one, p.role)
         for one, p in zip(arguments, kernel.parameters, strict=True)
-        if isinstance(one, View) and not (one.ends and p.role is Role.ITERATOR)
+        if isinstance(one, View) and not (one.ends and p.role is ParameterRole.ITERATOR)
     ]
-    changed = None if kernel.reduces else Role.REDUCE
+    changed = None if kernel.reduces else ParameterRole.REDUCE
     read = (one.data for one, role in roles if role not in WRITTEN or one.start or role is changed)
     return dict.fromkeys(read), {one.data: None for one, role in roles if role in WRITTEN}
 
 
 def arguments_of(
-    kernel: Kernel, arguments: Sequence[Any], streams: Mapping[Any, Stream]
+    kernel: BrookKernel, arguments: Sequence[Any], streams: Mapping[Any, Stream]
 ) -> Iterating[Any]:
     """The arguments of a call in a plan, whose streams are given."""
     for one, parameter in zip(arguments, kernel.parameters, strict=True):
         if not isinstance(one, View):
             yield one
-        elif one.ends and parameter.role is Role.ITERATOR:
+        elif one.ends and parameter.role is ParameterRole.ITERATOR:
             yield Iterator(one.data.extents, *one.ends)
         else:
             stream = streams[one.data]
             yield stream.domain(one.start, one.end) if one.start else stream
 
 
-def _plan(kernel: Kernel, arguments: tuple[Any, ...]) -> Plan:
+def _plan(kernel: BrookKernel, arguments: tuple[Any, ...]) -> Plan:
     """The plan of one call, in which streams are shapes."""
     builder, (read, written) = PlanBuilder(kernel.function.name), uses(kernel, arguments)
     streams = {

@@ -9,7 +9,7 @@ from struct import pack
 from sys import byteorder
 from typing import Any
 
-from gpgpu_legacy.host.memory import HostError, Memory
+from gpgpu_legacy.host.memory import HostError, ProgramMemory
 from gpgpu_legacy.host.values import rounder
 from gpgpu_legacy.languages.c.literals import rounded_once
 
@@ -29,7 +29,7 @@ def taken(arguments: Iterator[Any]) -> Any:
     raise HostError("the format needs more arguments than are given")
 
 
-def printed(form: bytes, arguments: Iterator[Any], memory: Memory, most: int) -> bytes:
+def printed(form: bytes, arguments: Iterator[Any], memory: ProgramMemory, most: int) -> bytes:
     """The text of a format and its arguments. most: its bytes, or HostError."""
     room = most - len(form)
 

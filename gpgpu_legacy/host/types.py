@@ -10,7 +10,7 @@ from gpgpu_legacy.frozen import frozen
 
 
 @frozen
-class Scalar:
+class CScalar:
     """A number's type. code: as in the module struct; rank: of C's conversions."""
 
     name: str
@@ -56,7 +56,7 @@ class Pointer:
 
 
 @frozen
-class Array:
+class CArray:
     """An array."""
 
     element: Type
@@ -77,7 +77,7 @@ class Array:
 
 
 @dataclass(eq=False)
-class Record:
+class CStruct:
     """A struct, its fields with types and offsets; in Python, the address of one.
 
     lanes: the numbers of float2, int4 and the like.
@@ -87,7 +87,7 @@ class Record:
     fields: dict[str, tuple[Type, int]] = field(default_factory=dict)
     size: int = 0
     align: int = 1
-    lanes: Scalar | None = None
+    lanes: CScalar | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -100,7 +100,7 @@ class Record:
 
 
 @frozen
-class Function:
+class CFunction:
     """A function. Its last parameter is void if more values may follow."""
 
     result: Type
@@ -119,7 +119,7 @@ class Function:
 
 
 @frozen
-class Stream:
+class StreamType:
     """A stream, an iterator, or a pointer to one: always the object itself in Python."""
 
     element: str
@@ -129,11 +129,11 @@ class Stream:
         return "a stream" if self.element == "void" else f"stream of {self.element}"
 
 
-Type = Scalar | Pointer | Array | Record | Function | Stream
+Type = CScalar | Pointer | CArray | CStruct | CFunction | StreamType
 
 
 SCALARS = {
-    name: Scalar(name, code, int(rank))
+    name: CScalar(name, code, int(rank))
     for name, code, rank in re.findall(
         r"(\w+):(.)(\d)",
         "char:b1 schar:b1 uchar:B1 bool:B1 _Bool:B1 short:h2 ushort:H2 int:i3 uint:I3 long:q4 "
@@ -148,12 +148,12 @@ SCALARS = {
 BY_CODE = {one.code: one for one in reversed(SCALARS.values()) if one.rank in {3, 4, 6, 7}}
 INT, LONG, ULONG, FLOAT, DOUBLE = (BY_CODE[code] for code in "iqQfd")
 VOID = SCALARS["void"]
-ANY_STREAM = Stream("void")
-KERNEL = Function(ANY_STREAM, ())
+ANY_STREAM = StreamType("void")
+KERNEL = CFunction(ANY_STREAM, ())
 """A kernel, or what combines elements in a scatter or gather: in Python, its name."""
 
 
-def record(struct: Record, fields: dict[str, Type]) -> Record:
+def record(struct: CStruct, fields: dict[str, Type]) -> CStruct:
     """The struct, to which fields may point, with its fields in place."""
     size = 0
     for part, kind in fields.items():
@@ -166,7 +166,7 @@ def record(struct: Record, fields: dict[str, Type]) -> Record:
 
 VECTORS = {
     f"{name}{n}": record(
-        Record(f"{name}{n}", lanes=SCALARS[name]), dict.fromkeys("xyzw"[:n], SCALARS[name])
+        CStruct(f"{name}{n}", lanes=SCALARS[name]), dict.fromkeys("xyzw"[:n], SCALARS[name])
     )
     for name in ("float", "double", "int", "uint", "char", "uchar", "short", "ushort")
     for n in (2, 3, 4)

@@ -20,12 +20,12 @@ from gpgpu_legacy.host.types import (
     INT,
     LONG,
     ULONG,
-    Array,
-    Function,
+    CArray,
+    CFunction,
+    CScalar,
+    CStruct,
     Pointer,
-    Record,
-    Scalar,
-    Stream,
+    StreamType,
     Type,
 )
 from gpgpu_legacy.languages.c.literals import quotient, remainder, rounded_once
@@ -47,7 +47,7 @@ class Value:
 
 
 @frozen
-class Place:
+class Lvalue:
     """Where a value is: an object in memory at the address `code`, or a variable of Python's.
 
     A function's code is its name there. constant: the number that is always there.
@@ -62,7 +62,7 @@ class Place:
 # What generated code calls ----------------------------------------------------------------------
 
 
-class Jump(Exception):  # noqa: N818
+class JumpSignal(Exception):  # noqa: N818
     """A goto: the block that it leads to, and the number of the label there."""
 
 
@@ -98,7 +98,7 @@ def unsigned(x: float) -> int:
 FUNCTIONS: dict[str, Any] = {
     function.__name__: function
     for function in (
-        Jump,
+        JumpSignal,
         divided,
         rounded_once,
         quotient,
@@ -116,7 +116,7 @@ FUNCTIONS: dict[str, Any] = {
 _CONSTANT = {**FUNCTIONS, "single": rounder()}
 
 
-def literal(number: Any, kind: Scalar) -> Value:
+def literal(number: Any, kind: CScalar) -> Value:
     """A number as a value of this type."""
     return folded(Value(repr(number), kind, False))
 
@@ -124,7 +124,7 @@ def literal(number: Any, kind: Scalar) -> Value:
 def settled(value: Value) -> str:
     """The code of a value in the range and precision of its type."""
     kind = value.type
-    if value.is_exact or not isinstance(kind, Scalar) or kind.code == "d":
+    if value.is_exact or not isinstance(kind, CScalar) or kind.code == "d":
         return value.code
     if kind.is_float:
         return f"single({value.code})"
@@ -136,7 +136,7 @@ def settled(value: Value) -> str:
 
 def folded(value: Value, *operands: Value) -> Value:
     """The value as a number, if its operands are numbers."""
-    if any(one.constant is None for one in operands) or not isinstance(value.type, Scalar):
+    if any(one.constant is None for one in operands) or not isinstance(value.type, CScalar):
         return value
     try:
         number = +eval(settled(value), _CONSTANT)  # an int for a bool
@@ -146,7 +146,7 @@ def folded(value: Value, *operands: Value) -> Value:
     return Value(code if code[0] != "-" else f"({code})", value.type, True, number)
 
 
-def usual(a: Scalar, b: Scalar) -> Scalar:
+def usual(a: CScalar, b: CScalar) -> CScalar:
     """The type in which two numbers meet."""
     high, low = (a, b) if a.rank >= b.rank else (b, a)
     if high.rank < INT.rank:
@@ -158,21 +158,21 @@ def usual(a: Scalar, b: Scalar) -> Scalar:
 
 def decayed(kind: Type) -> Type:
     """The type of a value: an array is the pointer to its first element."""
-    return Pointer(kind.element) if isinstance(kind, Array) else kind
+    return Pointer(kind.element) if isinstance(kind, CArray) else kind
 
 
 def converted(value: Value, to: Type, *, cast: bool = False) -> Value:
     """The value as another type; HostError if there is no such conversion."""
     kind = value.type
-    is_any = to == ANY_STREAM and isinstance(kind, Stream)
-    if kind == to or is_any or (isinstance(to, Scalar) and not to.rank):
+    is_any = to == ANY_STREAM and isinstance(kind, StreamType)
+    if kind == to or is_any or (isinstance(to, CScalar) and not to.rank):
         return replace(value, type=to)
     match kind, to:
-        case Scalar(), Scalar():
+        case CScalar(), CScalar():
             return folded(_number(value, kind, to), value)
-        case Pointer(), Scalar() if to.is_truth or (cast and not to.is_float):
+        case Pointer(), CScalar() if to.is_truth or (cast and not to.is_float):
             return converted(Value(value.code, ULONG), to)
-        case Scalar(), Pointer() if not kind.is_float and (cast or value.constant == 0):
+        case CScalar(), Pointer() if not kind.is_float and (cast or value.constant == 0):
             return _aligned(settled(converted(value, ULONG)), 1, to)
         case Pointer(), Pointer():
             return _aligned(value.code, kind.target.align, to)
@@ -185,7 +185,7 @@ def _aligned(code: str, known: int, to: Pointer) -> Value:
     return Value(f"aligned({code}, {align})" if align > known and code != "0" else code, to)
 
 
-def _number(value: Value, kind: Scalar, to: Scalar) -> Value:
+def _number(value: Value, kind: CScalar, to: CScalar) -> Value:
     code, is_exact = settled(value), False
     if to.is_truth and not kind.is_truth:
         code, is_exact = f"({code} != 0)", True
@@ -213,7 +213,7 @@ def binary(operator: str, a: Value, b: Value) -> Value:
     x, y = a.type, b.type
     if isinstance(x, Pointer) or isinstance(y, Pointer):
         return _pointers(operator, a, b)
-    if not isinstance(x, Scalar) or not isinstance(y, Scalar):
+    if not isinstance(x, CScalar) or not isinstance(y, CScalar):
         raise HostError(f"there is no {x} {operator} {y}")
     is_shift = operator in {"<<", ">>"}
     kind = usual(x, INT if is_shift else y)
@@ -244,7 +244,7 @@ def _pointers(operator: str, a: Value, b: Value) -> Value:
         return Value(f"({settled(a)} {operator} {settled(b)})", INT)
     if operator == "-" and isinstance(kind, Pointer) and isinstance(other, Pointer):
         return Value(f"(({a.code} - {b.code}) // {kind.target.size})", LONG)
-    if operator in "+-" and isinstance(kind, Pointer) and isinstance(other, Scalar):
+    if operator in "+-" and isinstance(kind, Pointer) and isinstance(other, CScalar):
         by = f"{operator}{kind.target.size} * {settled(b)}"
         return replace(a, code=f"moved({a.code}, {by})")
     raise HostError(f"there is no {kind} {operator} {other}")
@@ -254,17 +254,17 @@ _KNOWN = re.compile(r"\w+|moved.*")
 _NEAR = re.compile(rf"{_KNOWN.pattern}|\(\w+ \+ \d+\)")
 
 
-def pointer(place: Place) -> Value:
+def pointer(place: Lvalue) -> Value:
     """The address of a place, as a value that may be kept."""
     code = place.code if _KNOWN.fullmatch(place.code) else f"moved({place.code}, 0)"
     return Value(code, Pointer(place.type))
 
 
-def element(base: Place | Value, index: Value) -> Value:
+def element(base: Lvalue | Value, index: Value) -> Value:
     """The address of an element, to be used at once. Without a check, if it is within REACH."""
     array, kind = loaded(base), index.type
-    code = base.code if isinstance(base.type, Array) else array.code
-    is_near = isinstance(kind, Scalar) and not kind.is_float and kind.size <= INT.size
+    code = base.code if isinstance(base.type, CArray) else array.code
+    is_near = isinstance(kind, CScalar) and not kind.is_float and kind.size <= INT.size
     if is_near and isinstance(array.type, Pointer) and _NEAR.fullmatch(code):
         size = array.type.target.size
         if size <= DOUBLE.size:
@@ -284,7 +284,7 @@ def added(address: str, offset: int) -> str:
 def signed(operator: str, value: Value) -> Value:
     """-, + or ~ of a value."""
     kind = value.type
-    if not isinstance(kind, Scalar) or (kind.is_float and operator == "~"):
+    if not isinstance(kind, CScalar) or (kind.is_float and operator == "~"):
         raise HostError(f"there is no {operator} {kind}")
     value = converted(value, usual(kind, INT))
     code = f"({operator}{settled(value)})"
@@ -301,10 +301,10 @@ def fresh() -> str:
     return f"v{next(_names)}"
 
 
-def _element(place: Place) -> str:
+def _element(place: Lvalue) -> str:
     """A variable, an address, or the number in memory as an element of its view."""
     address, kind = place.code, place.type
-    if place.is_local or not isinstance(kind, Scalar | Pointer):
+    if place.is_local or not isinstance(kind, CScalar | Pointer):
         return address
     shift = kind.size.bit_length() - 1
     if address.isdecimal():
@@ -314,42 +314,42 @@ def _element(place: Place) -> str:
     return f"{kind.code}[{first} >> 32][({name} & 0xFFFFFFFF) >> {shift}]"
 
 
-def loaded(place: Place | Value) -> Value:
+def loaded(place: Lvalue | Value) -> Value:
     """What a place holds; of an array or a function, its address."""
     if isinstance(place, Value):
         return place
     kind = place.type
-    if place.constant is not None and isinstance(kind, Scalar):
+    if place.constant is not None and isinstance(kind, CScalar):
         return literal(place.constant, kind)
-    if isinstance(kind, Function):
+    if isinstance(kind, CFunction):
         return Value(f"address({place.code}, {kind.signature!r})", Pointer(kind))
-    if isinstance(kind, Array):
+    if isinstance(kind, CArray):
         return pointer(replace(place, type=kind.element))
-    return Value(place.code if isinstance(kind, Record) else _element(place), kind)
+    return Value(place.code if isinstance(kind, CStruct) else _element(place), kind)
 
 
-def assigned(place: Place, value: Value) -> str:
+def assigned(place: Lvalue, value: Value) -> str:
     """The statement that stores a value, which has the place's type."""
-    if not isinstance(place.type, Scalar | Pointer):
+    if not isinstance(place.type, CScalar | Pointer):
         return stored(place, value)
     code = settled(value) if place.is_local or place.type != FLOAT else value.code
     return f"{_element(place)} = {code}"
 
 
-def stored(place: Place, value: Value) -> str:
+def stored(place: Lvalue, value: Value) -> str:
     """The expression that stores a value, and is it."""
     kind, code = place.type, settled(value)
     if place.is_local:
-        is_number = isinstance(kind, Scalar | Pointer)
+        is_number = isinstance(kind, CScalar | Pointer)
         return f"({place.code} := {code})" if is_number else f"stream_copy({place.code}, {code})"
-    if isinstance(kind, Record):
+    if isinstance(kind, CStruct):
         return f"copy({code}, {kind.size}, {place.code})"
-    if isinstance(kind, Array):
+    if isinstance(kind, CArray):
         raise HostError(f"an {kind} cannot be assigned to; copy its elements")
     return f"put({getattr(kind, 'code', '')!r}, {code}, {place.code})"
 
 
-def anchored(place: Place) -> tuple[Place, Place]:
+def anchored(place: Lvalue) -> tuple[Lvalue, Lvalue]:
     """The place twice: the first computes the address, which the second uses again."""
     if place.is_local or place.code.isidentifier() or place.code.isdecimal():
         return place, place

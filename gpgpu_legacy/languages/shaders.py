@@ -11,7 +11,7 @@ from gpgpu_legacy.sources import shader_text
 
 if TYPE_CHECKING:
     from gpgpu_legacy.ir.kernel import Kernel as ComputeKernel
-    from gpgpu_legacy.languages.brook.kernels import Kernel
+    from gpgpu_legacy.languages.brook.kernels import BrookKernel
 
 
 @cache
@@ -33,7 +33,7 @@ def load_program(path: str, **parameters: int | str | bool) -> Program:
 
 
 @cache
-def load_kernel(path: str, name: str = "") -> Kernel:
+def load_kernel(path: str, name: str = "") -> BrookKernel:
     """A kernel of a Brook text under shaders/, by its name if there are several."""
     from gpgpu_legacy.languages.brook.kernels import Kernels
     from gpgpu_legacy.languages.c.parser import parse

@@ -72,7 +72,7 @@ from gpgpu_legacy.lower.lowering import (
     variables_read,
 )
 from gpgpu_legacy.lower.sampling import (
-    Unit,
+    SampledUnit,
     fetch_function,
     lod_function,
     lookup_arguments,
@@ -106,7 +106,7 @@ class ShaderKey:
     lookups: tuple[Folded | None, ...]
     live: tuple[tuple[int, ...], ...]
     varyings: int
-    units: tuple[Unit, ...]
+    units: tuple[SampledUnit, ...]
     targets: tuple[Format, ...]
     bent: tuple[Attribute, ...]
     exact: bool
@@ -138,7 +138,9 @@ def shader_key(
     for binding in pass_.bindings:
         texture = plan.texture(binding.texture)
         extent = texture.extent if sized or not binding.sampler.sole_filter else None
-        units.append(Unit(binding.unit, texture.kind, extent, binding.sampler, texture.format))
+        units.append(
+            SampledUnit(binding.unit, texture.kind, extent, binding.sampler, texture.format)
+        )
     read = {*pass_.program.attributes_read, *([FOG_COORDINATE] if pass_.program.fog else [])}
     given = {a: corners for a, corners in given_corners(pass_).items() if a in read}
     iterations = iterations_of(plan, pass_)
@@ -169,7 +171,7 @@ class FoldedLookup:
     """The lookup of a Texel: its folding, and the unit that it reads."""
 
     folded: Folded
-    unit: Unit
+    unit: SampledUnit
 
 
 def target_variable(number: int) -> Variable:
@@ -248,7 +250,7 @@ class _Lookups:
             return None
         return lod_function(unit.number, unit)
 
-    def function(self, unit: Unit) -> Function:
+    def function(self, unit: SampledUnit) -> Function:
         if unit.number not in self.functions:
             function = lookup_function(unit.number, unit, decodes=self.decodes)
             self.functions[unit.number] = function
@@ -304,7 +306,7 @@ TARGET_WIDTH = Variable("target_width", INT, Role.UNIFORM)
 _AT = Variable("at", INT)
 
 
-def unit_array(unit: Unit) -> Array:
+def unit_array(unit: SampledUnit) -> Array:
     """The array of the texture at a unit."""
     return Array(f"texture{unit.number}", FLOAT)
 
@@ -314,7 +316,7 @@ def target_array(number: int) -> Array:
     return Array(f"target{number}", FLOAT)
 
 
-def unit_fetch(unit: Unit) -> Function:
+def unit_fetch(unit: SampledUnit) -> Function:
     """The function that fetches texels of the texture at a unit."""
     array, channels, extent = unit_array(unit), unit.format.channels, unit.extent
     assert extent is not None, "arrays need textures of known sizes"

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.ir.kernel import Kernel
 from gpgpu_legacy.ir.types import DTYPES
 from gpgpu_legacy.lower.emit.llvm_kernel import ENTRY, KernelEmitter
-from gpgpu_legacy.lower.machine_code import COMPILING, Processor, this_processor
+from gpgpu_legacy.lower.machine_code import COMPILING, TargetProcessor, this_processor
 
 Words = NDArray[np.int64]
 
@@ -30,7 +30,7 @@ _ENTRY = ctypes.CFUNCTYPE(
 class KernelCode:
     """A kernel's machine code, which holds no lock of Python's while it runs."""
 
-    def __init__(self, emitter: KernelEmitter, processor: Processor) -> None:
+    def __init__(self, emitter: KernelEmitter, processor: TargetProcessor) -> None:
         """Compiled, or read from disk."""
         self._engine = processor.load(emitter.text(), optimised=True)  # owns the code
         self._call = _ENTRY(self._engine.get_function_address(ENTRY))
@@ -66,7 +66,7 @@ def _compiled(
     kernel: Kernel,
     unproven: frozenset[int] | None,
     emitter: Callable[..., KernelEmitter],
-    processor: Processor,
+    processor: TargetProcessor,
 ) -> KernelCode:
     return KernelCode(emitter(kernel, unproven), processor)
 

@@ -25,7 +25,7 @@ COMPILING = held_across_forks(RLock())
 """Held while code is compiled."""
 
 
-class Processor:
+class TargetProcessor:
     """The processor as LLVM knows it. unit: what the emitter of tiles must know of it."""
 
     def __init__(self, *, avx512: bool) -> None:
@@ -88,7 +88,7 @@ def _unscheduled() -> Iterator[None]:
         llvm.set_option(__name__, "-enable-misched=true")
 
 
-def this_processor() -> Processor:
+def this_processor() -> TargetProcessor:
     """The processor with the environment's wishes applied.
 
     Raises InputError if it lacks what they ask for.
@@ -101,5 +101,5 @@ def this_processor() -> Processor:
 
 
 @cache
-def _processor(*, avx512: bool) -> Processor:
-    return Processor(avx512=avx512)
+def _processor(*, avx512: bool) -> TargetProcessor:
+    return TargetProcessor(avx512=avx512)

@@ -34,8 +34,8 @@ from gpgpu_legacy.ir.types import FLOAT, INT, Kind, Operator, type_of
 from gpgpu_legacy.ir.walks import uncontracted
 from gpgpu_legacy.lower.lowering import LOD, as_decoded, as_read
 from gpgpu_legacy.plan.sampling import (
-    Level,
     Sampling,
+    TextureLevel,
     border_of,
     coordinate_count,
     level_of,
@@ -52,7 +52,7 @@ from gpgpu_legacy.plan.textures import (
 
 
 @frozen
-class Unit:
+class SampledUnit:
     """The key of a lookup's code: a texture and its sampler.
 
     number: of the texture image unit, or of the surface; the texture's in a Fetch. extent: None if
@@ -85,7 +85,7 @@ def size_variables(number: int) -> tuple[Read, ...]:
 
 
 def lookup_function(
-    number: int, unit: Unit, *, decodes: bool = False, code: type[_Code] | None = None
+    number: int, unit: SampledUnit, *, decodes: bool = False, code: type[_Code] | None = None
 ) -> Function:
     """The function of that number: from s, t and r, as many as the kind reads, to the texel.
 
@@ -102,7 +102,7 @@ def lookup_function(
     return made.function("lookup", [*place, *more], texel, sampler.filter.between)
 
 
-def place_function(number: int, unit: Unit) -> Function:
+def place_function(number: int, unit: SampledUnit) -> Function:
     """From the arguments of lookup_function to the column and the row, through all layers and
     levels, of the nearest texel.
     """
@@ -110,12 +110,12 @@ def place_function(number: int, unit: Unit) -> Function:
     return lookup_function(number, nearest, code=_Places)
 
 
-def layered_function(unit: Unit) -> Function:
+def layered_function(unit: SampledUnit) -> Function:
     """The lookup function of a unit of unknown extent, whose texture keeps its layers apart."""
     return lookup_function(unit.number, unit, code=_Layers)
 
 
-def lod_function(number: int, unit: Unit) -> Function:
+def lod_function(number: int, unit: SampledUnit) -> Function:
     """The function of that number: from s, t and r in the fragments (0, 0), (1, 0) and (0, 1) of a
     quad to λ without biases.
     """
@@ -135,7 +135,7 @@ def lookup_arguments(
     return (*place, read(LOD), expression(coordinates[3])) if sampler.has_lod else tuple(place)
 
 
-def _place(unit: Unit, prefix: str = "") -> list[Read]:
+def _place(unit: SampledUnit, prefix: str = "") -> list[Read]:
     """The parameters for coordinates."""
     names = "str"[: parameter_count(unit.kind, unit.sampler)]
     return [Read(Variable(prefix + name, FLOAT), (0,)) for name in names]
@@ -144,7 +144,7 @@ def _place(unit: Unit, prefix: str = "") -> list[Read]:
 class _Code(Sampling):
     """Lookups as statements of a function, each of which names a value."""
 
-    def __init__(self, unit: Unit, number: int, *, decodes: bool) -> None:
+    def __init__(self, unit: SampledUnit, number: int, *, decodes: bool) -> None:
         self.unit, self.number, self.decodes = unit, number, decodes
         self.statements: list[Statement] = []
         super().__init__(unit.kind, unit.sampler, unit.extent)
@@ -195,11 +195,11 @@ class _Code(Sampling):
         texel: Expression = Fetch((column, expression(row + first_row, Kind.INT)), self.unit.number)
         return self.let(name, as_decoded(texel, self.unit.format) if self.decodes else texel)
 
-    def level(self, number: Any) -> Level:
+    def level(self, number: Any) -> TextureLevel:
         """A level: by a number, or by a value that is one."""
         extent, kind = self.unit.extent, self.unit.kind
         if extent is None:
-            return Level(size_variables(self.unit.number), 0)
+            return TextureLevel(size_variables(self.unit.number), 0)
         if isinstance(number, int):
             return level_of(extent, kind, number)
         levels = [level_of(extent, kind, n) for n in range(extent.levels)]
@@ -207,7 +207,7 @@ class _Code(Sampling):
         *sizes, first_row = (
             self.let(f"chosen{n}", _chosen(number, column)) for n, column in enumerate(columns)
         )
-        return Level(tuple(sizes), first_row)
+        return TextureLevel(tuple(sizes), first_row)
 
     def in_levels(self, filter_: Filter, numbers: Any, place: Sequence[Any]) -> Expression:
         inner, given = type(self)(self.unit, self.number, decodes=self.decodes), _place(self.unit)
@@ -227,7 +227,7 @@ class _Places(_Code):
 class _Layers(_Code):
     """Lookups in a volume, or in the six layers of a cube map."""
 
-    def first_row(self, slice_: Any, level: Level) -> Any:
+    def first_row(self, slice_: Any, level: TextureLevel) -> Any:
         return slice_
 
     def fetched(self, name: str, column: Expression, row: Any, first_row: Any) -> Expression:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from gpgpu_legacy.measure.bench_plot import Point, Series, draw_bench
+from gpgpu_legacy.measure.bench_plot import BenchPoint, BenchSeries, draw_bench
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult
 from gpgpu_legacy.serial import (
@@ -186,10 +186,10 @@ class Bench(RecordedResult, kw_only=True):
         head = (", ".join(self.plans), self.where)
         draw_bench(self._lines(places), axis, time, head, path)
 
-    def _lines(self, places: Mapping[str, int]) -> dict[Series, list[Point]]:
+    def _lines(self, places: Mapping[str, int]) -> dict[BenchSeries, list[BenchPoint]]:
         """A line for each who was measured; its colour shows the plan if there are several."""
         several, names = len(self.plans) > 1, varying(self.results)
-        lines: dict[Series, list[Point]] = {}
+        lines: dict[BenchSeries, list[BenchPoint]] = {}
         for result in self.results:
             plan = result.plan if several else None
             label = result.name
@@ -197,8 +197,8 @@ class Bench(RecordedResult, kw_only=True):
                 label = f"{plan}, {label}" if result.is_own else f"{label} of {plan}"
             given = result.parameters
             label += "".join(f", {name} = {given[name]}" for name in names if name in given)
-            key = Series(result.is_own, plan or result.executor, result.executor, label)
-            point = Point(places[result.case], result.seconds, result.spread, result.gflops)
+            key = BenchSeries(result.is_own, plan or result.executor, result.executor, label)
+            point = BenchPoint(places[result.case], result.seconds, result.spread, result.gflops)
             lines.setdefault(key, []).append(point)
         return lines
 

@@ -31,7 +31,7 @@ _MS = 1e3
 _DECADE = 10  # of values: fewer stand on an axis from 0
 
 
-class Series(NamedTuple):
+class BenchSeries(NamedTuple):
     """The properties that a line's points share. family: has a colour."""
 
     is_own: bool
@@ -40,7 +40,7 @@ class Series(NamedTuple):
     label: str
 
 
-class Point(NamedTuple):
+class BenchPoint(NamedTuple):
     """A time at a place on the x axis, the fastest and the slowest, and the GFLOPS, if known."""
 
     place: int
@@ -50,7 +50,7 @@ class Point(NamedTuple):
 
 
 def draw_bench(
-    lines: Mapping[Series, Sequence[Point]],
+    lines: Mapping[BenchSeries, Sequence[BenchPoint]],
     axis: str | Sequence[str],
     time: tuple[str, str],
     head: Sequence[str],
@@ -91,7 +91,9 @@ def draw_bench(
     save_figure(figure, path)
 
 
-def _draw(axes: Axes, lines: Mapping[Series, Sequence[Point]], *, has_rates: bool) -> None:
+def _draw(
+    axes: Axes, lines: Mapping[BenchSeries, Sequence[BenchPoint]], *, has_rates: bool
+) -> None:
     from gpgpu_legacy.present.labels import label_lines
 
     families = list(dict.fromkeys(line.family for line in lines))

@@ -39,7 +39,7 @@ from gpgpu_legacy.measure.engine import (
     fit_at_once,
     measure,
 )
-from gpgpu_legacy.measure.peers import Calls, Library, OpenPeer, PeerRun, libraries
+from gpgpu_legacy.measure.peers import Calls, OpenPeer, PeerLibrary, PeerRun, libraries
 from gpgpu_legacy.measure.platform import settings, this_platform, versions
 from gpgpu_legacy.measure.rounds import (
     DEFAULT_ROUNDS,
@@ -65,7 +65,7 @@ from gpgpu_legacy.predict.auto import MANY, executor_for
 from gpgpu_legacy.runtime.devices import processor
 from gpgpu_legacy.runtime.executor import AUTO, Executor, executors
 from gpgpu_legacy.runtime.machine import Machine, names_of
-from gpgpu_legacy.runtime.prepared import Result, Timings
+from gpgpu_legacy.runtime.prepared import RunResult, Timings
 from gpgpu_legacy.serial import as_record, provenance
 
 DEFAULT_BUDGET_S = 60.0
@@ -204,7 +204,7 @@ class _Entrant:
     device: str
     executor: Executor | None = None
     peer: OpenPeer | None = None
-    library: Library | None = None
+    library: PeerLibrary | None = None
 
     @property
     def is_reference(self) -> bool:
@@ -290,7 +290,7 @@ class _Entrant:
             last_s = perf_counter() - started
             if isinstance(by_its_clock, float):
                 last_s = by_its_clock
-            if isinstance(result := getattr(runs, "found", None), Result):
+            if isinstance(result := getattr(runs, "found", None), RunResult):
                 last_s = result.timings.compute_s
                 if p is subject.p:
                     subject.timings[self].append(result.timings)
@@ -523,7 +523,7 @@ def _labels(pipelines: Sequence[PlanBuilder]) -> list[str]:
     ]
 
 
-def _shaped(plan: Plan, result: Result) -> Arrays:
+def _shaped(plan: Plan, result: RunResult) -> Arrays:
     """The outputs of a run, in their own shapes."""
     return {m.name: result.outputs[m.name].reshape(m.array_shape) for m in plan.results}
 

@@ -74,7 +74,7 @@ def _call(function: Callable[[], object]) -> None:
 
 
 @dataclass(frozen=True)
-class Library:
+class PeerLibrary:
     """A library's own product of two float32 matrices.
 
     name: what results call it. device: in words. matmul: as NumPy's.
@@ -109,9 +109,9 @@ TITLES = {"numpy-blas": "NumPy's BLAS", "cublas": "cuBLAS sgemm, no TF32"}
 """The names of libraries for people, by their names in results."""
 
 
-def libraries() -> Iterator[Library]:
+def libraries() -> Iterator[PeerLibrary]:
     """The libraries that this machine has."""
-    yield Library("numpy-blas", processor(), np.matmul)
+    yield PeerLibrary("numpy-blas", processor(), np.matmul)
     cublas = _through_cupy() or _through_torch()  # a call through torch takes longer to begin
     if cublas is not None:
         yield cublas
@@ -142,7 +142,7 @@ def _elapsed_in_torch(start: Any, end: Any) -> float:
     return milliseconds
 
 
-def _through_torch() -> Library | None:
+def _through_torch() -> PeerLibrary | None:
     """NVIDIA's cuBLAS in float32; None without torch, without a GPU for it, or with TF32."""
     try:
         import torch
@@ -150,7 +150,7 @@ def _through_torch() -> Library | None:
         return None
     if not torch.cuda.is_available() or torch.backends.cuda.matmul.allow_tf32:
         return None
-    return Library(
+    return PeerLibrary(
         "cublas",
         f"{torch.cuda.get_device_name()}, through torch",
         torch.matmul,
@@ -160,7 +160,7 @@ def _through_torch() -> Library | None:
     )
 
 
-def _through_cupy() -> Library | None:
+def _through_cupy() -> PeerLibrary | None:
     """The same through cupy, which leaves TF32 off unless CUPY_TF32 asks for it."""
     if os.environ.get("CUPY_TF32", "0") != "0":
         return None
@@ -172,7 +172,7 @@ def _through_cupy() -> Library | None:
         name = cupy.cuda.runtime.getDeviceProperties(0)["name"]
     except cupy.cuda.runtime.CUDARuntimeError:
         return None
-    return Library(
+    return PeerLibrary(
         "cublas",
         f"{name.decode() if isinstance(name, bytes) else name}, through cupy",
         cupy.matmul,

@@ -34,8 +34,8 @@ from gpgpu_legacy.measure.tuned import (
     OFF,
     VARIABLE,
     Tuned,
+    TunedWay,
     TuningReport,
-    Way,
     check_tuning_file,
     is_off,
     keep,
@@ -48,7 +48,7 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.auto import MANY, executor_for
 from gpgpu_legacy.runtime.executor import AUTO, able, find_executor
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import Prepared, Result
+from gpgpu_legacy.runtime.prepared import Prepared, RunResult
 from gpgpu_legacy.serial import as_record, with_fields
 
 ROUNDS = 5  # for ways that are compared
@@ -70,10 +70,10 @@ class RefusedError(Exception):
     """A way that an executor refuses, or that gives other results."""
 
 
-Run = Callable[[Way], float]
+Run = Callable[[TunedWay], float]
 """Runs a way once and gives its seconds. Raises RefusedError."""
 
-Axes = Callable[[Way], Iterator[tuple[str, list[Way]]]]
+Axes = Callable[[TunedWay], Iterator[tuple[str, list[TunedWay]]]]
 """The axes at a way: the name of each, and the ways that differ from it along that axis."""
 
 
@@ -85,7 +85,7 @@ class SearchResult:
     trials: the number of ways tried. finished: whether the search ended within the budget.
     """
 
-    way: Way
+    way: TunedWay
     seconds: float
     default_seconds: float
     trials: int
@@ -108,11 +108,11 @@ class WaySearch:
     budget: Budget
     progress: Callable[[str], object] = lambda _: None
     improved: Callable[[SearchResult], object] = lambda _: None
-    tried: dict[Way, str] = field(default_factory=dict)
-    wall_s: dict[Way, float] = field(default_factory=dict)
+    tried: dict[TunedWay, str] = field(default_factory=dict)
+    wall_s: dict[TunedWay, float] = field(default_factory=dict)
     cut_short: bool = False
 
-    def descend(self, start: Way) -> SearchResult:
+    def descend(self, start: TunedWay) -> SearchResult:
         """The result of a search from that way on. Raises RefusedError if the way is refused."""
         self.once(start)
         first = best = self.once(start)
@@ -136,21 +136,23 @@ class WaySearch:
                 way, best = start, first
         return SearchResult(way, best, first, trials, finished)
 
-    def may_run(self, way: Way | None = None) -> bool:
+    def may_run(self, way: TunedWay | None = None) -> bool:
         """Whether the budget has room for another run: of this way, or of any."""
         expected_s = 0.0 if way is None else self.wall_s.get(way, 0.0)
         fits = self.budget.refusal(expected_s) is None
         self.cut_short |= not fits
         return fits
 
-    def once(self, way: Way) -> float:
+    def once(self, way: TunedWay) -> float:
         started = self.budget.clock()
         seconds = self.run(way)
         self.wall_s[way] = self.budget.clock() - started
         self.progress(str(way))
         return seconds
 
-    def along(self, way: Way, best: float, others: Sequence[Way]) -> tuple[Way, float]:
+    def along(
+        self, way: TunedWay, best: float, others: Sequence[TunedWay]
+    ) -> tuple[TunedWay, float]:
         """The best of a way and of those beside it on an axis, and its time."""
         promising = [
             other for other in others if other not in self.tried and self.is_promising(other, best)
@@ -166,7 +168,7 @@ class WaySearch:
             return fastest, medians[fastest]
         return way, medians[way]
 
-    def is_promising(self, way: Way, best: float) -> bool:
+    def is_promising(self, way: TunedWay, best: float) -> bool:
         """Whether a way gives the results, and in a time that is not hopeless."""
         if not self.may_run():
             return False
@@ -180,15 +182,15 @@ class WaySearch:
             return False
         return seconds < HOPELESS * best
 
-    def rounds(self, ways: Sequence[Way]) -> dict[Way, list[float]]:
+    def rounds(self, ways: Sequence[TunedWay]) -> dict[TunedWay, list[float]]:
         """Samples of ways that run in turn, as far as the budget goes. The first has all rounds."""
-        samples: dict[Way, list[float]] = {way: [] for way in ways}
+        samples: dict[TunedWay, list[float]] = {way: [] for way in ways}
 
-        def take(way: Way) -> None:
+        def take(way: TunedWay) -> None:
             if self.may_run(way):
                 samples[way].append(self.once(way))
 
-        def after_round(_: int) -> Sequence[Way]:
+        def after_round(_: int) -> Sequence[TunedWay]:
             least = min((min(times) for times in samples.values() if times), default=0.0)
             rest = [way for way in ways[1:] if min(samples[way], default=0.0) <= BEHIND * least]
             return [ways[0], *rest]
@@ -207,7 +209,7 @@ def axes_of(p: PlanBuilder, executors: Sequence[str]) -> Axes:
     known = algorithm.parameters["block"].choices.values() if "block" in p.parameters else ()
     blocks = [b for b in known or _BLOCKS if not isinstance(most, int) or b <= most]
 
-    def axes(way: Way) -> Iterator[tuple[str, list[Way]]]:
+    def axes(way: TunedWay) -> Iterator[tuple[str, list[TunedWay]]]:
         yield "executor", [with_fields(way, executor=e, group=None, tile=None) for e in executors]
         if way.block is not None and "block" not in given:
             yield "block", [with_fields(way, block=block) for block in blocks]
@@ -247,11 +249,11 @@ def _usual_group(plan: Plan, *, is_gpu: bool) -> GroupShape | None:
     return None
 
 
-def _groups(way: Way, usual: GroupShape) -> Iterator[tuple[str, list[Way]]]:
+def _groups(way: TunedWay, usual: GroupShape) -> Iterator[tuple[str, list[TunedWay]]]:
     """The axes of work groups."""
     now = way.group or usual
 
-    def ways(name: str, shapes: Iterable[GroupShape]) -> tuple[str, list[Way]]:
+    def ways(name: str, shapes: Iterable[GroupShape]) -> tuple[str, list[TunedWay]]:
         consistent = [shape for shape in shapes if _is_consistent(shape) and shape != now]
         return name, [with_fields(way, group=shape) for shape in consistent]
 
@@ -276,7 +278,7 @@ def _is_consistent(shape: GroupShape) -> bool:
     )
 
 
-def _tiles(way: Way) -> list[Way]:
+def _tiles(way: TunedWay) -> list[TunedWay]:
     """With all of native code's register tiles: the rows and vectors that its rule chooses from."""
     return [
         with_fields(way, tile=(rows, vectors))
@@ -322,10 +324,10 @@ def tune(
     return tuning_report(names, busy_share=other_work.share())
 
 
-def start_of(p: PlanBuilder, executor: str) -> Way:
+def start_of(p: PlanBuilder, executor: str) -> TunedWay:
     """The way in which a pipeline is computed untuned."""
     block, accumulate = (p.parameters.get(name) for name in ("block", "accumulate"))
-    return Way(
+    return TunedWay(
         executor,
         block if isinstance(block, int) else None,
         None if accumulate is None else Accumulate(accumulate),
@@ -375,20 +377,20 @@ class WayRunner:
         self.product = product_of(p)
         self.first: Mapping[str, F32] = {}
         self.most = min(MOST_HELD, fit_at_once(bytes_of(plan)))
-        self.held: dict[Way, Prepared] = {}  # the last used at the end
-        self.known: set[Way] = set()
+        self.held: dict[TunedWay, Prepared] = {}  # the last used at the end
+        self.known: set[TunedWay] = set()
 
     def close(self) -> None:
         """Close all ways."""
         for way in [*self.held]:
             self.drop(way)
 
-    def drop(self, way: Way) -> None:
+    def drop(self, way: TunedWay) -> None:
         """Close a way, if it is prepared."""
         if way in self.held:
             self.held.pop(way).close()
 
-    def run(self, way: Way) -> float:
+    def run(self, way: TunedWay) -> float:
         """Seconds of computing; RefusedError if a way is refused or gives other outputs."""
         try:
             result = self.result(way)
@@ -401,7 +403,7 @@ class WayRunner:
             raise RefusedError("its results differ from the default's by more than rounding")
         return result.timings.compute_s
 
-    def result(self, way: Way) -> Result:
+    def result(self, way: TunedWay) -> RunResult:
         """The outputs of a way. One that is prepared again first runs unmeasured."""
         prepared = self.held.pop(way, None)
         is_again = prepared is None and way in self.known

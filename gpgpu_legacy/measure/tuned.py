@@ -48,7 +48,7 @@ VARIABLE, OFF = "GPGPU_LEGACY_TUNING", "off"
 # A way to compute something ----------------------------------------------------------------------
 
 
-class Way(Record, kw_only=False):
+class TunedWay(Record, kw_only=False):
     """A way to compute an algorithm. block, accumulate: its parameters; None if it has none.
 
     group, tile: see Tuning; None if the executor's own rule decides.
@@ -106,7 +106,7 @@ class Tuned(Record):
     device: OneLine
     driver: OneLine
     algorithm: OneLine
-    way: Way
+    way: TunedWay
     parameters: dict[Line, Line | int | float | bool | None]
     seconds: Positive
     default_seconds: Positive
@@ -279,7 +279,7 @@ def tuning_report(
 
 
 @dataclass(frozen=True)
-class Choice:
+class TunedChoice:
     """A run's parameters, executors and Machine."""
 
     given: dict[str, Any]
@@ -293,14 +293,14 @@ _FREE = ("n", "m", "l", "alpha", "beta", "transpose_a", "transpose_b", "block", 
 
 def choose(
     algorithm: Algorithm, given: Mapping[str, Any], executor: str = AUTO, machine: Machine = USUAL
-) -> Choice:
+) -> TunedChoice:
     """The tuned way for choices left to `auto`, if there is one; else the request itself.
 
     Exact runs and other arithmetics stay as they are. So does an algorithm with non-default
     parameters, if the way would set parameters. The shape of the code is used only with the
     parameters that it was found with.
     """
-    as_asked = Choice(dict(given), executor, machine)
+    as_asked = TunedChoice(dict(given), executor, machine)
     tuned = tuned_here().get(algorithm.name) if (executor, machine) == (AUTO, USUAL) else None
     if tuned is None:
         return as_asked
@@ -312,7 +312,7 @@ def choose(
         return as_asked
     chosen = {**way.parameters, **{n: v for n, v in asked.items() if v is not None}}
     is_same = way.parameters.items() <= chosen.items()
-    return Choice(chosen, way.executor, Machine(tuning=way.tuning) if is_same else machine)
+    return TunedChoice(chosen, way.executor, Machine(tuning=way.tuning) if is_same else machine)
 
 
 def as_tuned(

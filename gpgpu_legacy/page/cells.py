@@ -60,7 +60,7 @@ SIZE, BLOCK = 1024, 32
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class CellNumber:
     """A number of a cell, for people. how: its origin, in a sentence or more.
 
     command: what shows it.
@@ -81,10 +81,10 @@ class CellLine:
     row: str
     column: str
     claim: AuditedClaim
-    published: Number
-    derived: Number | None = None
-    counted: Number | None = None
-    measured: Number | None = None
+    published: CellNumber
+    derived: CellNumber | None = None
+    counted: CellNumber | None = None
+    measured: CellNumber | None = None
     value: int | None = None
 
 
@@ -138,7 +138,7 @@ class _Maker:
             row=row.method,
             column=head,
             claim=claim,
-            published=Number(pretty(cell.published), (place, value), _audit(claim)),
+            published=CellNumber(pretty(cell.published), (place, value), _audit(claim)),
             derived=_recovered(cell, row),
             counted=_counted(cell, row, column, table),
             measured=_rates(times, row, table),
@@ -167,7 +167,7 @@ class _Maker:
             row=f"n = {cell.size}{by_threads.replace('/', ', ')}",
             column=f"{series.label}{unit}",
             claim=claim,
-            published=Number(
+            published=CellNumber(
                 printed(claim.claim.published),
                 tuple(filter(None, (f"{cell.where} of {self.paper.short}.", repaired))),
                 f"gpgpu-legacy tables {self.paper.id} --no-measure",
@@ -177,12 +177,12 @@ class _Maker:
             measured=_recorded(times) if times else self._not_recorded(series),
         )
 
-    def _not_recorded(self, series: Series) -> Number | None:
+    def _not_recorded(self, series: Series) -> CellNumber | None:
         """How to measure a product without a recorded time; None if the cell is not a time."""
         if series.method is None or series.quantity is not Quantity.TIME:
             return None
         how = f"No time of {series.method} at this n is recorded. The command measures it here."
-        return Number("not recorded", (how,), f"gpgpu-legacy tables {self.paper.id}")
+        return CellNumber("not recorded", (how,), f"gpgpu-legacy tables {self.paper.id}")
 
     def of_matrix(self, matrix: PrintedMatrix) -> Cells:
         lines = tuple(
@@ -198,7 +198,7 @@ class _Maker:
             row=f"row {row}",
             column=f"column {column}",
             claim=claim,
-            published=Number(claim.claim.quote, (f"{claim.claim.where}.",), _audit(claim)),
+            published=CellNumber(claim.claim.quote, (f"{claim.claim.where}.",), _audit(claim)),
             derived=_derived(claim),
         )
 
@@ -208,7 +208,7 @@ def _audit(claim: AuditedClaim) -> str:
     return f"gpgpu-legacy audit {claim.paper.id} --verdict {claim.entry.verdict.value}"
 
 
-def _derived(claim: AuditedClaim) -> Number | None:
+def _derived(claim: AuditedClaim) -> CellNumber | None:
     """The audit's own value for a claim; None if it computes none."""
     if not claim.entry.computed:
         return None
@@ -216,7 +216,7 @@ def _derived(claim: AuditedClaim) -> Number | None:
     unit = f" {claim.claim.unit}" if claim.claim.unit else ""
     how = (how_derived(claim.claim), claim.claim.reason, claim.entry.otherwise)
     text = f"{bound}{claim.entry.computed}{unit}"
-    return Number(text, tuple(filter(None, how)), _audit(claim))
+    return CellNumber(text, tuple(filter(None, how)), _audit(claim))
 
 
 # Formulas ---------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def _title(table: CheckedTable) -> str:
     return table.published.name.replace("-", " ").capitalize()
 
 
-def _recovered(cell: CheckedCell, row: CheckedRow) -> Number | None:
+def _recovered(cell: CheckedCell, row: CheckedRow) -> CellNumber | None:
     if cell.counted is None:
         return None
     how = (
@@ -244,10 +244,12 @@ def _recovered(cell: CheckedCell, row: CheckedRow) -> Number | None:
         if cell.agrees
         else "Not the published formula.",
     )
-    return Number(pretty(cell.counted), how, "gpgpu-legacy tables --no-measure")
+    return CellNumber(pretty(cell.counted), how, "gpgpu-legacy tables --no-measure")
 
 
-def _counted(cell: CheckedCell, row: CheckedRow, column: str, table: CheckedTable) -> Number | None:
+def _counted(
+    cell: CheckedCell, row: CheckedRow, column: str, table: CheckedTable
+) -> CellNumber | None:
     if cell.value is None:
         return None
     counts = row.counts
@@ -265,10 +267,10 @@ def _counted(cell: CheckedCell, row: CheckedRow, column: str, table: CheckedTabl
     if column == "total" and table.published.quantity == "bytes_requested":
         more = f"In addition, the copies move {plain(counts.copy_bytes)} bytes."
     command = f"gpgpu-legacy run {row.method} n={SIZE}"
-    return Number(plain(cell.value), tuple(filter(None, (ways[column], more))), command)
+    return CellNumber(plain(cell.value), tuple(filter(None, (ways[column], more))), command)
 
 
-def _rates(times: Sequence[Time], row: CheckedRow, table: CheckedTable) -> Number | None:
+def _rates(times: Sequence[Time], row: CheckedRow, table: CheckedTable) -> CellNumber | None:
     """The recorded times of a method, with rates by the table's counts."""
     total = row.total.value
     if not times or total is None:
@@ -277,13 +279,13 @@ def _rates(times: Sequence[Time], row: CheckedRow, table: CheckedTable) -> Numbe
     how = tuple(
         _told(time, f", {plain(round(1e-9 * total / time.seconds))} {unit}") for time in times
     )
-    return Number(_ms(times[0].seconds), how, f"gpgpu-legacy run {row.method} n={SIZE}")
+    return CellNumber(_ms(times[0].seconds), how, f"gpgpu-legacy run {row.method} n={SIZE}")
 
 
 # Measurements -----------------------------------------------------------------------------------
 
 
-def _counted_product(series: Series, cell: MeasuredCell) -> Number | None:
+def _counted_product(series: Series, cell: MeasuredCell) -> CellNumber | None:
     """The memory requests of the timed product."""
     if series.method is None:
         return None
@@ -297,13 +299,13 @@ def _counted_product(series: Series, cell: MeasuredCell) -> Number | None:
     )
     block = f" block={cell.block}" if "block" in product.parameters else ""
     command = f"gpgpu-legacy run {series.method} n={cell.size}{block}"
-    return Number(f"{plain(counts.bytes_requested)} bytes", how, command)
+    return CellNumber(f"{plain(counts.bytes_requested)} bytes", how, command)
 
 
-def _recorded(times: Sequence[Time]) -> Number:
+def _recorded(times: Sequence[Time]) -> CellNumber:
     """The recorded times of a product, without transfers."""
     how = (f"{times[0].method}, the passes alone.", *map(_told, times))
-    return Number(_ms(times[0].seconds), how)
+    return CellNumber(_ms(times[0].seconds), how)
 
 
 # Times ------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ from gpgpu_legacy.languages.texenv.printer import stages
 from gpgpu_legacy.lower.analysis.folding import undecided
 from gpgpu_legacy.lower.emit.javascript import function_text
 from gpgpu_legacy.lower.fragments import fails_function, shader_key, write_function
-from gpgpu_legacy.lower.sampling import Unit, lod_function, lookup_function, place_function
+from gpgpu_legacy.lower.sampling import SampledUnit, lod_function, lookup_function, place_function
 from gpgpu_legacy.page.definitions import DEFINITIONS
 from gpgpu_legacy.page.shaders import shaders_of
 from gpgpu_legacy.plan.expand import at_iteration
@@ -250,7 +250,7 @@ class _Code:
         fails = None if key.writes.alpha_test is None else self._number(fails_function(key))
         return {"units": units, "writes": writes, "fails": fails}
 
-    def _number(self, function: Function, head: str = "", unit: Unit | None = None) -> int:
+    def _number(self, function: Function, head: str = "", unit: SampledUnit | None = None) -> int:
         return self.texts.setdefault(function_text(function, head, unit), len(self.texts))
 
 

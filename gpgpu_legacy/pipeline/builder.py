@@ -30,7 +30,7 @@ from gpgpu_legacy.plan.textures import Transfer
 from gpgpu_legacy.plan.validate import validate
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.languages.brook.kernels import Kernel as BrookKernel
+    from gpgpu_legacy.languages.brook.kernels import BrookKernel
 
 
 class PlanBuilder(PassBuilder):
@@ -73,11 +73,11 @@ class PlanBuilder(PassBuilder):
         on a chip; more take several passes. Returns the result of a reduction, a new stream of one
         element if none is given.
         """
-        from gpgpu_legacy.languages.brook.compile import Limits
+        from gpgpu_legacy.languages.brook.compile import PassLimits
         from gpgpu_legacy.pipeline.calls import call
 
         code = as_brook(kernel, self._name("kernel", kernel))
-        return call(self, code, arguments, named, Limits(targets, instructions))
+        return call(self, code, arguments, named, PassLimits(targets, instructions))
 
     @property
     def has_loops(self) -> bool:

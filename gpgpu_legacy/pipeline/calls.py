@@ -10,14 +10,14 @@ from typing import Any, NoReturn
 from gpgpu_legacy.errors import InputError, described, hint, shape_in_words
 from gpgpu_legacy.languages.brook.compile import (
     SAVED,
-    Bound,
+    BoundArgument,
     Compiled,
     Fold,
-    Limits,
+    PassLimits,
     compiled,
 )
-from gpgpu_legacy.languages.brook.kernels import Kernel, Parameter, Role
-from gpgpu_legacy.languages.brook.places import Place
+from gpgpu_legacy.languages.brook.kernels import BrookKernel, KernelParameter, ParameterRole
+from gpgpu_legacy.languages.brook.places import StreamPlace
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.pipeline.expressions import LoopExpression
 from gpgpu_legacy.pipeline.passes import PassBuilder
@@ -27,13 +27,13 @@ from gpgpu_legacy.plan.textures import Texture
 
 
 @dataclass
-class Call:
+class KernelCall:
     """A call of a kernel. arguments: by parameter, checked. limits: of a pass."""
 
     builder: PassBuilder
-    kernel: Kernel
+    kernel: BrookKernel
     arguments: dict[str, Any]
-    limits: Limits
+    limits: PassLimits
 
     def fail(self, problem: str) -> NoReturn:
         """Raise the error."""
@@ -41,7 +41,9 @@ class Call:
 
     def draw(self) -> None:
         """The passes of a kernel that is no reduction."""
-        written = [self.arguments[p.name] for p in self.kernel.of(Role.OUT, Role.REDUCE)]
+        written = [
+            self.arguments[p.name] for p in self.kernel.of(ParameterRole.OUT, ParameterRole.REDUCE)
+        ]
         if not written:
             self.fail("writes no stream; give it an out parameter")
         for stream in written[1:]:
@@ -51,11 +53,11 @@ class Call:
                     f"{stream.name} of {shape_in_words(stream.extents)}; give streams and domains "
                     "that are alike"
                 )
-        for p in self.kernel.of(Role.STREAM, Role.ITERATOR):
+        for p in self.kernel.of(ParameterRole.STREAM, ParameterRole.ITERATOR):
             self.fits(p, written[0].extents)
         self.passes(written[0].place, self.arguments)
 
-    def fits(self, p: Parameter, extents: tuple[int, ...], *, larger: bool = False) -> None:
+    def fits(self, p: KernelParameter, extents: tuple[int, ...], *, larger: bool = False) -> None:
         """Check that an input has as many dimensions as the output, in whole ratios.
 
         larger: it may not be smaller.
@@ -71,11 +73,11 @@ class Call:
 
     def reduce(self) -> None:
         """The passes of a reduction: along x first, so that the elements keep their order."""
-        [p], [to] = self.kernel.of(Role.STREAM), self.kernel.of(Role.REDUCE)
+        [p], [to] = self.kernel.of(ParameterRole.STREAM), self.kernel.of(ParameterRole.REDUCE)
         source, target = self.arguments[p.name], self.arguments[to.name]
         if prod(target.place.shape) == 1:
             source = _as_rectangle(source)
-            target = replace(target, place=Place.whole((1,) * len(source.extents)))
+            target = replace(target, place=StreamPlace.whole((1,) * len(source.extents)))
             self.arguments[p.name] = source
         self.fits(p, target.extents, larger=True)
         extents, goal = [*source.place.extents], target.place.extents
@@ -91,7 +93,9 @@ class Call:
             self.passes(into.place, self.arguments | {p.name: source, to.name: into}, fold)
             source = into
 
-    def passes(self, out: Place, arguments: Mapping[str, Any], fold: Fold | None = None) -> None:
+    def passes(
+        self, out: StreamPlace, arguments: Mapping[str, Any], fold: Fold | None = None
+    ) -> None:
         """Draw what is compiled. A stream that is also read is written beside, and exchanged."""
         builder = self.builder
         made = self.compiled(out, arguments, fold)
@@ -127,11 +131,11 @@ class Call:
             builder.swap(texture, spare)
 
     def compiled(
-        self, out: Place, arguments: Mapping[str, Any], fold: Fold | None
+        self, out: StreamPlace, arguments: Mapping[str, Any], fold: Fold | None
     ) -> tuple[Compiled, ...]:
         """The programs; numbers are compiled in if the kernel needs to know them, as for a loop."""
 
-        def bound(known: Set[str]) -> tuple[Bound, ...]:
+        def bound(known: Set[str]) -> tuple[BoundArgument, ...]:
             return tuple(_bound(p, arguments[p.name], known) for p in self.kernel.parameters)
 
         for known in (self.kernel.loop_names, {p.name for p in self.kernel.parameters}):
@@ -145,10 +149,10 @@ class Call:
 
 def call(
     builder: PassBuilder,
-    kernel: Kernel,
+    kernel: BrookKernel,
     positional: Sequence[Any],
     named: Mapping[str, Any],
-    limits: Limits,
+    limits: PassLimits,
 ) -> Stream | None:
     """Add the passes of a call; the result of a reduction that was given none is a new stream."""
     known = {p.name: p for p in kernel.parameters}
@@ -156,7 +160,9 @@ def call(
         if name not in known:
             raise InputError(f"{kernel.name} has no parameter {name}; {hint(name, known)}")
     wanted = [name for name in known if name not in named]
-    result = next((p for p in kernel.parameters if p.role is Role.REDUCE and kernel.reduces), None)
+    result = next(
+        (p for p in kernel.parameters if p.role is ParameterRole.REDUCE and kernel.reduces), None
+    )
     if result and result.name in wanted and len(positional) == len(wanted) - 1:
         wanted.remove(result.name)
     if len(positional) != len(wanted):
@@ -166,7 +172,7 @@ def call(
         )
     given = dict(zip(wanted, positional, strict=True)) | dict(named)
     arguments = {name: _argument(builder, kernel, known[name], v) for name, v in given.items()}
-    made = Call(builder, kernel, arguments, limits)
+    made = KernelCall(builder, kernel, arguments, limits)
     if not result:
         made.draw()
         return None
@@ -177,7 +183,7 @@ def call(
     return stream
 
 
-def _argument(builder: PassBuilder, kernel: Kernel, p: Parameter, given: Any) -> Any:
+def _argument(builder: PassBuilder, kernel: BrookKernel, p: KernelParameter, given: Any) -> Any:
     """An argument in the form that passes take; InputError if it does not fit the parameter."""
 
     def fail(wanted: str) -> NoReturn:
@@ -191,9 +197,9 @@ def _argument(builder: PassBuilder, kernel: Kernel, p: Parameter, given: Any) ->
             fail(f"{p.type.components} numbers" if p.type.components > 1 else "one number")
         return numbers
 
-    if p.role is Role.NUMBER:
+    if p.role is ParameterRole.NUMBER:
         return fail("a number or a vector") if isinstance(given, Stream) else vector(given)
-    if p.role is Role.ITERATOR:
+    if p.role is ParameterRole.ITERATOR:
         if not isinstance(given, Iterator):
             fail("an Iterator")
         if 1 < len(given.extents) < p.type.components:
@@ -204,19 +210,19 @@ def _argument(builder: PassBuilder, kernel: Kernel, p: Parameter, given: Any) ->
     stream = builder.as_stream(given, p.type)
     if [n for _, n in stream.type.fields] != [n for _, n in p.type.fields]:
         fail(f"a stream of {p.type.name}, not of {stream.type.name}")
-    if p.role is Role.GATHER and len(stream.extents) != p.rank:
+    if p.role is ParameterRole.GATHER and len(stream.extents) != p.rank:
         fail(f"a stream of {p.rank} dimensions, not of {len(stream.extents)}")
     return stream
 
 
-def _bound(p: Parameter, given: Any, known: Set[str]) -> Bound:
+def _bound(p: KernelParameter, given: Any, known: Set[str]) -> BoundArgument:
     if isinstance(given, Iterator):
-        return Bound(Place.whole(given.extents[::-1]))
-    if p.role is not Role.NUMBER:
-        return Bound(given.place)
+        return BoundArgument(StreamPlace.whole(given.extents[::-1]))
+    if p.role is not ParameterRole.NUMBER:
+        return BoundArgument(given.place)
     if p.name not in known or any(isinstance(n, LoopExpression) for n in given):
-        return Bound()
-    return Bound(numbers=tuple(map(float, given)))
+        return BoundArgument()
+    return BoundArgument(numbers=tuple(map(float, given)))
 
 
 def _texels(axes: tuple[tuple[float, float], ...], rect: tuple[int, int, int, int]) -> Texels:
@@ -230,7 +236,7 @@ def _as_rectangle(stream: Stream) -> Stream:
     shape = (extent.width, extent.height)
     if place.is_direct or not place.is_whole or prod(place.shape) != prod(shape):
         return stream
-    return replace(stream, place=Place.whole(shape))
+    return replace(stream, place=StreamPlace.whole(shape))
 
 
 def _value(given: Any, part: str) -> Any:

@@ -16,8 +16,7 @@ from gpgpu_legacy.languages.language import MOST_CHARACTERS, is_text, split_entr
 from gpgpu_legacy.languages.registry import kernel_of, language_of
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.languages.brook.kernels import Kernel as BrookKernel
-    from gpgpu_legacy.languages.brook.kernels import Kernels
+    from gpgpu_legacy.languages.brook.kernels import BrookKernel, Kernels
 
 
 @public
@@ -60,9 +59,9 @@ def as_kernel(given: object, name: str) -> Kernel:
 
 def as_brook(given: object, name: str) -> BrookKernel:
     """A kernel of a Brook text: from one, from the text of a single one, or `FILE.br:kernel`."""
-    from gpgpu_legacy.languages.brook.kernels import Kernel
+    from gpgpu_legacy.languages.brook.kernels import BrookKernel
 
-    if isinstance(given, Kernel):
+    if isinstance(given, BrookKernel):
         return given
     if not isinstance(given, str):
         raise InputError(f"the kernel is {kind_of(given)}; give `FILE.br:kernel` or its text")

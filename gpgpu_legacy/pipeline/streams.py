@@ -12,7 +12,7 @@ from typing import Any
 from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import InputError, as_positive, as_whole, hint, shape_in_words
 from gpgpu_legacy.languages.brook.kernels import FLOAT_TYPES, FLOATS, ElementType
-from gpgpu_legacy.languages.brook.places import Place, rectangle
+from gpgpu_legacy.languages.brook.places import StreamPlace, rectangle
 from gpgpu_legacy.pipeline.storage import Sample, StorageBuilder
 from gpgpu_legacy.plan.textures import (
     Matrix,
@@ -38,7 +38,7 @@ class Stream:
     name: str
     type: ElementType
     textures: tuple[Texture, ...]
-    place: Place
+    place: StreamPlace
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -112,7 +112,7 @@ class StreamBuilder(StorageBuilder):
             )
             for field, size in element.fields
         )
-        stream = Stream(name, element, textures, Place.whole(shape, width))
+        stream = Stream(name, element, textures, StreamPlace.whole(shape, width))
         if given:
             rows, columns, array_shape = _matrix(stream)
             matrix = self.operand(name, rows, columns, shape=array_shape)
@@ -162,7 +162,7 @@ class StreamBuilder(StorageBuilder):
         channels = texture.format.channels
         if len(element.fields) != 1 or element.components > channels:
             element = FLOAT_TYPES[channels - 1]
-        return Stream(texture.name, element, (texture,), Place.whole(shape))
+        return Stream(texture.name, element, (texture,), StreamPlace.whole(shape))
 
     @public
     def output(self, name: str, texture: Any, *sizes: Any, **how: Any) -> None:

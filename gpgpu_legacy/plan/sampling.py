@@ -66,7 +66,7 @@ def border_of(sampler: Sampler, texel_format: Format) -> tuple[float, ...]:
 
 
 @frozen
-class Level:
+class TextureLevel:
     """A level of a texture: its sizes along s, t and r, and its first row."""
 
     sizes: tuple[V, ...]
@@ -74,10 +74,10 @@ class Level:
 
 
 @lru_cache(maxsize=256)
-def level_of(extent: Extent, kind: TextureKind, number: int) -> Level:
+def level_of(extent: Extent, kind: TextureKind, number: int) -> TextureLevel:
     """The level of a texture by its number."""
     level = extent.level(number, kind)
-    return Level((level.width, level.height, level.depth), extent.first_row(number))
+    return TextureLevel((level.width, level.height, level.depth), extent.first_row(number))
 
 
 @frozen
@@ -162,7 +162,7 @@ class Sampling(ABC):
         larger = self.in_levels(sampler.magnifying, first, place)
         return np.where(lod > sampler.switch, let("smaller", texel), let("larger", larger))
 
-    def first_row(self, slice_: V, level: Level) -> V:
+    def first_row(self, slice_: V, level: TextureLevel) -> V:
         """What `fetched` adds to the row in a slice of a level."""
         return slice_ * level.sizes[1] + level.first_row
 
@@ -197,7 +197,7 @@ class Sampling(ABC):
         curve = let("curve", (rest * (1.0 - rest)) * (factor + LOG2_FACTORS[0]))
         return (exponent + (rest + curve)) * 0.5
 
-    def in_level(self, filter_: Filter, level: Level, place: Sequence[V]) -> V:
+    def in_level(self, filter_: Filter, level: TextureLevel, place: Sequence[V]) -> V:
         """The texel in one level, or the results of comparing."""
         compare, reference = self.sampler.compare, None
         if compare:

@@ -51,7 +51,7 @@ class LabelLayout(ConstrainedLayoutEngine):
             settle()
 
 
-class Label(NamedTuple):
+class PlacedLabel(NamedTuple):
     """A text that belongs to a point of the data."""
 
     x: float
@@ -74,7 +74,7 @@ def label_lines(axes: Axes) -> None:
         known = places[np.isfinite(places).all(axis=1)]
         text = str(line.get_label())
         if len(known) and not text.startswith("_"):
-            label = Label(known[-1][0], known[-1][1], text, line.get_color())
+            label = PlacedLabel(known[-1][0], known[-1][1], text, line.get_color())
             texts.append(_annotation(axes, label, (1.0, 0.5), right, "left"))
 
     def settle() -> None:
@@ -139,7 +139,7 @@ class Obstacles(NamedTuple):
     texts: Sequence[Text] = ()
 
 
-def label_points(axes: Axes, labels: Sequence[Label], obstacles: Obstacles) -> None:
+def label_points(axes: Axes, labels: Sequence[PlacedLabel], obstacles: Obstacles) -> None:
     """Name points of the axes in free space, as near to each as there is room.
 
     A label further away has a leader. The figure comes from `new_figure`.
@@ -235,7 +235,9 @@ class _LedText(Annotation):
         return Text.get_window_extent(self, renderer, dpi)
 
 
-def _annotation(axes: Axes, label: Label, place: Place, coords: Any, align: str) -> Annotation:
+def _annotation(
+    axes: Axes, label: PlacedLabel, place: Place, coords: Any, align: str
+) -> Annotation:
     leader = {
         "arrowstyle": "-", "color": "#8a8a86", "linewidth": 0.7, "shrinkA": 1.0, "shrinkB": 3.0,
         "relpos": (0.0, 0.5) if align == "left" else (0.5, 0.5),

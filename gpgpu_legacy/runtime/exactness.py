@@ -48,11 +48,11 @@ from gpgpu_legacy.plan.textures import (
     TextureKind,
     Transfer,
 )
-from gpgpu_legacy.runtime.prepared import F32, Result
+from gpgpu_legacy.runtime.prepared import F32, RunResult
 
 # Instructions ------------------------------------------------------------------------------------
 
-Run = Callable[[Plan, Mapping[str, F32]], Result]
+Run = Callable[[Plan, Mapping[str, F32]], RunResult]
 """Runs a plan on operands by name."""
 
 SIDE = 24

@@ -33,7 +33,7 @@ from gpgpu_legacy.runtime.exactness import (
     thread_keeps_denormals,
 )
 from gpgpu_legacy.runtime.machine import Capabilities, Device, Machine, Pace, names_of
-from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result
+from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, RunResult
 
 
 class Executor(ABC):
@@ -113,7 +113,7 @@ class Executor(ABC):
         operands: Mapping[str, F32],
         machine: Machine = Machine(),
         observer: Observer | None = None,
-    ) -> Result:
+    ) -> RunResult:
         """Prepare a plan, run it once and close it. operands, observer: as for Prepared.run."""
         with self.prepare(plan, machine) as prepared:
             return prepared.run(operands, observer)
@@ -152,7 +152,7 @@ class Executor(ABC):
             return frozenset()
         return inexact_among(instructions, self._run_as_if_exact, reference().run)
 
-    def _run_as_if_exact(self, plan: Plan, operands: Mapping[str, F32]) -> Result:
+    def _run_as_if_exact(self, plan: Plan, operands: Mapping[str, F32]) -> RunResult:
         """Run a plan by the code of an exact run, even if its bits may be wrong."""
         with self._prepare(plan, Machine(exact=True)) as prepared:
             return prepared.run(operands)

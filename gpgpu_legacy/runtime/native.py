@@ -33,7 +33,7 @@ from gpgpu_legacy.lower.emit.llvm_words import (
     word_count,
 )
 from gpgpu_legacy.lower.fused.content import ROOM, Arguments, Content, UnsupportedError
-from gpgpu_legacy.lower.machine_code import COMPILING, Processor, this_processor
+from gpgpu_legacy.lower.machine_code import COMPILING, TargetProcessor, this_processor
 from gpgpu_legacy.lower.values import parameter_values, plane_values
 from gpgpu_legacy.plan.textures import Texture, TextureKind
 
@@ -119,7 +119,7 @@ class NativeCode:
 
 @lru_cache(maxsize=MOST_CODES)
 def _code(
-    content: Content, processor: Processor, *, exact: bool, tile: tuple[int, int] | None
+    content: Content, processor: TargetProcessor, *, exact: bool, tile: tuple[int, int] | None
 ) -> NativeCode | str:
     """The code, or why there can be none."""
     try:

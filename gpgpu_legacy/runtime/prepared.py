@@ -53,7 +53,7 @@ class Ended(Record, kw_only=False):
 
 
 @frozen
-class Result:
+class RunResult:
     """The result of a run: float32 matrices by name, and the times.
 
     untils: how each Until ended, in the order in which they began. undefined: where results of
@@ -171,7 +171,7 @@ class Prepared(ABC):
         *,
         resume: bool = False,
         times: int = 1,
-    ) -> Result:
+    ) -> RunResult:
         """Run the plan on operands by name, float32 of the shapes in plan.operands.
 
         observer: called after each pass. resume: begin with the textures that the last run left; an
@@ -228,7 +228,7 @@ class Prepared(ABC):
 
     def _run(
         self, operands: Mapping[str, F32], observer: Observer | None, resume: bool, times: int
-    ) -> Result:
+    ) -> RunResult:
         """Upload, compute, read back, each timed to its end."""
         with self._session():
             self._make_ready(observed=observer is not None)
@@ -240,7 +240,7 @@ class Prepared(ABC):
             compute_s = self._compute_s(computed - uploaded)
             outputs = self._read_back()
             finished = perf_counter()
-        return Result(
+        return RunResult(
             outputs,
             Timings(uploaded - started, compute_s, finished - computed, self.prepare_s),
             tuple(ended),

@@ -54,7 +54,7 @@ from gpgpu_legacy.studies.cache_table.result import Setting
 from gpgpu_legacy.studies.sweep import sweep
 
 
-class Place(Setting):
+class MethodPlace(Setting):
     """A method on a chip, in a setting. seconds: of each unit, with lookups of one clock."""
 
     chip: Line
@@ -74,7 +74,7 @@ class Place(Setting):
 MOST_PANELS = 12
 _BAND = "#e9edf5"
 
-Panel = dict[str, list[Place]]
+Panel = dict[str, list[MethodPlace]]
 """The places of a chip and method by cache, by fragments in flight."""
 
 
@@ -114,7 +114,7 @@ class Crossover(RecordedResult, kw_only=True):
 
     size: Size
     block: Size
-    places: Several[Place]
+    places: Several[MethodPlace]
 
     def __post_init__(self) -> None:
         """ValueError for places that are no map."""
@@ -252,7 +252,7 @@ def crossover(
     served = sweep(memory_bytes, cases, pool, lambda case, _: progress(str(case)))
     places = tuple(
         as_record(
-            Place, case, chip=chip.name, seconds=unit_seconds(plans[case.method], chip, total)
+            MethodPlace, case, chip=chip.name, seconds=unit_seconds(plans[case.method], chip, total)
         )
         for chip in known
         for case, total in zip(cases, served, strict=True)

@@ -73,7 +73,7 @@ PROPERTIES = ("size", "line", "layout", "in flight", "clocks")
 _NEVER = 1e-9  # the likelihood of what the model excludes
 
 
-class Point(Record):
+class RatePoint(Record):
     """A printed rate. parameters: the candidates, of which the authors took the best."""
 
     parameters: Annotated[tuple[dict[str, Plain], ...], Meta(min_length=1)]
@@ -90,7 +90,7 @@ class Curve(Record, omit_defaults=True):
     quantity: Literal["GFLOPS", "GB/s"]
     source: OneLine
     confidence: Confidence
-    points: Annotated[tuple[Point, ...], Meta(min_length=1)]
+    points: Annotated[tuple[RatePoint, ...], Meta(min_length=1)]
 
 
 class Curves(Record, rename={"curves": "curve"}):

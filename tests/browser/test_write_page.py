@@ -19,7 +19,14 @@ from gpgpu_legacy.isa.opcodes import ARBFP
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.page.definitions import DEFINITIONS
 from gpgpu_legacy.page.scenes import decoded_program
-from gpgpu_legacy.page.sections.write import RESOURCES, SIDE, TASKS, Task, program_text, tables
+from gpgpu_legacy.page.sections.write import (
+    RESOURCES,
+    SIDE,
+    TASKS,
+    WritingTask,
+    program_text,
+    tables,
+)
 
 TEXTS = 1000
 LOOK = "TEX R0, fragment.texcoord[0], texture[0], RECT;"
@@ -145,7 +152,7 @@ def test_a_text_is_read_as_the_assembler_reads_it(modules: Callable[..., Modules
     read_alike(modules, TEXTS)
 
 
-def expected(task: Task) -> list[np.ndarray[Any, Any]]:
+def expected(task: WritingTask) -> list[np.ndarray[Any, Any]]:
     """The channels of a task's target, by NumPy."""
     textures = [texture / task.scale for texture in task.inputs()]
     first = textures[0]
@@ -164,7 +171,7 @@ def expected(task: Task) -> list[np.ndarray[Any, Any]]:
 
 
 @pytest.mark.parametrize("task", TASKS, ids=lambda task: task.title)
-def test_a_solution_draws_what_is_asked_for(task: Task) -> None:
+def test_a_solution_draws_what_is_asked_for(task: WritingTask) -> None:
     textures = {}
     for unit, texture in enumerate(task.inputs()):
         channels = [*(texture / task.scale), *np.zeros((4, SIDE, SIDE))][:4]

@@ -28,7 +28,7 @@ from gpgpu_legacy import Pipeline
 from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.isa.ir import Parameter, ParameterSpace
-from gpgpu_legacy.languages.brook.kernels import Kernel, Kernels, Role
+from gpgpu_legacy.languages.brook.kernels import BrookKernel, Kernels, ParameterRole
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Function, Struct, Unit
 from gpgpu_legacy.languages.cg.compiler import PREDEFINED, _Compiler
@@ -92,23 +92,23 @@ def kernels_alone(unit: Unit, executor: str) -> str:
     return f"{ran} kernels run" + "".join(f"; {fault}" for fault in faults)
 
 
-def runs(kernel: Kernel, executor: str) -> bool:
+def runs(kernel: BrookKernel, executor: str) -> bool:
     """Whether a kernel writes a stream; if so, it runs."""
     p, arguments = Pipeline("kernel"), list[Any]()
     for n, given in enumerate(kernel.parameters):
         numbers = tuple(3.0 for _ in range(given.type.components))
         extents = (2,) * given.rank if given.rank > 2 else (16,) if given.rank == 1 else (4, 4)
-        if given.role is Role.NUMBER:
+        if given.role is ParameterRole.NUMBER:
             arguments.append(numbers if len(numbers) > 1 else 3.0)
-        elif given.role is Role.ITERATOR:
+        elif given.role is ParameterRole.ITERATOR:
             arguments.append(streams.Iterator((4, 4), tuple(0.0 for _ in numbers), numbers))
         else:
-            is_out = given.role in {Role.OUT, Role.REDUCE}
-            extents = (1, 1) if given.role is Role.REDUCE and kernel.reduces else extents
+            is_out = given.role in {ParameterRole.OUT, ParameterRole.REDUCE}
+            extents = (1, 1) if given.role is ParameterRole.REDUCE and kernel.reduces else extents
             arguments.append(p.stream(f"s{n}", given.type, extents, given=not is_out))
             if is_out:
                 p.output(f"s{n}", arguments[-1])
-    writes = bool(kernel.of(Role.OUT, Role.REDUCE))
+    writes = bool(kernel.of(ParameterRole.OUT, ParameterRole.REDUCE))
     if writes:
         p.call(kernel, *arguments)
         p.run({m.name: np.ones(m.array_shape) for m in p.plan().operands}, executor=executor)

@@ -31,7 +31,7 @@ from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.plan.textures import FORMATS, R32F, RGBA32F, UNORM8, Rect
 from gpgpu_legacy.runtime.exactness import INSTRUCTIONS, inexact_among, instructions_of
 from gpgpu_legacy.runtime.executor import Executor, find_executor
-from gpgpu_legacy.runtime.prepared import Result
+from gpgpu_legacy.runtime.prepared import RunResult
 
 NUMPY = find_executor("numpy")
 
@@ -39,7 +39,7 @@ NUMPY = find_executor("numpy")
 APPROXIMATE = {"COS", "EX2", "LG2", "LIT", "POW", "SCS", "SIN", "ARB_fog_exp", "ARB_fog_exp2"}
 
 
-def copied(result: Result) -> Result:
+def copied(result: RunResult) -> RunResult:
     return replace(result, outputs={name: m.copy() for name, m in result.outputs.items()})
 
 
@@ -124,7 +124,7 @@ def test_an_instruction_that_is_wrong_in_one_bit_is_found() -> None:
     """Where one output of many has one other bit, of the instruction that computes it alone."""
     names = frozenset({"ADD", "MAD", "MUL", "RCP", "SUB", "ARB_fog_linear"})
 
-    def wrong(plan: Plan, operands: Mapping[str, F32]) -> Result:
+    def wrong(plan: Plan, operands: Mapping[str, F32]) -> RunResult:
         result = copied(NUMPY.run(plan, operands))
         [program] = plan.programs()
         for number, instruction in enumerate(program.instructions[3:]):
@@ -140,7 +140,7 @@ def test_an_instruction_that_is_wrong_in_one_bit_is_found() -> None:
 def test_blends_are_measured_by_the_format_that_they_blend_into() -> None:
     """A framebuffer that cuts sums off to 16 bits, as llvmpipe's does, and does not round them."""
 
-    def cut(plan: Plan, operands: Mapping[str, F32]) -> Result:
+    def cut(plan: Plan, operands: Mapping[str, F32]) -> RunResult:
         result = copied(NUMPY.run(plan, operands))
         for texture_ in plan.textures:
             if texture_.format.bits_per_channel == 16:

@@ -13,7 +13,7 @@ from drawing import EXACT, assert_same_bits, fragment_texcoords, program, show, 
 from sorting import in_order, shuffled, sort_plan
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.lower.machine_code import Processor
+from gpgpu_legacy.lower.machine_code import TargetProcessor
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
@@ -52,14 +52,14 @@ def test_passes_that_differ_in_parameters_are_compiled_once(
     tables: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loads: list[str] = []
-    load = Processor.load
+    load = TargetProcessor.load
 
-    def counted(self: Processor, text: str, **options: bool) -> object:
+    def counted(self: TargetProcessor, text: str, **options: bool) -> object:
         loads.append(text)
         return load(self, text, **options)
 
     native.schedule_code()
-    monkeypatch.setattr(Processor, "load", counted)
+    monkeypatch.setattr(TargetProcessor, "load", counted)
     width, height = (64, 4) if tables else (128, 2)  # programs that no other test has
     with JIT.prepare(sort_plan(width, height, tables=tables)) as prepared:
         assert len(loads) == 1

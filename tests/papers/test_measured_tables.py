@@ -20,7 +20,7 @@ from gpgpu_legacy.present.grid import Grid, plain
 from gpgpu_legacy.published.papers import find_paper, papers
 from gpgpu_legacy.published.tables import MeasuredTable, Series
 from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine
-from gpgpu_legacy.runtime.prepared import F32, Result, Timings
+from gpgpu_legacy.runtime.prepared import F32, RunResult, Timings
 
 OPENGL, DOBRAVEC, MALI = "opengl-compute", "dobravec-bulic-2017", "mali-sdk-sgemm"
 
@@ -170,7 +170,7 @@ class Fake(FakeExecutor):
         self.sizes: list[tuple[str, int]] = []
         self.given: list[list[str]] = []
 
-    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> RunResult:
         n = operands["A"].shape[0]
         if n > self.refuses_above:
             raise PlanError("too large for a fake")
@@ -178,7 +178,7 @@ class Fake(FakeExecutor):
         self.given.append([*operands])
         seconds = self.ns * 1e-9 * n**3
         self.clock.now += seconds
-        return Result({"C": np.zeros((n, n), np.float32)}, Timings(0.0, seconds, 0.0))
+        return RunResult({"C": np.zeros((n, n), np.float32)}, Timings(0.0, seconds, 0.0))
 
 
 def measure(paper: str, budget: float, *fakes: Fake) -> MeasuredTables:

@@ -14,7 +14,7 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict import auto
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Device, Machine, Pace, Task
-from gpgpu_legacy.runtime.prepared import Result
+from gpgpu_legacy.runtime.prepared import RunResult
 
 
 class Paced(FakeExecutor):
@@ -31,7 +31,7 @@ class Paced(FakeExecutor):
     def pace(self, device: Device) -> Pace:
         return self._pace
 
-    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> RunResult:
         raise AssertionError
 
 

@@ -26,7 +26,7 @@ from gpgpu_legacy.measure.calibration.model import (
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine
-from gpgpu_legacy.runtime.prepared import F32, Result, Timings
+from gpgpu_legacy.runtime.prepared import F32, RunResult, Timings
 
 
 class Clockwork(FakeExecutor):
@@ -41,10 +41,10 @@ class Clockwork(FakeExecutor):
     def is_hardware(self) -> bool:
         return True
 
-    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> RunResult:
         passes = sum(times for times, _ in plan.weighted_passes())
         outputs = {m.name: np.zeros((m.rows, m.columns), np.float32) for m in plan.results}
-        return Result(outputs, Timings(0.5, float(passes), 0.5))
+        return RunResult(outputs, Timings(0.5, float(passes), 0.5))
 
 
 def test_rates_are_work_over_time() -> None:
@@ -68,7 +68,7 @@ def test_every_plan_is_closed_where_one_fails(monkeypatch: pytest.MonkeyPatch) -
     clock = Clockwork()
     run, left = clock.result, iter(range(5))
 
-    def fails(*given: Any) -> Result:
+    def fails(*given: Any) -> RunResult:
         next(left)
         return run(*given)
 
@@ -89,7 +89,7 @@ class Tiles(Clockwork):
         super().__init__()
         self.plans: dict[str, Plan] = {}
 
-    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> RunResult:
         self.plans[plan.name] = plan
         return super().result(plan, operands, machine)
 

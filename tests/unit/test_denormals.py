@@ -22,7 +22,7 @@ from gpgpu_legacy.runtime import exactness, workers
 from gpgpu_legacy.runtime.exactness import DataPath, flushed_by
 from gpgpu_legacy.runtime.executor import Executor, executors, find_executor
 from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Capabilities, Device, Machine, Pace
-from gpgpu_legacy.runtime.prepared import Result
+from gpgpu_legacy.runtime.prepared import RunResult
 
 EXACT = Machine(exact=True)
 SIDE = 64  # enough for several threads
@@ -121,7 +121,7 @@ class Flushing(FakeExecutor):
     def flushed_paths(self) -> frozenset[DataPath]:
         return self.paths
 
-    def result(self, plan: Plan, operands: object, machine: Machine) -> Result:
+    def result(self, plan: Plan, operands: object, machine: Machine) -> RunResult:
         raise AssertionError
 
 

@@ -277,7 +277,8 @@ def test_printf_formats_as_python_does() -> None:
             form = f"%{flag}{width}{precision if kind not in 'dxX' else ''}{kind}"
             expected = form % value
             assert (
-                printed(form.encode(), iter([value]), memory.Memory(), 99).decode() == expected
+                printed(form.encode(), iter([value]), memory.ProgramMemory(), 99).decode()
+                == expected
             ), form
 
 

@@ -32,7 +32,7 @@ from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.analysis.register_tile import MOST_VECTORS
 from gpgpu_legacy.lower.emit.llvm_fused import Code, VectorUnit, emit_fused_passes
 from gpgpu_legacy.lower.fused.content import ROOM, UnsupportedError, native_content
-from gpgpu_legacy.lower.machine_code import Processor
+from gpgpu_legacy.lower.machine_code import TargetProcessor
 from gpgpu_legacy.plan.framebuffer import ADD, Blend
 from gpgpu_legacy.plan.numbers import Affine, constant_vector
 from gpgpu_legacy.plan.plan import (
@@ -314,7 +314,7 @@ def test_code_is_kept_for_later_processes(tmp_path: Path) -> None:
 def test_code_is_compiled_once_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
     plan, given = show_twice()
     execute(plan, given, JIT)
-    monkeypatch.setattr(Processor, "load", lambda *_, **__: pytest.fail("compiled again"))
+    monkeypatch.setattr(TargetProcessor, "load", lambda *_, **__: pytest.fail("compiled again"))
     execute(plan, given, JIT)
 
 

@@ -36,14 +36,14 @@ from gpgpu_legacy.plan.textures import (
 )
 from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import F32, Held, Prepared, Result, Timings
+from gpgpu_legacy.runtime.prepared import F32, Held, Prepared, RunResult, Timings
 
 TEXEL_BYTES = 16  # of RGBA32F: four channels of four bytes
 
 
 class Idle(FakeExecutor):
-    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
-        return Result({}, Timings(0.0, 0.0, 0.0))
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> RunResult:
+        return RunResult({}, Timings(0.0, 0.0, 0.0))
 
 
 def cleared(side: int, value: float = 1.0, name: str = "cleared") -> Plan:

@@ -22,7 +22,7 @@ from gpgpu_legacy.pipeline.reference import ErrorKind
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.present.grid import as_text
 from gpgpu_legacy.runtime.executor import find_executor
-from gpgpu_legacy.runtime.prepared import Result, Timings
+from gpgpu_legacy.runtime.prepared import RunResult, Timings
 
 NUMPY = find_executor("numpy")
 MULTI = "hall-carr-hart-multi"
@@ -230,10 +230,10 @@ class Clock(FakeExecutor):
         super().__init__()
         self.times, self.runs = times, 0
 
-    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> RunResult:
         timings = self.times[self.runs]
         self.runs += 1
-        return Result(NUMPY.run(plan, operands, machine).outputs, timings)
+        return RunResult(NUMPY.run(plan, operands, machine).outputs, timings)
 
 
 def timed(monkeypatch: pytest.MonkeyPatch, *times: tuple[float, ...]) -> Clock:

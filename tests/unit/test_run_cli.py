@@ -13,7 +13,7 @@ from commands import Command
 from gpgpu_legacy import cli
 from gpgpu_legacy.cli.commands import SECTIONS
 from gpgpu_legacy.runtime.executor import executors
-from gpgpu_legacy.runtime.prepared import Observer, Prepared, Result
+from gpgpu_legacy.runtime.prepared import Observer, Prepared, RunResult
 from gpgpu_legacy.sources import shader_folder
 
 SMALL = ("run", "larson-mcallister", "n=4", "--executor", "numpy", "--no-check")
@@ -27,7 +27,7 @@ def observed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     seen: list[bool] = []
     plain = Prepared.run
 
-    def spied(self: Prepared, operands: Any, observer: Observer | None = None) -> Result:
+    def spied(self: Prepared, operands: Any, observer: Observer | None = None) -> RunResult:
         seen.append(observer is not None)
         return plain(self, operands, observer)
 

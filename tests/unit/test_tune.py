@@ -28,20 +28,20 @@ from gpgpu_legacy.measure import tune as tuning
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.tune import RefusedError, WaySearch, axes_of, tune
 from gpgpu_legacy.measure.tuned import (
-    Choice,
     Tuned,
-    Way,
+    TunedChoice,
+    TunedWay,
     choose,
     keep,
     tuned_here,
 )
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import F32, Result, Timings
+from gpgpu_legacy.runtime.prepared import F32, RunResult, Timings
 from gpgpu_legacy.serial import as_record, from_json, json_text, with_fields
 
 MULTI = find_product("hall-carr-hart-multi")
-JIT_TILE = Way("jit", 32, Accumulate.COPY, tile=(2, 3))
+JIT_TILE = TunedWay("jit", 32, Accumulate.COPY, tile=(2, 3))
 
 
 @pytest.fixture(autouse=True)
@@ -58,13 +58,13 @@ def kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 class Landscape:
     """A machine whose every way takes what a function says, on a clock of its own."""
 
-    def __init__(self, seconds: Callable[[Way], float]) -> None:
-        self.seconds, self.now, self.runs = seconds, 0.0, list[Way]()
+    def __init__(self, seconds: Callable[[TunedWay], float]) -> None:
+        self.seconds, self.now, self.runs = seconds, 0.0, list[TunedWay]()
 
     def clock(self) -> float:
         return self.now
 
-    def run(self, way: Way) -> float:
+    def run(self, way: TunedWay) -> float:
         self.runs.append(way)
         seconds = self.seconds(way)
         self.now += seconds
@@ -75,16 +75,16 @@ BLOCKS = (8, 16, 32, 64, 128)
 TILES = [(rows, strips) for rows in range(1, 9) for strips in range(1, 5)]
 
 
-def axes(way: Way) -> Iterator[tuple[str, list[Way]]]:
+def axes(way: TunedWay) -> Iterator[tuple[str, list[TunedWay]]]:
     yield "executor", [with_fields(way, executor=e, tile=None) for e in ("jit", "gl-raster")]
     yield "block", [with_fields(way, block=block) for block in BLOCKS]
     yield "tile", [with_fields(way, tile=tile) for tile in TILES]
 
 
-def valley(executor: str, block: int, tile: tuple[int, int]) -> Callable[[Way], float]:
+def valley(executor: str, block: int, tile: tuple[int, int]) -> Callable[[TunedWay], float]:
     """Seconds that fall towards one way from all sides."""
 
-    def seconds(way: Way) -> float:
+    def seconds(way: TunedWay) -> float:
         assert way.block is not None
         rows, strips = way.tile or (1, 1)
         far = abs(BLOCKS.index(way.block) - BLOCKS.index(block))
@@ -104,17 +104,17 @@ def test_the_best_way_of_a_valley_is_found(
     executor: str, block: int, tile: tuple[int, int], start: int
 ) -> None:
     land = Landscape(valley(executor, block, tile))
-    found = WaySearch(axes, land.run, Budget(1e9, land.clock)).descend(Way("jit", start))
+    found = WaySearch(axes, land.run, Budget(1e9, land.clock)).descend(TunedWay("jit", start))
     reached = land.seconds(found.way)
     assert reached == 1.0
     assert found.seconds == reached
-    assert found.default_seconds == land.seconds(Way("jit", start))
+    assert found.default_seconds == land.seconds(TunedWay("jit", start))
     assert found.finished
 
 
 def test_the_budget_ends_a_search_with_the_best_so_far() -> None:
     land = Landscape(valley("jit", 128, (8, 4)))
-    start = Way("jit", 8)
+    start = TunedWay("jit", 8)
     found = WaySearch(axes, land.run, Budget(60.0, land.clock)).descend(start)
     longest = max(land.seconds(way) for way in land.runs)
     assert land.now < 60.0 + longest
@@ -125,7 +125,7 @@ def test_the_budget_ends_a_search_with_the_best_so_far() -> None:
 def test_an_interrupt_leaves_the_fastest_way_so_far(
     monkeypatch: pytest.MonkeyPatch, kept: Path
 ) -> None:
-    def interrupted(search: tuning.WaySearch, _: Way) -> None:
+    def interrupted(search: tuning.WaySearch, _: TunedWay) -> None:
         search.improved(tuning.SearchResult(JIT_TILE, 1.0, 2.0, 7, finished=False))
         raise KeyboardInterrupt
 
@@ -136,7 +136,7 @@ def test_an_interrupt_leaves_the_fastest_way_so_far(
 
 
 def test_ways_that_are_refused_are_passed_over_and_told_of() -> None:
-    def seconds(way: Way) -> float:
+    def seconds(way: TunedWay) -> float:
         if way.block == 128:
             raise RefusedError("too long a program")
         assert way.block is not None
@@ -144,24 +144,24 @@ def test_ways_that_are_refused_are_passed_over_and_told_of() -> None:
 
     land = Landscape(seconds)
     search = WaySearch(axes, land.run, Budget(1e9, land.clock))
-    found = search.descend(Way("jit", 8))
+    found = search.descend(TunedWay("jit", 8))
     assert found.way.block == 64
     assert found.trials == len(search.tried)
     assert {why for way, why in search.tried.items() if way.block == 128} == {"too long a program"}
 
 
 def test_what_seemed_to_gain_by_luck_is_dropped_at_the_end() -> None:
-    runs: dict[Way, int] = {}
+    runs: dict[TunedWay, int] = {}
 
-    def seconds(way: Way) -> float:
+    def seconds(way: TunedWay) -> float:
         runs[way] = runs.get(way, 0) + 1
         if way.block == 64 and way.executor == "jit" and way.tile is None:
             return 0.5 if runs[way] <= 7 else 2.0  # fast until it is measured for good
         return 1.0
 
     land = Landscape(seconds)
-    found = WaySearch(axes, land.run, Budget(1e9, land.clock)).descend(Way("jit", 8))
-    assert found.way == Way("jit", 8)
+    found = WaySearch(axes, land.run, Budget(1e9, land.clock)).descend(TunedWay("jit", 8))
+    assert found.way == TunedWay("jit", 8)
     assert found.seconds == found.default_seconds == 1.0
 
 
@@ -170,18 +170,18 @@ def test_what_seemed_to_gain_by_luck_is_dropped_at_the_end() -> None:
 
 @pytest.mark.gl
 def test_axes_are_those_that_a_method_and_an_executor_have() -> None:
-    def names(algorithm: str, way: Way, **given: Any) -> list[str]:
+    def names(algorithm: str, way: TunedWay, **given: Any) -> list[str]:
         p = find_algorithm(algorithm).builder(n=256, **given)
         return [name for name, _ in axes_of(p, ["jit"])(way)]
 
-    blocked = Way("jit", 32, Accumulate.COPY)
+    blocked = TunedWay("jit", 32, Accumulate.COPY)
     assert names("hall-carr-hart-multi", blocked) == ["executor", "block", "accumulate", "tile"]
     assert names("hall-carr-hart-multi", blocked, block=32) == ["executor", "accumulate", "tile"]
-    assert names("larson-mcallister", Way("gl-raster")) == ["executor"]
-    assert names("jacobi", Way("jit")) == ["executor", "tile"]
-    assert names("dobravec-bulic-shared", Way("jit", 16)) == ["executor", "block"]
+    assert names("larson-mcallister", TunedWay("gl-raster")) == ["executor"]
+    assert names("jacobi", TunedWay("jit")) == ["executor", "tile"]
+    assert names("dobravec-bulic-shared", TunedWay("jit", 16)) == ["executor", "block"]
     shapes = ["threads", "register tile", "adjacent", "K-depth", "unroll"]
-    assert names("larson-mcallister", Way("gl-compute")) == ["executor", *shapes]
+    assert names("larson-mcallister", TunedWay("gl-compute")) == ["executor", *shapes]
 
 
 # A real search -----------------------------------------------------------------------------------
@@ -200,7 +200,7 @@ def test_a_small_search_keeps_a_way_that_gives_the_product(kept: Path) -> None:
 
 def test_a_way_with_another_product_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(tuning.WayRunner(MULTI.builder(n=16), 0)) as products:
-        start = Way("jit", 32, Accumulate.COPY)
+        start = TunedWay("jit", 32, Accumulate.COPY)
         assert products.run(start) > 0.0
         assert products.run(with_fields(start, executor="numpy", block=4)) > 0.0
         wrong = products.first["C"].copy()
@@ -219,20 +219,20 @@ class Counter(FakeExecutor):
         super().__init__()
         self.blocks = list[int]()
 
-    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> RunResult:
         [draw, *_] = [p for _, p in plan.weighted_passes() if isinstance(p, FragmentPass)]
         block = sum(i.mnemonic == "MAD" for i in draw.program.instructions) // 2
         self.blocks.append(block)
         if block == 8:
             raise MemoryError
         product = operands["A"] @ operands["B"] + np.float32(block == 4)
-        return Result({"C": product}, Timings(0.0, 1.0, 0.0))
+        return RunResult({"C": product}, Timings(0.0, 1.0, 0.0))
 
 
 def test_a_way_is_prepared_once_and_closed_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     counter = Counter()
     monkeypatch.setattr(tuning, "find_executor", lambda *_: counter)
-    one, two = (Way("fake", block, Accumulate.COPY) for block in (2, 3))
+    one, two = (TunedWay("fake", block, Accumulate.COPY) for block in (2, 3))
     with closing(tuning.WayRunner(MULTI.builder(n=16), 0)) as products:
         for way in (one, two, one, two):
             products.run(way)
@@ -251,7 +251,7 @@ def test_ways_make_room_and_come_back_with_a_run_that_is_not_measured(
     monkeypatch.setattr(tuning, "find_executor", lambda *_: counter)
     for name in ("LEAST_BYTES", "MOST_BYTES"):
         monkeypatch.setattr(engine, name, 2 * engine.bytes_of(MULTI.plan(n=16)))
-    ways = [Way("fake", block, Accumulate.COPY) for block in (1, 2, 3)]
+    ways = [TunedWay("fake", block, Accumulate.COPY) for block in (1, 2, 3)]
     with closing(tuning.WayRunner(MULTI.builder(n=16), 0)) as products:
         for way in (*ways, ways[0]):
             products.run(way)
@@ -263,7 +263,7 @@ def test_ways_make_room_and_come_back_with_a_run_that_is_not_measured(
 # What is kept ------------------------------------------------------------------------------------
 
 
-def remembered(way: Way = JIT_TILE) -> Tuned:
+def remembered(way: TunedWay = JIT_TILE) -> Tuned:
     return as_record(
         Tuned,
         tuned.this_platform(),
@@ -282,20 +282,20 @@ def remembered(way: Way = JIT_TILE) -> Tuned:
     "way",
     [
         JIT_TILE,
-        Way("gl-raster", 64, Accumulate.BLEND),
-        Way("jit"),
-        Way("gl-compute", 8, None, GroupShape((8, 16), 2, 4, 8, 2, 2)),
+        TunedWay("gl-raster", 64, Accumulate.BLEND),
+        TunedWay("jit"),
+        TunedWay("gl-compute", 8, None, GroupShape((8, 16), 2, 4, 8, 2, 2)),
     ],
 )
-def test_a_way_survives_its_file(way: Way) -> None:
-    assert from_json(json_text(way), Way, "a way") == way
+def test_a_way_survives_its_file(way: TunedWay) -> None:
+    assert from_json(json_text(way), TunedWay, "a way") == way
     keep(remembered(way))
     assert tuned_here() == {MULTI.name: remembered(way)}
     assert way.executor in str(way)
 
 
 def test_auto_takes_the_tuned_way_where_nothing_else_was_asked_for() -> None:
-    way = Way("numpy", 8, Accumulate.BLEND)
+    way = TunedWay("numpy", 8, Accumulate.BLEND)
     keep(remembered(way))
     a = np.arange(16.0).reshape(4, 4)
 
@@ -325,7 +325,7 @@ def test_other_runs_are_left_as_they_were_asked_for(
     given: dict[str, Any], executor: str, machine: Machine
 ) -> None:
     keep(remembered())
-    assert choose(MULTI, given, executor, machine) == Choice(given, executor, machine)
+    assert choose(MULTI, given, executor, machine) == TunedChoice(given, executor, machine)
 
 
 def test_a_shape_of_the_code_goes_with_its_block() -> None:
@@ -335,11 +335,11 @@ def test_a_shape_of_the_code_goes_with_its_block() -> None:
         choice = choose(MULTI, asked)
         assert choice.machine.tuning == JIT_TILE.tuning
         assert found.items() <= choice.given.items()
-    assert choose(MULTI, {"block": 8}) == Choice({**found, "block": 8}, "jit", Machine())
+    assert choose(MULTI, {"block": 8}) == TunedChoice({**found, "block": 8}, "jit", Machine())
 
 
 def test_tuning_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, run: Command) -> None:
-    keep(remembered(Way("numpy", 8, Accumulate.BLEND)))
+    keep(remembered(TunedWay("numpy", 8, Accumulate.BLEND)))
     monkeypatch.setenv("GPGPU_LEGACY_TUNING", "off")
     assert find(MULTI.name).run(A=np.eye(4), B=np.eye(4)).parameters["block"] == 32
     code, out, _ = run("tune", "--show")

@@ -41,7 +41,7 @@ from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.present.grid import as_text
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Capabilities, Machine
-from gpgpu_legacy.runtime.prepared import F32, Prepared, Result, Timings
+from gpgpu_legacy.runtime.prepared import F32, Prepared, RunResult, Timings
 
 
 class Known(FakeExecutor):
@@ -64,12 +64,12 @@ class Known(FakeExecutor):
         self.values, self.pass_s, self.clock = values, pass_s, clock or Clock()
         self.passes_run: list[int] = []
 
-    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> RunResult:
         self.passes_run.append(plan.pass_count)
         compute_s = self.pass_s * plan.pass_count
         self.clock.now += compute_s
         y = np.array([self.values], np.float32)
-        return Result({"y": y}, Timings(0.5, compute_s, 0.25, 2.0))
+        return RunResult({"y": y}, Timings(0.5, compute_s, 0.25, 2.0))
 
 
 class Absent(Known):
@@ -83,7 +83,7 @@ class Refusing(Known):
 
 
 class Failing(Known):
-    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> RunResult:
         raise RuntimeError("the driver gave up")
 
 
@@ -199,7 +199,7 @@ class Multiplying(FakeExecutor):
         self.seconds, self.wrong = seconds, wrong
         self.sizes: list[int] = []
 
-    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> RunResult:
         a, b = operands["A"].astype(float), operands["B"].astype(float)
         self.sizes.append(len(a))
         RUNS.append(self.name)
@@ -207,7 +207,7 @@ class Multiplying(FakeExecutor):
         self.clock.now += spent
         product = (a @ b).astype(np.float32)
         product[0] += np.float32(self.wrong)
-        return Result({"C": product}, Timings(0.0, spent, 0.0))
+        return RunResult({"C": product}, Timings(0.0, spent, 0.0))
 
 
 RUNS: list[str] = []

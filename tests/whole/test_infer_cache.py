@@ -16,7 +16,7 @@ from gpgpu_legacy.studies.cache_table.model import settings
 from gpgpu_legacy.studies.infer_cache import (
     Curve,
     InferredCache,
-    Point,
+    RatePoint,
     bits,
     infer,
     log_likelihoods,
@@ -38,7 +38,7 @@ def printed(cache: str, clocks: int) -> Curve:
             fragments * (3 * block + 4) / LOOKUPS,
         )
         rate, asked = 0.8e-9 * 2 * SIZE**3 / seconds, {"block": block, "accumulate": "ping-pong"}
-        points.append(Point(parameters=(asked,), least=0.99 * rate, most=1.01 * rate))
+        points.append(RatePoint(parameters=(asked,), least=0.99 * rate, most=1.01 * rate))
     return Curve(
         chip=CHIP,
         method=MULTI,

@@ -20,8 +20,13 @@ from gpgpu_legacy.isa.ir import (
     ResultRegister,
     TextureTarget,
 )
-from gpgpu_legacy.languages.brook.kernels import ElementType, Kernel, Parameter, Role
-from gpgpu_legacy.languages.brook.places import Place
+from gpgpu_legacy.languages.brook.kernels import (
+    BrookKernel,
+    ElementType,
+    KernelParameter,
+    ParameterRole,
+)
+from gpgpu_legacy.languages.brook.places import StreamPlace
 from gpgpu_legacy.languages.brook.split import Cuts
 from gpgpu_legacy.languages.cg.library import CgEvaluator
 from gpgpu_legacy.languages.shading.bindings import identifier
@@ -42,14 +47,14 @@ _COORDINATE_SETS = 8
 
 
 @frozen
-class Bound:
+class BoundArgument:
     """What a parameter is bound to, as far as it shapes a program.
 
     place: of a stream; of an iterator, its extents. numbers: the values that are compiled in; None
     for values that program.local holds.
     """
 
-    place: Place | None = None
+    place: StreamPlace | None = None
     numbers: tuple[float, ...] | None = None
 
 
@@ -76,7 +81,7 @@ class _Pass:
     """
 
     graph: Graph
-    out: Place
+    out: StreamPlace
     placed: bool = False
     units: dict[tuple[str, int], int] = field(default_factory=dict)
     sets: dict[tuple[Axis, Axis], int] = field(default_factory=dict)
@@ -105,7 +110,7 @@ class _Pass:
             return self.coordinate((0.0, 1.0), (0.0, 1.0))[: len(self.out.shape)]
         return self.out.element(self.graph, self.own)
 
-    def resized(self, place: Place) -> Vector:
+    def resized(self, place: StreamPlace) -> Vector:
         """The index of an input's element: repeated or skipped to fit the output's extents."""
         ratios = place.ratios(self.out)
         if set(ratios) == {1}:
@@ -114,7 +119,7 @@ class _Pass:
         middles = self.graph.numbers(*(0.5 / r.denominator for r in ratios))
         return self.graph.op("FLR", self.index * steps + middles)
 
-    def texel(self, place: Place, ahead: Mapping[int, float | Vector]) -> Vector:
+    def texel(self, place: StreamPlace, ahead: Mapping[int, float | Vector]) -> Vector:
         """The texel of an input's element, or of one `ahead` of it along some dimensions."""
         steps: list[Any] = [ahead.get(d, 0.0) for d in range(len(place.shape))]
         if place == self.out and not any(steps):
@@ -156,9 +161,9 @@ class _Gather(Indexed):
     """A gather: an object that answers `g[i][j]`, `g[x, y]` and `g[float2(x, y)]`."""
 
     pass_: _Pass
-    parameter: Parameter
+    parameter: KernelParameter
     element: Type
-    place: Place
+    place: StreamPlace
     rows: tuple[Vector, ...] = ()
 
     def __str__(self) -> str:
@@ -187,7 +192,7 @@ class Fold:
 
 
 @frozen
-class Limits:
+class PassLimits:
     """What a pass may have: results, and instructions."""
 
     targets: int
@@ -196,10 +201,10 @@ class Limits:
 
 @lru_cache(maxsize=512)
 def compiled(
-    kernel: Kernel,
-    out: Place,
-    bound: tuple[Bound, ...],
-    limits: Limits,
+    kernel: BrookKernel,
+    out: StreamPlace,
+    bound: tuple[BoundArgument, ...],
+    limits: PassLimits,
     fold: Fold | None = None,
     *,
     placed: bool = False,
@@ -213,7 +218,7 @@ def compiled(
     graph = Graph()
     graph.at = kernel.function.at
     made = _Pass(graph, out, placed)
-    owners: dict[Any, Place] = {}
+    owners: dict[Any, StreamPlace] = {}
 
     def indexof(*values: Vector) -> Vector:
         place = owners.get(values[0].literals) if values else None
@@ -225,30 +230,33 @@ def compiled(
     evaluator = CgEvaluator(kernel.kernels.device, graph, special=special)
     kinds = {d.name: _element_type(evaluator.type_of(d)) for d in kernel.function.parameters}
 
-    def element(p: Parameter, place: Any, ahead: Mapping[int, float | Vector] = {}) -> Vector:
+    def element(p: KernelParameter, place: Any, ahead: Mapping[int, float | Vector] = {}) -> Vector:
         value = made.element(p.name, kinds[p.name], p.type, made.texel(place, ahead))
         owners[value.literals] = place
         return value
 
-    def value_of(p: Parameter, to: Bound) -> Any:
+    def value_of(p: KernelParameter, to: BoundArgument) -> Any:
         graph.at = p.at
         components = p.type.components
         if to.numbers is not None:
             return graph.numbers(*to.numbers)
-        if p.role is Role.NUMBER:
+        if p.role is ParameterRole.NUMBER:
             value, kind = made.local(p.name, "", components), kinds[p.name]
             return value.of(kind.kind) if isinstance(kind, Numbers) else value
         assert to.place is not None
-        if p.role is Role.GATHER:
+        if p.role is ParameterRole.GATHER:
             return graph.built(_Gather(made, p, kinds[p.name], to.place), ())
-        if p.role is not Role.ITERATOR:
+        if p.role is not ParameterRole.ITERATOR:
             return element(p, to.place)
         index = made.resized(to.place)
         along = graph.join(*[index] * components) if len(index) == 1 else index[:components]
         start, step = (made.local(p.name, part, components) for part in ("start", "step"))
         return along * step + start
 
-    roles = (Role.OUT, *((Role.STREAM, Role.REDUCE) if kernel.reduces else ()))
+    roles = (
+        ParameterRole.OUT,
+        *((ParameterRole.STREAM, ParameterRole.REDUCE) if kernel.reduces else ()),
+    )
     values = {
         p.name: value_of(p, to)
         for p, to in zip(kernel.parameters, bound, strict=True)
@@ -258,7 +266,7 @@ def compiled(
     if not kernel.reduces:
         results = evaluator.run(kernel.function, values)
     else:
-        [stream], [result] = kernel.of(Role.STREAM), kernel.of(Role.REDUCE)
+        [stream], [result] = kernel.of(ParameterRole.STREAM), kernel.of(ParameterRole.REDUCE)
 
         def joined(left: Vector, right: Vector) -> Vector:
             changed = {result.name: left, stream.name: right}
@@ -273,7 +281,7 @@ def compiled(
         graph.kill(last - made.index < 0.0)
     written = [
         ((p.name, number), vector)
-        for p in kernel.of(Role.OUT, Role.REDUCE)
+        for p in kernel.of(ParameterRole.OUT, ParameterRole.REDUCE)
         for number, vector in enumerate(results[p.name].leaves())
     ]
     return tuple(
@@ -284,7 +292,7 @@ def compiled(
 
 
 def _split(
-    kernel: Kernel, made: _Pass, written: dict[tuple[str, int], Vector], limits: Limits
+    kernel: BrookKernel, made: _Pass, written: dict[tuple[str, int], Vector], limits: PassLimits
 ) -> Iterator[Compiled]:
     """One pass, or as many as the limits ask for."""
 
@@ -322,7 +330,7 @@ def _split(
 def _folded(
     made: _Pass,
     element: Callable[..., Vector],
-    place: Place,
+    place: StreamPlace,
     joined: Callable[[Vector, Vector], Vector],
     fold: Fold | None,
 ) -> Vector:
@@ -351,7 +359,7 @@ def _element_type(kind: Type) -> Type:
     return _element_type(kind.item) if isinstance(kind, ArrayType) else kind
 
 
-def _emitted(kernel: Kernel, made: _Pass, written: dict[tuple[str, int], Vector]) -> Compiled:
+def _emitted(kernel: BrookKernel, made: _Pass, written: dict[tuple[str, int], Vector]) -> Compiled:
     colors = {
         ResultRegister(ResultKind.COLOR, n): vector for n, vector in enumerate(written.values())
     }

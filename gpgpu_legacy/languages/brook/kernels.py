@@ -47,7 +47,7 @@ FLOATS = {element.name: element for element in FLOAT_TYPES} | {"float1": FLOAT_T
 """The same by name."""
 
 
-class Role(Enum):
+class ParameterRole(Enum):
     """What a parameter of a kernel stands for, in words."""
 
     STREAM = "a stream"
@@ -59,25 +59,25 @@ class Role(Enum):
 
 
 @frozen
-class Parameter:
+class KernelParameter:
     """A parameter of a kernel. rank: the dimensions of a gather; 0 for the others."""
 
     name: str
     type: ElementType
-    role: Role
+    role: ParameterRole
     rank: int
     at: Span
 
 
 @dataclass(frozen=True)
-class Kernel:
+class BrookKernel:
     """A kernel, or a reduction if `reduces`. name: the text's and its own."""
 
     kernels: Kernels
     name: str
     reduces: bool
     function: Function = field(compare=False)
-    parameters: tuple[Parameter, ...] = field(compare=False)
+    parameters: tuple[KernelParameter, ...] = field(compare=False)
 
     @cached_property
     def loop_names(self) -> Set[str]:
@@ -87,11 +87,11 @@ class Kernel:
             node.name for loop in loops for node in walk(loop.condition) if isinstance(node, Name)
         }
 
-    def once(self) -> Kernel:
+    def once(self) -> BrookKernel:
         """A reduction as a kernel that changes each element of its result with one of the input."""
         return replace(self, reduces=False)
 
-    def of(self, *roles: Role) -> tuple[Parameter, ...]:
+    def of(self, *roles: ParameterRole) -> tuple[KernelParameter, ...]:
         """The parameters of these roles, in order."""
         return tuple(p for p in self.parameters if p.role in roles)
 
@@ -146,7 +146,7 @@ class Kernels:
             and item.type.qualifiers & {"kernel", "reduce"}
         }
 
-    def find(self, name: str = "") -> Kernel:
+    def find(self, name: str = "") -> BrookKernel:
         """The kernel of that name, or the text's only one."""
         if not name and len(self.functions) == 1:
             [name] = self.functions
@@ -155,7 +155,7 @@ class Kernels:
             what = f"kernel {name}" if name else "single kernel"
             raise InputError(f"{self.unit.name} has no {what}; {advice}")
         function = self.functions[name]
-        return Kernel(
+        return BrookKernel(
             self, f"{self.unit.name}:{name}", "reduce" in function.type.qualifiers,
             function, tuple(map(self._parameter, function.parameters)),
         )  # fmt: skip
@@ -177,17 +177,22 @@ class Kernels:
             for name, components in self.type(declared.type.name, declared.at).fields
         ]
 
-    def _parameter(self, given: Declaration) -> Parameter:
+    def _parameter(self, given: Declaration) -> KernelParameter:
         qualifiers = given.type.qualifiers
         rank = len(given.dimensions)
         is_stream = given.stream is not None
         rows = (
-            ("reduce" in qualifiers, Role.REDUCE), ("out" in qualifiers, Role.OUT),
-            ("iter" in qualifiers, Role.ITERATOR), (rank > 0, Role.GATHER),
-            (is_stream, Role.STREAM), (True, Role.NUMBER),
-        )  # fmt: skip
+            ("reduce" in qualifiers, ParameterRole.REDUCE),
+            ("out" in qualifiers, ParameterRole.OUT),
+            ("iter" in qualifiers, ParameterRole.ITERATOR),
+            (rank > 0, ParameterRole.GATHER),
+            (is_stream, ParameterRole.STREAM),
+            (True, ParameterRole.NUMBER),
+        )
         role = next(role for holds, role in rows if holds)
         name = given.type.name
-        if role is Role.NUMBER and name.startswith(("int", "half", "fixed", "bool", "double")):
+        if role is ParameterRole.NUMBER and name.startswith(
+            ("int", "half", "fixed", "bool", "double")
+        ):
             name = "float" + name.lstrip("abcdefghijklmnopqrstuvwxyz")
-        return Parameter(given.name, self.type(name, given.at), role, rank, given.at)
+        return KernelParameter(given.name, self.type(name, given.at), role, rank, given.at)

@@ -49,7 +49,7 @@ def rectangle(name: str, extents: tuple[int, ...]) -> tuple[int, int]:
 
 
 @dataclass(frozen=True)
-class Place:
+class StreamPlace:
     """The elements of a stream, or of a domain of it, in textures. All tuples have x first.
 
     shape: of the whole stream. width: of its textures. start: the domain's first element. extents:
@@ -62,7 +62,7 @@ class Place:
     extents: tuple[int, ...]
 
     @classmethod
-    def whole(cls, shape: tuple[int, ...], width: int = 0) -> Place:
+    def whole(cls, shape: tuple[int, ...], width: int = 0) -> StreamPlace:
         """All of a stream. width: of its textures; that of the stream if not given."""
         return cls(shape, width or shape[0], (0,) * len(shape), shape)
 
@@ -94,7 +94,7 @@ class Place:
         )
         return 0, first_row, self.width, last_row + 1 - first_row
 
-    def domain(self, start: tuple[int, ...], end: tuple[int, ...]) -> Place | None:
+    def domain(self, start: tuple[int, ...], end: tuple[int, ...]) -> StreamPlace | None:
         """The elements from start up to end, of this domain; None if they are not inside."""
         fits = len(start) == len(end) == len(self.shape) and all(
             0 <= a < b <= n for a, b, n in zip(start, end, self.extents, strict=True)
@@ -138,6 +138,6 @@ class Place:
             rest = above
         return graph.join(*digits, rest) - graph.numbers(*map(float, self.start))
 
-    def ratios(self, other: Place) -> tuple[Fraction, ...]:
+    def ratios(self, other: StreamPlace) -> tuple[Fraction, ...]:
         """Elements of this domain for each element of the other one, along each dimension."""
         return tuple(map(Fraction, self.extents, other.extents))

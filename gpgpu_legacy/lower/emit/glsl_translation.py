@@ -73,7 +73,7 @@ from gpgpu_legacy.lower.programs import (
     sampled,
     source_line,
 )
-from gpgpu_legacy.lower.sampling import Unit, layered_function
+from gpgpu_legacy.lower.sampling import SampledUnit, layered_function
 from gpgpu_legacy.plan.textures import FORMATS, RGBA32F, Compare, Sampler, TextureKind
 
 PLAIN = Dialect(("#version 330 core",), precise="", fma=False, doubles=False)
@@ -417,7 +417,7 @@ def _fetches(program: Program) -> LookUp:
     """Lookups of the nearest texel, clamped to the edge."""
     functions = {
         number: layered_function(
-            Unit(
+            SampledUnit(
                 number,
                 TextureKind(target.kind.value),
                 None,

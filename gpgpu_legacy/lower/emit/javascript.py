@@ -49,7 +49,7 @@ from gpgpu_legacy.lower.emit.text import (
     TextEmitter,
 )
 from gpgpu_legacy.lower.lowering import PART, Lowering, no_lookup
-from gpgpu_legacy.lower.sampling import Unit
+from gpgpu_legacy.lower.sampling import SampledUnit
 
 _INFIX = {**INFIX, Operator.OR: ("||", OR), Operator.AND: ("&&", AND)}
 _CALLED = {
@@ -126,7 +126,7 @@ def formula_text(parameters: Sequence[Variable], result: Any) -> str:
     return function_text(Function("", tuple(parameters), tuple(lowering.statements), named))
 
 
-def function_text(function: Function, head: str = "", unit: Unit | None = None) -> str:
+def function_text(function: Function, head: str = "", unit: SampledUnit | None = None) -> str:
     """A function as an expression of JavaScript, which gives a number, or an array of numbers.
 
     head: its parameters, if they are not the function's own. unit: of its Fetches, whose texels it
@@ -146,7 +146,7 @@ class _JavaScriptEmitter(TextEmitter):
     infix: Mapping[Operator, tuple[str, int]] = _INFIX  # type: ignore[misc]
     called: Mapping[Operator, str] = _CALLED  # type: ignore[misc]
 
-    def __init__(self, unit: Unit | None) -> None:
+    def __init__(self, unit: SampledUnit | None) -> None:
         super().__init__()
         self.unit = unit
         self.functions: dict[str, str] = {}

@@ -60,7 +60,7 @@ from gpgpu_legacy.lower.lowering import (
     variables_read,
 )
 from gpgpu_legacy.lower.sampling import (
-    Unit,
+    SampledUnit,
     lod_function,
     lookup_arguments,
     lookup_function,
@@ -171,13 +171,15 @@ class _Draw:
             return None
         return lod_function(*self.unit(lookup))
 
-    def unit(self, lookup: DependentLookup[int]) -> tuple[int, Unit]:
+    def unit(self, lookup: DependentLookup[int]) -> tuple[int, SampledUnit]:
         """A surface and a sampler, and the number of their functions: one for equal ones."""
         looks = (look for draw in self.content.draws for look in draw.lookups)
         dependent = dict.fromkeys(look for look in looks if isinstance(look, DependentLookup))
         number = list(dependent).index(lookup)
         surface = self.content.surfaces[lookup.texture]
-        unit = Unit(lookup.texture, surface.kind, surface.extent, lookup.sampler, surface.format)
+        unit = SampledUnit(
+            lookup.texture, surface.kind, surface.extent, lookup.sampler, surface.format
+        )
         return number, unit
 
     # Targets

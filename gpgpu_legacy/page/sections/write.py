@@ -48,7 +48,7 @@ def program_text(body: str) -> str:
 
 
 @dataclass(frozen=True)
-class Task:
+class WritingTask:
     """A program to write.
 
     asks: in a sentence. inputs: makes the textures that are shown, (channel, row, column) each, of
@@ -88,13 +88,13 @@ def _blocks() -> list[F32]:
 _LOOK = "TEX R0, fragment.texcoord[0], texture[0], RECT;\n"
 
 TASKS = (
-    Task(
+    WritingTask(
         "Threshold",
         "White (1) where texture[0] holds ½ or more, and black (0) elsewhere.",
         _heart,
         f"{_LOOK}SGE result.color, R0, 0.5;",
     ),
-    Task(
+    WritingTask(
         "Edges",
         "How much the texel to the right differs from this one, as a number that is not negative. "
         "What lies beyond the edge equals the last texel.",
@@ -102,13 +102,13 @@ TASKS = (
         f"{_LOOK}ADD R1, fragment.texcoord[0], {{1, 0, 0, 0}};\nTEX R1, R1, texture[0], RECT;\n"
         "SUB R0, R1, R0;\nABS result.color, R0;",
     ),
-    Task(
+    WritingTask(
         "Transpose",
         "The matrix in texture[0], transposed: what was at (x, y) stands at (y, x).",
         _heart,
         "TEX result.color, fragment.texcoord[0].yxzw, texture[0], RECT;",
     ),
-    Task(
+    WritingTask(
         "A rule of life",
         "x of texture[0] is 1 where a cell lives, and y says how many of its eight neighbours do. "
         "The next generation: 1 with three neighbours, 1 where a cell lives and has two, else 0.",
@@ -116,7 +116,7 @@ TASKS = (
         f"{_LOOK}DPH R0, R0, {{0.5, 1, 0, -3}};\nABS R0, R0;\nSGE result.color, 0.5, R0;",
         scale=1,
     ),
-    Task(
+    WritingTask(
         "A 2×2 product",
         "A texel of each texture is a 2×2 matrix: x and y are its first row, z and w its second. "
         "The product of texture[0] times texture[1].",

@@ -37,7 +37,7 @@ THEN = "geforce-fx-5900-ultra"
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class ProductRate:
     """A rate of a product of matrices of the largest size, in GFLOPS, with its source.
 
     id: of the chip or the device. at_most: whether it is a bound from the chip's data, and not
@@ -65,7 +65,7 @@ def make_section() -> PageSection:
     return PageSection("your-gpu", "7. On your GPU", html, data, scripts, "7 Your GPU")
 
 
-def _bounds() -> list[Rate]:
+def _bounds() -> list[ProductRate]:
     """What the chips reach at most, by their data, where the method's plan loads."""
     found = []
     for name, method in _CHIPS:
@@ -79,14 +79,14 @@ def _bounds() -> list[Rate]:
         b = f" with b = {block}" if block else ""
         source = f"at most{b}, by its data: {limit.name} take the time ({limit.count:.3g})"
         title = f"{profile.title.partition(' ')[2].partition(' (')[0]}, {year}"
-        found.append(Rate(name, title, method, prediction.gflops, True, source))
+        found.append(ProductRate(name, title, method, prediction.gflops, True, source))
     return found
 
 
-def _recorded() -> list[Rate]:
+def _recorded() -> list[ProductRate]:
     """The multichannel product of the largest size, by device."""
     return [
-        Rate(
+        ProductRate(
             time.device,
             TITLES[time.device],
             time.method,

@@ -355,11 +355,11 @@ _ROOM = 1.32  # above the highest mark, for words
 
 
 def _draw(model: Model, others: str, path: Path) -> None:
-    from gpgpu_legacy.present.labels import Label, Obstacles, label_points
+    from gpgpu_legacy.present.labels import Obstacles, PlacedLabel, label_points
 
     rows, figure = model.rows, new_figure(height_inches=_HEIGHT)
     misses, times = figure.subplots(2, 1, sharex=True)
-    of_misses, of_times = list[Label](), list[Label]()
+    of_misses, of_times = list[PlacedLabel](), list[PlacedLabel]()
     for axes in (misses, times):
         style_axes(axes)
     for row, outlier in model.outlying:
@@ -368,11 +368,11 @@ def _draw(model: Model, others: str, path: Path) -> None:
             axes.axvspan(place - 0.4, place + 0.4, color=_PUBLISHED, alpha=0.1, linewidth=0)
         beside = f"{outlier.misses_beside:.2g} beside it"
         text = f"n = {row.size}: {row.misses:.3g} misses,\n{beside}"
-        of_misses.append(Label(place, row.misses, text))
+        of_misses.append(PlacedLabel(place, row.misses, text))
         text = f"n = {row.size}: {row.published_ns:.3g} ns published"
         if row.predicted_ns is not None:
             text += f",\n{row.predicted_ns:.3g} {'fitted' if row.is_fitted else 'predicted'}"
-        of_times.append(Label(place, row.published_ns or 0.0, text, _PUBLISHED))
+        of_times.append(PlacedLabel(place, row.published_ns or 0.0, text, _PUBLISHED))
     points = list(enumerate(row.misses for row in rows))
     misses.plot(*zip(*points, strict=True), "o-", color=_MODEL, linewidth=1.4, markersize=4.5)
     limit = 2 * needed_misses(model.case.hierarchy.l2.line_bytes)

@@ -20,7 +20,7 @@ from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Packing
-from gpgpu_legacy.studies.packing.search import CHANNELS, Found, MultiplyAdd, Way, cells
+from gpgpu_legacy.studies.packing.search import CHANNELS, Found, PackedMultiplyAdd, Way, cells
 
 Number = tuple[str, float, float]
 """A number of a coordinate, relative to the place of the fragment or of the pass.
@@ -121,7 +121,7 @@ def _moved(registers: list[Place], place: Place) -> str:
     return f".{COMPONENTS[: len(place)]}, fragment.texcoord[{base}], {{ {offsets} }}"
 
 
-def _multiply_add(one: MultiplyAdd, a: str, b: str) -> str:
+def _multiply_add(one: PackedMultiplyAdd, a: str, b: str) -> str:
     """The text of a multiply-add of two texels."""
     reads = [one.reads.get(c, (c, c)) for c in range(CHANNELS)]
     s, t = ("".join(COMPONENTS[c] for c in read) for read in zip(*reads, strict=True))

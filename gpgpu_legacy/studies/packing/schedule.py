@@ -25,7 +25,7 @@ _W = CHANNELS - 1
 Components = frozenset[tuple[SourceRegister | DestinationRegister, int]]
 
 
-class Part(NamedTuple):
+class ScheduledPart(NamedTuple):
     """The vector or the scalar part of an instruction."""
 
     is_scalar: bool
@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
 def schedule(program: Program, known: InstructionSet) -> int:
     """The slots of a program whose instructions read all operands natively."""
-    total, block = 0, list[list[Part]]()
+    total, block = 0, list[list[ScheduledPart]]()
     for use in count_native(program, known).uses:
         if OPCODES[use.instruction.mnemonic].cost is not CostClass.ARITHMETIC:
             total, block = total + len(block), []
@@ -44,7 +44,7 @@ def schedule(program: Program, known: InstructionSet) -> int:
     return total + len(block)
 
 
-def _parts(use: NativeUse) -> Iterator[Part]:
+def _parts(use: NativeUse) -> Iterator[ScheduledPart]:
     dst = use.instruction.dst
     for is_scalar, taken in enumerate((use.vector, use.scalar)):
         if dst is not None and taken:
@@ -52,14 +52,14 @@ def _parts(use: NativeUse) -> Iterator[Part]:
             reads = {
                 (s.register, s.swizzle[c].value) for s in use.instruction.srcs for c in written
             }
-            yield Part(
+            yield ScheduledPart(
                 bool(is_scalar),
                 frozenset(read for read in reads if read[1] < CHANNELS),
                 frozenset((dst.register, c) for c in written),
             )
 
 
-def _place(block: list[list[Part]], part: Part) -> None:
+def _place(block: list[list[ScheduledPart]], part: ScheduledPart) -> None:
     """Put a part into the first slot that may have it; what is read may be written in one slot."""
     first = 0
     for n, slot in enumerate(block):
@@ -75,7 +75,7 @@ def _place(block: list[list[Part]], part: Part) -> None:
     block.append([part])
 
 
-def _fits(*parts: Part) -> bool:
+def _fits(*parts: ScheduledPart) -> bool:
     addresses = {(read[0], read[1] == _W) for part in parts for read in part.reads}
     of_w = sum(is_w for _, is_w in addresses)
     is_free = len({part.is_scalar for part in parts}) == len(parts)

@@ -103,7 +103,7 @@ def swizzles_of(chip: Profile) -> tuple[Swizzle, ...]:
     return tuple(product(range(CHANNELS), repeat=CHANNELS))
 
 
-class MultiplyAdd(NamedTuple):
+class PackedMultiplyAdd(NamedTuple):
     """One instruction. texels: of A and of B, by number. register: of the sums.
 
     reads: the channels of A and of B, by the channel that it writes.
@@ -124,7 +124,7 @@ class Way:
 
     vectors: int
     scalars: int
-    multiply_adds: list[MultiplyAdd]
+    multiply_adds: list[PackedMultiplyAdd]
     sums: list[dict[int, Pair]]
 
 
@@ -239,7 +239,9 @@ def _cover(parts: list[Parts], width: int, *free: int) -> Cover | None:
     return cover(frozenset().union(*parts[0]), *free[: len(parts)])
 
 
-def _instructions(cover: Cover, width: int) -> tuple[list[MultiplyAdd], list[dict[int, Pair]]]:
+def _instructions(
+    cover: Cover, width: int
+) -> tuple[list[PackedMultiplyAdd], list[dict[int, Pair]]]:
     """Instructions and their sums: a scalar part joins a vector part of its texels and register.
 
     A part adds to the first register whose channels are free or have the same sums. Scalars of two
@@ -249,7 +251,7 @@ def _instructions(cover: Cover, width: int) -> tuple[list[MultiplyAdd], list[dic
     def order(one: tuple[Part, object]) -> tuple[int, int]:
         return min(one[0]), min(one[0].values())[2].count(width)
 
-    made, sums = list[MultiplyAdd](), list[dict[int, Pair]]()
+    made, sums = list[PackedMultiplyAdd](), list[dict[int, Pair]]()
     for part, wanted in sorted(cover, key=order):
         left, reads, adds = set(wanted), dict[int, Pair](), dict[int, Pair]()
         for c, (one, texels, read) in part.items():  # noqa: B007
@@ -264,5 +266,5 @@ def _instructions(cover: Cover, width: int) -> tuple[list[MultiplyAdd], list[dic
         if known := min(reads) == width and next(alike, None):
             known.update(reads)
         else:
-            made.append(MultiplyAdd(texels, register, reads))
+            made.append(PackedMultiplyAdd(texels, register, reads))
     return made, sums

@@ -38,7 +38,7 @@ from gpgpu_legacy.predict.prediction import Evidence
 from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.runtime.executor import Executor, executors
 from gpgpu_legacy.serial import read_recorded
-from gpgpu_legacy.studies.roofline.panel import Point, Roof, RoofPanel
+from gpgpu_legacy.studies.roofline.panel import Roof, RooflinePoint, RoofPanel
 
 SLACK = 1.2
 """The factor by which a point may exceed a bound of measured rates, which are medians of runs."""
@@ -171,7 +171,7 @@ def measured(bench: Bench, where: str) -> Iterator[RoofProduct]:
 # Points and roofs --------------------------------------------------------------------------------
 
 
-def _point(chip: Profile, product: RoofProduct) -> Point:
+def _point(chip: Profile, product: RoofProduct) -> RooflinePoint:
     p, plan, flops = product.p, product.p.plan(), product.p.operations
     assert flops is not None
     prediction = predict(plan, chip)
@@ -180,7 +180,7 @@ def _point(chip: Profile, product: RoofProduct) -> Point:
     gflops = 1e-9 * flops / product.seconds if product.seconds else None
     evidence = None if gflops is None else prediction.against(product.source)
     slack = SLACK if evidence is Evidence.CALIBRATION else 1.0
-    return Point(
+    return RooflinePoint(
         plan=plan.name,
         size=plan.results[0].columns,
         parameters=dict(p.parameters),

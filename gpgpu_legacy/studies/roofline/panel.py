@@ -25,7 +25,7 @@ class Roof(Record):
         return f"{self.name}, {self.at(1.0):.4g} {unit}"
 
 
-class Point(Record):
+class RooflinePoint(Record):
     """A product of n×n matrices, n being the size, by a plan with these parameters.
 
     flops_per_byte: operations per byte that memory serves; flops_per_byte_requested: per byte that
@@ -73,7 +73,7 @@ class RoofPanel(Record):
     title: str
     executor: str | None
     roofs: tuple[Roof, ...]
-    points: tuple[Point, ...]
+    points: tuple[RooflinePoint, ...]
 
     @property
     def name(self) -> str:

@@ -24,13 +24,13 @@ from gpgpu_legacy.present.plot import (
     set_plain_numbers,
     style_axes,
 )
-from gpgpu_legacy.studies.roofline.panel import Point, Roof, RoofPanel
+from gpgpu_legacy.studies.roofline.panel import Roof, RooflinePoint, RoofPanel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Annotation
 
-    from gpgpu_legacy.present.labels import Label, Place
+    from gpgpu_legacy.present.labels import Place, PlacedLabel
 
 MOST_PANELS = 6
 """Panels of a picture."""
@@ -76,7 +76,7 @@ def draw_roofline(panels: Sequence[RoofPanel], size: int, path: Path) -> None:
     save_figure(figure, path)
 
 
-def _draw(axes: Axes, panel: RoofPanel, points: Sequence[Point]) -> None:
+def _draw(axes: Axes, panel: RoofPanel, points: Sequence[RooflinePoint]) -> None:
     from matplotlib.ticker import FuncFormatter
 
     from gpgpu_legacy.present.labels import Obstacles, label_points
@@ -114,7 +114,7 @@ def _minor_label(value: float, _: float) -> str:
 
 
 def _set_limits(
-    axes: Axes, points: Sequence[Point], flats: Sequence[Roof], slopes: Sequence[Roof]
+    axes: Axes, points: Sequence[RooflinePoint], flats: Sequence[Roof], slopes: Sequence[Roof]
 ) -> None:
     xs, ys = zip(*(point.place for point in points), strict=True)
     low, high = min(xs) / _SIDEROOM, max(xs) * _NAME_ROOM
@@ -174,7 +174,7 @@ def _draw_roofs(axes: Axes, flats: Sequence[Roof], slopes: Sequence[Roof]) -> li
 # Points ------------------------------------------------------------------------------------------
 
 
-def _series(points: Sequence[Point]) -> dict[str, list[Point]]:
+def _series(points: Sequence[RooflinePoint]) -> dict[str, list[RooflinePoint]]:
     """The points reached by each method, the smallest intensity first."""
     reached = [point for point in points if point.gflops is not None]
     reached.sort(key=lambda point: (point.flops_per_byte, point.size))
@@ -184,8 +184,8 @@ def _series(points: Sequence[Point]) -> dict[str, list[Point]]:
 
 def _draw_points(
     axes: Axes,
-    points: Sequence[Point],
-    series: Mapping[str, Sequence[Point]],
+    points: Sequence[RooflinePoint],
+    series: Mapping[str, Sequence[RooflinePoint]],
     colours: Mapping[str, str],
 ) -> list[list[Place]]:
     """Draw marks, and lines from each bound to the points reached there; returns these lines."""
@@ -211,28 +211,32 @@ def _draw_points(
     return joins
 
 
-def _reached_there(bound: Point, points: Sequence[Point]) -> Iterator[Point]:
+def _reached_there(
+    bound: RooflinePoint, points: Sequence[RooflinePoint]
+) -> Iterator[RooflinePoint]:
     for point in points:
         if point.gflops and (point.plan, point.size) == (bound.plan, bound.size):
             yield point
 
 
 def _labels(
-    points: Sequence[Point], series: Mapping[str, Sequence[Point]], colours: Mapping[str, str]
-) -> list[Label]:
+    points: Sequence[RooflinePoint],
+    series: Mapping[str, Sequence[RooflinePoint]],
+    colours: Mapping[str, str],
+) -> list[PlacedLabel]:
     """Of methods that were run, the names at the last point and the sizes; then other methods.
 
     The sizes are at the lowest of the points that are next to each other. Those at the ends of the
     methods stand beside the names.
     """
-    from gpgpu_legacy.present.labels import Label
+    from gpgpu_legacy.present.labels import PlacedLabel
 
     ends = sorted((reached[-1] for reached in series.values()), key=lambda end: end.place[1])
     labels = [
-        Label(*last.place, f"{last.plan}, {_size(last, points)}", colours[last.plan])
+        PlacedLabel(*last.place, f"{last.plan}, {_size(last, points)}", colours[last.plan])
         for last in ends
     ]
-    groups: list[tuple[str, list[Point]]] = []
+    groups: list[tuple[str, list[RooflinePoint]]] = []
     for point in (point for reached in series.values() for point in reached[:-1]):
         text = _size(point, points)
         for name, group in groups:
@@ -243,18 +247,18 @@ def _labels(
         else:
             groups.append((text, [point]))
     for text, group in groups:
-        labels.append(Label(*min(group, key=lambda point: point.place[1]).place, text))
+        labels.append(PlacedLabel(*min(group, key=lambda point: point.place[1]).place, text))
     alone = [p for p in points if p.gflops is None and not any(_reached_there(p, points))]
     while alone:
         first = alone[0]
         here = [point for point in alone if np.allclose(point.place, first.place, _SAME, 0)]
         alone = [point for point in alone if point not in here]
         text = "\n".join(point.plan for point in here)
-        labels.append(Label(*first.place, text, colours.get(first.plan, SOFT)))
+        labels.append(PlacedLabel(*first.place, text, colours.get(first.plan, SOFT)))
     return labels
 
 
-def _size(point: Point, points: Sequence[Point]) -> str:
+def _size(point: RooflinePoint, points: Sequence[RooflinePoint]) -> str:
     """The size of a reached point, and its block if several were tried."""
     tried = {other.block for other in _reached_there(point, points)}
     return f"n = {point.size}" + (f", b = {point.block}" if len(tried) > 1 else "")
