@@ -23,7 +23,7 @@ from gpgpu_legacy.page.names import people
 from gpgpu_legacy.papers.formulas.model import methods_of_tables
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.papers import papers
-from gpgpu_legacy.serial import Record, as_record, with_fields
+from gpgpu_legacy.serial import Record, as_record
 from gpgpu_legacy.studies.largest_block import steps_first
 
 T = TypeVar("T")
@@ -120,33 +120,15 @@ class ChipData(Record):
     notes: tuple[str, ...]
 
 
-class NativeData(Record):
-    """Instructions that are several natively, on a chip that lacks swizzles.
-
-    lines: how many there are of them, by the block.
-    """
-
-    instruction: str
-    operands: tuple[str, ...]
-    moves: int
-    fewest: int
-    most: int
-    lines: tuple[int, ...] = ()
-
-
 class OnChip(Record):
     """A case on a chip. limits: runs of statements, by the number of the limit. found: as a case
     has it, where the plan is another on this chip.
 
-    answers, advertised, native: a letter of LETTERS for each block: by all limits, by those that
-    the driver advertises, and by the chip's own.
+    answers: a letter of LETTERS for each block.
     """
 
     limits: dict[int, tuple[Run, ...]]
     answers: str
-    advertised: str
-    native: str
-    natives: tuple[NativeData, ...]
     found: Found = {}  # noqa: RUF012
 
 
@@ -277,16 +259,6 @@ def _found(by_block: Sequence[Sequence[Verdict]], numbers: _Numbers) -> Found:
     }
 
 
-def _natives(verdicts: Sequence[Verdict]) -> tuple[NativeData, ...]:
-    """The instructions that take several native ones on a chip, by the block."""
-    kinds: dict[NativeData, list[int]] = {}
-    for index, verdict in enumerate(verdicts):
-        for each in verdict.expanded:
-            kind = as_record(NativeData, each, lines=())
-            kinds.setdefault(kind, [0] * len(verdicts))[index] += len(each.lines)
-    return tuple(with_fields(kind, lines=tuple(lines)) for kind, lines in kinds.items())
-
-
 def _on_chip(verdicts: Sequence[Verdict], of_case: Found, numbers: _Numbers) -> OnChip:
     limits: dict[int, list[int | None]] = {}
     for index, verdict in enumerate(verdicts):
@@ -301,9 +273,6 @@ def _on_chip(verdicts: Sequence[Verdict], of_case: Found, numbers: _Numbers) -> 
         found={limit: found for limit, found in own.items() if found != of_case[limit]},
         limits={limit: _runs(row) for limit, row in limits.items()},
         answers="".join(LETTERS[verdict.answer] for verdict in verdicts),
-        advertised="".join(LETTERS[verdict.advertised] for verdict in verdicts),
-        native="".join(LETTERS[verdict.native] for verdict in verdicts),
-        natives=_natives(verdicts),
     )
 
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
 from gpgpu_legacy.page.section import PageSection, rendered
-from gpgpu_legacy.published.claims import Claim
-from gpgpu_legacy.published.papers import Paper, find_paper
+from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.sources import recorded_file
 from gpgpu_legacy.studies.cache_table.defaults import (
@@ -55,7 +54,6 @@ def make_section() -> PageSection:
         "sections/cache.html.j2",
         paper=paper,
         claim=paper.claim(CLAIM),
-        others=[claim for claim in _behind_caches(paper) if claim.id != CLAIM],
         link=lambda claim: f"#audit.claim={paper.id}/{claim.id}",
         table=tables[0],
         verdict=in_all(Measure.MORE_REUSE, tables[0].judge()),
@@ -70,16 +68,6 @@ def make_section() -> PageSection:
     return PageSection(
         "cache", "The cache", html, _data(tables), ("choices.js", "chart.js", "sections/cache.js")
     )
-
-
-def _behind_caches(paper: Paper) -> list[Claim]:
-    """The claims that are recomputed behind a cache, also under another assumption."""
-
-    def is_behind(claim: Claim) -> bool:
-        given = (claim.arguments, *(other.arguments for other in claim.alternatives))
-        return any("cache" in arguments for arguments in given)
-
-    return [claim for claim in paper.claims if is_behind(claim)]
 
 
 def _ratios(table: CacheTable) -> list[tuple[str, str, list[float]]]:

@@ -10,11 +10,9 @@ import numpy as np
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.matmul import matmul
-from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Profile, find_profile
-from gpgpu_legacy.chips.verdict import Row, Verdict
 from gpgpu_legacy.count import closed_form
-from gpgpu_legacy.count.resources import Resource
+from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.page.products import LESSON_SCRIPTS, METHODS
 from gpgpu_legacy.page.section import PageSection, rendered
@@ -174,11 +172,6 @@ def _limit(form: Any) -> Fraction:
 # The largest block --------------------------------------------------------------------------------
 
 CHIP, LOADED_SIZE = "radeon-9700-pro", 64
-_SHOWN = (
-    Resource.INDIRECTIONS.value,
-    Resource.TEXTURE_INSTRUCTIONS.value,
-    "native ALU instructions",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,14 +179,13 @@ class Loaded:
     """The multichannel product on a chip of its time.
 
     written, rearranged: the largest block that the chip's own limits allow, of the program as
-    written and of the one that computes coordinates first. rows: by block, what some limits find.
-    allowed: by the chip. indirections: as a formula in b.
+    written and of the one that computes coordinates first.
+    indirections: as a formula in b.
     """
 
     chip: Profile
     written: Largest
     rearranged: Largest
-    rows: dict[int, tuple[Row, ...]]
     indirections: str
 
     def moment(self, block: int) -> str:
@@ -209,21 +201,16 @@ def loaded() -> Loaded:
     [written] = [one for one in native if one.coordinates_first is None]
     [rearranged] = [one for one in native if one.coordinates_first is not None]
     blocks = range(1, (written.value or 0) + 3)
-    rows = {
-        block: _shown(check_plan(method.plan(n=LOADED_SIZE, block=block), chip)) for block in blocks
-    }
-    counted = [int(row.found) for shown in rows.values() for row in shown[:1]]
+    counted = [
+        resources(method.plan(n=LOADED_SIZE, block=block).programs()[0]).count(
+            Resource.INDIRECTIONS
+        )
+        for block in blocks
+    ]
     line = closed_form.fit(blocks, counted, ((0, 0), (1, 0)))
     assert line is not None
     formula = closed_form.formula_text({(power,): c for power, c in line.items()}, ["b"])
-    return Loaded(chip, written, rearranged, rows, pretty(formula))
-
-
-def _shown(verdict: Verdict) -> tuple[Row, ...]:
-    """The limits of the product's program that an answer shows, in their order."""
-    return tuple(
-        row for limit in _SHOWN for row in verdict.limits if row.limit == limit and row.program
-    )
+    return Loaded(chip, written, rearranged, pretty(formula))
 
 
 # Three exercises for a class, with answers to unfold ----------------------------------------------

@@ -54,9 +54,7 @@ def make_section() -> PageSection:
         story=[paragraph.split("`") for paragraph in story()],
         steps=steps,
         devices=DEVICES,
-        size=SIZE,
         at=at,
-        gflops=lambda time: 2e-9 * time.size**3 / time.seconds,
         memory=of_memory(),
         four_digits=_four_digits,
     )

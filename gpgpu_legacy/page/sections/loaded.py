@@ -29,7 +29,7 @@ def make_section() -> PageSection:
         "Would it have loaded?",
         html,
         data={**fields_of(data), "answers": _WORDS, "first": DEFAULT_PRODUCT},
-        scripts=("sections/loaded.js",),
+        scripts=("choices.js", "sections/loaded.js"),
     )
 
 

@@ -48,7 +48,6 @@ class Figure2 {
     };
     this.moment = element("p", { class: "figure2-moment" });
     this.legend = element("p", { class: "legend" });
-    this.outcome = element("p", { class: "figure2-outcome" });
     this.device = element("p", { class: "note figure2-device" });
     this.fragment = element("div", { class: "figure2-fragment", role: "region", "aria-label": "Fragment" });
     const picture = (name, title) => framed(title, grids[name]);
@@ -81,7 +80,7 @@ class Figure2 {
         element("div", { class: "controls" },
           ...["A", "B"].map((name) => this.#tools(name)),
           this.#button("Figure 2’s matrices", () => editedMatrices.take(figure2Matrices()))),
-        this.outcome, this.device),
+        this.device),
     );
   }
 
@@ -250,7 +249,6 @@ class Figure2 {
     );
     this.moment.replaceChildren(...momentInWords(played));
     this.fragment.replaceChildren(...fragmentInWords(played, texel));
-    this.outcome.textContent = pass === played.passes.length ? outcomeInWords(played) : "";
     this.device.textContent = playedOn(played.player);
     this.transport.show(pass);
     this.writer.soon();

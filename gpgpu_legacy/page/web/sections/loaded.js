@@ -1,73 +1,43 @@
 // Would it have loaded? A chip, a program and its block: the limits as bars, and the verdict.
 
-sections["loaded"] = (root, data, address) => {
+sections.loaded = (root, data, address) => {
   const live = root.querySelector(".loaded-live");
-  const every = root.querySelector(".loaded-all");
-  every.open = false;
-  const state = { case: null, chip: 0, at: 0 };
-  const program = element("select", { name: "program", change: () => {
-    const block = state.case.blocks[state.at];
-    state.case = data.cases[program.selectedIndex];
-    state.at = loadedNearest(state.case.blocks, block);
-    keep();
-  } }, ...data.cases.map((one) => element("option", { value: one.name }, one.title)));
+  root.querySelector(".loaded-all").open = false;
+  const { cases } = data;
+  const usual = data.chips[loadedUsual(cases.find(({ name }) => name === data.first))].name;
+  const titled = (list) => list.map(({ name, title }) => [name, title]);
+  const choices = new Choices("loaded", {
+    program: { label: "Program", values: titled(cases), first: data.first },
+    chip: { values: titled(data.chips), first: usual },
+    block: { values: [...new Set(cases.flatMap(({ blocks }) => blocks))].map((b) => [b, b]), first: null },
+  }, address, show);
   const slider = element("input", { type: "range", name: "block", min: 0, step: 1,
-    input: () => { state.at = Number(slider.value); keep(); } });
+    input: () => choices.choose({ block: chosen().case.blocks[slider.value] }) });
   const block = element("output", { class: "loaded-block" });
-  const chips = data.chips.map((chip, index) =>
-    element("button", { click: () => { state.chip = index; keep(); } },
-      element("span", { "aria-hidden": "true" }), ` ${chip.title}`,
+  const chips = data.chips.map(({ name, title }) =>
+    element("button", { click: () => choices.choose({ chip: name }) },
+      element("span", { "aria-hidden": "true" }), ` ${title}`,
       element("span", { class: "loaded-words" })));
   const verdict = element("div", { class: "loaded-verdict" });
   const bars = element("div", { class: "loaded-bars" });
   const rest = element("div", {});
-  const controls = element("div", { class: "loaded-controls" },
-    element("label", {}, "Program ", program),
-    element("label", { class: "loaded-slider" }, "Block ", slider, " ", block));
-  live.append(controls, element("div", { class: "loaded-body" }, loadedYears(data.chips, chips),
+  choices.element.append(element("label", { class: "loaded-slider" }, "Block ", slider, " ", block));
+  live.append(choices.element, element("div", { class: "loaded-body" }, loadedYears(data.chips, chips),
     element("div", {}, verdict, bars, rest)));
   rove(live.querySelector(".loaded-chips"), "button");
 
-  function keep() {
-    address.set({
-      "loaded.program": state.case.name, "loaded.chip": data.chips[state.chip].name,
-      "loaded.block": state.case.blocks[state.at],
-    });
-    say(controls, "");
-    show();
-  }
-
-  function read() {
-    const wrong = [];
-    const name = address.get("loaded.program") ?? data.first;
-    let index = data.cases.findIndex((one) => one.name === name);
-    if (index < 0) {
-      wrong.push(`There is no program “${name}” here; another is shown.`);
-      index = data.cases.findIndex((one) => one.name === data.first);
-    }
-    state.case = data.cases[index];
-    const called = address.get("loaded.chip");
-    const usual = loadedUsual(state.case);
-    state.chip = called === null ? usual : data.chips.findIndex((chip) => chip.name === called);
-    if (state.chip < 0) {
-      wrong.push(`There is no chip “${called}”; another is shown.`);
-      state.chip = usual;
-    }
-    const asked = address.get("loaded.block");
-    state.at = Math.max(0, state.case.chips[state.chip].answers.indexOf("n"));
-    if (asked !== null && state.case.blocks[0] !== null) {
-      state.at = loadedNearest(state.case.blocks, Number(asked));
-      if (!(Number(asked) === state.case.blocks[state.at])) {
-        wrong.push(`The block “${asked}” is not on the slider; ${state.case.blocks[state.at]} is.`);
-      }
-    }
-    say(controls, wrong.join(" "));
-    show();
+  // The case, the chip and the place of the block; none in the address is the first that does not load.
+  function chosen() {
+    const one = cases.find(({ name }) => name === choices.get("program"));
+    const chip = data.chips.findIndex(({ name }) => name === choices.get("chip"));
+    const asked = Number(choices.get("block"));
+    const at = asked ? loadedNearest(one.blocks, asked) : Math.max(0, one.chips[chip].answers.indexOf("n"));
+    return { case: one, chip, at };
   }
 
   function show() {
+    const state = chosen();
     const { blocks } = state.case;
-    program.value = state.case.name;
     slider.max = blocks.length - 1;
     slider.value = state.at;
     slider.disabled = blocks[0] === null;
@@ -88,7 +58,7 @@ sections["loaded"] = (root, data, address) => {
     rest.replaceChildren(...loadedRest(data, state, rows));
   }
 
-  address.follow(read);
+  choices.follow();
 };
 
 const loadedMarks = { y: "✓", k: "(✓)", n: "✗" };
@@ -147,15 +117,9 @@ function loadedVerdict(data, { case: one, chip, at }, rows) {
   const { title } = data.chips[chip];
   const over = rows.filter((row) => loadedIs(row, "exceeded"));
   const b = one.blocks[at] === null ? "" : ` with b = ${one.blocks[at]}`;
-  const answer = (letters) => data.answers[letters[at]];
   const reasons = over.length ? `: ${over.map(loadedExcess).join(", ")}` : "";
   const lines = [element("p", {}, `${peopleName(one.method)}${b} on ${title}: `,
-    element("strong", { class: `loaded-${on.answers[at]}` }, answer(on.answers)), `${reasons}.`)];
-  const both = rows.some((row) => row.advertised && row.native);
-  if (both && on.advertised[at] !== on.native[at]) {
-    lines.push(element("p", {}, `By what the driver advertises, it ${answer(on.advertised)}; `
-      + `by the chip's own limits, it ${answer(on.native)}.`));
-  }
+    element("strong", { class: `loaded-${on.answers[at]}` }, data.answers[on.answers[at]]), `${reasons}.`)];
   for (const row of over) {
     const said = [row.where && `first exceeded by ${row.where}`, row.advice].filter(Boolean);
     if (said.length) {
@@ -166,16 +130,7 @@ function loadedVerdict(data, { case: one, chip, at }, rows) {
   if (unknown.length) {
     lines.push(element("p", { class: "note" }, `Not known for certain: ${unknown.join(", ")}.`));
   }
-  lines.push(loadedLargest(one, on));
-  return lines.filter(Boolean);
-}
-
-function loadedLargest(one, on) {
-  if (one.blocks[0] === null) return null;
-  const last = Math.max(on.answers.lastIndexOf("y"), on.answers.lastIndexOf("k"));
-  return element("p", {}, last < 0 ? "No block on the slider loads there."
-    : on.answers.includes("n") ? `The largest block that loads there is ${one.blocks[last]}.`
-      : "Every block up to the end of the slider loads there.");
+  return lines;
 }
 
 // A limit that fills up: what is found over what is allowed, by the tighter side.
@@ -196,7 +151,7 @@ function loadedBar(row) {
     element("span", { class: over ? "no" : "" }, `${row.found}${least === null ? "," : ""} ${most}`));
 }
 
-// What bars do not show: limits in words, native moves, and where the numbers are from.
+// What bars do not show: limits in words, and where the numbers are from.
 function loadedRest(data, { case: one, chip, at }, rows) {
   const parts = [];
   const said = rows.filter((row) => row.amount === null);
@@ -205,14 +160,6 @@ function loadedRest(data, { case: one, chip, at }, rows) {
     return element("li", { class: loadedIs(row, "exceeded") ? "no" : "" },
       `${row.limit}: ${row.found}; allowed: ${allowed.join(", ")}`);
   })));
-  const natives = one.chips[chip].natives.filter((kind) => kind.lines[at]);
-  if (natives.length) {
-    parts.push(element("h3", {}, "What takes several native instructions there"),
-      element("ul", { class: "note" }, ...natives.map((kind) => element("li", {},
-        element("code", {}, kind.instruction), ` and ${kind.lines[at] - 1} like it: `
-        + `${kind.moves ? `${kind.moves} moves (${kind.operands.join("; ")}), ` : ""}`
-        + `${kind.fewest} to ${kind.most} instructions each.`))));
-  }
   const tags = new Set(rows.flatMap(loadedSides).map((side) => side.source).filter(Boolean));
   parts.push(element("details", {}, element("summary", {}, "Where these limits are from"),
     element("ul", { class: "note" }, ...data.chips[chip].notes.map((note) => element("li", {}, note)),

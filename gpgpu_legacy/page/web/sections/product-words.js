@@ -17,21 +17,6 @@ function momentInWords(played) {
     "The framebuffer adds the result to what it holds."];
 }
 
-// How a product that is complete compares with the true one.
-function outcomeInWords(played) {
-  const { values } = played.player.results().C;
-  const all = Array.from(values, (value, at) => ({ value, truth: played.product[at] }));
-  const others = all.filter(({ value, truth }) => value !== Math.fround(truth));
-  const most = Math.max(...others.map(({ value, truth }) => Math.abs(value - truth)));
-  return (
-    `The product is complete. ${all.length - others.length} of its ${all.length} numbers are ` +
-    "the true product, computed in double precision" +
-    (others.length
-      ? ` and rounded; others are off by ${traceNumber(Math.fround(most))} at most.`
-      : ".")
-  );
-}
-
 // A fragment of the last pass: what it computes, its instructions, and the true product beside it.
 function fragmentInWords(played, texel) {
   return [
