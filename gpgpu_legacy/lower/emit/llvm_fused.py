@@ -37,6 +37,7 @@ from gpgpu_legacy.ir.statements import (
 )
 from gpgpu_legacy.ir.types import ALONG_X
 from gpgpu_legacy.lower.analysis.register_tile import instruction_count, register_tile
+from gpgpu_legacy.lower.emit.llvm_basics import F16, I64, CountedLoop, integer, lesser
 from gpgpu_legacy.lower.emit.llvm_expressions import (
     Component,
     FunctionContext,
@@ -49,17 +50,7 @@ from gpgpu_legacy.lower.emit.llvm_memory import (
     TileMemory,
 )
 from gpgpu_legacy.lower.emit.llvm_surfaces import AffineChannel, meets_edges, stored_element
-from gpgpu_legacy.lower.emit.llvm_values import (
-    F16,
-    I64,
-    CarryingLoop,
-    CountedLoop,
-    TileShape,
-    TileValue,
-    ValueEmitter,
-    integer,
-    lesser,
-)
+from gpgpu_legacy.lower.emit.llvm_values import CarryingLoop, TileShape, TileValue, ValueEmitter
 from gpgpu_legacy.lower.emit.llvm_words import (
     DEPTH,
     FIRST,

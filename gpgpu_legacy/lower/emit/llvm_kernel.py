@@ -46,17 +46,8 @@ from gpgpu_legacy.ir.statements import (
 )
 from gpgpu_legacy.ir.types import INT, VEC4, Components, Kind
 from gpgpu_legacy.ir.walks import walk
-from gpgpu_legacy.lower.emit.llvm_values import (
-    ELEMENTS,
-    I1,
-    I8,
-    I32,
-    I64,
-    CountedLoop,
-    TileShape,
-    ValueEmitter,
-    integer,
-)
+from gpgpu_legacy.lower.emit.llvm_basics import ELEMENTS, I1, I8, I32, I64, CountedLoop, integer
+from gpgpu_legacy.lower.emit.llvm_values import TileShape, ValueEmitter
 from gpgpu_legacy.lower.emit.llvm_words import Words
 from gpgpu_legacy.lower.kernels.schedule import (
     GROUP,

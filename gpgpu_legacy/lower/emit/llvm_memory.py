@@ -16,15 +16,12 @@ from llvmlite import ir
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.ir.types import ALONG_X, ALONG_Y, EVERYWHERE
 from gpgpu_legacy.isa.ir import Attribute, Parameter
-from gpgpu_legacy.lower.emit.llvm_surfaces import AffineChannel, TileSurfaces, within
-from gpgpu_legacy.lower.emit.llvm_values import (
+from gpgpu_legacy.lower.emit.llvm_basics import (
     ALIGNMENTS,
     F32,
     I32,
     I64,
     CountedLoop,
-    TileValue,
-    ValueEmitter,
     channels_of,
     integer,
     integers,
@@ -32,6 +29,8 @@ from gpgpu_legacy.lower.emit.llvm_values import (
     load,
     store,
 )
+from gpgpu_legacy.lower.emit.llvm_surfaces import AffineChannel, TileSurfaces, within
+from gpgpu_legacy.lower.emit.llvm_values import TileValue, ValueEmitter
 from gpgpu_legacy.lower.emit.llvm_words import (
     COUNT,
     FIRST,

@@ -25,7 +25,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from gpgpu_legacy.lower.emit.llvm_values import I32, I64, CountedLoop, greater, integer, lesser
+from gpgpu_legacy.lower.emit.llvm_basics import I32, I64, CountedLoop, greater, integer, lesser
 from gpgpu_legacy.lower.emit.llvm_words import (
     COUNT,
     FIRST,

@@ -13,19 +13,19 @@ from typing import Any
 from llvmlite import ir
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.lower.emit.llvm_values import (
+from gpgpu_legacy.lower.emit.llvm_basics import (
     ALIGNMENTS,
     F16,
     F32,
     I8,
     I16,
     I32,
-    ValueEmitter,
     greater,
     integer,
     lesser,
     load,
 )
+from gpgpu_legacy.lower.emit.llvm_values import ValueEmitter
 from gpgpu_legacy.lower.emit.llvm_words import (
     BASE_WORDS,
     HEADER_WORDS,

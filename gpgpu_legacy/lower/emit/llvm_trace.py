@@ -15,8 +15,8 @@ from gpgpu_legacy.ir.kernel import Kernel
 from gpgpu_legacy.ir.statements import Store
 from gpgpu_legacy.ir.types import Components
 from gpgpu_legacy.ir.walks import walk
+from gpgpu_legacy.lower.emit.llvm_basics import I16, I64, integer
 from gpgpu_legacy.lower.emit.llvm_kernel import KernelEmitter
-from gpgpu_legacy.lower.emit.llvm_values import I16, I64, integer
 from gpgpu_legacy.lower.emit.llvm_words import Words
 from gpgpu_legacy.lower.kernels.schedule import GROUP
 

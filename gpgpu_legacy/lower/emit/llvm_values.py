@@ -31,21 +31,22 @@ from gpgpu_legacy.ir.types import (
     Operator,
     union,
 )
+from gpgpu_legacy.lower.emit.llvm_basics import (
+    ELEMENTS,
+    F16,
+    F32,
+    I8,
+    I16,
+    I32,
+    I64,
+    element_of,
+    integer,
+    like,
+    number_of,
+)
 from gpgpu_legacy.lower.emit.llvm_math import vector_function
 from gpgpu_legacy.lower.emit.text import INFIX
 from gpgpu_legacy.lower.fused.content import UnsupportedError
-
-F32, F16, F64, I8, I16 = (
-    *(ir.FloatType(), ir.HalfType(), ir.DoubleType()),
-    *(ir.IntType(8), ir.IntType(16)),
-)
-I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
-
-ALIGNMENTS = {F32: 4, F16: 2, I16: 2, I8: 1}
-"""Sizes of stored elements, in bytes."""
-
-ELEMENTS = {Kind.FLOAT: F32, Kind.INT: I32, Kind.BOOL: I1, Kind.UINT: I32, Kind.DOUBLE: F64}
-"""LLVM's types of numbers."""
 
 APPROXIMATE = frozenset({Operator.EXP2, Operator.LOG2, Operator.SIN, Operator.COS, Operator.POWER})
 """Operations for which two libraries may give neighbouring results; an exact run has none."""
@@ -239,7 +240,7 @@ def _select(emit: ValueEmitter, _: _Flags, condition: Any, a: Any, b: Any) -> An
 def _saturated(emit: ValueEmitter, _: _Flags, value: Any) -> Any:
     """Clamped to [0, 1]; NaN and -0 become 0, as on the reference machine."""
     b = emit.builder
-    zero, one = (_number(value.type, number) for number in (0.0, 1.0))
+    zero, one = (number_of(value.type, number) for number in (0.0, 1.0))
     low = b.select(b.fcmp_ordered(">", value, zero), value, zero)
     return b.select(b.fcmp_ordered("<=", low, one), low, one)
 
@@ -252,10 +253,10 @@ def _quotient(*, signed: bool) -> _Instruction:
     """A division that no processor traps at; it goes towards 0, by 0 it is 0, and it wraps."""
 
     def instruction(emit: ValueEmitter, _: _Flags, a: Any, b: Any) -> Any:
-        build, least = emit.builder, _number(b.type, int(signed))
+        build, least = emit.builder, number_of(b.type, int(signed))
         # By 0, and of integers with a sign by -1, the quotient is the product.
         traps = build.icmp_unsigned("<=", build.add(b, least), least)
-        divisor = build.select(traps, _number(b.type, 1), b)
+        divisor = build.select(traps, number_of(b.type, 1), b)
         quotient = (build.sdiv if signed else build.udiv)(a, divisor)
         return build.select(traps, build.mul(a, b), quotient)
 
@@ -271,7 +272,7 @@ def _converted(builder: ir.IRBuilder, source: Kind, target: Kind, value: Any) ->
     kind, of_floats = like(value.type, ELEMENTS[target]), source in (Kind.FLOAT, Kind.DOUBLE)
     if target is Kind.BOOL:
         compare = builder.fcmp_unordered if of_floats else builder.icmp_signed
-        return value if source is Kind.BOOL else compare("!=", value, _number(value.type, 0))
+        return value if source is Kind.BOOL else compare("!=", value, number_of(value.type, 0))
     if of_floats and target in (Kind.INT, Kind.UINT):
         name = f"llvm.fpto{'s' if target is Kind.INT else 'u'}i.sat"
         function = builder.module.declare_intrinsic(
@@ -368,87 +369,7 @@ _INSTRUCTIONS: dict[Kind, dict[Operator, _Instruction]] = {
 """The emitters of operations, by the kind of their last operand."""
 
 
-# Types and constants ---------------------------------------------------------------------------
-
-
-def element_of(kind: Any) -> Any:
-    """The type of one lane."""
-    return kind.element if isinstance(kind, ir.VectorType) else kind
-
-
-def like(kind: Any, element: Any) -> Any:
-    """The type of as many elements."""
-    return ir.VectorType(element, kind.count) if isinstance(kind, ir.VectorType) else element
-
-
-def _number(kind: Any, number: float) -> ir.Constant:
-    """A number of that type, in every lane."""
-    if isinstance(kind, ir.VectorType):
-        return ir.Constant(kind, [ir.Constant(kind.element, number)] * kind.count)
-    return ir.Constant(kind, number)
-
-
-def integer(value: int) -> ir.Constant:
-    """A 64-bit integer."""
-    return ir.Constant(I64, value)
-
-
-def integers(end: int, start: int = 0, step: int = 1) -> ir.Constant:
-    """A vector of 32-bit integers in steps: which elements a shuffle takes."""
-    numbers = list(range(start, end, step))
-    return ir.Constant(ir.VectorType(I32, len(numbers)), numbers)
-
-
-def load(builder: ir.IRBuilder, place: Any, kind: Any, align: int) -> Any:
-    """The value of that type at an address."""
-    value = builder.load(builder.bitcast(place, kind.as_pointer()))
-    value.align = align
-    return value
-
-
-def store(builder: ir.IRBuilder, value: Any, place: Any, align: int) -> None:
-    """Store a value at an address."""
-    builder.store(value, builder.bitcast(place, value.type.as_pointer()), align=align)
-
-
 # Loops -------------------------------------------------------------------------------------------
-
-
-class CountedLoop:
-    """`for number in range(first, last, step)` around what is emitted in a `with` block."""
-
-    def __init__(self, builder: ir.IRBuilder, first: Any, last: Any, step: Any = 1) -> None:
-        """first, last: 64-bit integers of LLVM; step: a number, or such an integer."""
-        self._builder, self._first, self._last = builder, first, last
-        self._step = integer(step) if isinstance(step, int) else step
-
-    def __enter__(self) -> Any:
-        b, before = self._builder, self._builder.block
-        self._head = b.append_basic_block()
-        body, self._after = b.append_basic_block(), b.append_basic_block()
-        b.branch(self._head)
-        b.position_at_end(self._head)
-        self._number = b.phi(I64)
-        self._number.add_incoming(self._first, before)
-        b.cbranch(b.icmp_signed("<", self._number, self._last), body, self._after)
-        b.position_at_end(body)
-        return self._number
-
-    def __exit__(self, *_: object) -> None:
-        b = self._builder
-        self._number.add_incoming(b.add(self._number, self._step), b.block)
-        self.back = b.branch(self._head)
-        b.position_at_end(self._after)
-
-
-def lesser(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
-    """The lesser of two integers."""
-    return builder.select(builder.icmp_signed("<", a, b), a, b)
-
-
-def greater(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
-    """The greater of two integers."""
-    return builder.select(builder.icmp_signed(">", a, b), a, b)
 
 
 class CarryingLoop:
@@ -498,43 +419,3 @@ class CarryingLoop:
             goes_on = b.and_(goes_on, b.not_(all_gone))
         b.cbranch(goes_on, self._body, after)
         b.position_at_end(after)
-
-
-CHANNELS = 4
-
-
-def channels_of(builder: ir.IRBuilder, texels: Sequence[Any]) -> list[Any]:
-    """Vectors of each channel, of as many texels of four channels; of one texel, its numbers."""
-    if len(texels) == 1:
-        places = (ir.Constant(I32, channel) for channel in range(CHANNELS))
-        return [builder.extract_element(texels[0], place) for place in places]
-    rows = [_joined(builder, texels[row::CHANNELS]) for row in range(CHANNELS)]
-    channels = []
-    for half in range(2):
-        low, high = (_taken(builder, rows[n], rows[n + 1], _UNPACKED[half]) for n in (0, 2))
-        channels += [_taken(builder, low, high, places) for places in _PAIRS]
-    return channels
-
-
-# Of two vectors' quarters, which elements a quarter of the result takes: 4 to 7 are the second's.
-_UNPACKED = ((0, 4, 1, 5), (2, 6, 3, 7))
-_PAIRS = ((0, 1, 4, 5), (2, 3, 6, 7))
-
-
-def _taken(builder: ir.IRBuilder, a: Any, b: Any, places: Sequence[int]) -> Any:
-    """A shuffle that takes the same elements in each four of two vectors."""
-    count = a.type.count
-    numbers = [
-        quarter + place % CHANNELS + (count if place >= CHANNELS else 0)
-        for quarter in range(0, count, CHANNELS)
-        for place in places
-    ]
-    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, count), numbers))
-
-
-def _joined(builder: ir.IRBuilder, vectors: Sequence[Any]) -> Any:
-    """One vector of several, each after the other."""
-    while len(vectors) > 1:
-        pairs = zip(vectors[::2], vectors[1::2], strict=True)
-        vectors = [builder.shuffle_vector(a, b, integers(2 * a.type.count)) for a, b in pairs]
-    return vectors[0]

@@ -10,7 +10,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from gpgpu_legacy.lower.emit.llvm_values import I64, integer
+from gpgpu_legacy.lower.emit.llvm_basics import I64, integer
 
 # The rectangle's columns and rows that are to be worked on, the iterations; how many of these a
 # tile runs at a time, and how many the table has; addresses of the table and of what is staged
