@@ -26,8 +26,8 @@ from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result, plain
 from gpgpu_legacy.serial import Record
 
 COMPILED = (
-    "Compiled here, from Cg, HLSL or Brook. Compilers of the time emitted more: cgc 1.2 and 1.3 "
-    "took 1.25 to 1.98 times as many instructions, so that what they made may not have loaded."
+    "Compiled here, from Cg, HLSL, GLSL or Brook. Compilers of the time emitted more: cgc 1.2 and "
+    "1.3 took 1.25 to 1.98 times as many instructions, so that what they made may not have loaded."
 )
 
 
@@ -137,7 +137,8 @@ class Verdict(Result, kw_only=True):
     on the chip. advertised: by the driver's limits. native: by the chip's own limits. nodes: the
     texture dependency chain of the program with most nodes. expanded: instructions that take
     several native ones, on a chip that lacks swizzles. pass_count: the number of passes that run in
-    a plan; 0 for a program. compiled: whether a program was compiled here, from Cg, HLSL or Brook.
+    a plan; 0 for a program. compiled: whether a program was compiled here, from Cg, HLSL, GLSL or
+    Brook.
     """
 
     plan: str
