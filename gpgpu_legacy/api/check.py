@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Verdict
-from gpgpu_legacy.count.instructions import count_instructions
+from gpgpu_legacy.count.instructions import BOUNDS, count_instructions, executions, lookups_by_unit
 from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.errors import AssemblyError, Diagnostic, InputError
 from gpgpu_legacy.isa.ir import Program, TextureTarget
@@ -162,7 +162,8 @@ class ProgramCount(Result):
     """The instructions and bytes of a fragment of a program, and the program's resources.
 
     opcodes: the instructions of each; of texture environments, in the equivalent program.
-    stages: the state of each texture environment.
+    stages: the state of each texture environment. branches: whether it has any, so that the numbers
+    are the most.
     """
 
     program: str
@@ -172,6 +173,7 @@ class ProgramCount(Result):
     stages: tuple[str, ...]
     target_format: str
     taken: Taken
+    branches: bool = False
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """Instructions, bytes and resources. whole: by opcode and by unit, too."""
@@ -182,6 +184,8 @@ class ProgramCount(Result):
         kills = self.per_fragment.kill > 0
         stages = "A stage of each unit is one operation, whatever instructions say the same:"
         notes = [stages, *self.stages] if self.stages else []
+        if self.branches:
+            notes.append(BOUNDS)
         if kills:
             notes.append("KIL is counted as if it discarded no fragment.")
         caption = f"{self.program}: instructions and bytes"
@@ -218,8 +222,9 @@ def count_program(program: Program, formats: Mapping[str, str] | None = None) ->
             raise InputError(f"the program has no unit {place!r}; give the format of {places}")
     texels = {unit: given.get(str(unit), given[""]) for unit in program.texture_units}
     target = given.get(TARGET, given[""])
-    lookups = Counter(i.texture.unit for i in program.instructions if i.texture is not None)
-    opcodes = Counter(instruction.mnemonic for instruction in program.instructions)
+    lookups, opcodes = dict(lookups_by_unit(program)), Counter[str]()
+    for instruction, times in zip(program.instructions, executions(program), strict=True):
+        opcodes[instruction.mnemonic] += times
     units = tuple(
         UnitCounts(
             unit=unit,
@@ -248,4 +253,5 @@ def count_program(program: Program, formats: Mapping[str, str] | None = None) ->
         stages=tuple(stages(program).values()),
         target_format=target.name,
         taken=taken_by(program),
+        branches=program.branches,
     )

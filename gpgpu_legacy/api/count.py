@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gpgpu_legacy.algorithms.algorithm import ITERATIONS
 from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.count.formulas import ClosedForm, formulas
+from gpgpu_legacy.count.instructions import BOUNDS
 from gpgpu_legacy.count.traffic import ADDITIVE, Counts, PassCounts, count_by_pass, count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.numbers import PerIteration, numbers_text
@@ -51,6 +52,7 @@ class Count(Result):
 
     operations: those that the algorithm states, such as 2n³; None if it states none. formulas: by
     the name of the count, in the parameters of `over`; both are empty if none were asked for.
+    branches: whether a program has any, so that numbers and formulas are bounds.
     """
 
     plan: str
@@ -60,6 +62,7 @@ class Count(Result):
     passes: tuple[PassCount, ...]
     over: tuple[str, ...]
     formulas: dict[str, ClosedForm]
+    branches: bool = False
 
     def __repr__(self) -> str:
         return f"<Count {self.plan}: {self.total!r}>"
@@ -76,7 +79,8 @@ class Count(Result):
         counts |= {name: getattr(self.total, name) for name in ADDITIVE}
         rows = tuple((_words(name), count) for name, count in counts.items() if count)
         caption = f"{titled(self.plan, self.parameters)}: counts"
-        return Grid("counts", caption, ("count", "total"), rows)
+        notes = (BOUNDS,) if self.branches else ()
+        return Grid("counts", caption, ("count", "total"), rows, notes)
 
     def _passes(self) -> Grid:
         shown = [n for n in _OF_A_PASS if any(getattr(p.counts, n) for p in self.passes)]
@@ -132,6 +136,7 @@ def count(p: PlanBuilder, over: Sequence[str] | str = ()) -> Count:
         passes=tuple(map(_pass_count, count_by_pass(plan))),
         over=over,
         formulas=_recovered(p, tuple(dict.fromkeys(over))) if over else {},
+        branches=any(program.branches for program in plan.programs()),
     )
 
 

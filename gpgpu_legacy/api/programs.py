@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from gpgpu_legacy.api.branching import Branching, branching_grids, branching_of
 from gpgpu_legacy.api.drawing import DrawArguments, Drawing, make_drawing
 from gpgpu_legacy.api.run import execute, warn_of_undefined, with_machine
 from gpgpu_legacy.api.trace import Trace, trace
@@ -26,7 +27,7 @@ from gpgpu_legacy.present.animation import check_size, texel_animation_writer
 from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.runtime.executor import AUTO, Executor
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
-from gpgpu_legacy.runtime.prepared import Observer, Timings
+from gpgpu_legacy.runtime.prepared import Observer, RunResult, Timings
 from gpgpu_legacy.serial import Record, fields_of
 
 
@@ -92,8 +93,8 @@ def run_drawing(
     executor: str = AUTO,
     machine: Machine = DEFAULT_MACHINE,
     observer: Observer | None = None,
-) -> tuple[Executor, F32, Timings]:
-    """Run a drawing: returns the executor, the colours (buffers, H, W, 4), and the times.
+) -> tuple[Executor, F32, RunResult]:
+    """Run a drawing: returns the executor, the colours (buffers, H, W, 4), and the result.
 
     It warns of results that the specification leaves undefined. executor: as for run_program.
     observer: called after each pass.
@@ -101,7 +102,7 @@ def run_drawing(
     plan, operands = drawing.plan, dict(drawing.operands)
     chosen, result = execute(plan, operands, executor, machine, observer=observer)
     warn_of_undefined(plan, operands, machine, result)
-    return chosen, np.stack([*result.outputs.values()]), result.timings
+    return chosen, np.stack([*result.outputs.values()]), result
 
 
 def frames_of(drawing: Drawing, path: Path, scale: int = 1) -> tuple[Observer, Callable[[], None]]:
@@ -194,7 +195,7 @@ class ProgramRun(Result):
     """A run of a program.
 
     size: width and height in pixels. discarded: by KIL, fragments of the last pass. buffers: the
-    channels r, g, b and a of each draw buffer.
+    channels r, g, b and a of each draw buffer. branching: as of a Run.
     """
 
     program: str
@@ -204,6 +205,7 @@ class ProgramRun(Result):
     seconds: Timings
     discarded: int
     buffers: tuple[dict[str, Channel], ...]
+    branching: tuple[Branching, ...] = ()
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """A table for each draw buffer."""
@@ -224,11 +226,11 @@ class ProgramRun(Result):
                 notes if number == last else (),
             )
             for number, buffer in enumerate(self.buffers)
-        ]
+        ] + branching_grids(self.branching)
 
 
 def program_run(
-    drawing: Drawing, images: F32, executor: Executor, timings: Timings, machine: Machine
+    drawing: Drawing, images: F32, executor: Executor, result: RunResult, machine: Machine
 ) -> ProgramRun:
     """Describe a run of a drawing. images: (buffers, height, width, 4)."""
     return ProgramRun(
@@ -236,7 +238,8 @@ def program_run(
         executor=executor.name,
         device=executor.device(),
         size=(drawing.rect.width, drawing.rect.height),
-        seconds=timings,
+        seconds=result.timings,
+        branching=branching_of(result.tally),
         discarded=discarded(drawing, executor, machine),
         buffers=tuple(
             {name: _channel(image[..., number]) for number, name in enumerate("rgba")}

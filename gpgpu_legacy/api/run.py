@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.parameters import Plain, titled
+from gpgpu_legacy.api.branching import Branching, branching_grids, branching_of
 from gpgpu_legacy.api.prepared import prepared
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError, PlanError, UnknownNameError, described, warn
 from gpgpu_legacy.isa.arithmetic import F32, find_arithmetic
-from gpgpu_legacy.isa.execute import undefined_for_some
+from gpgpu_legacy.isa.execute import Event, undefined_for_some
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.measure.rounds import as_repeat, median_timings
 from gpgpu_legacy.measure.tuned import as_tuned
@@ -52,7 +53,8 @@ class Run(Result, dict=True):
     requested over the same, in 10⁹ bytes. ranges: of the values of each output. counts: of the
     plan, on any executor; None if they depend on data. errors: of each output against the reference
     function; None if not requested, or without a reference. loops: how each loop with a condition
-    ended, in the order in which they began; the counts are those of these iterations.
+    ended, in the order in which they began; the counts are those of these iterations. branching:
+    what fragments executed of programs with branches, where the reference machine ran.
 
     An output is `run["x"]`, or an attribute, `run.x`; `outputs` has all of them.
     """
@@ -71,6 +73,7 @@ class Run(Result, dict=True):
     ranges: dict[str, OutputRange]
     errors: tuple[OutputError, ...] | None = None
     loops: tuple[Ended, ...] = ()
+    branching: tuple[Branching, ...] = ()
 
     def __repr__(self) -> str:
         outputs = ", ".join(
@@ -119,6 +122,7 @@ class Run(Result, dict=True):
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """Its outputs, times and counts. whole: as tables, with all counts."""
         shown = [self._outputs(() if whole else (self._took(), self._cost()))]
+        shown += branching_grids(self.branching)
         if whole:
             shown.append(Grid("seconds", "Times", ("part", "ms"), tuple(self._parts().items())))
             counted = [] if self.counts is None else [f.name for f in fields(Counts)]
@@ -271,6 +275,7 @@ def run(
         ranges={name: _range(values) for name, values in result.outputs.items()},
         errors=errors,
         loops=loops,
+        branching=branching_of(result.tally),
     )
     done.__dict__.update(inputs=given, outputs=result.outputs)
     return done
@@ -343,15 +348,15 @@ def warn_of_undefined(
     programs = [program for program in plan.programs() if undefined_for_some(program)]
     if not programs:
         return
-    tally, counter = result.undefined, reference()
+    tally, counter = result.tally, reference()
     is_small = plan.texture_bytes <= MOST_BYTES
     if tally is None and is_small and counter.pace(Device.HOST).run_s(auto.task_of(plan)) <= MOST_S:
-        tally = counter.run(plan, given, replace(machine, exact=False)).undefined
+        tally = counter.run(plan, given, replace(machine, exact=False)).tally
     if tally is None and all(np.isfinite(values).all() for values in result.outputs.values()):
         return
     for program in programs:
         for number, instruction in undefined_for_some(program):
-            met = "not counted" if tally is None else tally[program, number]
+            met = "not counted" if tally is None else tally[program, number, Event.UNDEFINED]
             row, at = OPCODES[instruction.mnemonic], instruction.span
             if met and row.undefined:
                 warn(

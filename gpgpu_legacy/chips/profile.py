@@ -130,25 +130,21 @@ class Hardware(Section):
 
     memory_mib: of the board. shared_memory: whether the chip uses the host's memory too.
     arithmetic_width: components that one instruction computes. dots_g_per_s: dot products of four
-    components. lookup_clocks_*: clocks that a texture unit needs to look up a texel of 32 or 128
-    bits; lookups_*, fills_* and blends_*: measured rates of the same texels. All *_g_per_s are in
-    10⁹ per second. bus_gb_per_s: to the chip and back, unless upload_gb_per_s or readback_gb_per_s
-    are given.
-
-    cached_gb_per_s: like memory_gb_per_s, for textures of cached_mib together, which a large cache
-    holds from one pass to the next.
-
-    pass_us: overhead of a pass. run_us: overhead of a run, from submitting it to waiting for its
-    end. chains_passes: whether passes of a Repeat are fused (lower/analysis/fusion.py).
-    stages_lookups: whether tiles of fragments stage the texels that they share in shared memory
-    (lower/groups/shape.py); shared_memory_gb_per_s: the rate at which invocations read them;
-    tiles_at_once: tiles that occupy the whole chip. writes_overlap: whether the chip writes
-    fragments while it computes others; false for software.
-
-    coalescing: the rule by which memory serves kernels (count/coalescing.py).
-    shared_memory_clocks: shader clocks that a multiprocessor needs for one step of a request to
-    shared memory. accesses_per_clock: loads and stores that a core starts in a clock, each of a
-    number or of a vector register. register_bits: of a vector register.
+    components. branch_clocks: that an IF or a loop takes besides its instructions. lookup_clocks_*:
+    clocks that a texture unit needs to look up a texel of 32 or 128 bits; lookups_*, fills_* and
+    blends_*: measured rates of the same texels. All *_g_per_s are in 10⁹ per second. bus_gb_per_s:
+    to the chip and back, unless upload_gb_per_s or readback_gb_per_s are given. cached_gb_per_s:
+    like memory_gb_per_s, for textures of cached_mib together, which a large cache holds from one
+    pass to the next. pass_us: overhead of a pass. run_us: overhead of a run, from submitting it to
+    waiting for its end. chains_passes: whether passes of a Repeat are fused
+    (lower/analysis/fusion.py). stages_lookups: whether tiles of fragments stage the texels that
+    they share in shared memory (lower/groups/shape.py); shared_memory_gb_per_s: the rate at which
+    invocations read them; tiles_at_once: tiles that occupy the whole chip. writes_overlap: whether
+    the chip writes fragments while it computes others; false for software. coalescing: the rule by
+    which memory serves kernels (count/coalescing.py). shared_memory_clocks: shader clocks that a
+    multiprocessor needs for one step of a request to shared memory. accesses_per_clock: loads and
+    stores that a core starts in a clock, each of a number or of a vector register. register_bits:
+    of a vector register.
     """
 
     core_clock_mhz: Fact[Rate] | None = None
@@ -167,6 +163,7 @@ class Hardware(Section):
     fragment_peak_gflops: Fact[Rate] | None = None
     compute_peak_gflops: Fact[Rate] | None = None
     arithmetic_width: Fact[Amount] | None = None
+    branch_clocks: Fact[Rate] | None = None
     lookup_clocks_32_bits: Fact[Rate] | None = None
     lookup_clocks_128_bits: Fact[Rate] | None = None
     lookups_32_bits_g_per_s: Fact[Rate] | None = None

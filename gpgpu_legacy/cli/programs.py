@@ -263,7 +263,7 @@ def exec_command(
         else (None, None)
     )
     warn_about(drawing)
-    executor, images, timings = run_drawing(drawing, machine.executor, how, observer)
+    executor, images, result = run_drawing(drawing, machine.executor, how, observer)
     if write is not None:
         write(images if drawing.keeps_buffers else images[0])
     if write_frames is not None:
@@ -271,7 +271,7 @@ def exec_command(
     for path in filter(None, (output, animate)):
         print(f"wrote {path}", file=sys.stderr)
     if trace is None:
-        return program_run(drawing, images, executor, timings, how)
+        return program_run(drawing, images, executor, result, how)
     return trace_drawing(drawing, parse_texel("--trace", trace), machine.executor, how)
 
 

@@ -1,13 +1,32 @@
-"""A program's instructions by cost class. Without branches, every fragment executes them all."""
+"""A program's instructions by cost class. Without branches, every fragment executes them all.
+
+With branches these are bounds: both sides of a branch, as fragments execute them that diverge, and
+all trips of a loop, of which the trips are known or the most. A run counts what is executed.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
+from math import floor
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.isa.execute import MOST_TRIPS
+from gpgpu_legacy.isa.ir import (
+    Body,
+    Branch,
+    Instruction,
+    Parameter,
+    ParameterSpace,
+    Program,
+    Repetition,
+)
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
+
+BOUNDS = (
+    "At most: both sides of branches and all trips of loops are counted; a run on numpy counts "
+    "what fragments execute."
+)
 
 
 @frozen
@@ -31,13 +50,49 @@ class InstructionCounts:
 @lru_cache(maxsize=1024)
 def count_instructions(program: Program) -> InstructionCounts:
     """Count a program's instructions by the cost classes of the opcode table."""
-    counts = Counter(OPCODES[i.mnemonic].cost for i in program.instructions)
+    counts = Counter[CostClass]()
+    for instruction, times in zip(program.instructions, executions(program), strict=True):
+        counts[OPCODES[instruction.mnemonic].cost] += times
     lookups = counts[CostClass.LOOKUP]
     arithmetic = lookups if program.state else counts[CostClass.ARITHMETIC]
     return InstructionCounts(arithmetic, lookups, counts[CostClass.KILL])
 
 
 @lru_cache(maxsize=1024)
-def lookups_by_unit(program: Program) -> tuple[tuple[int, int], ...]:
+def lookups_by_unit(program: Program, *, least: bool = False) -> tuple[tuple[int, int], ...]:
     """How often a program looks up each texture image unit that it uses: (unit, lookups)."""
-    return tuple(sorted(Counter(program.lookup_units).items()))
+    counts = Counter[int]()
+    numbers = executions(program, least=least)
+    for instruction, times in zip(program.instructions, numbers, strict=True):
+        if instruction.texture is not None:
+            counts[instruction.texture.unit] += times
+    return tuple(sorted(counts.items()))
+
+
+@lru_cache(maxsize=1024)
+def executions(program: Program, *, least: bool = False) -> tuple[int, ...]:
+    """How often a fragment executes each instruction at most, or at least; in a loop, not once."""
+    times = [0] * len(program.instructions)
+
+    def walk(body: Body, each: int) -> None:
+        for part in body:
+            number, instruction = part if isinstance(part, tuple) else part.head
+            times[number] = each
+            if isinstance(part, Branch):
+                for side in (part.then, part.otherwise):
+                    walk(side, 0 if least else each)
+            elif isinstance(part, Repetition):
+                walk(part.body, each * (0 if least else trips(instruction)))
+
+    walk(program.body, 1)
+    return tuple(times)
+
+
+def trips(loop: Instruction) -> int:
+    """The trips of a REP or LOOP, where its number is a constant; else the most."""
+    [src] = loop.srcs
+    if not isinstance(src.register, Parameter) or src.register.space is not ParameterSpace.CONSTANT:
+        return MOST_TRIPS
+    number = [*src.register.value, 0.0, 1.0][src.swizzle[0].value]
+    number = abs(number) if src.absolute else number
+    return max(0, min(floor(-number if src.negate[0] else number), MOST_TRIPS))

@@ -22,9 +22,11 @@ from gpgpu_legacy.interp.numeric import Mask, Storage
 from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.arithmetic import F32, FP32, Arithmetic
 from gpgpu_legacy.isa.execute import (
+    BLOCK,
     MOST_TRIPS,
     Components,
     Domain,
+    Event,
     Tally,
     Walk,
     execute,
@@ -121,6 +123,8 @@ def run_fragment_pass(
     """
     rect = constant_rect(pass_.rect)
     rows = max(1, BAND_FRAGMENTS // rect.width)
+    if pass_.program.branches:
+        rows = max(BLOCK, rows // BLOCK * BLOCK)
     with np.errstate(all="ignore"):
         for start in range(0, rect.height, rows):
             band = range(start, min(start + rows, rect.height))
@@ -148,6 +152,7 @@ def _run_band(
         inputs = inputs_of(pass_, area, side)
         machine = FragmentMachine(inputs, bound, arithmetic)
         machine.origin = area.left, area.start
+        machine.shape = area.shape if pass_.program.branches else None
         execute(pass_.program, machine)
         if pass_.alpha_test is not None:
             alpha = machine.register(ResultRegister(ResultKind.COLOR, 0))[3]
@@ -164,7 +169,9 @@ def _run_band(
         for number, mask in machine.undefined.items():
             there = np.broadcast_to(mask, area.shape)[inside]
             there = there & (True if alive is None else alive)
-            tally[pass_.program, number] += int(there.sum())
+            tally[pass_.program, number, Event.UNDEFINED] += int(there.sum())
+        for (number, event), count in machine.events.items():
+            tally[pass_.program, number, event] += count
         for number, name in enumerate(pass_.targets):
             target = textures[name]
             color = machine.register(ResultRegister(ResultKind.COLOR, number if separate else 0))
@@ -364,6 +371,9 @@ class FragmentMachine(Domain[F32]):
         self._number = 0
         self.origin = 0, 0
         """The column and the row of the first fragment in the pass's rectangle."""
+        self.shape: tuple[int, int] | None = None
+        """Of the band, if events are to be counted."""
+        self.events = Counter[tuple[int, Event]]()
 
     def register(self, register: DestinationRegister) -> Planes:
         """A register's content: four planes that broadcast to (H, W); 0 before the first write."""
@@ -383,6 +393,24 @@ class FragmentMachine(Domain[F32]):
         self._number = number
         if self.active is not None:
             self._executed = self._executed + self.active
+        if self.shape is not None:
+            active = np.broadcast_to(True if self.active is None else self.active, self.shape)
+            self.events[number, Event.EXECUTED] += int(active.sum())
+
+    def _decided(self, holding: Mask) -> None:
+        """Count a test's outcomes."""
+        if self.shape is None:
+            return
+        number, active = self._number, True if self.active is None else self.active
+        yes, no = (np.broadcast_to(m & active, self.shape) for m in (holding, ~holding))
+        self.events[number, Event.TAKEN] += int(yes.sum())
+        for side, whole, divergent in (
+            (2, Event.QUADS, Event.DIVERGENT_QUADS),
+            (BLOCK, Event.BLOCKS, Event.DIVERGENT_BLOCKS),
+        ):
+            some, others = (_any_of_squares(m, side) for m in (yes, no))
+            self.events[number, whole] += int((some | others).sum())
+            self.events[number, divergent] += int((some & others).sum())
 
     def read(
         self,
@@ -431,6 +459,7 @@ class FragmentMachine(Domain[F32]):
         assert branch.head[1].test is not None
         self.reach(*branch.head)
         outer, holding = self.active, holds(branch.head[1].test, self)
+        self._decided(holding)
         for mask, side in ((holding, then), (~holding, otherwise)):
             self.active = mask if outer is None else mask & outer
             if self._staying is not None:
@@ -457,6 +486,7 @@ class FragmentMachine(Domain[F32]):
     def leave(self, condition: Mask) -> None:
         assert self.active is not None
         assert self._staying is not None
+        self._decided(condition)
         self._staying = self._staying & ~(self.active & condition)
         self.active = self.active & self._staying
 
@@ -512,6 +542,12 @@ class FragmentMachine(Domain[F32]):
                 return self._inputs.local.get(parameter.index, _NOTHING)
             case ParameterSpace.ENV:
                 return self._inputs.env.get(parameter.index, _NOTHING)
+
+
+def _any_of_squares(mask: Mask, side: int) -> Mask:
+    for axis in range(2):
+        mask = np.logical_or.reduceat(mask, range(0, mask.shape[axis], side), axis)
+    return mask
 
 
 def _at_corner(plane: F32, axis: int, place: int) -> F32:

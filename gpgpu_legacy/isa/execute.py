@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
 from functools import lru_cache, partial, reduce
 from operator import or_
 from typing import Any, Generic, TypeVar
@@ -128,8 +129,28 @@ class Domain(ABC, Generic[V]):
         return row.evaluate(*sources)
 
 
-Tally = Counter[tuple[Program, int]]
-"""By program and number among its instructions: the fragments where its result is undefined."""
+class Event(Enum):
+    """What a run counts of an instruction: fragments, or squares of fragments of a pass.
+
+    EXECUTED and the rest only of programs with branches; a KIL is counted as if it discarded none.
+    TAKEN: the test of an IF or a BRK holds. QUADS, BLOCKS: squares in which a test is executed, of
+    2 and BLOCK fragments along each side; in DIVERGENT ones it holds for some and not for all.
+    """
+
+    UNDEFINED = "undefined result"
+    EXECUTED = "executed"
+    TAKEN = "taken"
+    QUADS = "quads"
+    DIVERGENT_QUADS = "divergent quads"
+    BLOCKS = "blocks"
+    DIVERGENT_BLOCKS = "divergent blocks"
+
+
+BLOCK = 32
+"""Fragments that branch together: about 1000 on a GeForce 6 or 7."""
+
+Tally = Counter[tuple[Program, int, Event]]
+"""By program, number among its instructions and event."""
 
 
 @lru_cache(maxsize=256)

@@ -124,6 +124,9 @@ def predict(
 
 def _drawn(work: Work, rates: Rates, memory: ChipRate) -> Iterator[Term]:
     yield _arithmetic(work, rates)
+    if work.most_branches:
+        rate = rates.branches(work.most_branches)
+        yield make_term("branches", TimeStage.DRAW, work.branches, "branches", rate)
     yield _by_bits("lookups", work.lookups, "lookups", rates.lookups)
     shared = _occupied(rates.known("shared_memory_gb_per_s"), work.occupancy)
     yield make_term("shared memory", TimeStage.DRAW, work.shared_bytes, "bytes", shared)

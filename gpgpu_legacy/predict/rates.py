@@ -61,6 +61,15 @@ class Rates:
             self._rate("texture_units", "core_clock_mhz", scale=1e6, over=clocks, why=why),
         )
 
+    def branches(self, most: int) -> ChipRate:
+        """Branches and loops per second. most: that the plan may execute, for the reason."""
+        fact = self.hardware.branch_clocks
+        clocks = f" of at most {fact.up_to:g} clocks" if fact and fact.up_to else ""
+        why = f"pipelines × clock / clocks, and there are up to {most} branches{clocks}"
+        return self._rate(
+            "pixel_pipelines", "core_clock_mhz", scale=1e6, over="branch_clocks", why=why
+        )
+
     def writes(self, kind: str, bits: int) -> ChipRate:
         """Fragments written per second, or blended: "fills" or "blends".
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import NamedTuple
 
+from gpgpu_legacy.count.instructions import executions, lookups_by_unit
 from gpgpu_legacy.count.traffic import count_repeated
 from gpgpu_legacy.isa.ir import ResultRegister
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass, Form
@@ -43,13 +44,17 @@ from gpgpu_legacy.predict.rates import Rates
 class Work:
     """Counts of a plan's drawing.
 
-    instructions: arithmetic ones. components: their multiply-adds, one per component; dots:
-    operations that reduce several components to one number, such as dot products. lookups, fills,
-    blends: by the bits of a texel. shared_bytes: read from shared memory, by all invocations
-    together. capacity: fragments that the chip could have computed in the time that the tiles take.
+    Of branches and loops the least: one side of no branch, and no trip. instructions: arithmetic
+    ones. branches: IFs and loops; most_branches: they at most. components: their multiply-adds, one
+    per component; dots: operations that reduce several components to one number, such as dot
+    products. lookups, fills, blends: by the bits of a texel. shared_bytes: read from shared memory,
+    by all invocations together. capacity: fragments that the chip could have computed in the time
+    that the tiles take.
     """
 
     instructions: int = 0
+    branches: int = 0
+    most_branches: int = 0
     components: int = 0
     dots: int = 0
     lookups: Counter[int] = field(default_factory=Counter)
@@ -203,8 +208,8 @@ class _Counter:
         self._add_arithmetic(pass_, lookups, fragments)
         if registers is not None:
             textures = {binding.unit: binding.texture for binding in pass_.bindings}
-            for unit in pass_.program.lookup_units:
-                self.work.lookups[self._texel_bits(textures[unit])] += fragments
+            for unit, times_ in lookups_by_unit(pass_.program, least=True):
+                self.work.lookups[self._texel_bits(textures[unit])] += fragments * times_
             for name, number in registers.items():
                 self.work.lookups[self._texel_bits(name)] -= fragments * number
         self.work.memory_bytes += times * self._read_bytes(pass_, lookups)
@@ -237,7 +242,7 @@ class _Counter:
             self.work.fills[bits] += area
             self.work.memory_bytes += 2 * area * bits // 8
 
-    def _add_arithmetic(self, pass_: FragmentPass, lookups: Lookups, fragments: int) -> None:
+    def _add_arithmetic(self, pass_: FragmentPass, lookups: Lookups, area: int) -> None:
         """Instructions of a pass.
 
         All are counted, but only those components that anything uses: a compiler removes the
@@ -245,7 +250,13 @@ class _Counter:
         """
         known = tuple(not isinstance(look, DependentLookup) for look in lookups)
         live = live_components(pass_.program, known)
-        for instruction, components in zip(pass_.program.instructions, live, strict=True):
+        numbers = (executions(pass_.program, least=least) for least in (True, False))
+        each = zip(pass_.program.instructions, live, *numbers, strict=True)
+        for instruction, components, least, most in each:
+            if instruction.mnemonic in ("IF", "REP", "LOOP"):
+                self.work.branches += area * least
+                self.work.most_branches += area * most
+            fragments = area * least
             row = OPCODES[instruction.mnemonic]
             if isinstance(instruction.register, ResultRegister):
                 channels = self._channels(pass_, instruction.register)

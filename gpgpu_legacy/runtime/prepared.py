@@ -56,14 +56,14 @@ class Ended(Record, kw_only=False):
 class RunResult:
     """The result of a run: float32 matrices by name, and the times.
 
-    untils: how each Until ended, in the order in which they began. undefined: where results of
-    instructions were; None if nobody has counted.
+    untils: how each Until ended, in the order in which they began. tally: what was counted of
+    instructions; None if nobody has counted.
     """
 
     outputs: Mapping[str, F32]
     timings: Timings
     untils: tuple[Ended, ...] = ()
-    undefined: Tally | None = None
+    tally: Tally | None = None
 
 
 class Parts:

@@ -9,7 +9,14 @@ import pytest
 from drawing import F32, assert_same_bits, draw, fragment_texcoords, on
 from numpy.testing import assert_array_equal
 
+from gpgpu_legacy.api.branching import branching_of
+from gpgpu_legacy.api.drawing import make_drawing
+from gpgpu_legacy.api.programs import run_drawing
 from gpgpu_legacy.api.steps import trace_fragment
+from gpgpu_legacy.chips.check import check_program
+from gpgpu_legacy.chips.profile import find_profile
+from gpgpu_legacy.chips.verdict import Outcome
+from gpgpu_legacy.count.instructions import executions
 from gpgpu_legacy.errors import AssemblyError, InputError
 from gpgpu_legacy.interp.machine import FragmentInputs, FragmentMachine
 from gpgpu_legacy.isa.arithmetic import FP32
@@ -20,6 +27,7 @@ from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.lower.analysis.liveness import live_components
 from gpgpu_legacy.plan.plan import FragmentPass
 from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.runtime import jit
 from gpgpu_legacy.runtime.executor import find_executor
 
@@ -170,6 +178,42 @@ def test_executors_draw_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     expected = draw(program(ESCAPE), (9, 7), **given)
     assert len(np.unique(expected)) > 20
     assert_same_bits(draw(program(ESCAPE), (9, 7), executor=find_executor(name), **given), expected)
+
+
+def test_a_run_counts_what_fragments_execute_and_where_they_diverge() -> None:
+    text = program(
+        "MOVC CC.x, fragment.position; SUBC CC.x, fragment.position, 3; IF GT.x; MOV r, 1; ENDIF;",
+        "REP {4}; SUBC CC.x, fragment.position.y, 1; BRK (GT.x); ADD r, r, 1; ENDREP;",
+        "MOV result.color, r;",
+    )
+    drawing = make_drawing(text, 8, 2)
+    _, images, result = run_drawing(drawing, "numpy")
+    assert images[0, :, 0, 0].tolist() == [4.0, 0.0]
+    [found] = branching_of(result.tally)
+    # Fragments 3 to 7 of each row are right of 3; those of the upper row leave the loop at once.
+    sides = 16 * 4 + 10
+    assert found.instructions == sides + 16 + 8 * 4 * 4 + 8 * 2 + 16
+    assert (found.tests, found.taken) == (16 + 8 * 4 + 8, 10 + 8)
+    # Quads: one of four at the IF, and all four at the first BRK, of 4 + 4 · 4 in all.
+    assert found.divergent_quads == 100 * (1 + 4) / (4 + 4 * 4)
+    assert found.divergent_blocks == 100 * 2 / 5
+    assert executions(text) == (1, 1, 1, 1, 1, 1, 4, 4, 4, 4, 1)
+
+
+def test_a_chip_is_predicted_at_least_the_fewest_instructions_and_a_range_of_branches() -> None:
+    text = program(
+        "MOVC CC, fragment.position; IF GT.x; MOV r, 1; MOV r, 2; ELSE; MOV r, 3; ENDIF;",
+        "REP {6}; BRK (GT.y); ADD r, r, 1; ENDREP; MOV result.color, r;",
+    )
+    chip, older = map(find_profile, ("geforce-6800-ultra", "radeon-9700-pro"))
+    prediction = predict(make_drawing(text, 8, 4).plan, chip)
+    terms = {term.name: term for term in prediction.terms}
+    assert terms["arithmetic"].count == 32 * 5  # MOVC, IF, ENDIF, REP and MOV
+    assert terms["branches"].count == 32 * 2
+    assert "up to 64 branches of at most 6 clocks" in terms["branches"].why
+    [row] = [row for row in check_program(text, older).limits if row.limit == "options"]
+    assert (row.outcome, row.where) == (Outcome.EXCEEDED, "line 4: MOV")
+    assert not check_program(text, chip).exceeded
 
 
 @on("numpy", "jit", "gl-raster", "gl-compute")
