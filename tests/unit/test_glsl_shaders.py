@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import Command
 
 from gpgpu_legacy import Pipeline, run_program
 from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.isa.ir import AttributeKind, TextureTarget
+from gpgpu_legacy.languages.cg.compiler import compile_text as compile_cg
 from gpgpu_legacy.languages.glsl.fragments import compile_text
 
 VALUES = {
@@ -184,3 +187,71 @@ def test_a_program_asks_for_the_size_of_a_texture() -> None:
     assert result[..., :2].tolist() == [[[4, 2]] * 3] * 2
     assert np.array_equal(result[..., 2], image[:, 1:])
     assert (result[..., 3] == 7).all()
+
+
+PAIRS = {
+    "blur": (
+        """uniform sampler2DRect image; uniform vec2 pace;
+        void main() {
+            vec4 sum = vec4(0.0);
+            for (int i = -2; i <= 2; i++)
+                sum += texture2DRect(image, gl_TexCoord[0].st + float(i) * pace) / 5.0;
+            gl_FragColor = sum;
+        }""",
+        """uniform samplerRECT image; uniform float2 pace;
+        float4 main(float2 at : TEXCOORD0) : COLOR {
+            float4 sum = 0;
+            for (int i = -2; i <= 2; i++) sum += texRECT(image, at + i * pace) / 5.0;
+            return sum;
+        }""",
+    ),
+    "Julia set": (
+        """uniform vec2 c;
+        void main() {
+            vec2 z = gl_TexCoord[0].st; float n = 0.0;
+            for (int i = 0; i < 12; i++) {
+                if (dot(z, z) > 4.0) break;
+                z = mat2(z, -z.y, z.x) * z + c;
+                n++;
+            }
+            gl_FragColor = vec4(mix(vec3(1.0), vec3(0.1, 0.2, 0.4), n / 12.0), 1.0);
+        }""",
+        """float4 main(float2 z : TEXCOORD0, uniform float2 c) : COLOR {
+            float n = 0;
+            for (int i = 0; i < 12; i++) {
+                if (dot(z, z) > 4.0) break;
+                float2x2 m = { z, -z.y, z.x };
+                z = mul(z, m) + c;
+                n++;
+            }
+            return float4(lerp(float3(1), float3(0.1, 0.2, 0.4), n / 12.0), 1.0);
+        }""",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_same_in_cg_is_as_long(name: str) -> None:
+    shader, kernel = PAIRS[name]
+    ours, others = compile_text(shader, "f.frag"), compile_cg(kernel, "f.cg")
+    assert len(ours.instructions) <= 1.05 * len(others.instructions)
+
+
+def test_the_command_line_takes_it(
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("es.frag").write_text("#version 100\nvoid main() { gl_FragColor = vec4(1.0); }")
+    code, _, said = run("count", "es.frag")
+    assert (code, said.count("\n")) == (2, 3)
+    assert "es.frag:1:1: GLSL ES has no precision of its own for float" in said
+    assert run("count", "es.frag", "--lenient")[0] == 0
+    Path("f.glsl").write_text("varying vec2 at; void main() { gl_FragColor = max(at.xyxy, N); }")
+    asked = ("f.glsl,N=0.5", "--size", "1", "--texcoord", "at=3,0.25,0,0")
+    assert run("exec", *asked, "-o", "f.npy")[0] == 0
+    assert np.load("f.npy").tolist() == [[[3, 0.5, 3, 0.5]]]
+    texts = [
+        run("disassemble", "f.glsl,N=0.5", f"--mathematics={name}")[1] for name in ("cg", "glsl")
+    ]
+    assert texts[0] != texts[1] == run("disassemble", "f.glsl,N=0.5")[1]
+    assert "has one meaning" in run("count", "!!ARBfp1.0 END", "--mathematics", "cg")[2]
