@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
+from itertools import chain
 
 from numpy.typing import ArrayLike
 
@@ -12,11 +14,13 @@ from gpgpu_legacy.algorithms.parameters import titled
 from gpgpu_legacy.api.run import as_it_ran
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.door import public
+from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
 from gpgpu_legacy.page.names import people
 from gpgpu_legacy.page.page import page_text
 from gpgpu_legacy.page.played import PLAYED, played_plan
 from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.plan.plan import Plan
 
 
 def plan_page(p: PlanBuilder, inputs: Mapping[str, ArrayLike] | None = None, seed: int = 0) -> str:
@@ -36,9 +40,29 @@ def plan_page(p: PlanBuilder, inputs: Mapping[str, ArrayLike] | None = None, see
     if algorithm and algorithm.recipe:
         text = rendered("sections/recipe.html.j2", text=algorithm.recipe)
         sections.append(PageSection("recipe", "Its recipe", text))
+    if sources := _sources(plan):
+        text = rendered("sections/source.html.j2", lines=sources)
+        sections.insert(0, PageSection("source", "Its kernels, line by line", text))
     settings = titled("", p.parameters)
     about = rendered("sections/about-plan.html.j2", plan=plan, of=algorithm, settings=settings)
     return page_text(people().get(p.name, plan.name), about, sections)
+
+
+def _sources(plan: Plan) -> list[tuple[str, list[int]]]:
+    """The lines that programs were compiled from: how many instructions and lookups each is."""
+    lines: dict[str, list[int]] = {}
+    for instruction in chain(*(program.instructions for program in plan.programs())):
+        if instruction.origin:
+            counts = lines.setdefault(instruction.origin, [0, 0])
+            counts[0] += 1
+            counts[1] += OPCODES[instruction.mnemonic].cost is CostClass.LOOKUP
+    return sorted(lines.items(), key=_place)
+
+
+def _place(line: tuple[str, list[int]]) -> tuple[str, int]:
+    """The file and the number of a line, from `drum.br:8: float around = …`."""
+    file, number, _ = re.split(r":(\d+): ", line[0], maxsplit=1)
+    return file, int(number)
 
 
 # In a notebook ------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from playwright.sync_api import expect
 from gpgpu_legacy import Pipeline, find
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.languages.shaders import load_kernel
 from gpgpu_legacy.page.one_plan import plan_page
 from gpgpu_legacy.page.played import MOST_NUMBERS
 from gpgpu_legacy.plan.expand import expand, settled
@@ -319,3 +320,17 @@ def test_every_algorithm_plays_to_its_end(open_page: Opener, renderer: str) -> N
     assert {"life", "jacobi", "reduction", "bitonic-sort", "packed-2x2", "fft"} <= {*names()}
     kernels = page.locator("#algorithms .algorithms-still > .note").text_content() or ""
     assert "Mali SGEMM" in kernels and "Life" not in kernels
+
+
+def test_a_page_of_brook_begins_with_the_lines_of_its_kernels(open_page: Opener) -> None:
+    """The lookups of the drum's kernel: two of its streams, and four of their neighbours."""
+    kernel = load_kernel("examples/drum.br", "vibrate")
+    p = Pipeline("drum")
+    before, now = p.input("before", 8, 8), p.input("now", 8, 8)
+    p.call(kernel, now, now, before, following := p.texture("next", 8, 8))
+    p.output("skin", following)
+    page = open_page.html(plan_page(p))
+    rows = [row.split("\t") for row in page.locator("#source tr").all_inner_texts()]
+    assert {text.split(":")[1]: lookups for _, lookups, text in rows[1:]} == {
+        "6": "2", "8": "2", "9": "2", "10": "0", "11": "0",
+    }  # fmt: skip

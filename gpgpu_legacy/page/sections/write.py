@@ -149,7 +149,7 @@ def make_section() -> PageSection:
         "scene": _scene(),
         "box": tables(),
     }
-    html = rendered("lesson/write.html.j2", tasks=tasks, temporaries=TEMPORARIES)
+    html = rendered("lesson/write.html.j2", tasks=tasks)
     scripts = (*LESSON_SCRIPTS, "player/texels.js", "lesson/program-reader.js", "lesson/write.js")
     return PageSection("write", "10. Write one", html, data, scripts, "10 Write one")
 

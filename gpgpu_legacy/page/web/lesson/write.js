@@ -11,7 +11,7 @@ sections.write = (root, { tasks, cards, resources, scene, box: tables }, address
   const choice = labelledSelect("Task", tasks.map(({ title }, n) => [n, title]), open);
   const card = labelledSelect("Card", cards.map(({ chip }, n) => [n, chip]), show);
   const box = element("textarea", {
-    "aria-label": "Program", spellcheck: "false", autocapitalize: "off", input: show,
+    "aria-label": "Program", spellcheck: "false", input: show,
     placeholder: "TEX R0, fragment.texcoord[0], texture[0], RECT;\nMOV result.color, R0;",
   });
   const marks = element("pre", { "aria-hidden": "true" });
