@@ -18,7 +18,7 @@ from gpgpu_legacy.measure.calibration import model as calibration
 from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.serial import read_recorded, with_fields, write_json
 from gpgpu_legacy.studies.roofline.model import (
-    Point,
+    RooflinePoint,
     RoofPanel,
     RoofProduct,
     measure_here,
@@ -36,7 +36,7 @@ def panels(*chips: str, size: int = N, products: tuple[RoofProduct, ...] = ()) -
     return list(roofline([find_profile(name) for name in chips], size, products).panels)
 
 
-def of_method(panel: RoofPanel, method: str) -> Point:
+def of_method(panel: RoofPanel, method: str) -> RooflinePoint:
     return next(point for point in panel.points if point.plan == method)
 
 
