@@ -13,7 +13,6 @@ import moderngl
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.api.drawing import DrawArguments
 from gpgpu_legacy.api.programs import run_program
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Program, TextureTarget
 from gpgpu_legacy.languages.c.parser import parse
@@ -80,20 +79,20 @@ def drawn(
     declared = {d.name for d in program.parameters}
     units = dict(zip(program.texture_units, texels, strict=True))
     own_names = {own: key for key, own in program.names}
-    arguments = DrawArguments(
-        textures={
+    asked: dict[str, Any] = {
+        "textures": {
             unit: (target.value, units[unit], "linear")
             for unit, target in program.texture_units.items()
         },
-        uniforms={
+        "uniforms": {
             own: value for own, value in uniforms.items()
             if {own, f"{own}_0"} & declared or any(d.startswith(f"{own}_") for d in declared)
         },
-        texcoords={own_names[own].index: at for own, at in corners.items()},
-        clear=(0, 0, 0, 0),
-        draw_buffers=program.color_outputs,
-    )  # fmt: skip
-    ours = run_program(program, width, height, arguments=arguments, executor="numpy")
+        "texcoords": {own_names[own].index: at for own, at in corners.items()},
+        "clear": (0, 0, 0, 0),
+        "draw_buffers": program.color_outputs,
+    }  # fmt: skip
+    ours = run_program(program, width, height, executor="numpy", **asked)
     return Drawn(np.reshape(ours, theirs.shape), theirs, program)
 
 

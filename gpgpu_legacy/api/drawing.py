@@ -6,27 +6,26 @@ The plan has one pass, or as many as `passes` says, in which the output replaces
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import Any, SupportsIndex, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import InputError, as_integer, as_member, as_positive, described
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import as_numbers, as_singles
-from gpgpu_legacy.pipeline.names import by_index, sizes, unit_of
+from gpgpu_legacy.pipeline.names import by_index, unit_of
 from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR, row_of
 from gpgpu_legacy.pipeline.passes import DrawKeywords
 from gpgpu_legacy.pipeline.samplers import as_sampler
 from gpgpu_legacy.pipeline.sources import assemble
 from gpgpu_legacy.pipeline.values import Values, indexed
-from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, blend_of
+from gpgpu_legacy.plan.framebuffer import blend_of
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Binding, FragmentPass, Plan
 from gpgpu_legacy.plan.textures import (
     FORMATS,
@@ -50,13 +49,13 @@ class Drawing:
     """A program on a rectangle with all its inputs: a plan and the plan's operands.
 
     builder: of the plan. operands: float32, one for each texture that the program looks up, by the
-    texture's name. arguments: of the call.
+    texture's name. given: the call's keywords and textures, by unit and index alone.
     """
 
     builder: PlanBuilder
     plan: Plan
     operands: Mapping[str, F32]
-    arguments: DrawArguments
+    given: Mapping[str, Any]
 
     @property
     def program(self) -> Program:
@@ -66,12 +65,12 @@ class Drawing:
     @property
     def keeps_buffers(self) -> bool:
         """Whether `draw_buffers` was given, so that the result has an axis of buffers."""
-        return self.arguments.draw_buffers is not None
+        return self.given.get("draw_buffers") is not None
 
     @property
     def passes(self) -> int:
         """The number of times that the program draws the rectangle."""
-        return self.arguments.passes or 1
+        return self.given.get("passes") or 1
 
     @property
     def rect(self) -> Rect:
@@ -89,28 +88,8 @@ class Drawing:
         return next(p for _, p in self.plan.weighted_passes() if isinstance(p, FragmentPass))
 
 
-@public
-@dataclass(frozen=True, kw_only=True, eq=False)
-class DrawArguments:
-    """The inputs of a fragment program on a rectangle, and the background.
-
-    textures: {unit: array}, {unit: (target, array)} or {unit: (target, array, sampler)}; instead of
-    a unit, the name of a sampler in the source.
-    target: 1D, 2D, RECT, 3D or CUBE, as the program looks the unit up.
-    array: [W, 4] for 1D, [H, W, 4] for 2D and RECT, [D, H, W, 4] for 3D, and [6, N, N, 4] for CUBE,
-    its faces in the order +x, -x, +y, -y, +z, -z. Any real numbers, converted to float32. The last
-    axis may have 1 to 4 channels, or be absent for one channel; missing channels read as 0, 0, 1.
-    A list of arrays has the levels of a mipmap. Levels that the sampler reads and that are not
-    given are generated: each texel is the mean of two along each axis. A unit without a texture
-    reads (0, 0, 0, 1).
-    sampler: a filter and a wrap by GL's names, such as `"GL_LINEAR GL_REPEAT"`, or
-    `("linear", "repeat", "clamp")` with a wrap for each coordinate. Of two filters the first is for
-    minification. More words are `border=r:g:b:a`, `bias=0.5`, `min-lod`, `max-lod`, `base-level`
-    and `max-level`. The default is nearest and clamp to edge. One more word is the texture's
-    format, as in `"nearest luminance32f"`, with GL's names, too: `GL_RGBA8`, `GL_LUMINANCE32F_ARB`.
-    The default is rgba32f. Of an array with other channels than the format's, luminance and
-    intensity take red, and alpha takes alpha.
-    A RECT texture cannot repeat; a CUBE always clamps to the edges of a face.
+class DrawingKeywords(DrawKeywords, total=False):
+    """What a fragment program reads on a rectangle besides its textures, and the background.
 
     uniforms: {name: four numbers} by the names of the source; an array or a matrix takes a list.
     local, env: {index: four numbers} for program.local[index] and program.env[index]; others are 0.
@@ -137,23 +116,10 @@ class DrawArguments:
     keeps its sampler. The passes draw to its format.
     """
 
-    textures: Mapping[Any, Any] | None = None
-    uniforms: Mapping[str, ArrayLike] | None = None
-    local: Mapping[int, ArrayLike] | None = None
-    env: Mapping[int, ArrayLike] | None = None
-    texcoords: Mapping[Any, ArrayLike] | None = None
-    color: ArrayLike | None = None
-    secondary_color: ArrayLike | None = None
-    fogcoord: ArrayLike | None = None
-    state: Mapping[str, Any] | None = None
-    clear: ArrayLike = (0.0, 0.0, 0.0, 0.0)
-    blend: Blend | str | None = None
-    mask: str = "rgba"
-    scissor: Sequence[int] | None = None
-    alpha_test: AlphaTest | str | None = None
-    draw_buffers: int | None = None
-    passes: int | None = None
-    feedback: int | str | None = None
+    clear: ArrayLike
+    draw_buffers: int | None
+    passes: int | None
+    feedback: int | str | None
 
 
 def make_drawing(
@@ -161,29 +127,24 @@ def make_drawing(
     width: int,
     height: int,
     textures: Mapping[Any, Any] | None = None,
-    arguments: DrawArguments | None = None,
-    **keywords: Any,
+    **keywords: Unpack[DrawingKeywords],
 ) -> Drawing:
     """The checked drawing of a run_program call: see there for the parameters and the errors."""
-    arguments = replace(arguments or DrawArguments(), **keywords)
-    if textures is not None:
-        arguments = replace(arguments, textures=textures)
     program = assemble(program)
-    feedback = unit_of(program, arguments.feedback)
-    named = by_index(program, {f.name: getattr(arguments, f.name) for f in fields(arguments)})
-    textures_read = bound_textures(program, named["textures"])
-    extents = {t.binding.unit: t.texture.extent for t in textures_read}
-    named["local"] = sizes(program, extents) | named["local"]
-    arguments = replace(arguments, feedback=feedback, **named)
+    given: dict[str, Any] = {n: value for n, value in keywords.items() if value is not None}
+    given |= by_index(program, {**given, "textures": textures})
+    given["feedback"] = unit_of(program, given.get("feedback"))
+    del given["uniforms"]  # which are among local and env now
     rect = _rectangle(width, height)
-    buffers = _draw_buffers(arguments.draw_buffers, program)
-    fed_back = _fed_back(arguments, textures_read, rect)
+    buffers = _draw_buffers(given.get("draw_buffers"), program)
+    textures_read = bound_textures(program, given["textures"])
+    fed_back = _fed_back(given, textures_read, rect)
     p = PlanBuilder(program.name)
     p.warns = False  # it does not know the textures that are left out
     bound = {t.binding.unit: (_upload(p, t), t.binding.sampler) for t in textures_read}
     fed_texture = None if fed_back is None else fed_back.texture
     kind = fed_texture.kind if fed_texture else TextureKind.RECT
-    clear = Values(None).vector("clear", arguments.clear)
+    clear = Values(None).vector("clear", given.get("clear", (0.0, 0.0, 0.0, 0.0)))
     targets = [
         p.texture(
             f"color[{n}]", rect.width, rect.height,
@@ -192,17 +153,17 @@ def make_drawing(
         )
         for n in range(max(buffers, program.color_outputs))
     ]  # fmt: skip
+    values = {name: given[name] for name in DrawKeywords.__annotations__ if name in given}
     unset = {number: _MISSING for number in program.texcoord_sets if number}
-    every: Any = {name: getattr(arguments, name) for name in DrawKeywords.__annotations__}
-    values = {name: value for name, value in every.items() if value is not None}
-    values["texcoords"] = unset | dict(arguments.texcoords or {})
+    values["texcoords"] = unset | dict(given.get("texcoords", {}))
     if fed_back is None:
         p.draw(program, bound, into=targets, **values)
     else:
         fed, _ = bound[fed_back.binding.unit]
-        keeps = program.kills or blend_of(arguments.blend) or arguments.mask != "rgba"
-        with p.repeat(arguments.passes):
-            for target in targets if keeps or arguments.scissor or arguments.alpha_test else ():
+        blend, mask = blend_of(given.get("blend")), given.get("mask", "rgba")
+        keeps = program.kills or blend or mask != "rgba" or {"scissor", "alpha_test"} & given.keys()
+        with p.repeat(given["passes"]):
+            for target in targets if keeps else ():
                 p.clear(target, clear)
             p.draw(program, bound, into=targets, **values)
             p.swap(fed, targets[0])
@@ -212,26 +173,26 @@ def make_drawing(
         result = p.result(f"color[{n}]", rect.height, 4 * rect.width, shape=shape)
         p.read_back(target, result, packing=ROW_OF_FOUR)
     operands = {t.binding.texture: t.texels for t in textures_read}
-    return Drawing(p, p.plan(), operands, arguments)
+    return Drawing(p, p.plan(), operands, given)
 
 
 _MISSING = ATTRIBUTE_DEFAULTS[AttributeKind.TEXCOORD]
 
 
-def fed_back_size(arguments: DrawArguments) -> tuple[int, int] | None:
+def fed_back_size(given: Mapping[str, Any]) -> tuple[int, int] | None:
     """The width and height of the texture that is fed back; None if there is no feedback.
 
     Raises InputError if no texture is given for its unit.
     """
-    if arguments.feedback is None:
+    textures, unit = given.get("textures", {}), given.get("feedback")
+    if unit is None:
         return None
-    textures = arguments.textures or {}
-    if arguments.feedback not in textures:
+    if unit not in textures:
         raise InputError(
-            f"feedback is {arguments.feedback}, a unit without a texture; give it a texture, or "
+            f"feedback is {unit}, a unit without a texture; give it a texture, or "
             f"feed back to one of the units {', '.join(map(str, textures)) or 'that have one'}"
         )
-    shape = np.shape(textures[arguments.feedback][1])
+    shape = np.shape(textures[unit][1])
     return (shape[1], shape[0]) if len(shape) > 1 else None
 
 
@@ -248,18 +209,20 @@ def _upload(p: PlanBuilder, bound: BoundTexture) -> Texture:
 
 
 def _fed_back(
-    arguments: DrawArguments, textures: Sequence[BoundTexture], rect: Rect
+    given: Mapping[str, Any], textures: Sequence[BoundTexture], rect: Rect
 ) -> BoundTexture | None:
     """The texture that the output replaces after each pass; None if there is only one pass."""
-    passes = None if arguments.passes is None else as_positive("passes", arguments.passes)
-    if arguments.feedback is None:
+    passes = given.get("passes")
+    if passes is not None:
+        as_positive("passes", passes)
+    if given["feedback"] is None:
         if passes not in (None, 1):
             raise InputError(
                 f"passes is {passes}, but no texture is fed back; give feedback, the unit that "
                 "looks up what the pass before drew"
             )
         return None
-    unit = as_integer("feedback", arguments.feedback)
+    unit = as_integer("feedback", given["feedback"])
     if passes is None:
         raise InputError(
             f"feedback is {unit}, but passes is not given; give passes, the number of passes"

@@ -7,14 +7,13 @@ texture back, and an executor runs that plan like any other.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from gpgpu_legacy.api.branching import Branching, branching_grids, branching_of
-from gpgpu_legacy.api.drawing import DrawArguments, Drawing, make_drawing
+from gpgpu_legacy.api.drawing import Drawing, DrawingKeywords, make_drawing
 from gpgpu_legacy.api.run import execute, warn_of_undefined, with_machine
 from gpgpu_legacy.api.trace import Trace, trace
 from gpgpu_legacy.door import public
@@ -31,17 +30,25 @@ from gpgpu_legacy.runtime.prepared import Observer, RunResult, Timings
 from gpgpu_legacy.serial import Record, fields_of
 
 
+class ProgramKeywords(DrawingKeywords, total=False):
+    """The keywords of run_program: those of a drawing, and a Machine's fields."""
+
+    exact: bool
+    arithmetic: Any
+    tuning: Any
+    denormals: bool
+
+
 @public
 def run_program(
     program: Program | Path | str,
     width: int,
     height: int,
     textures: Mapping[Any, Any] | None = None,
-    arguments: DrawArguments | None = None,
     *,
     executor: str = AUTO,
     machine: Machine | None = None,
-    **keywords: Any,
+    **keywords: Unpack[ProgramKeywords],
 ) -> F32:
     """Run a fragment program on every pixel of a rectangle.
 
@@ -51,16 +58,32 @@ def run_program(
 
     program: its text or its file in any shader language, or a Program; see `assemble`.
     width, height: of the rectangle in pixels.
-    textures: an array, (target, array) or (target, array, sampler) by unit or by the sampler's
-    name, as in {0: ("RECT", array)} or {"cells": ("2D", array, "GL_LINEAR GL_REPEAT")}.
-    arguments: everything that the program reads at once, as keywords name it.
-    keywords: uniforms, local, env, texcoords, color, secondary_color, fogcoord, state, clear,
-    blend, draw_buffers, passes and feedback. With passes=n and feedback=u, the program runs n
-    times, and its output replaces the texture of unit u before the next run. executor: its name.
-    `auto` chooses the reference machine for small work, else the fastest executor that can run the
-    program. machine: how the run computes. Its fields may be given as keywords: `exact=True` gives
-    the reference's bits or refuses; `arithmetic` names the format that each instruction's result is
-    rounded to: fp32, fp24, fp16, fx12, rc9 or ff8; `fp24-chop` and the like chop results.
+    textures: {unit: array}, {unit: (target, array)} or {unit: (target, array, sampler)}; instead of
+    a unit, the name of a sampler in the source.
+    target: 1D, 2D, RECT, 3D or CUBE, as the program looks the unit up.
+    array: [W, 4] for 1D, [H, W, 4] for 2D and RECT, [D, H, W, 4] for 3D, and [6, N, N, 4] for CUBE,
+    its faces in the order +x, -x, +y, -y, +z, -z. Any real numbers, converted to float32. The last
+    axis may have 1 to 4 channels, or be absent for one channel; missing channels read as 0, 0, 1.
+    A list of arrays has the levels of a mipmap. Levels that the sampler reads and that are not
+    given are generated: each texel is the mean of two along each axis. A unit without a texture
+    reads (0, 0, 0, 1).
+    sampler: a filter and a wrap by GL's names, such as `"GL_LINEAR GL_REPEAT"`, or
+    `("linear", "repeat", "clamp")` with a wrap for each coordinate. Of two filters the first is for
+    minification. More words are `border=r:g:b:a`, `bias=0.5`, `min-lod`, `max-lod`, `base-level`
+    and `max-level`. The default is nearest and clamp to edge. One more word is the texture's
+    format, as in `"nearest luminance32f"`, with GL's names, too: `GL_RGBA8`, `GL_LUMINANCE32F_ARB`.
+    The default is rgba32f. Of an array with other channels than the format's, luminance and
+    intensity take red, and alpha takes alpha.
+    A RECT texture cannot repeat; a CUBE always clamps to the edges of a face.
+
+    keywords: those of DrawingKeywords: uniforms, local, env, texcoords, color, secondary_color,
+    fogcoord, state, clear, blend, mask, scissor, alpha_test, draw_buffers, passes and feedback.
+    With passes=n and feedback=u, the program runs n times, and its output replaces the texture of
+    unit u before the next run. executor: its name. `auto` chooses the reference machine for small
+    work, else the fastest executor that can run the program. machine: how the run computes. Its
+    fields may be given as keywords: `exact=True` gives the reference's bits or refuses;
+    `arithmetic` names the format that each instruction's result is rounded to: fp32, fp24, fp16,
+    fx12, rc9 or ff8; `fp24-chop` and the like chop results.
 
     Raises AssemblyError for a text that does not assemble, InputError for an argument that does not
     fit, and PlanError if the executor cannot run the program.
@@ -69,7 +92,7 @@ def run_program(
     array([3., 1., 1., 2.], dtype=float32)
     """
     how, read = with_machine(machine, keywords)
-    drawing = make_drawing(program, width, height, textures, arguments, **read)
+    drawing = make_drawing(program, width, height, textures, **read)
     warn_about(drawing)
     _, images, _ = run_drawing(drawing, executor, how)
     return images if drawing.keeps_buffers else images[0]
@@ -77,13 +100,13 @@ def run_program(
 
 def warn_about(drawing: Drawing) -> None:
     """Issue a GpgpuLegacyWarning for each probable mistake in a program's inputs."""
-    given = drawing.arguments
+    given = drawing.given
     for text in program_warnings(
         drawing.program,
-        local_set=given.local or {},
-        env_set=given.env or {},
-        units_bound=given.textures or {},
-        pixel_sets=() if 0 in (given.texcoords or {}) else (0,),
+        local_set=given["local"],
+        env_set=given["env"],
+        units_bound=given["textures"],
+        pixel_sets=() if 0 in given.get("texcoords", {}) else (0,),
     ):
         warn(text)
 
@@ -125,23 +148,20 @@ def frames_of(drawing: Drawing, path: Path, scale: int = 1) -> tuple[Observer, C
 
 def last_pass(
     drawing: Drawing, executor: str = AUTO, machine: Machine = DEFAULT_MACHINE
-) -> DrawArguments:
+) -> dict[str, Any]:
     """The last pass by itself, with the texture that the passes before it fed back."""
-    arguments = drawing.arguments
-    if arguments.feedback is None or arguments.textures is None:
-        return arguments
-    textures = dict(arguments.textures)
-    if drawing.passes > 1:
-        image = _again(drawing, replace(arguments, passes=drawing.passes - 1), executor, machine)
-        target, _, *sampler = textures[arguments.feedback]
-        textures[arguments.feedback] = (target, image, *sampler)
-    return replace(arguments, textures=textures, passes=None, feedback=None)
+    given, unit = dict(drawing.given), drawing.given["feedback"]
+    if unit is not None and drawing.passes > 1:
+        image = _again(drawing, {**given, "passes": drawing.passes - 1}, executor, machine)
+        target, _, *sampler = given["textures"][unit]
+        given["textures"] = {**given["textures"], unit: (target, image, *sampler)}
+    return {**given, "passes": None, "feedback": None}
 
 
-def _again(drawing: Drawing, arguments: DrawArguments, executor: str, machine: Machine) -> F32:
-    """What the program draws on the same rectangle with other arguments."""
+def _again(drawing: Drawing, given: Mapping[str, Any], executor: str, machine: Machine) -> F32:
+    """What the program draws on the same rectangle when given something else."""
     rect = drawing.rect
-    other = make_drawing(drawing.program, rect.width, rect.height, arguments=arguments)
+    other = make_drawing(drawing.program, rect.width, rect.height, **given)
     _, result = execute(other.plan, dict(other.operands), executor, machine)
     return next(iter(result.outputs.values()))
 
@@ -151,12 +171,12 @@ _PLAIN: Mapping[str, Any] = {"blend": None, "mask": "rgba", "scissor": None}
 
 def discarded(drawing: Drawing, executor: Executor, machine: Machine = DEFAULT_MACHINE) -> int:
     """The number of fragments that the last pass discards: they keep two clear colours."""
-    if not (drawing.program.kills or drawing.arguments.alpha_test):
+    if not (drawing.program.kills or "alpha_test" in drawing.given):
         return 0
     alone = last_pass(drawing, executor.name, machine)
     keeps = np.ones((drawing.rect.height, drawing.rect.width), bool)
     for value in (0.0, 1.0):
-        over = replace(alone, clear=(value,) * 4, **_PLAIN)
+        over = {**alone, "clear": (value,) * 4, **_PLAIN}
         keeps &= _again(drawing, over, executor.name, machine)[..., 0] == value
     return int(keeps.sum())
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.api.drawing import DrawArguments
 from gpgpu_legacy.api.programs import run_program
 from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
 from gpgpu_legacy.isa.arithmetic import F32
@@ -52,7 +51,7 @@ np.save(sys.argv[3], host["draw"](context, textures=bound, **given))
 
 def random_scene(
     translation: Translation, width: int, height: int
-) -> tuple[dict[str, Any], DrawArguments]:
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Inputs of a host's `draw` by name, and the same for `run_program`.
 
     Texture coordinates lie on texels' centres. textures: each a kind of sampler and its texels.
@@ -93,19 +92,17 @@ def random_scene(
             read = read[0] if target.kind is TextureTarget.T1D else read
             asked["textures"][source] = target.value, read
     drawn = {"width": width, "height": height, "uniforms": uniforms, "varyings": varyings}
-    arguments = DrawArguments(**asked, draw_buffers=program.color_outputs)
-    return {**drawn, "textures": textures}, arguments
+    asked["draw_buffers"] = program.color_outputs
+    return {**drawn, "textures": textures}, asked
 
 
 def proof(translation: Translation) -> Iterator[str]:
     """A line for each size: the largest difference from the program's own result, in OpenGL."""
     for width, height in SIZES:
-        given, arguments = random_scene(translation, width, height)
+        given, asked = random_scene(translation, width, height)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GpgpuLegacyWarning)
-            wanted = run_program(
-                translation.program, width, height, arguments=arguments, executor="numpy"
-            )
+            wanted = run_program(translation.program, width, height, executor="numpy", **asked)
         found = _in_opengl(host_code(translation, is_page=False), given)
         yield f"OpenGL, {width}x{height}: {_difference(found, wanted)}"
 

@@ -21,7 +21,6 @@ from gpgpu_legacy.cli.words import (
 from gpgpu_legacy.errors import InputError, natural_in, real_in
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.api.drawing import DrawArguments
     from gpgpu_legacy.api.programs import ProgramRun
     from gpgpu_legacy.api.trace import Trace
     from gpgpu_legacy.isa.ir import Program
@@ -40,7 +39,7 @@ OutputFile = Annotated[Path | None, "-o", "--output", "FILE", "Write to this fil
 
 @dataclass(frozen=True)
 class DrawOptions:
-    """The inputs of a program, and the background: the fields of DrawArguments."""
+    """The inputs of a program, and the background: the keywords of run_program."""
 
     texture: Annotated[
         Several[str],
@@ -107,39 +106,38 @@ class DrawOptions:
         "has the texture's size, unless --size says otherwise.",
     ] = None
 
-    def arguments(self, program: Program) -> DrawArguments:
+    def given(self, program: Program) -> dict[str, Any]:
         """The options as values. program: decides the target of textures given without one."""
-        from gpgpu_legacy.api.drawing import DrawArguments
         from gpgpu_legacy.pipeline.names import unit_of
 
-        return DrawArguments(
-            textures=_textures(self.texture, program),
-            uniforms={
+        return {
+            "textures": _textures(self.texture, program),
+            "uniforms": {
                 name: _value(f"--uniform {name}", text)
                 for name, text in pairs("--uniform", self.uniform, str.strip, "depth=0.5")
             },
-            local=_values("--local", self.local),
-            env=_values("--env", self.env),
-            texcoords={
+            "local": _values("--local", self.local),
+            "env": _values("--env", self.env),
+            "texcoords": {
                 key: _value(f"--texcoord {key}", text)
                 for key, text in pairs("--texcoord", self.texcoord, _unit, "0=1,0,0,1")
             },
-            color=_value("--color", self.color),
-            secondary_color=_value("--secondary-color", self.secondary_color),
-            fogcoord=_value("--fogcoord", self.fogcoord),
-            state={
+            "color": _value("--color", self.color),
+            "secondary_color": _value("--secondary-color", self.secondary_color),
+            "fogcoord": _value("--fogcoord", self.fogcoord),
+            "state": {
                 name: _value(f"--state {name}", text)
                 for name, text in pairs("--state", self.state, str.strip, "fog.color=1,0,0,1")
             },
-            clear=_value("--clear", self.clear),
-            blend=self.blend,
-            mask=self.mask,
-            scissor=_value("--scissor", self.scissor),
-            alpha_test=self.alpha_test,
-            draw_buffers=self.draw_buffers,
-            passes=self.passes,
-            feedback=self.feedback and unit_of(program, _unit(self.feedback)),
-        )
+            "clear": _value("--clear", self.clear),
+            "blend": self.blend,
+            "mask": self.mask,
+            "scissor": _value("--scissor", self.scissor),
+            "alpha_test": self.alpha_test,
+            "draw_buffers": self.draw_buffers,
+            "passes": self.passes,
+            "feedback": self.feedback and unit_of(program, _unit(self.feedback)),
+        }
 
 
 def _unit(text: str) -> int | str:
@@ -246,17 +244,17 @@ def exec_command(
     )
 
     code, how = assembled(program), machine.machine()
-    arguments = reads.arguments(code)
-    rectangle = fed_back_size(arguments) if size is None else parse_size(size)
+    given = reads.given(code)
+    rectangle = fed_back_size(given) if size is None else parse_size(size)
     if rectangle is None:
         raise InputError("give the size of the rectangle to draw, as in --size 256x256")
     width, height = rectangle
-    buffers = () if arguments.draw_buffers is None else (arguments.draw_buffers,)
+    buffers = () if reads.draw_buffers is None else (reads.draw_buffers,)
     if scale is not None and output is None and animate is None:
         raise InputError("--scale enlarges a picture; give -o FILE.png or --animate FILE, too")
     shape = (*buffers, height, width, 4)
     write = array_writer(output, shape, "the colours", scale) if output is not None else None
-    drawing = make_drawing(code, width, height, arguments=arguments)
+    drawing = make_drawing(code, width, height, **given)
     observer, write_frames = (
         frames_of(drawing, animate, 1 if scale is None else scale)
         if animate is not None

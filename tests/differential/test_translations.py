@@ -17,7 +17,6 @@ import pytest
 
 from gpgpu_legacy import assemble, run_program
 from gpgpu_legacy.api import translate as api
-from gpgpu_legacy.api.drawing import DrawArguments
 from gpgpu_legacy.api.translate import kernel_program, random_scene
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.registry import language_of
@@ -110,9 +109,9 @@ def test_a_translation_draws_what_the_program_draws(tmp_path: Path, es: bool, ex
         translation = glsl_translation(code, es=es, exact=exact)
         text = host_code(translation, is_page=False)
         for width, height in SIZES:
-            given, arguments = random_scene(translation, width, height)
+            given, asked = random_scene(translation, width, height)
             cases.append((text, given, False))
-            colours = run_program(code, width, height, arguments=arguments, executor="numpy")
+            colours = run_program(code, width, height, **asked, executor="numpy")
             wanted.append((code.name, colours))
     for found, (name, expected) in zip(drawn(cases, tmp_path), wanted, strict=True):
         assert np.ptp(expected) > 0, name
@@ -130,19 +129,17 @@ def test_a_filter_is_the_textures_own(tmp_path: Path) -> None:
     code = language_of(text, "f.cg").assemble(text, "f.cg")
     translation = glsl_translation(code)
     (width, height), by = SIZES[1], (0.0037, 0.0121)
-    given, arguments = random_scene(translation, width, height)
+    given, asked = random_scene(translation, width, height)
     given["uniforms"] = {"by": by}
-    [(unit, (target, texels))] = (arguments.textures or {}).items()
+    [(unit, (target, texels))] = asked["textures"].items()
     textures = {unit: (target, texels, "linear")}
-    asked = DrawArguments(
-        textures=textures, local={0: (*by, 0, 0)}, texcoords=arguments.texcoords
-    )  # fmt: skip
-    expected = run_program(code, width, height, arguments=asked, executor="numpy")
+    filtered = {"textures": textures, "local": {0: (*by, 0, 0)}, "texcoords": asked["texcoords"]}
+    expected = run_program(code, width, height, executor="numpy", **filtered)
     [found] = drawn([(host_code(translation, is_page=False), given, True)], tmp_path)
     assert np.abs(found[0] - expected).max() <= 1 / 256
     nearest = run_program(
         code, width, height, {unit: (target, texels)}, local={0: (*by, 0, 0)},
-        texcoords=arguments.texcoords, executor="numpy",
+        texcoords=asked["texcoords"], executor="numpy",
     )  # fmt: skip
     assert np.abs(nearest - expected).max() > 0.1
 

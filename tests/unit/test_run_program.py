@@ -10,7 +10,7 @@ import pytest
 from drawing import on
 
 from gpgpu_legacy import Machine, assemble, run_program
-from gpgpu_legacy.api.drawing import DrawArguments, make_drawing
+from gpgpu_legacy.api.drawing import make_drawing
 from gpgpu_legacy.api.programs import discarded, run_drawing
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import FP16
@@ -397,20 +397,9 @@ def test_a_wrong_argument_is_one_line_that_names_it(arguments: dict[str, Any], w
     assert words in message
 
 
-def test_arguments_may_be_given_whole_or_one_by_one() -> None:
-    texels = np.arange(16, dtype=np.float32).reshape(2, 2, 4)
-    arguments = DrawArguments(textures={0: ("RECT", texels)}, blend="add")
-    whole = run_program(look_up("RECT"), 2, 2, arguments=arguments)
-    assert (whole == texels).all()
-    again = run_program(look_up("RECT"), 2, 2, arguments=arguments, clear=(1, 1, 1, 1))
-    assert (again == texels + 1).all()
-    other = {0: ("RECT", texels + 1)}
-    replaced = run_program(
-        look_up("RECT"), 2, 2, other, arguments, clear=(1, 1, 1, 1), blend="none"
-    )
-    assert (replaced == texels + 1).all()
-    with pytest.raises(InputError, match="takes no colour; did you mean color"):
-        run_program(look_up("RECT"), 2, 2, arguments=arguments, colour=1)
+def test_a_keyword_that_there_is_not_names_the_nearest() -> None:
+    with pytest.raises(InputError, match="run_program takes no colour; did you mean color"):
+        run_program(look_up("RECT"), 2, 2, {0: RECT}, colour=1)  # type: ignore[call-arg]
 
 
 def test_a_machine_may_be_given_whole() -> None:
