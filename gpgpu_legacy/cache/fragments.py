@@ -52,7 +52,6 @@ Rows = tuple[I64, I32]
 
 MOST_ROWS = 1 << 16
 MOST_LINES = 1 << 18  # of a chunk: 2 MB, which stay in a core's cache until they are read
-MOST_ENTRIES = 1 << 25  # of the tables for a whole rectangle: 256 MB
 
 
 def trace_fragments(
@@ -137,9 +136,8 @@ class _Pass:
     def tables(self, iteration: int) -> Iterator[tuple[Positions, Tables]]:
         """Positions in order, with tables for them.
 
-        If tables for the whole rectangle would be too large, each stretch of positions gets tables
-        of its own columns and rows. If a slot's column or row depends on both x and y, one table
-        instead holds every address of a few positions.
+        If a slot's column or row depends on both x and y, one table instead holds every address of
+        a few positions.
         """
         share = 2 if self.quads else 1
         width, height = (-(-side // share) for side in self.size)
@@ -147,18 +145,11 @@ class _Pass:
         positions = self.raster.positions(*self.size, quads=self.quads)
         if any(((axis.forms[1] != 0) & (axis.forms[2] != 0)).any() for axis in axes):
             yield from self._one_by_one(axes, positions, iteration)
-        elif (width + height) * len(self.kinds) <= MOST_ENTRIES:
+        else:
             xs, ys = np.arange(width, dtype=np.int64), np.arange(height, dtype=np.int64)
             tables = self._separate(axes, xs, ys, iteration)
             for block in positions:
                 yield block, tables
-        else:
-            for block in positions:
-                (columns, xs), (rows, ys) = (np.unique(side, return_inverse=True) for side in block)
-                tables = self._separate(
-                    axes, columns.astype(np.int64), rows.astype(np.int64), iteration
-                )
-                yield (xs.astype(np.int32), ys.astype(np.int32)), tables
 
     def _separate(self, axes: tuple[Axis, ...], xs: I64, ys: I64, iteration: int) -> Tables:
         """Tables for these columns and these rows."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -22,9 +21,6 @@ from gpgpu_legacy.cache.drive import (
 )
 from gpgpu_legacy.cache.sets import new_level
 from gpgpu_legacy.cache.trace import AccessTrace, Chunk
-
-_SHORT, _SLOTS = 3, 64
-"""Rows without repetitions that have fewer slots are joined to rows of about this many."""
 
 
 class Caches:
@@ -61,24 +57,8 @@ class Caches:
         """Simulate a chunk; returns its hits if `mapped`, uint8 [rows, slots]."""
         lines = np.ascontiguousarray(chunk.lines, np.int64)
         times = np.ascontiguousarray(chunk.times, np.int32)
-        rows, slots = lines.shape
-        hits = (lines >= 0).astype(np.uint8) if mapped else np.zeros((0, slots), np.uint8)
-        short = slots < _SHORT and chunk.in_flight == 1 and np.all(times == 1)
-        joined = max(1, _SLOTS // max(1, slots)) if short else 1
-        whole = rows // joined * joined
-        for over, part in ((joined, slice(whole)), (1, slice(whole, rows))):
-            shape = -1 if slots else 0, over * slots
-            of_part = replace(
-                chunk,
-                lines=lines[part].reshape(shape),
-                kinds=np.tile(chunk.kinds, over),
-                times=np.ascontiguousarray(times[part][::over]),
-            )
-            self._run(of_part, hits[part].reshape(shape), mapped=mapped)
-        return hits
-
-    def _run(self, chunk: Chunk, hits: NDArray[np.uint8], *, mapped: bool) -> None:
-        lines, times, kinds = chunk.lines, chunk.times, chunk.kinds.astype(np.int64)
+        hits = (lines >= 0).astype(np.uint8) if mapped else np.zeros((0, lines.shape[1]), np.uint8)
+        kinds = chunk.kinds.astype(np.int64)
         flight = new_flight(times, len(kinds), chunk.in_flight, chunk.lanes)
         np.add.at(self.counts[:, USES], kinds, int(times.sum(dtype=np.int64)))
         copies = kinds >> 1 if self.memory.per_texture else np.zeros_like(kinds)
@@ -89,6 +69,7 @@ class Caches:
         ledger = Ledger(self.counts, self.starts, self.owners)
         two = len(self.levels) == 2
         drive(lines, times, flight, hits, slots, first, last, ledger, two, mapped)
+        return hits
 
     def accesses(self) -> int:
         """The number of accesses so far."""

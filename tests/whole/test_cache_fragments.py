@@ -15,11 +15,9 @@ from hypothesis import strategies as st
 from plans import Made, plans
 from products import METHODS_AND_WAYS, fragment_methods, plan_of
 
-import gpgpu_legacy.cache.raster as fragments_in_order
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.cache import fragments
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.fragments import MOST_LINES, MOST_ROWS, trace_fragments
 from gpgpu_legacy.cache.trace import NO_ACCESS, AccessTrace
@@ -376,20 +374,6 @@ def test_chunks_are_bounded_and_not_used_again(block: int, size: int, quads: boo
     assert there == pass_.accesses == size * size * (2 * block + 2)
     for again, before in zip(pass_.chunks(), chunks, strict=True):
         assert np.array_equal(again.lines, before.lines)
-
-
-@pytest.mark.parametrize("quads", [False, True])
-@pytest.mark.parametrize("raster", RASTERS)
-def test_tables_in_parts_make_the_same_accesses(
-    raster: str, quads: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As for rectangles so large, and programs so long, that tables for all of it have no room."""
-    monkeypatch.setattr(fragments, "MOST_ENTRIES", 0)
-    monkeypatch.setattr(fragments_in_order, "CHUNK_POSITIONS", 13)
-    fragments_in_order._kept.cache_clear()
-    plan = SINGLE.plan(m=9, l=4, n=11, block=2)
-    assert_as_plain_python(plan, "4x4", raster, quads=quads, line_bytes=16)
-    fragments_in_order._kept.cache_clear()
 
 
 # Totals ------------------------------------------------------------------------------------------
