@@ -1,17 +1,14 @@
 """Animations: pictures one after another in a GIF, or in a PNG of several frames (APNG).
 
-A picture is (H, W, 3) uint8, its first row at the top. If all pictures together have at most 256
-colours, as with grey texels and colour scales, both formats keep every pixel exactly. A GIF with
-more colours gets the nearest ones in a palette that all its pictures share.
+A picture is (H, W, 3) uint8, its first row at the top. An APNG keeps every pixel exactly, and a GIF
+those of a picture of at most 256 colours, as with grey texels and colour scales.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +17,12 @@ from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.files import Write, check_writable, write_whole
 from gpgpu_legacy.present.colours import RGB
 
-if TYPE_CHECKING:
-    from PIL import Image
-
 F32 = NDArray[np.float32]
 
 LARGEST_ANIMATION = 1 << 26
 """The most pixels in all pictures of an animation: they stay in memory until it is written."""
 
 _SUFFIXES = (".gif", ".png", ".apng")
-_PALETTE = 256  # colours that a GIF's picture can have
-_SAMPLE = 64  # pixels along each side of the samples from which a palette is chosen
 
 
 def check_animation(path: Path) -> None:
@@ -108,19 +100,15 @@ def _write(path: Path, frame_ms: int, last_ms: int, pictures: Iterable[RGB]) -> 
 
 
 def film_of(pictures: Sequence[RGB], durations_ms: Sequence[int], kind: str = "GIF") -> Write:
-    """A function that writes pictures of one size into a file, in a palette that they share.
+    """A function that writes pictures of one size into a file.
 
     durations_ms: how long each picture is shown. kind: GIF, or PNG for an APNG.
     """
+    from PIL import Image
+
     from gpgpu_legacy.present.pictures import animation_of
 
-    palette = _common_palette(pictures)
-    if palette is not None:
-        images = [_indexed(picture, palette) for picture in pictures]
-    else:
-        images = [*map(_image, pictures)]
-        images = _with_nearest_colours(images) if kind == "GIF" else images
-    return animation_of(images, durations_ms, kind)
+    return animation_of([*map(Image.fromarray, pictures)], durations_ms, kind)
 
 
 def _kept(pictures: Iterable[RGB]) -> list[RGB]:
@@ -139,43 +127,3 @@ def _kept(pictures: Iterable[RGB]) -> list[RGB]:
     if not kept:
         raise InputError("there is no picture to animate; show at least one pass")
     return kept
-
-
-def _packed(picture: RGB) -> NDArray[np.int32]:
-    """Each colour as one number."""
-    r, g, b = (picture[..., channel].astype(np.int32) for channel in range(3))
-    return (r << 16) | (g << 8) | b
-
-
-def _common_palette(pictures: Sequence[RGB]) -> NDArray[np.int32] | None:
-    """All colours, packed, in ascending order; None if there are too many for a palette."""
-    found = np.empty(0, np.int32)
-    for picture in pictures:
-        found = np.union1d(found, _packed(picture))
-        if found.size > _PALETTE:
-            return None
-    return found
-
-
-def _indexed(picture: RGB, palette: NDArray[np.int32]) -> Image.Image:
-    image = _image(np.searchsorted(palette, _packed(picture)).astype(np.uint8))
-    image.putpalette(list(chain.from_iterable((c >> 16, c >> 8 & 255, c & 255) for c in palette)))
-    return image
-
-
-def _image(pixels: RGB) -> Image.Image:
-    from PIL import Image
-
-    return Image.fromarray(pixels)
-
-
-def _with_nearest_colours(images: Sequence[Image.Image]) -> list[Image.Image]:
-    """Images of a common palette, chosen from all of them."""
-    from PIL import Image
-
-    sheet = Image.new("RGB", (_SAMPLE * len(images), _SAMPLE))
-    for number, image in enumerate(images):
-        sample = image.resize((_SAMPLE, _SAMPLE), Image.Resampling.NEAREST)
-        sheet.paste(sample, (number * _SAMPLE, 0))
-    palette = sheet.quantize(_PALETTE, Image.Quantize.MAXCOVERAGE, kmeans=3)
-    return [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]

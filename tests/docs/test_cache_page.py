@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from functools import cache
 
 import pytest
 from markdown_pages import ROOT
@@ -13,12 +12,8 @@ from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.papers.audit.record import recorded
-from gpgpu_legacy.papers.derive.inputs import Product
-from gpgpu_legacy.papers.derive.simulated import share_from_memory
 from gpgpu_legacy.predict.model import CacheModel, predict_plan
 from gpgpu_legacy.predict.prediction import Prediction
-from gpgpu_legacy.published.schema import PlanChange
 from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.studies.cache_table.defaults import BEFORE, BLOCKED, IN_FLIGHT
 from gpgpu_legacy.studies.cache_table.result import CacheTable, Judgement, Measure, Setting
@@ -162,27 +157,3 @@ def test_the_page_counts_settings_as_the_recorded_tables_do() -> None:
     best = counts(1024, lambda one: one.sign(Measure.MORE_REUSE, one.best) > 0, *BLOCKED)
     assert f"both methods are more coherent in {best}." in text
     assert f"in {counts(1024, better(Measure.FEWER_BYTES), *BLOCKED)} of the 30 settings." in text
-
-
-def test_the_claim_of_the_audit_is_a_row_of_the_recorded_table() -> None:
-    entry = recorded().claims["hall-carr-hart-2003 section-6-cache-coherence"]
-    numbers = [entry.computed, *re.findall(r"it is ([\d.]+) times", entry.otherwise)]
-    past, at_256, past_at_256 = numbers[4:7]
-    in_tiles, scanned = shares(1024)[IN_TILES], shares(256)[SCANNED]
-    expected = [in_tiles[BLOCKED[1], n] for n in (64, 256, 16, 1)]
-    expected += [scanned[BLOCKED[1], n] for n in (256, 64, 16, 1)]
-    simulated = [float(n) for n in (*numbers[:4], *numbers[7:])]
-    assert simulated == pytest.approx(expected, rel=1e-4)
-    assert f"{float(at_256):.3g} becomes {float(past_at_256):.3g}" in words()
-    assert f"nothing in 8 KB ({float(past):.3g})" in words()
-
-
-def test_blending_past_a_cache_of_two_ways() -> None:
-    """The first 32 passes of Larson & McAllister's method: later ones do the same."""
-    cache = "32K,2way,128B"
-    share = partial(share_from_memory, cache=cache, raster="tiled:8x8", layout="8x8", in_flight=64)
-    few = Product(BEFORE, 1024, change=PlanChange(iterations=1024 - 32))
-    ours = share(Product(BLOCKED[1], 1024, DEFAULT_BLOCK))
-    through, past = (ours / share(few, blending=blending) for blending in (True, False))
-    assert through == pytest.approx(shares(1024)[*IN_TILES[:2], cache][BLOCKED[1], 64], rel=1e-3)
-    assert f"in 32K,2way,128B {through:.3g} becomes {past:.3g}" in words()

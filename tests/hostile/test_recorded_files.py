@@ -29,7 +29,7 @@ from gpgpu_legacy.chips.profile import calibrated, find_profile, read_named
 from gpgpu_legacy.errors import GpgpuLegacyError, GpgpuLegacyWarning, InputError
 from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.platform import this_platform
-from gpgpu_legacy.measure.tuned import tuned_here, tuning_report
+from gpgpu_legacy.measure.tuned import tuning_report
 from gpgpu_legacy.papers.audit import record as audit
 from gpgpu_legacy.papers.recorded import read_times
 from gpgpu_legacy.predict.mispredictions import compared, log_of
@@ -45,7 +45,6 @@ from gpgpu_legacy.studies.roofline.model import _roofs
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "gpgpu_legacy"
-BENCHMARKS = ROOT / "benchmarks"
 PLAN = find_product("hall-carr-hart-multi").plan(n=16)
 PREDICTION = predict(PLAN, find_profile("radeon-9800-xt"))
 
@@ -339,24 +338,6 @@ def test_monsters_are_refused_in_one_line_and_soon(
     if monster != "nothing" or use != _tuning:
         assert is_refused(use, path)
     assert time.perf_counter() - started < 5.0
-
-
-def test_the_tuning_file_that_is_damaged_is_one_before(tmp_path: Path) -> None:
-    (tmp_path / "tuning.json").write_text(json.dumps(_TUNING), encoding="utf-8")
-    assert set(tuned_here()) == {"hall-carr-hart-multi", "larson-mcallister"}
-
-
-def test_a_tuning_file_that_is_none_is_not_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path, tmp_path / "pipe", Path("/dev/zero"), Path("/dev/null")):
-        monkeypatch.setenv("GPGPU_LEGACY_TUNING", str(path))
-        with pytest.raises(InputError, match=r"give the name of a file|write what comes"):
-            tuned_here()
-        with pytest.raises(InputError):
-            tuning_report(forget=True)
-        assert path.exists()
 
 
 def test_one_bad_profile_leaves_all_others(tmp_path: Path) -> None:

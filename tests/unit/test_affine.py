@@ -17,9 +17,7 @@ from gpgpu_legacy.isa.ir import Program, Vec4
 from gpgpu_legacy.isa.opcodes import ARBFP, Form
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.analysis.affine import (
-    UNKNOWN,
     Clamped,
-    IterationSpace,
     Linear,
     TexelForm,
     Unknown,
@@ -117,12 +115,6 @@ def test_a_form_is_known_where_float32_holds_it_in_every_iteration(
     assert t == linear(0.5)
 
 
-@pytest.mark.parametrize("value", [NAN, INF, -INF])
-def test_what_is_not_finite_is_unknown(value: float) -> None:
-    s, _ = coordinates("MOV R0, program.local[0];", locals=parameters({0: (value, 0.0, 0.0, 0.0)}))
-    assert isinstance(s, Unknown)
-
-
 def test_there_is_a_pair_of_coordinates_for_each_lookup_in_program_order() -> None:
     text = program(
         "TEX R1, fragment.texcoord[0], texture[0], RECT;",
@@ -157,22 +149,6 @@ def test_dot_products_with_constants_and_cross_products_keep_a_form() -> None:
     assert coordinates("XPD R0, fragment.texcoord[0], {0, 0, 1, 0};") == (
         linear(0, y=1), linear(0, x=-1),
     )  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("line", "known"),
-    [("LIT R0.xy, fragment.color;", linear(1)), ("LIT R0.w, fragment.color;", linear(1)),
-     ("DST R0.x, fragment.color, fragment.color;", linear(1)),
-     ("SCS R0.z, fragment.color.x;", linear(0)),
-     ("XPD R0.w, fragment.color, fragment.color;", linear(0))],
-)  # fmt: skip
-def test_components_that_are_numbers_whatever_the_sources_are_known(
-    line: str, known: Linear
-) -> None:
-    """Sections 3.11.5.8 and 13: 1. What the spec leaves open, SCS's z and XPD's w, is 0 here."""
-    component = line[line.index(".") + 1]
-    s, _ = coordinates("MOV R0, fragment.color;", line, f"MOV R0, R0.{component};")
-    assert s == known
 
 
 @st.composite
@@ -308,21 +284,6 @@ def test_texels_by_coordinates_that_are_rounded(size: int) -> None:
     )
     [(s, _)] = lookup_coordinates(each)
     assert isinstance(s, Unknown)
-
-
-@pytest.mark.parametrize(
-    ("form", "texels"),
-    [
-        (linear(0.2, x=1), TexelForm(0, x=1)), (linear(-0.2, y=1), TexelForm(0, y=1)),
-        (linear(0.25, x=1), None), (linear(-0.25, x=1), None), (linear(0.5, x=1), None),
-        (linear(0.0, x=1.125), None), (UNKNOWN, None),
-    ],
-)  # fmt: skip
-def test_near_is_within_a_quarter_of_a_texel(
-    form: Linear | Unknown, texels: TexelForm | None
-) -> None:
-    wide = replace(form, ranges=IterationSpace(4, 4)) if isinstance(form, Linear) else form
-    assert nearest_texels(wide) == texels
 
 
 def test_a_centre_that_float32_cannot_hold_is_no_centre() -> None:

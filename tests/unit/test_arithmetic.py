@@ -192,18 +192,6 @@ def test_a_chopped_format_has_the_number_towards_zero(row: Arithmetic, values: l
         assert same(result, chopped(row, value)), value
 
 
-@EVERY_CHOP
-def test_a_chopped_format_keeps_its_own_numbers(row: Arithmetic) -> None:
-    """And a product of two of rc9 is one of them, k·j / 255², where 255 divides k·j."""
-    chop = find_arithmetic(f"{row.name}-chop")
-    own = row.round(np.linspace(-2.5, 2.5, 9999))
-    assert_same_bits(chop.round(own), own)
-    if row is RC9:
-        k, j = np.meshgrid(np.arange(256), np.arange(256))
-        operands = (np.float32(k / 255).astype(float), np.float32(j / 255).astype(float))
-        assert_same_bits(chop.round(operands[0] * operands[1]), np.float32(k * j // 255 / 255))
-
-
 @EVERY
 @given(st.lists(VALUES, min_size=1, max_size=40))
 def test_rounding_errs_by_no_more_than_the_row_says(row: Arithmetic, values: list[float]) -> None:
@@ -213,17 +201,6 @@ def test_rounding_errs_by_no_more_than_the_row_says(row: Arithmetic, values: lis
         relative, absolute = map(Fraction, row.errors)
         bound = relative * abs(Fraction(value)) + absolute
         assert error <= bound
-
-
-def test_there_are_as_many_numbers_as_bits_allow() -> None:
-    assert len(numbers(FX12)) == 2**12
-    assert len(numbers(RC9)) == 2**9 - 1
-    assert len(numbers(FF8)) == 2 * 8 * 255 + 1 < 2**12
-    assert 2 * len(numbers(FP16)) == 2**16 - 2 * 2**10  # less infinities and NaN
-    assert [row.bits for row in (FP32, *NARROW)] == [32, 24, 16, 12, 9, 12]
-    assert [name for name in ARITHMETICS if not name.endswith("-chop")] == [
-        "fp32", "fp24", "fp16", "fx12", "rc9", "ff8"
-    ]  # fmt: skip
 
 
 def test_fp32_is_left_as_it_is_and_doubles_are_rounded() -> None:
@@ -268,16 +245,6 @@ def test_the_glsl_text_rounds_to_the_same_bits(
         shader.release()
     with np.errstate(all="ignore"):
         assert_same_bits(result, row.round(values))
-
-
-def test_an_executor_says_which_arithmetic_it_has() -> None:
-    plan = find_product("larson-mcallister").plan(n=2)
-    find_executor("jit").prepare(plan, Machine()).close()
-    find_executor("numpy").prepare(plan, Machine(arithmetic=FP16)).close()
-    with pytest.raises(PlanError) as raised:
-        find_executor("jit").prepare(plan, Machine(arithmetic=RC9))
-    assert str(raised.value).startswith("jit computes in fp32, not in rc9")
-    assert "\n" not in str(raised.value)
 
 
 def test_kernels_are_float32_on_every_executor() -> None:

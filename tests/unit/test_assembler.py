@@ -8,16 +8,14 @@ from time import perf_counter
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from language import ROWS, VECTORS, Writer
+from language import Writer
 
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.errors import AssemblyError, InputError
 from gpgpu_legacy.isa.ir import (
     Attribute,
-    AttributeDeclaration,
     AttributeKind,
     Dst,
-    Fog,
     Instruction,
     Parameter,
     ParameterDeclaration,
@@ -151,15 +149,6 @@ def test_a_program_that_stops_short_is_at_fault_at_its_end(
     assert "end of the text" in error.problem
 
 
-@pytest.mark.parametrize("space", ["\r", "\n\r", "\r\n"])
-def test_the_line_that_is_shown_holds_the_fault_whatever_spaces_there_are(space: str) -> None:
-    error = fault(f"{HEADER}{space}TEMP R0;{space}MOV R9, R0;\nEND")
-    _, shown, caret = str(error).split("\n")
-    assert error.line == 1 + 2 * space.count("\n")
-    assert "R9" in shown
-    assert caret.index("^") == shown.index("R9")
-
-
 @pytest.mark.parametrize("character", ["\f", "\v", "\0", "\u00a0", "\u2028"])
 def test_no_other_character_is_space(character: str) -> None:
     """3.11.2: spaces, tabs, newlines, carriage returns and comments are; nothing else is."""
@@ -185,18 +174,6 @@ def test_no_reserved_word_can_be_declared(word: str) -> None:
     error = fault(text(f"TEMP {word};"))
     assert (error.line, error.column) == (2, 6)
     assert "reserved" in error.problem
-
-
-def test_the_reserved_words_are_those_of_the_specification() -> None:
-    """3.11.2: 33 opcodes, 32 of them with _SAT, seven statements and five bindings."""
-    saturable = (
-        "ABS ADD CMP COS DP3 DP4 DPH DST EX2 FLR FRC LG2 LIT LRP MAD MAX MIN MOV MUL POW RCP RSQ "
-        "SIN SCS SGE SLT SUB SWZ TEX TXB TXP XPD"
-    )
-    others = "ALIAS ATTRIB END KIL OPTION OUTPUT PARAM TEMP fragment program result state texture"
-    plain = set(saturable.split(" "))
-    assert len(plain) == 32
-    assert plain | {f"{name}_SAT" for name in plain} | set(others.split(" ")) == RESERVED_WORDS
 
 
 # What text means ---------------------------------------------------------------------------------
@@ -244,16 +221,6 @@ def test_a_repeated_instruction_has_a_place_of_its_own() -> None:
     instructions = assemble(text(*lines)).instructions
     assert [i.span for i in instructions] == [Span(3, 1), Span(3, 13), Span(4, 1), Span(5, 5)]
     assert set(instructions) == {instructions[0]}
-
-
-def test_where_an_instruction_stands_is_no_part_of_what_it_is() -> None:
-    assert assemble(text("TEMP R0;", "MOV R0, 1;")) == assemble(text("TEMP R0;  MOV\nR0,1 ;"))
-
-
-def test_the_range_0_to_3_is_no_number() -> None:
-    [declaration] = assemble(text("PARAM p[] = { program.env[0..3] };")).parameters
-    assert [p.index for p in declaration.parameters] == [0, 1, 2, 3]
-    assert declaration.is_array
 
 
 @pytest.mark.parametrize(
@@ -327,29 +294,12 @@ def round_trip(line: str) -> Instruction:
     return instruction
 
 
-def test_a_scalar_operand_selects_one_component() -> None:
-    instruction = round_trip("RCP_SAT R0.xy, -R1.b;")
-    assert instruction == Instruction(
-        "RCP",
-        Dst(Temporary("R0"), (True, True, False, False)),
-        (Src(Temporary("R1"), (Z, Z, Z, Z), (True,) * 4),),
-        saturate=True,
-    )
-
-
 @pytest.mark.parametrize(
     ("operand", "column"), [("R1", 9), ("R1.xyzw", 12), ("R1.xxxx", 12), ("R1.xy", 12)]
 )
 def test_a_scalar_operand_needs_exactly_one_letter(operand: str, column: int) -> None:
     error = fault(text("TEMP R0, R1;", f"RCP R0, {operand};"))
     assert (error.line, error.column) == (3, column)
-
-
-def test_two_scalar_operands() -> None:
-    instruction = round_trip("POW R0, R1.x, -program.local[1].w;")
-    assert [src.swizzle for src in instruction.srcs] == [(X, X, X, X), (W, W, W, W)]
-    assert instruction.srcs[1].negate == (True,) * 4
-    assert fault(text("TEMP R0;", "POW R0, R0.x;")).problem.startswith("POW takes 3 operands")
 
 
 def test_an_extended_swizzle_mixes_components_constants_and_signs() -> None:
@@ -425,36 +375,6 @@ def test_programs_in_the_whole_language_survive_being_printed(seed: int) -> None
     printed = disassemble(program)
     assert assemble(printed) == program
     assert disassemble(assemble(printed)) == printed
-
-
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_programs_of_the_time_survive_being_printed(path: Path) -> None:
-    program = assemble(path.read_text(encoding="ascii"))
-    assert assemble(disassemble(program)) == program
-
-
-@pytest.mark.parametrize("binding", [*VECTORS, *ROWS])
-def test_a_canonical_name_is_a_name_of_its_own(binding: str) -> None:
-    [declaration] = assemble(text(f"PARAM p = {binding};")).parameters
-    [parameter] = declaration.parameters
-    assert parameter.space is ParameterSpace.STATE
-    in_full = re.sub(
-        r"(material|lightmodel|lightprod\[\d\])\.(?!front|back|ambient$)", r"\1.front.", binding
-    )
-    in_full = re.sub(
-        r"(state\.(?:material|lightprod\[\d\]))\.ambient", r"\1.front.ambient", in_full
-    )
-    in_full = re.sub(r"(texenv|modelview|matrix\.texture)\.", r"\1[0].", in_full)
-    assert parameter.binding == in_full
-
-
-def test_options_and_attributes_are_kept() -> None:
-    program = assemble(
-        text("OPTION ARB_fog_linear;", "OPTION ARB_draw_buffers;", "ATTRIB a = fragment.fogcoord;")
-    )
-    assert program.options == ("ARB_fog_linear", "ARB_draw_buffers")
-    assert program.fog is Fog.LINEAR
-    assert program.attributes == (AttributeDeclaration("a", Attribute(AttributeKind.FOGCOORD)),)
 
 
 # Several faults ----------------------------------------------------------------------------------

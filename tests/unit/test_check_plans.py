@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from drawing import program, show, texture
-from sorting import sort_plan
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Verdict
-from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.plan.plan import Binding, ClearPass, CopyPass, FragmentPass, Plan, Repeat
 from gpgpu_legacy.plan.textures import R32F, Filter, Rect, Sampler
 from gpgpu_legacy.serial import from_json, json_text
@@ -83,15 +81,6 @@ def test_filters_name_the_passes_that_filter() -> None:
     assert (found.outcome, found.where, found.passes) == (Outcome.EXCEEDED, "Q", "2")
 
 
-def test_every_pass_of_a_plan_is_counted() -> None:
-    plan = sort_plan(16, 16)
-    verdict = check_plan(plan, find_profile("geforce-6800"))
-    assert verdict.answer is not Answer.DOES_NOT_LOAD
-    assert verdict.pass_count == count_plan(plan).passes == 36
-    alone = row(verdict, "ALU instructions")
-    assert (alone.passes, alone.pass_count) == ("1–36", 36)
-
-
 def test_what_decides_is_shown_first_and_the_rest_is_counted() -> None:
     """Of two programs, 71 instructions exceed 64; what both keep is counted, and --all shows it."""
     verdict = check_plan(mixed(), RADEON)
@@ -102,13 +91,6 @@ def test_what_decides_is_shown_first_and_the_rest_is_counted() -> None:
     kept = sum(row.outcome is Outcome.WITHIN for row in verdict.limits)
     assert f"It keeps {kept} other limits." in short.notes
     assert len(verdict.grids(whole=True)[0].rows) == len(verdict.limits) > 5 * len(short.rows)
-
-
-def test_of_a_limit_that_is_not_known_what_takes_most_is_shown() -> None:
-    """Programs of 71 and of 1 instructions, on a chip of which this limit is not known."""
-    [short] = check_plan(mixed(), find_profile("3dlabs-p10")).grids()
-    [every] = [row for row in short.rows if str(row[0]).startswith("instructions in all")]
-    assert (every[1], every[3]) == ("71", "unknown")
 
 
 def test_a_plan_that_loads_has_one_line() -> None:

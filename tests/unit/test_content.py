@@ -9,7 +9,6 @@ import pytest
 from drawing import corners, program, texture
 from hypothesis import given
 from hypothesis import strategies as st
-from sorting import distances, sort_plan
 
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.isa.state import state_vector
@@ -22,8 +21,8 @@ from gpgpu_legacy.lower.fused.content import (
     native_content,
 )
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, OwnLookup
-from gpgpu_legacy.lower.values import is_flat, parameter_values, plane_values
-from gpgpu_legacy.plan.expand import at_iteration, without_tables
+from gpgpu_legacy.lower.values import parameter_values, plane_values
+from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4, Table, constant_vector
 from gpgpu_legacy.plan.plan import (
@@ -116,16 +115,6 @@ def test_names_and_sizes_of_textures_are_handed_over() -> None:
         assert mine[0] == theirs[0]
         assert theirs[1].textures == ("R", "S")
         assert theirs[1].extents == (Extent(30, 20), Extent(9, 9))
-
-
-def test_a_sort_is_one_content_however_many_passes() -> None:
-    for tables in (False, True):
-        plan = without_tables(sort_plan(16, 16, tables=tables))
-        textures = {each.name: each for each in plan.textures}
-        made = list(all_fused(list(fused_steps(plan))))
-        assert len(made) == len(list(distances(256))) == 36
-        assert len({native_content(loop, textures)[0] for loop in made}) == 1
-        assert len({group_content(loop, textures)[0] for loop in made}) == 1
 
 
 def other(*, target: Format = RGBA32F, source: Format = RGBA32F, **changed: object) -> Content:
@@ -267,28 +256,3 @@ def test_values_are_those_of_every_iteration(
         rect = constant_rect(now.rect)
         by_hand = [origin, (right - origin) / rect.width, (top - origin) / rect.height]
         assert planes[iteration].tolist() == [each.tolist() for each in by_hand]
-
-
-def test_what_no_value_is_given_for_has_its_default() -> None:
-    assert parameter_values(PASS, Parameter(ParameterSpace.ENV, 3), 2).tolist() == [[0.0] * 4] * 2
-    color = plane_values(PASS, Attribute(AttributeKind.COLOR), 1)
-    assert color.tolist() == [[[1.0] * 4, [0.0] * 4, [0.0] * 4]]
-    fogged = AttributeCorners(AttributeKind.FOGCOORD, corners((2, 3, 4, 5), (1, 1, 1, 1),
-                                                              (0, 1, 1, 1), *SIZE))  # fmt: skip
-    planes = plane_values(replace(PASS, attributes=(fogged,)), Attribute(AttributeKind.FOGCOORD), 1)
-    assert planes.tolist() == [[[2.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 0.0], [0.0] * 4]]
-
-
-def test_a_negative_zero_of_an_attribute_is_zero() -> None:
-    [values] = plane_values(replace(PASS, texcoords=(place(0, -0.0),)),
-                            Attribute(AttributeKind.TEXCOORD, 0), 1)  # fmt: skip
-    assert not np.signbit(values).any()
-
-
-def test_flat_in_every_iteration() -> None:
-    a, b, c, d = place().corners
-    assert is_flat((a, b, c, d))
-    late = (Table((6.0, 6.0, 7.0)), *c[1:])
-    assert is_flat((a, b, late, d), 2)  # type: ignore[arg-type]
-    assert not is_flat((a, b, late, d), 3)  # type: ignore[arg-type]
-    assert not is_flat((a, b, (Affine(6.0, 1.0), *c[1:]), d), 3)  # type: ignore[arg-type]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import inf
 
 import numpy as np
 import pytest
-from commands import Command
 from drawing import EACH_EXECUTOR
 from fakes import FakeExecutor
 from flushing import IS_KNOWN, flushing
@@ -20,7 +18,7 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict import auto
 from gpgpu_legacy.runtime import exactness, workers
 from gpgpu_legacy.runtime.exactness import DataPath, flushed_by
-from gpgpu_legacy.runtime.executor import Executor, executors, find_executor
+from gpgpu_legacy.runtime.executor import executors, find_executor
 from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Capabilities, Device, Machine, Pace
 from gpgpu_legacy.runtime.prepared import RunResult
 
@@ -90,18 +88,6 @@ def test_an_exact_product_of_denormals_is_right_or_refused(name: str, method: st
     np.testing.assert_allclose(found, PRODUCT, rtol=1e-5)
 
 
-@pytest.mark.gl
-def test_drawing_leaves_the_cpu_as_it_was(ready: Callable[[str], Executor]) -> None:
-    """Llvmpipe makes threads flush, those that draw and for a while the one that calls it."""
-    for name in ("gl-raster", "gl-compute", "gl-arbfp"):
-        ready(name)
-        g.matmul(A, B, executor=name)
-        assert exactness.thread_keeps_denormals()
-        for method in ("hall-carr-hart-multi", "opengl-compute-tiled"):
-            found = g.matmul(A, B, method, executor="jit", exact=True)
-            np.testing.assert_allclose(found, PRODUCT, rtol=1e-5)
-
-
 # What follows from it -----------------------------------------------------------------------
 
 
@@ -142,11 +128,3 @@ def test_only_what_a_plan_does_is_refused() -> None:
     fp24 = Machine(exact=True, arithmetic=ARITHMETICS["fp24"])
     assert not Flushing(*DataPath).why_inexact(draws, fp24)
     assert "blends" in Flushing(DataPath.BLENDED).why_inexact(blends, EXACT)
-
-
-@pytest.mark.gl
-def test_the_command_line_says_it_in_a_line(run: Command, ready: Callable[[str], Executor]) -> None:
-    ready("gl-arbfp")
-    code, out, err = run("run", "larson-mcallister", "n=8", "--executor", "gl-arbfp", "--exact")
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert " or exactly on numpy" in err

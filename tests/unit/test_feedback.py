@@ -14,11 +14,8 @@ from hypothesis import strategies as st
 from PIL import Image, ImageSequence
 
 from gpgpu_legacy import GpgpuLegacyWarning, run_program
-from gpgpu_legacy.api.drawing import make_drawing
-from gpgpu_legacy.api.programs import discarded, trace_drawing
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.sources import shader_folder
 
 LIFE = shader_folder() / "examples" / "life.fp"
@@ -79,24 +76,6 @@ def test_passes_are_calls_one_after_the_other(passes: int, blend: str, seed: int
     for _ in range(passes):
         one = run_program(SHEAR, 5, 3, {1: ("RECT", other), 3: ("RECT", one[0])}, **how)
     assert np.array_equal(found, one)
-
-
-def test_discarded_fragments_keep_clear_in_every_pass() -> None:
-    levels = np.array([3, 1.5, 0.5], np.float32)[None, :, None].repeat(4, axis=2)
-    given = {0: ("RECT", levels)}
-    found = run_program(FADE, 3, 1, given, passes=2, feedback=0, clear=(9,) * 4)
-    # 3 - 1 - 1; 1.5 - 1 stays and is discarded then; 0.5 is discarded, and 9 - 1 stays
-    assert np.array_equal(found[0, :, 0], [1, 9, 8])
-    drawing = make_drawing(FADE, 3, 1, given, passes=2, feedback=0, clear=(9,) * 4)
-    assert discarded(drawing, find_executor("numpy")) == 1
-
-
-def test_every_pass_is_traced() -> None:
-    texture = {0: ("RECT", np.full((1, 1), 5.0))}
-    program = FADE.replace("KIL a;", "")
-    drawing = make_drawing(program, 1, 1, texture, passes=3, feedback=0)
-    firsts = [(visit.steps or ())[0].result for visit in trace_drawing(drawing, (0, 0)).visits]
-    assert [result and result[0] for result in firsts] == [5, 4, 3]
 
 
 @pytest.mark.parametrize(

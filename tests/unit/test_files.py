@@ -121,17 +121,6 @@ def test_two_outputs_are_two_files_and_none_is_read(tmp_path: Path) -> None:
     refused(lambda: check_not_read(other, {"A": a}), "also read, as A")
 
 
-def test_places_of_folders(tmp_path: Path) -> None:
-    (tmp_path / "b.txt").mkdir()
-    (tmp_path / "file").touch()
-    check_output_folder(tmp_path, ("a.txt",))
-    check_output_folder(tmp_path / "new")
-    refused(lambda: check_output_folder(tmp_path, ("a.txt", "b.txt")), "b.txt is a folder")
-    refused(lambda: check_output_folder(tmp_path / "file"), "is a file; give the name of a folder")
-    refused(lambda: check_output_folder(tmp_path / "file" / "new"), "is a file; new needs a folder")
-    refused(lambda: check_output_folder(tmp_path / "none" / "new"), "there is no folder")
-
-
 # Writing -----------------------------------------------------------------------------------------
 
 
@@ -204,10 +193,3 @@ def test_links_are_followed_and_permissions_stay(tmp_path: Path) -> None:
     assert (real.read_text(encoding="utf-8"), link.is_symlink()) == ("two", True)
     assert stat.S_IMODE(real.stat().st_mode) == 0o640
     assert names(tmp_path / "far") == ["real.txt"]
-
-
-def test_any_name_will_do(tmp_path: Path) -> None:
-    for name in (b"\xff\xfe.txt", b"x" * 255, b"new\nline", b"-rf", b" ", b"[red].txt"):
-        path = tmp_path / os.fsdecode(name)
-        write_text(path, "x")
-        assert read_text(path) == "x"

@@ -22,12 +22,10 @@ from strategies import RECTANGLES, Scene, program_texts, whole_scenes
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
-from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.isa.ir import Dst, Instruction, Program, ResultKind, ResultRegister
 from gpgpu_legacy.isa.opcodes import ARBFP, Form
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.analysis.folding import MOST_VARYINGS, Decisions, Folded, decide, undecided
-from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.plan.textures import (
     RGBA32F,
@@ -84,17 +82,6 @@ def test_a_lookup_at_the_fragments_own_texel_is_folded_into_a_varying() -> None:
     assert at_corners == [0, 0, across, 0, across, up, 0, up]
 
 
-def test_the_corners_of_a_varying_move_with_the_iteration() -> None:
-    def corner(x: float) -> tuple[Affine | float, ...]:
-        return (Affine(x, 2.0), 0.5, 0.0, 1.0)
-
-    moving = Texcoords(0, (corner(0.0), corner(4.0), corner(4.0), corner(0.0)))  # type: ignore[arg-type]
-    [varying] = decided(program(HERE, SHOWN), texcoords=(moving,)).varyings
-    at_third = [corner.at(2) for corner in varying.corners(RECT)]
-    assert at_third[::2] == pytest.approx([4 / 8, 8 / 8, 8 / 8, 4 / 8])
-    assert at_third[1::2] == pytest.approx([0.5 / 6] * 4)
-
-
 def test_lookups_that_march_share_a_varying_and_differ_by_texels() -> None:
     found = folds(
         "MOV R0, fragment.texcoord[0];",
@@ -106,13 +93,6 @@ def test_lookups_that_march_share_a_varying_and_differ_by_texels() -> None:
         "MAD result.color, R1, R2, R3;",
     )
     assert found == (Folded(0, 0, 0), Folded(0, 1, 0), Folded(0, 2, -3))
-
-
-def test_textures_of_different_extents_do_not_share_a_varying() -> None:
-    lines = (HERE, HERE.replace("R1", "R2").replace("texture[0]", "texture[1]"),
-             "ADD result.color, R1, R2;")  # fmt: skip
-    assert folds(*lines, sizes=((8, 6), (8, 5))) == (Folded(0, 0, 0), Folded(1, 0, 0))
-    assert folds(*lines, sizes=((8, 6), (8, 6))) == (Folded(0, 0, 0), Folded(0, 0, 0))
 
 
 def test_coordinates_that_run_in_other_directions_do_not_share_a_varying() -> None:
@@ -155,10 +135,6 @@ def test_only_nearest_texels_of_rectangles_that_clamp_are_folded(
     assert decide(plan_with(bound), each, folding=False) == undecided(text)
 
 
-def test_a_projected_lookup_whose_divisor_is_1_is_folded() -> None:
-    assert folds(HERE.replace("TEX", "TXP"), SHOWN) == (Folded(0, 0, 0),)
-
-
 def test_there_is_room_for_so_many_varyings_and_no_more() -> None:
     one_column = [
         f"TEX R1, {{{k}.5, {k}.5}}, texture[0], RECT;" for k in range(3)
@@ -189,12 +165,6 @@ def test_every_lookup_of_the_methods_is_folded_and_their_coordinates_cost_nothin
             for instruction, components in zip(instructions, found.live, strict=True):
                 assert instruction.dst is not None
                 assert bool(components) != (instruction.dst.register in coordinates)
-
-
-def test_figure_1_as_it_is_printed_lies_on_no_centres() -> None:
-    plan = find_product("larson-mcallister").plan(n=4, as_printed=True)
-    drawn = [each for _, each in plan.weighted_passes() if isinstance(each, FragmentPass)]
-    assert [decide(plan, each).lookups for each in drawn] == [(None, None)]
 
 
 # What is live ------------------------------------------------------------------------------------

@@ -110,18 +110,6 @@ def test_a_draw_and_a_copy_back_are_a_loop() -> None:
     assert not second
 
 
-def test_two_textures_that_take_turns_are_a_loop() -> None:
-    loop = only(Repeat(2, (draw("P", "Q"), draw("Q", "P"))))
-    assert isinstance(loop, FusedPasses)
-    assert [first for first, *_ in loop.lookups] == [OwnLookup("Q"), OwnLookup("P")]
-
-
-def test_a_pass_by_itself_is_a_loop_of_one_iteration() -> None:
-    loop = only(draw("P", "Q"))
-    assert isinstance(loop, FusedPasses)
-    assert (loop.count, len(loop.passes)) == (1, 1)
-
-
 def test_rectangles_at_different_places_of_one_size_chain() -> None:
     low, high = Rect(0, 0, 3, 2), Rect(2, 1, 3, 2)
     body = (
@@ -161,12 +149,6 @@ def test_these_take_turns(body: tuple[Pass, ...]) -> None:
     assert all(
         isinstance(m, FusedPasses) for m in trips.body if isinstance(m, FusedPasses | FragmentPass)
     )
-
-
-def test_rectangles_of_one_texture_at_two_places_take_turns() -> None:
-    low, high = Rect(0, 0, 3, 2), Rect(2, 1, 3, 2)
-    body = (CopyPass("P", low, "Q", high), draw("P", "Q", rect=high))
-    assert isinstance(only(Repeat(2, body)), UnfusedRepeat)
 
 
 def test_apart_every_pass_is_by_itself() -> None:
@@ -210,12 +192,6 @@ def test_a_lookup_that_leaves_its_texture_is_not_inside(
     found = lookup_of(draw("P", "Q", place(0), place(1, right, step=step)), count)
     assert isinstance(found, AffineLookup)
     assert found.inside is inside
-
-
-def test_of_a_lookup_in_a_narrow_rectangle_the_last_iteration_counts() -> None:
-    rect = Rect(0, 0, 2, HEIGHT)
-    each = draw("P", "Q", place(0), place(1, step=1.0, rect=rect), rect=rect)
-    assert [lookup_of(each, count).inside for count in (4, 5, 6)] == [True, True, False]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from gpgpu_legacy.ir.expressions import (
     Operation,
     Read,
     Role,
-    Variable,
     component,
     components,
     compose,
@@ -35,10 +34,8 @@ from gpgpu_legacy.ir.types import (
     ALONG_Y,
     EVERYWHERE,
     FLOAT,
-    INT,
     NOWHERE,
     VEC4,
-    Kind,
     Operator,
 )
 from gpgpu_legacy.ir.walks import rebuilt, uncontracted, walk
@@ -203,16 +200,6 @@ def test_components_of_a_vector_are_taken_where_they_are_made() -> None:
     assert component(compose([Read(R1, (0,)), Read(R2, (1,))]), 1) == Read(R2, (1,))
 
 
-def test_a_sum_of_whole_numbers_is_as_small_as_it_can_be() -> None:
-    i = Read(Variable("i", INT), (0,))
-    zero, one = constant(0, Kind.INT), constant(1, Kind.INT)
-    assert (i + zero, i * one, i * zero, zero + i) == (i, i, zero, i)
-    assert operation(Operator.ADD, constant(2, Kind.INT), 3) == constant(5, Kind.INT)
-    x = Read(Variable("x", FLOAT), (0,))
-    assert isinstance(x + 0.0, Operation)  # of -0 it is 0
-    assert isinstance(x * 0.0, Operation)  # of an infinity it is NaN
-
-
 def test_rebuilding_keeps_what_is_not_changed() -> None:
     value = Read(R1, (0,)) * 2.0 + Read(R2, (0,))
     assert rebuilt(value, lambda part: part) is value
@@ -241,11 +228,3 @@ def test_passes_that_differ_in_numbers_alone_are_the_same_statements() -> None:
         keys.append(shader_key(plan, pass_, decide(plan, pass_), exact=True))
     assert keys[0] == keys[1]
     assert lowered(keys[0]) == lowered(keys[1])
-
-
-def test_numbers_alone_are_one_number_if_float32_holds_it() -> None:
-    """Drivers fold the rest: of `one - one`, though both are uniforms, Mesa makes a -0."""
-    one, tenth = constant(1.0), constant(0.1)
-    assert one - one == constant(0.0)
-    assert str((one * -0.0).values[0]) == "-0.0"
-    assert isinstance(tenth + constant(0.2), Operation)

@@ -8,12 +8,12 @@ import pytest
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import products
-from gpgpu_legacy.ir.kernel import element_of, numbered, outside
+from gpgpu_legacy.ir.kernel import element_of, numbered
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.lower.kernels.bounds import unproven
 from gpgpu_legacy.lower.kernels.integers import MOST_ELEMENTS
 from gpgpu_legacy.plan.expand import without_tables
-from gpgpu_legacy.plan.numbers import Affine, Number
+from gpgpu_legacy.plan.numbers import Number
 from gpgpu_legacy.plan.plan import BufferBinding, ComputePass, Plan, Repeat, UniformValue
 
 SHAPES = [
@@ -158,13 +158,6 @@ def test_what_may_be_outside_is_not(body: str) -> None:
     assert remaining(body) == 1
 
 
-def test_uniforms_may_grow_from_iteration_to_iteration() -> None:
-    assert remaining("R[far + x] = 1.0;", 5, Affine(4, 20)) == 0
-    assert remaining("R[far + x] = 1.0;", 6, Affine(4, 20)) == 1
-    assert remaining("R[far + x] = 1.0;", 5, Affine(84, -21)) == 0
-    assert remaining("R[far + x] = 1.0;", 6, Affine(84, -21)) == 1
-
-
 def test_in_a_buffer_too_long_for_native_code_all_is_checked_that_is_far() -> None:
     kernel = parse_kernel(f"{HEAD}void main() {{ R[0] = R[u]; }}", "small.comp")
 
@@ -176,12 +169,3 @@ def test_in_a_buffer_too_long_for_native_code_all_is_checked_that_is_far() -> No
 
     assert far(MOST_ELEMENTS - 1) == frozenset()
     assert far(MOST_ELEMENTS) == far(2**32 - 1) == frozenset({2})
-
-
-def test_the_error_names_the_kernel_the_line_the_array_and_the_index() -> None:
-    kernel = parse_kernel(f"{HEAD}void main()\n{{\n R[0] = S[0][1];\n R[1] = 2.0; }}", "small.comp")
-    assert str(outside(kernel, {"R": 3}, 3, 7)) == (
-        "small.comp:9: an invocation reaches outside of R, which has 3 elements: its index is 7; "
-        "check the uniforms, the work groups and the guards"
-    )
-    assert "small.comp:8: an invocation reaches outside of S" in str(outside(kernel, {}, 2, -1))

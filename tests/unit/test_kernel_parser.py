@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gpgpu_legacy.errors import AssemblyError, InputError
+from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.ir.expressions import Constant
 from gpgpu_legacy.ir.statements import Declare
 from gpgpu_legacy.ir.types import DOUBLE, FLOAT, INT, UINT
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
-from gpgpu_legacy.languages.glsl.limits import MOST_NODES, MOST_TEXT
+from gpgpu_legacy.languages.glsl.limits import MOST_NODES
 
 HEAD = """#version 430 core
 layout(local_size_x = 1) in;
@@ -166,13 +166,6 @@ def test_nesting_has_a_bound(body: str, part: str, line: int, most: int) -> None
         assert raised.value.column > len("void main() {")
 
 
-def test_a_text_has_a_bound() -> None:
-    kernel = f"{HEAD}void main() {{ R[0] = 1.0; }}"
-    parse_kernel(kernel.ljust(MOST_TEXT))
-    with pytest.raises(InputError, match=f"^kernel has {MOST_TEXT + 1} characters; a kernel has"):
-        parse_kernel(kernel.ljust(MOST_TEXT + 1))
-
-
 @pytest.mark.parametrize(
     "body",
     [
@@ -194,16 +187,6 @@ def test_integers_have_32_bits() -> None:
     body = "int a = 4294967295; uint b = 4294967295; int c = 2147483648;"
     values = [s.value.values[0] for s in parse_kernel(f"void main() {{ {body} }}").body]  # type: ignore[union-attr]
     assert values == [-1, 2**32 - 1, -(2**31)]
-
-
-NAMES = ["half", "technique", "kernel", "vector", "Texture2D", "vout", "FILE", "typedef", "float4"]
-
-
-def test_words_of_other_languages_are_names() -> None:
-    """GLSL's own are none: see `float float` above."""
-    body = " ".join(f"int {name} = 1; R[{name}] = 2.0;" for name in NAMES)
-    kernel = parse_kernel(f"{HEAD}void main() {{ {body} }}")
-    assert [s.variable.name for s in kernel.body if isinstance(s, Declare)] == NAMES
 
 
 def test_numbers_are_read_as_glsl_has_them() -> None:

@@ -47,16 +47,6 @@ def test_every_method_is_there_in_the_order_of_history(section: PageSection) -> 
         assert text is not None and ("!!ARBfp1.0" in text[1] or "#version 430" in text[1])
 
 
-def test_counts_are_those_of_the_papers(section: PageSection) -> None:
-    n, b = 1024, 32
-    found = row(section, "hall-carr-hart-multi", n)
-    requested = 4 * n**3 * (b + 1) // b  # Hall, Carr & Hart 2003, Table 1
-    assert found[1] == str(n // b // 2)
-    assert found[2] == f"{n**3 * (2 * b + 1) // b // 8 / 1e6:.4g} M"
-    assert found[4] == f"{requested / 1e9:.4g}"
-    assert "<dt>memory</dt><dd>0.4" in unfolded(section, "hall-carr-hart-multi")
-
-
 def test_times_are_those_of_the_files(section: PageSection) -> None:
     lineage = json.loads(recorded_file("lineage-cpu-lowered.json").read_text("utf-8"))
     for step in (result for result in lineage["results"] if result["plan"]):

@@ -29,7 +29,7 @@ from gpgpu_legacy.isa.opcodes import ARBFP, Form, OperandKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.framebuffer import ADD, Blend
 from gpgpu_legacy.plan.plan import AttributeCorners, Binding, FragmentPass, Texcoords
-from gpgpu_legacy.plan.textures import R32F, RGBA8, RGBA32F, UNORM8, Format, Rect, Sampler
+from gpgpu_legacy.plan.textures import R32F, RGBA8, RGBA32F, UNORM8, Rect, Sampler
 from gpgpu_legacy.runtime.machine import Machine
 
 NAN, INF = float("nan"), float("inf")
@@ -103,12 +103,6 @@ def test_columns_are_picked_in_any_order_with_repetitions(columns: list[int]) ->
     s = (np.array(columns, np.float32) + 0.5)[None, :]
     result = sample(storage(SMALL), Sampler(), s, np.full((1, 1), 1.5, np.float32), s)[0]
     assert result.tolist() == [[SMALL[1, c, 0] for c in columns]]
-
-
-def test_coordinates_that_vary_along_both_axes_pick_texel_by_texel() -> None:
-    s = np.array([[0.5, 2.5], [1.5, 0.5]], np.float32)
-    t = np.array([[0.5, 1.5], [1.5, 0.5]], np.float32)
-    assert sample(storage(SMALL), Sampler(), s, t, s)[0].tolist() == [[1, 6], [5, 1]]
 
 
 @pytest.mark.parametrize("blend", [None, ADD])
@@ -195,23 +189,6 @@ def test_a_killed_fragment_leaves_its_texel_alone() -> None:
     assert result[:, 1:].tolist() == [[[1, 2, 3, 4]] * 2] * 2
 
 
-@pytest.mark.parametrize("target", [RGBA32F, RGBA8], ids=lambda f: f.name)
-def test_a_killed_fragment_does_not_blend(target: Format) -> None:
-    text = program("KIL fragment.texcoord[0];", "MOV result.color, 0.2;")
-    result = draw(text, (3, 1), texcoords=[falling(3, 1)], initial=(0.4,) * 4, target=target,
-                 blend=ADD)  # fmt: skip
-    np.testing.assert_allclose(result[0, :, 0], [0.6, 0.4, 0.4], rtol=1e-6)
-
-
-def test_the_least_of_kills_decides_and_a_later_one_does_not_revive() -> None:
-    text = program(
-        "KIL fragment.texcoord[0].x;", "MOV result.color, 7;", "KIL -fragment.texcoord[0].x;",
-        "KIL 1;",
-    )  # fmt: skip
-    result = draw(text, (3, 1), texcoords=[falling(3, 1)])
-    assert (result == 0).all()
-
-
 def test_a_fragment_that_dies_writes_to_no_target() -> None:
     text = drawing_to_two("KIL fragment.texcoord[0];", "MOV result.color, 1;",
                           "MOV result.color[1], 2;")  # fmt: skip
@@ -242,12 +219,6 @@ def test_without_the_option_one_colour_goes_to_all_targets() -> None:
     np.testing.assert_allclose(result[1][0, 0], [1, 128 / 255, 0, 0], rtol=1e-7)
 
 
-def test_targets_blend_each_with_its_own() -> None:
-    text = drawing_to_two("MOV result.color, 1;", "MOV result.color[1], 2;")
-    result = draw_all(text, (1, 1), targets=(RGBA32F, RGBA32F), initial=(3.0,) * 4, blend=ADD)
-    assert [texels[0, 0, 0] for texels in result] == [4, 5]
-
-
 # Attributes, state, fog --------------------------------------------------------------------------
 
 
@@ -255,25 +226,6 @@ def test_state_is_what_the_pass_gives_or_gls_initial_value() -> None:
     lines = ("ADD result.color, state.light[1].position, state.light[2].position;",)
     assert only_texel(*lines) == [0, 0, 2, 0]
     assert only_texel(*lines, state={"state.light[2].position": (5, 6, 7, 1)}) == [5, 6, 8, 1]
-
-
-FOG = {"state.fog.params": (0.5, 1.0, 2.0, 1.0), "state.fog.color": (1.0, -1.0, 2.0, 5.0)}
-
-
-def foggy(mode: str, color: str) -> Program:
-    lines = ["!!ARBfp1.0", f"OPTION ARB_fog_{mode};", f"MOV result.color, {color};", "END"]
-    return assemble("\n".join(lines))
-
-
-def at_distance(value: float) -> AttributeCorners:
-    return AttributeCorners(AttributeKind.FOGCOORD, ((value, 0.0, 0.0, 1.0),) * 4)
-
-
-def test_before_fixed_point_both_colours_are_clamped_before_they_are_mixed() -> None:
-    """Half of 1 (of 4, clamped) and half of 1, 0 and 1 (of -1 and 2, clamped)."""
-    text = foggy("linear", "4")
-    result = draw(text, (1, 1), attributes=[at_distance(1.5)], state=FOG, target=RGBA8)[0, 0]
-    np.testing.assert_allclose(result, [1, 128 / 255, 1, 1], rtol=1e-7)
 
 
 # Lookups of other kinds --------------------------------------------------------------------------
@@ -361,11 +313,6 @@ def test_every_opcode_gives_numbers_of_the_arithmetic(row: Arithmetic) -> None:
 
 
 EXACT = sorted(set(ARBFP) - scalar_machine.APPROXIMATE)
-
-
-def test_the_scalar_interpreter_knows_every_opcode() -> None:
-    """A new row of the table needs its meaning written here a second time, from the spec."""
-    assert scalar_machine.known() == set(ARBFP)
 
 
 def shown(text: Program, scene: Scene) -> list[np.ndarray]:

@@ -23,7 +23,7 @@ from drawing import (
 )
 from lookups import detailed_drawn
 
-from gpgpu_legacy import GpgpuLegacyWarning, Pipeline, run_program
+from gpgpu_legacy import Pipeline
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Texcoords
 from gpgpu_legacy.plan.textures import (
@@ -68,38 +68,6 @@ def levels_image(width: int, height: int, sampler: Sampler, texels: F32 | None =
         for n in range(extent.levels):
             texels[extent.first_row(n) :] = n
     return Image(texels, T2D, 1, sampler, levels=extent.levels, height=height)
-
-
-def at_scale(texels_per_fragment: float, sampler: Sampler, line: str = "") -> list[float]:
-    """What a row of four fragments reads of a mipmap of 16×16 texels, whose texels are levels."""
-    text = program(line or "TEX result.color, fragment.texcoord[0], texture[0], 2D;")
-    step = texels_per_fragment / 16
-    places = Texcoords(0, corners((0, 0, 0, 0.5), (step, 0, 0, 0), (0, step / 2, 0, 0), 4, 2))
-    image = levels_image(16, 16, sampler)
-    return draw(text, (4, 2), textures={0: image}, texcoords=[places])[0, :, 0].tolist()
-
-
-@pytest.mark.parametrize(
-    ("scale", "sampler", "level"),
-    [
-        (1, Sampler(NEAREST_LEVEL), 0), (2, Sampler(NEAREST_LEVEL), 1), (8, Sampler(TRILINEAR), 3),
-        (1.4, Sampler(NEAREST_LEVEL), 0), (1.5, Sampler(NEAREST_LEVEL), 1),  # √2 is between them
-        (99, Sampler(TRILINEAR), 4), (0.01, Sampler(TRILINEAR), 0),
-        (2, Sampler(TRILINEAR, bias=0.5), 1.5), (2, Sampler(TRILINEAR, bias=-3), 0),
-        (2, Sampler(TRILINEAR, min_lod=2.25), 2.25), (8, Sampler(TRILINEAR, max_lod=0.5), 0.5),
-        (1, Sampler(TRILINEAR, bias=40, max_lod=3.75), 3.75),
-        (2, Sampler(TRILINEAR, base_level=1), 1), (8, Sampler(TRILINEAR, base_level=1), 3),
-        (8, Sampler(TRILINEAR, max_level=2), 2), (1, Sampler(Filter.NEAREST, base_level=3), 3),
-    ],
-)  # fmt: skip
-def test_levels_by_hand(scale: float, sampler: Sampler, level: float) -> None:
-    assert at_scale(scale, sampler) == [level] * 4
-
-
-def test_txb_adds_its_bias() -> None:
-    line = "TXB result.color, fragment.texcoord[0], texture[0], 2D;"
-    assert at_scale(4, Sampler(TRILINEAR), line) == [2.5] * 4
-    assert at_scale(4, Sampler(TRILINEAR, bias=0.25), line) == [2.75] * 4
 
 
 @pytest.mark.parametrize(
@@ -334,21 +302,3 @@ def test_mipmaps_that_swap_in_a_loop_come_back() -> None:
     p.output("X", x)
     [result] = find_executor("numpy").run(p.plan(), {}).outputs.values()
     assert result.tolist() == [[2.0] * 4] * 2
-
-
-def test_a_program_alone_generates_levels_that_are_not_given() -> None:
-    text = "!!ARBfp1.0 TEX result.color, {0.9, 0.1}, texture[0], 2D; END"
-    rows = np.array([[1.0, 5.0], [3.0, 7.0]])
-    mipmap = "GL_LINEAR_MIPMAP_NEAREST GL_TEXTURE_MIN_LOD=1"
-    assert run_program(text, 1, 1, {0: ("2D", rows, mipmap)})[0, 0, 0] == 4.0
-    given = [rows, np.array([[9.0]])]
-    assert run_program(text, 1, 1, {0: ("2D", given, mipmap)})[0, 0, 0] == 9.0
-
-
-def test_a_unit_without_a_texture_is_black() -> None:
-    text = "!!ARBfp1.0 TEX result.color, fragment.texcoord[0], texture[3], CUBE; END"
-    with pytest.warns(GpgpuLegacyWarning, match=r"texture\[3\] is never bound"):
-        assert run_program(text, 1, 1)[0, 0].tolist() == [0, 0, 0, 1]
-    p = Pipeline("unbound")
-    with pytest.warns(GpgpuLegacyWarning, match=r"texture\[3\] is never bound"):
-        p.draw(text, into=p.texture("P", 1, 1, format="rgba32f"))

@@ -88,14 +88,6 @@ def test_a_torus_wraps() -> None:
     assert lookups(found)[:2] == (OwnLookup("cells"), NeighbourLookup("cells", -1, 0))
 
 
-def test_unequal_offsets_and_a_copy_back() -> None:
-    found = known(draw("P", "Q", place(0, -2.0, 1.0), place(1)), COPY)
-    assert not lookups(found, 1)
-    assert found.reaches == (Reach(2, 0, 0, 1), Reach())
-    assert found.live == {"Q"}
-    assert found.written == ("P", "Q")
-
-
 def test_offsets_are_from_the_fragments_own_texel_in_each_texture() -> None:
     low, high = Rect(0, 0, 3, 2), Rect(2, 1, 3, 2)
     there = place(0, 3.0, 1.0, rect=low)
@@ -114,13 +106,6 @@ def test_what_fragments_keep_is_live() -> None:
     assert known(added, draw("Q", "P")).live == {"P", "Q"}
     late = draw("P", "Q", *beside, blend=ADD)
     assert known(draw("P", "Q", *beside), late, draw("Q", "P")).live == {"Q"}
-
-
-def test_a_texture_that_is_not_written_may_be_read_anywhere() -> None:
-    anywhere = place(1, 0.25, dx=3.0, step=1.0)
-    found = known(draw("P", "Q", place(0, 1.0), anywhere), COPY)
-    assert lookups(found)[0] == NeighbourLookup("Q", 1, 0)
-    assert not isinstance(lookups(found)[1], OwnLookup | NeighbourLookup)
 
 
 def test_numbers_that_differ_between_iterations_are_told() -> None:
@@ -191,15 +176,3 @@ def torus(
         for own, target in (names, names[::-1])
     )
     return of(Plan("torus", (), (), textures, (), (Repeat(2, body),), ()))
-
-
-def test_an_offset_goes_the_shorter_way_around() -> None:
-    found = torus((SIDE - 1, 0), (0, 2 * SIDE + 2))
-    assert found is not None
-    assert lookups(found) == (NeighbourLookup("P", -1, 0), NeighbourLookup("P", 0, 2))
-    assert found.wraps == (True, True)
-
-
-def test_part_of_a_texture_that_repeats_is_left_alone() -> None:
-    assert torus((1, 0), (0, 0), rect=Rect(0, 0, SIDE - 1, SIDE)) is not None
-    assert torus((2, 0), (0, 0), rect=Rect(0, 0, SIDE - 1, SIDE)) is None

@@ -14,8 +14,7 @@ import gpgpu_legacy as gl
 from gpgpu_legacy.api.drawing import make_drawing
 from gpgpu_legacy.api.programs import trace_drawing
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.diagram import BOXES_SHOWN
-from gpgpu_legacy.present.grid import ROWS_SHOWN, Grid
+from gpgpu_legacy.present.grid import Grid
 
 HOSTILE = "<script>alert('1')</script>&\""
 VOID = {"br", "meta", "img", "input", "hr", "link"}
@@ -136,13 +135,6 @@ def test_names_are_escaped_everywhere():
         assert "<script>" in html.text, thing
 
 
-def test_a_long_table_tells_what_it_leaves_out():
-    grid = Grid("g", "", ("n",), tuple((n,) for n in range(ROWS_SHOWN + 5)))
-    html = Reader(grid._repr_html_())
-    assert html.tags.count("tr") == ROWS_SHOWN + 1
-    assert "5 more rows" in html.text
-
-
 # The diagram -----------------------------------------------------------------------------------
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -168,18 +160,6 @@ def test_a_diagram_has_a_box_for_each_pass_and_folds_repeats():
         assert bottom < float(frame.get("y")) + float(frame.get("height"))
 
 
-def test_a_long_plan_is_cut_and_says_so():
-    p = gl.Pipeline("long")
-    x, y = p.input("x", 2, 2), p.texture("y", 2, 2)
-    for _ in range(BOXES_SHOWN):
-        p.copy(x, y)
-        p.copy(y, x)
-    p.output("x", x)
-    root = ElementTree.fromstring(p._repr_html_())
-    assert len(list(root.iter(f"{SVG}rect"))) == BOXES_SHOWN
-    assert f"… {BOXES_SHOWN} more" in texts(root)
-
-
 # Pictures --------------------------------------------------------------------------------------
 
 
@@ -199,21 +179,6 @@ def test_a_picture_is_what_the_program_drew():
             expected = [round(255 * red), round(255 * green), 0]
             square = pixels[6 - 3 * (y + 1) : 6 - 3 * y, 3 * x : 3 * x + 3].reshape(-1, 3)
             assert np.abs(square.astype(int) - expected).max() <= 1
-
-
-def test_a_matrix_is_grey_and_readable(tmp_path):
-    picture = gl.picture([[0, 1], [0.5, np.nan]])
-    assert repr(picture) == "<Picture of 2×2 texels, 128×128 pixels each>"
-    pixels = pixels_of(picture)
-    assert pixels.shape == (256, 256, 3)
-    assert pixels[200, 10].tolist() == [0, 0, 0]
-    assert pixels[200, 200].tolist() == [255, 255, 255]
-    assert pixels[10, 10].tolist() == [128, 128, 128]
-    assert pixels[10, 200].tolist() == [0, 0, 0]
-    picture.save(tmp_path / "p.png")
-    assert (tmp_path / "p.png").read_bytes() == picture._repr_png_()
-    with pytest.raises(InputError, match=r"should end in \.png"):
-        picture.save(tmp_path / "p.gif")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,7 @@ from hypothesis import strategies as st
 from gpgpu_legacy import GpgpuLegacyWarning, Pipeline, Texels
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError, PlanError
 from gpgpu_legacy.plan.expand import expand
-from gpgpu_legacy.plan.numbers import Affine, Table
-from gpgpu_legacy.plan.plan import FragmentPass, Repeat
+from gpgpu_legacy.plan.plan import FragmentPass
 
 COPY = "!!ARBfp1.0\nTEX result.color, fragment.position, texture[0], RECT;\nEND"
 ADD_LOCAL = """!!ARBfp1.0
@@ -93,38 +91,6 @@ def test_loops_mean_what_python_loops_mean(tree: Tree) -> None:
     assert plan.outputs[0].texture == places["a"]
 
 
-def test_a_loop_of_a_loop_is_one_repeat_with_tables() -> None:
-    p = Pipeline("nest")
-    x, y = p.texture("x", 1, 1, initial=0.0), p.texture("y", 1, 1)
-    with p.repeat(3) as i, p.repeat(i + 1) as j:
-        p.draw(ADD_LOCAL, {0: x}, into=y, local={0: (2**i, i - j, 7, j * j)})
-        p.swap(x, y)
-    [repeat] = p.plan().steps
-    assert isinstance(repeat, Repeat)
-    assert repeat.count == 3
-    # (i, j) is (0,0) (1,0) (1,1) (2,0) (2,1) (2,2), and two passes take turns
-    first, second = (pass_.locals[0].value for pass_ in repeat.body if _draws(pass_))
-    assert first == (Table((1, 2, 4)), Table((0, 0, 1)), 7, Table((0, 1, 1)))
-    assert second == (Table((2, 4, 4)), Table((1, 2, 0)), 7, Table((0, 0, 4)))
-
-
-def _draws(pass_: object) -> bool:
-    return isinstance(pass_, FragmentPass)
-
-
-def test_a_long_loop_takes_no_time_to_build() -> None:
-    p = Pipeline("long")
-    x = p.texture("x", 1, 1, initial=0.0)
-    y = p.texture("y", 1, 1)
-    with p.repeat(10**9) as i:
-        p.draw(ADD_LOCAL, {0: x}, into=y, local={0: (4 * i + 0.5, 0, 0, 1)})
-    [repeat] = p.plan().steps
-    assert isinstance(repeat, Repeat)
-    [pass_] = repeat.body
-    assert isinstance(pass_, FragmentPass)
-    assert pass_.locals[0].value[0] == Affine(0.5, 4)
-
-
 @pytest.mark.parametrize(
     "value",
     [
@@ -161,16 +127,6 @@ def test_texels_that_an_inner_loop_moves_may_be_read_after_the_outer_one() -> No
     passes = expand(p.plan()).steps
     assert [step.target for step in passes if isinstance(step, FragmentPass)] == ["b", "a"]
     assert p.plan().outputs[0].texture == "b"
-
-
-def test_a_swap_before_anything_is_written_is_found_in_the_plan() -> None:
-    p = Pipeline("unwritten")
-    x, y, z = p.texture("x", 1, 1, initial=0.0), p.texture("y", 1, 1), p.texture("z", 1, 1)
-    with p.repeat(2):
-        p.draw(COPY, {0: x}, into=y)
-        p.swap(x, z)  # the second iteration reads z, which nothing was written to
-    with pytest.raises(PlanError, match="texture z is bound before anything was written"):
-        p.plan()
 
 
 def test_a_builder_goes_on_from_a_plan() -> None:
@@ -288,26 +244,6 @@ def test_neighbours_are_those_of_the_fragment_in_any_rectangle(
     assert np.array_equal(p.run({"a": given}, executor=executor).out, now)
 
 
-def test_rectangles_and_coordinates_move_with_the_iteration() -> None:
-    p = Pipeline("shrinking")
-    x, y = p.input("x", 1, 8), p.texture("y", 8, 1, initial=0.0)
-    program = """!!ARBfp1.0
-TEMP a, b;
-TEX a, fragment.texcoord[0], texture[0], RECT;
-TEX b, fragment.texcoord[1], texture[0], RECT;
-ADD result.color, a, b;
-END"""
-    with p.repeat(3) as i:
-        half = 4 >> i
-        p.draw(
-            program, {0: x}, into=y, rect=(0, 0, half, 1),
-            texcoords={0: Texels(), 1: Texels(half)},
-        )  # fmt: skip
-        p.swap(x, y)
-    p.output("sum", x, rect=(0, 0, 1, 1))
-    assert p.run(x=[[1, 2, 3, 4, 5, 6, 7, 8]]).sum == 36
-
-
 def test_several_targets_blending_copies_and_clears() -> None:
     p = Pipeline("targets")
     a, b, c = (p.texture(name, 2, 1, initial=1.0) for name in "abc")
@@ -364,27 +300,6 @@ def test_a_run_knows_its_error_and_its_samples() -> None:
     assert run.counts.passes == 1
     with pytest.raises(AttributeError, match="no output z; its outputs are y"):
         _ = run.z
-
-
-def test_a_program_is_found_beside_the_code_that_names_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "copy.fp").write_text(COPY, encoding="utf-8")
-    recipe = tmp_path / "recipe.py"
-    recipe.write_text(
-        "from gpgpu_legacy import Pipeline\n"
-        "def build():\n"
-        "    p = Pipeline('found')\n"
-        "    x, y = p.input('x', 1, 1), p.texture('y', 1, 1)\n"
-        "    p.draw('copy.fp', {0: x}, into=y)\n"
-        "    p.output('y', y)\n"
-        "    return p\n",
-        encoding="utf-8",
-    )
-    namespace: dict[str, Any] = {"__file__": str(recipe), "__name__": "recipe"}
-    exec(compile(recipe.read_text(encoding="utf-8"), recipe, "exec"), namespace)
-    monkeypatch.chdir("/")
-    assert namespace["build"]().run(x=[[3]]).y == 3
 
 
 # Mistakes, each said in the call that makes it --------------------------------------------------

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError, PlanError
-from gpgpu_legacy.interp.numeric import decode, encode, pack, unpack
+from gpgpu_legacy.interp.numeric import pack, unpack
 from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
@@ -47,7 +46,6 @@ from gpgpu_legacy.plan.plan import (
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
     R32F,
-    RGBA16F,
     RGBA32F,
     UNORM8,
     Extent,
@@ -318,19 +316,6 @@ def test_dispatches_vary_by_what_their_kernel_takes(
         validate(plan)
 
 
-def test_long_repeats_are_checked_in_no_time() -> None:
-    """Affine ones at their ends; Tables as fast as they are read."""
-    count = 100_000
-    affine = replace(given_local(Affine(0.0, 1.0)), texcoords=(level(Affine(0.0, 1.0)),))
-    rect = MovingRect(Table((0, 1) * (count // 2)), 0, Table((4, 3) * (count // 2)), 1)
-    table = Table(tuple(map(float, range(count))))
-    tabled = replace(given_local(table), rect=rect, texcoords=(level(table),))
-    for pass_, most_s in ((affine, 0.02), (tabled, 1.0)):
-        started = perf_counter()
-        validate(raw(Repeat(count, (pass_,))))
-        assert perf_counter() - started < most_s
-
-
 # Textures, matrices and transfers ----------------------------------------------------------------
 
 
@@ -447,14 +432,6 @@ def test_transfers_fit_what_they_connect(more: dict[str, Any], words: str) -> No
     refused(with_transfer(READ_BACK, texture="N"), "texture N is read back before")
 
 
-def test_layers_are_transferred_one_above_the_other() -> None:
-    plan = with_transfer(UPLOAD, texture="V", rect=Rect(0, 0, 4, 6))
-    textures = (*plan.textures, shaped(TextureKind.T3D, 4, 3, 2))
-    validate(replace(plan, textures=textures))
-    tall = with_transfer(UPLOAD, texture="V", rect=Rect(0, 0, 4, 7))
-    refused(replace(tall, textures=textures), "4 by 6")
-
-
 def test_an_error_names_its_place_as_plan_json_has_it() -> None:
     good, bad = drawn(), drawn(targets=("Z",))
     for broken, place in (
@@ -467,12 +444,6 @@ def test_an_error_names_its_place_as_plan_json_has_it() -> None:
             validate(broken)
         assert raised.value.place == place
         assert str(raised.value) == f"plan odd: {raised.value.problem}"
-
-
-def test_depth_may_be_written_and_goes_nowhere() -> None:
-    plan = with_transfer(READ_BACK, packing=Packing(tuple((0, c) for c in range(4))))
-    plan = replace(plan, steps=(drawn("MOV result.depth.z, 9;"),))
-    assert (find_executor("numpy").run(plan, {}).outputs["M"] == 0).all()
 
 
 # Packing -----------------------------------------------------------------------------------------
@@ -509,37 +480,6 @@ def test_packing_and_unpacking_element_by_element(packing: Packing, data: st.Dat
                     expected[row + r, column + s] = matrix[row + r, column + s]
     unpack(texels, blank, region, packing)
     assert (blank == expected).all()
-
-
-def test_four_quadrants_hold_a_whole_matrix() -> None:
-    """Equation (8): upper left, upper right, lower left, lower right in r, g, b, a; padded."""
-    matrix = np.arange(1, 16, dtype=np.float32).reshape(3, 5)
-    texels = pack(matrix, Region(0, 0, 3, 5), Rect(0, 0, 3, 2), quadrants(2, 3))
-    padded = np.pad(matrix, ((0, 1), (0, 1)))
-    expected = [padded[:2, :3], padded[:2, 3:], padded[2:, :3], padded[2:, 3:]]
-    assert np.array_equal(np.moveaxis(texels, 2, 0), expected)
-
-
-# Formats -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("value", "stored"),
-    [
-        (1 + 2.0**-11, 1.0), (1 + 3 * 2.0**-11, 1 + 2.0**-9), (65519.0, 65504.0), (65520.0, np.inf),
-        (2.0**-24, 2.0**-24), (2.0**-25, 0.0), (-1e30, -np.inf), (np.nan, np.nan), (-0.0, -0.0),
-    ],
-)  # fmt: skip
-def test_half_precision_stores_the_nearest(value: float, stored: float) -> None:
-    result = decode(encode(np.array([value], np.float32), RGBA16F), RGBA16F)
-    assert_same_bits(result, np.array([stored], np.float32))
-
-
-def test_half_precision_blending_rounds_the_sum() -> None:
-    halves = Texture("T", TextureKind.RECT, Extent(1, 1), RGBA16F, (2048.0, 1.0, -65504.0, 0.0))
-    add = replace(drawn("MOV result.color, {1, 3, -32, 7};"), rect=Rect(0, 0, 1, 1))
-    plan = show([replace(add, blend=ADD)], halves)
-    assert execute(plan).tolist() == [[[2048, 4, -np.inf, 7]]]
 
 
 # Copies, clears and what they leave alone --------------------------------------------------------

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from drawing import texture
 from hypothesis import given, settings
 from plan_files import KERNEL, LOOK, everything, mutants
 from plans import Made, plans
@@ -26,7 +25,6 @@ from gpgpu_legacy.languages.brook.kernels import FLOATS
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.page.sections.algorithms import SMALL, Small
 from gpgpu_legacy.plan.plan import (
-    ClearPass,
     ComputePass,
     FragmentPass,
     ParameterValue,
@@ -40,7 +38,6 @@ from gpgpu_legacy.plan.serialise import (
     plan_schema,
     read_plan,
 )
-from gpgpu_legacy.plan.textures import R32F
 from gpgpu_legacy.serial import json_fitted_text
 
 if TYPE_CHECKING:
@@ -83,15 +80,6 @@ def as_python(plan: Plan) -> Plan:
     return replace(plan, steps=steps)
 
 
-def test_numbers_keep_their_types() -> None:
-    """1 and 1.0 differ, and -0.0 and 0.0; NumPy's numbers become Python's."""
-    values = (1, 1.0, -0.0, np.float32(0.1))
-    plan = Plan("n", (), (), (texture("T", 1, 1, R32F),), (), (ClearPass("T", values),), ())
-    [found] = read_back(plan).steps
-    assert isinstance(found, ClearPass)
-    assert repr(found.value) == "(1, 1.0, -0.0, 0.10000000149011612)"
-
-
 @settings(max_examples=20)
 @given(plans())
 def test_random_plans_that_draw_come_back(made: Made) -> None:
@@ -132,14 +120,6 @@ def test_inputs_with_any_names_are_found_beside_the_plan(tmp_path: Path) -> None
     assert {name: array.ravel()[0] for name, array in arrays.items()} == {
         m.name: n for n, m in enumerate(plan.operands)
     }
-
-
-def test_a_file_names_no_folders() -> None:
-    """Two programs whose names differ in nothing but case would be one file on some systems."""
-    data = json.loads(plan_as_json(everything()))
-    assert list(data["programs"]) == ["looks-twice.fp", "LOOKS-TWICE-2.fp"]
-    assert data["kernels"] == {"k.comp": KERNEL.text}
-    assert "someone" not in json.dumps(data)
 
 
 # The schema ------------------------------------------------------------------------------------

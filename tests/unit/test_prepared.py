@@ -21,7 +21,7 @@ from gpgpu_legacy.errors import (
     NoRoomError,
 )
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.plan.numbers import Affine, NumberVec4, Table
+from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import ClearPass, FragmentPass, ParameterValue, Plan, Repeat
 from gpgpu_legacy.plan.textures import (
     RGBA32F,
@@ -108,30 +108,6 @@ def test_another_machine_plan_or_executor_is_prepared_anew(
     assert len(plans) == 2
 
 
-NEGATIVE = (-0.0, 1.0, 1.0, 1.0)
-
-
-@pytest.mark.parametrize(
-    "negative", [NEGATIVE, (Table((1.0, -0.0)), *NEGATIVE[1:]), (Affine(-0.0, -0.0), *NEGATIVE[1:])]
-)
-def test_the_sign_of_a_zero_makes_another_plan(negative: NumberVec4) -> None:
-    """1 / -0 is -∞, and Python's -0.0 == 0.0."""
-    x, *rest = negative
-    positive: NumberVec4 = (_positive(x), rest[0], rest[1], rest[2])
-    assert reciprocal(negative) == reciprocal(positive)
-    reference, plans = find_executor("numpy"), PreparedPlans()
-    for value, wanted in ((negative, -np.inf), (positive, np.inf), (negative, -np.inf)):
-        with plans.prepared(reciprocal(value), [reference]) as (_, prepared):
-            assert (prepared.run({}).outputs["y"] == wanted).all()
-    plans.close()
-
-
-def _positive(x: object) -> float | Table | Affine:
-    if isinstance(x, Table):
-        return Table(tuple(abs(value) for value in x.values))
-    return Affine(0.0, 0.0) if isinstance(x, Affine) else 0.0
-
-
 def test_the_least_recently_used_is_closed_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_PLANS", 2)
     fake, plans = Idle(), PreparedPlans()
@@ -165,14 +141,6 @@ def test_what_is_too_large_is_closed_at_once_and_takes_no_other_with_it(
         with plans.prepared(plan, [fake]):
             pass
     assert [p.closed for p in fake.prepared] == [False, True, True]
-
-
-def test_a_block_that_raises_closes_its_plan() -> None:
-    fake, plans = Idle(), PreparedPlans()
-    with pytest.raises(KeyboardInterrupt), plans.prepared(cleared(1), [fake]):
-        raise KeyboardInterrupt
-    assert fake.prepared[0].closed
-    assert len(plans) == 0
 
 
 def test_an_observer_may_run_the_plan_that_it_observes() -> None:

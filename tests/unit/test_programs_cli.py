@@ -130,20 +130,6 @@ def test_the_summary(cli: Cli) -> None:
     assert "2 of 8 fragments discarded" in done.out
 
 
-def test_buffers_of_several_colours(cli: Cli) -> None:
-    Path("prog.fp").write_text(
-        "!!ARBfp1.0\nOPTION ARB_draw_buffers;\n"
-        "MOV result.color[0], 1;\nMOV result.color[1], 2;\nEND"
-    )
-    cli("exec", "prog.fp", "--size", "2x2", "--draw-buffers", 2, "-o", "c.npy")
-    assert (np.load("c.npy")[:, 0, 0, 0] == [1, 2]).all()
-    refused(cli("exec", "prog.fp", "--size", "2x2", "--draw-buffers", 2, "-o", "c.png"), ".npy")
-    assert (
-        len(cli("exec", "prog.fp", "--size", "2", "--draw-buffers", 2, "--json").data["buffers"])
-        == 2
-    )
-
-
 def test_a_trace(cli: Cli) -> None:
     np.save("a.npy", np.arange(24, dtype=np.float32).reshape(2, 3, 4))
     done = cli("exec", "prog.fp", "--size", "3x2", "--texture", "0=a.npy", "--trace", "2,1")
@@ -162,11 +148,6 @@ def test_a_program_from_standard_input(cli: Cli, monkeypatch: pytest.MonkeyPatch
     text = io.TextIOWrapper(io.BytesIO(b"!!ARBfp1.0 MOV result.color, 3; END"))
     monkeypatch.setattr(sys, "stdin", text)
     assert cli("exec", "-", "--size", "1", "--json").data["buffers"][0]["r"]["max"] == 3
-
-
-def test_a_comment_in_latin_1(cli: Cli) -> None:
-    Path("old.fp").write_bytes(b"!!ARBfp1.0\r\n# caf\xe9\r\nMOV result.color, 1;\r\nEND\r\n")
-    assert cli("exec", "old.fp", "--size", "1").code == 0
 
 
 @pytest.mark.parametrize(
@@ -223,26 +204,6 @@ def test_check_prints_all_faults_with_carets(cli: Cli) -> None:
     assert (second["line"], second["column"], second["position"]) == (3, 5, 37)
 
 
-def test_the_examples_load_on_a_radeon_9700(cli: Cli) -> None:
-    for path in sorted(EXAMPLES.glob("*.fp")):
-        done = cli("check", path, "--chip", "radeon-9700")
-        assert done.code == 0, done.out
-        assert "loads" in done.out
-    done = cli("check", EXAMPLES / "mandelbrot.fp", "--json")
-    assert done.data["programs"][0]["taken"]["resources"]["alu_instructions"] == 64
-
-
-def test_a_program_too_long_for_a_chip(cli: Cli) -> None:
-    lines = "ADD R, R, 1;\n" * 200
-    Path("long.fp").write_text(f"!!ARBfp1.0\nTEMP R;\nMOV R, 0;\n{lines}MOV result.color, R;\nEND")
-    done = cli("check", "long.fp", "--chip", "radeon-9700")
-    assert done.code == 1
-    assert "does not load" in done.out
-    assert cli("check", "long.fp", "--chip", "geforce-6800-ultra").code == 0
-    assert cli("check", "long.fp", "--chip", "radeon-9700", "--json").code == 1
-    refused(cli("check", "long.fp", "--chip", "voodoo"), "voodoo")
-
-
 # count, translate, disassemble -------------------------------------------------------------------
 
 
@@ -297,15 +258,6 @@ def test_translate(cli: Cli, language: str, start: str) -> None:
     done = cli("translate", path, "--to", *language.split(), "-o", "c.txt")
     assert done.out == "wrote c.txt\n"
     assert Path("c.txt").read_text() == text
-
-
-def test_translate_to_nothing_known(cli: Cli) -> None:
-    refused(cli("translate", "prog.fp", "--to", "hlsl"), "glsl-es")
-    refused(cli("translate", "prog.fp", "--to", "glsl", "--host", "webgl"), "give --to glsl-es")
-    refused(cli("translate", "prog.fp", "--to", "arb", "--prove"), "--prove is for shaders")
-    refused(cli("translate", "prog.fp", "--to", "numpy", "--host", "numpy"), "moderngl", "webgl")
-    refused(cli("translate", "k.br:k", "n=3", "--to", "glsl"), "leave n=3 out")
-    refused(cli("translate", "gone.br:k", "--to", "glsl"), "there is no file gone.br")
 
 
 def test_a_program_that_does_not_assemble_is_shown_by_every_command(cli: Cli) -> None:

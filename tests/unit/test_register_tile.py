@@ -10,7 +10,7 @@ from drawing import corners, program, texture
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.ir.statements import Statement
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
-from gpgpu_legacy.lower.analysis.register_tile import instruction_count, register_tile
+from gpgpu_legacy.lower.analysis.register_tile import register_tile
 from gpgpu_legacy.lower.fused.body import fused_body
 from gpgpu_legacy.lower.fused.content import native_content
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
@@ -73,11 +73,6 @@ def test_what_shares_nothing_is_two_vectors_of_one_row() -> None:
     assert tile_of(lines, 999) == (1, 2)
 
 
-def test_what_is_looked_up_dependently_is_two_vectors_of_one_row() -> None:
-    lines = [*PRODUCT[:3], "TEX R0, R0, texture[0], RECT;", "MOV result.color, R0;"]
-    assert tile_of(lines, 999) == (1, 2)
-
-
 @pytest.mark.parametrize(
     ("name", "more", "registers", "tile"),
     [
@@ -104,13 +99,3 @@ def test_the_tiles_of_the_methods(
     fused, statements = statements_of(find_product(name).plan(n=256, **more))
     channels = 4 if name == "hall-carr-hart-multi" else 1
     assert register_tile(statements, channels * len(fused.origins), registers) == tile
-
-
-def test_instructions_of_loops_count_each_time_round() -> None:
-    """A step of listing (11) is two lookups and two multiply-adds."""
-
-    def counted(block: int) -> int:
-        plan = find_product("hall-carr-hart-multi").plan(n=128, block=block)
-        return instruction_count(statements_of(plan)[1])
-
-    assert counted(64) - counted(32) == 32 * 4

@@ -115,19 +115,6 @@ def test_a_loop_between_what_comes_before_and_after() -> None:
     assert [step.advance for step in parts[1].steps] == [(2, 1), (0, 0)]
 
 
-def test_constants_that_change_do_not_roll() -> None:
-    lines = START + [line for k in range(6) for line in trip(k, factor=1.0 + k)] + END
-    assert shapes(rerolled(lines)) == [(14, 1)]
-
-
-def test_an_uneven_advance_ends_a_loop() -> None:
-    places = [0, 1, 2, 3, 4, 9, 10, 11, 12, 13]
-    lines = START + [line for k in places for line in trip(k)] + END
-    parts = rerolled(lines)
-    assert [s for s in shapes(parts) if s[1] > 1] == [(2, 5), (2, 5)]
-    assert of_placed(list(unrolled(parts))) == of_placed(alive(drawn(lines)))
-
-
 @pytest.mark.parametrize(("period", "found"), [(LONGEST_PERIOD, True), (LONGEST_PERIOD + 1, False)])
 def test_the_longest_period(period: int, found: bool) -> None:
     body = [f"ADD R0.{'xyzw'[k % 4]}, R0.x, {k + 1};" for k in range(period)]

@@ -70,26 +70,6 @@ def test_multichannel_has_one_more_than_its_block() -> None:
         assert actual.least_indirections == 2
 
 
-def test_what_to_hoist_is_said_by_line() -> None:
-    actual = taken(
-        "TEMP p, a, b;",  # line 2
-        "TEX a, fragment.texcoord[0], texture[0], 2D;",
-        "ADD p, fragment.texcoord[0], {1};",
-        "TEX b, p, texture[0], 2D;",
-        "ADD p, p, {1};",
-        "TEX p, p, texture[0], 2D;",  # line 7
-        "MAD result.color, a, b, p;",
-    )
-    [_, second, third] = actual.nodes
-    assert not second.avoidable  # a computed coordinate needs a node before the lookup's
-    assert third.avoidable
-    assert third.advice == (
-        "compute the coordinate of line 6 into a temporary of its own, ahead of the lookup of "
-        "line 5"
-    )
-    assert actual.least_indirections == 2
-
-
 def test_a_lookup_waits_for_what_its_coordinate_is_made_of_alone() -> None:
     """DP3 does not read w, which the second lookup gives, nor TEX of a 2D texture z and w."""
     actual = taken(
@@ -105,19 +85,6 @@ def test_a_lookup_waits_for_what_its_coordinate_is_made_of_alone() -> None:
     assert [node.least for node in actual.nodes] == [1, 2, 2]
     assert actual.nodes[2].avoidable
     assert actual.least_indirections == 2
-
-
-def test_renaming_follows_components() -> None:
-    """The third lookup reads a.xy, which the first one wrote; its own node writes a.w alone."""
-    actual = taken(
-        "TEMP a, b, c;",
-        "TEX a, fragment.texcoord[0], texture[0], 2D;",
-        "TEX b, a, texture[0], 2D;",
-        "MOV a.w, fragment.color;",
-        "TEX c, a, texture[0], 2D;",
-        "MAD result.color, a, b, c;",
-    )
-    assert (actual.renamed_indirections, actual.count(Resource.INDIRECTIONS)) == (2, 3)
 
 
 @dataclass(frozen=True)
@@ -228,20 +195,6 @@ def test_temporaries_are_counted_as_declared_and_aliases_are_none() -> None:
     assert actual.count(Resource.TEMPORARIES) == 3
 
 
-def test_equal_constants_are_one_parameter() -> None:
-    """{1} is (1, 0, 0, 1); a bare 1 is (1, 1, 1, 1); -0 equals 0; a sign is the operand's."""
-    actual = taken(
-        "PARAM ones = 1;",
-        "PARAM same = {1, 1, 1, 1};",
-        "PARAM point = {1};",
-        "PARAM zero = {0, 0, 0, 0};",
-        "PARAM minus_zero = {-0, 0, 0, 0};",
-        "MOV result.color, -1;",
-    )
-    usage = actual.usage(Resource.PARAMETERS)
-    assert [use.what for use in usage.uses] == ["{1, 1, 1, 1}", "{1, 0, 0, 1}", "{0, 0, 0, 0}"]
-
-
 def test_an_array_binds_its_elements_though_none_is_read() -> None:
     actual = taken(
         "PARAM a[] = { program.env[2..4], program.local[7], {0.5} };",
@@ -251,16 +204,6 @@ def test_an_array_binds_its_elements_though_none_is_read() -> None:
     assert actual.count(Resource.PARAMETERS) == 5
     assert actual.count(Resource.ENV_PARAMETERS) == 5  # indices up to 4
     assert actual.count(Resource.LOCAL_PARAMETERS) == 8
-
-
-def test_the_matrix_rows_of_the_specification_s_example() -> None:
-    """Section 3.11.3.2: m2 has two entries, m3 four; row 1 is no row of the transpose."""
-    actual = taken(
-        "PARAM m2[] = { state.matrix.program[0].row[1..2] };",
-        "PARAM m3[] = { state.matrix.program[0].transpose };",
-        "MOV result.color, m2[0];",
-    )
-    assert actual.count(Resource.PARAMETERS) == 6
 
 
 def test_attributes_count_once_and_when_declared_alone() -> None:

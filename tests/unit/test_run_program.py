@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 from drawing import on
 
-from gpgpu_legacy import Machine, assemble, run_program
+from gpgpu_legacy import assemble, run_program
 from gpgpu_legacy.api.drawing import make_drawing
 from gpgpu_legacy.api.programs import discarded, run_drawing
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError, PlanError
-from gpgpu_legacy.isa.arithmetic import FP16
 from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.textures import Filter, Sampler, Wrap
 from gpgpu_legacy.predict import auto
@@ -24,7 +23,6 @@ from gpgpu_legacy.sources import shader_text
 pytestmark = pytest.mark.filterwarnings("ignore::gpgpu_legacy.errors.GpgpuLegacyWarning")
 
 F32 = np.float32
-SQUARE = [(-1, -1, 0, 1), (1, -1, 0, 1), (1, 1, 0, 1), (-1, 1, 0, 1)]
 
 
 def show(register: str, *declarations: str) -> str:
@@ -99,13 +97,6 @@ def test_colours_are_not_clamped_and_the_fog_coordinate_is_a_number_or_four() ->
     assert found[0, :, 0].tolist() == [1, 3, 5, 7]
 
 
-def test_parameters_may_be_anything_that_float32_holds() -> None:
-    values = (math.nan, math.inf, -math.inf, 1e-42)
-    text = show("R", "TEMP R;", "ADD R, program.local[3], program.env[2];")
-    found = run_program(text, 1, 1, local={3: values}, env={2: (0, 0, 0, 0)})
-    np.testing.assert_array_equal(found[0, 0], np.array(values, F32))
-
-
 @on(*(each.name for each in executors() if not each.capabilities.runs_driver_programs))
 def test_programs_that_differ_in_the_sign_of_a_zero_share_no_code(name: str) -> None:
     """1 / -0 is -∞, and Python's -0.0 == 0.0."""
@@ -126,11 +117,6 @@ def test_state_by_short_names_and_matrices() -> None:
 
 
 # Textures ----------------------------------------------------------------------------------------
-
-
-def test_a_rect_texture_is_read_texel_for_texel() -> None:
-    texels = numbered(3, 5)
-    assert (run_program(look_up("RECT"), 5, 3, {0: ("RECT", texels)}) == texels).all()
 
 
 @pytest.mark.parametrize("layer", range(4))
@@ -173,15 +159,6 @@ def test_missing_channels_read_as_0_0_1(target: str, channels: int | None) -> No
     found = run_program(look_up(target), 1, 1, {0: (target, texels)})[0, 0]
     count = channels or 1
     assert found.tolist() == [7] * count + [0, 0, 0, 1][count:]
-
-
-def test_texels_may_be_nan_and_of_other_types() -> None:
-    texels = np.array([[[math.nan, math.inf, -math.inf, 0.1]]])
-    found = run_program(look_up("RECT"), 1, 1, {0: ("RECT", texels)})[0, 0]
-    np.testing.assert_array_equal(found, [F32(math.nan), math.inf, -math.inf, F32(0.1)])
-    for dtype in (np.uint8, np.int64, bool, np.float16):
-        ones = np.ones((1, 1, 4), dtype)
-        assert (run_program(look_up("RECT"), 1, 1, {0: ("RECT", ones)}) == 1).all()
 
 
 LINEAR_REPEAT = Sampler(Filter.LINEAR, Wrap.REPEAT, Wrap.REPEAT, Wrap.REPEAT)
@@ -402,21 +379,6 @@ def test_a_keyword_that_there_is_not_names_the_nearest() -> None:
         run_program(look_up("RECT"), 2, 2, {0: RECT}, colour=1)  # type: ignore[call-arg]
 
 
-def test_a_machine_may_be_given_whole() -> None:
-    text = show("fragment.fogcoord")
-    rounded = run_program(text, 1, 1, fogcoord=1 / 3, machine=Machine(arithmetic=FP16))
-    assert (rounded == run_program(text, 1, 1, fogcoord=1 / 3, arithmetic="fp16")).all()
-    finer = run_program(
-        text, 1, 1, fogcoord=1 / 3, machine=Machine(arithmetic=FP16), arithmetic="fp24"
-    )
-    assert (finer == run_program(text, 1, 1, fogcoord=1 / 3, arithmetic="fp24")).all()
-
-
-def test_fewer_buffers_than_colours_are_refused() -> None:
-    with pytest.raises(InputError, match=r"writes result.color\[1\]; it must be at least 2"):
-        run_program(TWO, 2, 2, draw_buffers=1)
-
-
 def test_a_cube_that_would_repeat_across_its_edge_is_refused_where_it_would_show() -> None:
     cube = numbered(6, 2, 2)
     run_program(look_up("CUBE"), 1, 1, {0: ("CUBE", cube, "nearest repeat")})
@@ -443,40 +405,3 @@ def test_blur_is_a_convolution() -> None:
         weights[i] * weights[j] * padded[i : i + 7, j : j + 9] for i in range(5) for j in range(5)
     )
     np.testing.assert_allclose(found, expected, rtol=1e-6)
-
-
-def test_phong_is_phong() -> None:
-    state = {
-        "light[0].position": (1, 2, 2, 0),
-        "material.diffuse": (0.2, 0.4, 0.9, 1),
-        "material.specular": (1, 1, 1, 1),
-        "material.shininess": (40, 0, 0, 1),
-    }
-    found = run_program(example("phong"), 40, 40, texcoords={0: SQUARE}, state=state)
-    light = np.array([1, 2, 2]) / 3
-    half = light + np.array([0, 0, 1])  # the eye is infinitely far along z
-    half /= np.linalg.norm(half)
-    x, y = np.meshgrid(*[(np.arange(40) + 0.5) / 20 - 1] * 2)
-    inside = x * x + y * y <= 1
-    normal = np.stack([x, y, np.sqrt(np.maximum(0, 1 - x * x - y * y))], axis=-1)
-    diffuse, specular = np.maximum(0, normal @ light), np.maximum(0, normal @ half)
-    shine = np.where(diffuse > 0, specular**40, 0)
-    color = 0.2 * 0.2 + diffuse[..., None] * (0.2, 0.4, 0.9) + shine[..., None]
-    np.testing.assert_allclose(found[inside][:, :3], color[inside], rtol=2e-4, atol=2e-5)
-    assert (found[inside][:, 3] == 1).all()
-    assert (found[~inside] == 0).all()
-    assert 0.7 < inside.mean() < 0.85
-
-
-def test_mandelbrot_counts_the_steps_that_stay_within_2() -> None:
-    corners = [(-2, -1, 0, 1), (1, -1, 0, 1), (1, 1, 0, 1), (-2, 1, 0, 1)]
-    found = run_program(example("mandelbrot"), 30, 20, texcoords={0: corners})
-    x, y = np.meshgrid(-2 + (np.arange(30) + 0.5) / 10, -1 + (np.arange(20) + 0.5) / 10)
-    c = x + 1j * y
-    z, count = c, np.zeros(c.shape)
-    with np.errstate(all="ignore"):
-        for _ in range(10):
-            count += np.abs(z) <= 2
-            z = z * z + c
-    count[count == 10] = 0
-    np.testing.assert_allclose(found[..., :3], count[..., None] * (0.16, 0.11, 0.06), rtol=1e-6)

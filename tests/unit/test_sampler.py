@@ -88,23 +88,11 @@ def test_a_line_of_four_texels(how: Filter, wrap: Wrap, s: float, value: float) 
         assert looked_up(image(LINE, RECT, how, (wrap, EDGE, EDGE)), 4 * s, 0.5)[0] == value
 
 
-@pytest.mark.parametrize(("how", "wrap", "t", "value"), ON_A_LINE)
-def test_a_column_of_four_texels(how: Filter, wrap: Wrap, t: float, value: float) -> None:
-    column = [[texel] for texel in LINE[0]]
-    assert looked_up(image(column, T2D, how, (EDGE, wrap, EDGE)), 0.5, t)[0] == value
-    assert looked_up(image(column, T3D, how, (EDGE, EDGE, wrap), 4), 0.5, 0.5, t)[0] == value
-
-
 @pytest.mark.parametrize("how", [NEAREST, LINEAR])
 @pytest.mark.parametrize("wrap", list(Wrap))
 def test_nan_falls_on_texel_0(how: Filter, wrap: Wrap) -> None:
     assert looked_up(image(LINE, T1D, how, wrap), NAN)[0] == 10
     assert looked_up(image([[1.0, 2.0], [4.0, 8.0]], T2D, how, wrap), NAN, 0.75)[0] == 4
-
-
-def test_an_infinite_coordinate_that_repeats_has_no_fraction() -> None:
-    assert looked_up(image(LINE, T1D, NEAREST, REPEAT), INF)[0] == 10
-    assert looked_up(image(LINE, T1D, LINEAR, REPEAT), -INF)[0] == 10
 
 
 # Two axes and three --------------------------------------------------------------------------
@@ -123,19 +111,6 @@ SQUARE = [[1.0, 2.0], [4.0, 8.0]]
 def test_four_texels_are_weighted(s: float, t: float, value: float) -> None:
     assert looked_up(image(SQUARE, T2D, LINEAR), s, t)[0] == value
     assert looked_up(image(SQUARE, RECT, LINEAR), 2 * s, 2 * t)[0] == value
-
-
-def test_wraps_differ_from_axis_to_axis() -> None:
-    mixed = image(SQUARE, T2D, LINEAR, (REPEAT, CLAMP, EDGE))
-    assert looked_up(mixed, 0.0, 0.25)[0] == 1.5  # 2 and 1
-    assert looked_up(mixed, 0.25, 0.0)[0] == -2.5  # the border and 1
-    assert looked_up(mixed, 1.0, 1.0)[0] == 0.0  # 4 and 8 over, half of it border
-
-
-def test_eight_texels_are_weighted() -> None:
-    rows = [[1.0, 2.0], [4.0, 8.0], [16.0, 32.0], [64.0, 128.0]]
-    assert looked_up(image(rows, T3D, LINEAR, depth=2), 0.5, 0.5, 0.5)[0] == 255 / 8
-    assert looked_up(image(rows, T3D, LINEAR, depth=2), 0.75, 0.25, 0.75)[0] == 32
 
 
 def test_channels_are_filtered_each_and_missing_ones_stay() -> None:
@@ -231,13 +206,6 @@ def test_a_lookup_is_as_broadcast_as_its_coordinates(kind: TextureKind, how: Fil
         (one, one, (1, 1)),
     ):
         assert sample(stored(square), square.sampler, across, up, one)[0].shape == shape
-
-
-def test_every_fragment_has_its_own_face() -> None:
-    cube = image(FACES, CUBE, depth=6)
-    x, y = np.array([[1.0, -1.0]], np.float32), np.array([[0.5], [5.0]], np.float32)
-    result = sample(stored(cube), cube.sampler, x, y, np.full((1, 1), 0.25, np.float32))[0]
-    assert result.tolist() == [[0.0, 11.0], [23.0, 22.0]]
 
 
 @on("numpy", "jit", "gl-raster", "gl-compute", "gl-arbfp")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import pytest
-from drawing import program, show, texture
 from products import METHODS_AND_WAYS, plan_of
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -17,10 +16,9 @@ from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.lower.emit.javascript import opcode_functions
 from gpgpu_legacy.page.scenes import decoded_program, scene_of
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.numbers import Affine
-from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, Plan, Repeat, StateValue
+from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, Plan, Repeat
 from gpgpu_legacy.plan.serialise import plan_record
-from gpgpu_legacy.plan.textures import RGBA32F, Rect, constant_rect
+from gpgpu_legacy.plan.textures import constant_rect
 
 
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
@@ -68,21 +66,6 @@ def test_instructions_have_the_lines_of_the_text_in_plan_json() -> None:
     for number, instruction in enumerate(text.instructions):
         assert lines[decoded["line"] - 1 + number] == print_instruction(instruction)
         assert decoded["forms"][decoded["order"][number]]["op"] == instruction.mnemonic
-
-
-def test_state_that_changes_is_a_list() -> None:
-    text = program("MOV result.color, state.fog.params;")
-    value = (Affine(1.0, 2.0), 0.0, 4.0, 0.0)
-    pass_ = FragmentPass(
-        text,
-        (),
-        ("target",),
-        Rect(0, 0, 1, 1),
-        state=(StateValue("state.fog.params", value),),
-    )
-    plan = show([Repeat(3, (pass_,))], texture("target", 1, 1, RGBA32F))
-    derived = 0.25  # 1 / (end - start)
-    assert scene_of(plan)["state"] == [[{"state.fog.params": [[1.0, 3.0, 5.0], 0.0, 4.0, derived]}]]
 
 
 def test_every_opcode_has_a_function_that_rounds_each_operation() -> None:

@@ -9,7 +9,6 @@ from test_fusion import draw, place
 from test_fusion import plan as plan_of
 
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
-from gpgpu_legacy.algorithms.simulation.life import life
 from gpgpu_legacy.lower.analysis.fusion import UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.analysis.neighbourhood import Reach, neighbourhood
 from gpgpu_legacy.lower.emit.glsl_groups import emit_temporal
@@ -64,11 +63,6 @@ def test_a_boundary_that_is_not_drawn_to_is_kept() -> None:
     assert [names[n] for n in found.near] == ["y", "x"]
 
 
-def test_a_texture_that_ends_with_the_rectangle_keeps_nothing() -> None:
-    assert of(draw("P", "Q", *BESIDE), draw("Q", "P", *BESIDE)).keeps == ((False,) * 2,) * 2
-    assert content_of(life(8, 8, 2).plan()).keeps == ((False,) * 2,) * 2
-
-
 def test_textures_that_end_elsewhere_are_refused() -> None:
     plan = plan_of(Repeat(2, (draw("P", "Q", *BESIDE), draw("Q", "P", *BESIDE))))
     wider = tuple(
@@ -94,16 +88,6 @@ def test_barriers(body: tuple[Pass, ...], barriers: int) -> None:
     text = emit_temporal(of(*body), SHAPE, exact=False).text
     inside, at_edge = text.split(LOOP)[1:]
     assert [part.count("barrier();") for part in (inside, at_edge)] == [barriers, barriers]
-
-
-def test_a_tile_inside_of_the_rectangle_needs_no_care_for_edges() -> None:
-    clamped = of(draw("P", "Q", *BESIDE), draw("Q", "P", *BESIDE))
-    _, inside, at_edge = emit_temporal(clamped, SHAPE, exact=False).text.split(LOOP)
-    assert "+ near_" in at_edge
-    assert "near_" not in inside
-    for other in (jacobi(8, 4), life(8, 8, 2)):
-        text = emit_temporal(content_of(other.plan()), SHAPE, exact=False).text
-        assert text.count(LOOP) == 1
 
 
 def test_shapes_fit() -> None:

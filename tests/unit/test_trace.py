@@ -10,20 +10,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import Made, plans
-from sorting import distances, shuffled, sort_plan
+from sorting import shuffled, sort_plan
 from strategies import RECTANGLES, Scene, whole_scenes
 
 from gpgpu_legacy import Machine, Pipeline, assemble, run_program
 from gpgpu_legacy.api.drawing import make_drawing
 from gpgpu_legacy.api.programs import trace_drawing
 from gpgpu_legacy.api.steps import TracedInstruction
-from gpgpu_legacy.api.trace import MOST_VISITS, Fate, Trace, trace
+from gpgpu_legacy.api.trace import Fate, Trace, trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import written_by
-from gpgpu_legacy.present.grid import as_text, plain
+from gpgpu_legacy.present.grid import as_text
 from gpgpu_legacy.present.grid import plain as plain_entry
 from gpgpu_legacy.runtime.executor import find_executor
 
@@ -96,28 +96,6 @@ def test_instructions_of_every_pass() -> None:
     assert last.result == (2.25, 0.0, 0.0, 1.5)
 
 
-@settings(max_examples=10)
-@given(st.integers(0, 15), st.integers(0, 3))
-def test_a_sort_by_numpy(x: int, y: int) -> None:
-    """The values of one place, and its partners, as the network of compare-exchanges has them."""
-    numbers = shuffled(16, 4)
-    found = trace(sort(16, 4), (x, y), {"values": numbers}, every_pass=True)
-    at, now = 16 * y + x, numbers.ravel().copy()
-    places = np.arange(now.size)
-    for visit, (run, distance) in zip(found.visits, distances(now.size), strict=True):
-        partner = places ^ distance
-        takes_larger = ((places & distance) != 0) != ((places & run) != 0)
-        one, other = now, now[partner]
-        row, column = divmod(int(partner[at]), 16)
-        assert [(r.texel.x, r.texel.y, r.value) for r in visit.reads] == [
-            (column, row, (other[at],)),
-            (x, y, (one[at],)),
-        ]
-        now = np.where(takes_larger, np.maximum(one, other), np.minimum(one, other))
-        assert visit.written[0].after == (now[at],)
-    np.testing.assert_array_equal(now, np.sort(numbers.ravel()))
-
-
 def test_without_every_pass_those_that_change_the_value() -> None:
     plan, inputs = sort(16, 4), {"values": shuffled(16, 4)}
     every = trace(plan, (5, 2), inputs, every_pass=True).visits
@@ -127,28 +105,6 @@ def test_without_every_pass_those_that_change_the_value() -> None:
     changed = [v for n, v in enumerate(every) if v in ends or after[n] != after[n - 1]]
     assert list(some.visits) == changed
     assert some.unchanged == len(every) - len(changed) > 0
-
-
-def test_of_many_passes_the_first_and_the_last_are_described() -> None:
-    p = Pipeline("counter")
-    x, y = p.texture("x", 1, 1, initial=0.0), p.texture("y", 1, 1)
-    add = (
-        "!!ARBfp1.0 TEMP r; TEX r, fragment.position, texture[0], RECT; ADD result.color, r, 1; END"
-    )
-    with p.repeat(250):
-        p.draw(add, {0: x}, into=y)
-        p.swap(x, y)
-    p.output("x", x)
-    found = trace(p, (0, 0))
-    assert [visit.written[0].after for visit in found.visits] == [(n,) for n in range(1, 251)]
-    [short], [whole] = found.grids(), found.grids(whole=True)
-    half, left_out = MOST_VISITS // 2, f"{250 - MOST_VISITS} passes left out; --all shows them"
-    numbers = [str(n) for n in range(1, 251)]
-    assert [text for row in whole.rows if (text := plain(row[0]))] == numbers
-    assert [text for row in short.rows if (text := plain(row[0]))] == [
-        *numbers[:half], "…", *numbers[-half:]
-    ]  # fmt: skip
-    assert left_out in as_text([short]) and left_out not in as_text([whole])
 
 
 KIL = """!!ARBfp1.0
@@ -261,14 +217,6 @@ def test_the_last_value_is_the_result(made: Made, data: Any) -> None:
         np.testing.assert_array_equal(visit.written[0].after, value)
         if visit.fate is not Fate.WRITTEN:
             np.testing.assert_array_equal(visit.written[0].after, visit.written[0].before)
-
-
-def test_other_executors_trace_alike() -> None:
-    plan, inputs = sort(8, 4), {"values": shuffled(8, 4)}
-    one = trace(plan, (3, 2), inputs, executor="numpy")
-    other = trace(plan, (3, 2), inputs, executor="jit")
-    assert (one.executor, other.executor) == ("numpy", "jit")
-    assert one.visits == other.visits
 
 
 def test_the_json() -> None:
@@ -447,27 +395,6 @@ def test_the_trace_ends_where_the_run_does(scene: Scene, data: Any) -> None:
                 written = zip(color, step.result or (), strict=True)
                 color = [old if new is None else new for old, new in written]
         np.testing.assert_array_equal(np.array(color, np.float32), image[y, x])
-
-
-def test_the_table_of_a_program() -> None:
-    found = traced(TEXT, 4, 3, TEXTURES, at=(1, 0))
-    assert found.grids()[0].heads == ("pass", "what", "x", "y", "z", "w")
-    columns = rows(found)
-    assert columns[1][:3] == ["1", "TEX", "R,"]
-    assert columns[2] == ["fragment.texcoord[0]", "1.5", "0.5", "0", "1"]
-    assert " ".join(columns[3]) == "reads the texel (1, 0) of texture[0], RECT"
-    assert columns[4] == ["→", "R", "-2", "-1", "0", "1"]
-    assert columns[8] == ["→", "R.xy", "0.5", "0.5", ".", "."]
-    assert columns[-1][-4:] == ["0.5", "-0.5", "0", "-1"]
-
-
-def test_fog_is_named() -> None:
-    text = "!!ARBfp1.0 OPTION ARB_fog_linear; MOV result.color, 0; END"
-    state = {"fog.color": (1, 0.5, 0, 0), "fog.params": (1, 0, 4, 0.25)}
-    found = traced(text, 1, 1, fogcoord=1, state=state)
-    assert steps_of(found)[0].result == (0, 0, 0, 0)
-    assert pixel_of(found) == (0.25, 0.125, 0, 0)  # f = (4 - 1) / 4
-    assert "OPTION ARB_fog_linear then mixes the colour" in as_text(found.grids())
 
 
 def test_the_alpha_test_is_told_apart_from_a_kil() -> None:

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from commands import Command
 
-from gpgpu_legacy.api.drawing import make_drawing
-from gpgpu_legacy.api.programs import run_program, trace_drawing
+from gpgpu_legacy.api.programs import run_program
 from gpgpu_legacy.errors import GpgpuLegacyWarning
 
 NAN, INF, PI = float("nan"), float("inf"), 3.1415927
@@ -88,16 +87,6 @@ def test_only_fragments_that_are_written_count(more: dict[str, Any], met: int) -
     assert found == ([("program:3:1: RCP", met)] if met else [])
 
 
-def test_bands_and_triangles_are_added_up() -> None:
-    """Of 600×300 fragments those of the columns below 100 have a negative base."""
-    text = "!!ARBfp1.0 TEMP R; PARAM e = 2; ADD R, fragment.texcoord[0], -100;"
-    text += "POW result.color, R.x, e.x; END"
-    bent = [[0, 0, 0, 1], [600, 0, 0, 1], [600, 300, 0, 1], [0, 300, 5, 1]]
-    for more in ({}, {"texcoords": {0: bent}}):
-        with pytest.warns(GpgpuLegacyWarning, match="POW of a negative .* it: 30000$"):
-            run_program(text, 600, 300, executor="numpy", **more)
-
-
 def test_a_plan_without_such_instructions_is_not_run_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpgpu_legacy.api.run.reference", lambda: None)
     assert told(program("ADD result.color, A, A;"), (1, 2, 3, 4), executor="jit") == []
@@ -112,13 +101,6 @@ def test_a_large_plan_is_not_counted_and_told_where_results_are_not_finite(
     (found,) = told(text, (0, INF, 0, 0), executor="jit")
     assert found.startswith("program:3:1: RCP of 0 is undefined")
     assert found.endswith("fragments with it: not counted")
-
-
-def test_a_trace_tells_it() -> None:
-    texture = np.array([[[1, 0, 0, 0], [-1, 0, 0, 0]]])
-    drawing = make_drawing(program("LG2 result.color, A.x;"), 2, 1, {0: ("RECT", texture)})
-    with pytest.warns(GpgpuLegacyWarning, match="LG2 of a number that is not positive .*: 1$"):
-        trace_drawing(drawing, (0, 0))
 
 
 RECIPE = """

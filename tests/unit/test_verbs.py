@@ -62,16 +62,6 @@ def test_a_recipe_runs_on_files_and_writes_files(run: Command, suffix: str) -> N
         Path("z.npy").unlink()
 
 
-def test_pictures_go_in_upright_and_come_out_upright(run: Command) -> None:
-    grey = np.zeros((4, 4), np.uint8)
-    grey[0, 1] = 255  # in the top row
-    Image.fromarray(grey).save("x.png")
-    code, _, err = run("run", "steps.py", "passes=0", "x=x.png", "-o", "z.png")
-    assert code == 0, err
-    with Image.open("z.png") as image:
-        assert np.array_equal(np.asarray(image)[..., 0], grey)
-
-
 def test_the_json_of_a_run(run_json: JsonCommand) -> None:
     data = run_json("run", "steps.py", "n=6", "passes=2", "--executor", "numpy")
     assert data["plan"] == "steps"
@@ -186,29 +176,3 @@ def test_bad_input_is_one_line(run: Command, words: tuple[str, ...], message: st
     assert err.count("\n") == 1
     assert message in err
     assert sorted(path.name for path in Path().iterdir()) == ["steps.py"]
-
-
-def test_two_outputs_cannot_be_one_file(run: Command, folder: Path) -> None:
-    twice = RECIPE.replace('p.output("z", x)', 'p.output("z", x)\n    p.output("w", x)')
-    (folder / "twice.py").write_text(twice, encoding="utf-8")
-    code, out, err = run("run", "twice.py", "--output", "z=z.npy", "w=./z.npy")
-    assert (code, out) == (2, "")
-    assert "give two files" in err
-    assert not [*folder.glob("*.npy")]
-
-
-def test_what_a_recipe_prints_is_no_part_of_the_json(run: Command, folder: Path) -> None:
-    chatty = RECIPE.replace("    p =", "    print('built')\n    p =")
-    chatty = chatty.replace("        for _", "        print('compared')\n        for _")
-    (folder / "steps.py").write_text(chatty, encoding="utf-8")
-    code, out, err = run("run", "steps.py", "--json")
-    assert code == 0
-    assert json.loads(out)["plan"] == "steps"
-    assert err.split() == ["built", "compared"]
-
-
-def test_a_recipes_file_is_executed_once(run: Command) -> None:
-    Path("steps.py").write_text(f"print('executed')\n{RECIPE}", encoding="utf-8")
-    code, _, err = run("count", "steps.py", "--over", "n")
-    assert code == 0
-    assert err.count("executed") == 1

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from inspect import signature
-from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import Command
 
 from gpgpu_legacy import find
 from gpgpu_legacy.api.figure import figure
@@ -19,19 +17,6 @@ from gpgpu_legacy.cli.words import Job, Jobs, split
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.benchmark import bench
 from gpgpu_legacy.runtime.machine import Machine
-
-RECIPE = """
-from gpgpu_legacy import Pipeline
-
-COPY = "!!ARBfp1.0 TEMP r; TEX r, fragment.position, texture[0], RECT; MOV result.color, r; END"
-
-def padded(n: int = 16, m: int = 8):
-    p = Pipeline("padded")
-    b, y = p.input("b", n + 2, 3 * m), p.texture("y", 3 * m, n + 2)
-    p.draw(COPY, {0: b}, into=y)
-    p.output("y", y)
-    return p
-"""
 
 
 def test_a_path_is_no_parameter() -> None:
@@ -98,35 +83,11 @@ def test_sizes_follow_the_inputs(
     assert {name: pipeline.parameters[name] for name in sizes} == sizes
 
 
-def test_sizes_of_a_recipe_follow_what_is_added_to_them(tmp_path: Path) -> None:
-    file = tmp_path / "padded.py"
-    file.write_text(RECIPE)
-    given = np.arange(12.0 * 15).reshape(12, 15)
-    run = find(str(file)).run(b=given)
-    assert run.parameters == {"n": 10, "m": 5}
-    assert (run.y == given).all()
-    with pytest.raises(InputError, match=r"input b is 12×16, but .* needs"):
-        find(str(file)).run(b=np.zeros((12, 16)))
-
-
 def test_inputs_that_disagree_are_refused() -> None:
     with pytest.raises(InputError, match="input B is 6×3, but row-packed needs 7×3; give arrays"):
         find("row-packed").run(A=np.zeros((5, 7)), B=np.zeros((6, 3)))
     with pytest.raises(InputError, match="needs 8×8"):
         find("jacobi", n=8).run(b=np.zeros((9, 9)))
-
-
-def test_a_pipeline_by_hand_keeps_its_sizes() -> None:
-    p = Pipeline("by hand")
-    p.output("x", p.input("x", 2, 2))
-    assert p.sized({"x": np.zeros((3, 3))}) is p
-
-
-def test_a_file_gives_the_size(run: Command, tmp_path: Path) -> None:
-    np.save(tmp_path / "b.npy", np.ones((5, 5)))
-    code, out, errors = run("count", "jacobi", f"b={tmp_path / 'b.npy'}", "passes=2", "--json")
-    assert (code, errors) == (0, "")
-    assert '"n": 5' in out
 
 
 def test_no_input_is_called_as_an_option_of_a_run() -> None:

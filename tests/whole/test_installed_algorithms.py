@@ -170,12 +170,3 @@ def test_an_installed_algorithm_runs_by_its_name(site: Path) -> None:
     assert data["ranges"]["x"]["shape"] == [3, 3]
     assert [error["error"] for error in data["errors"]] == [0]
     assert json.loads(run(site, "algorithms", "shallow-water", "--json").stdout)["name"] == "waves"
-
-
-def test_a_broken_one_is_said_when_it_is_asked_for_and_not_before(site: Path) -> None:
-    done = run(site, "run", "broken")
-    assert done.returncode == 2
-    assert "no_such_package" in done.stderr
-    assert "Traceback" not in done.stderr
-    ours = run(site, "run", "jacobi", "n=2", "--json")
-    assert (ours.returncode, ours.stderr) == (0, "")

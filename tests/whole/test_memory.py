@@ -17,8 +17,8 @@ from gpgpu_legacy import find_executor, memory
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.prepared import close_prepared
 from gpgpu_legacy.api.run import run
-from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
-from gpgpu_legacy.memory import Room, free_memory, in_words, require_memory
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.memory import Room, free_memory, require_memory
 from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.runtime import workers
 
@@ -47,10 +47,6 @@ def limits(folder: Path, names: tuple[str, str], numbers: tuple[str, str], stat:
 
 
 V2, V1 = ("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")
-
-
-def test_the_machine_is_the_limit_outside_of_containers(machine: Callable[..., None]) -> None:
-    assert free_memory() == Room(8 * GB, "this machine has")
 
 
 @pytest.mark.parametrize(
@@ -83,11 +79,6 @@ def test_groups_without_limits_or_beyond_them(machine: Callable[..., None], tmp_
     assert free_memory().owner == "this machine has"
     limits(tmp_path / "cgroup" / "a", V2, ("5", str(GB)), "inactive_file 0\n")
     assert free_memory().size_bytes == 0
-
-
-def test_numbers_of_bytes_in_words() -> None:
-    words = [in_words(int(number)) for number in (999, 1500, 37.3 * GB, 9.97 * GB, 999_600)]
-    assert words == ["999 bytes", "1.5 kB", "37 GB", "10 GB", "1.0 MB"]
 
 
 def test_what_does_not_fit_is_refused_in_one_line(machine: Callable[..., None]) -> None:
@@ -149,19 +140,6 @@ def test_ulimit_is_a_limit() -> None:
     assert room.startswith("the limits of this process (ulimit) leave ")
     assert room.strip().endswith(" MB free")
     assert 400 < int(room.split()[-3]) < 800
-
-
-@unix
-def test_too_few_addresses_for_a_compiler_are_a_reason() -> None:
-    code = (
-        "from gpgpu_legacy.memory import require_addresses\n"
-        "require_addresses(2**20, 'a compiler')\n"
-        "try:\n    require_addresses(2**30, 'a compiler')\n"
-        "except Exception as error:\n    print(type(error).__name__, error)\n"
-    )
-    told = in_child(code, 2**30)
-    assert told.startswith(f"{ExecutorUnavailableError.__name__} a compiler needs about 1.1 GB of")
-    assert "ulimit -v" in told
 
 
 PEAK = """

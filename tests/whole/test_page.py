@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,13 +10,11 @@ import pytest
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page import report as report_room
-from gpgpu_legacy.page.report import ReportTimes, write_report
+from gpgpu_legacy.page.report import write_report
 from gpgpu_legacy.page.sections import SECTIONS
 from gpgpu_legacy.page.sections.tables import NAME as TABLES
 from gpgpu_legacy.papers.formulas.model import methods_of_tables
 from gpgpu_legacy.papers.formulas.result import MethodTime, MethodTimes
-from gpgpu_legacy.runtime.executor import executor_names
-from gpgpu_legacy.serial import read_recorded
 
 
 class Reader(HTMLParser):
@@ -101,23 +98,6 @@ def test_the_page_has_what_was_measured_here(
     # Larson & McAllister's 16 bytes a fragment, of n² fragments, in n passes.
     rate = f"{16 * 1024**3 / seconds / 1e9:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
     assert f"this machine: 12.5 ms, {rate} GB/s" in page.read_text("utf-8")
-
-
-def test_the_files_are_the_tables(report: Path) -> None:
-    data = json.loads((report.parent / "tables.json").read_text("utf-8"))
-    assert [table["id"] for table in data["tables"]] == [
-        "hall-carr-hart-2003/table-1",
-        "hall-carr-hart-2003/table-2",
-    ]
-    text = (report.parent / "tables.txt").read_text("utf-8")
-    assert "8K,4way,64B" in text and "larson-mcallister" in text
-
-
-def test_the_times_say_what_they_are_of(report: Path) -> None:
-    times = read_recorded(report.parent / "timings.json", ReportTimes)
-    assert (times.size, times.block, times.times.measured) == (16, 4, ())
-    assert {state.name for state in times.executors} == set(executor_names()) - {"auto"}
-    assert times.package is not None and times.driver
 
 
 def test_a_report_that_fails_leaves_the_one_before(

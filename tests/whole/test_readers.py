@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from buffers import bindings, buffer, uniforms
+from buffers import bindings, buffer
 from drawing import program, texture
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -107,20 +107,6 @@ def test_dispatches(plan: Plan) -> None:
         assert check_plan(plan, chip).limits == check_plan(whole, chip).limits
 
 
-def test_what_never_runs_is_not_read() -> None:
-    one = ComputePass(parse_kernel(KERNEL), bindings("A", "R"),
-                      uniforms(trips=1, **{"from": 0}, factor=1.0), (1, 1))  # fmt: skip
-    plan = Plan(
-        "odd", (), (), (buffer("A", 14, 8), buffer("R", 8, 12)), (), (Repeat(0, (one,)),), ()
-    )
-    assert cache_run(plan, SMALL).iterations == 0
-    assert count_plan(plan) == count_plan(expand(plan))
-    assert (
-        check_plan(plan, find_profile("geforce3")).limits
-        == check_plan(expand(plan), find_profile("geforce3")).limits
-    )
-
-
 # What is accepted --------------------------------------------------------------------------------
 
 WHOLES = st.integers(-1, 4)
@@ -203,24 +189,6 @@ def halving() -> Plan:
     back = CopyPass("Q", rect, "P", rect)
     textures = tuple(texture(name, 8, 1, R32F) for name in ("P", "Q"))
     return Plan("halving", (), (), textures, (), (Repeat(3, (there, back)),), ())
-
-
-def test_a_halving_rectangle_by_hand() -> None:
-    """4 + 2 + 1 fragments of two lookups and one write of 4 bytes, and as many texels copied."""
-    plan = halving()
-    validate(plan)
-    counts = count_plan(plan)
-    assert (counts.passes, counts.fragments, counts.lookup) == (3, 7, 14)
-    assert (counts.bytes_requested, counts.copy_bytes) == (7 * 12, 7 * 8)
-    assert (counts.vertices, counts.geometry_bytes) == (12, 144)
-    assert fragments_per_pass(plan) is None
-    result = cache_run(plan, SMALL)
-    assert {region.name: (region.reads, region.writes) for region in result.regions} == {
-        "P": (14, 7),
-        "Q": (7, 7),
-    }
-    # The rectangle drawn last is the single fragment that is left, of two reads.
-    assert heat_map(plan, SMALL)[1].reads.tolist() == [[2]]
 
 
 def test_a_slope_that_changes_is_followed_iteration_by_iteration() -> None:

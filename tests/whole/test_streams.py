@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -89,12 +88,3 @@ def test_standard_input_is_read_as_a_file_is(command: str, said: str) -> None:
     done = call(command, "check", "-")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith(said)
-
-
-def test_nothing_that_is_printed_is_taken_for_markup(tmp_path: Path) -> None:
-    program = tmp_path / "proj [" / "old]" / "[red]:smile:.fp"
-    program.parent.mkdir(parents=True)
-    program.write_text("!!ARBfp1.0 MOV result.color, 1; END")
-    done = call('cd "$PLACE" && "$@"', "check", f"proj [/old]/{program.name}", PLACE=str(tmp_path))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert f"that proj [/old]/{program.name} uses" in done.stdout
