@@ -16,6 +16,7 @@ from gpgpu_legacy.api.programs import run_program
 from gpgpu_legacy.count.resources import resources
 from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.isa.opcodes import ARBFP
+from gpgpu_legacy.languages.arb.limits import AssemblerLimits
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.page.definitions import DEFINITIONS
 from gpgpu_legacy.page.scenes import decoded_program
@@ -23,16 +24,20 @@ from gpgpu_legacy.page.sections.write import (
     RESOURCES,
     SIDE,
     TASKS,
+    UNITS,
     WritingTask,
     program_text,
     tables,
 )
 
 TEXTS = 1000
+BOX = AssemblerLimits(texture_coordinate_sets=1, texture_image_units=UNITS)
+"""What the box has: a coordinate for each fragment, and two textures."""
+
 LOOK = "TEX R0, fragment.texcoord[0], texture[0], RECT;"
 MUTANTS = (
     "MADD", "R9", "R0", "result.color", "fragment.colour", "fragment.texcoord[3]", ",", ";", "-",
-    ".", ".x", ".xq", ".wx", ".xyzwx", ".rgxy", "{1, 2", "{1, 2, 3, 4, 5}", "}", "0.5", "1e3", "2D",
+    ".", ".x", ".xq", ".wx", ".xyzwx", ".rgxy", "{1, 2", "{1, 2, 3, 4, 5}", "}", "0.5", "1e3", "3d",
     "RECT", "texture[7]", "texture", "TEX", "tex", "#", "[", "]", "..", "", "", "", "$", "é", "-R1",
     "{.5}",
 )  # fmt: skip
@@ -85,7 +90,7 @@ def read_by_assembler(text: str) -> tuple[Any, int]:
     whole = program_text(text)
     before = whole.index(text)
     try:
-        program = assemble(whole)
+        program = assemble(whole, limits=BOX)
     except AssemblyError as error:
         return None, min(error.diagnostics[0].position - before, len(text.encode()))
     decoded = decoded_program(program)
@@ -204,6 +209,8 @@ def test_five_tasks_are_checked_and_wrong_programs_are_told_why(open_page: Opene
     assert "256 are NaN" in write(page, "POW result.color, {-1}.x, {2}.x;")
     assert write(page, f"{LOOK}\nMAD R1, R9, R0, 1;").startswith("R9 cannot stand here: as in MAD")
     assert page.locator("#write u").all_inner_texts() == ["R9"]
+    flat = write(page, LOOK.replace("RECT", "2D"))
+    assert flat.startswith("2D cannot stand here: as in TEX R0, R1, texture[0], RECT;")
 
 
 def test_a_card_says_what_it_does_not_load(open_page: Opener) -> None:

@@ -76,10 +76,10 @@ class ProgramReader {
       const text = own.map((word) => word.text).join("");
       const found = RegExp(`^(?:${this.operands[kind]})$`).exec(text);
       if (!found) throw new ProgramFault(own, `cannot stand here: as in ${form}`);
-      const { sign, name, constant, suffix = "xyzw", unit } = found.groups ?? {};
+      const { sign, name, constant, suffix = "xyzw", unit = 0 } = found.groups ?? {};
       const places = [...suffix].map(placeOf);
       if (kind === "maskedDstReg") Object.assign(made, { dst: this.numbers.get(name), mask: places.map((c) => COMPONENT_LETTERS[c]).join("") });
-      else if (unit) made.texture = { unit: Number(unit), target: "RECT" };
+      else if (kind === "texImageUnit") made.texture = { unit: Number(unit), target: "RECT" };
       else if (kind === "extendedSwizzle") {
         const each = text.split(",");
         Object.assign(made.srcs[0], { swizzle: each.map((one) => placeOf(one.at(-1))), negate: each.map((one) => one[0] === "-") });
