@@ -5,7 +5,7 @@ A sweep is every combination of plans, caches and orders of accesses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
 from pathlib import Path
@@ -20,6 +20,7 @@ from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.heat_map import HeatMap, heat_map
 from gpgpu_legacy.cache.run import cache_run, plan_trace
 from gpgpu_legacy.cache.simulate import LevelTally, Progress, RegionTally
+from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import InputError, described
 from gpgpu_legacy.measure.budget import Budget, BudgetSpentError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -99,12 +100,8 @@ class Traced(Result, kw_only=True):
         known = {name: value for name, value in self.varied.items() if name not in varying}
         fixed = {name: value for name, value in known.items() if name in self.parameters}
         plan = titled(self.plan, fixed) if "plan" in known else "several plans"
-        return ", ".join([plan, *_texts(known, ("cache", *ORDER))])
-
-    @property
-    def order(self) -> str:
-        """The raster order, the layout and the number in flight; empty for kernels."""
-        return ", ".join(_texts(self.varied, ORDER))
+        words = (text_of(n, known[n]) for n in ("cache", *ORDER) if known.get(n) not in {None, 1})
+        return ", ".join([plan, *words])
 
     @property
     def conventions(self) -> str:
@@ -115,17 +112,13 @@ class Traced(Result, kw_only=True):
         in_flight = IN_FLIGHT.format(units=units) if self.in_flight != 1 else ""
         return " ".join(filter(None, [CONVENTIONS, QUADS if self.quads else "", in_flight]))
 
-    def plot(self, path: Path) -> None:
+    @public
+    def plot(self, path: Path | str) -> None:
         """Draw a sweep of one.
 
         path: a .png, .svg or .pdf; InputError for one run, which has no axis.
         """
         CacheSweep(runs=(self,)).plot(path)  # type: ignore[arg-type]
-
-
-def _texts(known: Mapping[str, Plain], names: Iterable[str]) -> list[str]:
-    """The cache and the order in words, without one fragment after another."""
-    return [text_of(name, known[name]) for name in names if known.get(name) not in {None, 1}]
 
 
 class CacheRun(Traced, kw_only=True):
@@ -235,7 +228,8 @@ class CacheSweep(Result):
         grids = [_sweep_grid(self.runs, whole=whole)] if self.runs else []
         return [*grids, *not_run_grids((one.title(), one.reason) for one in self.not_run)]
 
-    def plot(self, path: Path) -> None:
+    @public
+    def plot(self, path: Path | str) -> None:
         """Draw bytes from memory and hit ratios over the varying property."""
         wanted = (*self.runs, *self.not_run)
         results = [(run.bytes_from_memory, run.hit_ratio) for run in self.runs]

@@ -99,7 +99,7 @@ def draw_sweep(
     wanted: Sequence[Varied],
     results: Sequence[tuple[int, float]],
     title: Callable[[Sequence[str]], str],
-    path: Path,
+    path: Path | str,
 ) -> None:
     """Bytes from memory and hit ratio over a parameter, or over the first thing that varies.
 

@@ -61,8 +61,8 @@ class Figure:
 
         path: a .png, .svg or .pdf; InputError if that is not possible.
         """
-        path = Path(path)
         check_figure(path)
+        path = Path(path)
         write_whole(path, self._sheet(path.suffix.lower()))
 
     def _sheet(self, suffix: str) -> Write:

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+from gpgpu_legacy.door import public
 from gpgpu_legacy.measure.bench_plot import BenchPoint, BenchSeries, draw_bench
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult
@@ -176,7 +177,8 @@ class Bench(RecordedResult, kw_only=True):
         grids = (self._times(whole), self._ratios(), self._left_out())
         return [grid for grid in grids if grid.rows]
 
-    def plot(self, path: Path) -> None:
+    @public
+    def plot(self, path: Path | str) -> None:
         """Draw GFLOPS, or the times, over the cases.
 
         path: a .png, .svg or .pdf.

@@ -54,7 +54,7 @@ def draw_bench(
     axis: str | Sequence[str],
     time: tuple[str, str],
     head: Sequence[str],
-    path: Path,
+    path: Path | str,
 ) -> None:
     """Draw GFLOPS of a benchmark, or times if a plan has none: PNG, SVG or PDF.
 

@@ -105,8 +105,9 @@ FORMATS = (".png", ".svg", ".pdf")
 _UNDATED = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 
 
-def check_figure(path: Path) -> None:
+def check_figure(path: Path | str) -> None:
     """Raises InputError if no figure can be written to that path, as far as is known in advance."""
+    path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise InputError(
             f"{path} does not name a format for figures; let it end in one of {', '.join(FORMATS)}"
@@ -114,13 +115,14 @@ def check_figure(path: Path) -> None:
     check_writable(path)
 
 
-def save_figure(figure: Figure, path: Path) -> None:
+def save_figure(figure: Figure, path: Path | str) -> None:
     """Write the figure, whole or not at all, in the format of the path's ending; see FORMATS.
 
     The same figure makes the same file. Raises InputError for another format, and if the file
     cannot be written.
     """
     check_figure(path)
+    path = Path(path)
     write_whole(path, figure_of(figure, path.suffix.lower()))
 
 

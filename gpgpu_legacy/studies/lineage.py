@@ -126,7 +126,7 @@ class Lineage(Bench):
             yield f"{skipped.plan or skipped.executor} was not run: {skipped.reason}."
         yield from busy_notes(self.busy_share)
 
-    def plot(self, path: Path) -> None:
+    def plot(self, path: Path | str) -> None:
         """Draw GFLOPS by method."""
         _draw([self], path)
 
@@ -161,7 +161,7 @@ class Lineages(Result):
         """The table of each."""
         return [grid for lineage in self.lineages for grid in lineage.grids(whole=whole)]
 
-    def plot(self, path: Path) -> None:
+    def plot(self, path: Path | str) -> None:
         """Draw GFLOPS by method, a panel a lineage."""
         _draw(self.lineages, path)
 
@@ -252,7 +252,7 @@ _RATE_POINTS, _TIMES_POINTS = 42, 90  # where two columns of numbers end, right 
 _TICKS = 6  # at most, of all panels
 
 
-def _draw(lineages: Sequence[Lineage], path: Path) -> None:
+def _draw(lineages: Sequence[Lineage], path: Path | str) -> None:
     """Draw GFLOPS by method, a panel a lineage, on one logarithmic axis: PNG, SVG or PDF.
 
     The origin of bars, 1×, is the oldest method with times in each lineage. Rates and multiples

@@ -66,6 +66,7 @@ MISTAKES: list[tuple[Callable[[Any], object], str]] = [
     (lambda d: d.made().figure(c=ONES), "doubled has no input or option c; its inputs are a"),
     (lambda d: d.made().cache(8192), "cache: cache is 8192; give a text"),
     (lambda d: d.made().cache("8K,4way,64B", writes="x"), "writes is 'x'; give allocate or no-"),
+    (lambda d: d.made().cache().plot(3), "plot: path is 3; give a file's name or a text"),
     (lambda d: d.made().check(9700), "check: chip is 9700; give a text"),
     (lambda d: find("jacobi", 64), "find: too many positional arguments; write find(what, …)"),
     (lambda d: run_brook("x.br", typo=1), "run_brook takes no typo; choose from exact"),
