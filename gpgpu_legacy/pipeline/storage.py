@@ -76,24 +76,26 @@ class StorageBuilder:
         *,
         format: str = "r32f",
         kind: str = "RECT",
-        depth: int = 1,
+        depth: int | None = None,
         levels: int = 1,
         initial: Any = None,
     ) -> Texture:
         """A texture of that many texels; passes draw to it and look it up.
 
-        name: its own in the plan. width, height: in texels. depth: layers, of a 3D texture. format:
-        one of FORMATS in plan/textures.py, or one of GL's names for it. kind: as programs look it
-        up: RECT, 2D, 1D, 3D, CUBE; BUFFER for kernels. levels: of a mipmap; `upload` or
-        `generate_mipmap` fills them. initial: every texel's value at the start, a number or four;
-        without it, a pass must write the texture before it is read.
+        name: its own in the plan. width, height: in texels, of a layer. depth: layers, of a 3D
+        texture; a CUBE has its 6 faces. format: one of FORMATS in plan/textures.py, or one of GL's
+        names for it. kind: as programs look it up: RECT, 2D, 1D, 3D, CUBE; BUFFER for kernels.
+        levels: of a mipmap; `upload` or `generate_mipmap` fills them. initial: every texel's value
+        at the start, a number or four; without it, a pass must write the texture before it is read.
         """
         size = (as_positive("width", width), as_positive("height", height))
         value = None if initial is None else Values(None).vector("initial", initial)
+        texture_kind = as_member("kind", kind, TextureKind)
+        layers = _layers(texture_kind, depth)
         texture = Texture(
             name,
-            as_member("kind", kind, TextureKind),
-            Extent(*size, as_positive("depth", depth), as_positive("levels", levels)),
+            texture_kind,
+            Extent(*size, layers, as_positive("levels", levels)),
             find_format("format", format),
             cast("Any", value),
         )
@@ -187,12 +189,21 @@ class StorageBuilder:
         quadrants, rows (four of a row), or image: an array (rows, columns, 4), a texel for each
         pixel; of fewer channels, as many of a row or pixel. shape: of the caller's array if it
         differs, such as (n,) for a vector. sample: makes an input to try; by default, it is uniform
-        in [0, 1). texture: the keywords of `texture`.
+        in [0, 1). texture: the keywords of `texture`. Of a 3D texture or a CUBE, the rows are those
+        of all layers, one layer after another.
         """
         channels = find_format("format", texture.get("format", RGBA32F.name)).channels
         way, rows, columns, shape = _layout(packing, rows, columns, shape, channels)
         matrix = self.operand(name, rows, columns, shape=shape)
-        target = self.texture(name, way.width, way.height, **{"format": way.format.name, **texture})
+        kind = as_member("kind", texture.get("kind", "RECT"), TextureKind)
+        layers = _layers(kind, texture.get("depth"))
+        if way.height % layers:
+            raise InputError(
+                f"input {name} has {way.height} rows of texels for {layers} layers; give as many "
+                "rows for each, one layer after another"
+            )
+        height = way.height // layers
+        target = self.texture(name, way.width, height, **{"format": way.format.name, **texture})
         self.upload(matrix, target, packing=way.packing)
         if sample is not None:
             self.samples[name] = sample
@@ -253,6 +264,13 @@ class StorageBuilder:
             channels = texture.format.channels
             packing = packed(packing, region.rows, region.columns, channels).packing
         return matrix.name, region, texture.name, area, packing
+
+
+def _layers(kind: TextureKind, depth: int | None) -> int:
+    """The layers of a texture that is made with that depth, or without one."""
+    if depth is None:
+        return 6 if kind is TextureKind.CUBE else 1
+    return as_positive("depth", depth)
 
 
 def _matrix(name: str, rows: int, columns: int, shape: tuple[int, ...] | None) -> Matrix:

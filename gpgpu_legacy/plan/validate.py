@@ -247,7 +247,7 @@ class Validator:
         if kind is TextureKind.CUBE and (extent.depth != 6 or extent.width != extent.height):
             raise self.fail(
                 f"cube map {texture.name} has {counted(extent.depth, 'face')} of {extent.width}×"
-                f"{extent.height} texels; give it 6 that are square, by depth=6"
+                f"{extent.height} texels; give it 6 that are square"
             )
         if kind not in _LAYERED and extent.depth != 1:
             raise self.fail(

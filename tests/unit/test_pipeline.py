@@ -184,6 +184,23 @@ def test_an_image_keeps_its_shape_and_a_vector_its_own() -> None:
     assert np.array_equal(run.other, numbers)
 
 
+def test_an_input_in_layers_has_one_after_another() -> None:
+    """The middle of face +y, the third, and the second slice of a volume."""
+    p, out = Pipeline("layers"), {}
+    cube = p.input("c", 12, 2, kind="CUBE", shape=(6, 2, 2))
+    volume = p.input("v", 4, 2, kind="3D", depth=2)
+    for name, texture, kind, at in (
+        ("y", cube, "CUBE", (0.1, 1, 0.1)), ("z", volume, "3D", (0.25, 0.25, 0.75)),
+    ):  # fmt: skip
+        out[name] = p.texture(name, 1, 1)
+        text = f"!!ARBfp1.0 TEX result.color, fragment.texcoord[0], texture[0], {kind}; END"
+        p.draw(text, {0: texture}, into=out[name], texcoords={0: at})
+        p.output(name, out[name])
+    faces, slices = np.arange(24).reshape(6, 2, 2), np.arange(8).reshape(4, 2)
+    run = p.run(c=faces, v=slices, executor="numpy")
+    assert run.y in faces[2] and run.z == slices[2, 0]
+
+
 def test_a_part_of_a_texture_is_drawn_read_back_and_shifted() -> None:
     p = Pipeline("parts")
     x, y = p.input("x", 4, 5), p.texture("y", 5, 4, initial=-1.0)
@@ -346,6 +363,7 @@ MISTAKES: list[tuple[str, Callable[[Pipeline, Any, Any], object]]] = [
     ("has no value: division by zero", lambda p, x, y: _in_loop(p, x, y, lambda i: 1 / i)),
     ("used after its repeat", lambda p, x, y: _after_loop(p, x, y)),  # noqa: PLW0108
     ("there is no file no.fp", lambda p, x, y: p.draw("no.fp", {0: x}, into=y)),
+    ("a has 4 rows of texels for 6 layers", lambda p, x, y: p.input("a", 4, 4, kind="CUBE")),
     ("give a Program, its text or its file", lambda p, x, y: p.draw(3, {0: x}, into=y)),
     (r"expected ';'|unexpected", lambda p, x, y: p.draw("!!ARBfp1.0\nMOV a\nEND", {0: x}, into=y)),
     ("choose from add, subtract", lambda p, x, y: p.draw(COPY, {0: x}, into=y, blend="most")),
