@@ -28,6 +28,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("floyd-warshall", {"n": 9}),
     ("n-body", {"n": 6, "steps": 2}),
     ("image-filter", {"width": 8, "height": 6}),
+    ("mandelbrot", {"width": 12, "height": 9, "trips": 20}),
 ]
 
 ROUNDED = ("conjugate-gradient", "fluid", "fft", "n-body", "image-filter")

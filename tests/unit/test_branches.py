@@ -11,6 +11,7 @@ from numpy.testing import assert_array_equal
 
 from gpgpu_legacy.api.branching import branching_of
 from gpgpu_legacy.api.drawing import make_drawing
+from gpgpu_legacy.api.pipeline import find
 from gpgpu_legacy.api.programs import run_drawing
 from gpgpu_legacy.api.steps import trace_fragment
 from gpgpu_legacy.chips.check import check_program
@@ -214,6 +215,21 @@ def test_a_chip_is_predicted_at_least_the_fewest_instructions_and_a_range_of_bra
     [row] = [row for row in check_program(text, older).limits if row.limit == "options"]
     assert (row.outcome, row.where) == (Outcome.EXCEEDED, "line 4: MOV")
     assert not check_program(text, chip).exceeded
+
+
+def test_leaving_early_gives_the_same_picture_for_fewer_instructions() -> None:
+    plans = [find("mandelbrot", width=24, height=18, trips=40, early=e) for e in (False, True)]
+    fixed, early = (plan.run(executor="numpy", exact=True) for plan in plans)
+    assert_array_equal(early.steps, fixed.steps)
+    assert len(np.unique(early.steps)) > 8
+    # In 6 passes of 6 steps and one of 4, one of 2 + 1 instructions more: a fragment that has left
+    # executes the TEX, the REP, four of the loop and the MOV of each pass that follows.
+    [six, four] = sorted(early.branching, key=lambda one: -one.fragments)
+    passes = [np.clip(early.steps - 6 * n, 0, 6) for n in range(6)]
+    held = sum(int((done < 6).sum()) for done in passes)
+    executed = sum(4 * done.size + int((10 * done).sum()) for done in passes) + 4 * held
+    assert (six.instructions, six.taken, six.fragments) == (executed, held, 6 * 24 * 18)
+    assert four.fragments == 24 * 18
 
 
 @on("numpy", "jit", "gl-raster", "gl-compute")

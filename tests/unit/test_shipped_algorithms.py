@@ -231,6 +231,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "floyd-warshall": {"n": 12},
     "n-body": {"n": 11, "steps": 3},
     "image-filter": {"width": 9, "height": 5},
+    "mandelbrot": {"width": 13, "height": 9, "trips": 20},
 }
 
 
@@ -272,6 +273,7 @@ def test_each_has_everything_that_a_reader_asks_for(algorithm: Algorithm) -> Non
         ("bitonic_sort", {"n": 100}, "n is 100; .* power of two, such as 128"),
         ("fft", {"n": 8, "m": 12}, "m is 12; an fft takes a power of two, such as 16"),
         ("image-filter", {"sigma": 0.0}, "sigma is 0.0; it must be above 0"),
+        ("mandelbrot", {"block": 256}, "block is 256; it must be from 1 to 255"),
     ],
 )
 def test_a_parameter_that_does_not_fit_is_one_line(
@@ -286,7 +288,8 @@ def test_a_parameter_that_does_not_fit_is_one_line(
 
 def plan_of(name: str, **fixed: Any) -> Callable[..., Plan]:
     def build(n: int) -> Plan:
-        sizes = {"width": n, "height": n} if name in ("life", "image-filter") else {"n": n}
+        pictures = "life", "image-filter", "mandelbrot"
+        sizes = {"width": n, "height": n} if name in pictures else {"n": n}
         return find_algorithm(name).plan(**sizes, **fixed)
 
     return build
@@ -318,6 +321,7 @@ def plan_of(name: str, **fixed: Any) -> Callable[..., Plan]:
         ("floyd-warshall", {}, {"passes": "n", "lookup": "3*n**3"}),
         ("n-body", {"steps": 1}, {"passes": "n/4 + 2", "lookup": "3*n**2/2 + 4*n"}),
         ("image-filter", {}, {"passes": "3", "lookup": "16*n**2"}),
+        ("mandelbrot", {"trips": 40}, {"passes": "8", "lookup": "15*n**2"}),
     ],
 )  # fmt: skip
 def test_closed_forms_come_out_of_counts(

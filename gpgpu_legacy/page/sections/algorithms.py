@@ -127,6 +127,13 @@ SMALL = {
         says="Each dot is a body, a texel with its place. A pass adds the pull of eight others to "
         "its velocity; the disc turns, and clumps.",
     ),
+    "mandelbrot": Small(
+        {"width": 48, "height": 36, "trips": 48, "block": 4},
+        step_ms=300,
+        shows=("z", "after"),
+        says="Each texel is a complex number, and a pass squares and adds four times: what gets "
+        "far away from 0 never comes back, and what stays is the set.",
+    ),
     "image-filter": Small(
         {"width": 24, "height": 24},
         step_ms=1200,
