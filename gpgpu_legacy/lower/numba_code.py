@@ -33,12 +33,12 @@ _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "_nrt": False
 
 def native(function: Callable[..., Any]) -> Any:
     """Compile a function of this package on its first call; it must not make arrays."""
-    return _cached(numba.njit(**_OPTIONS)(function), _sources(function))
+    return _cached(numba.njit(**_OPTIONS)(function))
 
 
 def inlined(function: Callable[..., Any]) -> Any:
     """As `native`, inlined where it is called: arrays as arguments cost more than a lookup."""
-    return _cached(numba.njit(forceinline=True, **_OPTIONS)(function), _sources(function))
+    return _cached(numba.njit(forceinline=True, **_OPTIONS)(function))
 
 
 def elementwise(function: Callable[..., Any]) -> Any:
@@ -46,16 +46,14 @@ def elementwise(function: Callable[..., Any]) -> Any:
     return numba.vectorize(function)  # type: ignore[no-untyped-call]
 
 
-def _cached(dispatcher: Any, sources: bytes | None) -> Any:
-    """The dispatcher with a cache; sources: their digest, None if they cannot be read."""
-    if sources is not None and hasattr(dispatcher, "py_func"):  # else NUMBA_DISABLE_JIT is set
-        # As Dispatcher.enable_caching does it, which knows no cache but numba's own.
-        dispatcher._cache = _KeptCode(dispatcher, sources)
+def _cached(dispatcher: Any) -> Any:
+    """The dispatcher with a cache, if its sources can be read."""
+    if hasattr(dispatcher, "py_func"):  # else NUMBA_DISABLE_JIT is set
+        sources = _folder_digest(Path(dispatcher.py_func.__code__.co_filename).parent)
+        if sources is not None:
+            # As Dispatcher.enable_caching does it, which knows no cache but numba's own.
+            dispatcher._cache = _KeptCode(dispatcher, sources)
     return dispatcher
-
-
-def _sources(function: Callable[..., Any]) -> bytes | None:
-    return _folder_digest(Path(function.__code__.co_filename).parent)
 
 
 @cache

@@ -78,7 +78,7 @@ def test_an_edit_of_any_source_of_the_folder_compiles_anew(package: Path, cache:
     edited = package / "gpgpu_legacy" / "cache" / "sets.py"
     original = edited.read_bytes()
     times = edited.stat()
-    edited.write_bytes(original.replace(b"WIDE = 32", b"WIDE = 33"))
+    edited.write_bytes(original.replace(b"HIT = -3", b"HIT = -4"))
     os.utime(edited, (times.st_atime, times.st_mtime))  # it is the content that counts
     assert written(package, cache) == ["_in_tiles"]
     edited.write_bytes(original)
