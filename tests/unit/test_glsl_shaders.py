@@ -43,6 +43,8 @@ VALUES = {
     "vec4(roundEven(vec4(0.5, 1.5, 2.5, -0.5)))": (0, 2, 2, 0),
     "vec4(inversesqrt(4.0), max(1.0, 2.0), mix(1.0, 3.0, 0.5), faceforward(1.0, 1.0, 1.0))":
         (0.5, 2, 2, -1),
+    "vec4(mix(vec2(1.0, 2.0), vec2(3.0, 4.0), bvec2(true, false)), mix(1.0, 2.0, true), 0.0)":
+        (3, 2, 2, 0),
     # Statements and functions.
     "looped(3) + vec4(table[1], table.length(), 0.0, changed())": (3, 6, 3, 8),
 }  # fmt: skip
@@ -82,6 +84,7 @@ FAULTS = {
     "mat2 m = mat2(1.0, 2.0, 3.0);": "mat2 is given 3 numbers; expected 4",
     "vec3 v = mat2(1.0) * vec3(1.0);": "* has a mat2 and a vec3; expected fitting sizes",
     "bool b = vec2(1.0) < vec2(2.0);": "< has a vec2 and a vec2; use lessThan and the like",
+    "float x = sin(true);": "sin does not take a bool; expected sin(real)",
     "float x = pow(vec2(1.0), 2.0).x;": "pow has a vec2 and a float; expected one size",
     "vec4 v = lerp(vec4(1.0), vec4(2.0), 0.5);": "there is no function lerp",
     "float4 v;": "float4 is not a type; did you mean float?",

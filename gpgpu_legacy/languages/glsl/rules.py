@@ -89,7 +89,7 @@ class Rules(Evaluator):
             return super().convert(value, kind, at)
         assert kind is not None
         if kind.kind in GENERIC:
-            if own.kind == "bool" or (own.kind == "int" and self.version < 120):
+            if own.kind == "int" and self.version < 120:
                 raise Fault(f"this is {described(value)}", "expected float: write float(…)", at)
             return super().convert(value, kind, at)
         if self._widens(own, kind):
@@ -102,7 +102,7 @@ class Rules(Evaluator):
     def distance(self, own: Type, kind: Type) -> float:
         """What a conversion costs where functions are chosen."""
         if kind.kind in GENERIC:
-            return super().distance(own, kind)
+            return inf if own.kind == "bool" else super().distance(own, kind)
         return 0 if own == kind else 1 if self._widens(own, kind) else inf
 
     def scalar(self, expression: c.Expression, kind: str) -> Vector:
