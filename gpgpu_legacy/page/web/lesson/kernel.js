@@ -39,7 +39,7 @@ sections.kernel = async (root, { played: given, lines, origins }, address) => {
     source.forEach((button, n) => button.classList.toggle("acts", n === line));
     code.forEach((each, n) => each.classList.toggle("acts", mine(each, n)));
     const count = instructions.filter(mine).length;
-    if (line !== null) words.textContent = `This line: ${lookups(line)} of its ${count} instructions are lookups. Outlined: the texels that they read for the marked fragment.`;
+    if (line !== null) words.textContent = `This line: ${lookups(line)} of its ${count} instructions are lookups. Outlined: what they read for the marked fragment.`;
   }
 
   screenOf(root, [question.root, words], [element("div", { class: "kernel" },
