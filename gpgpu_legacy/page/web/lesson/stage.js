@@ -126,8 +126,12 @@ function keepControls(root, address) {
     const faults = controls.flatMap((control) => {
       const asked = address.get(word(control));
       if (asked === null) return [];
+      const before = control.value;
       control.value = asked;
-      if (control.value !== asked) return [`${word(control)}=${quoted(asked)} is not here. `];
+      if (control.value !== asked) {
+        control.value = before;
+        return [`${word(control)}=${quoted(asked)} is not here. `];
+      }
       // As if its reader had moved it, which also keeps it from playing on.
       for (const type of ["pointerdown", "input", "change"]) control.dispatchEvent(new Event(type, { bubbles: type === "pointerdown" }));
       return [];

@@ -90,7 +90,7 @@ sections.write = (root, { tasks, cards, resources, scene, box: tables }, address
     const notes = [[mine.discarded, "discarded"], [nans(mine.data), "NaN"]].filter(([n]) => n).map(([n, what]) => ` ${n} ${n > 1 ? "are" : "is"} ${what}.`);
     if (nans(off)) return `${nans(off)} of ${width * height} texels differ.${notes.join("")}`;
     if (hidden.some(({ given, target: right }) => nans(wrong(drawn(program, given), right)))) {
-      return "Right on this picture, but not on others, which you do not see.";
+      return "Right on this picture, but not on others.";
     }
     const over = length - task.par;
     return `Right, bit for bit, on ${WRITE_HIDDEN} other pictures, too: ${length} instructions, ${over > 0 ? `${over} above par` : over ? "below par!" : "at par"}.`;
