@@ -39,13 +39,15 @@ NUMBERS = ("0.0", "1.0", "-1.0", "0.5", "2.0", "0.25", "3.0", "-1.5", "0.1", "4.
 
 
 class Writer:
-    """Writes one text. whole: with ints, whose zeros have no sign."""
+    """Writes one text. whole: with ints, whose zeros have no sign. open: with loops whose trips
+    depend on data.
+    """
 
-    def __init__(self, random: Random, *, whole: bool) -> None:
-        self.random, self.whole = random, whole
+    def __init__(self, random: Random, *, whole: bool, open: bool = False) -> None:
+        self.random, self.whole, self.open = random, whole, open
         self.variables = {"p": 4, "u": 4, "k": 1, "table[0]": 4, "table[2]": 4}
         self.assigned: list[str] = []
-        self.count = 0
+        self.count = self.inside = 0
 
     def text(self) -> str:
         body = [self.declared() for _ in range(2)]
@@ -91,6 +93,10 @@ class Writer:
             self.count += 1
             i = f"i{self.count}"
             start = f"{indent}for (int {i} = 0; {i} < {self.random.randint(1, 3)}; {i}++) "
+            is_open = self.open and not self.inside
+            if is_open:
+                start = self.head(i, indent)
+            self.inside += is_open
             before = dict(self.variables)
             if self.whole:
                 self.variables[i] = 1
@@ -98,8 +104,16 @@ class Writer:
             if self.random.random() < 0.4:
                 body = body[:1] + f"\n{deeper}if ({self.condition(1)}) break;" + body[1:]
             self.variables = before
+            self.inside -= is_open
             return start + body
         return self.piece(kind, indent)
+
+    def head(self, i: str, indent: str) -> str:
+        """Of a loop that ends after a few trips, wherever its condition does not hold before."""
+        test = f"{i} < {self.random.choice((3, 3, 7, 300))} && {self.condition(0)}"
+        if self.random.random() < 0.5:
+            return f"{indent}for (float {i} = 0; {test}; {i}++) "
+        return f"{indent}float {i} = 0; while ({test} && {i}++ > -1) "
 
     def piece(self, kind: int, indent: str) -> str:
         self.count += 1

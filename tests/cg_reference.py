@@ -403,15 +403,15 @@ class Reference:
     def run_for(self, loop: c.For) -> None:
         self.execute(loop.start)
         self.left.append(np.zeros(self.count, bool))
-        while (test := self.truth(loop.condition)).any():
+        while ((test := self.truth(loop.condition)) & self.active).any():
             self.left[-1] = self.left[-1] | (self.active & ~test)
             self.active = self.active & test
             self.skipped.append(np.zeros(self.count, bool))
             self.execute(loop.body)
             self.active = self.active | self.skipped.pop()
             before, self.active = self.active, np.ones(self.count, bool)
-            assert loop.step is not None
-            self.value(loop.step)
+            if loop.step is not None:
+                self.value(loop.step)
             self.active = before
         self.active = self.active | self.left.pop()
 

@@ -33,10 +33,13 @@ def vec4(values: F32) -> Vec4:
     return (x, y, z, w)
 
 
-def differing(seed: int, executor: Executor) -> str:
-    """The kernel of a seed if the executor departs from the evaluator, with where."""
+def differing(seed: int, executor: Executor, *, branching: bool = False) -> str:
+    """The kernel of a seed if the executor departs from the evaluator, with where.
+
+    branching: of kernels whose loops depend on data.
+    """
     whole = seed % 3 == 0
-    text = Writer(Random(seed), whole=whole).text()
+    text = Writer(Random(seed), whole=whole, open=branching).text()
     rng = np.random.default_rng(seed)
     texels, u, k, table = (numbers(rng, *shape) for shape in ((8, 8, 4), (4,), (1,), (3, 4)))
     y, x = np.divmod(np.arange(COUNT, dtype=np.float32), np.float32(WIDTH))
@@ -51,7 +54,7 @@ def differing(seed: int, executor: Executor) -> str:
     unit = parse(text, f"kernel {seed}")
     expected, killed = run(unit, given, COUNT, texels)
     expected = np.where(killed, np.float32(UNTOUCHED), expected)
-    program = compile_unit(unit)
+    program = compile_unit(unit, branching=branching)
     assert assemble(disassemble(program)) == program
     (drawn,) = draw_all(
         program,

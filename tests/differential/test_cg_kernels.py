@@ -21,3 +21,4 @@ def test_random_kernels_have_the_evaluators_bits(
     executor = ready(name)
     for seed in range(KERNELS):
         assert not differing(seed, executor)
+        assert not differing(seed, executor, branching=True)

@@ -15,7 +15,9 @@ from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.isa.ir import Program, TextureTarget
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble, print_instruction
-from gpgpu_legacy.languages.cg.compiler import compile_text
+from gpgpu_legacy.languages.c.parser import parse
+from gpgpu_legacy.languages.cg.compiler import compile_text, compile_unit
+from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.plan.plan import Texcoords
 from gpgpu_legacy.runtime.executor import find_executor
 
@@ -253,9 +255,12 @@ def test_the_library_computes_what_it_says(call: str) -> None:
     [
         ("float f(float x) { return f(x); }\nfloat4 main() : COLOR { return f(1); }",
          "1:27: f calls itself; fragment programs have no stack: use a loop"),
-        ("float4 main(float4 p : TEXCOORD0) : COLOR\n{ while (p.x < 1) p += 1; return p; }",
-         "2:3: this loop has no known length; its number of trips must be known when the program "
-         "is compiled"),
+        ("float4 main(float4 p : TEXCOORD0) : COLOR\n{ for (;;) p += 1; return p; }",
+         "2:3: this loop has no end; leave it by a break"),
+        ("float4 main(float4 p : TEX0) : COLOR { while (p.x < 1)\n{ while (p.y < p.x)\n"
+         "while (p.z < p.y) p.z += 1; p.y += 1; p.x += 1; } return p; }",
+         "3:1: loops are too deep inside one another; 4 REPs may be; a loop of unknown length "
+         "takes two"),
         ("float4 main(float4 p : TEXCOORD0) : COLOR\n{ return normalise(p); }",
          "2:10: there is no function normalise; did you mean normalize?"),
         ("float4 main(float3 n : NORMAL) : COLOR\n{ return n.x; }",
@@ -323,8 +328,9 @@ def test_a_loop_that_may_end_early_is_compiled_in_time_that_grows_as_its_trips()
     ],
 )  # fmt: skip
 def test_what_multiplies_the_work_of_a_text_is_refused(declared: str, statements: str) -> None:
-    with pytest.raises(AssemblyError, match=r"too (large; a value has|long once its loops)"):
-        compile_text(f"{declared} float4 main() : COLOR {{ {statements} return 1; }}", "test.cg")
+    text = f"{declared} float4 main() : COLOR {{ {statements} return 1; }}"
+    with pytest.raises(Fault, match=r"too (large|long once its loops)"):
+        compile_unit(parse(text, "test.cg"))
 
 
 def test_random_kernels_have_the_bits_of_an_evaluator_of_their_trees() -> None:

@@ -31,7 +31,7 @@ from gpgpu_legacy.languages.brook.split import Cuts
 from gpgpu_legacy.languages.cg.library import CgEvaluator
 from gpgpu_legacy.languages.shading.bindings import identifier
 from gpgpu_legacy.languages.shading.emit import program
-from gpgpu_legacy.languages.shading.faults import Fault
+from gpgpu_legacy.languages.shading.faults import Fault, fitted
 from gpgpu_legacy.languages.shading.graph import Graph, Vector
 from gpgpu_legacy.languages.shading.types import ArrayType, Indexed, Numbers, Type
 
@@ -215,9 +215,24 @@ def compiled(
     reduction; None copies its elements. placed: as of a pass. Raises Fault for what no fragment
     program can do.
     """
-    graph = Graph()
+    return fitted(partial(_compiled, kernel, out, bound, limits, fold, placed=placed))
+
+
+def _compiled(
+    kernel: BrookKernel,
+    out: StreamPlace,
+    bound: tuple[BoundArgument, ...],
+    limits: PassLimits,
+    fold: Fold | None,
+    *,
+    placed: bool,
+    branching: bool = False,
+) -> tuple[Compiled, ...]:
+    graph = Graph(branching=branching)
     graph.at = kernel.function.at
     made = _Pass(graph, out, placed)
+    if branching:
+        made.own, made.index  # noqa: B018 — before a branch, where all code sees them
     owners: dict[Any, StreamPlace] = {}
 
     def indexof(*values: Vector) -> Vector:
@@ -307,6 +322,10 @@ def _split(
     if len(whole.program.instructions) <= most:
         yield whole
         return
+    if whole.program.branches:
+        expected = f"a kernel with branches has at most {most}: make it shorter"
+        problem = f"{kernel.function.name} has {len(whole.program.instructions)} instructions"
+        raise Fault(problem, expected, kernel.function.at)
     bare, graph = replace(made, graph=copy(made.graph)), Graph()
     bare.graph.kills = []
     cuts = Cuts(made.graph, [*written.values()], 4 * limits.targets)

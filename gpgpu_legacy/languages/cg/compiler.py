@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from gpgpu_legacy.isa.ir import (
@@ -21,7 +22,7 @@ from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.cg.library import CgEvaluator
 from gpgpu_legacy.languages.diagnostics import meant
 from gpgpu_legacy.languages.shading.bindings import UNITS, Bindings
-from gpgpu_legacy.languages.shading.faults import Fault
+from gpgpu_legacy.languages.shading.faults import Fault, fitted
 from gpgpu_legacy.languages.shading.graph import UNREADABLE, Graph, Vector
 from gpgpu_legacy.languages.shading.mathematics import CG
 from gpgpu_legacy.languages.shading.types import SamplerType, StructType, Type, leaves, size
@@ -196,17 +197,19 @@ def compile_text(
     """
     unit = parse(text, name, folder=folder, root=root, defines=defines, before=PREDEFINED)
     try:
-        return compile_unit(unit, entry, mathematics)
+        return fitted(partial(compile_unit, unit, entry, mathematics))
     except Fault as fault:
         raise unit.texts.error(fault.problem, fault.at, fault.expected) from None
 
 
-def compile_unit(unit: c.Unit, entry: str = "", mathematics: str = CG) -> Program:
+def compile_unit(
+    unit: c.Unit, entry: str = "", mathematics: str = CG, *, branching: bool = False
+) -> Program:
     """The Program of a unit's entry function: the named one, or main, or the only one.
 
-    It raises Fault.
+    It raises Fault. branching: whether it may branch; else it is a straight line.
     """
-    graph = Graph()
+    graph = Graph(branching=branching)
     compiler = _Compiler(unit, graph)
     compiler.library = compiler.library.by(mathematics)
     function = _entry(unit, entry)

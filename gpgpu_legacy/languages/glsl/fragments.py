@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 from gpgpu_legacy.isa.ir import (
@@ -24,7 +25,7 @@ from gpgpu_legacy.languages.glsl.state import DECLARED, STATE
 from gpgpu_legacy.languages.glsl.words import FRAGMENTS
 from gpgpu_legacy.languages.shading.bindings import Bindings
 from gpgpu_legacy.languages.shading.expressions import Place
-from gpgpu_legacy.languages.shading.faults import Fault
+from gpgpu_legacy.languages.shading.faults import Fault, fitted
 from gpgpu_legacy.languages.shading.graph import Graph, Vector
 from gpgpu_legacy.languages.shading.mathematics import GLSL
 from gpgpu_legacy.languages.shading.types import SamplerType, Type, leaves, size
@@ -221,7 +222,7 @@ def compile_text(
         if version == 100 and not lenient and not _FLOAT_PRECISION.search(text):
             expected = "write `precision mediump float;` first, or take it so: --lenient"
             raise Fault("GLSL ES has no precision of its own for float", expected, Span(1, 1))
-        return compile_unit(unit, version, mathematics)
+        return fitted(partial(compile_unit, unit, version, mathematics))
     except Fault as fault:
         problem, expected = (_TYPE.sub(_spelled, x) for x in (fault.problem, fault.expected))
         raise unit.texts.error(problem, fault.at, expected) from None
@@ -235,9 +236,11 @@ def _spelled(match: re.Match[str]) -> str:
     return f"{_ELEMENTS[kind]}vec{columns}"
 
 
-def compile_unit(unit: c.Unit, version: int = 110, mathematics: str = GLSL) -> Program:
-    """The Program of a unit's main; it raises Fault."""
-    graph = Graph()
+def compile_unit(
+    unit: c.Unit, version: int = 110, mathematics: str = GLSL, *, branching: bool = False
+) -> Program:
+    """The Program of a unit's main; it raises Fault. branching: whether it may branch."""
+    graph = Graph(branching=branching)
     compiler = _Compiler(unit, graph, version)
     compiler.library = compiler.library.by(mathematics)
     functions = [f for f in unit.items if isinstance(f, c.Function) and f.body is not None]

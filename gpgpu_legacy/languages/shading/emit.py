@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 from gpgpu_legacy.isa.ir import (
+    CONDITION,
     DRAW_BUFFERS,
     IDENTITY,
     SHADOW,
     Attribute,
+    CodeTest,
+    DestinationRegister,
     Dst,
     Instruction,
     Parameter,
@@ -26,10 +30,19 @@ from gpgpu_legacy.isa.ir import (
     TextureSource,
     Vec4,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, Form
 from gpgpu_legacy.languages.c.syntax import Texts
-from gpgpu_legacy.languages.shading.graph import CONSTANT, LEAF, Graph, Vector
+from gpgpu_legacy.languages.shading.graph import CONSTANT, LEAF, Graph, Literals, Vector
+from gpgpu_legacy.languages.shading.homes import Homes
 from gpgpu_legacy.languages.shading.packing import Pack, Packer
+from gpgpu_legacy.languages.shading.regions import (
+    IfBranch,
+    LoopBreak,
+    Region,
+    RepLoop,
+    StraightSegment,
+    segments,
+)
 from gpgpu_legacy.languages.shading.schedule import scheduled
 from gpgpu_legacy.languages.shading.selection import selected
 
@@ -55,26 +68,22 @@ def program(
     texts: where the instructions come from. parameters: declared first; the constants follow.
     names: of units and attributes.
     """
-    lanes = {
+    lanes: dict[DestinationRegister, dict[int, int]] = {
         register: {
             (2 if register.kind is ResultKind.DEPTH else lane): literal
             for lane, literal in enumerate(vector.literals)
         }
         for register, vector in results.items()
     }
-    kills = [kill for kill in graph.kills if any(_may_kill(graph, literal) for literal in kill)]
-    roots = [x for literals in lanes.values() for x in literals.values()]
-    roots += [x for kill in kills for x in kill]
-    packer = Packer(selected(graph, roots), lanes, kills)
-    writer = _Writer(packer)
+    flow = _Flow(graph, lanes)
     instructions = tuple(
-        replace(made, origin=texts.origin(made.span))
-        for made in map(writer.instruction, writer.schedule.packs)
+        replace(made, origin=texts.origin(made.span)) for made in flow.instructions(graph.region)
     )
-    temporaries = tuple(f"R{number}" for number in range(writer.schedule.temporaries))
-    made = (ParameterDeclaration(p.name, (p,), is_array=False) for p in writer.parameters)
+    temporaries = tuple(f"R{number}" for number in range(flow.temporaries))
+    made = (ParameterDeclaration(p.name, (p,), is_array=False) for p in flow.constants.parameters)
     compares = any(i.texture and i.texture.target.is_shadow for i in instructions)
     options = DRAW_BUFFERS[: any(r.index for r in results)] + (SHADOW,) * compares
+    options += NV_OPTIONS[1:] * (len(graph.region) > 1)
     declared = (*parameters, *made)
     return Program(instructions, temporaries, declared, name, options, names=tuple(names))
 
@@ -84,38 +93,148 @@ def _may_kill(graph: Graph, literal: int) -> bool:
     return number is None or number < 0
 
 
-class _Writer:
-    """Instructions of packs."""
+class _Flow:
+    """The instructions of a graph's segments, and of what lies between them."""
 
-    def __init__(self, packer: Packer) -> None:
-        self._packer = packer
-        self.schedule = scheduled(packer)
-        self._constants: list[list[str]] = []
-        """The numbers of the program, as texts, in as few vectors as the operands allow."""
+    def __init__(self, graph: Graph, results: Mapping[DestinationRegister, dict[int, int]]) -> None:
+        """results: literals by register and lane; the last segment writes them."""
+        parts = [*segments(graph.region)]
+        ends: dict[StraightSegment, dict[DestinationRegister, dict[int, int]]] = {
+            s: {} for s in parts
+        }
+        ends[parts[-1]] |= results
+        kills: dict[StraightSegment, list[Literals]] = {}
+        for segment in parts:
+            asked = segment.kills if len(parts) > 1 else graph.kills
+            resolved = (tuple(map(graph.resolved, kill)) for kill in asked)
+            kills[segment] = [kill for kill in resolved if any(_may_kill(graph, x) for x in kill)]
+            if segment.test:
+                ends[segment][CONDITION] = {0: segment.test[0]}
+        needed = {s: [*_literals(ends[s]), *(x for kill in kills[s] for x in kill)] for s in parts}
+        self._homes = Homes(graph, needed)
+        self._writers: dict[StraightSegment, _Writer] = {}
+        for segment in parts:
+            if segment.tested in self._homes.places:
+                ends[segment].pop(CONDITION, None)
+            own = {
+                register: {lane: graph.resolved(x) for lane, x in literals.items()}
+                for register, literals in (self._homes.stores(segment) | ends[segment]).items()
+            }
+            roots = [*_literals(own), *(x for kill in kills[segment] for x in kill)]
+            operations = selected(graph, roots, partial(self._homes.leaf, segment=segment))
+            packer = Packer(operations, own, kills[segment])
+            self._writers[segment] = _Writer(packer, self._homes.count, self._code(segment))
+        writers = self._writers.values()
+        known = (numbers for writer in writers for numbers in writer.operands())
+        self.constants = _Constants({repr(numbers): numbers for numbers in known})
+        self.temporaries = self._homes.count + max(w.schedule.temporaries for w in writers)
+
+    def _code(self, segment: StraightSegment) -> tuple[DestinationRegister, int]:
+        """The register and the component of what a segment's test compares with 0."""
+        code = CONDITION, 0
+        return code if segment.tested is None else self._homes.places.get(segment.tested, code)
+
+    def instructions(self, region: Region) -> Iterator[Instruction]:
+        """The instructions of a region."""
+        test: CodeTest | None = None
+        for part in region:
+            match part:
+                case StraightSegment():
+                    writer = self._writers[part]
+                    yield from map(partial(writer.instruction, self.constants), writer.packs)
+                    if part.test:
+                        selector = _SELECTORS[self._code(part)[1]]
+                        test = CodeTest(part.test[1], Src(CONDITION, (selector,) * 4))
+                case IfBranch():
+                    then, otherwise = map(list, map(self.instructions, (part.then, part.otherwise)))
+                    if then or otherwise:
+                        yield Instruction("IF", None, (), span=part.span, test=test)
+                        yield from then
+                    if otherwise:
+                        yield from (Instruction("ELSE", None, (), span=part.span), *otherwise)
+                    if then or otherwise:
+                        yield Instruction("ENDIF", None, (), span=part.span)
+                case RepLoop():
+                    trips = Src(self.constants.trips(part.trips), (Selector.X,) * 4)
+                    if body := [*self.instructions(part.body)]:
+                        yield Instruction("REP", None, (trips,), span=part.span)
+                        yield from body
+                        yield Instruction("ENDREP", None, (), span=part.span)
+                case LoopBreak():
+                    yield Instruction("BRK", None, (), span=part.span, test=test or _ALWAYS)
+            if not isinstance(part, StraightSegment):
+                test = None
+
+
+_ALWAYS = CodeTest("EQ", Src(CONDITION, (Selector.ZERO,) * 4))
+
+
+def _literals(ends: Mapping[DestinationRegister, Mapping[int, int]]) -> Iterator[int]:
+    return (literal for literals in ends.values() for literal in literals.values())
+
+
+class _Constants:
+    """The numbers of a program, in as few vectors as operands allow. parameters: the vectors."""
+
+    def __init__(self, known: Mapping[str, Sequence[float]]) -> None:
+        """known: the numbers of each operand, by how they are written."""
+        self._vectors: list[list[str]] = []
+        """The numbers as texts."""
         self._found: dict[str, tuple[int, float]] = {}
         """The vector of an operand's numbers, and their sign there."""
-        groups = [g for pack in self.schedule.packs for g in packer.groups(pack)]
-        known = {repr(numbers): numbers for numbers in map(self._numbers, groups) if numbers}
         for text, numbers in sorted(known.items(), key=lambda k: -len(set(map(repr, k[1])))):
             number, sign, missing = min(self._ways(numbers), key=lambda way: len(way[2]))
-            self._constants += [[]] if number == len(self._constants) else []
-            self._constants[number] += missing
+            self._vectors += [[]] if number == len(self._vectors) else []
+            self._vectors[number] += missing
             self._found[text] = number, sign
-        values = [tuple(map(float, (v + v[-1:] * 4)[:4])) for v in self._constants]
+        values = [tuple(map(float, (v + v[-1:] * 4)[:4])) for v in self._vectors]
         self.parameters = [
             Parameter(ParameterSpace.CONSTANT, value=cast(Vec4, value), name=f"c{k}")
             for k, value in enumerate(values)
         ]
 
+    def trips(self, count: int) -> Parameter:
+        """A vector of the trips of a loop, which no operand negates."""
+        vector = tuple(map(float, (count,) * 4))
+        own = next((p for p in self.parameters if p.value == vector), None)
+        if own is None:
+            name = f"c{len(self.parameters)}"
+            own = Parameter(ParameterSpace.CONSTANT, value=cast(Vec4, vector), name=name)
+            self.parameters.append(own)
+        return own
+
+    def operand(self, numbers: Sequence[float]) -> tuple[Parameter, bool, list[int]]:
+        """The vector of an operand's numbers, whether it is negated, and the components."""
+        vector, sign = self._found[repr(numbers)]
+        texts = self._vectors[vector]
+        components = [texts.index(repr(sign * number)) for number in numbers]
+        return self.parameters[vector], sign < 0, components
+
     def _ways(self, numbers: Sequence[float]) -> Iterator[tuple[int, float, list[str]]]:
         """The latest vectors, and a new one, with a sign of the numbers and those that it lacks."""
         signs = {s: dict.fromkeys(repr(s * n) for n in numbers) for s in (1.0, -1.0)}
-        first = max(0, len(self._constants) - _LATEST)
-        for number, vector in enumerate([*self._constants[first:], []], first):
+        first = max(0, len(self._vectors) - _LATEST)
+        for number, vector in enumerate([*self._vectors[first:], []], first):
             for sign, texts in signs.items():
                 missing = [text for text in texts if text not in vector]
                 if len(vector) + len(missing) <= 4:
                     yield number, sign, missing
+
+
+class _Writer:
+    """Instructions of a segment's packs. first: the first temporary of its own. code: the place of
+    what its test compares with 0.
+    """
+
+    def __init__(self, packer: Packer, first: int, code: tuple[DestinationRegister, int]) -> None:
+        self._packer, self._first, self._code = packer, first, code
+        self.schedule = scheduled(packer)
+        self.packs = self.schedule.packs
+
+    def operands(self) -> Iterator[list[float]]:
+        """The numbers of each operand that is a constant."""
+        groups = (g for pack in self.packs for g in self._packer.groups(pack))
+        return filter(None, map(self._numbers, groups))
 
     def _numbers(self, group: Sequence[int]) -> list[float]:
         """The numbers of constants; none for other operands."""
@@ -126,7 +245,7 @@ class _Writer:
             if operations[literal >> 1].mnemonic == CONSTANT
         ]
 
-    def instruction(self, pack: Pack) -> Instruction:
+    def instruction(self, constants: _Constants, pack: Pack) -> Instruction:
         """One instruction."""
         packer, first = self._packer, pack.nodes[0]
         operation = packer.operations[first]
@@ -135,27 +254,26 @@ class _Writer:
         if OPCODES[operation.mnemonic].form is Form.COMPONENTWISE:
             reads = {lane: k for k, (_, lanes) in enumerate(homes) for lane in lanes}
         srcs = tuple(
-            self._source(group, reads or _places(operation.mnemonic, len(group)))
+            self._source(constants, group, reads or _places(operation.mnemonic, len(group)))
             for group in packer.groups(pack)
         )
         texture = operation.key if isinstance(operation.key, TextureSource) else None
-        dst = None
+        dst, tested = None, False
         if homes[0][1]:
             written = {lane for _, lanes in homes for lane in lanes}
             mask = (0 in written, 1 in written, 2 in written, 3 in written)
             dst = Dst(homes[0][0], mask)
+            tested = dst.register == self._code[0] and self._code[1] in written
         return Instruction(
-            operation.mnemonic, dst, srcs, texture, operation.saturate, operation.span
-        )
+            operation.mnemonic, dst, srcs, texture, operation.saturate, operation.span,
+            sets_condition=tested,
+        )  # fmt: skip
 
-    def _source(self, group: Sequence[int], reads: Mapping[int, int]) -> Src:
+    def _source(self, constants: _Constants, group: Sequence[int], reads: Mapping[int, int]) -> Src:
         """An operand. reads: for each component of the instruction a literal of the group."""
         numbers = self._numbers(group)
         if numbers:
-            vector, sign = self._found[repr(numbers)]
-            register, negative = self.parameters[vector], sign < 0
-            texts = self._constants[vector]
-            components = [texts.index(repr(sign * number)) for number in numbers]
+            register, negative, components = constants.operand(numbers)
         else:
             homes = [self._home(literal >> 1) for literal in group]
             register, negative = homes[0][0], bool(group[0] & 1)
@@ -172,7 +290,7 @@ class _Writer:
             register, lane = cast(tuple[SourceRegister, int], operation.key)
             return register, [lane]
         temporary, *lanes = self.schedule.place.get(node, (0,))
-        return Temporary(f"R{temporary}"), lanes
+        return Temporary(f"R{self._first + temporary}"), lanes
 
 
 def _places(mnemonic: str, count: int) -> dict[int, int]:

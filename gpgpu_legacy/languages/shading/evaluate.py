@@ -1,27 +1,15 @@
-"""Statements and functions of Cg, evaluated on a graph: what is left are selects.
-
-A condition that depends on data makes both branches run, on copies of the variables, and selects
-between their values. A jump under such a condition leaves a copy of the variables where it jumps
-to.
-"""
+"""Functions of Cg and simple statements, evaluated on a graph."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import reduce
 from math import inf, isinf
-from operator import and_
 
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.diagnostics import meant
-from gpgpu_legacy.languages.shading.expressions import (
-    Expressions,
-    Variable,
-    described,
-    of_kind,
-)
+from gpgpu_legacy.languages.shading.branches import BranchingFlow
+from gpgpu_legacy.languages.shading.expressions import Variable, described
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import Graph, Vector, widest
 from gpgpu_legacy.languages.shading.library import Library, operation
@@ -39,27 +27,8 @@ from gpgpu_legacy.languages.shading.types import (
     is_open,
 )
 
-MOST_OPEN_TRIPS = 1024
-"""Trips of a loop that depends on data before it counts as one without a length."""
 
-Values = dict[Variable, Vector]
-
-
-@dataclass
-class _Scope:
-    """Where jumps lead: the end of a function, of a loop or of a trip, by the jump's name.
-
-    guards: the number of conditions that enclose it. left: whether a fragment jumped here; None if
-    none did. exits: of each jump its condition and the variables there.
-    """
-
-    jump: str
-    guards: int
-    left: Vector | None = None
-    exits: list[tuple[Vector, Values]] = field(default_factory=list)
-
-
-class Evaluator(Expressions):
+class Evaluator(BranchingFlow):
     """Evaluates functions of a unit on a graph. library: the language's."""
 
     library: Library
@@ -70,12 +39,7 @@ class Evaluator(Expressions):
         """special: functions that a language adds, by name."""
         super().__init__(graph)
         self._special = special
-        self._functions: dict[str, list[c.Function]] = {}
         self.globals: dict[str, c.Declaration] = {}
-        self._active: list[c.Function] = []
-        self._guards: list[Vector] = []
-        self._jumps: list[_Scope] = []
-        self._alive = True
         for name, number in (("false", 0), ("true", 1)):
             self.declare(name, graph.numbers(number, kind="bool"), constant=True)
         for item in unit.items:
@@ -135,15 +99,18 @@ class Evaluator(Expressions):
         if of is not None and isinstance(of.shape, StructType):
             this = self.declare("this", of)
             self.scopes[-1] |= dict.fromkeys((f.name for f in of.shape.fields), this)
-        self.scopes.append({"return": Variable("return", False)})
+        self.scopes.append({"return": (result := Variable("return", False))})
         for p in function.parameters:
             value = given[p.name] if p.name in given else self.graph.zeros(self.sized(p))
             self.declare(p.name, value, constant="const" in p.type.qualifiers)
+        kind = self.type_named(function.type)
+        if self.graph.branching and not is_open(kind) and kind.kind not in GENERIC:
+            self.values[result] = self.graph.zeros(kind)
         scope = self._enter("return")
         assert function.body is not None
         self.execute(function.body)
         is_void = function.type.name == "void"
-        if self._alive and not (is_void or scope.exits):
+        if self._alive and not (is_void or scope.exits or scope.flagged):
             raise Fault(f"{function.name} ends without return", "return a value", function.at)
         self._leave(scope, falls=is_void)
         self._active.pop()
@@ -155,11 +122,6 @@ class Evaluator(Expressions):
         self._close()
         self.scopes = scopes
         return values
-
-    def _close(self) -> None:
-        """End the innermost scope of names."""
-        for variable in self.scopes.pop().values():
-            self.values.pop(variable, None)
 
     def _call(self, call: c.Call) -> Vector | None:
         name = call.function
@@ -301,18 +263,6 @@ class Evaluator(Expressions):
 
     # Statements -----------------------------------------------------------------------------------
 
-    def execute(self, statement: c.Statement) -> None:
-        """Run a statement, unless the fragment has left before it."""
-        if not self._alive:
-            return
-        self.graph.at = statement.at
-        self.graph.spend(1)
-        getattr(self, f"_do_{type(statement).__name__.lower()}", self._refuse)(statement)
-
-    def _refuse(self, statement: c.Statement) -> None:
-        what = type(statement).__name__.lower()
-        raise Fault(f"{what} cannot be compiled", "use if and else in a kernel", statement.at)
-
     def _do_typedef(self, typedef: c.Typedef) -> None:
         self.types[typedef.declaration.name] = self.type_of(typedef.declaration)
 
@@ -321,12 +271,6 @@ class Evaluator(Expressions):
         for name, value in enumeration.items:
             number = number + 1 if value is None else self.scalar(value, "int")
             self.declare(name, number, constant=True)
-
-    def _do_block(self, block: c.Block) -> None:
-        self.scopes.append({})
-        for statement in block.statements:
-            self.execute(statement)
-        self._close()
 
     def _do_declare(self, statement: c.Declare) -> None:
         for declaration in statement.declarations:
@@ -349,117 +293,6 @@ class Evaluator(Expressions):
             self.values[self.find(c.Name("return"))] = result
         self._exit("return")
         self._alive = False
-
-    def _do_jump(self, jump: c.Jump) -> None:
-        self._alive = jump.condition is not None
-        if jump.kind != "discard":
-            self._exit(jump.kind)
-        elif jump.condition is None:
-            self.graph.kill(self._here())
-        else:
-            self.graph.kill(of_kind(self.vector(jump.condition), "bool") & self._here())
-
-    # Branches, jumps and loops --------------------------------------------------------------------
-
-    def _truth(self, expression: c.Expression) -> Vector | bool:
-        """A condition: known, or to be chosen by."""
-        condition = self.scalar(expression, "bool")
-        return bool(condition.constant[0]) if condition.constant else condition
-
-    def _do_if(self, statement: c.If) -> None:
-        condition = self._truth(statement.condition)
-        if isinstance(condition, bool):
-            chosen = statement.yes if condition else statement.no
-            if chosen is not None:
-                self.execute(chosen)
-            return
-        self.graph.spend(len(self.values) >> 9)
-        before = dict(self.values)
-        yes, yes_alive = self._branch(condition, statement.yes)
-        self.values = before
-        no, no_alive = self._branch(~condition, statement.no)
-        self.graph.at = statement.at
-        if yes_alive:
-            self.values = self._merged(condition, yes, no) if no_alive else yes
-        self._alive = yes_alive or no_alive
-
-    def _branch(self, guard: Vector, statement: c.Statement | None) -> tuple[Values, bool]:
-        """The variables after a statement under a guard, and whether its end is reached."""
-        self._alive = True
-        if statement is not None:
-            self._guards.append(guard)
-            self._do_block(c.Block((statement,)))
-            self._guards.pop()
-        return self.values, self._alive
-
-    def _merged(self, condition: Vector, yes: Values, no: Values) -> Values:
-        return {
-            variable: value
-            if no[variable] is value
-            else self.graph.select(condition, value, no[variable])
-            for variable, value in yes.items()
-            if variable in no
-        }
-
-    def _enter(self, jump: str) -> _Scope:
-        self._jumps.append(_Scope(jump, len(self._guards)))
-        return self._jumps[-1]
-
-    def _all(self, guards: Sequence[Vector], scopes: Sequence[_Scope]) -> Vector:
-        """Whether all guards hold and no jump to the scopes was taken."""
-        stays = [~scope.left for scope in scopes if scope.left is not None]
-        return reduce(and_, [*guards, *stays], self.graph.numbers(1, kind="bool"))
-
-    def _here(self) -> Vector:
-        """Whether a fragment gets here at all."""
-        return self._all(self._guards, self._jumps)
-
-    def _exit(self, jump: str, *guards: Vector) -> None:
-        """Leave for the innermost scope of a jump, if the guards since it began hold."""
-        number = max(k for k, s in enumerate(self._jumps) if s.jump in (jump, "return"))
-        scope = self._jumps[number]
-        if scope.jump != jump:
-            raise Fault(f"{jump} is outside a loop", "use it in a loop", self.graph.at)
-        guards = (*self._guards[scope.guards :], *guards)
-        condition = self._all(guards, self._jumps[number + 1 :])
-        scope.exits.append((condition, dict(self.values)))
-        scope.left = condition if scope.left is None else scope.left | condition
-
-    def _leave(self, scope: _Scope, *, falls: bool = True) -> None:
-        """End a scope with the values of all that left it, the first that applies first.
-
-        falls: whether its end may be reached without a jump.
-        """
-        self._jumps.pop()
-        if scope.exits and not (self._alive and falls):
-            _, self.values = scope.exits.pop()
-            self._alive = True
-        for condition, values in reversed(scope.exits):
-            self.values = self._merged(condition, values, self.values)
-
-    def _do_for(self, loop: c.For) -> None:
-        """Unroll a loop until its condition is known to fail."""
-        self.scopes.append({})
-        if loop.start is not None:
-            self.execute(loop.start)
-        scope, open_trips, tests = self._enter("break"), 0, loop.tests_first
-        while self._alive:
-            truth = self._truth(loop.condition) if tests and loop.condition else True
-            if truth is False:
-                break
-            if isinstance(truth, Vector):
-                self._exit("break", ~truth)
-            open_trips += isinstance(truth, Vector) or loop.condition is None
-            if open_trips > MOST_OPEN_TRIPS:
-                expected = "its number of trips must be known when the program is compiled"
-                raise Fault("this loop has no known length", expected, loop.at)
-            trip, tests = self._enter("continue"), True
-            self.execute(loop.body)
-            self._leave(trip)
-            if self._alive and loop.step is not None:
-                self.evaluate(loop.step)
-        self._leave(scope)
-        self._close()
 
 
 def _is_out(p: c.Declaration) -> bool:

@@ -4,7 +4,12 @@ the compilation.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from gpgpu_legacy.isa.ir import Span
+
+T = TypeVar("T")
 
 
 class Fault(Exception):  # noqa: N818 — it becomes an AssemblyError, which is the error
@@ -13,3 +18,15 @@ class Fault(Exception):  # noqa: N818 — it becomes an AssemblyError, which is 
     def __init__(self, problem: str, expected: str, at: Span) -> None:
         super().__init__(problem)
         self.problem, self.expected, self.at = problem, expected.strip(), at
+
+
+class TooLong(Fault):
+    """A text that does not fit a straight line."""
+
+
+def fitted(compiled: Callable[..., T]) -> T:
+    """What is compiled: into a straight line if it fits one, else with `branching`."""
+    try:
+        return compiled()
+    except TooLong:
+        return compiled(branching=True)

@@ -21,7 +21,16 @@ from gpgpu_legacy.isa.ir import Attribute, Parameter, Span, TextureSource
 from gpgpu_legacy.isa.ir import TextureTarget as Target
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.languages.c.syntax import BEFORE, NOWHERE
-from gpgpu_legacy.languages.shading.faults import Fault
+from gpgpu_legacy.languages.shading.faults import TooLong
+from gpgpu_legacy.languages.shading.regions import (
+    Home,
+    IfBranch,
+    Key,
+    LoopBreak,
+    Region,
+    RepLoop,
+    StraightSegment,
+)
 from gpgpu_legacy.languages.shading.types import KINDS, Numbers, Type, item, leaves, size
 
 MOST_STEPS = 3 * 2**14
@@ -34,6 +43,9 @@ CONSTANT, LEAF, PART = "constant", "leaf", "part"
 
 SAMPLER, UNREADABLE = "sampler", "unreadable"
 """A texture image unit; and what a fragment program may name but not read, with the fault."""
+
+FREE = {CONSTANT, LEAF, SAMPLER, UNREADABLE}
+"""Operations that no segment has to compute."""
 
 Literals = tuple[int, ...]
 
@@ -143,18 +155,30 @@ def widest(*vectors: Vector) -> str:
 
 
 class Graph:
-    """The nodes, in an order in which each comes after its operands."""
+    """The nodes, in an order in which each comes after its operands.
 
-    def __init__(self) -> None:
+    branching: whether it may have regions.
+    """
+
+    def __init__(self, *, branching: bool = False) -> None:
+        self.branching = branching
         self.operations: list[str] = []
         self.operands: list[Literals] = []
         self.keys: list[Hashable] = []
         self.spans: list[Span] = []
         self.kills: list[Literals] = []
         """A fragment ends where one of these is negative."""
+        self.owners: list[StraightSegment] = []
+        """The segment of each node."""
+        self.segment = StraightSegment()
+        self.region: Region = [self.segment]
+        self._outer: list[tuple[Region, StraightSegment, dict[tuple[Hashable, ...], int]]] = []
+        self._same: dict[int, int] = {}
+        """Literals that stand for nodes."""
         self._at = NOWHERE
         self._steps = 0
         self._known: dict[tuple[Hashable, ...], int] = {}
+        self._shared: dict[tuple[Hashable, ...], int] = {}
 
     @property
     def at(self) -> Span:
@@ -214,19 +238,70 @@ class Graph:
         if self._steps > MOST_STEPS:
             problem = "the program is too long once its loops are unrolled"
             expected = f"at most {MOST_STEPS} statements and operations are allowed"
-            raise Fault(problem, expected, self.at)
+            raise TooLong(problem, expected, self.at)
+
+    # Regions --------------------------------------------------------------------------------------
+
+    def enter(self, region: Region) -> None:
+        """Begin a region inside of what follows the segment; it sees the nodes before it."""
+        self.spend(1 + (len(self._known) >> 9))
+        self._outer.append((self.region, self.segment, dict(self._known)))
+        self.region, self.segment = region, StraightSegment()
+        region.append(self.segment)
+
+    def leave(self) -> StraightSegment:
+        """End a region, whose nodes are not always computed; its last segment."""
+        last = self.segment
+        self.region, self.segment, self._known = self._outer.pop()
+        return last
+
+    def follow(self, part: IfBranch | RepLoop | LoopBreak) -> None:
+        """Add what follows the segment, and the next segment."""
+        self.segment = StraightSegment()
+        self.region += [part, self.segment]
+
+    def decide(self, condition: Vector, *, holds: bool) -> None:
+        """Let the segment end with the test whether a condition, of 0 and 1, holds."""
+        (literal,) = condition.literals
+        operation, operands = self.operations[literal >> 1], self.operands[literal >> 1]
+        if operation == "ADD" and self.number(operands[0]) == 1.0 and operands[1] & 1:
+            literal, holds = operands[1] ^ 1, not holds  # of ~condition
+        self.segment.test = literal, "NE" if holds else "EQ"
+
+    def home(self, count: int, kind: str = "float") -> Vector:
+        """Numbers that lie in a home."""
+        home = Home()
+        return Vector(self, kind, tuple(2 * self.node(LEAF, (), (home, k)) for k in range(count)))
+
+    def home_of(self, node: int) -> Key | None:
+        """The place in a home that a node reads, if it does that."""
+        key = cast(tuple[object, int], self.keys[node])
+        is_home = self.operations[node] is LEAF and isinstance(key[0], Home)
+        return cast(Key, key) if is_home else None
+
+    def equate(self, node: int, literal: int) -> None:
+        """Let a literal stand for a node."""
+        self._same[node] = literal
+
+    def resolved(self, literal: int) -> int:
+        """What stands for a literal."""
+        while literal >> 1 in self._same:
+            literal = self._same[literal >> 1] ^ (literal & 1)
+        return literal
 
     # Operations -----------------------------------------------------------------------------------
 
     def node(self, operation: str, operands: Literals, key: Hashable = None) -> int:
         """The node of an operation, the one that is already there if there is one."""
-        known = self._known.get((operation, operands, key))
+        nodes = self._shared if operation in FREE else self._known
+        known = nodes.get((operation, operands, key))
         if known is None and operation in _COMMUTATIVE:
-            known = self._known.get((operation, operands[::-1], key))
+            known = nodes.get((operation, operands[::-1], key))
         if known is not None:
             return known
-        number = self._known[operation, operands, key] = len(self.operations)
+        number = nodes[operation, operands, key] = len(self.operations)
         self.operations.append(operation)
+        self.owners.append(self.segment)
         self.operands.append(operands)
         self.keys.append(key)
         self.spans.append(self.at)
@@ -354,6 +429,7 @@ class Graph:
     def kill(self, condition: Vector) -> None:
         """End the fragments in which any component of the condition, of 0 and 1, holds."""
         self.kills.append(tuple(self._negative(literal) for literal in condition.literals))
+        self.segment.kills.append(self.kills[-1])
 
     def _negative(self, condition: int) -> int:
         """A literal that is negative where the condition, of 0 and 1, is 1."""

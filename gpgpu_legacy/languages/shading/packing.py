@@ -12,8 +12,9 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import cast
 
-from gpgpu_legacy.isa.ir import ResultRegister
+from gpgpu_legacy.isa.ir import DestinationRegister
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.shading.graph import CONSTANT, LEAF, PART, Literals
 from gpgpu_legacy.languages.shading.selection import LEAVES, Operation
@@ -54,13 +55,14 @@ class Packer:
     def __init__(
         self,
         operations: dict[int, Operation],
-        results: dict[ResultRegister, dict[int, int]],
+        results: dict[DestinationRegister, dict[int, int]],
         kills: Sequence[Literals],
     ) -> None:
         """results: literals by register and lane. kills: the operands of each KIL."""
+        self._written = {(r, lane) for r, lanes in results.items() for lane in lanes}
         self.operations: dict[int, Operation] = {}
         """Operands come before what reads them."""
-        self.lanes: dict[int, tuple[ResultRegister, list[int]]] = {}
+        self.lanes: dict[int, tuple[DestinationRegister, list[int]]] = {}
         """The results that nodes write directly."""
         self.classes: dict[int, Class] = {}
         self.parts: dict[int, list[int]] = defaultdict(list)
@@ -117,10 +119,19 @@ class Packer:
         found = (self.pack_of.get(self.producer(x >> 1)) for x in literals)
         return [pack for pack in dict.fromkeys(found) if pack is not None]
 
-    def _placed(self, results: dict[ResultRegister, dict[int, int]]) -> list[Literals]:
-        """The literals of each result: written by what computes them, or else by a MOV."""
+    def reads(self, node: int) -> set[tuple[object, int]]:
+        """The components of registers that a node's operands lie in, of those that are written."""
+        operands = (self.operations[x >> 1] for x in self.operations[node].operands)
+        found = {cast(tuple[object, int], o.key) for o in operands if o.mnemonic == LEAF}
+        return found & self._written
+
+    def _placed(self, results: dict[DestinationRegister, dict[int, int]]) -> list[Literals]:
+        """The literals of each result: written by what computes them, or else by a MOV.
+
+        What reads a component that the program writes elsewhere is computed before, and moved.
+        """
         read = {x >> 1 for operation in self.operations.values() for x in operation.operands}
-        homes: dict[int, list[tuple[ResultRegister, int]]] = defaultdict(list)
+        homes: dict[int, list[tuple[DestinationRegister, int]]] = defaultdict(list)
         for register, literals in results.items():
             for lane, literal in literals.items():
                 homes[literal].append((register, lane))
@@ -129,9 +140,12 @@ class Packer:
             moved = literal & 1 or literal >> 1 in read or literal ^ 1 in homes
             moved = moved or self.operations[literal >> 1].mnemonic in (*LEAVES, PART)
             for register in registers:
+                own = [lane for other, lane in lanes if other is register]
                 is_own = not moved and len(registers) == 1
                 node = literal >> 1 if is_own else self._operation("MOV", (literal,))
-                self.lanes[node] = register, [lane for other, lane in lanes if other is register]
+                if self.reads(node) - {(register, lane) for lane in own}:
+                    node = self._operation("MOV", (2 * node,))
+                self.lanes[node] = register, own
         return [
             tuple(2 * node for node, (other, _) in self.lanes.items() if other is register)
             for register in results
@@ -300,7 +314,7 @@ class Packer:
             and self._result(into) is self._result(pack)
         )
 
-    def _result(self, pack: Pack) -> ResultRegister | None:
+    def _result(self, pack: Pack) -> DestinationRegister | None:
         return self.lanes.get(pack.nodes[0], (None, []))[0]
 
     def _merge(self, into: Pack, pack: Pack) -> bool:

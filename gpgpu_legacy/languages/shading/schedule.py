@@ -6,6 +6,7 @@ Two orders are tried: depth first, which keeps few temporaries alive, and by tex
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from itertools import combinations
@@ -43,8 +44,16 @@ def scheduled(packer: Packer) -> Schedule:
 
 def _depth_first(packer: Packer) -> list[Pack]:
     """Operands before what reads them, those that need the most registers first."""
-    packs = sorted(packer.packs, key=lambda pack: pack.level)
+    packs = sorted(packer.packs, key=lambda pack: (pack.nodes[0] in packer.lanes, pack.level))
     sources = {pack: packer.sources(_read(packer, pack)) for pack in packs}
+    readers: dict[tuple[object, int], list[Pack]] = defaultdict(list)
+    for pack in packs:
+        for place in {place for node in pack.nodes for place in packer.reads(node)}:
+            readers[place].append(pack)
+    for pack in packs if readers else ():  # what is overwritten is read before
+        for register, lanes in (packer.lanes.get(node, (None, ())) for node in pack.nodes):
+            before = (reader for lane in lanes for reader in readers[register, lane])
+            sources[pack] += [r for r in before if r is not pack and r not in sources[pack]]
     need: dict[Pack, int] = {}
     for pack in packs:
         sources[pack].sort(key=lambda source: -need[source])

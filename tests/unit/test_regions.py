@@ -1,0 +1,162 @@
+"""Cg, GLSL and Brook with branches and loops that depend on data, against loops in Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cg_runs import differing
+from drawing import draw_all, fragment_texcoords
+
+from gpgpu_legacy import Pipeline
+from gpgpu_legacy.errors import AssemblyError, InputError
+from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.languages.arb.printer import disassemble
+from gpgpu_legacy.languages.brook.kernels import Kernels
+from gpgpu_legacy.languages.c.parser import parse
+from gpgpu_legacy.languages.cg.compiler import compile_text, compile_unit
+from gpgpu_legacy.languages.glsl import fragments
+from gpgpu_legacy.runtime.executor import find_executor
+
+COLLATZ = """
+float next(float n) { if (frac(n / 2) == 0) return n / 2; return 3 * n + 1; }
+float4 main(float2 p : TEXCOORD0) : COLOR
+{
+    float n = floor(p.x), trips = 0, highest = n;
+    while (n > 1) {
+        n = next(n);
+        trips++;
+        if (n > highest) highest = n;
+    }
+    return float4(trips, highest, n, 0);
+}
+"""
+
+PRIME = """
+void main()
+{
+    float n = floor(gl_TexCoord[0].x) + 4.0 * floor(gl_TexCoord[0].y);
+    float found = 0.0, tried = 0.0, skipped = 0.0;
+    for (float k = 2.0; k < n && found == 0.0; k += 1.0) {
+        float left = n;
+        do {
+            left -= k;
+            if (left < 0.0) break;
+            tried += 1.0;
+            if (left == 3.0) { skipped += 1.0; continue; }
+            if (left == 0.0) found = k;
+        } while (left > 0.0);
+    }
+    gl_FragColor = vec4(found, tried, skipped, n);
+}
+"""
+
+
+LONG = "r = r * p.y + p.x; r = r * p.y + p.z; r = r * r + p.w; "
+
+
+def drawn(program: Program, executor: str = "numpy") -> list[list[float]]:
+    """The colours of 4 by 4 fragments, the first row first."""
+    assert assemble(disassemble(program)) == program
+    (pixels,) = draw_all(
+        program, (4, 4), texcoords=[fragment_texcoords(0, 4, 4)], executor=find_executor(executor)
+    )
+    return [list(map(float, pixel)) for pixel in pixels.reshape(16, 4)]
+
+
+def collatz(n: float) -> list[float]:
+    trips, highest = 0, n
+    while n > 1:
+        n = n / 2 if n % 2 == 0 else 3 * n + 1
+        trips, highest = trips + 1, max(highest, n)
+    return [trips, highest, n, 0]
+
+
+def prime(n: int) -> list[float]:
+    found = tried = skipped = 0
+    for k in range(2, n):
+        left = n
+        while left > 0:
+            left -= k
+            if left < 0:
+                break
+            tried += 1
+            skipped += left == 3
+            found = k if left == 0 else found
+        if found:
+            break
+    return [found, tried, skipped, n]
+
+
+@pytest.mark.parametrize("executor", ["numpy", "jit"])
+def test_loops_make_the_trips_of_each_fragment(executor: str) -> None:
+    expected = [collatz(float(x)) for _ in range(4) for x in range(4)]
+    assert drawn(compile_text(COLLATZ, "collatz.cg"), executor) == expected
+    assert drawn(fragments.compile_text(PRIME, "prime.frag"), executor) == [
+        prime(x + 4 * y) for y in range(4) for x in range(4)
+    ]
+
+
+def test_a_loop_may_make_more_trips_than_a_rep_has() -> None:
+    body = "float s = 0, i = 0; while (i < 100 * p.x) { i++; s += 2; } return float4(s, i, 0, 0);"
+    assert drawn(program_of(body, branching=True))[3] == [700.0, 350.0, 0.0, 0.0]
+    endless = program_of(
+        f"float r = 1; while (r < 9) {{ {LONG * 20} r = 0; }} return r;", branching=True
+    )
+    with pytest.raises(InputError, match=r"line 1: in this REP fragment .* more than 65536"):
+        drawn(endless)
+
+
+def program_of(body: str, *, branching: bool = False) -> Program:
+    text = f"float4 main(float4 p : TEXCOORD0) : COLOR {{ {body} }}"
+    return compile_unit(parse(text, "test.cg"), branching=branching)
+
+
+@pytest.mark.parametrize(
+    ("body", "flow"),
+    [
+        ("float r = 0; if (p.x > 1) r = p.y; else r = p.z; return r;", ""),
+        (f"float r = 1; if (p.x > 1) {{ {LONG} }} return r;", "IF ENDIF"),
+        (f"float r = 1; if (p.x > 1) {{ {LONG} return r; }} return p;", "IF ELSE ENDIF"),
+        ("float r = 1; for (int i = 0; i < 9; i++) r *= p.x; return r;", ""),
+        ("float r = 1; for (int i = 0; i < 9; i++) { if (r > p.x) break; r *= 2; } return r;",
+         "REP BRK ENDREP"),
+        ("float r = 1; while (r < p.x) r *= 2; return r;",
+         "REP REP BRK ENDREP BRK ENDREP"),
+        (f"float r = 1; if (p.x > 1) {{ {LONG} discard; }} return r;", "IF ENDIF"),
+    ],
+)  # fmt: skip
+def test_a_text_has_no_more_flow_than_it_needs(body: str, flow: str) -> None:
+    program = program_of(body, branching=True)
+    words = {"IF", "ELSE", "ENDIF", "REP", "ENDREP", "BRK"}
+    assert [i.mnemonic for i in program.instructions if i.mnemonic in words] == flow.split()
+
+
+def test_a_straight_line_is_kept_where_a_text_fits_it() -> None:
+    body = f"float r = 1; if (p.x > 1) {{ {LONG} }} return r;"
+    assert not compile_text(
+        f"float4 main(float4 p : TEX0) : COLOR {{ {body} }}", "test.cg"
+    ).branches
+
+
+def test_a_kernel_of_brook_loops_on_its_elements() -> None:
+    text = "kernel void twos(float a<>, out float b<>) { b = 1; while (b < a) b = b * 2; }"
+    p = Pipeline("twos")
+    a, b = p.stream("a", "float", 5, given=True), p.stream("b", "float", 5)
+    p.call(Kernels(parse(text, "twos.br")).find("twos"), a, b)
+    p.output("b", b)
+    values = np.array([0, 1, 3, 1000, 2**20], np.float32)
+    assert p.run({"a": values}, executor="numpy").outputs["b"].tolist() == [1, 1, 4, 1024, 2**20]
+
+
+def test_what_is_too_deep_or_too_long_is_refused() -> None:
+    deep = "if (p.x > 1) { p.x += p.y * p.z * p.w * p.x * p.y * p.z; " * 49 + "}" * 49
+    body = f"while (p.x < 1) {{ {deep} }} return p;"
+    with pytest.raises(AssemblyError, match="branches are too deep inside one another; at most 48"):
+        compile_text(f"float4 main(float4 p : TEX0) : COLOR {{ {body} }}", "deep.cg")
+
+
+def test_random_kernels_with_loops_have_the_bits_of_an_evaluator_of_their_trees() -> None:
+    """A few; tests/differential has hundreds, on every executor."""
+    numpy = find_executor("numpy")
+    assert not [x for seed in range(24) if (x := differing(seed, numpy, branching=True))]
