@@ -1,0 +1,73 @@
+"""Branches, loops and condition codes on the driver's own assembler, where it has NVIDIA's options.
+
+PROGRAMS sets how many random programs are drawn: 1000 on a GPU take a minute.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import random_programs
+from drawing import ZERO, draw_all, on
+from random_programs import MOST_JOINED, SIZE, random_batch
+
+from gpgpu_legacy.errors import GpgpuLegacyError
+from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.plan.textures import RGBA32F
+from gpgpu_legacy.runtime.executor import Executor, find_executor
+from gpgpu_legacy.runtime.machine import Machine
+
+PROGRAMS = int(os.environ.get("PROGRAMS", "64"))
+ROUNDS_NOTHING = [
+    OPCODES[name]
+    for name in "ABS ADD CMP FLR FRC MAX MIN MOV SGE SLT SUB SWZ SEQ SFL SGT SLE SNE STR".split()  # noqa: SIM905
+]
+"""Whose results no machine rounds, of multiples of a quarter."""
+
+
+@pytest.fixture
+def driver(ready: Callable[[str], Executor]) -> Executor:
+    executor = ready("gl-arbfp")
+    for option in NV_OPTIONS:
+        text = f"!!ARBfp1.0\nOPTION {option};\nMOV result.color, 1;\nEND"
+        try:
+            draw_all(assemble(text), executor=executor, machine=Machine())
+        except GpgpuLegacyError as refused:
+            pytest.skip(f"the driver has no {option}: {refused}")
+    return executor
+
+
+@on("gl-arbfp")
+@pytest.mark.parametrize("number", range(-(-PROGRAMS // MOST_JOINED)))
+def test_the_driver_branches_as_numpy_does(
+    name: str, number: int, driver: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exact = {
+        "number": lambda random: random.randint(-16, 16) / 4,
+        "random_corners": lambda random, *_: ((random.randint(-8, 8) / 4,) * 4,) * 4,
+        "STATE": {},
+        "ATTRIBUTES": {},
+        "_BEYOND": (0.0,),
+        "_EXACT": [row for row in ROUNDS_NOTHING if not row.option],
+        "_NV": [row for row in ROUNDS_NOTHING if row.option],
+    }
+    for what, value in exact.items():
+        monkeypatch.setattr(random_programs, what, value)
+    batch = random_batch(f"{name} branches {number}", branches=True)
+    if batch.is_approximate:
+        batch = batch.of(*(part for part in batch.parts if not part.inexact))
+    given = {**batch.given, "blend": None, "initial": ZERO, "targets": (RGBA32F,) * batch.targets}
+    trips = batch.given["local"][0][1]
+    given["local"] = {**batch.given["local"], 0: (0.5, trips, -1.0, 2.0)}
+    found, wanted = (
+        draw_all(batch.program, SIZE, executor=executor, machine=Machine(), **given)
+        for executor in (driver, find_executor("numpy"))
+    )
+    for part in batch.parts:
+        mine, expected = found[part.number], wanted[part.number]
+        known = np.isfinite(expected)  # sums of a few hundred trips may overflow
+        assert np.array_equal(mine[known], expected[known]), batch.of(part).text
