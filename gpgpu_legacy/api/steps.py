@@ -26,6 +26,7 @@ from gpgpu_legacy.plan.plan import FragmentPass
 from gpgpu_legacy.plan.textures import (
     RGBA32F,
     Filter,
+    Format,
     Texture,
     TextureKind,
     constant_rect,
@@ -101,13 +102,17 @@ class TracedInstruction(Record):
 
 
 def trace_fragment(
-    pass_: FragmentPass, textures: Textures, fragment: tuple[int, int], arithmetic: Arithmetic
-) -> tuple[TracedInstruction, ...]:
+    pass_: FragmentPass,
+    textures: Textures,
+    fragment: tuple[int, int],
+    arithmetic: Arithmetic,
+    target: Format = RGBA32F,
+) -> tuple[tuple[TracedInstruction, ...], bool]:
     """The instructions that a pass of an expanded plan executes for one fragment, without writing
-    it.
+    it, and whether it passes the alpha test.
 
-    It ends with the program, or with the KIL that discards the fragment. fragment: its column and
-    row in the pass's rectangle.
+    They end with the program, or with the KIL that discards the fragment. fragment: its column and
+    row in the pass's rectangle. target: the format that it is tested for.
     """
     x, y = fragment
     bound = {b.unit: BoundStorage(textures[b.texture], b.sampler) for b in pass_.bindings}
@@ -120,7 +125,8 @@ def trace_fragment(
     traced.shape, traced.place, traced.states = band.shape, place, stages(pass_.program)
     with np.errstate(all="ignore"):
         execute(pass_.program, traced)
-    return traced.steps
+        traced.test_alpha(pass_.alpha_test, target)
+    return traced.steps, not traced.is_elsewhere()
 
 
 def as_value(values: Any) -> Value:
@@ -146,7 +152,7 @@ class _Traced(FragmentMachine):
     def reach(self, number: int, instruction: Instruction) -> None:
         """Record an instruction that the fragment executes, with its operands."""
         super().reach(number, instruction)
-        if self._is_elsewhere():
+        if self.is_elsewhere():
             return
         texts, row = operand_texts(instruction), OPCODES[instruction.mnemonic]
         is_lookup = row.form is Form.SAMPLE
@@ -189,7 +195,7 @@ class _Traced(FragmentMachine):
         """The instructions that the fragment executed."""
         return tuple(TracedInstruction(**record) for record in self._records)
 
-    def _is_elsewhere(self) -> bool:
+    def is_elsewhere(self) -> bool:
         """Whether the fragment is dead, on the other side of a branch, or out of the loop."""
         masks = [mask for mask in (self.alive, self.active) if mask is not None]
         return not all(bool(self._here(mask)) for mask in masks)

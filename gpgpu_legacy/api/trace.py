@@ -33,7 +33,7 @@ from gpgpu_legacy.plan.plan import (
     read_by,
     written_by,
 )
-from gpgpu_legacy.plan.textures import Format, Numeric, Texture, constant_rect
+from gpgpu_legacy.plan.textures import Format, Texture, constant_rect
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result
 from gpgpu_legacy.runtime.executor import AUTO
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
@@ -388,8 +388,8 @@ class _Watcher:
         if not covers(pass_, self.x, self.y):
             fate = Fate.OUTSIDE
         elif draw and (draw.program.kills or draw.alpha_test):
-            steps = self._steps(draw, read)
-            fate = Fate.FAILED if self._fails(draw, steps) else Fate.WRITTEN
+            steps, passes = self._steps(draw, read)
+            fate = Fate.WRITTEN if passes else Fate.FAILED
             fate = Fate.DISCARDED if steps[-1].discards else fate
         self.fates[fate] += 1
         is_new = self.value is None or not _same(written[0].after, self.value)
@@ -397,7 +397,7 @@ class _Watcher:
         if not (self.every_pass or is_new or self.seen == self.writing):
             return
         if draw and not steps and fate is Fate.WRITTEN:
-            steps = self._steps(draw, read)
+            steps, _ = self._steps(draw, read)
         fog = draw.program.fog if draw else None
         self.visits.append(
             Visit(
@@ -417,20 +417,6 @@ class _Watcher:
             )
         )
 
-    def _fails(self, draw: FragmentPass, steps: Sequence[TracedInstruction]) -> bool:
-        """Whether the alpha test discards a fragment of these instructions."""
-        if draw.alpha_test is None:
-            return False
-        target, alpha = self.plan.texture(draw.target).format, 0.0
-        for step in steps:
-            name = (step.destination or "").replace("[0]", "")
-            is_first = name.startswith("result.color") and "[" not in name
-            if is_first and step.result and step.result[3] is not None:
-                alpha = float(step.result[3])
-        if target.numeric is Numeric.UNORM:
-            alpha = min(max(alpha, 0.0), 1.0)
-        return not draw.alpha_test.passes(alpha, target)
-
     def _written(self, pass_: Pass, name: str, read: Callable[[str], F32]) -> Written:
         before = self.latest[name]
         if covers(pass_, self.x, self.y):
@@ -439,12 +425,13 @@ class _Watcher:
 
     def _steps(
         self, pass_: FragmentPass, read: Callable[[str], F32]
-    ) -> tuple[TracedInstruction, ...]:
-        """The fragment's instructions: a pass does not change the textures that it looks up."""
+    ) -> tuple[tuple[TracedInstruction, ...], bool]:
+        """See trace_fragment: a pass does not change the textures that it looks up."""
         rect = constant_rect(pass_.rect)
         fragment = self.x - rect.x, self.y - rect.y
         textures = {name: self._storage(name, read) for name in set(read_by(pass_))}
-        return trace_fragment(pass_, textures, fragment, self.arithmetic)
+        target = self.plan.texture(pass_.target).format
+        return trace_fragment(pass_, textures, fragment, self.arithmetic, target)
 
     def _storage(self, name: str, read: Callable[[str], F32]) -> Storage:
         """The texels of a texture; those of one that no pass writes are kept for other passes."""

@@ -53,6 +53,7 @@ from gpgpu_legacy.isa.ir import (
 )
 from gpgpu_legacy.isa.opcodes import Form, Opcode, saturated
 from gpgpu_legacy.isa.state import state_vector
+from gpgpu_legacy.plan.framebuffer import AlphaTest
 from gpgpu_legacy.plan.interpolation import (
     AttributePlane,
     is_above,
@@ -62,7 +63,7 @@ from gpgpu_legacy.plan.interpolation import (
 )
 from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Corners, FragmentPass, state_values
-from gpgpu_legacy.plan.textures import Numeric, Rect, Sampler, constant_rect
+from gpgpu_legacy.plan.textures import Format, Numeric, Rect, Sampler, constant_rect
 
 # Fog ----------------------------------------------------------------------------------------------
 
@@ -154,10 +155,7 @@ def _run_band(
         machine.origin = area.left, area.start
         machine.shape = area.shape if pass_.program.branches else None
         execute(pass_.program, machine)
-        if pass_.alpha_test is not None:
-            alpha = machine.register(ResultRegister(ResultKind.COLOR, 0))[3]
-            kept = textures[pass_.target].texture.format
-            machine.discard(~pass_.alpha_test.passes(alpha, kept))
+        machine.test_alpha(pass_.alpha_test, textures[pass_.target].texture.format)
         alive = machine.alive
         if side is not None:
             own = area.is_above(rect) == side
@@ -444,6 +442,12 @@ class FragmentMachine(Domain[F32]):
         bound = self._textures[instruction.texture.unit]
         texel = sample(bound.storage, bound.sampler, *coordinates)
         return {(c,): texel[c] for c in components}
+
+    def test_alpha(self, test: AlphaTest | None, target: Format) -> None:
+        """Discard the fragments whose alpha fails the test, if there is one."""
+        if test is not None:
+            alpha = self.register(ResultRegister(ResultKind.COLOR, 0))[3]
+            self.discard(~test.passes(alpha, target))
 
     def discard(self, condition: Mask) -> None:
         if self.active is not None:

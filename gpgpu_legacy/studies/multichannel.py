@@ -186,7 +186,7 @@ def demonstrate(
         z=executor.run(plan, operands, EXACT).outputs["C"],
         halves=(x_half, y_half, z_half),
         fragments=tuple(
-            trace_fragment(pass_, textures, (column, row), FP32)
+            trace_fragment(pass_, textures, (column, row), FP32)[0]
             for row, column in np.ndindex(z_half)
         ),
     )
