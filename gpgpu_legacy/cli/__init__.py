@@ -46,7 +46,8 @@ BROKEN_PIPE = 1
 OF_OUTPUT = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """Its reader is gone, or its disk or a quota is full; an error of a file has the file's name."""
 
-DEBUG, LENIENT, MATHEMATICS = "--debug", "--lenient", "--mathematics"
+DEBUG, LENIENT = "--debug", "--lenient"
+MATHEMATICS, PROFILE = "--mathematics", "--profile"
 
 PACKAGE = str(Path(__file__).resolve().parent.parent)
 
@@ -54,7 +55,7 @@ PACKAGE = str(Path(__file__).resolve().parent.parent)
 def main() -> None:
     """Run the command line; an error is one line and exit code 2, or 70 for a fault of ours.
 
-    `--debug`, `--lenient` and `--mathematics` may stand anywhere.
+    `--debug`, `--lenient`, `--mathematics` and `--profile` may stand anywhere.
     """
     prepare_streams()
     words, asked, given = list[str](), dict[str, Any](), iter(sys.argv[1:])
@@ -62,7 +63,7 @@ def main() -> None:
         option, is_set, value = word.partition("=")
         if word in (DEBUG, LENIENT):
             asked[word[2:]] = True
-        elif option == MATHEMATICS:
+        elif option in (MATHEMATICS, PROFILE):
             asked[option[2:]] = value if is_set else next(given, "")
         else:
             words.append(word)

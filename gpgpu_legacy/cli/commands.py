@@ -118,6 +118,13 @@ app = Commands(
             help="What functions of Cg, HLSL and GLSL are where these languages differ: cg, "
             "direct3d9 or glsl (default: the text's own); anywhere, too.",
         ),
+        click.Option(
+            ["--profile"],
+            metavar="NAME",
+            expose_value=False,
+            help="What Cg, HLSL and GLSL are compiled for: arbfp1 has no branches, fp40 and ps_3_0 "
+            "branch as the text does (default: branches where a text needs them); anywhere, too.",
+        ),
     ],
     context_settings={"max_content_width": 100},
     help="A historical GPGPU shader emulator: fragment programs and matrix products, from 2001 on."

@@ -357,8 +357,9 @@ def assembled(given: str) -> Program:
     if "lenient" in asked:
         text = with_header_first(text)
     language = language_of(text, name)
-    if "mathematics" in asked and "mathematics" not in language.options:
-        raise InputError(f"{language.name} has one meaning; leave --mathematics out")
+    for option, why in (("mathematics", "has one meaning"), ("profile", "says its own profile")):
+        if option in asked and option not in language.options:
+            raise InputError(f"{language.name} {why}; leave --{option} out")
     options = {option: value for option, value in asked.items() if option in language.options}
     return language.assemble(text, name, **options)
 

@@ -37,7 +37,8 @@ class Language:
     than MOST_CHARACTERS. suffixes: of files without a header.
     sign: a pattern that a text without a header has somewhere, if its file's suffix tells nothing.
     options: the names of what else assemble takes: `lenient`, for what the language forbids and
-    drivers took; `mathematics`, a column of what languages define otherwise.
+    drivers took; `mathematics`, a column of what languages define otherwise; `profile`, whether
+    programs branch.
     """
 
     name: str

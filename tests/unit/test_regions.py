@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cg_runs import differing
+from commands import Command
 from drawing import draw_all, fragment_texcoords
 
 from gpgpu_legacy import Pipeline
@@ -16,6 +17,7 @@ from gpgpu_legacy.languages.brook.kernels import Kernels
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.cg.compiler import compile_text, compile_unit
 from gpgpu_legacy.languages.glsl import fragments
+from gpgpu_legacy.languages.shading.faults import PROFILES
 from gpgpu_legacy.runtime.executor import find_executor
 
 COLLATZ = """
@@ -132,11 +134,21 @@ def test_a_text_has_no_more_flow_than_it_needs(body: str, flow: str) -> None:
     assert [i.mnemonic for i in program.instructions if i.mnemonic in words] == flow.split()
 
 
-def test_a_straight_line_is_kept_where_a_text_fits_it() -> None:
-    body = f"float r = 1; if (p.x > 1) {{ {LONG} }} return r;"
-    assert not compile_text(
-        f"float4 main(float4 p : TEX0) : COLOR {{ {body} }}", "test.cg"
-    ).branches
+def test_a_profile_says_whether_a_text_that_fits_a_straight_line_branches(run: Command) -> None:
+    body = f"float r = 1.0; if (p.x > 1.0) {{ {LONG} }}"
+    cg = f"float4 main(float4 p : TEX0) : COLOR {{ {body} return r; }}"
+    glsl = f"varying vec4 p; void main() {{ {body} gl_FragColor = vec4(r); }}"
+    for compiled, text in ((compile_text, cg), (fragments.compile_text, glsl)):
+        branching = {name: compiled(text, "t", profile=name).branches for name in ("", *PROFILES)}
+        assert branching == {"": False, "arbfp1": False, "fp40": True, "ps_3_0": True}
+    needs = cg.replace("if (p.x > 1.0)", "\nwhile (r < 9.0)")
+    status, _, said = run("count", needs, "--profile", "arbfp1")
+    assert (status, said.split("\n")[0]) == (
+        2, "gpgpu-legacy: program:2:1: this loop has no known length; arbfp1 has no branches: "
+        "name another profile, or none",
+    )  # fmt: skip
+    assert "did you mean fp40?" in run("count", cg, "--profile=fp41")[2]
+    assert "says its own profile" in run("count", "!!ARBfp1.0 END", "--profile=fp40")[2]
 
 
 def test_a_kernel_of_brook_loops_on_its_elements() -> None:

@@ -189,15 +189,17 @@ def compile_text(
     root: Path | None = None,
     defines: Mapping[str, str] = {},
     mathematics: str = CG,
+    profile: str = "",
 ) -> Program:
     """The Program of a text's entry function; AssemblyError for a text that is wrong.
 
     folder: of the text, where #include looks. root: a folder around it that #include does not
-    leave. defines: macros. mathematics: of what languages define otherwise.
+    leave. defines: macros. mathematics: of what languages define otherwise. profile: of
+    PROFILES, or none.
     """
     unit = parse(text, name, folder=folder, root=root, defines=defines, before=PREDEFINED)
     try:
-        return fitted(partial(compile_unit, unit, entry, mathematics))
+        return fitted(partial(compile_unit, unit, entry, mathematics), profile)
     except Fault as fault:
         raise unit.texts.error(fault.problem, fault.at, fault.expected) from None
 

@@ -196,12 +196,14 @@ def compile_text(
     defines: Mapping[str, str] = {},
     lenient: bool = False,
     mathematics: str = GLSL,
+    profile: str = "",
 ) -> Program:
     """The Program of a fragment shader; AssemblyError for a text that is wrong.
 
     entry: main, if any. folder: of the text, where #include looks. root: a folder around it that
     #include does not leave. defines: macros. lenient: whether a text in GLSL ES needs no precision
-    for float. mathematics: of what languages define otherwise.
+    for float. mathematics: of what languages define otherwise. profile: of
+    PROFILES, or none.
     """
     number = _VERSION.search(text)
     is_es = not number and _FLOAT_PRECISION.search(_OF_ES.sub("", text))
@@ -222,7 +224,7 @@ def compile_text(
         if version == 100 and not lenient and not _FLOAT_PRECISION.search(text):
             expected = "write `precision mediump float;` first, or take it so: --lenient"
             raise Fault("GLSL ES has no precision of its own for float", expected, Span(1, 1))
-        return fitted(partial(compile_unit, unit, version, mathematics))
+        return fitted(partial(compile_unit, unit, version, mathematics), profile)
     except Fault as fault:
         problem, expected = (_TYPE.sub(_spelled, x) for x in (fault.problem, fault.expected))
         raise unit.texts.error(problem, fault.at, expected) from None

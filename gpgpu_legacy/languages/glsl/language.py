@@ -18,5 +18,5 @@ def assemble(text: str, name: str, **options: Any) -> Program:
 
 LANGUAGE = Language(
     "GLSL 1.10 to 1.30 and GLSL ES 1.00", "", assemble, SHADERS,
-    r"\bvoid\s+main\s*\(\s*(void)?\s*\)", ("lenient", "mathematics"),
+    r"\bvoid\s+main\s*\(\s*(void)?\s*\)", ("lenient", "mathematics", "profile"),
 )  # fmt: skip

@@ -7,7 +7,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from gpgpu_legacy.errors import InputError, hint
 from gpgpu_legacy.isa.ir import Span
+
+PROFILES = {"arbfp1": False, "fp40": True, "ps_3_0": True}
+"""The profiles of the time that may be asked for, and whether they have branches."""
 
 T = TypeVar("T")
 
@@ -24,9 +28,17 @@ class TooLong(Fault):
     """A text that does not fit a straight line."""
 
 
-def fitted(compiled: Callable[..., T]) -> T:
-    """What is compiled: into a straight line if it fits one, else with `branching`."""
+def fitted(compiled: Callable[..., T], profile: str = "") -> T:
+    """What is compiled: into a straight line if it fits one and the profile leaves the choice, else
+    with `branching`.
+    """
+    if profile and profile not in PROFILES:
+        raise InputError(f"there is no profile {profile}; {hint(profile, PROFILES)}")
     try:
-        return compiled()
-    except TooLong:
+        return compiled(branching=PROFILES.get(profile, False))
+    except TooLong as fault:
+        if profile:
+            if not PROFILES[profile]:
+                fault.expected = f"{profile} has no branches: name another profile, or none"
+            raise
         return compiled(branching=True)
