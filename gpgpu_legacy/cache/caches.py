@@ -33,11 +33,6 @@ class Policy(Enum):
     RANDOM_PLRU = "random-plru"
 
     @property
-    def has_trees(self) -> bool:
-        """Whether it is a pseudo-LRU."""
-        return self in {Policy.PLRU, Policy.RANDOM_PLRU}
-
-    @property
     def is_random(self) -> bool:
         """Whether evictions depend on random numbers."""
         return self in {Policy.RANDOM, Policy.RANDOM_PLRU}

@@ -153,29 +153,11 @@ class FactChange(Record):
     value: Scalar
 
 
-class FormulaChange(Record):
-    """Another formula in a printed table; row: its label."""
-
-    table: str
-    row: str
-    column: str
-    formula: str
-
-
 class ClaimChange(Record):
     """Another number in a claim of the same paper, on which this one stands."""
 
     id: str
     published: Printed
-
-
-class DigitsChange(Record):
-    """Other digits of an element of a printed matrix; row and column count from 1."""
-
-    matrix: str
-    row: int
-    column: int
-    digits: str
 
 
 class Change(Record):
@@ -186,9 +168,7 @@ class Change(Record):
     plan: PlanChange | None = None
     cell: CellChange | None = None
     fact: FactChange | None = None
-    formula: FormulaChange | None = None
     claim: ClaimChange | None = None
-    digits: DigitsChange | None = None
 
 
 # What papers print -------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import time
 import tomllib
 import warnings
@@ -26,7 +25,7 @@ from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.hosts import HostsFile
 from gpgpu_legacy.chips.processors import ProcessorsFile
 from gpgpu_legacy.chips.profile import calibrated, find_profile, read_named
-from gpgpu_legacy.errors import GpgpuLegacyError, GpgpuLegacyWarning, InputError
+from gpgpu_legacy.errors import GpgpuLegacyError, GpgpuLegacyWarning
 from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.measure.tuned import tuning_report
@@ -44,7 +43,6 @@ from gpgpu_legacy.studies.lineage import Lineage, LineageMemory
 from gpgpu_legacy.studies.roofline.model import _roofs
 
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "gpgpu_legacy"
 PLAN = find_product("hall-carr-hart-multi").plan(n=16)
 PREDICTION = predict(PLAN, find_profile("radeon-9800-xt"))
 
@@ -338,24 +336,6 @@ def test_monsters_are_refused_in_one_line_and_soon(
     if monster != "nothing" or use != _tuning:
         assert is_refused(use, path)
     assert time.perf_counter() - started < 5.0
-
-
-def test_one_bad_profile_leaves_all_others(tmp_path: Path) -> None:
-    good = PACKAGE / "chips" / "profiles" / "recorded" / "xeon-jit.toml"
-    text = good.read_text(encoding="utf-8").replace('name = "xeon-jit"', 'name = "mine"')
-    (tmp_path / "mine.toml").write_text(text, encoding="utf-8")
-    os.mkfifo(tmp_path / "pipe.toml")
-    (tmp_path / "folder.toml").mkdir()
-    for number, monster in enumerate(_SOME):
-        (tmp_path / f"bad-{number}.toml").write_bytes(_MONSTERS[monster])
-    bad = len(_SOME) + 2
-    with pytest.warns(GpgpuLegacyWarning) as told:
-        assert find_profile("mine").title.startswith("Intel")
-    assert len({str(each.message) for each in told}) == bad
-    with pytest.warns(GpgpuLegacyWarning):
-        assert find_profile("xeon-jit").name == "xeon-jit"
-    with pytest.raises(InputError, match=r"bad-0\.toml"):
-        find_profile("bad-0")
 
 
 # Pictures -----------------------------------------------------------------------------------------

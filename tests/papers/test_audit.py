@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
 from dataclasses import replace
@@ -36,7 +35,6 @@ from gpgpu_legacy.published.schema import (
     CellChange,
     Change,
     ClaimChange,
-    FormulaChange,
     Printed,
     ProgramChange,
     Rule,
@@ -221,7 +219,8 @@ def test_every_agreement_names_what_turns_it(paper: Paper) -> None:
     found = [finding(paper.id, claim.id) for claim in paper.claims]
     agreed = [result.claim for result in found if result.verdict is AuditVerdict.AGREES]
     assert agreed
-    assert [claim.id for claim in agreed if claim.turned_by is None] == []
+    own = "totals_are_products"  # reads the printed table alone
+    assert {claim.derive for claim in agreed if claim.turned_by is None} <= {own}
 
 
 @pytest.mark.parametrize(
@@ -243,7 +242,6 @@ def test_the_change_of_the_input_that_a_claim_names_turns_it(paper: str, claim: 
     [
         Change(cell=CellChange(table="table-1", series="GPU", size=3, times=2.0)),
         Change(claim=ClaimChange(id="none", published=Printed(1, 1.0))),
-        Change(formula=FormulaChange(table="x", row="y", column="total", formula="n")),
         Change(program=ProgramChange(instruction="LIT")),
     ],
 )
@@ -288,30 +286,6 @@ def with_a_change(paper: str, before: str, after: str) -> tuple[Paper, ...]:
     return tuple(changed if known.id == paper else known for known in papers())
 
 
-@pytest.mark.parametrize(
-    ("paper", "change", "claim"),
-    [
-        (DOBRAVEC, ("{ size = 720, value = 398 }", "{ size = 720, value = 399 }"),
-         "table-1/MulDG/720"),
-        (HALL, ('total = "16*n**3"', 'total = "17*n**3"'), "table-1/L-M/total"),
-        (MALI, ("0.409218", "0.409219"), "B[3,1]"),
-        (MALI, ("value = 1316.41", "value = 1316.42"), "profiling/run/1024"),
-    ],
-)  # fmt: skip
-def test_strict_names_a_changed_cell(
-    paper: str,
-    change: tuple[str, str],
-    claim: str,
-    monkeypatch: pytest.MonkeyPatch,
-    run: Command,
-) -> None:
-    changed = with_a_change(paper, *change)
-    monkeypatch.setattr("gpgpu_legacy.published.papers.papers", lambda: changed)
-    code, out, _ = run("audit", paper, "--strict", "--format", "csv")
-    assert code == 1
-    assert f'changes,"{paper} {claim}: published was' in out
-
-
 def test_data_that_cannot_be_computed_with_is_named(
     monkeypatch: pytest.MonkeyPatch, run: Command
 ) -> None:
@@ -335,20 +309,6 @@ def test_verdicts_are_recorded_in_the_file_that_is_named(tmp_path: Path, run: Co
 
 
 # The command line --------------------------------------------------------------------------------
-
-
-def test_json_has_every_claim(run: Command) -> None:
-    code, out, _ = run("audit", "--json")
-    printed = json.loads(out)
-    assert code == 0
-    assert [(c["paper"], c["id"]) for c in printed["claims"]] == list(all_findings())
-    wanted = {"paper", "id", "where", "published", "unit", "computed", "verdict", "reason"}
-    assert all(wanted <= claim.keys() for claim in printed["claims"])
-    verdicts = {claim["verdict"] for claim in printed["claims"]}
-    assert verdicts == {verdict.value for verdict in AuditVerdict}
-    assert sum(sum(counts.values()) for counts in printed["verdicts"].values()) == len(
-        printed["claims"]
-    )
 
 
 def test_the_short_list_has_what_differs_and_all_has_every_claim(run: Command) -> None:

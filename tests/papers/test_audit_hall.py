@@ -9,7 +9,6 @@ from itertools import product
 import pytest
 
 from gpgpu_legacy.papers.audit.model import Finding, judge
-from gpgpu_legacy.papers.audit.turning import words
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.published.papers import find_paper
 
@@ -93,23 +92,6 @@ def test_sizes_of_section_4() -> None:
     assert "memory is 128 MiB" in reason
 
 
-def test_swizzles_that_the_radeon_lacks() -> None:
-    """Of equation (1)'s swizzles abg is native and gga is not; a part of each two components is.
-
-    Pixel shaders 2.0 read abgr, and of ggab each letter everywhere: green twice, alpha, blue.
-    """
-    differs("section-2-swizzling", len({*"ggab"}) - 1)
-    reason = finding("section-2-swizzling").reason
-    assert "Radeon 9700 Pro it is 1." in reason and "every piece it is there 2." in reason
-    assert reason.endswith("whose text has 100, are 256.")
-    assert "On a GeForce FX 5800 Ultra it is 0." in reason
-    # Of (2), three vector parts; the fourth line is of alpha, and shares an instruction.
-    assert "at the fewest, it is 1.5 times" in finding("section-2-four-at-once").reason
-    assert finding("section-2-negation").verdict is AuditVerdict.AGREES
-    # One channel of three with another sign: two of one sign at once, and then the third.
-    assert words(HALL.claim("section-2-negation")).endswith("R2 = R0.r,-g,b,a")
-
-
 def test_the_product_cannot_use_the_bandwidth_of_a_cache() -> None:
     """Eight units at 300 MHz and 4 bytes a texel, against 10.4 GB/s; 450 MHz / 4 and 27.2 GB/s."""
     claim = "section-5.3-cache-bandwidth"
@@ -117,22 +99,6 @@ def test_the_product_cannot_use_the_bandwidth_of_a_cache() -> None:
     assert number(claim) == pytest.approx(4 * 8 * 4 * 0.3 / 10.4)
     assert f"each lookup it is {8 * 4 * 0.3 / 10.4:.5g}." in finding(claim).reason
     assert f"5900 Ultra, {8 * 16 * 0.45 / 4 / 27.2:.5g}." in finding(claim).reason
-
-
-@pytest.mark.parametrize(
-    ("claim", "verdict", "wrong"),
-    [
-        # Coordinates run from 0 to m - 1 over m pixels: (i + 0.5)·(m - 1)/m is in texel i for the
-        # lower half of the pixels, and in texel i - 1 for the upper half.
-        ("section-1-plain-corners", AuditVerdict.DIFFERS, 24 - 2 * 3),
-        ("section-1-transposed-corners", AuditVerdict.DIFFERS, 24 - 2 * 3),
-        ("section-1-same-texture", AuditVerdict.RESTS_ON, 0),
-        ("section-1-replicates-a-column", AuditVerdict.RESTS_ON, 0),
-        ("section-1-replicates-a-row", AuditVerdict.RESTS_ON, 0),
-    ],
-)
-def test_corners_of_section_1(claim: str, verdict: AuditVerdict, wrong: int) -> None:
-    assert (finding(claim).verdict, finding(claim).computed) == (verdict, wrong)
 
 
 def test_the_pentium_4() -> None:
@@ -145,22 +111,6 @@ def test_the_pentium_4() -> None:
     for claim in ("section-5.3-cpus-limited-by-bandwidth", "section-5.1-cpu-bottleneck"):
         rests(claim, (4 * 1024**3 / 3.2e9) / (2 * 1024**3 / 6e9))
         assert f"as ATLAS has, it is {needed:.5g} times" in finding(claim).reason
-
-
-def test_what_limits_the_product_on_the_chips_that_came() -> None:
-    """By hand: a GeForce FX 5900 Ultra has 8 texture units, 450 MHz and 27.2 GB/s."""
-    fragments = 16 * 512**2
-    lookups_ms, memory_ms = fragments * 65 / (8 * 450e3), fragments * (66 + 2) * 16 / 27.2e6
-    assert lookups_ms < memory_ms < 4 * lookups_ms
-    rests("section-5.1-internal-bottleneck", "memory")
-    reason = finding("section-5.1-internal-bottleneck").reason
-    assert f"FX 5900 Ultra, memory then takes {memory_ms:.0f} ms" in reason
-    assert f"lookups {lookups_ms:.0f}." in reason and "four clocks it is lookups" in reason
-    differs("section-5.2-4-wide", 4)
-    competitive = finding("section-6-competitive")
-    assert competitive.verdict is AuditVerdict.POSSIBLE
-    assert number("section-6-competitive") == pytest.approx(6.98, abs=0.01)
-    differs("section-5.3-main-memory", 1.06)
 
 
 def test_one_repair_of_listing_11_gives_the_product() -> None:

@@ -12,7 +12,7 @@ from fakes import Clock, FakeExecutor
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.papers.measured.model import measure_paper, measured_tables
+from gpgpu_legacy.papers.measured.model import measure_paper
 from gpgpu_legacy.papers.measured.result import MeasuredTables
 from gpgpu_legacy.papers.measured.table import Status, TimeHere
 from gpgpu_legacy.plan.plan import Pass, Plan
@@ -130,21 +130,6 @@ def test_every_cell_says_where_it_stands_and_how_it_was_repaired() -> None:
 def column(grid: Grid, head: str) -> dict[int, float]:
     place = grid.heads.index(head)
     return {row[0]: row[place] for row in grid.rows if row[place] is not None}  # type: ignore
-
-
-def test_speed_ups_and_rates_of_the_opengl_paper() -> None:
-    grid = measured_tables(find_paper(OPENGL)).grids()[0]
-    ratios = column(grid, "CPU / GPU, recomputed")
-    cpu = column(grid, "CPU GFLOPS, recomputed")
-    gpu = column(grid, "GPU GFLOPS, recomputed")
-    for i, n in enumerate(SIZES_000):
-        assert ratios[n] == pytest.approx(CPU_MS[i] / GPU_MS[i])
-        assert gpu[n] == pytest.approx(2 * n**3 / (GPU_MS[i] * 1e6))
-        assert gpu[n] == pytest.approx(GPU_GFLOPS[i], abs=0.02)
-        assert cpu[n] == pytest.approx(CPU_GFLOPS[i] / 2, abs=0.006), "the paper's is 4n³/t"
-    assert [round(ratios[n], 1) if n == 128 else round(ratios[n]) for n in SIZES_000] == [
-        7.6, 26, 59, 273, 376, 417,
-    ]  # fmt: skip
 
 
 # What is run here --------------------------------------------------------------------------------

@@ -231,16 +231,6 @@ def test_recipes_that_are_wrong(write: Write, text: str, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_function_is_named_or_the_only_one_or_called_as_the_file(write: Write) -> None:
-    path = write(GOOD + "\ndef other() -> Pipeline:\n    return fill(1)\n")
-    assert find_algorithm(f"{path}:other").plan().texture("y").extent.width == 1
-    assert find_algorithm(f"{path}:fill").plan(n="3").texture("y").extent.width == 3
-    with pytest.raises(InputError, match="has the functions fill, other"):
-        find_algorithm(str(path))
-    path = path.rename("other.py")
-    assert find_algorithm("other.py").plan().texture("y").extent.width == 1
-
-
 def test_a_plan_is_an_algorithm_without_parameters(write: Write) -> None:
     plan = find_algorithm("jacobi").plan(n=3)
     path = write(plan_as_json(plan)).rename("plan.json")
@@ -314,36 +304,6 @@ def test_whatever_a_recipe_raises_is_a_line_with_its_place(
     with pytest.raises(InputError) as caught:
         find_algorithm(str(path)).builder()
     assert str(caught.value) == f"recipe.py:{indented.count(chr(10)) + 1}: {RAISED[error]}"
-
-
-PRINTS = """
-print("module")
-def told(**inputs):
-    print("reference")
-    return inputs["a"]
-
-def sampled(generator, shape):
-    print("sample")
-    return generator.random(shape)
-
-def chatty():
-    print("function")
-    p = Pipeline("chatty")
-    p.reference = told
-    p.output("a", p.input("a", 2, 2, sample=sampled))
-    return p
-"""
-
-
-def test_what_a_recipe_prints_goes_to_stderr(
-    write: Write, capsys: pytest.CaptureFixture[str]
-) -> None:
-    built = find_algorithm(f"{write(HEAD + PRINTS)}:chatty").builder()
-    inputs = sample_inputs(built.plan(), built.samples)
-    assert built.reference is not None
-    assert built.reference(**inputs) is inputs["a"]
-    out, err = capsys.readouterr()
-    assert (out, err.split()) == ("", ["module", "function", "sample", "reference"])
 
 
 FAILS = """

@@ -93,16 +93,6 @@ def test_a_picture_with_colours_is_no_matrix(tmp_path: Path, mode: str) -> None:
     assert read_array(path).shape == (2, 2, 4)
 
 
-# Pictures of products ----------------------------------------------------------------------------
-
-
-def test_a_product_as_a_picture_is_clamped_and_rounded(tmp_path: Path) -> None:
-    matrix = np.array([[-1.0, 0.25, 0.2, -np.inf], [1.0, 7.0, np.nan, np.inf]], np.float32)
-    write(tmp_path / "c.png", matrix)
-    with Image.open(tmp_path / "c.png") as image:
-        assert np.asarray(image.convert("L")).tolist() == [[255, 255, 0, 255], [0, 64, 51, 0]]
-
-
 # Files that cannot be read -----------------------------------------------------------------------
 
 
@@ -148,16 +138,6 @@ def test_a_missing_folder_is_found_before_anything_is_computed(tmp_path: Path) -
 @pytest.mark.parametrize("name", ["c.txt", "c", "c.jpg", "c.npz"])
 def test_a_suffix_that_nothing_is_written_by(tmp_path: Path, name: str) -> None:
     refused(lambda: array_writer(tmp_path / name, (2, 2)), ".npy", ".csv", ".png")
-
-
-@pytest.mark.parametrize(
-    ("shape", "known"), [((4,), ".npy"), ((2, 2, 3), ".npy"), ((2, 2, 4), ".npy, .png")]
-)
-def test_a_suffix_that_cannot_hold_the_shape(
-    tmp_path: Path, shape: tuple[int, ...], known: str
-) -> None:
-    words = "cannot hold the array, which is ", f"; let it end in one of {known}"
-    assert refused(lambda: array_writer(tmp_path / "c.csv", shape), *words).endswith(known)
 
 
 def test_a_spreadsheet_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:

@@ -75,14 +75,6 @@ def test_the_first_to_be_done_is_taken() -> None:
 
 
 @pytest.mark.usefixtures("among")
-def test_code_that_was_kept_counts() -> None:
-    plan = find_algorithm("jacobi").plan(n=512, passes=1)  # 2.6 s by SLOW, 1 s and ten for code
-    assert names(plan) == ["slow"]
-    auto.note(FAST, plan)
-    assert names(plan) == ["fast", "slow"]
-
-
-@pytest.mark.usefixtures("among")
 def test_what_is_run_again_and_again_is_prepared_where_it_is_fast() -> None:
     plan = find_algorithm("jacobi").plan(n=512, passes=1)  # 2.6 s by SLOW; FAST needs 11 s before
     ranking = auto.Ranking(plan, auto.DEFAULT_MACHINE)
@@ -97,11 +89,6 @@ def test_a_second_choice_opens_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
     first = names(plan)
     monkeypatch.delattr(auto.code_cache, "read")
     assert names(plan) == first == ["fast", "slow"]
-
-
-def test_a_driver_that_draws_on_the_cpu_has_to_be_much_faster(among: list[Executor]) -> None:
-    among.append(SOFTWARE)
-    assert names(find_algorithm("jacobi").plan(n=4096, passes=1))[0] == "fast"
 
 
 def test_a_driver_is_asked_what_it_is_once_and_not_for_little(

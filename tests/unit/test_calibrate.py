@@ -20,7 +20,6 @@ from gpgpu_legacy.chips.profile import (
 from gpgpu_legacy.measure.calibration.model import (
     calibrate,
     count_steps,
-    profile_of,
     write_calibration,
 )
 from gpgpu_legacy.plan.plan import ComputePass, Plan
@@ -77,35 +76,6 @@ def test_every_plan_is_closed_where_one_fails(monkeypatch: pytest.MonkeyPatch) -
         calibrate(clock, runs=1)
     assert len(clock.prepared) == 6
     assert all(each.closed for each in clock.prepared)
-
-
-class Tiles(Clockwork):
-    """The same, as one that computes tiles of fragments."""
-
-    name = "tiles"
-    capabilities = Capabilities(ALL_PASSES - {ComputePass}, tuning=frozenset({"group"}))
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.plans: dict[str, Plan] = {}
-
-    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> RunResult:
-        self.plans[plan.name] = plan
-        return super().result(plan, operands, machine)
-
-
-def test_tiles_are_measured_by_what_they_share() -> None:
-    """A tile has 64 by 64 fragments, and an invocation four rows of them."""
-    tiles = Tiles()
-    made = calibrate(tiles, runs=1)
-    found = {name: ceiling.median for name, ceiling in made.ceilings.items()}
-    assert found["lookups_32_bits_g_per_s"] == pytest.approx(2 * 32 * 2048**2 / 1e9)
-    assert found["shared_memory_gb_per_s"] == pytest.approx(16 * 32 * 1024**2 / 4 / 1e9)
-    assert found["tiles_at_once"] == pytest.approx((1024 / 64) ** 2)
-    hardware = profile_of(tiles, made).hardware
-    assert hardware.stages_lookups is not None and hardware.stages_lookups.value
-    apart = calibrate(Clockwork(), runs=1)
-    assert not {"shared_memory_gb_per_s", "tiles_at_once"} & apart.ceilings.keys()
 
 
 def test_a_calibrated_profile_is_found_by_its_name(

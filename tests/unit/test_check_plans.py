@@ -9,7 +9,7 @@ from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Verdict
 from gpgpu_legacy.plan.plan import Binding, ClearPass, CopyPass, FragmentPass, Plan, Repeat
-from gpgpu_legacy.plan.textures import R32F, Filter, Rect, Sampler
+from gpgpu_legacy.plan.textures import R32F, Rect
 from gpgpu_legacy.serial import from_json, json_text
 
 RADEON = find_profile("radeon-9700")  # 64 ALU instructions, 2048×2048 texels, no float blending
@@ -69,16 +69,6 @@ def test_every_target_is_checked() -> None:
     both = FragmentPass(SHORT, (), ("P", "Q"), Rect(0, 0, 4, 4))
     found = row(check_plan(show([both], p, others=[q]), RADEON), "framebuffer size")
     assert (found.where, found.passes, found.pass_count) == ("P, Q", "1", 1)
-
-
-def test_filters_name_the_passes_that_filter() -> None:
-    p, q = texture("P", 4, 4, R32F), texture("Q", 4, 4, R32F)
-    linear = FragmentPass(
-        LOOK, (Binding(0, "Q", Sampler(Filter.LINEAR)),), ("P",), Rect(0, 0, 4, 4)
-    )
-    plan = show([drawn(LOOK, "P", "Q"), linear], p, others=[q])
-    found = row(check_plan(plan, RADEON), "float filters")
-    assert (found.outcome, found.where, found.passes) == (Outcome.EXCEEDED, "Q", "2")
 
 
 def test_what_decides_is_shown_first_and_the_rest_is_counted() -> None:

@@ -39,15 +39,6 @@ def test_one_chip_as_json_has_what_its_file_has(run) -> None:  # type: ignore[no
     assert "parameters" not in data["native"]
 
 
-def test_all_chips_as_json_come_with_the_sources(run) -> None:  # type: ignore[no-untyped-def]
-    _, out, _ = run("chips", "--json")
-    data = json.loads(out)
-    assert len(data["chips"]) == len(profiles())
-    assert data["sources"]["GB"].startswith("Stanford GPUBench, result pages")
-    geforce3 = next(chip for chip in data["chips"] if chip["name"] == "geforce3-ti-500")
-    assert geforce3["hardware"]["memory_mib"]["up_to"] == 128
-
-
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
@@ -110,11 +101,3 @@ def test_a_verdict_prints_every_limit_and_every_node() -> None:
     assert len(nodes.rows) == 5
     assert "no order of instructions needs fewer" in as_text([limits])
     assert "| texture indirections | 5 | 4 | OVER |" in as_markdown([limits])
-
-
-@pytest.mark.parametrize(("suffix", "said"), [("cg", True), ("fp", False)])
-def test_check_says_what_was_compiled_here(run, suffix: str, said: bool) -> None:  # type: ignore[no-untyped-def]
-    """Beside a program that loads; one that does not would not have loaded longer, either."""
-    for chip, code in (("radeon-9700-pro", 0), ("geforce3", 1)):
-        got, out, _ = run("check", f"shaders/examples/blur.{suffix}", "--chip", chip)
-        assert (got, "Compiled here" in out) == (code, said and not code)

@@ -38,45 +38,6 @@ def test_rules_are_found_by_name() -> None:
     assert RULES == {"cc1.1": CC1_1, "cc1-least": CC1_LEAST, "fermi": FERMI}
 
 
-# Methods, by hand --------------------------------------------------------------------------------
-
-
-def test_global_blocks_of_16_on_a_9400m() -> None:
-    """32×32: 64 half-warps, each a row of 16 threads, of 32 steps.
-
-    All of it read one word of A: 16 transactions of 32 bytes (word 0 of a segment or not, thread 1
-    has to read word 1). 16 words of B in sequence are one of 64, and so are those stored to C.
-    """
-    assert of_method(GLOBAL, (32, 32, 32), CC1_1) == Transactions(
-        load_transactions=64 * 32 * 17, load_bytes=64 * 32 * (16 * 32 + 64),
-        store_transactions=64, store_bytes=64 * 64,
-    )  # fmt: skip
-
-
-def test_shared_blocks_of_16_on_a_9400m() -> None:
-    """32×32: 64 half-warps of 2 blocks: a segment of A, one of B; one stored.
-
-    Shared: 2 stores of 16 words in sequence, 16 times one word to all and 16 words in sequence.
-    """
-    assert of_method(SHARED, (32, 32, 32), CC1_1) == Transactions(
-        load_transactions=64 * 2 * 2, load_bytes=64 * 2 * 2 * 64,
-        store_transactions=64, store_bytes=64 * 64,
-        shared_requests=64 * 2 * (2 + 32), shared_replays=0,
-    )  # fmt: skip
-
-
-def test_shared_blocks_of_16_on_a_fermi() -> None:
-    """32×32: 32 warps of two rows. Bs[k][tx] is 16 words twice over, As[ty][k] two words.
-
-    The two words of As lie 16 apart: two banks. Each row's 16 words lie in a line of its own.
-    """
-    assert of_method(SHARED, (32, 32, 32), FERMI) == Transactions(
-        load_transactions=32 * 2 * 4, load_bytes=32 * 2 * 4 * 128,
-        store_transactions=64, store_bytes=64 * 128,
-        shared_requests=32 * 2 * (2 + 32), shared_replays=0,
-    )  # fmt: skip
-
-
 # What is refused ---------------------------------------------------------------------------------
 
 

@@ -124,29 +124,3 @@ def test_a_full_disk_keeps_nothing_and_leaves_nothing(folder: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert read(KEY) is None
     assert names(folder) == {file_name("before")}
-
-
-def test_what_was_used_longest_ago_goes_first(folder: Path) -> None:
-    for number in range(10):
-        keep(f"{number}", bytes(68))  # a hundred, with the digest
-        os.utime(folder / file_name(f"{number}"), (1e9 + number, 1e9 + number))
-    assert read("1")  # a use
-    code_cache.prune(most_bytes=1000, most_files=10)
-    assert len(names(folder)) == 10
-    code_cache.prune(most_bytes=999, most_files=10)  # 749 or fewer are left
-    assert names(folder) == {file_name(f"{number}") for number in (1, 4, 5, 6, 7, 8, 9)}
-    code_cache.prune(most_bytes=1000, most_files=6)
-    assert names(folder) == {file_name(f"{number}") for number in (1, 7, 8, 9)}
-
-
-def test_writers_check_the_folder_now_and_then(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checks: list[int] = []
-    monkeypatch.setattr(code_cache, "prune", lambda: checks.append(1))
-    for number in range(640):
-        keep(f"{number}", b"")
-    assert 2 <= len(checks) <= 25
-    del checks[:]
-    keep(KEY, bytes(2**20))
-    assert checks == [1]

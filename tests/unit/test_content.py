@@ -144,17 +144,6 @@ def test_what_shapes_the_code_is_in_the_content() -> None:
     assert len(set(contents)) == len(contents)
 
 
-def test_whether_texels_follow_is_in_the_content_of_several_iterations() -> None:
-    """The texture is 8 wide: nothing follows 6 texels from x = 2. One iteration is the same."""
-    for count in (1, 3):
-        followed, last = (
-            described(Repeat(count, (replace(PASS, rect=Rect(x, 0, *SIZE), blend=ADD),)))[0]
-            for x in (0, 2)
-        )
-        assert [content.surfaces[0].followed for content in (followed, last)] == [count > 1, False]
-        assert (followed == last) == (count == 1)
-
-
 def test_an_affine_step_stays_and_what_it_starts_from_is_handed_over() -> None:
     def moving(start: float, step: float) -> tuple[Content, Arguments]:
         a, b, c, d = (

@@ -11,7 +11,6 @@ from buffers import bindings, buffer, uniforms
 from products import plan_of as product_plan
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.count.closed_form import recover, same_formula
 from gpgpu_legacy.count.kernels import KernelCounts, count_compute_pass
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import PlanError
@@ -20,8 +19,7 @@ from gpgpu_legacy.interp.kernel import Array, KernelMachine, Mask, WorkGroups
 from gpgpu_legacy.ir.expressions import Element
 from gpgpu_legacy.ir.types import Type
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
-from gpgpu_legacy.plan.expand import expand
-from gpgpu_legacy.plan.numbers import Affine, Number
+from gpgpu_legacy.plan.numbers import Number
 from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat
 
 TILED = "opengl-compute-tiled"
@@ -61,43 +59,6 @@ def test_shared_blocks_are_loaded_once_a_work_group(dynamic: bool) -> None:
     assert result.global_loads == result.shared_stores == result.barriers == 64 * 2 * 2
     assert result.shared_loads == result.arithmetic == 64 * 2 * 4 * 2
     assert result.bytes_requested == 4 * (256 + 64)
-
-
-# Closed forms ----------------------------------------------------------------------------------
-
-FORMULAS = [
-    (HOST, "bytes_requested", "8*n**3 + 4*n**2"),
-    (HOST, "invocations", "1"),
-    (GLOBAL, "bytes_requested", "8*n**3 + 4*n**2"),
-    (GLOBAL, "global_loads", "2*n**3"),
-    (GLOBAL, "global_stores", "n**2"),
-    (GLOBAL, "arithmetic", "2*n**3"),
-    (GLOBAL, "invocations", "n**2"),
-    (SHARED, "bytes_requested", "8*n**3/b + 4*n**2"),
-    (SHARED, "global_loads", "2*n**3/b"),
-    (SHARED, "shared_stores", "2*n**3/b"),
-    (SHARED, "shared_loads", "2*n**3"),
-    (SHARED, "barriers", "2*n**3/b"),
-    (TILED, "bytes_requested", "n**3/4 + 4*n**2"),
-    (TILED, "barriers", "n**3/16"),
-    (MALI, "bytes_requested", "8*n**3 + 8*n**2"),
-    (MALI, "arithmetic", "2*n**3 + 6*n**2"),
-]
-
-
-# Work groups of 32×32 cover the sizes exactly; blocks are 1, 2, 4, … 32.
-POWERS_OF_TWO = (
-    ((32, 64, 96, 128), (1, 2, 4)),
-    ((160, 8), (192, 16), (256, 32), (32, 32), (224, 2), (288, 1)),
-)
-
-
-@pytest.mark.parametrize(("name", "field", "formula"), FORMULAS)
-def test_closed_forms(name: str, field: str, formula: str) -> None:
-    def quantity(n: int, b: int) -> int:
-        return int(getattr(counted(name, (n, n, n), block=b), field))
-
-    assert same_formula(recover(quantity, *POWERS_OF_TWO), formula)
 
 
 # Against the reference machine, run in full ------------------------------------------------------
@@ -246,14 +207,6 @@ def test_what_would_be_followed_for_ever_is_refused(
 
 
 # What is counted in a Repeat, and what is not counted at all -------------------------------------
-
-
-def test_a_repeat_counts_what_its_expansion_counts() -> None:
-    pass_ = dispatch("for (int k = 0; k < limit; ++k) sum += A[k];", limit=Affine(1, 2))
-    plan = plan_of(Repeat(3, (pass_,)), Repeat(2, (dispatch("R[0] = sum;"),)))
-    assert count_plan(plan) == count_plan(expand(plan))
-    assert count_plan(plan).global_loads == 48 * (1 + 3 + 5)
-    assert count_plan(plan).dispatches == 5
 
 
 @pytest.mark.parametrize(

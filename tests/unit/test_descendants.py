@@ -16,7 +16,6 @@ from products import (
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.api.matmul import matmul
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.plan import ClearPass, FragmentPass, Plan
@@ -55,18 +54,6 @@ def assert_right(
 @BOTH
 def test_products(method: Algorithm, shape: tuple[int, int, int], largest: int) -> None:
     assert_right(NUMPY, method, shape, largest, same=False)
-
-
-@BOTH
-def test_what_stands_beside_a_nan_does_not_see_it(method: Algorithm) -> None:
-    """Odd sizes: rows, columns and padding share texels with it."""
-    a, b = np.ones((3, 5), np.float32), np.ones((5, 7), np.float32)
-    a[2, 4] = np.nan
-    b[4, 6] = np.inf
-    result = matmul(a, b, method=method.name, executor="numpy")
-    assert np.isnan(result[2]).all()
-    assert (result[:2, :6] == 5).all()
-    assert np.isposinf(result[:2, 6]).all()
 
 
 # Passes ------------------------------------------------------------------------------------------

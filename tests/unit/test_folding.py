@@ -25,7 +25,7 @@ from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.isa.ir import Dst, Instruction, Program, ResultKind, ResultRegister
 from gpgpu_legacy.isa.opcodes import ARBFP, Form
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.lower.analysis.folding import MOST_VARYINGS, Decisions, Folded, decide, undecided
+from gpgpu_legacy.lower.analysis.folding import Decisions, Folded, decide, undecided
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.plan.textures import (
     RGBA32F,
@@ -133,19 +133,6 @@ def test_only_nearest_texels_of_rectangles_that_clamp_are_folded(
     each = FragmentPass(text, (Binding(0, "T", sampler),), ("target",), RECT, sets)
     assert (decide(plan_with(bound), each).lookups[0] is not None) == is_folded
     assert decide(plan_with(bound), each, folding=False) == undecided(text)
-
-
-def test_there_is_room_for_so_many_varyings_and_no_more() -> None:
-    one_column = [
-        f"TEX R1, {{{k}.5, {k}.5}}, texture[0], RECT;" for k in range(3)
-    ]  # constants differ by whole texels: one varying for all
-    assert {f.varying for f in folds(*one_column, SHOWN) if f} == {0}
-    lines = []
-    for n in range(MOST_VARYINGS + 2):
-        scale = 2 * n + 1  # centres: odd multiples of the fragment's own
-        lines += [f"MUL R0, fragment.texcoord[0], {scale};", "TEX R1, R0, texture[0], RECT;"]
-    found = folds(*lines, SHOWN)
-    assert [f.varying if f else None for f in found] == [*range(MOST_VARYINGS), None, None]
 
 
 @pytest.mark.parametrize("transposed", [False, True])

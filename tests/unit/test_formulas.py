@@ -15,11 +15,9 @@ from sorting import sort_plan
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.closed_form import fit, fit_grid, formula_text, value_at
 from gpgpu_legacy.count.formulas import ClosedForm, formulas
-from gpgpu_legacy.count.traffic import ADDITIVE
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.numbers import Table
 from gpgpu_legacy.plan.plan import Binding, ClearPass, FragmentPass, Plan, Repeat
-from gpgpu_legacy.plan.textures import R32F, MovingRect, Rect
+from gpgpu_legacy.plan.textures import R32F, Rect
 
 # The solver --------------------------------------------------------------------------------------
 
@@ -95,45 +93,10 @@ def reduction(n: int) -> Plan:
     return show(drawn, rows[1], others=rows[:1])
 
 
-def reduction_in_a_repeat(n: int) -> Plan:
-    """The same widths as a Table, drawn from one row to another each time."""
-    widths = tuple(map(float, steps_of(n)))
-    rect = MovingRect(0, 0, Table(widths), 1)
-    rows = [texture(name, n, 1, R32F) for name in ("P", "Q")]
-    pass_ = FragmentPass(MAXIMUM, (Binding(0, "P"),), ("Q",), rect)
-    return show([Repeat(len(widths), (pass_,))], rows[1], others=rows[:1])
-
-
-@pytest.mark.parametrize("plan_of", [reduction, reduction_in_a_repeat])
-def test_a_reduction_has_log_n_passes(plan_of: Callable[[int], Plan]) -> None:
-    """n/2 + n/4 + … + 1 = n - 1 fragments: two lookups and a write, each of 4 bytes."""
-    found = formulas(plan_of)
-    assert text_of(found, "passes", "fragments", "lookup", "arithmetic", "bytes_requested") == [
-        "log(n, 2)", "n - 1", "2*(n - 1)", "n - 1", "12*(n - 1)",
-    ]  # fmt: skip
-    assert text_of(found, "geometry_bytes", "clear_bytes") == ["48*log(n, 2)", "8*n"]
-    assert {form.holds_for for form in found.values()} == {"n a power of 2"}
-    assert tuple(found) == ADDITIVE
-    passes = found["passes"]
-    assert passes.solved_at == tuple((2**k,) for k in range(1, 8))
-    assert passes.checked_at == ((256,), (512,))
-
-
 def sort(n: int) -> Plan:
     """A bitonic sort of n numbers in a rectangle, twice as wide as high where n is no square."""
     bits = len(steps_of(n))
     return sort_plan(1 << (bits - bits // 2), 1 << bits // 2)
-
-
-def test_a_bitonic_sort_has_half_of_log_n_times_log_n_plus_1_passes() -> None:
-    """Runs of 2, 4, … n: 1 + 2 + … + log n passes. Each has 16 + 2 instructions."""
-    found = formulas(sort)
-    assert text_of(found, "passes") == ["log(n, 2)*(log(n, 2) + 1)/2"]
-    assert text_of(found, "fragments") == ["n*log(n, 2)*(log(n, 2) + 1)/2"]
-    assert text_of(found, "arithmetic") == ["8*n*log(n, 2)*(log(n, 2) + 1)"]
-    assert text_of(found, "lookup") == ["n*log(n, 2)*(log(n, 2) + 1)"]
-    assert text_of(found, "bytes_requested") == ["6*n*log(n, 2)*(log(n, 2) + 1)"]
-    assert text_of(found, "upload_bytes", "kill") == ["4*n", "0"]
 
 
 FILL = program("MOV result.color, 1;")

@@ -68,17 +68,6 @@ def test_tiles_change_no_bit_and_no_work(given_: dict[str, Any], tile: int) -> N
         assert first == second
 
 
-@pytest.mark.parametrize(("size", "largest", "tile"), [
-    (1024, 8192, 32),  # 16 tiles along each side of 512 texels
-    (1026, 8192, 64),  # 17 of them would be too many
-    (10_000, 8192, 512),  # 5000 texels: 157 tiles, 79, 40, 20, 10
-    (1000, 60, 64),  # textures of 60 texels: 9 along each side, in 9 segments of the sum
-])  # fmt: skip
-def test_the_default_tile_grows_with_the_product(size: int, largest: int, tile: int) -> None:
-    plan = TILED.plan(n=size, block=60, largest_texture=largest)
-    assert drawn(plan)[0][2:] == (min(tile, largest),) * 2
-
-
 @pytest.mark.parametrize(
     ("tile", "message"),
     [

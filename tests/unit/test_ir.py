@@ -11,16 +11,11 @@ from program_keys import program_key
 
 from gpgpu_legacy.ir.expressions import (
     Compose,
-    Constant,
     Expression,
     Operation,
     Read,
     Role,
     component,
-    components,
-    compose,
-    constant,
-    operation,
 )
 from gpgpu_legacy.ir.statements import (
     Assign,
@@ -35,7 +30,6 @@ from gpgpu_legacy.ir.types import (
     EVERYWHERE,
     FLOAT,
     NOWHERE,
-    VEC4,
     Operator,
 )
 from gpgpu_legacy.ir.walks import rebuilt, uncontracted, walk
@@ -188,16 +182,6 @@ def test_values_know_the_axes_along_which_they_vary() -> None:
 
 
 # Expressions -------------------------------------------------------------------------------------
-
-
-def test_components_of_a_vector_are_taken_where_they_are_made() -> None:
-    whole = Read(R1, (0, 1, 2, 3), EVERYWHERE)
-    assert components(whole, (3, 0)) == Read(R1, (3, 0), EVERYWHERE)
-    assert components(constant(2.0), (1, 1)) == constant(2.0)
-    assert component(Constant((1.0, 2.0), VEC4), 1).type == FLOAT
-    total = operation(Operator.ADD, whole, 1.0)
-    assert component(total, 2) == operation(Operator.ADD, Read(R1, (2,), EVERYWHERE), 1.0)
-    assert component(compose([Read(R1, (0,)), Read(R2, (1,))]), 1) == Read(R2, (1,))
 
 
 def test_rebuilding_keeps_what_is_not_changed() -> None:

@@ -21,15 +21,13 @@ from hypothesis import strategies as st
 from strategies import ANY_FLOAT, SMALL_NUMBER, Scene, draw_scene, vec4, whole_scenes
 
 from gpgpu_legacy.interp import machine as reference
-from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP16, FP32, FX12, RC9, Arithmetic
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program, Vec4
 from gpgpu_legacy.isa.opcodes import ARBFP, Form, OperandKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.framebuffer import ADD, Blend
 from gpgpu_legacy.plan.plan import AttributeCorners, Binding, FragmentPass, Texcoords
-from gpgpu_legacy.plan.textures import R32F, RGBA8, RGBA32F, UNORM8, Rect, Sampler
+from gpgpu_legacy.plan.textures import RGBA8, RGBA32F, UNORM8, Rect
 from gpgpu_legacy.runtime.machine import Machine
 
 NAN, INF = float("nan"), float("inf")
@@ -65,12 +63,6 @@ def test_local_and_environment_parameters_are_different_ones() -> None:
     assert result == [15, 26, 37, 48]
 
 
-def test_the_window_position_counts_from_the_textures_corner() -> None:
-    result = draw(program("MOV result.color, fragment.position;"), (4, 4), rect=Rect(1, 2, 2, 1))
-    assert result[2, 1].tolist() == [1.5, 2.5, 0.5, 1]
-    assert result[2, 2].tolist() == [2.5, 2.5, 0.5, 1]
-
-
 def test_attributes_are_interpolated_and_not_clamped() -> None:
     four = corners((-1, 2, 3, 4), (4, 0, 0, 0), (0, 8, 0, 0), 2, 1)
     given = [
@@ -84,25 +76,7 @@ def test_attributes_are_interpolated_and_not_clamped() -> None:
     assert result[0].tolist() == [[1, 0, 0, 1], [5, 0, 0, 1]]
 
 
-# Lookups -----------------------------------------------------------------------------------------
-
-SMALL = texels([1, 2, 3], [4, 5, 6])
-
-
 # What stays broadcast, and bands -----------------------------------------------------------------
-
-
-def storage(values: np.ndarray) -> Storage:
-    made = Storage(texture("T", values.shape[1], values.shape[0], R32F))
-    made.planes[0][...] = values[..., 0]
-    return made
-
-
-@pytest.mark.parametrize("columns", [[2, 1, 0], [0, 0, 2], [1], [0, 2], [1, 2], [2, 2]])
-def test_columns_are_picked_in_any_order_with_repetitions(columns: list[int]) -> None:
-    s = (np.array(columns, np.float32) + 0.5)[None, :]
-    result = sample(storage(SMALL), Sampler(), s, np.full((1, 1), 1.5, np.float32), s)[0]
-    assert result.tolist() == [[SMALL[1, c, 0] for c in columns]]
 
 
 @pytest.mark.parametrize("blend", [None, ADD])

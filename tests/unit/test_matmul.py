@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -131,21 +128,6 @@ def test_an_empty_sum_is_zero_as_numpys(shape: tuple[int, int, int]) -> None:
     np.testing.assert_array_equal(matmul(a, b), a @ b)
 
 
-# Transposition -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_transposition_adds_no_pass_and_no_instruction(
-    method: Algorithm, way: Accumulate | None
-) -> None:
-    plain = plan_of(method, (8, 8, 8), way)
-    turned = plan_of(method, (8, 8, 8), way, transpose_a=True, transpose_b=True)
-    assert len(turned.steps) == len(plain.steps)
-    assert fragment_passes(turned) == fragment_passes(plain)
-    lengths = [[len(p.instructions) for p in plan.programs()] for plan in (plain, turned)]
-    assert lengths[0] == lengths[1]
-
-
 # Accumulating ------------------------------------------------------------------------------------
 
 
@@ -246,19 +228,3 @@ def test_the_programs_are_made_as_the_paper_counts_them(name: str, mads: int, bl
     for way in (Accumulate.COPY, Accumulate.PING_PONG):
         assert mnemonics(name, block, way) == ["MOV"] * 3 + loop + ["TEX", "ADD"]
     assert mnemonics(name, block, Accumulate.BLEND) == ["MOV"] * 3 + loop + ["MOV"]
-
-
-def test_a_product_that_is_computed_again_goes_straight_to_the_kernel() -> None:
-    a, entered = np.ones((8, 8), np.float32), set[str]()
-
-    def note(frame: FrameType, event: str, _: object) -> None:
-        if event == "call":
-            entered.add(frame.f_code.co_filename)
-
-    matmul(a, a, executor="jit")
-    sys.setprofile(note)
-    try:
-        matmul(a, a, executor="jit")
-    finally:
-        sys.setprofile(None)
-    assert 5 < len([file for file in entered if f"{os.sep}gpgpu_legacy{os.sep}" in file]) <= 12

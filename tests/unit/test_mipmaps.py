@@ -90,28 +90,6 @@ def test_where_magnification_begins(filter_: Filter, switch: float) -> None:
         assert shown == (4.0 if used is Filter.LINEAR else 8.0)
 
 
-# Quads ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("x", "levels"), [(0, [0, 0, 0, 0]), (1, [4, 1, 1, 4])])
-def test_quads_begin_at_even_columns(x: int, levels: list[int]) -> None:
-    """The coordinate of two fragments in a row is the same: 0 texels, then -2; before them -14, and
-    after them -20. If the rectangle begins in the middle of a quad, all quads mix two of these:
-    the differences are 14, 2 and 18 texels, and their logarithms 3.8, 1 and 4.2.
-    """
-    text = program(
-        "FLR R0, fragment.texcoord[0];",
-        "MUL R1, R0, R0;",
-        "MAD R0, R0, 0.75, -R1;",
-        "MUL R0, R0, {0.5, 1, 1, 1};",
-        "TEX result.color, R0, texture[0], 2D;",
-    )
-    places = Texcoords(0, corners((0, 0, 0, 1), (0.5, 0, 0, 0), (0, 0, 0, 0), 4, 1))
-    image = levels_image(16, 16, Sampler(NEAREST_LEVEL, Wrap.REPEAT))
-    drawn = draw(text, (5, 1), rect=Rect(x, 0, 4, 1), textures={0: image}, texcoords=[places])
-    assert drawn[0, x : x + 4, 0].tolist() == levels
-
-
 # GL 1.5 in float64 ---------------------------------------------------------------------------
 
 
@@ -256,13 +234,6 @@ def test_a_mipmap_that_is_none(
     )
     with pytest.raises(PlanError, match=words):
         show([pass_], shown, others=[read])
-
-
-def test_passes_draw_to_level_0() -> None:
-    p = Pipeline("into level 1")
-    target = p.texture("P", 6, 4, kind="2D", levels=3)
-    with pytest.raises(PlanError, match="6 by 7; give a rectangle inside its level 0"):
-        p.draw("!!ARBfp1.0 MOV result.color, 2; END", into=target, rect=(0, 4, 3, 2))
 
 
 # Pipelines and single programs ---------------------------------------------------------------

@@ -170,20 +170,6 @@ def test_what_is_packed_comes_back(
     assert np.array_equal(p.run(x=values).y, values)
 
 
-def test_an_image_keeps_its_shape_and_a_vector_its_own() -> None:
-    p = Pipeline("shapes")
-    picture, vector = p.input("picture", 2, 3, packing="image"), p.input("v", 2, 4, shape=(8,))
-    one, other = p.texture("one", 3, 2, format="rgba32f"), p.texture("other", 4, 2)
-    p.draw(COPY, {0: picture}, into=one)
-    p.draw(COPY, {0: vector}, into=other)
-    p.output("one", one)
-    p.output("other", other, shape=(8,))
-    pixels, numbers = np.random.default_rng(1).random((2, 3, 4), np.float32), np.arange(8.0)
-    run = p.run(picture=pixels, v=numbers)
-    assert np.array_equal(run.one, pixels)
-    assert np.array_equal(run.other, numbers)
-
-
 def test_an_input_in_layers_has_one_after_another() -> None:
     """The middle of face +y, the third, and the second slice of a volume."""
     p, out = Pipeline("layers"), {}
@@ -199,23 +185,6 @@ def test_an_input_in_layers_has_one_after_another() -> None:
     faces, slices = np.arange(24).reshape(6, 2, 2), np.arange(8).reshape(4, 2)
     run = p.run(c=faces, v=slices, executor="numpy")
     assert run.y in faces[2] and run.z == slices[2, 0]
-
-
-def test_a_part_of_a_texture_is_drawn_read_back_and_shifted() -> None:
-    p = Pipeline("parts")
-    x, y = p.input("x", 4, 5), p.texture("y", 5, 4, initial=-1.0)
-    by_set = COPY.replace("position", "texcoord[0]")
-    p.draw(by_set, {0: x}, into=y, rect=(1, 2, 3, 1))
-    p.draw(by_set, {0: x}, into=y, rect=(0, 0, 2, 1), texcoords={0: Texels(x=3, y=1)})
-    p.output("y", y)
-    p.output("row", y, rect=(1, 2, 3, 1))
-    values = np.arange(20, dtype=np.float32).reshape(4, 5)
-    run = p.run(x=values)
-    expected = np.full((4, 5), -1.0)
-    expected[2, 1:4] = values[2, 1:4]
-    expected[0, 0:2] = values[1, 3:5]
-    assert np.array_equal(run.y, expected)
-    assert np.array_equal(run.row, values[2:3, 1:4])
 
 
 NEIGHBOURS = """!!ARBfp1.0

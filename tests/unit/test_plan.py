@@ -8,9 +8,7 @@ import pytest
 from buffers import bindings, buffer, uniforms
 from drawing import (
     assert_same_bits,
-    execute,
     program,
-    show,
     texture,
 )
 from hypothesis import given
@@ -47,7 +45,6 @@ from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
     R32F,
     RGBA32F,
-    UNORM8,
     Extent,
     Filter,
     Matrix,
@@ -480,24 +477,3 @@ def test_packing_and_unpacking_element_by_element(packing: Packing, data: st.Dat
                     expected[row + r, column + s] = matrix[row + r, column + s]
     unpack(texels, blank, region, packing)
     assert (blank == expected).all()
-
-
-# Copies, clears and what they leave alone --------------------------------------------------------
-
-
-@pytest.mark.parametrize("texel_format", [R32F, RGBA32F, UNORM8], ids=lambda f: f.name)
-def test_a_copy_moves_a_rectangle_bit_for_bit(texel_format: object) -> None:
-    channels = texel_format.channels  # type: ignore[attr-defined]
-    values = np.random.default_rng(8).random((4, 5, channels), np.float32)
-    if texel_format is not UNORM8:
-        values.flat[:4] = [np.nan, -np.inf, -0.0, 2.0**-149]
-    given_texels = {"S": values}
-    target = texture("target", 6, 5, texel_format, (1.0, 1.0, 1.0, 1.0))  # type: ignore[arg-type]
-    copy = CopyPass("S", Rect(1, 0, 3, 4), "target", Rect(2, 1, 3, 4))
-    plan = show([copy], target, given_texels, formats={"S": texel_format})  # type: ignore[dict-item]
-    expected = np.ones((5, 6, channels), np.float32)
-    moved = values[0:4, 1:4]
-    if texel_format is UNORM8:
-        moved = (np.floor(moved.astype(float) * 255 + 0.5)).astype(np.float32) / np.float32(255)
-    expected[1:5, 2:5] = moved
-    assert_same_bits(execute(plan, given_texels), expected)

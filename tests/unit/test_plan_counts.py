@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from commands import Command, JsonCommand
+from commands import Command
 from drawing import program, show, texture
 from sorting import sort_plan
 
@@ -14,7 +14,6 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.numbers import Table
 from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Repeat
 from gpgpu_legacy.plan.textures import R32F, MovingRect, Rect
-from gpgpu_legacy.present.grid import Formula, as_markdown
 from gpgpu_legacy.serial import from_json, json_text
 
 
@@ -43,23 +42,6 @@ def test_the_record_of_a_sort() -> None:
     assert from_json(json_text(report), Count, "counts") == report
 
 
-def test_the_tables_of_a_sort() -> None:
-    report = count(SORT.builder(n=64), ["n"])
-    assert [grid.id for grid in report.grids()] == ["counts", "formulas"]
-    totals, passes, found = grids = report.grids(whole=True)
-    assert totals.caption == "bitonic-sort: n = 64: counts"
-    assert ("passes", 21) in totals.rows and ("lookup", 2 * 21 * 64) in totals.rows
-    assert not [row for row in totals.rows if row[0] == "dispatches"]  # there are none
-    assert [row[:6] for row in passes.rows] == [
-        ("1, 3, 5, … 21", 11, "draw bitonic.fp", "P", "Q", "8×8"),
-        ("2, 4, 6, … 20", 10, "draw bitonic.fp", "Q", "P", "8×8"),
-    ]
-    assert found.rows[0] == (
-        "passes", Formula("log(n, 2)*(log(n, 2) + 1)/2"), "n a power of 2",
-    )  # fmt: skip
-    assert "log₂n(log₂n + 1)/2" in as_markdown(grids)
-
-
 def test_passes_of_every_kind_have_a_row() -> None:
     """A clear of 4 texels of 4 bytes; rows of 2 and of 1 fragments; copies of 2 texels."""
     p, q = (texture(name, 2, 2, R32F, None) for name in "PQ")
@@ -81,20 +63,6 @@ def test_passes_of_every_kind_have_a_row() -> None:
         ("2, 4", 2, "draw test.fp", "", "P", "varying×1", 3, 3, 12, 0, 0),
         ("3, 5", 2, "copy", "P", "Q", "2×1", 0, 0, 0, 32, 0),
     )
-
-
-def test_formulas_are_recovered_in_what_the_algorithm_has(
-    run: Command, run_json: JsonCommand
-) -> None:
-    """Jacobi's step reads four neighbours and b; a product is said to have 2n³ operations."""
-    data = run_json("count", "jacobi", "n=8", "passes=3", "--over", "n", "passes")
-    assert data["formulas"]["lookup"]["formula"] == "5*n**2*passes"
-    assert data["total"]["lookup"] == 5 * 8**2 * 3
-    assert (data["plan"], data["parameters"]["passes"]) == ("jacobi", 3)
-    code, out, _ = run("count", "jacobi", "--over", "n", "passes")
-    assert code == 0 and "5n²·passes" in out
-    assert "jacobi: passes = 50: formulas in n\n" in run("count", "jacobi", "--over", "n")[1]
-    assert run_json("count", "larson-mcallister", "n=8")["operations"] == 2 * 8**3
 
 
 @pytest.mark.parametrize(

@@ -146,42 +146,6 @@ def fact(found: Prediction, name: str) -> float:
     return float(getattr(find_profile(found.chip).hardware, name).value)
 
 
-LARGE = 4096  # as large as the tiles were measured with
-
-
-def test_tiles_look_up_what_their_fragments_share_once() -> None:
-    """Tiles of 64×72 fragments, an invocation two by nine of them, one texel of 16 bytes each."""
-    found = predicted("h200-gl-compute", "hall-carr-hart-multi", LARGE, block=B)
-    fragments = (LARGE // 2) ** 3 // B
-    lookups, shared = fragments * B * (1 / 64 + 1 / 72), fragments * B * 16 * (1 / 2 + 1 / 9)
-    assert counts(found)["lookups"] == pytest.approx(lookups)
-    assert counts(found)["shared memory"] == pytest.approx(shared)
-    assert "copies" not in counts(found) and counts(found)["passes"] == 1
-
-
-def test_a_chip_with_few_tiles_is_idle_in_part() -> None:
-    """C is 64×64 texels. No tile has less than 16×16: there are sixteen."""
-    n = 128
-    found = predicted("h200-gl-compute", "packed-2x2", n)
-    fragments, texels = (n // 2) ** 2, n // 2
-    peak = fact(found, "fragment_peak_gflops") * 1e9 / 2
-    busy = 16 / fact(found, "tiles_at_once")
-    took = seconds(found, "arithmetic")
-    assert took == pytest.approx(fragments * (8 * texels + 8) / (peak * busy), rel=0.01)
-    bytes_read = fragments * 2 * texels * 16 / 2
-    shared = bytes_read / (fact(found, "shared_memory_gb_per_s") * 1e9 * busy)
-    assert seconds(found, "shared memory") == pytest.approx(shared, rel=1e-3)
-
-
-def test_dot_products_have_a_rate_of_their_own() -> None:
-    """Of row-packed: four dot products and four additions for each texel of a row of A."""
-    found = predicted("h200-gl-raster", "row-packed")
-    steps = (N * N // 4) * (N // 4)
-    adds = 4 * steps / (fact(found, "fragment_peak_gflops") * 1e9 / 2)
-    dots = 4 * steps / (fact(found, "dots_g_per_s") * 1e9)
-    assert seconds(found, "arithmetic") == pytest.approx(adds + dots, rel=0.01)
-
-
 # Commands ---------------------------------------------------------------------------------------
 
 

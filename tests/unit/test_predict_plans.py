@@ -9,7 +9,6 @@ from drawing import program, show, texture
 from hypothesis import given, settings
 from plans import Made, plans
 
-from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import DEFAULT_ACCESS
 from gpgpu_legacy.cache.caches import Memory, parse_cache
@@ -19,7 +18,6 @@ from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import Binding, CopyPass, FragmentPass, Repeat
 from gpgpu_legacy.plan.textures import R32F, RGBA32F, Rect
 from gpgpu_legacy.predict.model import CacheModel, predict, predict_passes, predict_plan
-from gpgpu_legacy.predict.parts import parts_of
 from gpgpu_legacy.predict.prediction import TimeStage
 from gpgpu_legacy.predict.rates import Rates
 from gpgpu_legacy.predict.work import Work, count_work
@@ -47,16 +45,6 @@ def test_the_work_of_any_plan_is_what_its_passes_count(made: Made) -> None:
     initial = count_plan(replace(made.plan, inputs=(), outputs=(), steps=())).clear_bytes
     assert work.clear_bytes == counts.clear_bytes - initial
     assert work.passes == len(run)
-
-
-def test_the_tiles_of_a_large_product_are_few_parts() -> None:
-    """A product of 5 × 5 × 5 tiles: full ones, those at the edges, and corners, fill and clear."""
-    plan = find_product("larson-mcallister").plan(n=130, largest_texture=30)
-    parts = parts_of(plan, apart=True)
-    steps = [step for step in plan.steps if not isinstance(step, Repeat) or step.count]
-    assert sum(part.times for part in parts) == len(steps) > 125 > 3 * len(parts)
-    numbers = sorted(number for part in parts for numbers in part.numbers for number in numbers)
-    assert numbers == list(range(1, 1 + len(list(passes(plan)))))
 
 
 BOTH = program(
@@ -159,20 +147,3 @@ def test_a_simulated_cache_replaces_what_memory_serves() -> None:
     assert predicted.memory_bytes == cache.memory_bytes(p.plan()) > 0
     counts = {term.name: term.count for term in predicted.terms}
     assert counts["memory behind the cache"] == predicted.memory_bytes
-
-
-def test_passes_that_read_neighbours_are_served_once_where_tiles_may_run_several() -> None:
-    """Two textures take turns, so an iteration has two passes, each over n² fragments of a float.
-
-    A pass reads four shifted squares of x and one of b, and writes one.
-    """
-    n = 64
-    few, many = (
-        {term.name: term for term in predict_plan(jacobi(n, k), "xeon-jit").terms} for k in (2, 100)
-    )
-    assert many["arithmetic"].count == 50 * few["arithmetic"].count
-    for name in ("memory", "lookups", "fill"):
-        assert many[name].count == few[name].count
-    assert few["lookups"].count == 2 * 5 * n**2
-    drawn = predict_plan(jacobi(n, 100), "radeon-9800-xt").terms
-    assert next(term.count for term in drawn if term.name == "lookups") == 100 * 5 * n**2

@@ -44,15 +44,6 @@ def values(limits: Limits) -> dict[str, float]:
     return {name: fact.value for name, fact in limits.facts()}
 
 
-def test_the_minima_of_the_specification() -> None:
-    """Lines 318, 1341 and 4720 to 4766 of the text."""
-    assert values(find_profile("arbfp1.0-minimum").advertised) == {
-        "alu_instructions": 48, "texture_instructions": 24, "instructions": 72, "indirections": 4,
-        "temporaries": 16, "parameters": 24, "attributes": 10, "coordinate_sets": 2,
-        "image_units": 2, "local_parameters": 24, "env_parameters": 24, "color_outputs": 1,
-    }  # fmt: skip
-
-
 def test_what_a_radeon_9700_advertises_is_not_what_it_has() -> None:
     chip = find_profile("radeon-9700")
     assert values(chip.advertised) == {
@@ -63,19 +54,6 @@ def test_what_a_radeon_9700_advertises_is_not_what_it_has() -> None:
     assert (native["instructions"], native["indirections"], native["temporaries"]) == (96, 4, 32)
     assert chip.advertised.alu_instructions is not None
     assert chip.advertised.alu_instructions.source == "GB"
-
-
-def test_derived_peaks_follow_from_pipelines_and_clocks() -> None:
-    """A multiply-add of four components a pipeline and clock is 8 operations."""
-    for name in (
-        "radeon-9700-pro", "radeon-9800-xt", "radeon-x800-xt", "geforce-fx-5900-ultra",
-        "geforce-6800-ultra", "geforce-7900-gtx",
-    ):  # fmt: skip
-        hardware = find_profile(name).hardware
-        assert hardware.fragment_peak_gflops and hardware.pixel_pipelines
-        assert hardware.core_clock_mhz
-        peak = 8 * hardware.pixel_pipelines.value * hardware.core_clock_mhz.value / 1000
-        assert hardware.fragment_peak_gflops.value == pytest.approx(peak, rel=0.01)
 
 
 # Finding -----------------------------------------------------------------------------------------

@@ -79,15 +79,6 @@ def test_corner_values_are_interpolated_across_the_rectangle() -> None:
     assert (run_program(show("fragment.color"), 8, 4, color=given) == found).all()
 
 
-def test_fewer_components_and_one_vector_for_all_corners() -> None:
-    two = [(1, 2)] * 4
-    assert (
-        run_program(show("fragment.texcoord[0]"), 2, 1, texcoords={0: two}) == (1, 2, 0, 1)
-    ).all()
-    one = (1, 2, 3, 4)
-    assert (run_program(show("fragment.texcoord[0]"), 2, 1, texcoords={0: one}) == one).all()
-
-
 def test_colours_are_not_clamped_and_the_fog_coordinate_is_a_number_or_four() -> None:
     assert (run_program(show("fragment.color"), 2, 2, color=(2, -1, 0, 1)) == (2, -1, 0, 1)).all()
     secondary = run_program(show("fragment.color.secondary"), 2, 2, secondary_color=(4, 3, 2, 1))
@@ -250,58 +241,6 @@ def test_arithmetic_rounds_each_result() -> None:
 
 
 # Formats -----------------------------------------------------------------------------------------
-
-HALF = 0.0999755859375  # the half nearest to 0.1
-FORMATS_READ = [
-    # 26/255, 6554/65535; GL 1.5, table 3.20, for what a lookup reads
-    ("rgba8", (26 / 255, 1, 77 / 255, 102 / 255)),
-    ("GL_RGBA8", (26 / 255, 1, 77 / 255, 102 / 255)),
-    ("GL_RGBA_FLOAT32_ATI", (0.1, 2, 0.3, 0.4)),
-    ("gl_rgba16f_arb", (HALF, 2, float(np.float16(0.3)), float(np.float16(0.4)))),
-    ("GL_FLOAT_RG32_NV", (0.1, 2, 0, 1)),
-    ("GL_FLOAT_R32_NV", (0.1, 0, 0, 1)),
-    ("r8", (26 / 255, 0, 0, 1)),
-    ("l32f", (0.1, 0.1, 0.1, 1)),
-    ("GL_LUMINANCE32F_ARB", (0.1, 0.1, 0.1, 1)),
-    ("GL_LUMINANCE16_ALPHA16", (6554 / 65535,) * 3 + (0.4,)),
-    ("la32f", (0.1, 0.1, 0.1, 0.4)),
-    ("GL_ALPHA_FLOAT32_APPLE", (0, 0, 0, 0.4)),
-    ("GL_INTENSITY_FLOAT16_ATI", (HALF,) * 4),
-    ("GL_DEPTH_COMPONENT16_ARB", (6554 / 65535,) * 3 + (1,)),
-]
-
-
-@pytest.mark.parametrize("executor", ["numpy", "jit"])
-@pytest.mark.parametrize(("word", "wanted"), FORMATS_READ)
-def test_a_texture_has_the_format_that_is_named(
-    word: str, wanted: tuple[float, ...], executor: str
-) -> None:
-    """Of four channels GL stores red as luminance and intensity, and alpha as alpha."""
-    texels = np.array([[[0.1, 2, 0.3, 0.4]]])
-    given = ("RECT", texels, f"nearest {word}", "clamp")
-    (read,) = run_program(look_up("RECT"), 1, 1, {0: given}, executor=executor)[0]
-    assert read == pytest.approx(wanted, rel=1e-7)
-
-
-@pytest.mark.parametrize(
-    ("word", "texels", "wanted"),
-    [("la32f", [0.2, 0.7], (0.2, 0.2, 0.2, 0.7)), ("a32f", [0.2], (0, 0, 0, 0.2))],
-)
-def test_an_array_of_a_format_s_channels_holds_these(
-    word: str, texels: list[float], wanted: tuple[float, ...]
-) -> None:
-    (read,) = run_program(look_up("RECT"), 1, 1, {0: ("RECT", [[texels]], word)})[0]
-    assert read == pytest.approx(wanted, rel=1e-7)
-
-
-def test_a_fed_back_texture_keeps_its_format() -> None:
-    """Each pass is rounded to 1/255: 26 of them, 103, 180 (26 + 76.5 and 103 + 76.5, half up)."""
-    text = "!!ARBfp1.0 TEMP R; TEX R, fragment.texcoord[0], texture[0], RECT;"
-    text += "ADD result.color, R, 0.3; END"
-    given = {0: ("RECT", [[[0.1, 0.9, 0, 1]]], "rgba8")}
-    (drawn,) = run_program(text, 1, 1, given, passes=2, feedback=0)[0]
-    assert drawn[0] == pytest.approx(180 / 255)
-    assert drawn[1] == 1
 
 
 def test_auto_is_the_reference_machine_for_small_work() -> None:

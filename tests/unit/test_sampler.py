@@ -113,14 +113,6 @@ def test_four_texels_are_weighted(s: float, t: float, value: float) -> None:
     assert looked_up(image(SQUARE, RECT, LINEAR), 2 * s, 2 * t)[0] == value
 
 
-def test_channels_are_filtered_each_and_missing_ones_stay() -> None:
-    texels = np.array([[[1, 2, 3, 4], [3, 6, 9, 12]]], np.float32)
-    four = Image(texels, T1D, 1, Sampler(LINEAR, CLAMP))
-    assert looked_up(four, 0.5) == [2, 4, 6, 8]
-    assert looked_up(four, 0.0) == [0.5, 1, 1.5, 2], "the border's alpha is 0"
-    assert looked_up(image([[1.0, 3.0]], T1D, LINEAR, CLAMP), 0.0) == [-2.5, 0, 0, 1]
-
-
 @pytest.mark.parametrize(
     ("texel_format", "texel", "result"),
     [

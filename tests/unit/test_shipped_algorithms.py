@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from cmath import exp
 from collections.abc import Callable
 from functools import cache
@@ -347,24 +346,3 @@ def test_the_list_has_every_algorithm_with_year_field_and_source(run) -> None:  
         assert algorithm.name in flat
         assert str(algorithm.year) in flat
     assert "Purcell et al. 2003" in flat
-
-
-def test_one_algorithm_is_shown_with_its_parameters(run, run_json) -> None:  # type: ignore[no-untyped-def]
-    code, out, _ = run("algorithms", "reduction")
-    assert code == 0
-    for part in ("Krüger", "max, min, sum", "1024", "what was lacking", "run reduction n=1024"):
-        assert part in out
-    data = run_json("algorithms", "reduction")
-    assert operator.itemgetter("name", "year", "field")(data) == ("reduction", 2003, "reduction")
-    assert [(p["name"], p["default"]) for p in data["parameters"]] == [
-        ("n", 1024), ("operation", "max"),
-    ]  # fmt: skip
-
-
-def test_a_pipeline_is_found_with_its_parameters_reference_and_samples() -> None:
-    run = find("jacobi", n=5).run(seed=1, check=True)
-    assert run.parameters == {"n": 5, "passes": 50}
-    assert run.max_error == pytest.approx(0, abs=1e-6)
-    assert set(np.unique(run.inputs["b"])) == {-1, 0, 1}
-    with pytest.raises(InputError, match=r"no parameter nn; did you mean n\?"):
-        find("jacobi", nn=5)

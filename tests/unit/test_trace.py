@@ -13,13 +13,12 @@ from plans import Made, plans
 from sorting import shuffled, sort_plan
 from strategies import RECTANGLES, Scene, whole_scenes
 
-from gpgpu_legacy import Machine, Pipeline, assemble, run_program
+from gpgpu_legacy import Pipeline, assemble, run_program
 from gpgpu_legacy.api.drawing import make_drawing
 from gpgpu_legacy.api.programs import trace_drawing
 from gpgpu_legacy.api.steps import TracedInstruction
 from gpgpu_legacy.api.trace import Fate, Trace, trace
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import written_by
@@ -173,24 +172,6 @@ def test_the_table_says_what_became_of_it() -> None:
     assert grid.notes == ("4 of 4 passes write t, 1 outside of it, 1 with its fragment discarded.",)
 
 
-def test_several_targets_are_traced_together() -> None:
-    p = Pipeline("two")
-    x, y = p.texture("x", 2, 1), p.texture("y", 2, 1)
-    both = "!!ARBfp1.0 OPTION ARB_draw_buffers; MOV result.color[0], 3; MOV result.color[1], 4; END"
-    p.draw(both, into=[x, y])
-    add = (
-        "!!ARBfp1.0 TEMP r; TEX r, fragment.position, texture[0], RECT; ADD result.color, r, r; END"
-    )
-    z = p.texture("z", 2, 1)
-    p.draw(add, {0: x}, into=z)
-    p.draw(add, {0: y}, into=x)
-    p.output("z", z)
-    p.output("x", x)
-    all_three = [(1, "x", 3.0), (1, "y", 4.0), (2, "z", 6.0), (3, "x", 8.0)]
-    assert values(trace(p, (1, 0))) == all_three
-    assert values(trace(p, (1, 0), textures=["y"])) == [(1, "y", 4.0)]
-
-
 @pytest.mark.filterwarnings("ignore:.*undefined in the specification")
 @settings(max_examples=15, deadline=None)
 @given(plans(), st.data())
@@ -339,34 +320,12 @@ def test_the_texel_that_is_read(
     assert step.result[0] == texels[index[len(shape)]]
 
 
-def test_a_projected_and_a_filtered_lookup() -> None:
-    text = "!!ARBfp1.0 TXP result.color, fragment.texcoord[0], texture[0], 2D; END"
-    found = traced(text, 1, 1, {0: ("2D", np.eye(4), "linear")}, texcoords={0: (1, 1, 0, 2)})
-    [step] = steps_of(found)
-    assert step.texel is not None
-    assert (step.texel.x, step.texel.y, step.texel.linear) == (2, 2, True)
-    assert step.result is not None
-    assert step.result[0] == 0.5  # of the four around (2, 2), two are 1
-    assert "a mix of the texels around (2, 2)" in as_text(found.grids())
-
-
 def test_the_texel_of_a_mipmap_is_one_of_the_nearest_level() -> None:
     text = "!!ARBfp1.0 TEX result.color, fragment.texcoord[0], texture[0], 2D; END"
     for lod, place in ((0.5, "(2, 1)"), (0.75, "(1, 0) of level 1")):
         given = {0: ("2D", np.eye(4), f"linear-mipmap-linear min-lod={lod}")}
         found = traced(text, 1, 1, given, texcoords={0: (0.6, 0.3, 0, 1)})
         assert f"a mix of the texels around {place} of texture[0]" in as_text(found.grids())
-
-
-def test_operands_and_results_are_in_the_arithmetic_asked_for() -> None:
-    text = "!!ARBfp1.0 MUL result.color, fragment.texcoord[1], 0.1; END"
-    drawing = make_drawing(text, 1, 1, texcoords={1: (0.3,) * 4})
-    half = Machine(arithmetic=ARITHMETICS["fp16"])
-    [step] = steps_of(trace_drawing(drawing, (0, 0), machine=half))
-    a, b = np.float16(0.3), np.float16(0.1)
-    assert [o.value[0] for o in step.operands] == [a, b]
-    assert step.result is not None
-    assert step.result[0] == np.float16(np.float64(a) * np.float64(b))
 
 
 @pytest.mark.filterwarnings("ignore::gpgpu_legacy.GpgpuLegacyWarning")

@@ -23,8 +23,8 @@ from gpgpu_legacy.api.run import Run
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import find_arithmetic
 from gpgpu_legacy.lower.groups.shape import GroupShape
-from gpgpu_legacy.measure import engine, tuned
 from gpgpu_legacy.measure import tune as tuning
+from gpgpu_legacy.measure import tuned
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.tune import RefusedError, WaySearch, axes_of, tune
 from gpgpu_legacy.measure.tuned import (
@@ -120,19 +120,6 @@ def test_the_budget_ends_a_search_with_the_best_so_far() -> None:
     assert land.now < 60.0 + longest
     assert not found.finished
     assert land.seconds(found.way) <= land.seconds(start)
-
-
-def test_an_interrupt_leaves_the_fastest_way_so_far(
-    monkeypatch: pytest.MonkeyPatch, kept: Path
-) -> None:
-    def interrupted(search: tuning.WaySearch, _: TunedWay) -> None:
-        search.improved(tuning.SearchResult(JIT_TILE, 1.0, 2.0, 7, finished=False))
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(tuning.WaySearch, "descend", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        tune([MULTI.builder(n=8)], Budget(60.0), executors=["jit"])
-    assert [tuned.way for tuned in tuned_here().values()] == [JIT_TILE]
 
 
 def test_ways_that_are_refused_are_passed_over_and_told_of() -> None:
@@ -244,22 +231,6 @@ def test_a_way_is_prepared_once_and_closed_at_the_end(monkeypatch: pytest.Monkey
     assert counter.blocks == [2, 3, 2, 3, 8, 4]
 
 
-def test_ways_make_room_and_come_back_with_a_run_that_is_not_measured(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    counter = Counter()
-    monkeypatch.setattr(tuning, "find_executor", lambda *_: counter)
-    for name in ("LEAST_BYTES", "MOST_BYTES"):
-        monkeypatch.setattr(engine, name, 2 * engine.bytes_of(MULTI.plan(n=16)))
-    ways = [TunedWay("fake", block, Accumulate.COPY) for block in (1, 2, 3)]
-    with closing(tuning.WayRunner(MULTI.builder(n=16), 0)) as products:
-        for way in (*ways, ways[0]):
-            products.run(way)
-        assert counter.blocks == [1, 2, 3, 1, 1]
-        assert sum(not each.closed for each in counter.prepared) == 2
-    assert all(each.closed for each in counter.prepared)
-
-
 # What is kept ------------------------------------------------------------------------------------
 
 
@@ -326,16 +297,6 @@ def test_other_runs_are_left_as_they_were_asked_for(
 ) -> None:
     keep(remembered())
     assert choose(MULTI, given, executor, machine) == TunedChoice(given, executor, machine)
-
-
-def test_a_shape_of_the_code_goes_with_its_block() -> None:
-    keep(remembered())
-    found = {"block": 32, "accumulate": Accumulate.COPY}
-    for asked in ({}, {"n": 8}, {"block": "32", "transpose_a": True}):
-        choice = choose(MULTI, asked)
-        assert choice.machine.tuning == JIT_TILE.tuning
-        assert found.items() <= choice.given.items()
-    assert choose(MULTI, {"block": 8}) == TunedChoice({**found, "block": 8}, "jit", Machine())
 
 
 def test_tuning_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, run: Command) -> None:

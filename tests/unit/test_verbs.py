@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from commands import Command, JsonCommand
-from PIL import Image
 
 RECIPE = '''from gpgpu_legacy import Pipeline
 
@@ -87,17 +86,6 @@ def test_a_product_is_asked_and_answers_as_a_recipe_does(run_json: JsonCommand) 
     assert product["gflops"] > 0.0
 
 
-def test_a_dumped_plan_runs_as_its_recipe_does(run: Command, run_json: JsonCommand) -> None:
-    code, out, _ = run("dump", "steps.py", "-o", "parts", "n=5")
-    assert code == 0
-    assert "wrote parts/plan.json" in out
-    from_file = run_json("run", "parts/plan.json")
-    from_recipe = run_json("run", "steps.py", "n=5")
-    assert from_file["ranges"] == from_recipe["ranges"]
-    assert from_file["counts"] == from_recipe["counts"]
-    assert from_file["parameters"] == {}
-
-
 def test_a_page_holds_the_plan_and_its_inputs(run: Command) -> None:
     np.save("x.npy", np.full((4, 4), 8.0))
     assert run("dump", "steps.py", "-o", "parts")[0] == 0
@@ -137,17 +125,6 @@ def test_a_warning_is_a_line_that_names_the_place_in_the_recipe(run: Command) ->
         )
     ]
     assert "warning" not in out
-
-
-def test_passes_are_drawn_side_by_side_and_one_after_another(run: Command) -> None:
-    words = ("figure", "steps.py", "passes=3")
-    code, out, err = run(*words, "--plot", "sheet.svg", "--animate", "film.gif", "--scale", "8")
-    assert code == 0, err
-    assert out.splitlines() == ["wrote sheet.svg", "wrote film.gif"]
-    assert "steps" in Path("sheet.svg").read_text(encoding="utf-8")
-    with Image.open("film.gif") as film:
-        assert film.n_frames == 4  # type: ignore[attr-defined] # the input and three passes
-        assert film.width >= 32
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from threading import Event, get_ident
 
 import pytest
@@ -37,17 +35,3 @@ def test_what_a_task_raises_comes_to_whoever_waits() -> None:
     task = Started(int, "no number")
     with pytest.raises(ValueError, match="no number"):
         task.finish()
-
-
-def test_a_task_runs_even_while_python_ends() -> None:
-    """The pool is shut down by then."""
-    text = (
-        "import atexit\n"
-        "from gpgpu_legacy.runtime.workers import Started\n"
-        "atexit.register(lambda: Started(print, 'late').finish())\n"
-        "Started(print, 'early').finish()\n"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert ended.stdout.split() == ["early", "late"]

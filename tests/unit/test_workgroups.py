@@ -195,21 +195,3 @@ def test_where_fragments_share_no_lookup_they_are_few(
     place = Texcoords(1, corners(base, dx, dy, 6, 4))
     shape = group_shape(drawn(LOOKUP, "MOV result.color, R0;", place=place)[0])
     assert (shape.columns, shape.rows) == tile
-
-
-@pytest.mark.parametrize(
-    ("lines", "reads"),
-    [
-        (["TEX R0, fragment.texcoord[0], texture[0], RECT;", "MOV result.color, R0;"], False),
-        (["TEX R0, fragment.texcoord[1], texture[0], RECT;", "MOV result.color, R0;"], True),
-        (["MOV result.color, fragment.texcoord[0];"], True),
-        (["MOV result.color, program.local[0];"], True),
-        (["MOV result.color, 0.5;"], False),
-        (["MOV R1, program.env[0];", "MOV result.color, 0.5;"], False),
-    ],
-)
-def test_whether_a_program_reads_what_its_pass_gives(lines: list[str], reads: bool) -> None:
-    """A lookup on texels' centres is affine: its coordinates are not read, nor is what is dead."""
-    content, _ = drawn(*lines)
-    found = emit_groups(content, GroupShape(), 0, exact=True)
-    assert bool(found.vectors) is reads

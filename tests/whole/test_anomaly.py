@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import astuple, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from plain_xnu import PlainXnu
 from pseudo_lru import PlainTrees
 
 from gpgpu_legacy.cache.caches import Cache, Policy, parse_cache
@@ -223,35 +222,9 @@ def test_at_1024_every_step_down_a_column_misses(
     assert misses["core2-3mb", "coloured", 1024].misses == pytest.approx(1.0, abs=0.006)
 
 
-@pytest.mark.parametrize("first", [0, 100])
-def test_with_xnu_the_colours_of_a_column_are_uneven_at_1536(first: int) -> None:
-    """Where a set has more than 12 of a column's lines, all of them miss; where it has 12, some do.
-
-    The lines of each set are counted in plain Python.
-    """
-    column = 1536 * 1536 * 4 // 4096  # B's first page
-    frames, _ = PlainXnu(1 << 14, 64).touch(2 * column, first)
-    places = [divmod(row * 1536 * 4, 4096) for row in range(1536)]
-    lines = Counter((frames[column + page] % 64, offset // 64) for page, offset in places)
-    over = sum(held for held in lines.values() if held > 12) / 1536
-    full = sum(held for held in lines.values() if held == 12) / 1536
-    hierarchy = find_host("core2-3mb").hierarchy
-    [found] = simulate_host(1536, [(hierarchy, Paging(PageKind.XNU, first=first))])
-    assert 1 / 16 + over * 15 / 16 < found.misses < 1 / 16 + (over + full) * 15 / 16
-    assert {0: 0.44, 100: 0.26}[first] < found.misses < {0: 0.47, 100: 0.29}[first]
-
-
 def test_6_mb_of_24_ways_show_neither(misses: dict[tuple[str, str, int], HostMisses]) -> None:
     assert misses["core2-6mb", "coloured", 1024].misses < 0.001
     assert misses["core2-6mb", "coloured", 1536].misses == pytest.approx(1 / 16, abs=0.0005)
-
-
-def test_the_dtlb_misses_alike(misses: dict[tuple[str, str, int], HostMisses]) -> None:
-    """A step down a column is nearly a page or more, and 256 entries are too few for it."""
-    of_dtlb = {n: misses["core2-3mb", "coloured", n].dtlb_misses for n in (*ORDINARY, 1024, 1536)}
-    assert all(0.96 < each < 1.01 for each in of_dtlb.values())
-    assert abs(of_dtlb[1536] - of_dtlb[1552]) < 0.001
-    assert misses["core2-3mb", "coloured", 512].dtlb_misses < 0.02
 
 
 # The whole ----------------------------------------------------------------------------------------

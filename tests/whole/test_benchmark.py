@@ -305,34 +305,6 @@ def test_executors_that_cannot_run_are_listed_with_the_reason(
     ]
 
 
-GIVEN = "the reference of clearing gives"
-
-
-def raising() -> list[float]:
-    raise ValueError("no such axis")
-
-
-@pytest.mark.parametrize(
-    ("function", "reason"),
-    [
-        (raising, "no such axis"),
-        (lambda: [1.0], f"{GIVEN} y as a vector of 1; the output is 1×2"),
-        (lambda: [[1j, 0]], f"{GIVEN} y as a list; give an array of real numbers"),
-        (lambda: {"z": 1.0}, f"{GIVEN} z; the outputs are y"),
-    ],
-)
-def test_a_function_that_fails_leaves_the_executors_alone(
-    monkeypatch: pytest.MonkeyPatch, function: Callable[..., object], reason: str
-) -> None:
-    only(monkeypatch, Known("good", [1.0, 4.0]))
-    found = bench(made(clearing(), function))
-    assert [r.executor for r in found.results] == ["good"]
-    assert found.results[0].max_error is None
-    [entry] = found.not_run
-    assert entry.reason == reason
-    assert entry.executor == ("raising" if function is raising else "reference")
-
-
 def test_what_cannot_be_measured_is_refused_before_anything_runs() -> None:
     one, sort = made(clearing(), n=1), made(sort_plan(4, 4))
     for cases, message in (
@@ -343,32 +315,6 @@ def test_what_cannot_be_measured_is_refused_before_anything_runs() -> None:
     ):
         with pytest.raises(InputError, match=message):
             bench(*cases)
-
-
-# The budget --------------------------------------------------------------------------------------
-
-
-def test_a_plan_that_would_outlast_the_budget_is_probed_and_left_out(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Clearing 64 × 64 texels 10,000 times has the work of a product of n = 345: its probes have
-    64³ and 256³ of 345³, which is 64 and 4096 of the clears.
-    """
-    clock = Clock()
-    slow, quick = (
-        Known(name, [1.0, 4.0], pass_s, clock=clock)
-        for name, pass_s in (("slow", 1e-2), ("quick", 1e-4))
-    )
-    only(monkeypatch, slow, quick)
-    found = bench(made(clearing(10_000, 64)), rounds=2, budget=Budget(20.0, clock))
-    assert list(by_name(found)) == ["quick"]
-    [entry] = found.not_run
-    assert entry.executor == "slow"
-    assert entry.reason.startswith("a run would take up to ")
-    assert set(slow.passes_run) == {64}
-    assert set(quick.passes_run) == {64, 4096, 10_000}
-    assert found.spent_s == clock.now <= 20.0
-    assert found.budget_s == 20.0
 
 
 # The work of a plan ------------------------------------------------------------------------------

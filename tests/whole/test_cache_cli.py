@@ -71,22 +71,6 @@ def test_python_gives_what_the_command_prints(run_json: JsonCommand) -> None:
     )
 
 
-def test_turns_that_repeat_are_simulated_once_and_said_to_be(
-    run: Command, run_json: JsonCommand
-) -> None:
-    words = ("cache", LM, "n=64", "--cache", "1K,fully,64B")
-    quick, whole = run_json(*words), run_json(*words, "--every-pass")
-    assert quick["iterations_repeated"] > 0 == whole["iterations_repeated"]
-    assert quick["iterations"] == whole["iterations_simulated"] == 64
-    same = ("accesses", "hits", "bytes_from_memory", "bytes_to_memory", "regions")
-    assert [quick[name] for name in same] == [whole[name] for name in same]
-    _, out, _ = run(*words)
-    assert (
-        f"{quick['iterations_simulated']} were simulated. {quick['iterations_repeated']} repeat"
-        in out
-    )
-
-
 def test_the_text_says_everything(run: Command) -> None:
     code, out, _ = run("cache", LM, "n=4", "--cache", "1K,fully,16B", "--all")
     assert code == 0
@@ -142,16 +126,6 @@ def test_what_the_budget_leaves_out_is_said(run: Command, run_json: JsonCommand)
     code, out, _ = run(*words, "0")
     assert code == 0
     assert "Not run" in out
-
-
-def test_nothing_is_drawn_of_what_the_budget_left_out(run: Command, tmp_path: Path) -> None:
-    plot = tmp_path / "none.svg"
-    code, _, err = run(
-        "cache", SINGLE, "n=16", "block=2,4", "--budget", "0", "--plot", str(plot), "--quiet"
-    )
-    assert (code, err.count("\n")) == (2, 1)
-    assert "the budget was spent before a run was complete; give a larger --budget" in err
-    assert not plot.exists()
 
 
 # Heat maps ----------------------------------------------------------------------------------------

@@ -193,23 +193,6 @@ def plane(s: tuple[float, float, float], t: tuple[float, float, float]) -> Texco
     return Texcoords(0, corners(base, dx, dy, 4, 2))
 
 
-@pytest.mark.parametrize("raster", RASTERS)
-@pytest.mark.parametrize("quads", [False, True])
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize(
-    "places",
-    [
-        pytest.param(plane((-0.5, 1.0, 1.0), (0.0, 0.0, 1.0)), id="s along both"),
-        pytest.param(plane((0.0, 0.0, 1.0), (0.5, 1.0, -1.0)), id="t along both"),
-        pytest.param(plane((0.0, 0.5, 0.0), (0.0, 0.0, 0.25)), id="halves and quarters"),
-        pytest.param(plane((-3.0, 2.0, 0.0), (7.0, 0.0, -3.0)), id="clamped"),
-    ],
-)
-def test_places_of_other_slopes(layout: str, raster: str, quads: bool, places: Texcoords) -> None:
-    plan = one_pass(draw(places=places))
-    assert_as_plain_python(plan, layout, raster, quads=quads, line_bytes=4)
-
-
 @pytest.mark.parametrize("wrap", list(Wrap))
 @pytest.mark.parametrize("kind", [TextureKind.T2D, TextureKind.T1D])
 def test_normalised_coordinates(kind: TextureKind, wrap: Wrap) -> None:

@@ -69,14 +69,6 @@ def test_the_edges_are_tables_1_and_2(block: int) -> None:
         assert perfect.clocks("memory") == pytest.approx(touched / MEMORY / (n * n * lookups))
 
 
-def test_the_limit_is_the_slowest_unit() -> None:
-    """At b = 32 the multichannel program has 100 instructions and 65 lookups."""
-    [perfect] = small_map(32, "512,fully,64B", size=64).panels()[CHIP, MULTI][PERFECT]
-    assert [perfect.limit(n) for n in (1, 1.5, 1.6, 4)] == ["arithmetic"] * 2 + ["lookups"] * 2
-    [none] = small_map(32, "512,fully,64B", size=64).panels()[CHIP, MULTI][NO_CACHE]
-    assert [none.limit(n) for n in (1, 2.1, 2.2)] == ["memory", "memory", "lookups"]
-
-
 def test_the_claims_stand_on_the_map() -> None:
     """By hand, memory takes 0.53 and 2.1 clocks a lookup, and arithmetic 1.05 and 1.5."""
     *_, grid = small_map(32, "512,fully,64B", size=64).grids(whole=True)

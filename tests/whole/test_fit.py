@@ -211,24 +211,6 @@ def test_fog_s_share_counts() -> None:
     assert (over.limit, over.found) == ("ALU instructions", 49)
 
 
-def test_the_minimum_profile_at_its_very_limits() -> None:
-    chip = find_profile("arbfp1.0")
-    names = ", ".join(f"t{i}" for i in range(16))
-    lookups = "TEX t0, fragment.texcoord[0], texture[0], 2D;\n" * 24
-    fits = f"!!ARBfp1.0\nTEMP {names};\n{lookups}{'MOV t1, t2;' * 48}\nEND\n"
-    assert check_program(assemble(fits), chip).answer is Answer.LOADS
-    for more, limit in (
-        ("TEMP another;", "temporaries"),
-        ("MOV t1, t2;", "ALU instructions"),
-        ("KIL fragment.color;", "texture instructions"),
-        ("TEX t3, fragment.texcoord[2], texture[0], 2D;", "coordinate sets"),
-        ("TEX t3, fragment.texcoord[0], texture[2], 2D;", "image units"),
-        ("PARAM p = program.local[24];", "local parameters"),
-    ):
-        verdict = check_program(assemble(fits.replace("END", f"{more}\nEND")), chip)
-        assert limit in {r.limit for r in verdict.exceeded}, more
-
-
 # Computing coordinates first ---------------------------------------------------------------------
 
 
@@ -262,27 +244,6 @@ def test_results_are_the_same_to_the_last_bit(  # noqa: PLR0917
     first = {**written, "coordinates_first": group}
     expected = product(method, "numpy", written)
     np.testing.assert_array_equal(product(method, "numpy", first), expected)
-
-
-@pytest.mark.parametrize(("method", "mads"), [(MULTI, 2), (SINGLE, 1)])
-@pytest.mark.parametrize("accumulate", list(Accumulate))
-@settings(max_examples=10)
-@given(st.integers(1, 18), st.integers(1, 20))
-def test_what_it_takes(
-    method: str, mads: int, accumulate: Accumulate, block: int, group: int
-) -> None:
-    """A group costs one indirection; a step one addition less than as written, in all."""
-    options = {"block": block, "accumulate": accumulate, "coordinates_first": group}
-    [program] = plan_of(method, 4, **options).programs()
-    found = resources(program)
-    blends = accumulate is Accumulate.BLEND
-    several = block > group
-    assert found.count(Resource.INDIRECTIONS) == 1 + -(-block // group)
-    assert found.count(Resource.ALU_INSTRUCTIONS) == (mads + 1) * block - 1 + 4
-    assert found.count(Resource.TEXTURE_INSTRUCTIONS) == 2 * block + (not blends)
-    # the sum, two registers a step of a group, the start of the next group, and F
-    expected = 1 + 2 * min(group, block) + several + (not blends)
-    assert found.count(Resource.TEMPORARIES) == expected
 
 
 # Fits --------------------------------------------------------------------------------------------
@@ -353,20 +314,6 @@ def test_no_larger_block_loads(chip: str) -> None:
             certain = [b for b, given in answers.items() if given is Answer.LOADS]
             assert each.value == (max(tried) if tried else None)
             assert each.certain == (max(certain) if certain else None)
-
-
-def test_a_larger_group_than_the_temporaries_allow_does_not_load() -> None:
-    """2·5 + 3 = 13 are more than ps_2_0's 12, though some chips had up to 32; 33 are too many."""
-    known = {
-        group: row(verdict_of(MULTI, "ps-2-0", block=15, coordinates_first=group), "temporaries")
-        for group in (4, 5, 15)
-    }
-    assert [each.found for each in known.values()] == [11, 13, 32]
-    assert [each.outcome for each in known.values()] == [
-        Outcome.WITHIN, Outcome.UNKNOWN, Outcome.UNKNOWN,
-    ]  # fmt: skip
-    beyond = verdict_of(MULTI, "ps-2-0", block=16, coordinates_first=16)
-    assert "temporaries" in {each.limit for each in beyond.exceeded}
 
 
 def test_only_fragment_passes_are_asked_of_a_program() -> None:

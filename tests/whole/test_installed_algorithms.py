@@ -143,26 +143,6 @@ def test_one_that_fails_is_listed_and_fails_with_its_place(
     assert done.stderr.splitlines()[-1].endswith(f"tiny_heat.py:{line}: OSError: gone")
 
 
-@pytest.mark.parametrize(
-    ("name", "package", "reason"),
-    [
-        ("broken", "tiny_broken", "ModuleNotFoundError: No module named 'no_such_package'"),
-        ("number", "tiny_heat", "tiny_heat:wrong is an int; give an Algorithm, or a function"),
-        ("opaque", "tiny_heat", "give a function whose parameters have names"),
-        ("ours", "tiny_heat", "gpgpu_legacy has an algorithm life"),
-        ("waves", "tiny_second", "tiny_heat has an algorithm waves"),
-    ],
-)
-def test_what_is_broken_is_listed_with_the_reason(
-    listed: dict[str, Any], name: str, package: str, reason: str
-) -> None:
-    [one] = [
-        one for one in listed["unavailable"] if (one["name"], one["package"]) == (name, package)
-    ]
-    assert reason in one["reason"]
-    assert "\n" not in one["reason"]
-
-
 def test_an_installed_algorithm_runs_by_its_name(site: Path) -> None:
     done = run(site, "run", "heat_2d", "n=3", "--json")
     assert done.returncode == 0, done.stderr

@@ -10,10 +10,7 @@ from typing import Any
 import pytest
 from commands import Command
 
-from gpgpu_legacy.algorithms.registry import products
-from gpgpu_legacy.measure import benchmark
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.engine import measure
 from gpgpu_legacy.serial import as_record, read_recorded
 from gpgpu_legacy.studies import lineage as model
 from gpgpu_legacy.studies.cache_table.result import CacheTable
@@ -78,21 +75,6 @@ def test_fractions_are_of_the_ceiling(result: Lineage) -> None:
     for step in result.steps:
         assert step.gflops is not None
         assert result.fraction(step) == pytest.approx(step.gflops / best)
-
-
-def test_methods_and_ceilings_take_rounds_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a machine that is busy for a while slows both of them."""
-    measured = []
-
-    def record(jobs: Any, *given: Any, **more: Any) -> Any:
-        measured.append([str(job) for job in jobs])
-        return measure(jobs, *given, **more)
-
-    monkeypatch.setattr(benchmark, "measure", record)
-    lineage(2)
-    [together] = measured
-    assert "n = 2: numpy-blas" in together
-    assert {f"n = 2: {method.name} on numpy" for method in products()} < set(together)
 
 
 def test_the_command_runs_writes_and_draws(run: Command, tmp_path: Path) -> None:

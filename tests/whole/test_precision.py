@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from products import eight_bit_product, fragment_methods, ways
+from products import fragment_methods, ways
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
@@ -21,11 +21,8 @@ from gpgpu_legacy.studies.precision import (
     Data,
     PrecisionCase,
     accuracy,
-    cases,
     error_bound,
     format_of,
-    measure,
-    operands,
     reaches_texels,
 )
 
@@ -172,20 +169,6 @@ def test_the_error_of_one_product_in_half_precision() -> None:
     assert found.of_bound == pytest.approx(abs(rounded - exact) / bound)
     assert found.saturated == 0
     assert found.addresses
-
-
-def test_eight_bits_saturate_as_it_comes_and_not_when_scaled() -> None:
-    wanted = cases([LARSON.builder(n=16, texture_format="unorm8")], ["rc9"])
-    as_it_comes, scaled = measure(wanted).measurements
-    assert (as_it_comes.data, scaled.data) == tuple(Data)
-    a, b = operands(wanted[0], 0)
-    sums = np.array(eight_bit_product(a, b))
-    assert as_it_comes.saturated == int((sums == 1).sum()) > 128
-    assert as_it_comes.bound is None
-    assert as_it_comes.of_bound is None
-    assert scaled.saturated == 0
-    assert scaled.of_bound is not None
-    assert 0.0 < scaled.of_bound <= 1.0
 
 
 def test_chopping_makes_sums_too_small_and_in_proportion_to_their_length() -> None:

@@ -74,17 +74,3 @@ def test_progress_shows_its_steps_and_clears_its_line(
     with report.progress("measuring", 0) as step:
         step("job")
     assert not capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        ('"$@" <&-', "gpgpu-legacy: standard input is closed; give the name of a file"),
-        ('head -c 99 /dev/zero | "$@"', "gpgpu-legacy: standard input is not a text file; it co"),
-        (': | "$@"', "standard input:1:1: a fragment program begins with !!ARBfp1.0, with nothing"),
-    ],
-)
-def test_standard_input_is_read_as_a_file_is(command: str, said: str) -> None:
-    done = call(command, "check", "-")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(said)

@@ -17,12 +17,10 @@ from gpgpu_legacy.published.schema import (
     CellChange,
     Change,
     ClaimChange,
-    DigitsChange,
-    FormulaChange,
     PlanChange,
     ProgramChange,
 )
-from gpgpu_legacy.serial import fields_of, with_fields
+from gpgpu_legacy.serial import with_fields
 
 T = TypeVar("T")
 
@@ -69,14 +67,8 @@ def _words(change: Change, own_size: object) -> Iterator[str]:
         yield f"{change.cell.table}/{change.cell.series}/{size}{block} times {change.cell.times:g}"
     if change.fact is not None:
         yield f"{change.fact.chip}'s {change.fact.fact} = {_value(change.fact.value)}"
-    if change.formula is not None:
-        row = f"{change.formula.row}, {change.formula.column}"
-        yield f"{change.formula.table}, {row} = {change.formula.formula}"
     if change.claim is not None:
         yield f"{change.claim.id} = {printed(change.claim.published.value)}"
-    if change.digits is not None:
-        place = f"{change.digits.matrix}[{change.digits.row},{change.digits.column}]"
-        yield f"{place} = {change.digits.digits}"
 
 
 def _of_program(change: ProgramChange) -> str:
@@ -109,12 +101,8 @@ def _value(value: object, separator: str = "; ") -> str:
 def _changed_paper(paper: Paper, claim: Claim, change: Change) -> Paper:
     if change.cell is not None:
         return _with_cell(paper, change.cell, claim.arguments.get("size"))
-    if change.formula is not None:
-        return _with_formula(paper, change.formula)
     if change.claim is not None:
         return _with_claim(paper, change.claim)
-    if change.digits is not None:
-        return _with_digits(paper, change.digits)
     return paper
 
 
@@ -134,28 +122,10 @@ def _with_cell(paper: Paper, change: CellChange, own_size: object) -> Paper:
     return with_fields(paper, measured=measured)
 
 
-def _with_formula(paper: Paper, change: FormulaChange) -> Paper:
-    table = next(known for known in paper.tables if known.name == change.table)
-    row = next(known for known in table.rows if known.label == change.row)
-    if change.column not in fields_of(row):
-        raise KeyError(change.column)
-    changed = with_fields(row, **{change.column: change.formula})
-    rows = _exchanged(table.rows, row, changed)
-    return with_fields(paper, tables=_exchanged(paper.tables, table, with_fields(table, rows=rows)))
-
-
 def _with_claim(paper: Paper, change: ClaimChange) -> Paper:
     claim = paper.claim(change.id)
     changed = with_fields(claim, published=change.published.value, reading=None)
     return with_fields(paper, claims=_exchanged(paper.claims, claim, changed))
-
-
-def _with_digits(paper: Paper, change: DigitsChange) -> Paper:
-    matrix = paper.matrix(change.matrix)
-    rows = [list(row) for row in matrix.digits]
-    rows[change.row - 1][change.column - 1] = change.digits
-    changed = with_fields(matrix, rows=tuple(map(" ".join, rows)))
-    return with_fields(paper, matrices=_exchanged(paper.matrices, matrix, changed))
 
 
 def _exchanged(known: tuple[T, ...], old: T, new: T) -> tuple[T, ...]:
