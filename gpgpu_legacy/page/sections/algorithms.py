@@ -128,7 +128,7 @@ SMALL = {
         "its velocity; the disc turns, and clumps.",
     ),
     "mandelbrot": Small(
-        {"width": 48, "height": 36, "trips": 48, "block": 4},
+        {"width": 40, "height": 30, "trips": 48, "block": 4},
         step_ms=300,
         shows=("z", "after"),
         says="Each texel is a complex number, and a pass squares and adds four times: what gets "
