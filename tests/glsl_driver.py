@@ -126,7 +126,7 @@ def _by_driver(
     macros = "".join(f"#define {name} {value}\n" for name, value in defines.items())
     precision = "precision highp float;\n" if "version 100" in head else ""
     body = text[found.end() :] if found else text
-    body = re.sub(r"^[ \t]*#[ \t]*include.*", "", body, flags=re.MULTILINE)  # in no branch taken
+    body = re.sub(r"#[ \t]*include", "#pragma", body)  # in comments, or branches not taken
     varyings = _varyings(text, defines)
     shader = context.program(
         vertex_shader=_vertex(head, varyings),

@@ -180,7 +180,7 @@ def test_a_program_asks_for_the_size_of_a_texture() -> None:
     uniform sampler2D image;
     void main()
     {
-        vec4 next = texelFetch(image, ivec2(gl_FragCoord.xy) + ivec2(1, 0), 0);
+        vec4 next = texelFetchOffset(image, ivec2(gl_FragCoord.xy), 0, ivec2(1, 0));
         vec4 moved = textureOffset(image, vec2(0.5), ivec2(1));
         gl_FragColor = vec4(textureSize(image, 0), next.r, moved.r);
     }"""

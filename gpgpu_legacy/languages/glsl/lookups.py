@@ -28,11 +28,11 @@ class Lookups:
 
     def call(self, name: str, values: list[Vector], at: Span) -> Vector | None:
         """The result of a lookup's call; None if the name is no lookup's."""
-        if name in ("texelFetch", "textureSize"):
+        if name in ("texelFetch", "texelFetchOffset", "textureSize"):
             unit, target = self._texture(name, values[0], at)
             if name == "textureSize":
                 return self._extents(unit, target).of("int")
-            place = values[1].of("float") + 0.5
+            place = sum((v.of("float") for v in values[3:]), values[1].of("float")) + 0.5
             if target is not TextureTarget.RECT:
                 place = place / self._extents(unit, target)
             return self._graph.look_up(unit, target, place)
