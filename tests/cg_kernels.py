@@ -81,6 +81,8 @@ class Writer:
         kind = self.random.randrange(10)
         deeper = indent + "    "
         if kind < 2 or depth == 0:
+            if self.open and self.random.random() < 0.1:
+                return f"{indent}if ({self.condition(0)}) discard;"
             return self.declared(indent)
         if kind < 5:
             return self.assignment(indent)

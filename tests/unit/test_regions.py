@@ -10,6 +10,7 @@ from drawing import draw_all, fragment_texcoords
 
 from gpgpu_legacy import Pipeline
 from gpgpu_legacy.errors import AssemblyError, InputError
+from gpgpu_legacy.interp import machine
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
@@ -99,13 +100,12 @@ def test_loops_make_the_trips_of_each_fragment(executor: str) -> None:
     ]
 
 
-def test_a_loop_may_make_more_trips_than_a_rep_has() -> None:
+def test_a_loop_may_make_more_trips_than_a_rep_has(monkeypatch: pytest.MonkeyPatch) -> None:
     body = "float s = 0, i = 0; while (i < 100 * p.x) { i++; s += 2; } return float4(s, i, 0, 0);"
     assert drawn(program_of(body, branching=True))[3] == [700.0, 350.0, 0.0, 0.0]
-    endless = program_of(
-        f"float r = 1; while (r < 9) {{ {LONG * 20} r = 0; }} return r;", branching=True
-    )
-    with pytest.raises(InputError, match=r"line 1: in this REP fragment .* more than 65536"):
+    monkeypatch.setattr(machine, "MOST_EXECUTED", 1500)
+    endless = program_of("float r = 1; while (r < 9) r *= p.x - p.x; return r;", branching=True)
+    with pytest.raises(InputError, match=r"line 1: in this REP fragment .* more than 1500"):
         drawn(endless)
 
 
@@ -159,6 +159,45 @@ def test_a_kernel_of_brook_loops_on_its_elements() -> None:
     p.output("b", b)
     values = np.array([0, 1, 3, 1000, 2**20], np.float32)
     assert p.run({"a": values}, executor="numpy").outputs["b"].tolist() == [1, 1, 4, 1024, 2**20]
+
+
+def test_an_index_that_depends_on_data_chooses_what_is_assigned_to() -> None:
+    text = """struct Pair { float2 a; float b[3]; };
+float4 main(float2 p : TEXCOORD0) : COLOR
+{
+    Pair pairs[2]; int x = p.x, y = p.y;
+    for (int k = 0; k < 2; k++) { pairs[k].a = k; for (int j = 0; j < 3; j++) pairs[k].b[j] = 0; }
+    pairs[x % 2].a[y % 2] += 5;
+    pairs[y % 2].b[x] = x + 10;
+    float4 v = 1; v[y]++;
+    return float4(pairs[0].a.x + 10 * pairs[1].a.y, pairs[0].b[2], pairs[1].b[0], v.z);
+}"""
+    expected = []
+    for y in range(4):
+        for x in range(4):
+            a, b, v = [[0, 0], [1, 1]], [[0] * 4, [0] * 4], [1] * 4
+            a[x % 2][y % 2] += 5
+            b[y % 2][x] = x + 10  # a fourth, which the text has not, is written nowhere
+            v[y] += 1
+            expected.append([a[0][0] + 10 * a[1][1], b[0][2], b[1][0], v[2]])
+    assert drawn(compile_text(text, "index.cg")) == expected
+    assert drawn(compile_text(text, "index.cg", profile="fp40")) == expected
+    with pytest.raises(AssemblyError, match="chooses from 65 elements; at most 64 can be assigned"):
+        program = "{ float a[65]; a[p.x] = 1; return a[0]; }"
+        compile_text(f"float4 main(float2 p : TEXCOORD0) : COLOR {program}", "large.cg")
+
+
+def test_a_fragment_that_is_discarded_in_a_loop_leaves_it() -> None:
+    text = """float4 main(float2 p : TEXCOORD0) : COLOR
+{
+    float x = p.x;
+    while (x < 9) { for (int i = 0; i < 300; i++) { if (x < 2) discard; x += p.y; } }
+    return x;
+}"""
+    program = compile_text(text, "discard.cg", profile="fp40")
+    assert [c[0] for c in drawn(program)] == [
+        0 if x < 2 else x + 300 * (y + 0.5) for y in range(4) for x in np.arange(4) + 0.5
+    ]
 
 
 def test_what_is_too_deep_or_too_long_is_refused() -> None:

@@ -158,7 +158,7 @@ class _Compiler(Rules):
                 problem = f"{name} is {qualifier}, which a fragment shader only reads"
                 raise Fault(problem, "assign to a variable of its own", place.at)
             if "out" in qualifiers:
-                self._written.setdefault(name, set()).update(place.part.literals)
+                self._written.setdefault(name, set()).update(place.numbers)
         super().write(place, value)
 
     # What it leaves -------------------------------------------------------------------------------

@@ -131,7 +131,10 @@ class BranchingFlow(StraightFlow):
 
     def _do_jump(self, jump: c.Jump) -> None:
         super()._do_jump(jump)
-        self._lost |= jump.kind == "discard" and not self._alive
+        if jump.kind == "discard" and not self._alive:
+            self._lost = True
+            if any(scope.reps for scope in self._jumps):  # which no longer end for this fragment
+                self._flag(0)
 
     def _enter(self, jump: str) -> _Scope:
         scope = _Scope(jump, len(self._guards), depth=len(self._bases))
@@ -146,6 +149,11 @@ class BranchingFlow(StraightFlow):
         if scope.depth == len(self._bases):
             super()._exit(jump, *guards)
             return
+        self._flag(number)
+
+    def _flag(self, number: int) -> None:
+        """Leave for a scope outside this region, by a BRK if it is outside a REP."""
+        scope = self._jumps[number]
         loop = next((s for s in reversed(self._jumps[number:]) if s.reps), None)
         if scope is not loop:
             scope.flagged = True

@@ -34,6 +34,9 @@ from gpgpu_legacy.languages.shading.types import (
 )
 
 _LONGEST_ARRAY = 4096
+_MOST_CASES = 64
+"""Elements of which one is assigned to, at an index that depends on data."""
+
 _MOST_NUMBERS = 2**16
 """Of one value, such as an array of matrices."""
 
@@ -48,11 +51,20 @@ class Variable:
 
 @frozen
 class Place:
-    """What can be assigned to. part: the places of its numbers in the variable, as literals."""
+    """What can be assigned to. part: the places of its numbers in the variable, as literals.
+
+    cases: at an index that depends on data, its conditions and the parts; part is then the first.
+    """
 
     variable: Variable
     part: Vector
     at: Span
+    cases: tuple[tuple[Vector, Vector], ...] = ()
+
+    @property
+    def numbers(self) -> set[int]:
+        """All places in the variable that may be assigned to."""
+        return {n for part in (self.part, *(p for _, p in self.cases)) for n in part.literals}
 
 
 class Expressions:
@@ -253,15 +265,51 @@ class Expressions:
         if not isinstance(expression, c.Member | c.Index):
             raise Fault("this cannot be assigned to", "expected a variable", expression.at)
         place = self.place(expression.base)
-        return replace(place, part=self.part(place.part, expression), at=expression.at)
+        if isinstance(expression, c.Member):
+            cases = tuple((case, self.part(part, expression)) for case, part in place.cases)
+            part = self.part(place.part, expression)
+            return replace(place, part=part, at=expression.at, cases=cases)
+        number = self.scalar(expression.index, "int")
+        return self._at_index(place, number, expression.at)
+
+    def _at_index(self, place: Place, number: Vector, at: Span) -> Place:
+        """The element of a place; where the number depends on data, one of all."""
+        cases = place.cases or ((self.graph.numbers(1, kind="bool"), place.part),)
+        if number.constant:
+            index = int(number.constant[0])
+            chosen = tuple((case, self.element(part, index, at)) for case, part in place.cases)
+            return replace(place, part=self.element(place.part, index, at), at=at, cases=chosen)
+        count = length(place.part.type) * len(cases)
+        if count > _MOST_CASES:
+            problem = f"this index depends on data, and chooses from {count} elements"
+            raise Fault(problem, f"at most {_MOST_CASES} can be assigned to so", at)
+        self.graph.at = at
+        chosen = tuple(
+            (case & number.equals(k), self.element(part, k, at))
+            for case, part in cases for k in range(length(part.type))
+        )  # fmt: skip
+        return replace(place, part=self.element(place.part, 0, at), at=at, cases=chosen)
 
     def read(self, place: Place) -> Vector:
         """The value at a place."""
         whole = self.values[place.variable]
-        return replace(place.part, literals=whole[place.part.literals].literals)
+
+        def value(part: Vector) -> Vector:
+            return replace(part, literals=whole[part.literals].literals)
+
+        chosen = value(place.part)
+        for case, part in place.cases[1:]:
+            chosen = self.graph.select(case, value(part), chosen)
+        return chosen
 
     def write(self, place: Place, value: Vector) -> None:
         """Assign, after the conversion to the place's type."""
+        for case, part in place.cases:
+            own = replace(place, part=part, cases=())
+            value = self.convert(value, part.type, place.at)
+            self.write(own, self.graph.select(case, value, self.read(own)))
+        if place.cases:
+            return
         variable, numbers = place.variable, place.part.literals
         if variable.is_constant:
             raise Fault(f"{variable.name} is const", "only a variable can be assigned to", place.at)
