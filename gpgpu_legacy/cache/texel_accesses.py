@@ -172,6 +172,8 @@ def _lookups(plan: Plan, pass_: FragmentPass, count: int) -> Iterator[TexelAcces
 
     A linear lookup reads each texel of GL's equations (3.24) and (3.25), weight 0 or not.
     """
+    if pass_.program.branches:
+        raise InputError(f"{pass_.program.name} has branches; a trace can follow programs without")
     bound = {binding.unit: binding for binding in pass_.bindings}
     lookups = [(i, bound[i.texture.unit]) for i in pass_.program.instructions if i.texture]
     forms = lookup_coordinates(pass_, count)

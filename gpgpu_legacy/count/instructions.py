@@ -16,8 +16,6 @@ from gpgpu_legacy.isa.ir import (
     Body,
     Branch,
     Instruction,
-    Parameter,
-    ParameterSpace,
     Program,
     Repetition,
 )
@@ -90,9 +88,5 @@ def executions(program: Program, *, least: bool = False) -> tuple[int, ...]:
 
 def trips(loop: Instruction) -> int:
     """The trips of a REP or LOOP, where its number is a constant; else the most."""
-    [src] = loop.srcs
-    if not isinstance(src.register, Parameter) or src.register.space is not ParameterSpace.CONSTANT:
-        return MOST_TRIPS
-    number = [*src.register.value, 0.0, 1.0][src.swizzle[0].value]
-    number = abs(number) if src.absolute else number
-    return max(0, min(floor(-number if src.negate[0] else number), MOST_TRIPS))
+    number = loop.srcs[0].number
+    return MOST_TRIPS if number is None else max(0, min(floor(number), MOST_TRIPS))

@@ -44,10 +44,10 @@ from gpgpu_legacy.isa.ir import (
     Instruction,
     Parameter,
     ParameterSpace,
+    Register,
     Repetition,
     ResultKind,
     ResultRegister,
-    SourceRegister,
     Temporary,
     Vec4,
 )
@@ -410,13 +410,7 @@ class FragmentMachine(Domain[F32]):
             self.events[number, whole] += int((some | others).sum())
             self.events[number, divergent] += int((some & others).sum())
 
-    def read(
-        self,
-        register: SourceRegister | DestinationRegister,
-        components: Components,
-        *,
-        coordinate: bool,
-    ) -> F32:
+    def read(self, register: Register, components: Components, *, coordinate: bool) -> F32:
         (component,) = components
         if isinstance(register, Temporary):
             return self._temporaries[register.name][component]

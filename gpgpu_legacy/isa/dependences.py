@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from gpgpu_legacy.isa.execute import ALL, Components, Domain, execute_instruction
-from gpgpu_legacy.isa.ir import DestinationRegister, Instruction, SourceRegister, Temporary
+from gpgpu_legacy.isa.ir import DestinationRegister, Instruction, Register, Temporary
 from gpgpu_legacy.isa.opcodes import Symbol
 
 Parts = frozenset[tuple[str, int]]
@@ -74,13 +74,7 @@ class _MadeOf(Domain[_Value]):
     def constant(self, number: float) -> _Value:
         return _NOTHING
 
-    def read(
-        self,
-        register: SourceRegister | DestinationRegister,
-        components: Components,
-        *,
-        coordinate: bool,
-    ) -> _Value:
+    def read(self, register: Register, components: Components, *, coordinate: bool) -> _Value:
         if not isinstance(register, Temporary):
             return _NOTHING
         return _components(register.name, components)

@@ -24,9 +24,9 @@ from gpgpu_legacy.isa.ir import (
     Instruction,
     Numbered,
     Program,
+    Register,
     Repetition,
     Selector,
-    SourceRegister,
     Src,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, RELATIONS, Form, Opcode
@@ -58,13 +58,7 @@ class Domain(ABC, Generic[V]):
         """The 0 or the 1 that an extended swizzle selects."""
 
     @abstractmethod
-    def read(
-        self,
-        register: SourceRegister | DestinationRegister,
-        components: Components,
-        *,
-        coordinate: bool,
-    ) -> V:
+    def read(self, register: Register, components: Components, *, coordinate: bool) -> V:
         """Components of a register, in this order; of a result, to keep what a test masks.
 
         coordinate: for a texture unit, which takes an attribute as it is interpolated.

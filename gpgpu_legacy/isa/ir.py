@@ -133,6 +133,7 @@ class ResultRegister:
 
 SourceRegister = Temporary | Attribute | Parameter
 DestinationRegister = Temporary | ResultRegister
+Register = SourceRegister | DestinationRegister
 
 
 @frozen
@@ -148,6 +149,16 @@ class Src:
     swizzle: tuple[Selector, Selector, Selector, Selector] = IDENTITY
     negate: tuple[bool, bool, bool, bool] = (False, False, False, False)
     absolute: bool = False
+
+    @property
+    def number(self) -> float | None:
+        """The first component, if the operand is a constant."""
+        register = self.register
+        if not isinstance(register, Parameter) or register.space is not ParameterSpace.CONSTANT:
+            return None
+        number = [*register.value, 0.0, 1.0][self.swizzle[0].value]
+        number = abs(number) if self.absolute else number
+        return -number if self.negate[0] else number
 
 
 @frozen

@@ -88,10 +88,10 @@ from gpgpu_legacy.isa.ir import (
     Parameter,
     ParameterSpace,
     Program,
+    Register,
     Repetition,
     ResultKind,
     ResultRegister,
-    SourceRegister,
     Temporary,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES
@@ -211,13 +211,7 @@ class Lowering(Domain[Expression]):
     def constant(self, number: float) -> Expression:
         return constant(number)
 
-    def read(
-        self,
-        register: SourceRegister | DestinationRegister,
-        components: Components,
-        *,
-        coordinate: bool,
-    ) -> Expression:
+    def read(self, register: Register, components: Components, *, coordinate: bool) -> Expression:
         if isinstance(register, Temporary | ResultRegister):
             variable = _destination(register, self._corner)
             return Read(variable, components, self.axes_of(variable, components))

@@ -245,6 +245,8 @@ def choices(path: str) -> list[dict[str, int | str | bool]]:
         return [{}]
     if path.startswith("reduction/"):
         return [{"opcode": opcode} for opcode in ("ADD", "MAX", "MIN")]
+    if path.startswith("mandelbrot/"):
+        return [{"steps": 6, "early": early} for early in (False, True)]
     if path.startswith("calibration/"):
         return [{"steps": s, "multiply_adds": m, "mask": ".x"} for s in (1, 16) for m in (1, 8)]
     return [
@@ -257,7 +259,7 @@ def choices(path: str) -> list[dict[str, int | str | bool]]:
 
 # Examples, rearranged variants and these algorithms' programs are ours; no paper has printed them.
 _OURS = (
-    r"^(examples|calibration|bitonic_sort|jacobi|conjugate_gradient|fluid|reduction)/"
+    r"^(examples|calibration|bitonic_sort|jacobi|conjugate_gradient|fluid|reduction|mandelbrot)/"
     "|_coordinates_first"
 )
 OF_PAPERS = [path for path in SHADERS if not re.search(_OURS, path)]

@@ -250,7 +250,7 @@ def test_a_trace_has_the_instructions_that_the_fragment_executes() -> None:
         program(lines, loop, "MOV result.color, r;"), (), ("t",), Rect(0, 0, 4, 1),
         (fragment_texcoords(0, 4, 1),),
     )  # fmt: skip
-    steps = trace_fragment(pass_, {}, (2, 0), FP32)
+    steps, _ = trace_fragment(pass_, {}, (2, 0), FP32)
     found = " ".join(step.instruction.split()[0].rstrip(";") for step in steps)
     once = "SUBC BRK ADD ENDREP"
     assert found == f"MOVC IF MOV ELSE ENDIF REP {once} {once} SUBC BRK MOV"

@@ -7,13 +7,12 @@ its RET; a program begins at the label `main`, if it has one. A CAL under a test
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import floor
 
 from lark import Token
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.execute import MOST_TRIPS
-from gpgpu_legacy.isa.ir import CodeTest, Instruction, Parameter, ParameterSpace, Span, Src
+from gpgpu_legacy.isa.ir import CodeTest, Instruction, Parameter, Span, Src
 from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind, OperandList
 from gpgpu_legacy.languages.arb.instructions import InstructionReader
 from gpgpu_legacy.languages.arb.syntax import FlowStatement, Path, WrittenOperand, form
@@ -61,14 +60,12 @@ class Flow:
         word, operand = statement.word, statement.operand
         test = None if statement.test is None else self.reader.code_test(statement.test)
         span = Span(*self.reader.text.position(offset_of(word)))
-        row = OPCODES.get(word)
-        takes = OperandList.TEST_OP if row is None else row.shape
-        needs_operand = word in ("IF", "CAL") or takes is OperandList.COUNT_OP
-        if (operand is not None) is not needs_operand or (
-            test is not None and (needs_operand or takes is OperandList.MARK) and word != "CAL"
-        ):
+        shape = OPCODES[word].shape if word in OPCODES else OperandList.TEST_OP
+        takes = word in ("IF", "CAL") or shape is OperandList.COUNT_OP
+        tests = shape is OperandList.TEST_OP and word != "IF"
+        if takes is not (operand is not None) or (test is not None and not tests):
             raise _fault(f"{word} does not take these operands", f"as in {form(word)}", word)
-        if row is None:
+        if word not in OPCODES:
             path = operand and operand.item
             label = path.elements[0].token if isinstance(path, Path) else None
             self.parts.append(_Call(word, label, test, span))
@@ -87,20 +84,15 @@ class Flow:
     def _count(self, operand: WrittenOperand) -> Src:
         """The source of a loop's number of trips."""
         src = self.reader.source(operand, OperandKind.VECTOR)
-        register = src.register
-        if not isinstance(register, Parameter):
+        if not isinstance(src.register, Parameter):
             raise _fault(
                 "the trips of a loop are a program parameter",
                 "leave a loop early by a BRK, as in BRK (GT.x);",
                 operand.token,
             )
-        if register.space is ParameterSpace.CONSTANT:
-            selected = [*register.value, 0.0, 1.0][src.swizzle[0].value]
-            count = floor(abs(selected) if src.absolute else selected)
-            if (-count if src.negate[0] else count) > MOST_TRIPS:
-                raise _fault(
-                    f"a loop of {count} trips", f"at most {MOST_TRIPS} are allowed", operand.token
-                )
+        if (src.number or 0) >= MOST_TRIPS + 1:
+            problem = f"a loop of {src.number:g} trips"
+            raise _fault(problem, f"at most {MOST_TRIPS} are allowed", operand.token)
         return src
 
     def _nest(self, word: Token) -> None:

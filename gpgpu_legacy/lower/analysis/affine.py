@@ -26,8 +26,8 @@ from gpgpu_legacy.isa.ir import (
     Parameter,
     ParameterSpace,
     Program,
+    Register,
     ResultRegister,
-    SourceRegister,
     Temporary,
 )
 from gpgpu_legacy.isa.opcodes import Symbol
@@ -451,13 +451,7 @@ class _Forms(Domain[Value]):
     def constant(self, number: float) -> Value:
         return _form(number, self._ranges)
 
-    def read(
-        self,
-        register: SourceRegister | DestinationRegister,
-        components: Components,
-        *,
-        coordinate: bool,
-    ) -> Value:
+    def read(self, register: Register, components: Components, *, coordinate: bool) -> Value:
         (component,) = components
         if isinstance(register, ResultRegister):
             return UNKNOWN
