@@ -149,7 +149,7 @@ def _numbers(given: Any) -> tuple[int, ...]:
     """Numbers of iterations, from one or several, or from text such as `12` or `12,7`."""
     several = given.split(",") if isinstance(given, str) else given
     numbers = several if isinstance(several, Iterable) else (several,)
-    found = [natural_in(n) if isinstance(n, str) else n for n in numbers]
-    if None in found:
+    read = [natural_in(n) if isinstance(n, str) else n for n in numbers]
+    if None in read:
         raise InputError(f"{ITERATIONS} is {given}; give a whole number, or one for each loop")
-    return tuple(as_whole(ITERATIONS, number) for number in found)
+    return tuple(as_whole(ITERATIONS, number) for number in read)

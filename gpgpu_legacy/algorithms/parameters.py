@@ -101,9 +101,9 @@ class AlgorithmParameter:
                 wanted.append(f"one of {', '.join(choices)}")
             elif isinstance(option, type) and issubclass(option, (Real, str)):
                 reads = integer_in if issubclass(option, Integral) else real_in
-                found = value if issubclass(option, str) else reads(value)
-                if found is not None:
-                    return found
+                parsed = value if issubclass(option, str) else reads(value)
+                if parsed is not None:
+                    return parsed
                 wanted.append("a whole number" if reads is integer_in else "a number")
         if not wanted:
             raise InputError(

@@ -38,13 +38,13 @@ def is_program(what: str) -> bool:
 @cache
 def shipped_algorithms() -> tuple[Algorithm, ...]:
     """The algorithms of this package, oldest first."""
-    found: list[Algorithm] = []
+    known: list[Algorithm] = []
     for entry in walk_packages(gpgpu_legacy.algorithms.__path__, "gpgpu_legacy.algorithms."):
         if entry.name.count(".") == 3:
             module = import_module(entry.name)
-            found += getattr(module, "ALGORITHMS", ())
-            found += [module.ALGORITHM] if hasattr(module, "ALGORITHM") else []
-    return _by_year(found)
+            known += getattr(module, "ALGORITHMS", ())
+            known += [module.ALGORITHM] if hasattr(module, "ALGORITHM") else []
+    return _by_year(known)
 
 
 @cache

@@ -79,15 +79,15 @@ def _rows(
 def _environment(usage: Usage, chip: Profile) -> Row:
     """A row on texture environments: the units that the chip has, or what units can do."""
     fact = getattr(chip.fixed_function, usage.resource.name.lower())
-    found: int | str = usage.count
+    number: int | str = usage.count
     if usage.resource is Resource.UNITS:
         sides = both_sides(
             number_side(usage.count, fact, at_least=chip.kind is ProfileKind.API), chip
         )
     else:
-        found = ", ".join(use.what for use in usage.uses)
+        number = ", ".join(use.what for use in usage.uses)
         sides = yes_or_no_sides(fact, chip)
-    row = make_row(usage.resource.value, found, sides)
+    row = make_row(usage.resource.value, number, sides)
     if row.outcome is not Outcome.EXCEEDED:
         return row
     return with_fields(row, where=_place(usage, usage.first_beyond(fact.value)))
@@ -193,8 +193,8 @@ def _limit(usage: Usage, taken: Resources, chip: Profile) -> Row:
     advice = ""
     if tightest is not None and ranges:
         advice = _hoisting(taken, tightest)
-    found = usage.count if fewest == usage.count else f"{fewest}–{usage.count}"
-    return make_row(usage.resource.value, found, sides, where=where, advice=advice)
+    number = usage.count if fewest == usage.count else f"{fewest}–{usage.count}"
+    return make_row(usage.resource.value, number, sides, where=where, advice=advice)
 
 
 def _sides(usage: Usage, fewest: int, chip: Profile) -> Sides:

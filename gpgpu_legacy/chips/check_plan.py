@@ -254,10 +254,10 @@ def _side_of(texture: Texture) -> int:
 
 
 def _row(
-    limit: str, found: int | str, side: Side, over: _Textures, chip: Profile, *, advice: str = ""
+    limit: str, number: int | str, side: Side, over: _Textures, chip: Profile, *, advice: str = ""
 ) -> Row:
     """A row about textures. over: the ones that exceed the limit."""
-    row = make_row(limit, found, both_sides(side, chip), where=over.names, advice=advice)
+    row = make_row(limit, number, both_sides(side, chip), where=over.names, advice=advice)
     return _with_passes(row, over.numbers)
 
 

@@ -92,10 +92,10 @@ class InstructionSet(Record):
     def pieces(self, src: Src, components: Components) -> Pieces:
         """An operand's components in the fewest native pieces; a scalar w is part of the first."""
         vector, has_scalar = self.parts(components)
-        found = _pieces(src.swizzle, src.negate, vector, self.swizzles)
+        pieces = _pieces(src.swizzle, src.negate, vector, self.swizzles)
         if not has_scalar:
-            return found
-        return ((*found[0], _W), *found[1:]) if found else ((_W,),)
+            return pieces
+        return ((*pieces[0], _W), *pieces[1:]) if pieces else ((_W,),)
 
     def moves(self, src: Src, components: Components) -> Pieces:
         """The pieces to move one by one; none if an operand needs no moves."""
@@ -383,8 +383,8 @@ def _partitions(components: Components) -> Sequence[Pieces]:
     """All ways to split these components, those with few parts first."""
     if not components:
         return ((),)
-    first, found = components[0], []
+    first, partitions = components[0], []
     for rest in _partitions(components[1:]):
-        found.append(((first,), *rest))
-        found += [(*rest[:i], (first, *part), *rest[i + 1 :]) for i, part in enumerate(rest)]
-    return tuple(sorted((tuple(sorted(parts)) for parts in found), key=len))
+        partitions.append(((first,), *rest))
+        partitions += [(*rest[:i], (first, *part), *rest[i + 1 :]) for i, part in enumerate(rest)]
+    return tuple(sorted((tuple(sorted(parts)) for parts in partitions), key=len))

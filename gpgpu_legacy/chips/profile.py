@@ -433,13 +433,13 @@ def calibrated() -> tuple[Profile, ...]:
 
     A file that cannot be read gives a warning and is left out, so that the others can be used.
     """
-    found = []
+    own = []
     for path in _own_files():
         try:
-            found.append(_own_profile(path))
+            own.append(_own_profile(path))
         except InputError as error:
             warn(f"{error}; this chip is left out", GpgpuLegacyWarning, stacklevel=2)
-    return tuple(found)
+    return tuple(own)
 
 
 def _own_files() -> list[Path]:

@@ -339,18 +339,18 @@ UNKNOWN_SIDE = Side(outcome=Outcome.UNKNOWN)
 
 
 def number_side(
-    found: int, fact: Fact[Number] | None, *, most: int = 0, at_least: bool = False
+    number: int, fact: Fact[Number] | None, *, most: int = 0, at_least: bool = False
 ) -> Side:
     """A number against a limit. at_least: the limit is a minimum, and may be higher.
 
-    most: the upper end, if only a range from `found` on is known.
+    most: the upper end, if only a range from `number` on is known.
     """
     if fact is None:
         return UNKNOWN_SIDE
-    if max(found, most) <= fact.value:
+    if max(number, most) <= fact.value:
         return make_side(Outcome.WITHIN, fact.value, fact, at_least=at_least)
-    higher = at_least or fact.value < found <= fact.most
-    outcome = Outcome.UNKNOWN if higher or found <= fact.value else Outcome.EXCEEDED
+    higher = at_least or fact.value < number <= fact.most
+    outcome = Outcome.UNKNOWN if higher or number <= fact.value else Outcome.EXCEEDED
     return make_side(outcome, fact.value, fact, at_least=higher)
 
 

@@ -80,8 +80,8 @@ def lineage_command(size: Size, what: LineageOptions, report: Kept) -> Lineage |
     from gpgpu_legacy.serial import as_record, read_recorded
     from gpgpu_legacy.studies.lineage import Lineage, Lineages, benchmark_of
 
-    if found := report.read(Lineage):
-        return found
+    if recorded := report.read(Lineage):
+        return recorded
     if what.beside:
         return Lineages(lineages=tuple(read_recorded(path, Lineage) for path in what.beside))
     benchmark = benchmark_of(size.n, what.seed, what.executor)
@@ -203,8 +203,8 @@ def cache_table_command(table: TableOptions, report: Kept) -> CacheTable:
     from gpgpu_legacy.studies.cache_table.result import CacheTable
     from gpgpu_legacy.studies.sweep import workers
 
-    if found := report.read(CacheTable):
-        return found
+    if recorded := report.read(CacheTable):
+        return recorded
     settings = model.settings(table.cache, table.raster, table.layout, table.in_flight)
     products = model.Products(table.size, table.block)
     cases = len(products.cases(settings))
@@ -245,8 +245,8 @@ def crossover_command(options: MapOptions, report: Kept) -> Crossover:
     from gpgpu_legacy.studies.crossover import Crossover, crossover
     from gpgpu_legacy.studies.sweep import workers
 
-    if found := report.read(Crossover):
-        return found
+    if recorded := report.read(Crossover):
+        return recorded
     where = settings(options.cache, [options.raster], [options.layout], options.in_flight)
     chips = [*dict.fromkeys(map(find_profile, options.chip))]
     steps = 2 * (len(where) + 2 * len(options.in_flight))
@@ -286,8 +286,8 @@ def infer_cache_command(options: InferenceOptions, report: Kept) -> InferredCach
     )
     from gpgpu_legacy.studies.sweep import workers
 
-    if found := report.read(InferredCache):
-        return found
+    if recorded := report.read(InferredCache):
+        return recorded
     where = settings(options.cache, ["tiled:8x8"], options.layout, options.in_flight)
     curves = read_curves(options.data)
     cases = {repr(case) for curve in curves for case in products_of(curve, where)}

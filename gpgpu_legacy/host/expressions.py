@@ -140,16 +140,16 @@ class ExpressionCompiler:
 
     def value(self, e: c.Expression) -> Value:
         """The value of an expression."""
-        return loaded(self.found(e))
+        return loaded(self.resolved(e))
 
-    def found(self, e: c.Expression) -> Lvalue | Value:
+    def resolved(self, e: c.Expression) -> Lvalue | Value:
         """The place that an expression names, or its value."""
-        found: Lvalue | Value = self.at(e, getattr(self, f"_{type(e).__name__.lower()}"))
-        return found
+        place: Lvalue | Value = self.at(e, getattr(self, f"_{type(e).__name__.lower()}"))
+        return place
 
     def place(self, e: c.Expression) -> Lvalue:
         """The place that an expression names."""
-        place = self.found(e)
+        place = self.resolved(e)
         if not isinstance(place, Lvalue) or place.constant is not None:
             raise self.unit.texts.error("this cannot be assigned to; name a variable", e.at)
         return place
@@ -187,7 +187,7 @@ class ExpressionCompiler:
         return Lvalue(str(self.memory.literal(e.value)), text)
 
     def _index(self, e: c.Index) -> Lvalue:
-        return self._target(element(self.found(e.base), self.value(e.index)))
+        return self._target(element(self.resolved(e.base), self.value(e.index)))
 
     @staticmethod
     def _target(pointer: Value) -> Lvalue:
@@ -201,7 +201,7 @@ class ExpressionCompiler:
         return Lvalue(code, target)
 
     def _member(self, e: c.Member) -> Lvalue:
-        base = self._target(self.value(e.base)) if e.arrow else self.found(e.base)
+        base = self._target(self.value(e.base)) if e.arrow else self.resolved(e.base)
         if isinstance(base, Value):
             base = Lvalue(base.code, base.type)
         name, fields = e.name, base.type.fields if isinstance(base.type, CStruct) else {}
@@ -230,7 +230,7 @@ class ExpressionCompiler:
             case "*":
                 return self._target(self.value(e.operand))
             case "&":
-                place = self.found(e.operand)
+                place = self.resolved(e.operand)
                 if isinstance(place.type, CFunction):
                     return loaded(place)
                 if isinstance(place, Lvalue):
@@ -286,7 +286,7 @@ class ExpressionCompiler:
 
     def _sizeof(self, e: c.SizeOf) -> Value:
         of = e.operand
-        kind = self.declared(of) if isinstance(of, c.Declaration) else self.found(of).type
+        kind = self.declared(of) if isinstance(of, c.Declaration) else self.resolved(of).type
         return literal(kind.size, ULONG)
 
     # Calls --------------------------------------------------------------------------------------
@@ -299,7 +299,7 @@ class ExpressionCompiler:
             stream, *corners = [self.value(one) for one in (function.base, *e.arguments)]
             code = ", ".join((stream.code, *(self.plain(corner, LONG) for corner in corners)))
             return Value(f"stream_domain({code})", stream.type)
-        callee = self.found(function)
+        callee = self.resolved(function)
         if callee.type == KERNEL:
             return self._kernel(callee.constant, e)
         if isinstance(loaded(callee).type, Pointer):

@@ -218,7 +218,7 @@ class Compiler(ExpressionCompiler):
             self.emit(f"fill({place.code}, 0, {kind.size})")
             self.emit(f"write({(e.value + bytes(1))[: kind.count]!r}, {place.code})")
             return None
-        elif parts and is_inner and self.found(e).type != kind:
+        elif parts and is_inner and self.resolved(e).type != kind:
             items.appendleft(e)
         else:
             value = converted(self.value(e), kind)

@@ -290,7 +290,7 @@ class _Entrant:
             last_s = perf_counter() - started
             if isinstance(by_its_clock, float):
                 last_s = by_its_clock
-            if isinstance(result := getattr(runs, "found", None), RunResult):
+            if isinstance(result := getattr(runs, "result", None), RunResult):
                 last_s = result.timings.compute_s
                 if p is subject.p:
                     subject.timings[self].append(result.timings)

@@ -54,16 +54,16 @@ class Calls:
 
     call: Callable[[], Any]
     start: Callable[[], object] = lambda: None
-    back: Callable[[Any], Any] = lambda found: found
-    found: Any = None
+    back: Callable[[Any], Any] = lambda result: result
+    result: Any = None
 
     def compute(self) -> None:
         """Call it."""
-        self.found = self.call()
+        self.result = self.call()
 
     def outputs(self) -> Any:
         """Its outputs."""
-        return self.back(self.found)
+        return self.back(self.result)
 
 
 # Libraries ---------------------------------------------------------------------------------------

@@ -74,11 +74,11 @@ def device_of(executor: Executor, *, may_ask: bool) -> Device:
         return Device(kept.decode())
     if not may_ask:
         return Device.NONE
-    found = Device.NONE
+    device = Device.NONE
     if executor.status()[0]:
-        found = Device.GPU if executor.is_hardware() else Device.SOFTWARE
-    _keep(key, found.value.encode())
-    return found
+        device = Device.GPU if executor.is_hardware() else Device.SOFTWARE
+    _keep(key, device.value.encode())
+    return device
 
 
 class Ranking:

@@ -51,12 +51,12 @@ def parts_of(plan: Plan, *, apart: bool) -> tuple[PlanPart, ...]:
 
     apart: every pass is a part; if not, a Repeat is one, so that its passes may be fused.
     """
-    found: dict[Plan, list[tuple[tuple[range, ...], Step]]] = {}
+    alike: dict[Plan, list[tuple[tuple[range, ...], Step]]] = {}
     for numbers, step in _steps(plan, apart=apart):
-        found.setdefault(_by_itself(plan, step), []).append((numbers, step))
+        alike.setdefault(_by_itself(plan, step), []).append((numbers, step))
     return tuple(
         PlanPart(part, passes_of(same[0][1]), tuple(chain(*(n for n, _ in same))), len(same))
-        for part, same in found.items()
+        for part, same in alike.items()
     )
 
 

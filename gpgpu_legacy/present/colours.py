@@ -98,11 +98,11 @@ class ColourScale:
         if self._is_negative:
             part = 1 - part
         steps = np.round(np.clip(part, 0, 1) * (LEVELS - 1)) / (LEVELS - 1)
-        found = mixed(steps, _ANCHORS[self.kind])
-        found[~finite] = NOT_FINITE
+        pixels = mixed(steps, _ANCHORS[self.kind])
+        pixels[~finite] = NOT_FINITE
         if self.far:
-            found[np.isin(values, np.array(self.far, np.float32))] = FAR
-        return found
+            pixels[np.isin(values, np.array(self.far, np.float32))] = FAR
+        return pixels
 
 
 def mixed(part: NDArray[np.float64], anchors: Sequence[Colour]) -> RGB:

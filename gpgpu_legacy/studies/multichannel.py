@@ -109,15 +109,15 @@ class Multichannel(Pictured):
 
     def multiply_adds(self, number: int) -> list[MultiplyAdd]:
         """The instructions of a fragment that add to a product of two looked-up texels."""
-        found, read = list[MultiplyAdd](), dict[str, TracedInstruction]()
+        adds, read = list[MultiplyAdd](), dict[str, TracedInstruction]()
         for step in self.fragments[number]:
             factors = [read.get(o.text.partition(".")[0]) for o in step.operands[:-1]]
             match factors:
                 case [TracedInstruction() as x, TracedInstruction() as y]:
-                    found.append(MultiplyAdd(x, y, step))
+                    adds.append(MultiplyAdd(x, y, step))
             if step.texel is not None:
                 read[step.destination or ""] = step
-        return found
+        return adds
 
     @property
     def typical(self) -> int:

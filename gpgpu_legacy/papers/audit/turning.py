@@ -110,12 +110,12 @@ def _with_cell(paper: Paper, change: CellChange, own_size: object) -> Paper:
     table = paper.measurements(change.table)
     series = table.find(change.series)
     size = own_size if change.size is None else change.size
-    found = [cell.size == size and change.block in {None, cell.block} for cell in series.cells]
-    if not any(found):
+    meant = [cell.size == size and change.block in {None, cell.block} for cell in series.cells]
+    if not any(meant):
         raise KeyError(f"{change.table}/{change.series}/{size}")
     cells = tuple(
         with_fields(cell, value=cell.value * change.times) if is_changed else cell
-        for cell, is_changed in zip(series.cells, found, strict=True)
+        for cell, is_changed in zip(series.cells, meant, strict=True)
     )
     columns = _exchanged(table.series, series, with_fields(series, cells=cells))
     measured = _exchanged(paper.measured, table, with_fields(table, series=columns))

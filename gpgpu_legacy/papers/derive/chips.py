@@ -25,8 +25,8 @@ def fact(inputs: Inputs, chip: str, fact: str, most: bool = False) -> Value:
 
     most: the largest, where boards or drivers differ.
     """
-    found = inputs.fact(chip, fact)
-    return found.most if most else found.value
+    known = inputs.fact(chip, fact)
+    return known.most if most else known.value
 
 
 def rate_over_memory(profile: Profile, request_bytes: int, bits: int = 0) -> Value:

@@ -210,12 +210,12 @@ def repairs_to_the_product(terms: Sequence[Sequence[str]]) -> Value:
     wanted = [  # element (i, j) of a 2×2 product: row i of X with column j of Y
         {(x[0], y[0]), (x[1], y[1])} for x in ("rg", "ba") for y in ("rb", "ga")
     ]
-    found = [
+    repairs = [
         " ".join("".join(letters) for term in sums for letters in zip(*term, strict=True))
         for sums in product(*pairs)
         if [set(channel) for channel in zip(*sums, strict=True)] == wanted
     ]
-    return ", ".join(found)
+    return ", ".join(repairs)
 
 
 def _repairs(swizzle: str) -> list[str]:

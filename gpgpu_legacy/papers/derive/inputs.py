@@ -172,10 +172,10 @@ class Inputs:
             owner = getattr(self.profile(name), section)
         else:
             owner = (self.capability if name.startswith("compute-") else self.processor)(name)
-        found: Fact[float] | None = getattr(owner, at)
-        if found is None:
+        known: Fact[float] | None = getattr(owner, at)
+        if known is None:
             raise LookupError(f"{name} has no {fact}")
-        return found
+        return known
 
     def host(self, machine: str) -> Host:
         """A host."""

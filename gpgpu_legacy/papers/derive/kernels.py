@@ -94,8 +94,10 @@ def least_time(
 
     rule: of coalescing, in place of the profile's. term: one term of the bound, alone.
     """
-    found = _prediction(product, profile, rule)
-    seconds = {"": found.compute_seconds, **{t.name: t.seconds for t in found.terms}}[term]
+    prediction = _prediction(product, profile, rule)
+    seconds = {"": prediction.compute_seconds, **{t.name: t.seconds for t in prediction.terms}}[
+        term
+    ]
     assert seconds is not None
     return 1e3 * seconds
 

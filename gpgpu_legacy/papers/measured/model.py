@@ -230,7 +230,7 @@ def _cell(
 
     is_timed = series.quantity is Quantity.TIME and series.method is not None
     product = _product(series, cell) if is_timed else None
-    found = [taken[product, name] for name in names if product and (product, name) in taken]
+    runs = [taken[product, name] for name in names if product and (product, name) in taken]
     return as_record(
         TimedCell,
         cell,
@@ -240,7 +240,7 @@ def _cell(
         printed=cell.printed or None,
         repaired=cell.repaired or None,
         recomputed_rate=of(cell.value) if is_timed else None,
-        measured=tuple(with_fields(one, rate=of(one.value)) for one in found),
+        measured=tuple(with_fields(one, rate=of(one.value)) for one in runs),
     )
 
 

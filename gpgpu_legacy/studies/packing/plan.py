@@ -51,7 +51,7 @@ class Trial:
     a coordinate.
     """
 
-    found: Found
+    fewest: Found
     way: Way
     steps: int
     longer: int = 0
@@ -62,7 +62,7 @@ def write_program(trial: Trial, chip: Profile, units: Units, kind: str) -> tuple
 
     kind: of the textures; lookups in 2D ones take coordinates as they lie in a register.
     """
-    packings, way, last = trial.found.packings, trial.way, limit(chip, "coordinate_sets") - 1
+    packings, way, last = trial.fewest.packings, trial.way, limit(chip, "coordinate_sets") - 1
     places: list[Place] = [
         (("x", x / wide, u), (f"k{high}", (first + k) / high, v))
         if unit
@@ -131,8 +131,8 @@ def _multiply_add(one: PackedMultiplyAdd, a: str, b: str) -> str:
 
 def plan_of(trial: Trial, chip: Profile, n: int) -> Plan:
     """The plan of an n×n product by a program."""
-    found, sums = trial.found, trial.way.sums
-    p, shapes, plain = PlanBuilder("packing"), found.packings, chip.programs.instruction_set
+    fewest, sums = trial.fewest, trial.way.sums
+    p, shapes, plain = PlanBuilder("packing"), fewest.packings, chip.programs.instruction_set
     inner = trial.steps * shapes.step
     (rows, columns), passes = shapes.c, -(-n // inner)
     height, width, along = -(-n // rows), -(-n // columns), passes * inner
@@ -148,7 +148,7 @@ def plan_of(trial: Trial, chip: Profile, n: int) -> Plan:
     ]
     # The channels of C: those of the only register of sums, or reading order.
     only = tuple(element for _, element in sorted(sums[0].items()))
-    orders = (*found.orders, cells(shapes.c) if sums[1:] else only)
+    orders = (*fewest.orders, cells(shapes.c) if sums[1:] else only)
     packed = [
         Packing(order, *shape)
         for order, shape in zip(orders, (shapes.a, shapes.b, shapes.c), strict=True)

@@ -158,9 +158,9 @@ def _listing(chip: Profile, n: int) -> PackingRow:
     )
 
 
-def _row(found: Found, chip: Profile, n: int) -> PackingRow:
+def _row(fewest: Found, chip: Profile, n: int) -> PackingRow:
     """The best program of what a search has found, with the largest block that loads."""
-    packings, orders, known = found.packings, found.orders, chip.programs.instruction_set
+    packings, orders, known = fewest.packings, fewest.orders, chip.programs.instruction_set
     has_scalars = len(swizzles_of(chip)[0]) < CHANNELS
 
     def slots(one: Trial) -> int:
@@ -176,19 +176,21 @@ def _row(found: Found, chip: Profile, n: int) -> PackingRow:
         return not has_scalars or slots(one) <= limit(chip, "alu_instructions")
 
     def largest(way: Way, longer: int) -> Trial | None:
-        at = partial(Trial, found, way, longer=longer)
+        at = partial(Trial, fewest, way, longer=longer)
         tried = range(1, n // packings.step + 1)
         steps = last_that_holds(tried, lambda steps: loads(at(steps=steps)))
         return at(steps=steps) if steps else None
 
-    known_to_load = [*filter(None, starmap(largest, product(found.ways, LONGER if known else [0])))]
+    known_to_load = [
+        *filter(None, starmap(largest, product(fewest.ways, LONGER if known else [0])))
+    ]
     if not known_to_load:
         raise InputError(f"no packing loads on {chip.name}; choose another chip")
     best = max(known_to_load, key=lambda one: (one.steps, -slots(one)))
     inner = best.steps * packings.step
     a, b, c = (f"{rows}×{columns}" for rows, columns in (packings.a, packings.b, packings.c))
     permuted = ", permuted" * any(list(order) != sorted(order) for order in orders)
-    is_least = found.slots == packings.least * found.period
+    is_least = fewest.slots == packings.least * fewest.period
     return _counted(
         lambda inner: plan_of(replace(best, steps=inner // packings.step), chip, n),
         range(packings.step, inner + 1, packings.step),
@@ -196,8 +198,8 @@ def _row(found: Found, chip: Profile, n: int) -> PackingRow:
         n,
         texels=f"{a} · {b} → {c}{permuted}",
         channels=" · ".join(" ".join(f"{i}{j}" for i, j in order) for order in orders),
-        products=found.slots * STEP / (found.period * packings.step),
-        why="4 in a slot" if is_least else f"{found.slots} in {found.period}",
+        products=fewest.slots * STEP / (fewest.period * packings.step),
+        why="4 in a slot" if is_least else f"{fewest.slots} in {fewest.period}",
         slots=slots(best) * STEP / inner,
     )
 

@@ -146,7 +146,7 @@ class Found:
 @cache
 def search(packings: Packings, swizzles: tuple[Swizzle, ...]) -> Found:
     """The fewest slots over all orders of channels, swizzles and masks."""
-    found, width = list[Found](), len(swizzles[0])
+    tried, width = list[Found](), len(swizzles[0])
     for orders in packings.orders():
         parts = [_parts(packings, orders, swizzles, 0)]
         if width < CHANNELS:
@@ -158,10 +158,10 @@ def search(packings: Packings, swizzles: tuple[Swizzle, ...]) -> Found:
             if more > 0 and fewer > 0:
                 mixes.append((one.vectors * fewer + other.vectors * more, more + fewer))
         slots, period = min(mixes, key=lambda mix: Fraction(*mix))
-        found.append(Found(packings, orders, ways, slots, period))
+        tried.append(Found(packings, orders, ways, slots, period))
         if slots == packings.least * period:
             break
-    return min(found, key=lambda one: Fraction(one.slots, one.period))
+    return min(tried, key=lambda one: Fraction(one.slots, one.period))
 
 
 def _ways(parts: list[Parts], width: int, least: int) -> Iterator[Way]:
@@ -199,7 +199,7 @@ def _parts(
     packings: Packings, orders: tuple[Cells, ...], swizzles: Iterable[Swizzle], first: int
 ) -> Parts:
     """The parts of instructions that write channels from `first` on, by their products."""
-    found: Parts = {}
+    parts: Parts = {}
     texels = [
         (unit, [(y + row, x + column) for row, column in orders[unit]])
         for _, unit, y, x in packings.texels
@@ -213,8 +213,8 @@ def _parts(
         for s, t in product(swizzles, repeat=2) if table else ():
             reads = enumerate(zip(s, t, strict=True), first)
             part = {c: table[read] for c, read in reads if read in table}
-            found.setdefault(frozenset(one for one, *_ in part.values()), part)
-    return found
+            parts.setdefault(frozenset(one for one, *_ in part.values()), part)
+    return parts
 
 
 Cover = tuple[tuple[Part, frozenset[Product]], ...]

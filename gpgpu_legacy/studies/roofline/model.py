@@ -231,8 +231,8 @@ def measure_here(
     half = budget.share(2)
     for number, executor in enumerate(missing):
         share = half.share(len(missing) - number)
-        found = calibration.calibrate(executor, runs=RUNS, budget=share, progress=progress)
-        rates[executor.name] = calibration.profile_of(executor, found)
+        ceilings = calibration.calibrate(executor, runs=RUNS, budget=share, progress=progress)
+        rates[executor.name] = calibration.profile_of(executor, ceilings)
     cases = []
     for method in products():
         small = method.plan(n=1)
