@@ -19,7 +19,7 @@ from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import as_numbers, as_singles
-from gpgpu_legacy.pipeline.names import by_index, unit_of
+from gpgpu_legacy.pipeline.names import by_index, sizes, unit_of
 from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR, row_of
 from gpgpu_legacy.pipeline.passes import DrawKeywords
 from gpgpu_legacy.pipeline.samplers import as_sampler
@@ -138,6 +138,8 @@ def make_drawing(
     rect = _rectangle(width, height)
     buffers = _draw_buffers(given.get("draw_buffers"), program)
     textures_read = bound_textures(program, given["textures"])
+    extents = {t.binding.unit: t.texture.extent for t in textures_read}
+    given["local"] = sizes(program, extents) | given["local"]
     fed_back = _fed_back(given, textures_read, rect)
     p = PlanBuilder(program.name)
     p.warns = False  # it does not know the textures that are left out

@@ -175,6 +175,7 @@ def test_a_pipeline_draws_it_with_its_names() -> None:
     assert np.array_equal(run.sum, given[1] + 2 * given[0, :, ::-1])
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_program_asks_for_the_size_of_a_texture() -> None:
     text = """#version 130
     uniform sampler2D image;
