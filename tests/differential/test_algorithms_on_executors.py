@@ -29,9 +29,11 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("n-body", {"n": 6, "steps": 2}),
     ("image-filter", {"width": 8, "height": 6}),
     ("mandelbrot", {"width": 12, "height": 9, "trips": 20}),
+    ("sparse-matrix-vector", {"n": 10, "longest": 6}),
+    ("sparse-matrix-vector", {"n": 10, "longest": 6, "rows": True}),
 ]
 
-ROUNDED = ("conjugate-gradient", "fluid", "fft", "n-body", "image-filter")
+ROUNDED = ("conjugate-gradient", "fluid", "fft", "n-body", "image-filter", "sparse-matrix-vector")
 """Those with reciprocals, angles or multiply-adds, which an assembler may round otherwise."""
 
 

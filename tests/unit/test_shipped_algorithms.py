@@ -68,6 +68,28 @@ def test_steps_of_a_relaxation_are_those_of_plain_python(n: int, passes: int, se
     assert all(found[at] == value for at, value in x.items())
 
 
+# A sparse product -------------------------------------------------------------------------------
+
+
+def test_rows_as_long_as_they_are_have_the_bits_of_padded_ones() -> None:
+    padded, loops = (find("sparse-matrix-vector", n=9, longest=5, rows=r) for r in (False, True))
+    inputs = loops.run(executor="numpy", seed=3).inputs
+    x, y, columns = inputs["x"], inputs["y"], inputs["columns"].astype(int)
+    dense, values, places = np.zeros((9, 9)), np.zeros((5, 9)), np.zeros((5, 9))
+    for row, (first, end) in enumerate(inputs["extents"].astype(int)):
+        np.add.at(dense[row], columns[first:end], inputs["values"][first:end])
+        values[: end - first, row] = inputs["values"][first:end]
+        places[: end - first, row] = columns[first:end]
+    found = loops.run(inputs, executor="numpy").sum
+    np.testing.assert_allclose(found, y + dense @ x, rtol=1e-6)
+    alike = padded.run({"x": x, "y": y, "values": values, "columns": places}, executor="numpy")
+    assert np.array_equal(alike.sum, found)
+    for executor in ("numpy", "jit"):
+        run = loops.run(inputs, executor=executor, exact=True, check=True)
+        assert np.array_equal(run.sum, found)
+        assert run.max_error < 1e-6
+
+
 # Reductions --------------------------------------------------------------------------------------
 
 FUNCTIONS: dict[str, Callable[..., float]] = {"max": max, "min": min, "sum": fsum}
@@ -231,6 +253,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "n-body": {"n": 11, "steps": 3},
     "image-filter": {"width": 9, "height": 5},
     "mandelbrot": {"width": 13, "height": 9, "trips": 20},
+    "sparse-matrix-vector": {"n": 11, "longest": 6},
 }
 
 
@@ -272,6 +295,7 @@ def test_each_has_everything_that_a_reader_asks_for(algorithm: Algorithm) -> Non
         ("bitonic_sort", {"n": 100}, "n is 100; .* power of two, such as 128"),
         ("fft", {"n": 8, "m": 12}, "m is 12; an fft takes a power of two, such as 16"),
         ("image-filter", {"sigma": 0.0}, "sigma is 0.0; it must be above 0"),
+        ("sparse-matrix-vector", {"longest": 0}, "longest is 0"),
         ("mandelbrot", {"block": 256}, "block is 256; it must be from 1 to 255"),
     ],
 )
@@ -321,6 +345,7 @@ def plan_of(name: str, **fixed: Any) -> Callable[..., Plan]:
         ("n-body", {"steps": 1}, {"passes": "n/4 + 2", "lookup": "3*n**2/2 + 4*n"}),
         ("image-filter", {}, {"passes": "3", "lookup": "16*n**2"}),
         ("mandelbrot", {"trips": 40}, {"passes": "8", "lookup": "15*n**2"}),
+        ("sparse-matrix-vector", {}, {"passes": "4", "lookup": "52*n"}),
     ],
 )  # fmt: skip
 def test_closed_forms_come_out_of_counts(

@@ -134,6 +134,11 @@ SMALL = {
         says="Each texel is a complex number, and a pass squares and adds four times: what gets "
         "far away from 0 never comes back, and what stays is the set.",
     ),
+    "sparse-matrix-vector": Small(
+        {"n": 16, "longest": 8, "block": 1},
+        says="Each texel is a row's sum. A pass adds one entry of every row; those that have no "
+        "more of them add zeros.",
+    ),
     "image-filter": Small(
         {"width": 24, "height": 24},
         step_ms=1200,

@@ -1,0 +1,116 @@
+"""A sparse matrix times a vector, added to another: rows of different lengths.
+
+Most entries of the matrices that finite elements and networks give are 0, and only the others are
+kept: for each row its values and their columns. The product reads x wherever a column says, one
+dependent lookup after another.
+
+A chip without loops has the same program for all rows. So rows are padded with zeros until all are
+as long as the longest, and each pass adds b entries of every row, as Krüger & Westermann and the
+time's other solvers drew it: the work is n times the longest row, whatever the others have.
+
+Bolz et al. kept rows one after another, as in compressed row storage, and a pointer to each. Their
+chip could not loop either: rows of one length were drawn together. With `rows=true` a row is a loop
+that its fragment leaves by itself, which the GeForce 6 made possible: one pass, and no zeros.
+Fragments of a block wait for the longest row among them, so `run` counts how often they diverge.
+
+The kernels are in Brook. A number of trips that is compiled in unrolls; one that a stream holds
+becomes a REP and a BRK. Sums run in the order of the entries either way, and have the same bits as
+long as a zero adds nothing.
+
+A padded product has L / b passes for a longest row of L entries, rounded up, and 3·L·n + n·L/b
+lookups, the sum so far among them.
+
+- J. Bolz, I. Farmer, E. Grinspun, P. Schröder: Sparse matrix solvers on the GPU: conjugate
+  gradients and multigrid. SIGGRAPH 2003.
+- J. Krüger, R. Westermann: Linear algebra operators for GPU implementation of numerical
+  algorithms. SIGGRAPH 2003.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.errors import as_positive
+from gpgpu_legacy.languages.shaders import load_kernel
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+
+KERNELS = "sparse_matrix_vector/rows.br"
+
+
+def sparse_matrix_vector(
+    n: Annotated[int, "rows and columns of the matrix"] = 256,
+    longest: Annotated[int, "entries of the longest row; the shortest has one"] = 16,
+    block: Annotated[int, "entries of a row that a pass adds up"] = 4,
+    rows: Annotated[bool, "whether each row is a loop, as long as the row"] = False,
+) -> PlanBuilder:
+    """Y + A·x for a sparse A: values and columns, padded or row after row with their extents."""
+    p = PlanBuilder("sparse-matrix-vector")
+    n, longest, block = (
+        as_positive(name, value)
+        for name, value in (("n", n), ("longest", longest), ("block", block))
+    )
+    starts = _starts(n, longest)
+    p.operations = 2 * int(starts[-1])
+    extents: Any = int(starts[-1]) if rows else (longest, n)
+    x = p.stream("x", "float", n, given=True, sample=lambda rng, shape: rng.random(shape))
+    y = p.stream("y", "float", n, given=True, sample=lambda rng, shape: rng.random(shape))
+    values = p.stream(
+        "values", "float", extents, given=True,
+        sample=lambda rng, shape: rng.random(shape) * (rows or _filled(starts, longest)),
+    )  # fmt: skip
+    columns = p.stream(
+        "columns", "float", extents, given=True,
+        sample=lambda rng, shape: rng.integers(0, n, shape).astype(float),
+    )  # fmt: skip
+    if rows:
+        extent = p.stream("extents", "float2", n, given=True, sample=lambda *_: _pairs(starts))
+        p.call(load_kernel(KERNELS, "row"), extent, values, columns, x, y, y)
+        p.reference = _by_rows
+    else:
+        padded = load_kernel(KERNELS, "padded")
+        with p.repeat(longest // block) as i:
+            p.call(padded, values, columns, x, block * i, block, y, y)
+        if longest % block:
+            p.call(padded, values, columns, x, longest - longest % block, longest % block, y, y)
+        p.reference = lambda x, y, values, columns: y + (values * x[columns.astype(int)]).sum(0)
+    p.output("sum", y)
+    return p
+
+
+def _starts(n: int, longest: int) -> Any:
+    """Where rows of 1 to `longest` entries begin, in turns of seven, and where the last ends."""
+    import numpy as np
+
+    return np.concatenate([[0], np.cumsum(1 + np.arange(n) * 7 % longest)])
+
+
+def _pairs(starts: Any) -> Any:
+    import numpy as np
+
+    return np.stack([starts[:-1], starts[1:]], 1).astype(float)
+
+
+def _filled(starts: Any, longest: int) -> Any:
+    """Whether a padded row has an entry: entries by rows."""
+    import numpy as np
+
+    return np.arange(longest)[:, None] < np.diff(starts)
+
+
+def _by_rows(x: Any, y: Any, values: Any, columns: Any, extents: Any) -> Any:
+    """The same by NumPy."""
+    products = values * x[columns.astype(int)]
+    sums = [products[int(first) : int(last)].sum() for first, last in extents]
+    return y + sums
+
+
+ALGORITHM = Algorithm(
+    name="sparse-matrix-vector",
+    year=2003,
+    field="linear algebra",
+    source="Bolz et al. 2003; Krüger & Westermann 2003",
+    summary="a sparse matrix times a vector, with padded rows or a loop for each row",
+    build=sparse_matrix_vector,
+    lacked="loops as long as a fragment's own row, until the GeForce 6",
+)
