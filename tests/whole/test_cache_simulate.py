@@ -368,6 +368,18 @@ def test_turns_that_repeat_are_not_carried_out() -> None:
     assert simulate(trace(step), replace(own, per_texture=False)).iterations_repeated > 40
 
 
+@pytest.mark.parametrize(("memory", "period"), [((256, 2, 64), 4), ((128, 2, 16), 1)])
+def test_a_period_must_move_whole_lines(memory: tuple[int, int, int], period: int) -> None:
+    """A granule to the right each iteration: a line in four of them, or a set in each."""
+    each = chunk([[0], [5]], [0])
+    step, iterations = shifting(each, 40, {0: 1})
+    caches = Memory((Cache(*memory),))
+    result = simulate(trace(step), caches)
+    assert 0 < result.iterations_repeated <= 36
+    assert result.iterations_repeated % period == 0
+    check(result, iterations, caches)
+
+
 def test_a_line_across_two_regions_cannot_be_moved() -> None:
     step, _ = shifting(chunk([[0], [1]], [0]), 20, {0: 0})
     long = Memory((Cache(2 * REGION, 1, 2 * REGION),))
