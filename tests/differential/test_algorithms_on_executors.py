@@ -30,7 +30,6 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("image-filter", {"width": 8, "height": 6}),
     ("mandelbrot", {"width": 12, "height": 9, "trips": 20}),
     ("sparse-matrix-vector", {"n": 10, "longest": 6}),
-    ("sparse-matrix-vector", {"n": 10, "longest": 6, "rows": True}),
 ]
 
 ROUNDED = ("conjugate-gradient", "fluid", "fft", "n-body", "image-filter", "sparse-matrix-vector")

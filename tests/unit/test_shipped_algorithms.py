@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from drawing import as_exact_as_it_can, on
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from gpgpu_legacy.count.formulas import formulas
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.executor import find_executor
+from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.runtime.prepared import Prepared
 
 F64 = NDArray[np.float64]
@@ -71,7 +72,11 @@ def test_steps_of_a_relaxation_are_those_of_plain_python(n: int, passes: int, se
 # A sparse product -------------------------------------------------------------------------------
 
 
-def test_rows_as_long_as_they_are_have_the_bits_of_padded_ones() -> None:
+@on("numpy", "jit", "gl-raster", "gl-compute")
+def test_rows_as_long_as_they_are_have_the_bits_of_padded_ones(
+    name: str, ready: Callable[[str], Executor]
+) -> None:
+    machine = as_exact_as_it_can(ready(name), find("sparse-matrix-vector", rows=True).plan())
     padded, loops = (find("sparse-matrix-vector", n=9, longest=5, rows=r) for r in (False, True))
     inputs = loops.run(executor="numpy", seed=3).inputs
     x, y, columns = inputs["x"], inputs["y"], inputs["columns"].astype(int)
@@ -84,10 +89,9 @@ def test_rows_as_long_as_they_are_have_the_bits_of_padded_ones() -> None:
     np.testing.assert_allclose(found, y + dense @ x, rtol=1e-6)
     alike = padded.run({"x": x, "y": y, "values": values, "columns": places}, executor="numpy")
     assert np.array_equal(alike.sum, found)
-    for executor in ("numpy", "jit"):
-        run = loops.run(inputs, executor=executor, exact=True, check=True)
-        assert np.array_equal(run.sum, found)
-        assert run.max_error < 1e-6
+    run = loops.run(inputs, executor=name, machine=machine, check=True)
+    np.testing.assert_allclose(run.sum, found, rtol=0 if machine.exact else 1e-6)
+    assert run.max_error < 1e-6
 
 
 # Reductions --------------------------------------------------------------------------------------
