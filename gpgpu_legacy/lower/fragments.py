@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.ir.expressions import (
     Array,
@@ -49,12 +48,19 @@ from gpgpu_legacy.ir.types import (
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.execute import ALL, execute
 from gpgpu_legacy.isa.fog import FOG_COORDINATE
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction, Program
+from gpgpu_legacy.isa.ir import (
+    Attribute,
+    AttributeKind,
+    Instruction,
+    Program,
+)
 from gpgpu_legacy.lower.analysis.folding import Decisions, Folded
 from gpgpu_legacy.lower.analysis.liveness import coordinate_components
 from gpgpu_legacy.lower.lowering import (
+    CORNERS,
     KILLED,
     Lowering,
+    MaskedLowering,
     as_decoded,
     attribute_of,
     attribute_value,
@@ -129,11 +135,6 @@ def shader_key(
     drawn: whether a rasteriser runs it, and a framebuffer blends and masks.
     sized: whether the sizes of textures are constants of the code; otherwise nothing may be folded.
     """
-    if pass_.program.branches and pass_.in_quads:
-        raise PlanError(
-            f"{pass_.program.name} has branches, and lookups with levels of detail or derivatives; "
-            "run it on numpy, or leave out the one or the other"
-        )
     units = []
     for binding in pass_.bindings:
         texture = plan.texture(binding.texture)
@@ -198,8 +199,8 @@ def fragment_statements(key: ShaderKey, *, rasterised: bool) -> list[Statement]:
     return [*_attributes(body, rasterised=rasterised), *declared, *body]
 
 
-class _Fragment(Lowering):
-    """Executes a pass's program, as far as its results need it."""
+class _Fragment(MaskedLowering):
+    """Executes a pass's program, as far as its results need it; with masks only in quads."""
 
     def __init__(self, key: ShaderKey, *, rasterised: bool) -> None:
         self.key = key
@@ -208,6 +209,7 @@ class _Fragment(Lowering):
         bound = [self.lookups.units[unit] for unit in key.program.lookup_units]
         detailed = tuple(unit.sampler.has_lod for unit in bound)
         self.corners = coordinate_components(key.program, detailed, executed=False)
+        self.masks, self.places = any(detailed) or key.program.derives, (0, *CORNERS)
 
     def step(self, number: int, instruction: Instruction) -> None:
         lod = self.lookups.lod(instruction)

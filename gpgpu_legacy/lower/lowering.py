@@ -6,7 +6,7 @@ centre, fog, rounding to a target's format, blending.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import product, starmap
 from typing import Any
@@ -303,19 +303,24 @@ def no_lookup(*_: object) -> Expression:
     raise AssertionError("a formula looks nothing up")
 
 
-class AxesLowering(Lowering):
-    """A Lowering that tracks the axes along which each component of a variable varies.
+class MaskedLowering(Lowering):
+    """A Lowering in which branches are masks, where fragments are computed with others.
 
-    Branches are masks, for targets that compute many fragments at once: both sides are executed,
-    and what is stored is chosen by a variable that is 1 where the fragment is active, else 0. A
-    loop ends with a Break where it has become 0.
+    Both sides are executed, and what is stored is chosen by a variable that is 1 where the fragment
+    is active, else 0; in a quad each corner has its own. A loop ends with a Break where all are 0.
     """
 
-    def __init__(self, look_up: LookUp, draw: int) -> None:
-        """draw: the number of the pass."""
-        super().__init__(look_up, discards=False, draw=draw)
-        self.axes: dict[tuple[Variable, int], Axes] = {}
-        self._masks: list[Variable] = []
+    masks = True
+    """False for branches as they are."""
+    places: Sequence[int] = (0,)
+    """The fragment itself, and the corners of its quad that it reads."""
+
+    def __init__(
+        self, look_up: LookUp, arithmetic: Arithmetic = FP32, *, discards: bool, draw: int = 0
+    ) -> None:
+        """As for Lowering."""
+        super().__init__(look_up, arithmetic, discards=discards, draw=draw)
+        self._masks: list[_Flag] = []
         """Of the blocks around, from the innermost loop on."""
 
     def store(
@@ -331,33 +336,47 @@ class AxesLowering(Lowering):
         super().discard(all_of([condition, *active]))
 
     def branch(self, branch: Branch, then: Walk, otherwise: Walk) -> None:
+        if not self.masks:
+            super().branch(branch, then, otherwise)
+            return
         number, instruction = branch.head
-        assert instruction.test is not None
-        chosen = self._flag("chosen", number, holds(instruction.test, self), 1.0, 0.0)
-        for name, side in (("then", then), ("else", otherwise)):
-            outer = self._read(self._masks[-1]) if self._masks else 1.0
-            yes, no = (outer, 0.0) if side is then else (0.0, outer)
-            mask = self._flag(name, number, self._is_set(chosen), yes, no)
-            self._masks.append(mask)
+        test, chosen = instruction.test, ("chosen", number)
+        assert test is not None
+        for _ in self._each_place():
+            self._set(chosen, holds(test, self), 1.0, 0.0)
+        for name, side in (("then", then), ("otherwise", otherwise)):
+            for _ in self._each_place():
+                outer = self._flag(self._masks[-1]) if self._masks else 1.0
+                yes, no = (outer, 0.0) if side is then else (0.0, outer)
+                self._set((name, number), self._is_set(chosen), yes, no)
+            self._masks.append((name, number))
             side()
             self._masks.pop()
 
     def loop(self, loop: Repetition, body: Walk) -> None:
+        if not self.masks:
+            super().loop(loop, body)
+            return
         number, instruction = loop.head
         count = fetch(instruction.srcs[0], (0,), self)
-        around = self._masks
-        outer = self._read(around[-1]) if around else 1.0
-        mask = self._flag("within", number, count >= 1.0, outer, 0.0)
-        trip = Variable("trip", FLOAT, number=number)
+        around, mask = self._masks, ("within", number)
+        for _ in self._each_place():
+            outer = self._flag(around[-1]) if around else 1.0
+            self._set(mask, count >= 1.0, outer, 0.0)
+        trip = Variable("trips", FLOAT, number=number)
         self.assign(trip, (0,), constant(1.0))
 
         def one() -> None:
             self._masks = [mask]
             body()
-            self.assign(trip, (0,), self._read(trip) + 1.0)
-            self._flag("within", number, self._read(trip) <= count, self._read(mask), 0.0)
-            left = operation(Operator.NOT, self._is_set(mask))
-            self.statements.append(If(left, (Break(),)))
+            done = Read(trip, (0,), self.axes_of(trip, (0,))) + 1.0
+            self.assign(trip, (0,), done)
+            left = []
+            for _ in self._each_place():
+                within = Read(trip, (0,), self.axes_of(trip, (0,))) <= count
+                self._set(mask, within, self._flag(mask), 0.0)
+                left.append(operation(Operator.NOT, self._is_set(mask)))
+            self.statements.append(If(all_of(left), (Break(),)))
 
         known = int(count.values[0]) if isinstance(count, Constant) else MOST_TRIPS
         if known > 0:
@@ -365,22 +384,55 @@ class AxesLowering(Lowering):
         self._masks = around
 
     def leave(self, condition: Expression) -> None:
-        leaving = self._flag("leaving", 0, condition, self._read(self._masks[-1]), 0.0)
+        if not self.masks:
+            super().leave(condition)
+            return
+        leaving = ("leaving", 0)
+        self._set(leaving, condition, self._flag(self._masks[-1]), 0.0)
         for mask in self._masks:
-            zero = operation(Operator.SELECT, self._is_set(leaving), 0.0, self._read(mask))
-            self.assign(mask, (0,), zero)
+            self._set(mask, self._is_set(leaving), 0.0, self._flag(mask))
 
-    def _flag(self, name: str, number: int, condition: Expression, yes: Any, no: Any) -> Variable:
-        """A variable that is one of two numbers. number: of the instruction that it is for."""
-        variable = Variable(name, FLOAT, number=number)
-        self.assign(variable, (0,), operation(Operator.SELECT, condition, yes, no))
-        return variable
+    def repeat(self, trips: int, body: Callable[[], None]) -> None:
+        """Add a loop of several trips, whose statements `body` adds."""
+        self._loops += 1
+        number = Variable("trip", INT, number=self._loops)
+        first, last = constant(0, Kind.INT), constant(trips, Kind.INT)
+        self.statements.append(For(number, first, last, tuple(self._collected(body))))
 
-    def _read(self, variable: Variable) -> Expression:
+    def _each_place(self) -> Iterator[int]:
+        for corner in self.places:
+            self._corner = corner
+            yield corner
+        self._corner = 0
+
+    def _set(self, flag: _Flag, condition: Expression, yes: Any, no: Any) -> None:
+        value = operation(Operator.SELECT, condition, yes, no)
+        self.assign(_flag_variable(flag, self._corner), (0,), value)
+
+    def _flag(self, flag: _Flag) -> Expression:
+        variable = _flag_variable(flag, self._corner)
         return Read(variable, (0,), self.axes_of(variable, (0,)))
 
-    def _is_set(self, flag: Variable) -> Expression:
-        return operation(Operator.GREATER, self._read(flag), 0.0)
+    def _is_set(self, flag: _Flag) -> Expression:
+        return operation(Operator.GREATER, self._flag(flag), 0.0)
+
+
+_Flag = tuple[str, int]
+"""The name of a variable that is 1 or 0, and the number of the instruction that it is for."""
+
+
+def _flag_variable(flag: _Flag, corner: int) -> Variable:
+    name, number = flag
+    return Variable(name, FLOAT, number=number, corner=corner)
+
+
+class AxesLowering(MaskedLowering):
+    """A MaskedLowering that tracks the axes along which each component of a variable varies."""
+
+    def __init__(self, look_up: LookUp, draw: int) -> None:
+        """draw: the number of the pass."""
+        super().__init__(look_up, discards=False, draw=draw)
+        self.axes: dict[tuple[Variable, int], Axes] = {}
 
     def assign(self, variable: Variable, components: Components, value: Expression) -> None:
         """Add an assignment."""
@@ -505,12 +557,14 @@ def result_variables(program: Program, targets: int) -> list[Variable]:
 def cleared_registers(
     program: Program, targets: int, statements: Sequence[Statement]
 ) -> dict[Variable, Constant]:
-    """The registers that statements read or assign, KILLED and LOD, with their initial value 0."""
+    """The registers that statements read or assign, and flags, with their initial value 0."""
     found = {value.variable for value in all_expressions(statements) if isinstance(value, Read)}
-    found |= {s.variable for s in statements_below(statements) if isinstance(s, Assign)}
+    assigned = [s.variable for s in statements_below(statements) if isinstance(s, Assign)]
+    found |= {*assigned}
     names = (*program.temporaries, CONDITION.name)
     temporaries = starmap(temporary_variable, product(names, (0, *CORNERS)))
-    registers = (*temporaries, *result_variables(program, targets), KILLED, LOD)
+    flags = (v for v in assigned if v.type is FLOAT and v.role is Role.LOCAL)
+    registers = (*temporaries, *result_variables(program, targets), KILLED, LOD, *flags)
     return {r: Constant((0.0,) * r.type.width, r.type) for r in registers if r in found}
 
 

@@ -83,7 +83,8 @@ def touched(
 ) -> np.ndarray:
     """The fragments in which the program, or what discards for it, computes what touches them."""
     others = [p for p in batch.parts if p is not part and p.discards]
-    in_quads = any(image.sampler.has_lod for image in batch.given["textures"].values())
+    images = batch.given["textures"].values()
+    in_quads = batch.program.derives or any(image.sampler.has_lod for image in images)
     with by(in_quads=in_quads) as seen:
         drawn(batch.of(*others, part))
     return seen.of(*SIZE)[..., None]

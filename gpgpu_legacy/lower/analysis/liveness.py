@@ -101,7 +101,8 @@ def coordinate_components(
         if form is Form.DERIVATIVE:
             place = instruction.components
         if components or place:
-            needed |= all_parts_read(instruction, components or place)
+            read = place if form is Form.DERIVATIVE else components or place
+            needed |= all_parts_read(instruction, read)
         return components or place if executed else components
 
     return _backwards(program, found)

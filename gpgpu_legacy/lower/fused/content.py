@@ -135,11 +135,10 @@ class Content:
 def refuse_unsupported(content: Content, *, branches: bool = True) -> None:
     """Raise UnsupportedError for passes that the code of fused passes cannot express.
 
-    branches: for those with branches, too; never are these in quads.
+    branches: for those with branches, too.
     """
     for draw in content.draws:
-        in_quads = draw.program.derives or any(map(lookup_has_lod, draw.lookups))
-        if draw.program.branches and (branches or in_quads):
+        if draw.program.branches and branches:
             raise UnsupportedError("branches")
         if draw.program.fog is not None:
             raise UnsupportedError("fog")
