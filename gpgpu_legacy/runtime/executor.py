@@ -16,6 +16,7 @@ from time import perf_counter
 from typing import ClassVar
 
 import gpgpu_legacy.runtime.executors
+from gpgpu_legacy.count.instructions import executions
 from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import FP32
@@ -34,6 +35,9 @@ from gpgpu_legacy.runtime.exactness import (
 )
 from gpgpu_legacy.runtime.machine import Capabilities, Device, Machine, Pace, names_of
 from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, RunResult
+
+MOST_EXECUTED = 1 << 24
+"""Instructions of a fragment: what a text of a few nested loops asks for may take days."""
 
 
 class Executor(ABC):
@@ -95,6 +99,13 @@ class Executor(ABC):
             raise PlanError(
                 f"plan {plan.name} has {names_of(missing)}, which {self.name} does not run"
             )
+        for program in plan.programs():
+            most = sum(executions(program)) if program.branches else 0
+            if most > MOST_EXECUTED and self is not reference():
+                raise PlanError(
+                    f"{program.name} may execute {most} instructions for a fragment, and "
+                    f"{self.name} would not stop it; make fewer trips, or run it on numpy"
+                )
         self._require_arithmetic(machine, kernels=plan.dispatches)
         self._require_exactness(plan, machine)
         require_memory(

@@ -18,7 +18,7 @@ from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Outcome
 from gpgpu_legacy.count.instructions import executions
-from gpgpu_legacy.errors import AssemblyError, InputError
+from gpgpu_legacy.errors import AssemblyError, InputError, PlanError
 from gpgpu_legacy.interp.machine import FragmentInputs, FragmentMachine
 from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.isa.execute import execute
@@ -106,6 +106,9 @@ def test_a_loop_that_goes_on_too_long_is_said_with_its_fragment_and_line() -> No
     loops = "REP {255}; REP {255}; REP {255}; ADD r, r, 1; ENDREP; ENDREP; ENDREP;"
     with pytest.raises(InputError, match=r"line 4: in this REP fragment \(0, 0\) executes more"):
         run(loops)
+    whole = program(loops, "MOV result.color, r;")
+    with pytest.raises(PlanError, match="jit would not stop it"):
+        draw(whole, executor=find_executor("jit"))
 
 
 def test_subroutines_take_the_place_of_their_calls() -> None:
