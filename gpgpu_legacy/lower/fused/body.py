@@ -37,7 +37,6 @@ from gpgpu_legacy.lower.fused.content import (
     Move,
     ProgramSegment,
     live_segments,
-    lookup_has_lod,
 )
 from gpgpu_legacy.lower.lookups import (
     AffineLookup,
@@ -47,7 +46,6 @@ from gpgpu_legacy.lower.lookups import (
     OwnLookup,
 )
 from gpgpu_legacy.lower.lowering import (
-    CORNERS,
     KILLED,
     AxesLowering,
     as_read,
@@ -230,8 +228,6 @@ class _Walked(AxesLowering):
     def __init__(self, draw: _Draw) -> None:
         super().__init__(draw.look_up, draw.number)
         self.draw = draw
-        if draw.draw.program.derives or any(map(lookup_has_lod, draw.draw.lookups)):
-            self.places = (0, *CORNERS)
         segments = live_segments(draw.draw) if draw.draw.program.branches else ()
         self.live = {step.number: step for segment in segments for step in segment.steps}
 

@@ -135,10 +135,11 @@ class Content:
 def refuse_unsupported(content: Content, *, branches: bool = True) -> None:
     """Raise UnsupportedError for passes that the code of fused passes cannot express.
 
-    branches: for those with branches, too.
+    branches: for those with branches, too; always if these read their quads.
     """
     for draw in content.draws:
-        if draw.program.branches and branches:
+        in_quads = draw.program.derives or any(map(lookup_has_lod, draw.lookups))
+        if draw.program.branches and (branches or in_quads):
             raise UnsupportedError("branches")
         if draw.program.fog is not None:
             raise UnsupportedError("fog")
