@@ -7,6 +7,7 @@ centre, fog, rounding to a target's format, blending.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import product, starmap
 from typing import Any
@@ -94,7 +95,7 @@ from gpgpu_legacy.isa.ir import (
     ResultRegister,
     Temporary,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.plan import encoding
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend
 from gpgpu_legacy.plan.interpolation import interpolated, quad_centre, window_position
@@ -117,6 +118,10 @@ LOD = Variable("lod", FLOAT)
 CORNERS = (1, 2, 3)
 """The fragments (0, 0), (1, 0) and (0, 1) of the fragment's own quad."""
 BESIDE = {1: (0.0, 0.0), 2: (1.0, 0.0), 3: (0.0, 1.0)}
+
+
+_COPY = Temporary("0")
+"""A temporary that no program can declare."""
 
 
 class Lowering(Domain[Expression]):
@@ -188,6 +193,9 @@ class Lowering(Domain[Expression]):
         corners: those that levels of detail need in the corners of the quad. lod: the function
         from the coordinates there to the level of detail, if the instruction needs one.
         """
+        form = OPCODES[instruction.mnemonic].form
+        if form is Form.DERIVATIVE and instruction.srcs[0].register == instruction.register:
+            instruction = self._of_a_copy(instruction)
         if lod is not None and (components or corners):
             count = len(lod.parameters) // len(CORNERS)
             coordinates = list[Expression]()
@@ -205,6 +213,16 @@ class Lowering(Domain[Expression]):
         self._instruction = instruction
         execute_instruction(instruction, self, components)
         self._instruction = None
+
+    def _of_a_copy(self, instruction: Instruction) -> Instruction:
+        """A derivative of a copy of its source, which corner after corner overwrites."""
+        [src] = instruction.srcs
+        for corner in CORNERS:
+            self._corner = corner
+            value = self.read(src.register, ALL, coordinate=False)
+            self.assign(temporary_variable(_COPY.name, corner), ALL, value)
+        self._corner = 0
+        return replace(instruction, srcs=(replace(src, register=_COPY),))
 
     # The domain of execute
 
@@ -561,7 +579,7 @@ def cleared_registers(
     found = {value.variable for value in all_expressions(statements) if isinstance(value, Read)}
     assigned = [s.variable for s in statements_below(statements) if isinstance(s, Assign)]
     found |= {*assigned}
-    names = (*program.temporaries, CONDITION.name)
+    names = (*program.temporaries, CONDITION.name, _COPY.name)
     temporaries = starmap(temporary_variable, product(names, (0, *CORNERS)))
     flags = (v for v in assigned if v.type is FLOAT and v.role is Role.LOCAL)
     registers = (*temporaries, *result_variables(program, targets), KILLED, LOD, *flags)

@@ -238,6 +238,7 @@ def test_leaving_early_gives_the_same_picture_for_fewer_instructions() -> None:
 @on("numpy", "jit", "gl-raster", "gl-compute")
 def test_derivatives_are_differences_within_a_quad(name: str) -> None:
     text = "MUL r, fragment.texcoord[0], fragment.texcoord[0].x; DDX c.x, r; DDY c.y, r.y;"
+    text += "ADD r, c, r; DDX r, r; DDX c.z, r;"  # of the same in all of the quad
     made = program(text, "MOV result.color, c;", option="NV_fragment_program")
     given = {"texcoords": [fragment_texcoords(0, 5, 3)], "executor": find_executor(name)}
     x = (np.indices((3, 5))[1] // 2 * 2 + 0.5).astype(np.float32)
