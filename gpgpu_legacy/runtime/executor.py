@@ -36,7 +36,7 @@ from gpgpu_legacy.runtime.exactness import (
 from gpgpu_legacy.runtime.machine import Capabilities, Device, Machine, Pace, names_of
 from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, RunResult
 
-MOST_EXECUTED = 1 << 24
+MOST_EXECUTED = 1 << 30
 """Instructions of a fragment: what a text of a few nested loops asks for may take days."""
 
 

@@ -106,7 +106,7 @@ def test_a_loop_that_goes_on_too_long_is_said_with_its_fragment_and_line() -> No
     loops = "REP {255}; REP {255}; REP {255}; ADD r, r, 1; ENDREP; ENDREP; ENDREP;"
     with pytest.raises(InputError, match=r"line 4: in this REP fragment \(0, 0\) executes more"):
         run(loops)
-    whole = program(loops, "MOV result.color, r;")
+    whole = program("REP {255};", loops, "ENDREP;", "MOV result.color, r;")
     with pytest.raises(PlanError, match="jit would not stop it"):
         draw(whole, executor=find_executor("jit"))
 
