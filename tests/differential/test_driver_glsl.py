@@ -57,3 +57,24 @@ def test_random_shaders_agree_with_the_driver() -> None:
             both = drawn(text, seed=seed)
         apart = both.apart()
         assert (apart > 1e-5).sum() <= 0.02 * apart.size, text
+
+
+DERIVATIVES = """
+varying vec2 at;
+uniform sampler2D image;
+void main()
+{
+    vec2 waves = vec2(sin(9.0 * at.x), cos(7.0 * at.y));
+    vec3 row = texture2D(image, vec2(at.x, 0.5)).rgb;
+    vec2 turned = at.x > 0.5 ? waves : waves.yx;
+    gl_FragColor = vec4(dFdx(waves.x * 3.0), dFdy(waves.y), fwidth(row.r - row.g), dFdx(turned.y));
+}
+"""
+
+
+@pytest.mark.gl
+def test_derivatives_agree_with_the_driver() -> None:
+    """Of what varies along one axis, so that the rows of a quad, and its columns, are alike."""
+    both = drawn(DERIVATIVES)
+    assert np.abs(both.theirs).max() > 0.05
+    assert both.apart().max() < 1e-5

@@ -90,7 +90,6 @@ FAULTS = {
     "float4 v;": "float4 is not a type; did you mean float?",
     "uint u;": "uint cannot be compiled",
     "int i = k > 0.0 ? 1 & int(k) : 2;": "this operator works on bits",
-    "float x = dFdx(at.x);": "dFdx cannot be compiled; ARB_fragment_program has no derivatives",
     "vec4 c = texture2D(image, vec3(at, 1.0));": "a vec3; expected 2 coordinates",
     "vec4 c = texture3D(image, vec3(at, 1.0));": "a sampler2D; expected sampler3D",
     "vec4 c = texture2DLod(image, at, 1.0);": "ARB_fragment_program looks up no level",
@@ -110,6 +109,30 @@ def test_a_fault_is_told_in_glsls_words(statement: str) -> None:
     assert fault.value.line == (
         4 if "again" in statement else 5 if "no result" in FAULTS[statement] else 6
     )
+
+
+DERIVED = "{x}(square) + vec4(0.0, 0.0, {y}(square.x + square.y), fwidth(square.y - square.x))"
+
+
+@pytest.mark.parametrize("language", ["glsl", "cg"])
+def test_derivatives_are_the_differences_within_a_quad(language: str) -> None:
+    if language == "glsl":
+        value = DERIVED.format(x="dFdx", y="dFdy")
+        text = (
+            f"void main() {{ vec4 square = gl_FragCoord * gl_FragCoord; gl_FragColor = {value}; }}"
+        )
+        program = compile_text(text, "derived.frag", profile="fp40")
+        with pytest.raises(AssemblyError, match="arbfp1 has no derivatives; name another profile"):
+            compile_text(text, "derived.frag", profile="arbfp1")
+    else:
+        value = DERIVED.format(x="ddx", y="ddy").replace("vec4", "float4")
+        text = f"float4 main(float4 p : WPOS) : COLOR {{ float4 square = p * p; return {value}; }}"
+        program = compile_cg(text, "derived.cg")
+    assert program.options == ("NV_fragment_program",)
+    y, x = np.indices((3, 5)) // 2 * 2 + 0.5  # the lower left fragment of each quad
+    right, up = (x + 1) ** 2 - x**2, (y + 1) ** 2 - y**2
+    expected = np.stack([right, 0 * x, up, right + up], axis=-1)
+    assert (run_program(program, 5, 3) == expected).all()
 
 
 def test_the_version_decides_what_is_allowed() -> None:

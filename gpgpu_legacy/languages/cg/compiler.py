@@ -22,7 +22,7 @@ from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.cg.library import CgEvaluator
 from gpgpu_legacy.languages.diagnostics import meant
 from gpgpu_legacy.languages.shading.bindings import UNITS, Bindings
-from gpgpu_legacy.languages.shading.faults import Fault, fitted
+from gpgpu_legacy.languages.shading.faults import Fault, of_profile
 from gpgpu_legacy.languages.shading.graph import UNREADABLE, Graph, Vector
 from gpgpu_legacy.languages.shading.mathematics import CG
 from gpgpu_legacy.languages.shading.types import SamplerType, StructType, Type, leaves, size
@@ -199,7 +199,7 @@ def compile_text(
     """
     unit = parse(text, name, folder=folder, root=root, defines=defines, before=PREDEFINED)
     try:
-        return fitted(partial(compile_unit, unit, entry, mathematics), profile)
+        return of_profile(partial(compile_unit, unit, entry, mathematics), profile)
     except Fault as fault:
         raise unit.texts.error(fault.problem, fault.at, fault.expected) from None
 

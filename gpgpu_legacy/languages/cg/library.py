@@ -13,8 +13,6 @@ _SHORT = re.compile(r"[fhx]([1-4])(tex\w+)")
 """A lookup's name with the number of components that it gives."""
 
 _REFUSED = {
-    r"ddx|ddy|fwidth":
-     "ARB_fragment_program has no derivatives: pass the size of a texel as a uniform",
     r"(un)?pack_(2half|2ushort|4u?byte)":
      "fragment programs of 2003 have floats without access to their bits",
     r"noise": "no chip of the time computes noise: look it up in a texture",

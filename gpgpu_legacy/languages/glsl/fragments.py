@@ -25,7 +25,7 @@ from gpgpu_legacy.languages.glsl.state import DECLARED, STATE
 from gpgpu_legacy.languages.glsl.words import FRAGMENTS
 from gpgpu_legacy.languages.shading.bindings import Bindings
 from gpgpu_legacy.languages.shading.expressions import Place
-from gpgpu_legacy.languages.shading.faults import Fault, fitted
+from gpgpu_legacy.languages.shading.faults import Fault, of_profile
 from gpgpu_legacy.languages.shading.graph import Graph, Vector
 from gpgpu_legacy.languages.shading.mathematics import GLSL
 from gpgpu_legacy.languages.shading.types import SamplerType, Type, leaves, size
@@ -224,7 +224,7 @@ def compile_text(
         if version == 100 and not lenient and not _FLOAT_PRECISION.search(text):
             expected = "write `precision mediump float;` first, or take it so: --lenient"
             raise Fault("GLSL ES has no precision of its own for float", expected, Span(1, 1))
-        return fitted(partial(compile_unit, unit, version, mathematics), profile)
+        return of_profile(partial(compile_unit, unit, version, mathematics), profile)
     except Fault as fault:
         problem, expected = (_TYPE.sub(_spelled, x) for x in (fault.problem, fault.expected))
         raise unit.texts.error(problem, fault.at, expected) from None

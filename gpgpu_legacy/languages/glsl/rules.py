@@ -35,9 +35,7 @@ from gpgpu_legacy.languages.shading.types import (
 )
 
 _NO_BITS = "fragment programs of the time have floats alone: use int or float"
-_DERIVATIVES = "ARB_fragment_program has no derivatives: pass the size of a texel as a uniform"
 _REFUSED = {
-    "dFd[xy]|fwidth": _DERIVATIVES,
     "noise[1-4]": "no chip of the time computes noise: look it up in a texture",
     "(u?intBits|floatBits)To.*|(un)?pack.*": _NO_BITS,
 }

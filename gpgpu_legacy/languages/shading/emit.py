@@ -83,7 +83,8 @@ def program(
     made = (ParameterDeclaration(p.name, (p,), is_array=False) for p in flow.constants.parameters)
     compares = any(i.texture and i.texture.target.is_shadow for i in instructions)
     options = DRAW_BUFFERS[: any(r.index for r in results)] + (SHADOW,) * compares
-    options += NV_OPTIONS[1:] * (len(graph.region) > 1)
+    derives = any(OPCODES[i.mnemonic].form is Form.DERIVATIVE for i in instructions)
+    options += NV_OPTIONS[1:] if len(graph.region) > 1 else NV_OPTIONS[:derives]
     declared = (*parameters, *made)
     return Program(instructions, temporaries, declared, name, options, names=tuple(names))
 
@@ -251,7 +252,7 @@ class _Writer:
         operation = packer.operations[first]
         homes = [self._home(node) for node in packer.parts.get(first, pack.nodes)]
         reads = None
-        if OPCODES[operation.mnemonic].form is Form.COMPONENTWISE:
+        if OPCODES[operation.mnemonic].form in (Form.COMPONENTWISE, Form.DERIVATIVE):
             reads = {lane: k for k, (_, lanes) in enumerate(homes) for lane in lanes}
         srcs = tuple(
             self._source(constants, group, reads or _places(operation.mnemonic, len(group)))

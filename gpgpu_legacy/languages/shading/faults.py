@@ -8,10 +8,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from gpgpu_legacy.errors import InputError, hint
-from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.isa.ir import Program, Span
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
 
 PROFILES = {"arbfp1": False, "fp40": True, "ps_3_0": True}
-"""The profiles of the time that may be asked for, and whether they have branches."""
+"""The profiles of the time that may be asked for: whether they have branches and derivatives."""
 
 T = TypeVar("T")
 
@@ -42,3 +43,13 @@ def fitted(compiled: Callable[..., T], profile: str = "") -> T:
                 fault.expected = f"{profile} has no branches: name another profile, or none"
             raise
         return compiled(branching=True)
+
+
+def of_profile(compiled: Callable[..., Program], profile: str) -> Program:
+    """The Program that is `fitted`, and has derivatives only if the profile does."""
+    program = fitted(compiled, profile)
+    for instruction in program.instructions if not PROFILES.get(profile, True) else ():
+        if OPCODES[instruction.mnemonic].form is Form.DERIVATIVE:
+            expected = "name another profile, or none, or pass the size of a texel as a uniform"
+            raise Fault(f"{profile} has no derivatives", expected, instruction.span)
+    return program

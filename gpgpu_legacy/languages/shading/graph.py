@@ -445,6 +445,7 @@ class Graph:
 _TRUTHS = {"SLT", "SGE", "AND", "OR"}
 _COMMUTATIVE = {"ADD", "MUL"}
 _FOLDED = {name: row.evaluate for name, row in OPCODES.items()} | {
-    "SAT": lambda value: np.fmin(np.fmax(value, np.float32(0)), np.float32(1))
+    "SAT": lambda value: np.fmin(np.fmax(value, np.float32(0)), np.float32(1)),
+    **dict.fromkeys(("DDX", "DDY"), lambda value: value - value),
 }
 _LOGIC = {"AND": "MUL", "OR": "MAX"}

@@ -308,7 +308,7 @@ class Packer:
         earlier = into if into.depth < pack.depth else pack
         return (
             (a.mnemonic, a.saturate) == (b.mnemonic, b.saturate)
-            and OPCODES[a.mnemonic].form is Form.COMPONENTWISE
+            and OPCODES[a.mnemonic].form in (Form.COMPONENTWISE, Form.DERIVATIVE)
             and len(into.nodes) + len(pack.nodes) <= 4
             and not (into.depth != pack.depth and earlier.feeds)
             and self._result(into) is self._result(pack)
