@@ -11,6 +11,7 @@ from glsl_driver import drawn
 from glsl_shaders import F32, Writer
 
 from gpgpu_legacy import run_program
+from gpgpu_legacy.languages.glsl.fragments import compile_text
 
 WIDTH, HEIGHT = 6, 4
 SHADERS = range(100)
@@ -30,22 +31,24 @@ def shader(seed: int) -> tuple[str, F32, dict[str, list[float]]]:
     return text, colours.T.reshape(HEIGHT, WIDTH, 4), uniforms
 
 
-def differing(seed: int) -> str:
+def differing(seed: int, profile: str) -> str:
     """The shader of a seed if the package departs from the evaluator, with where."""
     text, colours, given = shader(seed)
     uniforms = {n: v for n, v in given.items() if f"{n};" in text and n in text.split("main")[1]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         uniforms.pop("place", None)
-        result = run_program(text, WIDTH, HEIGHT, uniforms=uniforms, executor="numpy")
+        program = compile_text(text, f"{seed}.frag", profile=profile)
+        result = run_program(program, WIDTH, HEIGHT, uniforms=uniforms, executor="numpy")
     same = (result == colours) | (np.isnan(result) & np.isnan(colours))
     return (
         "" if same.all() else f"{text}\n{np.argwhere(~same)[:3]}\n{result[~same]}\n{colours[~same]}"
     )
 
 
-def test_random_shaders_have_the_evaluators_bits() -> None:
-    assert [d for d in map(differing, SHADERS) if d] == []
+@pytest.mark.parametrize("profile", ["arbfp1", "fp40"])
+def test_random_shaders_have_the_evaluators_bits(profile: str) -> None:
+    assert [d for seed in SHADERS if (d := differing(seed, profile))] == []
 
 
 @pytest.mark.gl
