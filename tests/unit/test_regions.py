@@ -95,9 +95,11 @@ def prime(n: int) -> list[float]:
 def test_loops_make_the_trips_of_each_fragment(executor: str) -> None:
     expected = [collatz(float(x)) for _ in range(4) for x in range(4)]
     assert drawn(compile_text(COLLATZ, "collatz.cg"), executor) == expected
-    assert drawn(fragments.compile_text(PRIME, "prime.frag"), executor) == [
-        prime(x + 4 * y) for y in range(4) for x in range(4)
-    ]
+
+
+def test_a_loop_within_a_loop_makes_its_own_trips() -> None:
+    program = fragments.compile_text(PRIME, "prime.frag")
+    assert drawn(program) == [prime(x + 4 * y) for y in range(4) for x in range(4)]
 
 
 def test_a_loop_may_make_more_trips_than_a_rep_has(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +112,8 @@ def test_a_loop_may_make_more_trips_than_a_rep_has(monkeypatch: pytest.MonkeyPat
 
 
 def program_of(body: str, *, branching: bool = False) -> Program:
-    text = f"float4 main(float4 p : TEXCOORD0) : COLOR {{ {body} }}"
+    twice = "float twice(float x) { float i = x; i += x; return i; }"
+    text = f"{twice} float4 main(float4 p : TEXCOORD0) : COLOR {{ {body} }}"
     return compile_unit(parse(text, "test.cg"), branching=branching)
 
 
@@ -123,6 +126,8 @@ def program_of(body: str, *, branching: bool = False) -> Program:
         ("float r = 1; for (int i = 0; i < 9; i++) r *= p.x; return r;", ""),
         ("float r = 1; for (int i = 0; i < 9; i++) { if (r > p.x) break; r *= 2; } return r;",
          "REP BRK ENDREP"),
+        ("float r = 1; for (int j = 0; j < 2; j++) for (int i = 0; i < 9; i++) "
+         "{ if (r > p.x) break; r = twice(r); } return r;", "REP BRK ENDREP " * 2),
         ("float r = 1; while (r < p.x) r *= 2; return r;",
          "REP REP BRK ENDREP BRK ENDREP"),
         (f"float r = 1; if (p.x > 1) {{ {LONG} discard; }} return r;", "IF ENDIF"),

@@ -12,7 +12,7 @@ out of an IF to somewhere else sets a flag, and what lies between is under an IF
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import or_
@@ -23,7 +23,7 @@ from gpgpu_legacy.languages.arb.flow import MOST_IFS, MOST_LOOPS
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.shading.expressions import Variable
 from gpgpu_legacy.languages.shading.faults import Fault
-from gpgpu_legacy.languages.shading.flow import JumpScope, StraightFlow, Values
+from gpgpu_legacy.languages.shading.flow import JumpScope, StraightFlow, Values, is_out
 from gpgpu_legacy.languages.shading.graph import FREE, SAMPLER, UNREADABLE, Graph, Vector
 from gpgpu_legacy.languages.shading.regions import (
     IfBranch,
@@ -193,7 +193,7 @@ class BranchingFlow(StraightFlow):
         return is_break and self._jumps[self._target("break")].reps > 0
 
     def _is_short(self, statement: c.If) -> bool:
-        nodes = [*self._reached(statement)]
+        nodes = [*c.walk((statement, *self._called(statement)))]
         returns = sum(isinstance(node, c.Return) for node in c.walk(statement))
         if returns and statement is not self._tail:
             return False
@@ -201,19 +201,18 @@ class BranchingFlow(StraightFlow):
             sum(isinstance(node, _OPERATIONS) for node in nodes) <= LONGEST_SELECT
         )
 
-    def _reached(self, *trees: object) -> Iterator[object]:
-        """All nodes of syntax trees, and of the functions that these call."""
-        seen, stack = set[str](), list(trees)
+    def _called(self, *trees: object) -> list[c.Function]:
+        """The functions that syntax trees call, and that these call."""
+        found: list[c.Function] = []
+        names, stack = set[str](), list(trees)
         while stack:
-            for node in c.walk(stack.pop()):
-                yield node
-                name = node.name if isinstance(node, c.Name | c.Member) else ""
-                if name and name not in seen:
-                    seen.add(name)
-                    stack += self._functions.get(name, ())
-                    stack += [
-                        f for methods in self.methods.values() for f in methods if f.name == name
-                    ]
+            new = {x.name for x in c.walk(stack.pop()) if isinstance(x, c.Name | c.Member)} - names
+            names |= new
+            methods = (f for several in self.methods.values() for f in several if f.name in new)
+            functions = [f for name in sorted(new) for f in self._functions.get(name, ())]
+            stack += (functions := [*functions, *methods])
+            found += functions
+        return found
 
     def _branch_off(
         self,
@@ -378,18 +377,33 @@ class BranchingFlow(StraightFlow):
 
     def _unrolls(self, loop: c.For, trips: int) -> bool:
         nodes = [*c.walk(loop.body)]
-        jumps = any(isinstance(node, c.Return | c.Jump) for node in nodes)
-        return not trips or (not jumps and trips * len(nodes) <= _LONGEST_UNROLLED)
+        inner = {
+            id(node) for x in nodes if isinstance(x, c.For) for node in c.walk(x.body)
+            if isinstance(node, c.Jump) and node.kind != "discard"
+        }  # fmt: skip
+        jumps = (isinstance(x, c.Return | c.Jump) and id(x) not in inner for x in nodes)
+        return not trips or (trips * len(nodes) <= _LONGEST_UNROLLED and not any(jumps))
 
     def _assigned(self, *trees: object) -> set[str]:
-        """The names that syntax trees may assign to."""
-        found = set[str]()
-        for node in self._reached(*trees):
-            stack: list[object] = []
+        """The names that syntax trees may assign to, in functions that they call as well."""
+        found = self._own_assigned(trees)
+        for function in self._called(*trees):
+            nodes = c.walk(function)
+            own = {node.name for node in nodes if isinstance(node, c.Declaration)}
+            found |= self._own_assigned(function) - own
+        return found
+
+    def _own_assigned(self, tree: object) -> set[str]:
+        found, stack = set[str](), list[object]()
+        for node in c.walk(tree):
             if isinstance(node, c.Assign):
-                stack = [node.target]
+                stack.append(node.target)
             elif isinstance(node, c.Call):
-                stack = [node.function, *node.arguments]
+                name = getattr(node.function, "name", "")
+                parameters = (p for f in self._functions.get(name, ()) for p in f.parameters)
+                is_method = isinstance(node.function, c.Member)
+                if is_method or name in _WRITERS or any(map(is_out, parameters)):
+                    stack += [node.function, *node.arguments]
             while stack:
                 part = stack.pop()
                 if isinstance(part, c.Member | c.Index):
@@ -423,6 +437,9 @@ class BranchingFlow(StraightFlow):
     def _carry(self, carried: Values, before: Values, start: StraightSegment) -> None:
         """Leave what a trip changes in the homes; what no trip changes is what it was before."""
         graph = self.graph
+        for variable in before.keys() - carried.keys() if self._alive else ():
+            is_kept = self.values[variable].literals == before[variable].literals
+            assert is_kept or variable.name in ("", "return")  # which a jump alone gives a meaning
         for variable, homes in carried.items():
             ends = self.values[variable] if self._alive else homes
             for home, end, old in zip(
@@ -474,6 +491,9 @@ class BranchingFlow(StraightFlow):
         if not stays:
             self._alive, self._lost = False, True
 
+
+_WRITERS = {"frexp", "modf", "sincos"}
+"""Functions of the library that assign to an argument."""
 
 _OPERATIONS = (c.Binary, c.Unary, c.Conditional, c.Assign, c.Call)
 

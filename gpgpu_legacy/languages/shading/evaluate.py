@@ -11,6 +11,7 @@ from gpgpu_legacy.languages.diagnostics import meant
 from gpgpu_legacy.languages.shading.branches import BranchingFlow
 from gpgpu_legacy.languages.shading.expressions import Variable, described
 from gpgpu_legacy.languages.shading.faults import Fault
+from gpgpu_legacy.languages.shading.flow import is_out
 from gpgpu_legacy.languages.shading.graph import Graph, Vector, widest
 from gpgpu_legacy.languages.shading.library import Library, operation
 from gpgpu_legacy.languages.shading.types import (
@@ -174,7 +175,7 @@ class Evaluator(BranchingFlow):
 
         this: what a method is called on. leave: takes what it becomes.
         """
-        outs = {k for f in functions for k, p in enumerate(f.parameters) if _is_out(p)}
+        outs = {k for f in functions for k, p in enumerate(f.parameters) if is_out(p)}
         places = {}
         values = []
         for number, x in enumerate(call.arguments):
@@ -184,7 +185,7 @@ class Evaluator(BranchingFlow):
             values.append(self.read(places[number]) if number in places else self.evaluate(x))
         function = self.chosen(functions, values, call)
         for number, p in enumerate(function.parameters[: len(values)]):
-            if _is_out(p) and number not in places:
+            if is_out(p) and number not in places:
                 self.place(call.arguments[number])
         given = {
             p.name: self.convert(value, self.type_of(p), x.at)
@@ -200,7 +201,7 @@ class Evaluator(BranchingFlow):
         if this is not None:
             leave(left["this"])
         for number, place in places.items():
-            if _is_out(function.parameters[number]):
+            if is_out(function.parameters[number]):
                 self.write(place, left[function.parameters[number].name])
         result = left.get("return")
         if result is not None and not result.shape and function.type.name in GENERIC:
@@ -293,7 +294,3 @@ class Evaluator(BranchingFlow):
             self.values[self.find(c.Name("return"))] = result
         self._exit("return")
         self._alive = False
-
-
-def _is_out(p: c.Declaration) -> bool:
-    return bool(p.type.qualifiers & {"out", "inout"})

@@ -213,3 +213,8 @@ class StraightFlow(Expressions):
             if self._alive and loop.step is not None:
                 self.evaluate(loop.step)
         self._leave(scope)
+
+
+def is_out(p: c.Declaration) -> bool:
+    """Whether a parameter assigns to its argument."""
+    return bool(p.type.qualifiers & {"out", "inout"})

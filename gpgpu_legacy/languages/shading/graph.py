@@ -236,7 +236,9 @@ class Graph:
         """Count work, which the number of trips of a loop may multiply."""
         self._steps += steps
         if self._steps > MOST_STEPS:
-            problem = "the program is too long once its loops are unrolled"
+            problem = "the program is too long" + " once its loops are unrolled" * (
+                not self.branching
+            )
             expected = f"at most {MOST_STEPS} statements and operations are allowed"
             raise TooLong(problem, expected, self.at)
 
