@@ -55,10 +55,13 @@ def _lookups(program: Program) -> Iterator[int]:
     return (n for n, i in enumerate(program.instructions) if i.texture is not None)
 
 
-def _backwards(program: Program, found: Callable[..., tuple[int, ...]]) -> Live:
+def _backwards(
+    program: Program, found: Callable[..., tuple[int, ...]], *, in_quads: bool = False
+) -> Live:
     """What `found` gives for each instruction: from the instruction and the components that are
     needed after it, which it changes to those needed before. ends: whether a component that it
-    writes is no longer needed before it.
+    writes is no longer needed before it. in_quads: a side of a branch may read what others of the
+    quad wrote on the side before.
     """
     live: list[tuple[int, ...]] = [()] * len(program.instructions)
 
@@ -67,8 +70,9 @@ def _backwards(program: Program, found: Callable[..., tuple[int, ...]]) -> Live:
             step = part if isinstance(part, tuple) else part.head
             if isinstance(part, Branch):
                 other = set(needed)
-                walk(part.otherwise, other, ends=ends)
-                walk(part.then, needed, ends=ends)
+                walk(part.otherwise, other, ends=ends and not in_quads)
+                needed |= other if in_quads else set()
+                walk(part.then, needed, ends=ends and not in_quads)
                 needed |= other
             elif isinstance(part, Repetition):
                 before = -1
@@ -105,7 +109,7 @@ def coordinate_components(
             needed |= all_parts_read(instruction, read)
         return components or place if executed else components
 
-    return _backwards(program, found)
+    return _backwards(program, found, in_quads=True)
 
 
 def _needed(instruction: Instruction, needed: Needed, *, ends: bool) -> tuple[int, ...]:
