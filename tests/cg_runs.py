@@ -14,6 +14,7 @@ from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.cg.compiler import compile_unit
+from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.runtime.executor import Executor
 
 WIDTH, HEIGHT = 6, 5
@@ -54,7 +55,11 @@ def differing(seed: int, executor: Executor, *, branching: bool = False) -> str:
     unit = parse(text, f"kernel {seed}")
     expected, killed = run(unit, given, COUNT, texels)
     expected = np.where(killed, np.float32(UNTOUCHED), expected)
-    program = compile_unit(unit, branching=branching)
+    try:
+        program = compile_unit(unit, branching=branching)
+    except Fault as fault:
+        assert branching and "too deep inside" in fault.problem  # one in 300
+        return ""
     assert assemble(disassemble(program)) == program
     (drawn,) = draw_all(
         program,
