@@ -9,7 +9,7 @@ import platform
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 from unittest.mock import patch
 
@@ -136,9 +136,9 @@ def _watched(note: Callable[[str, Callable[..., Any], Any, Any], None]) -> Itera
     """What the numpy machine calls for a program: noted with its name, result and arguments."""
 
     def watched(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*args: Any) -> Any:
-            usual = function(*args)
-            note(name, function, usual, args)
+        def call(*args: Any, **named: Any) -> Any:
+            usual = function(*args, **named)
+            note(name, partial(function, **named), usual, args)
             return usual
 
         return call
@@ -156,7 +156,7 @@ def _watched(note: Callable[[str, Callable[..., Any], Any, Any], None]) -> Itera
         yield
 
 
-_MOVES = ("ABS", "MOV", "SWZ", "TEX", "TXB", "interpolate", "sample")
+_MOVES = ("ABS", "MOV", "SWZ", "TEX", "TXB", "TXL", "interpolate", "sample")
 
 
 def _floats(values: Any) -> list[Any]:

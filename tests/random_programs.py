@@ -185,7 +185,7 @@ class _Taste:
     def rows(self) -> list[Opcode]:
         out = {Form.KILL} | (set() if self.looks_up else {Form.SAMPLE})
         of_nvidia = [*_NV, *_NV] if self.branches else []
-        return [row for row in _EXACT if row.form not in out] + of_nvidia
+        return [row for row in [*_EXACT, *of_nvidia] if row.form not in out]
 
 
 def _part(random: Random, number_: int, count: int, taste: _Taste) -> Part:

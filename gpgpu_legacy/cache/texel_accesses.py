@@ -186,7 +186,7 @@ def _lookups(plan: Plan, pass_: FragmentPass, count: int) -> Iterator[TexelAcces
                 f"{what} is a lookup in a {texture.kind.value} texture; a trace can follow those "
                 "in RECT, 1D and 2D textures"
             )
-        if instruction.mnemonic == "TXB" and sampler.has_lod:
+        if instruction.mnemonic in ("TXB", "TXL") and sampler.has_lod:
             raise InputError(f"{what} has a bias; a trace can follow lookups without")
         in_base = _in_texels(texture, sampler.base_level, coordinates, what)
         if sampler.has_lod and any(isinstance(form, Clamped) for form in in_base):

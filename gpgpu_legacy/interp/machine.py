@@ -51,7 +51,7 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
     Vec4,
 )
-from gpgpu_legacy.isa.opcodes import Form, Opcode, saturated
+from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, saturated
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.plan.framebuffer import AlphaTest
 from gpgpu_legacy.plan.interpolation import (
@@ -434,7 +434,8 @@ class FragmentMachine(Domain[F32]):
     ) -> dict[Components, F32]:
         assert instruction.texture is not None
         bound = self._textures[instruction.texture.unit]
-        texel = sample(bound.storage, bound.sampler, *coordinates)
+        gives_lod = OPCODES[instruction.mnemonic].gives_lod
+        texel = sample(bound.storage, bound.sampler, *coordinates, gives_lod=gives_lod)
         return {(c,): texel[c] for c in components}
 
     def test_alpha(self, test: AlphaTest | None, target: Format) -> None:

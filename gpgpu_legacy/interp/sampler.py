@@ -28,21 +28,28 @@ _CONSTANTS = {"0": _ZERO, "1": np.ones((1, 1), np.float32)}
 
 
 def sample(  # noqa: PLR0917 - as an instruction gives them
-    storage: Storage, sampler: Sampler, s: F32, t: F32, r: F32, bias: F32 = _ZERO
+    storage: Storage,
+    sampler: Sampler,
+    s: F32,
+    t: F32,
+    r: F32,
+    bias: F32 = _ZERO,
+    *,
+    gives_lod: bool = False,
 ) -> Planes:
     """Look up a texture of any kind but BUFFER (extension, section 3.11.6).
 
     s, t, r: float32 arrays of shapes that broadcast: unnormalised for RECT, a direction for CUBE,
     else normalised. Coordinates that the kind does not use are ignored. bias: of the level of
-    detail. A sampler that needs levels of detail needs arrays of whole quads. Returns r, g, b and
-    a, float32, each in the shape that the used coordinates broadcast to.
+    detail; with gives_lod, of one that is 0. A sampler that needs levels of detail needs arrays of
+    whole quads. Returns r, g, b and a, float32, each in the shape that the used coordinates
+    broadcast to.
     """
     lookup, texture = _Lookup(storage, sampler), storage.texture
     place = (s, t, r)[: parameter_count(texture.kind, sampler)]
     if sampler.has_lod:
-        lod = _of_fragments(
-            lookup.level_of_detail(_in_quads(place[: coordinate_count(texture.kind)]))
-        )
+        points = place[: coordinate_count(texture.kind)]
+        lod = _ZERO if gives_lod else _of_fragments(lookup.level_of_detail(_in_quads(points)))
         texel = lookup.detailed(place, lod, np.atleast_2d(bias))
     else:
         level = level_of(texture.extent, texture.kind, sampler.base_level)

@@ -165,6 +165,7 @@ class Opcode:
     array, or any object with these operators, such as a Symbol.
     spec: the section of the extension. saturable: it may have `_SAT`. undefined: None if there is a
     result for all sources. option: the first of NV_OPTIONS that has it; empty for ARBfp1.0 itself.
+    gives_lod: whether a lookup's bias is added to a level of detail of 0, not to the quad's.
     """
 
     mnemonic: str
@@ -175,6 +176,7 @@ class Opcode:
     saturable: bool = True
     undefined: Undefined | None = None
     option: str = ""
+    gives_lod: bool = False
 
     @property
     def cost(self) -> CostClass:
@@ -495,6 +497,10 @@ _NV_ROWS = (
         "NRM", OperandList.VECTOR_OP, Form.VECTOR,
         _nrm, "3.11.5.51", option=NV_OPTIONS[1],
         undefined=Undefined(lambda a: _dot3(a, a) == 0, "a vector of length 0"),
+    ),
+    Opcode(
+        "TXL", OperandList.SAMPLE_OP, Form.SAMPLE,
+        lambda a: a, "3.11.6.6", option=NV_OPTIONS[1], gives_lod=True,
     ),
 )  # fmt: skip
 

@@ -193,15 +193,17 @@ class Lowering(Domain[Expression]):
         corners: those that levels of detail need in the corners of the quad. lod: the function
         from the coordinates there to the level of detail, if the instruction needs one.
         """
-        form = OPCODES[instruction.mnemonic].form
-        if form is Form.DERIVATIVE and instruction.srcs[0].register == instruction.register:
+        row = OPCODES[instruction.mnemonic]
+        if row.form is Form.DERIVATIVE and instruction.srcs[0].register == instruction.register:
             instruction = self._of_a_copy(instruction)
-        if lod is not None and (components or corners):
+        if row.gives_lod:
+            self.assign(LOD, (0,), Constant((0.0,), FLOAT))
+        elif lod is not None and (components or corners):
             count = len(lod.parameters) // len(CORNERS)
             coordinates = list[Expression]()
             for self._corner in CORNERS:
                 source = vector(instruction.srcs[0], self, coordinate=True)
-                place = self.evaluate(OPCODES[instruction.mnemonic], [source])
+                place = self.evaluate(row, [source])
                 coordinates += map(expression, place[:count])
             self.assign(LOD, (0,), Call(tuple(coordinates), lod))
         for self._corner in CORNERS if corners else ():

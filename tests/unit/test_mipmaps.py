@@ -25,6 +25,9 @@ from lookups import detailed_drawn
 
 from gpgpu_legacy import Pipeline
 from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.languages.cg.compiler import compile_text as compile_cg
+from gpgpu_legacy.languages.glsl.fragments import compile_text
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Texcoords
 from gpgpu_legacy.plan.textures import (
     RGBA32F,
@@ -158,6 +161,32 @@ def test_trilinear_lookups_by_the_book(seed: int) -> None:
 
 
 # Executors -----------------------------------------------------------------------------------
+
+
+GIVEN_LEVELS = {
+    "arb": "!!ARBfp1.0\nOPTION NV_fragment_program2;\nTEMP r;\n"
+    "MUL r, fragment.position.xyxx, 0.7; SUB r.w, r, 1;\n"
+    "TXL result.color, r, texture[0], 2D;\nEND\n",
+    "glsl": "uniform sampler2D i; void main() { vec2 p = gl_FragCoord.xy * 0.7; "
+    "gl_FragColor = texture2DLod(i, p, p.x - 1.0); }",
+    "cg": "float4 main(float2 p : WPOS, uniform sampler2D i) : COLOR "
+    "{ p *= 0.7; return tex2Dlod(i, float4(p, 0, p.x - 1)); }",
+}
+
+
+@on("numpy", "jit", "gl-raster", "gl-compute")
+@pytest.mark.parametrize("language", GIVEN_LEVELS)
+def test_a_level_of_detail_that_is_given_takes_no_heed_of_slopes(
+    ready: Ready, name: str, language: str
+) -> None:
+    """The levels of an image hold their numbers, so that a lookup shows λ, with the bias of 0.5."""
+    image = levels_image(8, 4, Sampler(TRILINEAR, Wrap.REPEAT, Wrap.REPEAT, bias=0.5))
+    text = GIVEN_LEVELS[language]
+    compiled = {"arb": assemble, "glsl": compile_text, "cg": compile_cg}[language](text, "lod")
+    shown = draw(compiled, SIZE, textures={0: image}, executor=ready(name))[..., 0]
+    x = np.arange(SIZE[0], dtype=np.float32) + np.float32(0.5)
+    lod = np.clip(x * np.float32(0.7) - 1 + np.float32(0.5), 0, 3)
+    np.testing.assert_allclose(shown, np.broadcast_to(lod, shown.shape), rtol=0, atol=1e-6)
 
 
 @EACH_EXECUTOR

@@ -16,8 +16,8 @@ _REFUSED = {
     r"(un)?pack_(2half|2ushort|4u?byte)":
      "fragment programs of 2003 have floats without access to their bits",
     r"noise": "no chip of the time computes noise: look it up in a texture",
-    r"tex(1D|2D|3D|CUBE|RECT)(lod|cmpbias)":
-     "ARB_fragment_program has no lookup in a given level of detail: use tex2D or tex2Dbias",
+    r"tex(1D|2D|3D|CUBE|RECT)cmpbias":
+     "ARB_fragment_program has no comparison with a bias: use tex2Dbias",
     r"tex(1D|2D|3D|CUBE|RECT)(grad|/4)":
      "ARB_fragment_program has no lookup with derivatives: leave them out, or use tex2Dbias",
 }  # fmt: skip

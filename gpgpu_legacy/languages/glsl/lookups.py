@@ -40,6 +40,8 @@ class Lookups:
         if match is None:
             return None
         kind, shape, is_projected, level, moves = match.groups()
+        if level == "Grad":
+            raise Fault(f"{name} cannot be compiled", "give a level, not gradients", at)
         unit, target = self._texture(name, values[0], at)
         expected = f"sampler{shape or ''}{'Shadow' if kind == 'shadow' else ''}"
         if shape and SAMPLERS[expected] is not target:
@@ -53,11 +55,13 @@ class Lookups:
             raise Fault(problem, f"expected {min(widths)} coordinates", at)
         place, others = values[1], values[2:]
         bias: Vector | None = None
+        biased = "TXB"
         if level:
-            if level == "Grad" or others.pop(0).constant != (0.0,):
-                expected = "only level 0, or leave it out"
-                raise Fault("ARB_fragment_program looks up no level that is given", expected, at)
-            bias = self._graph.numbers(_BASE)
+            bias = others.pop(0).of("float")
+            if bias.constant == (0.0,):
+                bias = self._graph.numbers(_BASE)
+            else:
+                biased = "TXL"
         plain = place[:width]
         if is_projected and (level or others):
             plain = plain / place[-1]
@@ -67,7 +71,7 @@ class Lookups:
                 step if target is TextureTarget.RECT else step / self._extents(unit, target)
             )
         bias = others.pop() if others else bias
-        mnemonic = "TXB" if bias else "TXP" if is_projected and not moves else "TEX"
+        mnemonic = biased if bias else "TXP" if is_projected and not moves else "TEX"
         last = (bias,) if bias else (place[-1],)
         texel = self._graph.look_up(unit, target, self._graph.join(plain, *last), mnemonic)
         return texel[:1] if target.is_shadow and kind == "texture" else texel

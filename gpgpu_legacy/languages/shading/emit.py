@@ -83,8 +83,8 @@ def program(
     made = (ParameterDeclaration(p.name, (p,), is_array=False) for p in flow.constants.parameters)
     compares = any(i.texture and i.texture.target.is_shadow for i in instructions)
     options = DRAW_BUFFERS[: any(r.index for r in results)] + (SHADOW,) * compares
-    derives = any(OPCODES[i.mnemonic].form is Form.DERIVATIVE for i in instructions)
-    options += NV_OPTIONS[1:] if len(graph.region) > 1 else NV_OPTIONS[:derives]
+    newest = max((OPCODES[i.mnemonic].option for i in instructions), default="")
+    options += NV_OPTIONS[1:] if len(graph.region) > 1 else (newest,) * bool(newest)
     declared = (*parameters, *made)
     return Program(instructions, temporaries, declared, name, options, names=tuple(names))
 
@@ -296,7 +296,7 @@ class _Writer:
 
 def _places(mnemonic: str, count: int) -> dict[int, int]:
     """The components in which an instruction reads the scalars of an operand, by component."""
-    last = 3 if mnemonic in ("TXP", "TXB", "LIT") else count - 1
+    last = 3 if mnemonic in ("TXP", "TXB", "TXL", "LIT") else count - 1
     return {k: k for k in range(count - 1)} | {last: count - 1}
 
 

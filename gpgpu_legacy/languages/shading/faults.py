@@ -9,10 +9,10 @@ from typing import TypeVar
 
 from gpgpu_legacy.errors import InputError, hint
 from gpgpu_legacy.isa.ir import Program, Span
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.opcodes import OPCODES
 
 PROFILES = {"arbfp1": False, "fp40": True, "ps_3_0": True}
-"""The profiles of the time that may be asked for: whether they have branches and derivatives."""
+"""The profiles of the time that may be asked for, and whether they have NVIDIA's instructions."""
 
 T = TypeVar("T")
 
@@ -46,10 +46,10 @@ def fitted(compiled: Callable[..., T], profile: str = "") -> T:
 
 
 def of_profile(compiled: Callable[..., Program], profile: str) -> Program:
-    """The Program that is `fitted`, and has derivatives only if the profile does."""
+    """The Program that is `fitted`, and has NVIDIA's instructions only if the profile does."""
     program = fitted(compiled, profile)
     for instruction in program.instructions if not PROFILES.get(profile, True) else ():
-        if OPCODES[instruction.mnemonic].form is Form.DERIVATIVE:
-            expected = "name another profile, or none, or pass the size of a texel as a uniform"
-            raise Fault(f"{profile} has no derivatives", expected, instruction.span)
+        if OPCODES[instruction.mnemonic].option:
+            problem = f"{profile} has no derivatives, and no levels of detail that are given"
+            raise Fault(problem, "name another profile, or none", instruction.span)
     return program

@@ -115,5 +115,5 @@ _OPERATIONS: dict[str, Callable[..., Vector]] = {
     "SINGLE": lambda g, a, b: g.numbers(1 in (len(a), len(b))),
     "TRANSPOSED": _transposed,
     "XPD": lambda g, a, b: g.parts("XPD", (*a.literals, *b.literals), None, 3),
-    **{name: partial(_look_up, name) for name in ("TEX", "TXP", "TXB")},
+    **{name: partial(_look_up, name) for name in ("TEX", "TXP", "TXB", "TXL")},
 }
