@@ -135,6 +135,17 @@ def test_derivatives_are_the_differences_within_a_quad(language: str) -> None:
     assert (run_program(program, 5, 3) == expected).all()
 
 
+def test_loops_stop_unrolling_before_a_program_is_too_long() -> None:
+    halve = "x = x * 0.5 + 1.0; "
+    loop = f"float f(float x) {{ for (int i = 0; i < 25; i++) {{ {4 * halve} }} return x; }}"
+    calls = " ".join(f"sum += f({k}.0);" for k in range(130))  # of each the limit, 2
+    program = compile_text(
+        f"{loop} void main() {{ float sum = 0.0; {calls} gl_FragColor = vec4(sum); }}", "f.frag"
+    )
+    assert 60 < sum(i.mnemonic == "REP" for i in program.instructions) < 120
+    assert run_program(program, 1, 1).tolist() == [[[260.0] * 4]]
+
+
 def test_the_version_decides_what_is_allowed() -> None:
     body = "void main() { gl_FragColor = vec4(1.0 + 1); }"
     compile_text(f"#version 120\n{body}", "new.frag")

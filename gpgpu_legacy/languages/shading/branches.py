@@ -24,7 +24,14 @@ from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.shading.expressions import Variable
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.flow import JumpScope, StraightFlow, Values, is_out
-from gpgpu_legacy.languages.shading.graph import FREE, SAMPLER, UNREADABLE, Graph, Vector
+from gpgpu_legacy.languages.shading.graph import (
+    FREE,
+    MOST_STEPS,
+    SAMPLER,
+    UNREADABLE,
+    Graph,
+    Vector,
+)
 from gpgpu_legacy.languages.shading.regions import (
     IfBranch,
     Key,
@@ -39,6 +46,9 @@ LONGEST_SELECT = 6
 
 _LONGEST_UNROLLED = 2048
 """Nodes of the syntax tree, times trips, of a loop that is unrolled."""
+
+_MOST_UNROLLED = MOST_STEPS // 4
+"""Statements and operations of a program after which no loop is unrolled."""
 
 _MOST_KNOWN_TRIPS = 4096
 
@@ -382,7 +392,8 @@ class BranchingFlow(StraightFlow):
             if isinstance(node, c.Jump) and node.kind != "discard"
         }  # fmt: skip
         jumps = (isinstance(x, c.Return | c.Jump) and id(x) not in inner for x in nodes)
-        return not trips or (trips * len(nodes) <= _LONGEST_UNROLLED and not any(jumps))
+        is_few = trips * len(nodes) <= _LONGEST_UNROLLED and self.graph.steps < _MOST_UNROLLED
+        return not trips or (is_few and not any(jumps))
 
     def _assigned(self, *trees: object) -> set[str]:
         """The names that syntax trees may assign to, in functions that they call as well."""

@@ -176,7 +176,7 @@ class Graph:
         self._same: dict[int, int] = {}
         """Literals that stand for nodes."""
         self._at = NOWHERE
-        self._steps = 0
+        self.steps = 0
         self._known: dict[tuple[Hashable, ...], int] = {}
         self._shared: dict[tuple[Hashable, ...], int] = {}
 
@@ -234,8 +234,8 @@ class Graph:
 
     def spend(self, steps: int) -> None:
         """Count work, which the number of trips of a loop may multiply."""
-        self._steps += steps
-        if self._steps > MOST_STEPS:
+        self.steps += steps
+        if self.steps > MOST_STEPS:
             problem = "the program is too long" + " once its loops are unrolled" * (
                 not self.branching
             )
