@@ -137,10 +137,10 @@ def _far(numbers: Sequence[NDArray[np.float32]]) -> tuple[float, ...]:
 
     It must share an array with other numbers, at least two of them.
     """
-    largest = max((np.abs(array).max() for array in numbers if array.size), default=0.0)
+    largest = max((float(np.abs(array).max()) for array in numbers if array.size), default=0.0)
     others = [array[np.abs(array) < largest] for array in numbers]
     rest = [other for other in others if other.size]
-    if not rest or max(np.abs(other).max() for other in rest) * _FAR > largest:
+    if not rest or max(float(np.abs(other).max()) for other in rest) * _FAR > largest:
         return ()
     is_beside = any(
         0 < other.size < array.size - 1 for other, array in zip(others, numbers, strict=True)

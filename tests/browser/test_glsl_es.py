@@ -147,7 +147,7 @@ def test_a_page_draws_what_the_program_draws(browsers: Browsers) -> None:
     for exact in (False, True):
         translation = glsl_translation(assemble(text), es=True, exact=exact)
         scene, arguments = random_scene(translation, 97, 31)
-        wanted = run_program(translation.program, 97, 31, arguments=arguments, executor="numpy")
+        wanted = run_program(translation.program, 97, 31, **arguments, executor="numpy")
         scene["textures"] = {
             name: (kind, texels.shape[-2::-1], texels.ravel().tolist())
             for name, (kind, texels) in scene["textures"].items()

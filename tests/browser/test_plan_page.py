@@ -316,6 +316,10 @@ def test_every_algorithm_plays_to_its_end(open_page: Opener, renderer: str) -> N
         # in each of its stages.
         of_sines = 2**-18 if renderer == "llvmpipe" else 2**-8
         most = of_sines if name == "fft" else 2**-120
+        if name == "mandelbrot":  # where points leave the set, what a GPU contracts grows: few do
+            few, shown = map(int, re.findall(r"(\d+) of the (\d+)", note)[0])
+            assert few < 0.05 * shown
+            continue
         assert "bit for bit" in note if off is None else float(off[1]) < most, (name, note)
     assert {"life", "jacobi", "reduction", "bitonic-sort", "packed-2x2", "fft"} <= {*names()}
     kernels = page.locator("#algorithms .algorithms-still > .note").text_content() or ""

@@ -180,13 +180,11 @@ MESA = {
         False,
     ),
     "a null character ends the text": Departure(r"\0", f"{HEADER}END\0", False),
+    "the options of NV_fragment_program_option are refused": Departure(
+        r"OPTION\s+NV_", f"{HEADER}OPTION NV_fragment_program; END", True
+    ),
 }
 NVIDIA = {
-    "options of extensions that are not of the core one are accepted": Departure(
-        r"OPTION\s+NV_",
-        f"{HEADER}OPTION NV_fragment_program; END",
-        False,
-    ),
     "words that begin and end statements are accepted as identifiers": Departure(
         rf"{_DECLARES}\b(?:ALIAS|ATTRIB|END|OPTION|OUTPUT|PARAM|TEMP)\b",
         f"{HEADER}TEMP END; END",

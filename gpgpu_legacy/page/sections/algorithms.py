@@ -128,10 +128,10 @@ SMALL = {
         "its velocity; the disc turns, and clumps.",
     ),
     "mandelbrot": Small(
-        {"width": 40, "height": 30, "trips": 48, "block": 4},
+        {"width": 32, "height": 24, "trips": 36, "block": 6},
         step_ms=300,
         shows=("z", "after"),
-        says="Each texel is a complex number, and a pass squares and adds four times: what gets "
+        says="Each texel is a complex number, and a pass squares and adds six times: what gets "
         "far away from 0 never comes back, and what stays is the set.",
     ),
     "sparse-matrix-vector": Small(
@@ -140,7 +140,7 @@ SMALL = {
         "more of them add zeros.",
     ),
     "image-filter": Small(
-        {"width": 24, "height": 24},
+        {"width": 20, "height": 20},
         step_ms=1200,
         says="A texel becomes a mean of its row, then of its column: that blurs. The last pass "
         "adds what the blur took away, and edges stand out.",
