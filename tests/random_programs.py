@@ -205,7 +205,10 @@ def _part(random: Random, number_: int, count: int, taste: _Taste) -> Part:
         return _tested(random, made) if taste.branches and not kills else made
 
     if taste.branches:
-        lines += [f"MOVC CC, {random.choice(names)};", *_block(random, line, 2 * count)]
+        lines += [
+            f"MOVC {random.choice(names)}, {random.choice(names)};",
+            *_block(random, line, 2 * count),
+        ]
     else:
         lines += [line() for _ in range(count)]
     color = f"result.color[{number_}]"

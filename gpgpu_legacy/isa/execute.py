@@ -216,7 +216,7 @@ def _keeper(
 
     def keep(register: DestinationRegister, group: Components, result: V) -> None:
         store(register, group, result)
-        if instruction.sets_condition and register != CONDITION:
+        if instruction.sets_condition:
             store(CONDITION, group, domain.read(register, group, coordinate=False))
 
     return keep

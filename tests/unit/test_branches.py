@@ -36,7 +36,7 @@ X = np.array([[-3, -1, -0.0], [0.5, 40, np.nan]], np.float32)
 
 
 def program(*lines: str, option: str = "NV_fragment_program2") -> Program:
-    head = ["!!ARBfp1.0", f"OPTION {option};", "TEMP r, c;"]
+    head = ["!!ARBfp1.0", f"OPTION {option};", "TEMP r, c, RC;"]
     return assemble("\n".join([*head, *lines, "END"]), name="test.fp")
 
 
@@ -59,7 +59,7 @@ RELATIONS = {"EQ": operator.eq, "NE": operator.ne, "LT": operator.lt,
 def test_a_test_chooses_a_side_masks_a_write_and_is_set_on(relation: str) -> None:
     holds = [[RELATIONS[relation](float(x), 0.0) for x in row] for row in X]
     expected = np.where(holds, 1.0, 2.0)
-    code = "MOVC CC.x, fragment.texcoord[0];"
+    code = "MOVC RC.x, fragment.texcoord[0];"
     sides = f"IF {relation}.x; MOV r, 1; ELSE; MOV r, 2; ENDIF;"
     assert_array_equal(run(code, sides, "MOV result.color, r;"), expected)
     masked = f"MOV r, 2; MOV r ({relation}.x), 1;"
@@ -71,7 +71,7 @@ def test_a_test_chooses_a_side_masks_a_write_and_is_set_on(relation: str) -> Non
 def test_each_fragment_leaves_a_loop_where_it_breaks() -> None:
     found = run(
         "MOV r, fragment.texcoord[0];",
-        "REP {9}; SUBC CC.x, r, 4; IF GT.x; BRK; ENDIF; ADD r.x, r.x, 2; ENDREP;",
+        "REP {9}; SUBC RC.x, r, 4; IF GT.x; BRK; ENDIF; ADD r.x, r.x, 2; ENDREP;",
         "MOV result.color, r;",
     )
     expected = []
@@ -146,9 +146,10 @@ def test_canonical_text_gives_the_program_again() -> None:
         ("CAL there;", "there is no label there"),
         ("x: CAL x;", "x is called inside 4 calls"),
         ("REP {2}; x: ENDREP;", "the label x is inside REP"),
-        ("MOVC CC, r; RET (GT.x);", "RET under a condition"),
+        ("MOVC RC, r; RET (GT.x);", "RET under a condition"),
         ("MOV r, CC;", "CC is a result"),
-        ("MOVC CC, r; BRK (ZT);", "ZT is not a test of the condition code"),
+        ("MOVC CC, r;", "CC cannot be written"),
+        ("MOVC RC, r; BRK (ZT);", "ZT is not a test of the condition code"),
         ("IF r; ENDIF;", "IF tests the condition code"),
     ],
 )
@@ -167,10 +168,10 @@ def test_words_of_an_option_are_names_without_it() -> None:
 ESCAPE = """
     MOV r, fragment.texcoord[0]; MAD r.xy, r, 0.4, -1.5; MOV c, r;
     REP program.local[0].w;
-      MULC c.zw, c.xyxy, c.xyxy; ADDC CC.x, c.z, c.w; SUBC CC.x, c.z, 4; BRK (GT.x);
+      MULC c.zw, c.xyxy, c.xyxy; ADDC RC.x, c.z, c.w; SUBC RC.x, c.z, 4; BRK (GT.x);
       MUL c.y, c.x, c.y; SUB c.x, c.z, c.w; MAD c.y, 2, c.y, r.y; ADD c.x, c.x, r.x;
     ENDREP;
-    MOVC CC, c; IF GT.x; KIL -c.y; ENDIF;
+    MOVC RC, c; IF GT.x; KIL -c.y; ENDIF;
     MOV result.color, c;
 """
 
@@ -186,8 +187,8 @@ def test_executors_draw_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_run_counts_what_fragments_execute_and_where_they_diverge() -> None:
     text = program(
-        "MOVC CC.x, fragment.position; SUBC CC.x, fragment.position, 3; IF GT.x; MOV r, 1; ENDIF;",
-        "REP {4}; SUBC CC.x, fragment.position.y, 1; BRK (GT.x); ADD r, r, 1; ENDREP;",
+        "MOVC RC.x, fragment.position; SUBC RC.x, fragment.position, 3; IF GT.x; MOV r, 1; ENDIF;",
+        "REP {4}; SUBC RC.x, fragment.position.y, 1; BRK (GT.x); ADD r, r, 1; ENDREP;",
         "MOV result.color, r;",
     )
     drawing = make_drawing(text, 8, 2)
@@ -206,7 +207,7 @@ def test_a_run_counts_what_fragments_execute_and_where_they_diverge() -> None:
 
 def test_a_chip_is_predicted_at_least_the_fewest_instructions_and_a_range_of_branches() -> None:
     text = program(
-        "MOVC CC, fragment.position; IF GT.x; MOV r, 1; MOV r, 2; ELSE; MOV r, 3; ENDIF;",
+        "MOVC RC, fragment.position; IF GT.x; MOV r, 1; MOV r, 2; ELSE; MOV r, 3; ENDIF;",
         "REP {6}; BRK (GT.y); ADD r, r, 1; ENDREP; MOV result.color, r;",
     )
     chip, older = map(find_profile, ("geforce-6800-ultra", "radeon-9700-pro"))
@@ -248,8 +249,8 @@ def test_derivatives_are_differences_within_a_quad(name: str) -> None:
 
 
 def test_a_trace_has_the_instructions_that_the_fragment_executes() -> None:
-    lines = "MOVC CC, fragment.texcoord[0]; IF GT.x; MOV r, 1; ELSE; MOV r, 2; ENDIF;"
-    loop = "REP {3}; SUBC CC.y, fragment.texcoord[0].x, r; BRK (LT.y); ADD r, r, 1; ENDREP;"
+    lines = "MOVC RC, fragment.texcoord[0]; IF GT.x; MOV r, 1; ELSE; MOV r, 2; ENDIF;"
+    loop = "REP {3}; SUBC RC.y, fragment.texcoord[0].x, r; BRK (LT.y); ADD r, r, 1; ENDREP;"
     pass_ = FragmentPass(
         program(lines, loop, "MOV result.color, r;"), (), ("t",), Rect(0, 0, 4, 1),
         (fragment_texcoords(0, 4, 1),),

@@ -33,7 +33,7 @@ VALUES = {
 
 @pytest.mark.filterwarnings("ignore")  # of what the specification leaves undefined
 @pytest.mark.parametrize("expression", VALUES)
-@pytest.mark.parametrize(("column", "name"), enumerate(MATHEMATICS))
+@pytest.mark.parametrize(("column", "name"), list(enumerate(MATHEMATICS)))
 def test_a_column_has_its_values(expression: str, column: int, name: str) -> None:
     given = "void main(uniform float x, uniform float z, out float4 c : COLOR)"
     text = f"{given} {{ float n = z / z; c = {expression}; }}"

@@ -277,7 +277,7 @@ class InstructionReader:
             if not self.tests:
                 raise FaultError(
                     "no instruction before it sets the condition code",
-                    "give one the suffix C, as in MOVC CC, R0;",
+                    "give one the suffix C, as in MOVC R0, R0;",
                     TESTS_SECTION,
                     head.token,
                 )
@@ -306,7 +306,7 @@ class InstructionReader:
         if head.token.type == "BINDING":
             raise _not_written(head)
         symbol = self.symbols.lookup(head.token)
-        if not isinstance(symbol, Temporary | ResultRegister):
+        if not isinstance(symbol, Temporary | ResultRegister) or symbol == CONDITION:
             raise _not_written(head)
         bindings.no_index(head, VARIABLES)
         return Dst(symbol, write_mask(elements[1:]))
