@@ -2,6 +2,7 @@
 # Records the results of this folder: record.sh FOLDER PART …, on a machine that does nothing else.
 #
 #   gpu           products, whole calls and a relaxation on a GPU, beside cuBLAS and CUDA; its rates
+#   sizes         products there at sizes between the powers of two, where waves of work groups decide
 #   every-method  every method there
 #   cores         products and the relaxation on all cores, beside NumPy's BLAS and numba's loop
 #   two-cores     the same on two cores, with AVX-512 and with AVX2 on both sides
@@ -68,6 +69,11 @@ rates() { # of a GPU's executors, as gpgpu_legacy/chips/profiles/recorded has th
     done
 }
 
+sizes() {
+    products products-h200 n=640,768,900,1000,1024,1280,1536,1700,2048,3000 \
+        --executor gl-compute --peer cublas
+}
+
 every_method() { # on a GPU and its host
     run study lineage --budget "${BUDGET:-120}" --output "$out/lineage-h100-lowered.json"
     run study lineage n=2048 --budget "${BUDGET:-120}" --output "$out/lineage-h100-lowered-2048.json"
@@ -111,6 +117,7 @@ in_browser() { # RENDERER NAME
 for part in "$@"; do
     case $part in
         gpu) gpu ;;
+        sizes) sizes ;;
         every-method) every_method ;;
         cores) cores ;;
         two-cores) two_cores ;;

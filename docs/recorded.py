@@ -35,6 +35,9 @@ class Recording:
 
 RECORDINGS = (
     Recording("bench-h100.json", "Products on one H100"),
+    Recording(
+        "products-h200.json", "The same on one H200, at sizes that fill the last wave or do not"
+    ),
     Recording("whole-h100.json", "Whole calls, from and to the host's memory, on one H100"),
     Recording("bench-cpu16.json", "Products on 16 cores, those of the H100's host"),
     Recording("bench-cpu.json", "Products on two cores, with AVX-512"),
