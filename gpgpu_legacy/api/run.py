@@ -54,7 +54,8 @@ class Run(Result, dict=True):
     plan, on any executor; None if they depend on data. errors: of each output against the reference
     function; None if not requested, or without a reference. loops: how each loop with a condition
     ended, in the order in which they began; the counts are those of these iterations. branching:
-    what fragments executed of programs with branches, where the reference machine ran.
+    what fragments executed of programs with branches, where the reference machine ran. branches:
+    whether a program has any, so that the counts are bounds, and no rate is told of them.
 
     An output is `run["x"]`, or an attribute, `run.x`; `outputs` has all of them.
     """
@@ -74,6 +75,7 @@ class Run(Result, dict=True):
     errors: tuple[OutputError, ...] | None = None
     loops: tuple[Ended, ...] = ()
     branching: tuple[Branching, ...] = ()
+    branches: bool = False
 
     def __repr__(self) -> str:
         outputs = ", ".join(
@@ -165,9 +167,8 @@ class Run(Result, dict=True):
         if self.counts is None:
             return "Its cost depends on the data."
         counts = ((words, getattr(self.counts, name)) for name, words in _DECIDING.items())
-        return (
-            f"Counted: {', '.join(f'{words} {plain(n)}' for words, n in counts if n) or 'nothing'}."
-        )
+        counted = ", ".join(f"{words} {plain(n)}" for words, n in counts if n) or "nothing"
+        return f"Counted{' at most' * self.branches}: {counted}."
 
 
 _MOST_LOOPS = 8  # whose iterations are shown in short
@@ -259,7 +260,8 @@ def run(
     except PlanError:  # of a kernel that branches on what it loads
         counts = None
     compute_s = result.timings.compute_s
-    requested = counts.bytes_requested if counts else None
+    branches = any(program.branches for program in plan.programs())
+    requested = counts.bytes_requested if counts and not branches else None
     done = Run(
         plan=plan.name,
         parameters=p.parameters,
@@ -276,6 +278,7 @@ def run(
         errors=errors,
         loops=loops,
         branching=branching_of(result.tally),
+        branches=branches,
     )
     done.__dict__.update(inputs=given, outputs=result.outputs)
     return done

@@ -224,6 +224,8 @@ def test_a_chip_is_predicted_at_least_the_fewest_instructions_and_a_range_of_bra
 def test_leaving_early_gives_the_same_picture_for_fewer_instructions() -> None:
     plans = [find("mandelbrot", width=24, height=18, trips=40, early=e) for e in (False, True)]
     fixed, early = (plan.run(executor="numpy", exact=True) for plan in plans)
+    assert early.gigabytes_per_s is None and fixed.gigabytes_per_s
+    assert "Counted at most: passes" in str(early.grids()[0].notes)
     assert_array_equal(early.steps, fixed.steps)
     assert len(np.unique(early.steps)) > 8
     # In 6 passes of 6 steps and one of 4, one of 2 + 1 instructions more: a fragment that has left
