@@ -6,7 +6,7 @@ that stays within them loads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from gpgpu_legacy.chips.native import NativeCount, NativeUse, count_native, instruction_set
@@ -119,18 +119,11 @@ def _options(program: Program, chip: Profile) -> Iterator[Row]:
         return
     known = fact.value if fact else ()
     lacks = [option for option in used if option not in known]
-    offender = next((i for i in program.instructions if lacks and _is_nvidia(i, known)), None)
+    offender = next((i for i in program.instructions if lacks and i.needs_option(known)), None)
     outcome = Outcome.EXCEEDED if lacks else Outcome.WITHIN
     sides = both_sides(make_side(outcome, ", ".join(known) or "none", fact), chip)
     advice = "unroll loops, and choose by CMP instead of branches" if lacks else ""
     yield make_row("options", ", ".join(used), sides, where=_line(offender), advice=advice)
-
-
-def _is_nvidia(instruction: Instruction, known: Sequence[str]) -> bool:
-    """Whether an instruction needs an option that is not among the known ones."""
-    row = OPCODES[instruction.mnemonic]
-    tested = instruction.test is not None or instruction.sets_condition
-    return bool(row.option and row.option not in known) or (tested and not known)
 
 
 def _operations(program: Program, chip: Profile) -> Iterator[Row]:

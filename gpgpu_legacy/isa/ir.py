@@ -7,7 +7,7 @@ a write mask. Those of branches and loops, which only NV_fragment_program2 has, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
@@ -321,6 +321,11 @@ class Instruction:
     def components(self) -> tuple[int, ...]:
         """The components that it computes; of a KIL's operand, all."""
         return (0, 1, 2, 3) if self.dst is None else self.dst.components
+
+    def needs_option(self, known: Collection[str] = ()) -> bool:
+        """Whether it needs an option of NVIDIA's that is not among the known ones."""
+        option, tested = OPCODES[self.mnemonic].option, self.test is not None or self.sets_condition
+        return bool(option and option not in known) or (tested and not known)
 
     @property
     def written(self) -> tuple[tuple[str, int], ...]:

@@ -27,7 +27,6 @@ from gpgpu_legacy.ir.statements import (
 from gpgpu_legacy.ir.types import EVERYWHERE, Components, Operator
 from gpgpu_legacy.isa.execute import ALL, execute
 from gpgpu_legacy.isa.ir import Instruction, Program, ResultRegister
-from gpgpu_legacy.isa.opcodes import NV_OPTIONS
 from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.lower.lowering import LookUp, Lowering, behind_fog, fog_declared, result_variable
 
@@ -45,14 +44,15 @@ def program_statements(
 ) -> Iterator[tuple[Instruction | None, Sequence[Statement]]]:
     """The statements of each instruction, then of the program's fog OPTION, which has none.
 
-    Raises InputError for a program with an option of NVIDIA's.
+    Raises InputError at the first instruction of NVIDIA's.
     """
-    for option in program.options:
-        if option in NV_OPTIONS:
-            raise InputError(
-                f"{program.name} has OPTION {option}, which is not translated; run it, or write it "
-                "without branches and condition codes"
-            )
+    refused = next((i for i in program.instructions if i.needs_option()), None)
+    if refused is not None:
+        at = refused.span
+        raise InputError(
+            f"{program.name}:{at.line}:{at.column}: {refused.mnemonic} of NVIDIA's options is not "
+            "translated; run the program, or write it without them"
+        )
     lowering = _Apart(look_up)
     execute(program, lowering)
     yield from lowering.parts

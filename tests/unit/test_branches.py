@@ -26,6 +26,7 @@ from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Program, ResultKind, R
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.lower.analysis.liveness import live_components
+from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
 from gpgpu_legacy.plan.plan import FragmentPass
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.predict.model import predict
@@ -156,6 +157,14 @@ def test_canonical_text_gives_the_program_again() -> None:
 def test_faults_are_named_at_their_place(line: str, problem: str) -> None:
     with pytest.raises(AssemblyError, match=rf"^test.fp:4:\d+: {problem}"):
         program(line)
+
+
+def test_what_is_not_translated_is_named_at_its_place() -> None:
+    with pytest.raises(
+        InputError, match=r"^test\.fp:5:1: REP of NVIDIA's options is not translated"
+    ):
+        glsl_translation(program("MOV r, 1;", "REP {2};", "ENDREP;"))
+    glsl_translation(program("MOV result.color, 1;"))  # the option alone asks for nothing
 
 
 def test_words_of_an_option_are_names_without_it() -> None:

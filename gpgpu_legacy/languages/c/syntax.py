@@ -383,7 +383,9 @@ class Texts:
         return str(PurePath(self.name).parent / at.file) if at.file else self.name
 
     def origin(self, at: Span) -> str:
-        """A place's file, line and text, as the origin of an instruction."""
+        """A place's file, line and text, as the origin of an instruction; empty for no line."""
+        if not at.line:
+            return ""
         line = self._lines[at.file][at.line - 1].strip()
         return f"{at.file or PurePath(self.name).name}:{at.line}: {line}"
 
