@@ -97,6 +97,16 @@ def test_loops_make_the_trips_of_each_fragment(executor: str) -> None:
     assert drawn(compile_text(COLLATZ, "collatz.cg"), executor) == expected
 
 
+def test_names_are_none_of_those_that_branches_need() -> None:
+    words = ("RC", "CC", "IF", "REP", "MOVC", "DDX", "SHORT")
+    uniforms = ", ".join(f"uniform float {word}" for word in words)
+    body = f"float s = p.x; while (s > 1) s -= 1 + RC; return s + {' + '.join(words)};"
+    program = compile_text(
+        f"float4 main(float2 p : TEXCOORD0, {uniforms}) : COLOR {{ {body} }}", ""
+    )
+    assert assemble(disassemble(program)) == program
+
+
 def test_a_loop_within_a_loop_makes_its_own_trips() -> None:
     program = fragments.compile_text(PRIME, "prime.frag")
     assert drawn(program) == [prime(x + 4 * y) for y in range(4) for x in range(4)]

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from gpgpu_legacy.isa.ir import (
+    CONDITION,
     Attribute,
     Parameter,
     ParameterDeclaration,
@@ -14,14 +15,18 @@ from gpgpu_legacy.isa.ir import (
     ResultRegister,
     Span,
 )
-from gpgpu_legacy.isa.opcodes import RESERVED_WORDS
+from gpgpu_legacy.isa.opcodes import NV_OPTIONS, RESERVED_WORDS
 from gpgpu_legacy.languages.arb.limits import LONGEST_NAME
+from gpgpu_legacy.languages.arb.syntax import words_of
 from gpgpu_legacy.languages.c import syntax as c
-from gpgpu_legacy.languages.shading.emit import program
+from gpgpu_legacy.languages.shading.emit import COMPARED, program
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import SAMPLER, Graph, Vector
 
 UNITS = 32
+_OF_BRANCHES = (*words_of(NV_OPTIONS), CONDITION.name, COMPARED.name)
+"""What cannot name a parameter of a program that may branch."""
+
 _MOST = {ParameterSpace.LOCAL: 2048, ParameterSpace.ENV: 256}
 
 
@@ -33,7 +38,7 @@ class Bindings:
         self.results: dict[ResultRegister, Vector] = {}
         self._declarations: list[ParameterDeclaration] = []
         self._names: dict[int | Attribute, str] = {}
-        self._taken = set[str]()
+        self._taken = set(_OF_BRANCHES if graph.branching else ())
 
     def parameter(self, parameter: Parameter, name: str, at: Span) -> Vector:
         """The numbers of a parameter, declared under a name like the one given."""

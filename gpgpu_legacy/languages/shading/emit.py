@@ -50,7 +50,7 @@ Swizzle = tuple[Selector, Selector, Selector, Selector]
 _LATEST = 32
 """Vectors of constants in which a number is looked for: more than the chips of the time had."""
 
-_COMPARED = Temporary("RC")
+COMPARED = Temporary("RC")
 """What is compared with 0, as cgc calls it: no instruction writes the condition code alone."""
 
 _SELECTORS = (Selector.X, Selector.Y, Selector.Z, Selector.W)
@@ -83,8 +83,8 @@ def program(
         replace(made, origin=texts.origin(made.span)) for made in flow.instructions(graph.region)
     )
     temporaries = tuple(f"R{number}" for number in range(flow.temporaries))
-    if any(made.register == _COMPARED for made in instructions):
-        temporaries += (_COMPARED.name,)
+    if any(made.register == COMPARED for made in instructions):
+        temporaries += (COMPARED.name,)
     made = (ParameterDeclaration(p.name, (p,), is_array=False) for p in flow.constants.parameters)
     compares = any(i.texture and i.texture.target.is_shadow for i in instructions)
     options = DRAW_BUFFERS[: any(r.index for r in results)] + (SHADOW,) * compares
@@ -115,13 +115,13 @@ class _Flow:
             resolved = (tuple(map(graph.resolved, kill)) for kill in asked)
             kills[segment] = [kill for kill in resolved if any(_may_kill(graph, x) for x in kill)]
             if segment.test:
-                ends[segment][_COMPARED] = {0: segment.test[0]}
+                ends[segment][COMPARED] = {0: segment.test[0]}
         needed = {s: [*_literals(ends[s]), *(x for kill in kills[s] for x in kill)] for s in parts}
         self._homes = Homes(graph, needed)
         self._writers: dict[StraightSegment, _Writer] = {}
         for segment in parts:
             if segment.tested in self._homes.places:
-                ends[segment].pop(_COMPARED, None)
+                ends[segment].pop(COMPARED, None)
             own = {
                 register: {lane: graph.resolved(x) for lane, x in literals.items()}
                 for register, literals in (self._homes.stores(segment) | ends[segment]).items()
@@ -137,7 +137,7 @@ class _Flow:
 
     def _code(self, segment: StraightSegment) -> tuple[DestinationRegister, int]:
         """The register and the component of what a segment's test compares with 0."""
-        code = _COMPARED, 0
+        code = COMPARED, 0
         return code if segment.tested is None else self._homes.places.get(segment.tested, code)
 
     def instructions(self, region: Region) -> Iterator[Instruction]:
