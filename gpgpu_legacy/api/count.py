@@ -136,7 +136,7 @@ def count(p: PlanBuilder, over: Sequence[str] | str = ()) -> Count:
         passes=tuple(map(_pass_count, count_by_pass(plan))),
         over=over,
         formulas=_recovered(p, tuple(dict.fromkeys(over))) if over else {},
-        branches=any(program.branches for program in plan.programs()),
+        branches=plan.branches,
     )
 
 

@@ -260,7 +260,7 @@ def run(
     except PlanError:  # of a kernel that branches on what it loads
         counts = None
     compute_s = result.timings.compute_s
-    branches = any(program.branches for program in plan.programs())
+    branches = plan.branches
     requested = counts.bytes_requested if counts and not branches else None
     done = Run(
         plan=plan.name,

@@ -432,6 +432,12 @@ class Plan:
         programs = [p.program for _, p in self.weighted_passes() if isinstance(p, FragmentPass)]
         return tuple(dict.fromkeys(programs))
 
+    @property
+    def branches(self) -> bool:
+        """Whether a program has branches or loops, so that counts are bounds."""
+        passes = (p for _, p in self.weighted_passes() if isinstance(p, FragmentPass))
+        return any(p.program.branches for p in passes)
+
 
 # Loops --------------------------------------------------------------------------------------------
 
