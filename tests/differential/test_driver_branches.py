@@ -6,6 +6,7 @@ PROGRAMS sets how many random programs are drawn: 1000 on a GPU take a minute.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -63,11 +64,22 @@ def test_the_driver_branches_as_numpy_does(
     given = {**batch.given, "blend": None, "initial": ZERO, "targets": (RGBA32F,) * batch.targets}
     trips = batch.given["local"][0][1]
     given["local"] = {**batch.given["local"], 0: (0.5, trips, -1.0, 2.0)}
+    program = assemble(_at_quarters(batch.text))
     found, wanted = (
-        draw_all(batch.program, SIZE, executor=executor, machine=Machine(), **given)
+        draw_all(program, SIZE, executor=executor, machine=Machine(), **given)
         for executor in (driver, find_executor("numpy"))
     )
     for part in batch.parts:
         mine, expected = found[part.number], wanted[part.number]
         known = np.isfinite(expected)  # sums of a few hundred trips may overflow
-        assert np.array_equal(mine[known], expected[known]), batch.of(part).text
+        assert np.array_equal(mine[known], expected[known]), _at_quarters(batch.of(part).text)
+
+
+def _at_quarters(text: str) -> str:
+    """A program with its texture coordinates rounded: hardware interpolates 0.5 as 0.49999997."""
+    rounded = "".join(
+        f"MAD at{n}, fragment.texcoord[{n}], 4, 0.5;\nFLR at{n}, at{n};\nMUL at{n}, at{n}, 0.25;\n"
+        for n in range(3)
+    )
+    text = re.sub(r"fragment\.texcoord\[(\d)\]", r"at\1", text)
+    return text.replace("TEX own", f"TEMP at0, at1, at2;\n{rounded}TEX own", 1)
