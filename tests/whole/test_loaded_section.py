@@ -9,9 +9,9 @@ import pytest
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile, profiles
-from gpgpu_legacy.page.loading import LETTERS, CaseData, Loading, Said, loading
+from gpgpu_legacy.chips.verdict import Answer
 from gpgpu_legacy.page.sections import sections_of
-from gpgpu_legacy.page.sections.loaded import largest
+from gpgpu_legacy.page.sections.loaded import CaseData, Loading, loading
 
 SINGLE, MULTI = "hall-carr-hart-single", "hall-carr-hart-multi"
 MODEL = "hall-carr-hart-model"  # 256 instructions, and unlimited lookups
@@ -32,9 +32,8 @@ def chip_number(name: str) -> int:
 
 
 def largest_block(data: Loading, name: str, chip: str) -> int | None:
-    case = case_of(data, name)
-    answers = case.chips[chip_number(chip)].answers
-    blocks = [b for b, answer in zip(case.blocks, answers, strict=True) if answer != "n"]
+    answers = data.answers(case_of(data, name), chip_number(chip)).items()
+    blocks = [block for block, answer in answers if answer is not Answer.DOES_NOT_LOAD]
     return blocks[-1] if blocks else None
 
 
@@ -61,22 +60,18 @@ def test_the_largest_block_is_that_of_the_limit(
 def test_each_limit_is_that_of_check(data: Loading, chip: str, block: int) -> None:
     plan = find_product(MULTI).plan(n=data.size, block=block)
     verdict = check_plan(plan, find_profile(chip))
-    case = case_of(data, MULTI)
-    at, on_chip = case.blocks.index(block), case.chips[chip_number(chip)]
-    said: dict[str, tuple[int | str | None, Said]] = {}
-    for limit, runs in on_chip.limits.items():
-        number = [number for start, number in runs if start <= at][-1]
-        if number >= 0:
-            said[data.limits[limit]] = case.found[limit][at], data.said[number]
-    assert list(said) == [row.limit for row in verdict.limits]
+    case, number = case_of(data, MULTI), chip_number(chip)
+    at = case.blocks.index(block)
+    said = data.said[case.chips[number].said[at]]
+    assert (said.answer, said.reasons) == (verdict.answer, ", ".join(verdict.excesses))
+    shown = data.chips[number].most
+    assert set(shown) & set(case.found) == {row.limit for row in verdict.limits}
     for row in verdict.limits:
-        found, sides = said[row.limit]
-        assert (found, sides.where, sides.advice) == (row.found, row.where, row.advice)
-        for side, shown in ((row.advertised, sides.advertised), (row.native, sides.native)):
-            assert (side is None) == (shown is None)
-            if side and shown:
-                assert (side.allowed, side.outcome) == (shown.allowed, shown.outcome)
-    assert on_chip.answers[at] == LETTERS[verdict.answer]
+        assert case.found[row.limit][at] == row.found
+        least, words = shown[row.limit]
+        allowed = [side.allowed for side in row.sides if side]
+        assert least == min((one for one in allowed if isinstance(one, int)), default=None)
+        assert least is None or str(least) in words
 
 
 def test_the_table_stands_without_scripts(data: Loading) -> None:
@@ -84,6 +79,6 @@ def test_the_table_stands_without_scripts(data: Loading) -> None:
     rows = re.findall(r"<tr><td data-label=\"chip or API\">.*?</tr>", html)
     assert len(rows) == len(profiles())
     case = case_of(data, MULTI)
-    assert largest(case, case.chips[chip_number(R300)]) == "b = 3"
-    assert "128 or more" in largest(case, case.chips[chip_number("geforce-fx-5800-ultra")])
-    assert largest(case, case.chips[chip_number("geforce3")]) == "no"
+    assert data.largest(case, chip_number(R300)) == "b = 3"
+    assert "128 or more" in data.largest(case, chip_number("geforce-fx-5800-ultra"))
+    assert data.largest(case, chip_number("geforce3")) == "no"

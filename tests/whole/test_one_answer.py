@@ -14,14 +14,12 @@ from commands import Command, JsonCommand
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.profile import ProfileKind, profiles
-from gpgpu_legacy.page.loading import LETTERS, loading
 from gpgpu_legacy.page.sections import your_gpu
 from gpgpu_legacy.page.sections.lesson import SCREENS
-from gpgpu_legacy.page.sections.loaded import largest
+from gpgpu_legacy.page.sections.loaded import loading
 
 SINGLE, MULTI = "hall-carr-hart-single", "hall-carr-hart-multi"
 COUNTS = ("draws", "arithmetic", "lookup", "bytes_requested", "copy_bytes")
-ANSWERS = {letter: answer.value for answer, letter in LETTERS.items()}
 CHIPS = [profile.name for profile in profiles() if profile.kind is ProfileKind.CHIP]
 DRAWN = random.Random(54)
 
@@ -89,15 +87,15 @@ def loaded(run_json: JsonCommand) -> Iterator[tuple[Any, Said]]:
     names = [chip.name for chip in data.chips]
     for chip in ("geforce3", "geforce-9400m-g", "radeon-x800-xt", *DRAWN.sample(names, 2)):
         for case in data.cases:
-            on_chip = case.chips[names.index(chip)]
             if case.name != case.method:
                 continue
             block = DRAWN.choice(case.blocks)
             how = {"n": data.size, **dict(find_product(case.method).then)}
             how |= {} if block is None else {"block": block}
             asked = (case.method, *with_words(how), "--chip", chip)
-            at, key = case.blocks.index(block), (chip, case.method, block)
-            yield (*key, "loads"), ("the page", ANSWERS[on_chip.answers[at]])
+            key = (chip, case.method, block)
+            here = data.answers(case, names.index(chip))[block]
+            yield (*key, "loads"), ("the page", here.value)
             yield (*key, "loads"), ("check", run_json("check", *asked)["answer"])
     for chip in ("radeon-9700-pro", "radeon-x800-xt", "ps-2-0", "ps-2-b"):
         for case in data.cases:
@@ -108,7 +106,7 @@ def loaded(run_json: JsonCommand) -> Iterator[tuple[Any, Said]]:
                 [value] = [
                     one["value"] for one in of_chip if bool(one["coordinates_first"]) == first
                 ]
-                words = largest(case, case.chips[names.index(chip)])
+                words = data.largest(case, names.index(chip))
                 yield (chip, case.name, "largest block"), ("fit", str(value))
                 yield (chip, case.name, "largest block"), ("the page", words.split(", ")[0][4:])
 

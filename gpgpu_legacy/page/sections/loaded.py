@@ -2,53 +2,250 @@
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT
-from gpgpu_legacy.chips.verdict import Answer
-from gpgpu_legacy.page.loading import LETTERS, CaseData, Loading, OnChip, loading
-from gpgpu_legacy.page.section import PageSection, rendered
-from gpgpu_legacy.serial import fields_of
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from math import inf
 
-_WORDS = {LETTERS[answer]: answer.value for answer in Answer}
-_NO = LETTERS[Answer.DOES_NOT_LOAD]
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, find_product
+from gpgpu_legacy.chips.catalogue import source_notes
+from gpgpu_legacy.chips.check_plan import check_on_each
+from gpgpu_legacy.chips.profile import Profile, ProfileKind, profiles
+from gpgpu_legacy.chips.verdict import Answer, Row, Verdict
+from gpgpu_legacy.page.names import people
+from gpgpu_legacy.page.section import PageSection, rendered
+from gpgpu_legacy.papers.formulas.model import methods_of_tables
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.published.papers import papers
+from gpgpu_legacy.serial import Record, as_record, fields_of
+from gpgpu_legacy.studies.largest_block import steps_first
+
+SIZE = 1024
+"""The n of the n×n matrices, as in the papers' tables."""
+
+USUAL = "radeon-9700-pro"
+"""The chip to begin with."""
+
+_BLOCKS = (*range(1, 9), 12, 16, 24, 32, 64, 128)
+_BLOCKS_OF_KERNELS = 3  # the largest: the memory accesses of small ones are slow to follow
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedCase:
+    """A method in one variant.
+
+    first: whether it computes coordinates first, of as many steps as `fit` does on the chip.
+    """
+
+    method: Algorithm
+    first: bool = False
+
+    @property
+    def choices(self) -> tuple[int, ...]:
+        """The blocks to choose from; empty if all numbers are."""
+        block = self.method.parameters.get("block")
+        return () if block is None else tuple(block.choices.values())
+
+    @property
+    def blocks(self) -> tuple[int | None, ...]:
+        """The blocks to begin with; None alone for a method without one."""
+        if "block" not in self.method.parameters:
+            return (None,)
+        return self.choices[-_BLOCKS_OF_KERNELS:] or _BLOCKS
+
+    def group(self, block: int | None, chip: Profile) -> int | None:
+        """The steps whose coordinates are computed first; None if indirections do not ask for it.
+
+        As it is written, a program takes an indirection for each step.
+        """
+        sides = (chip.advertised, chip.native)
+        steps = min((side.indirections.value for side in sides if side.indirections), default=inf)
+        most = min((side.temporaries.value for side in sides if side.temporaries), default=0)
+        if not self.first or block is None or steps > block:
+            return None
+        return steps_first(self.method, (("n", SIZE),), int(most), block)
+
+    def plan(self, block: int | None, group: int | None) -> Plan:
+        """The plan of a product with that block, as it ran in its day."""
+        given = dict(self.method.then) | ({"block": block} if block else {})
+        return self.method.plan(n=SIZE, **given, **({"coordinates_first": group} if group else {}))
+
+    def on_chips(self, block: int | None) -> tuple[Verdict, ...]:
+        """Its plan on every chip."""
+        groups: dict[int | None, list[Profile]] = {}
+        for chip in profiles():
+            groups.setdefault(self.group(block, chip), []).append(chip)
+        found = {
+            verdict.chip: verdict
+            for group, chips in groups.items()
+            for verdict in check_on_each(self.plan(block, group), chips)
+        }
+        return tuple(found[chip.name] for chip in profiles())
+
+    def verdicts(self) -> dict[int | None, tuple[Verdict, ...]]:
+        """On every chip, by the block: also at both sides of where an answer changes."""
+        found = {block: self.on_chips(block) for block in self.blocks}
+        between = [] if self.choices else list(pairwise(block for block in found if block))
+        while between:
+            low, high = between.pop()
+            answers = [[verdict.answer for verdict in found[block]] for block in (low, high)]
+            if high - low > 1 and answers[0] != answers[1]:
+                middle = (low + high) // 2
+                found[middle] = self.on_chips(middle)
+                between += [(low, middle), (middle, high)]
+        return {block: found[block] for block in sorted(found, key=lambda block: block or 0)}
+
+
+class Said(Record):
+    """A verdict in words. reasons: the limits that are exceeded."""
+
+    answer: Answer
+    reasons: str
+
+
+class ChipData(Record):
+    """A chip or an API. year: or API. most: of each limit, a number or None, and in words."""
+
+    name: str
+    title: str
+    year: str
+    notes: tuple[str, ...]
+    most: dict[str, tuple[int | float | None, str]]
+
+
+class OnChip(Record, omit_defaults=True):
+    """A case on a chip. said: by the block, the number of what is said.
+
+    found: as a case has it, where the plan is another on this chip.
+    """
+
+    said: tuple[int, ...]
+    found: dict[str, tuple[int | str | None, ...]] = {}  # noqa: RUF012
+
+
+class CaseData(Record):
+    """A case. found: the plan's use of each limit, by the block."""
+
+    name: str
+    method: str
+    title: str
+    blocks: tuple[int | None, ...]
+    found: dict[str, tuple[int | str | None, ...]]
+    chips: tuple[OnChip, ...]
+
+    @property
+    def is_program(self) -> bool:
+        """Whether it draws fragments; kernels need no table: all blocks have the same answer."""
+        return "language" in self.found
+
+
+class Loading(Record):
+    """All of it."""
+
+    size: int
+    said: tuple[Said, ...]
+    chips: tuple[ChipData, ...]
+    cases: tuple[CaseData, ...]
+
+    def answers(self, case: CaseData, chip: int) -> dict[int | None, Answer]:
+        """By the block."""
+        said = (self.said[n].answer for n in case.chips[chip].said)
+        return dict(zip(case.blocks, said, strict=True))
+
+    def largest(self, case: CaseData, chip: int) -> str:
+        """The largest block that loads, in words."""
+        answers = self.answers(case, chip).items()
+        loads = [(block, a) for block, a in answers if a is not Answer.DOES_NOT_LOAD]
+        if not loads:
+            return "no"
+        block, answer = loads[-1]
+        known = "" if answer is Answer.LOADS else ", as far as is known"
+        if block is None:
+            return f"loads{known}"
+        return f"b = {block}{' or more' if block == case.blocks[-1] else ''}{known}"
+
+
+@cache
+def loading() -> Loading:
+    """The papers' methods on all chips and APIs, at SIZE; and one with its coordinates first."""
+    measured = (s.method for p in papers() for t in p.measured for s in t.series if s.method)
+    names = dict.fromkeys((*methods_of_tables(), *measured))
+    variant = LoadedCase(find_product(DEFAULT_PRODUCT), first=True)
+    cases = [*(LoadedCase(find_product(name)) for name in names), variant]
+    found = [(case, case.verdicts()) for case in cases]
+    said: dict[Said, int] = {}
+    data = tuple(_case(case, verdicts, said) for case, verdicts in found)
+    on_chips = zip(*(row for _, verdicts in found for row in verdicts.values()), strict=True)
+    chips = tuple(map(_chip, profiles(), on_chips))
+    return Loading(size=SIZE, said=tuple(said), chips=chips, cases=data)
+
+
+def _case(
+    case: LoadedCase, verdicts: dict[int | None, tuple[Verdict, ...]], said: dict[Said, int]
+) -> CaseData:
+    found = _found([[row for v in one for row in v.limits] for one in verdicts.values()])
+    chips = []
+    for column in zip(*verdicts.values(), strict=True):
+        own = _found([v.limits for v in column])
+        words = [Said(answer=v.answer, reasons=", ".join(v.excesses)) for v in column]
+        numbers = tuple(said.setdefault(one, len(said)) for one in words)
+        differs = {limit: values for limit, values in own.items() if values != found[limit]}
+        chips.append(OnChip(said=numbers, found=differs))
+    name = case.method.name
+    first = ", coordinates first where indirections ask for it" if case.first else ""
+    return CaseData(
+        name=f"{name}{'-coordinates-first' if case.first else ''}",
+        method=name,
+        title=f"{people()[name]}{first}",
+        blocks=tuple(verdicts),
+        found=found,
+        chips=tuple(chips),
+    )
+
+
+def _found(by_block: Sequence[Sequence[Row]]) -> dict[str, tuple[int | str | None, ...]]:
+    """The use of each limit, by the block."""
+    taken = [{row.limit: row.found for row in rows} for rows in by_block]
+    limits = dict.fromkeys(limit for one in taken for limit in one)
+    return {limit: tuple(one.get(limit) for one in taken) for limit in limits}
+
+
+def _chip(profile: Profile, verdicts: Sequence[Verdict]) -> ChipData:
+    rows = {row.limit: row for verdict in verdicts for row in verdict.limits}
+    tags = (side.source for row in rows.values() for side in row.sides if side and side.source)
+    is_chip = profile.kind is ProfileKind.CHIP and profile.released
+    return as_record(
+        ChipData,
+        profile,
+        year=profile.released.value[:4] if is_chip and profile.released else "API",
+        notes=(*profile.notes, *source_notes(tags)),
+        most={limit: _most(row) for limit, row in rows.items()},
+    )
+
+
+def _most(row: Row) -> tuple[int | float | None, str]:
+    """What the tighter side allows: a number, if it is one, and in words."""
+    sides = [side for side in row.sides if side]
+    numbers = [side.allowed for side in sides if isinstance(side.allowed, int | float)]
+    least = min(numbers, default=None)
+    shown = (side for side in sides if least is None or side.allowed == least)
+    return least, ", ".join(dict.fromkeys(map(str, shown)))
 
 
 def make_section() -> PageSection:
     """A table of the largest blocks, and the data of all limits for its script."""
     data = loading()
+    cases = [case for case in data.cases if case.is_program]
     html = rendered(
         "sections/loaded.html.j2",
         size=data.size,
-        cases=[case for case in data.cases if _is_program(data, case)],
+        cases=cases,
         rows=[
-            (chip, [largest(case, case.chips[n]) for case in data.cases if _is_program(data, case)])
-            for n, chip in enumerate(data.chips)
+            (chip, [data.largest(case, n) for case in cases]) for n, chip in enumerate(data.chips)
         ],
     )
-    return PageSection(
-        "loaded",
-        "Would it have loaded?",
-        html,
-        data={**fields_of(data), "answers": _WORDS, "first": DEFAULT_PRODUCT},
-        scripts=("choices.js", "sections/loaded.js"),
-    )
-
-
-def _is_program(data: Loading, case: CaseData) -> bool:
-    """Whether it draws fragments; kernels need no table: all blocks have the same answer."""
-    return any(data.limits[limit] == "language" for limit in case.found)
-
-
-def largest(case: CaseData, on_chip: OnChip) -> str:
-    """The largest block that loads, in words."""
-    loads = [
-        (block, answer)
-        for block, answer in zip(case.blocks, on_chip.answers, strict=True)
-        if answer != _NO
-    ]
-    if not loads:
-        return "no"
-    block, answer = loads[-1]
-    known = "" if _WORDS[answer] == Answer.LOADS.value else ", as far as is known"
-    if block is None:
-        return f"loads{known}"
-    return f"b = {block}{' or more' if block == case.blocks[-1] else ''}{known}"
+    fields = {**fields_of(data), "program": DEFAULT_PRODUCT, "chip": USUAL}
+    scripts = ("choices.js", "sections/loaded.js")
+    return PageSection("loaded", "Would it have loaded?", html, fields, scripts)
