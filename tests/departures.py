@@ -37,8 +37,7 @@ SPEC = 1e-5
 class Driver:
     """A driver. name: in words. mark: what its device's name contains.
 
-    functions: how far results of its GLSL are from NumPy's, by opcode. accuracy: the worst that was
-    measured of its own opcodes, in the units of test_driver_opcodes.py. misses: its own opcodes
+    functions: how far results of its GLSL are from NumPy's, by opcode. misses: its own opcodes
     whose results it may miss although they are floats, and by how much. interpolation: how far an
     attribute may be off, relative to the largest value at a corner, where all slopes are floats.
     normalised: the relative error of directions that OpenGL derives. fog_of_magnitudes: whether a
@@ -53,7 +52,6 @@ class Driver:
     name: str
     mark: str
     functions: Mapping[str, Bound]
-    accuracy: Mapping[str, float] = field(default_factory=dict)
     misses: Mapping[str, Bound] = field(default_factory=dict)
     interpolation: float = SPEC
     normalised: float = SPEC
@@ -92,28 +90,6 @@ LLVMPIPE = Driver(
         "SCS": (0.0, 1.5e-7),  # 6.0e-8 for |x| <= 16
         "SIN": (0.0, 1.5e-7),  # 6.0e-8 for |x| <= 16
     },
-    accuracy={
-        "ADD": 5.97e-8,
-        "COS": 6.6e-8,
-        "DP3": 1.2e-7,
-        "DP4": 1.4e-7,
-        "DPH": 1.6e-7,
-        "DST": 5.97e-8,
-        "EX2": 2.6e-7,
-        "FRC": 3e-8,
-        "LG2": 1.3e-7,
-        "LIT": 9.3e-7,
-        "LRP": 1.2e-7,
-        "MAD": 1.04e-7,
-        "MUL": 5.97e-8,
-        "POW": 7.4e-7,
-        "RCP": 5.8e-8,
-        "RSQ": 8.9e-8,
-        "SCS": 7.1e-8,
-        "SIN": 6.5e-8,
-        "SUB": 5.97e-8,
-        "XPD": 1.1e-7,
-    },
     interpolation=0.0,
     normalised=2e-6,
     keeps_order=True,
@@ -127,24 +103,6 @@ NVIDIA = Driver(
     "NVIDIA 580.159, one H100",
     "NVIDIA",
     functions={**_SPECIFIED, "COS": _SINES, "SCS": _SINES, "SIN": _SINES},
-    accuracy={
-        "COS": 1.2e-6,  # 4.1e-7 in [-π, π]
-        "DP3": 1.2e-7,
-        "DP4": 1.3e-7,
-        "DST": 5.97e-8,
-        "EX2": 1.4e-7,
-        "FRC": 3e-8,
-        "LG2": 1.9e-7,
-        "LIT": 2.1e-6,
-        "LRP": 9e-8,
-        "MAD": 6e-8,
-        "POW": 1.2e-6,
-        "RCP": 9e-8,
-        "RSQ": 1.2e-7,
-        "SCS": 3.8e-7,
-        "SIN": 1.3e-6,
-        "XPD": 1.1e-7,
-    },
     misses=_MISSES,  # log2 of 1/2 is -1 + 2^-23
     interpolation=2.0**-22,  # 2^-22.7; level attributes are exact
     normalised=5e-6,  # (0, 0, 1) becomes (0, 0, 0.9999957)

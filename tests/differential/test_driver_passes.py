@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program, Vec4
 from gpgpu_legacy.isa.state import canonical_state
 from gpgpu_legacy.languages.arb.parser import assemble
@@ -32,7 +31,6 @@ from gpgpu_legacy.plan.textures import (
     Wrap,
 )
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import Machine
 
 pytestmark = pytest.mark.gl
 
@@ -296,13 +294,3 @@ def test_fog_on_colours_outside_0_to_1(driver: Executor) -> None:
     assert specified == [0.75, 0.25 * 2, 0.75 * 0.5 + 0.25, 1.0]
     # Some do not clamp where GL_ARB_color_buffer_float has switched clamping off, as NVIDIA's.
     assert found in (specified, [0.75 * 2, 0.25 * 2 - 0.75, 0.75 * 0.5 + 0.25, 4.0])
-
-
-def test_no_arithmetic_but_the_drivers_own(driver: Executor) -> None:
-    for arithmetic in ARITHMETICS.values():
-        machine = Machine(arithmetic=arithmetic)
-        if arithmetic is FP32:
-            assert draw(show("3"), executor=driver, machine=machine)[0, 0, 0] == 3.0
-            continue
-        with pytest.raises(PlanError, match=f"gl-arbfp computes in fp32, not in {arithmetic.name}"):
-            draw(show("3"), executor=driver, machine=machine)

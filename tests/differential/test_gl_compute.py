@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from buffers import bindings, buffer, read_from, uniforms
 from departures import driver_of
-from drawing import EXACT, assert_same_bits, draw_all, on, program
+from drawing import EXACT, assert_same_bits, on
 from products import (
     plan_of,
     random_operands,
@@ -53,16 +53,6 @@ NUMPY = find_executor("numpy")
 @pytest.fixture
 def compute(ready: Ready) -> Executor:
     return ready("gl-compute")
-
-
-def test_a_register_that_swizzles_itself_varies_as_its_sources_do(compute: Executor) -> None:
-    """Components are assigned at once: w of .wwwz varies with z, although z then is a constant."""
-    own = np.arange(12, dtype=np.float32).reshape(1, 3, 4)
-    text = program("TEX a, fragment.position, texture[0], RECT;",
-                   "SWZ b, a, -1, 0, z, -1;", "MOV b, b.wwwz;", "MOV result.color[0], b;",
-                   temporaries="OPTION ARB_draw_buffers; TEMP a, b;")  # fmt: skip
-    found, _ = draw_all(text, (3, 1), textures={0: own}, targets=(RGBA32F,) * 2, executor=compute)
-    assert found[0].tolist() == [[-1, -1, -1, 2], [-1, -1, -1, 6], [-1, -1, -1, 10]]
 
 
 @pytest.fixture

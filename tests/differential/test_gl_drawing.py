@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from departures import driver_of
 from drawing import (
     EXACT,
     F32,
@@ -46,7 +45,7 @@ from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, Arithmetic
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program
-from gpgpu_legacy.isa.opcodes import ARBFP, Form, Opcode
+from gpgpu_legacy.isa.opcodes import ARBFP, Form
 from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
@@ -54,8 +53,6 @@ from gpgpu_legacy.plan.plan import (
     CopyPass,
     FragmentPass,
     Plan,
-    Repeat,
-    StateValue,
     Texcoords,
 )
 from gpgpu_legacy.plan.textures import (
@@ -123,16 +120,6 @@ def test_uploads_copies_and_reading_back_keep_bits(
 
 
 @everywhere
-def test_clears_and_initial_values_are_not_clamped(ready: Ready, name: str) -> None:
-    odd = (-3.5, 1e30, 0.1, 2.0)
-    for plan in (
-        show([], texture("target", 3, 2, RGBA32F, odd)),
-        show([ClearPass("target", odd)], texture("target", 3, 2, RGBA32F)),
-    ):
-        assert same(ready(name), plan)[1, 2].tolist() == np.float32(odd).tolist()
-
-
-@everywhere
 def test_eight_bits_round_alike_however_they_are_written(ready: Ready, name: str) -> None:
     executor, text = ready(name), program("MOV result.color, program.local[0];")
     for value in (-1.0, 0.3, 0.4999, 127.5 / 255, 0.999, 3.0):
@@ -143,21 +130,6 @@ def test_eight_bits_round_alike_however_they_are_written(ready: Ready, name: str
         for blend in (None, ADD):
             four = (value,) * 4
             same_drawing(executor, text, (2, 2), local={0: four}, target=UNORM8, blend=blend)
-
-
-@every_format
-@everywhere
-def test_blending_adds_and_ends_with_its_pass(
-    ready: Ready, name: str, texel_format: Format
-) -> None:
-    target = texture("target", 4, 3, texel_format, (0.25, 1.0, -2.0, 4.0))
-    text = program("MOV result.color, program.local[0];")
-    value = parameters({0: (0.3125, -7.0, 5.0, 0.125)})
-    add = FragmentPass(text, (), ("target",), Rect(1, 0, 2, 3), locals=value, blend=ADD)
-    put = FragmentPass(text, (), ("target",), Rect(0, 2, 4, 1), locals=value)
-    copy = CopyPass("U", Rect(0, 0, 1, 2), "target", Rect(1, 0, 1, 2))
-    u = texture("U", 2, 2, texel_format, (5.0, 0.0, 0.0, 0.0))
-    same(ready(name), show([Repeat(3, (add,)), put, add, copy, ClearPass("U")], target, also=[u]))
 
 
 # What a pass gives, and does not ------------------------------------------------------------------
@@ -181,44 +153,6 @@ def test_nothing_stays_from_the_pass_before(ready: Ready, name: str) -> None:
 
 
 BENT = ((0.0, 1.0, -2.0, 3.0), (4.0, 1.5, 0.25, -1.0), (-3.0, 0.0, 5.0, 0.5), (1.0, 2.0, 2.0, 2.0))
-
-
-@exactly
-def test_attributes_given_and_not_given(ready: Ready, name: str) -> None:
-    kinds = (AttributeKind.COLOR, AttributeKind.SECONDARY_COLOR, AttributeKind.FOGCOORD)
-    text = separately(
-        *(f"MOV result.color[{n}], fragment.{kind.value};" for n, kind in enumerate(kinds)),
-        "MOV result.color[3], fragment.texcoord[5];",
-    )
-    targets = [RGBA32F] * 4
-    found = draw_all(text, (1, 1), targets=targets, executor=ready(name))
-    assert [each[0, 0].tolist() for each in found] == [[1, 1, 1, 1], *[[0, 0, 0, 1]] * 3]
-    attributes = [AttributeCorners(kind, BENT) for kind in kinds]
-    found, expected = (
-        draw_all(text, (6, 6), targets=targets, attributes=attributes, executor=each)
-        for each in (ready(name), None)
-    )
-    np.testing.assert_array_equal(found, expected)
-    on_the_diagonal = [found[0][i, i, 0] for i in range(6)]
-    np.testing.assert_allclose(on_the_diagonal, [-3 * (i + 0.5) / 6 for i in range(6)], 1e-5)
-
-
-@exactly
-def test_state_is_given_or_has_its_initial_value(ready: Ready, name: str) -> None:
-    text = program(
-        "ADD R0, state.lightmodel.ambient, state.matrix.mvp.row[2];",
-        "MAD result.color, R0, state.fog.color, state.light[0].ambient;",
-    )
-    given_state = FragmentPass(
-        text, (), ("target",), Rect(0, 0, 2, 1),
-        state=(StateValue("state.fog.color", (0.5, 2.0, 4.0, 8.0)),
-               StateValue("state.matrix.projection.row[2]", (1.0, 2.0, 3.0, 4.0))),
-    )  # fmt: skip
-    without = FragmentPass(text, (), ("target",), Rect(0, 0, 1, 1))
-    found = same(ready(name), show([given_state, without], texture("target", 2, 1, RGBA32F)))
-    assert found[0, 0].tolist() == [0, 0, 0, 1]  # fog is black, and the light's ambience (0,0,0,1)
-    by_hand = [0.5 * 1.2, 2 * 2.2, 4 * 3.2, 8 * 5 + 1]
-    np.testing.assert_allclose(found[0, 1], by_hand, 1e-6)
 
 
 @pytest.mark.parametrize("mode", Fog, ids=lambda mode: mode.name)
@@ -273,16 +207,6 @@ def test_more_targets_than_the_driver_has_is_a_plan_error(ready: Ready, name: st
         draw_all(program("MOV result.color, 1;"), (1, 1), targets=[R32F] * 65, executor=ready(name))
 
 
-@everywhere
-def test_what_kills_and_what_does_not(ready: Ready, name: str) -> None:
-    text = program("KIL program.local[0];", "MOV result.color, 7;")
-    for value, dies in ((-1.0, True), (0.0, False), (-0.0, False), (NAN, False), (-INF, True)):
-        for place in range(4):
-            four = tuple(value if c == place else 1.0 for c in range(4))
-            found = draw(text, (1, 1), local={0: four}, executor=ready(name))
-            assert found.tolist() == [[[0.0 if dies else 7.0] * 4]]
-
-
 # Lookups -----------------------------------------------------------------------------------------
 
 LOOK = program("TEX result.color, fragment.texcoord[0], texture[0], RECT;")
@@ -323,20 +247,6 @@ def test_centres_stay_centres_in_textures_of_any_size(ready: Ready, name: str) -
 
 
 @exactly
-def test_a_coordinate_off_its_centre_by_rounding(ready: Ready, name: str) -> None:
-    """2³⁰ added and taken away again leaves steps of 128, in float32."""
-    text = program(
-        "ADD R0, fragment.texcoord[0], program.local[0];", "ADD R0, R0, -program.local[0];",
-        "TEX result.color, R0, texture[0], RECT;",
-    )  # fmt: skip
-    texels = np.arange(12, dtype=np.float32).reshape(3, 4, 1)
-    same_drawing(
-        ready(name), text, (4, 3), textures={0: texels}, local={0: (2.0**30, 2.0**30, 0.0, 0.0)},
-        texcoords=[fragment_texcoords(0, 4, 3)],
-    )  # fmt: skip
-
-
-@exactly
 def test_more_lookups_than_varyings(ready: Ready, name: str) -> None:
     lines = ["MOV R1, 0;"]
     for n in range(12):
@@ -351,7 +261,6 @@ def test_more_lookups_than_varyings(ready: Ready, name: str) -> None:
 # Every opcode ------------------------------------------------------------------------------------
 
 SOURCES = ("R1", "R2", "R3")
-COLOURS = 8  # as many draw buffers as OpenGL 4.0 promises
 EXACT_ROWS = [row.mnemonic for row in ARBFP.values() if row.mnemonic not in INEXACT]
 COMPUTING = [row for row in ARBFP.values() if row.form not in (Form.SAMPLE, Form.KILL)]
 LOAD = tuple(
@@ -382,26 +291,6 @@ def opcodes_drawn(
     return found, expected
 
 
-@pytest.mark.parametrize("row", COMPUTING, ids=lambda row: row.mnemonic)
-@exactly
-def test_every_opcode_under_masks_swizzles_signs_and_saturation(
-    ready: Ready, name: str, row: Opcode
-) -> None:
-    """Of quarters, and of odd numbers."""
-    rng, executor = np.random.default_rng(sum(map(ord, row.mnemonic))), ready(name)
-    odd = [0.0, -0.0, 1.0, -1.0, 0.25, -3.0, 130.0, -130.0, 1e-15, -1e-15, 1e19, INF, -INF, NAN]
-    if row.mnemonic in ("SIN", "COS", "SCS"):
-        odd[-4:] = [-7.5]
-    shape = (3, HEIGHT, WIDTH, 4)
-    writer = Writer(row, SOURCES)
-    lines = [writer.anything(f"result.color[{n}]") for n in range(COLOURS)]
-    relative, absolute = driver_of(executor).functions.get(row.mnemonic, (0.0, 0.0))
-    for values in (rng.integers(-16, 17, shape) / 4, rng.choice(odd, shape)):
-        textures = dict(enumerate(values.astype(np.float32)))
-        found, expected = opcodes_drawn(executor, lines, textures)
-        np.testing.assert_allclose(found, expected, relative, absolute)
-
-
 @pytest.mark.parametrize(
     "arithmetic", [each for each in ARITHMETICS.values() if each.rounds], ids=lambda each: each.name
 )
@@ -426,20 +315,6 @@ def test_opcodes_in_other_arithmetics(ready: Ready, name: str, arithmetic: Arith
             drawn_ = opcodes_drawn(ready(name), lines, texels, machine=machine)
             for line, mine, theirs in zip(lines, *drawn_, strict=True):
                 np.testing.assert_allclose(mine, theirs, relative, step, err_msg=line)
-
-
-@exactly
-def test_what_is_read_is_rounded(ready: Ready, name: str) -> None:
-    """Parameters, constants and attributes, before they are added."""
-    text = program(
-        "ADD R0, program.local[0], {-3.1, -1.7, 0.3, 2.5};",
-        "SUB result.color, R0, fragment.color;",
-    )
-    color = AttributeCorners(AttributeKind.COLOR, ((0.1, 0.7, 0.33, 0.4),) * 4)
-    local = {0: (3.7, 2.3, 0.1, 3.3)}
-    for arithmetic in ARITHMETICS.values():
-        machine = replace(EXACT, arithmetic=arithmetic)
-        same_drawing(ready(name), text, (1, 1), local=local, attributes=[color], machine=machine)
 
 
 @exactly
@@ -470,14 +345,6 @@ def test_constants_are_the_nearest_float32(ready: Ready, name: str) -> None:
         draw_all(text, (1, 1), targets=targets, executor=ready(name)), expected, strict=True
     ):
         assert_same_bits(mine, theirs)
-
-
-@exactly
-def test_a_multiply_add_rounds_twice_where_arithmetic_is_exact(ready: Ready, name: str) -> None:
-    a, c = 1 + 2.0**-12, -(1 + 2.0**-11)
-    text = program("PARAM a = program.local[0];", "MAD result.color, a, a, program.local[1];")
-    found = draw(text, (1, 1), local={0: (a,) * 4, 1: (c,) * 4}, executor=ready(name))
-    assert found.tolist() == [[[0, 0, 0, 0]]]
 
 
 # Programs ----------------------------------------------------------------------------------------

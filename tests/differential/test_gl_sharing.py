@@ -469,24 +469,6 @@ def test_an_open_plan_keeps_its_programs(
             assert shared.programs.created == made
 
 
-def test_a_cache_keeps_what_is_referred_to_and_the_last_few() -> None:
-    class Value:
-        pass
-
-    cache = ContentCache(2)
-    held = cache.get("held", Value)
-    for n in range(5):
-        cache.get(n, Value)
-    assert len(cache) == 3
-    assert cache.get("held", Value) is held
-    assert cache.created == 6
-    del held
-    cache.get(0, Value)
-    cache.get(1, Value)
-    assert len(cache) == 2
-    assert cache.created == 8
-
-
 @drawing
 def test_a_context_that_the_driver_gave_up_is_said_to_be_lost(
     ready: Ready, name: str, monkeypatch: pytest.MonkeyPatch

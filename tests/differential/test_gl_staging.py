@@ -17,7 +17,7 @@ from gpgpu_legacy.api.prepared import close_prepared
 from gpgpu_legacy.errors import NoDeviceRoomError
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl import core
-from gpgpu_legacy.runtime.gl.staging import MappedStaging, mapped_staging, touched
+from gpgpu_legacy.runtime.gl.staging import MappedStaging, mapped_staging
 
 pytestmark = pytest.mark.gl
 
@@ -76,21 +76,6 @@ def test_buffers_get_all_bytes_and_give_them_back(
             behind = np.frombuffer(buffer.read(), np.float32)[len(array) :]
             assert (behind == 7.0).all()
             buffer.release()
-
-
-def test_a_large_array_is_copied_by_threads(context: core.GlContext) -> None:
-    """Larger than all slots together, and not a whole number of them."""
-    values = np.random.default_rng(0).random((1030, 2051), np.float32)
-    with context.current() as handle:
-        staging, buffer = mapped(context, 3, 1 << 20), handle.buffer(reserve=values.nbytes)
-        found = np.empty_like(values)
-        pages = touched(found)
-        staging.send(values, buffer)
-        for page in pages:
-            page.finish()
-        staging.fetch(found, buffer)
-        buffer.release()
-    assert_same_bits(found, values)
 
 
 def test_the_driver_copies_where_it_maps_nothing(

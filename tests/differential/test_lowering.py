@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from departures import driver_of
 from drawing import (
     EXACT,
     F32,
-    Image,
     as_exact_as_it_can,
     assert_same_bits,
     carry_out_all,
@@ -35,16 +33,13 @@ from products import random_operands
 from strategies import SMALL_NUMBER, TILES, Scene, draw_scene, whole_scenes
 from varying import dispatch_plans
 
-from gpgpu_legacy import run_program
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
-from gpgpu_legacy.isa.ir import ParameterSpace
-from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.framebuffer import Blend
 from gpgpu_legacy.plan.plan import Corners, FragmentPass, Plan, Texcoords
-from gpgpu_legacy.plan.textures import Filter, Sampler, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import Filter, TextureKind, Wrap
 from gpgpu_legacy.runtime import jit as jit_module
 from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.runtime.machine import Machine, Tuning
@@ -210,30 +205,6 @@ def test_dispatches_are_their_expansion(name: str, ready: Callable[[str], Execut
     run()
 
 
-# Programs ----------------------------------------------------------------------------------------
-
-EXAMPLES = sorted((Path(__file__).parents[2] / "shaders" / "examples").glob("*.fp"))
-
-
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_the_examples(path: Path) -> None:
-    text = assemble(path.read_text("utf-8"), path.name)
-    rng = np.random.default_rng(8)
-    pictures = {
-        unit: (target.value, rng.random((23, 37, 4), dtype=np.float32))
-        for unit, target in text.texture_units.items()
-    }
-    given = {
-        "textures": pictures,
-        "local": {i: rng.random(4) for i in text.parameter_indices(ParameterSpace.LOCAL)},
-        "texcoords": {1: np.array([[-2, -1, 0, 1], [1, -1, 0, 1], [1, 1, 0, 1], [-2, 1, 0, 1]])},
-    }
-    found = run_program(text, 37, 23, executor="jit", exact=True, **given)  # type: ignore[arg-type]
-    expected = run_program(text, 37, 23, executor="numpy", **given)  # type: ignore[arg-type]
-    assert_same_bits(found, expected)
-    assert len(np.unique(expected)) > 1
-
-
 # Constants ---------------------------------------------------------------------------------------
 
 HIDDEN = {
@@ -277,35 +248,6 @@ def test_an_exact_shader_folds_no_constant(
     expected = draw_all(text, (1, 1), **scene)[0]
     found = draw_all(text, (1, 1), executor=executor, **scene)[0]
     assert_same_bits(found, expected)
-
-
-@pytest.mark.parametrize("filter_", [Filter.NEAREST, Filter.LINEAR])
-@pytest.mark.parametrize("kind", [kind for kind in TextureKind if kind is not TextureKind.BUFFER])
-@on("gl-raster", "gl-compute")
-def test_an_exact_shader_hides_the_channels_that_a_texture_lacks(
-    name: str, kind: TextureKind, filter_: Filter, ready: Callable[[str], Executor]
-) -> None:
-    """Wherever the shader fetches them: a filter does so where other numbers are not hidden."""
-    odd = np.array([np.inf, -np.inf, np.nan, -2.5], np.float32)
-    rows, depth = {TextureKind.T1D: (1, 1), TextureKind.T3D: (4, 2), TextureKind.CUBE: (12, 6)}.get(
-        kind, (2, 1)
-    )
-    texels = np.arange(2.0 * rows, dtype=np.float32).reshape(rows, 2, 1)
-    scene: dict[str, Any] = {
-        "textures": {
-            0: odd.reshape(1, 1, 4),
-            1: Image(texels, kind, depth, Sampler(filter_)),
-        },
-        "texcoords": [Texcoords(0, LEVEL)],
-    }
-    text = program(
-        "TEX R0, fragment.texcoord[0], texture[0], RECT;",
-        f"TEX R1, fragment.texcoord[0], texture[1], {kind.value};",
-        "MUL result.color.xyw, R0, R1;",
-        "DP4 result.color.z, R0.wyxw, R1;",
-    )
-    expected = draw_all(text, (1, 1), **scene)[0]
-    assert_same_bits(draw_all(text, (1, 1), executor=ready(name), **scene)[0], expected)
 
 
 CHOICES = {
