@@ -242,22 +242,6 @@ def test_the_methods_of_one_invocation_likewise(name: str) -> None:
     assert words(plan) == by_the_reference_machine(plan)
 
 
-# Rows ------------------------------------------------------------------------------------------
-
-
-def test_any_sequence_is_covered_once() -> None:
-    draw = np.random.default_rng(0)
-    for length in (1, 50, 1000):
-        kinds = draw.integers(0, 3, length).astype(np.int16)
-        at = 0
-        for start, period, repeats in kernels.repetitions(kinds, 20):
-            assert start == at and 1 <= period <= 20
-            stretch = kinds[start : start + period * repeats].reshape(repeats, period)
-            assert (stretch == stretch[0]).all()
-            at += period * repeats
-        assert at == length
-
-
 # Regions, steps, errors ----------------------------------------------------------------------
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpgpu_legacy import Machine, Pipeline, Texels, find, run_brook, run_program
+from gpgpu_legacy import Machine, Pipeline, Texels, find, run_program
 from gpgpu_legacy.errors import InputError
 
 DOUBLE = (
@@ -42,7 +42,6 @@ MISTAKES: list[tuple[Callable[[Any], object], str]] = [
     (lambda d: d.draw(local=2), "draw: local is 2; give a dict by number"),
     (lambda d: d.draw(locals={0: 2}), "draw takes no locals; did you mean local?"),
     (lambda d: d.draw(texcoords=Texels(1)), "draw: texcoords is a Texels; give a dict"),
-    (lambda d: d.draw(mask=None), "draw: mask is None; give a text"),
     (
         lambda d: d.p.draw(DOUBLE, {0: d.a}),
         "missing a required argument: 'into'; write draw(prog",
@@ -52,7 +51,6 @@ MISTAKES: list[tuple[Callable[[Any], object], str]] = [
         "repeat makes a block, which has no iteration of Python",
     ),
     (lambda d: d.p.input("x", 4), "input: missing a required argument: 'columns'"),
-    (lambda d: d.p.input("x", 4, "4"), "columns is '4'; it must be an integer"),
     (lambda d: d.p.call("kernel void f(out float a<>) { a = 1; }"), "parameters a, of which 0"),
     (lambda d: d.made().run(ONES), "run: inputs is an ndarray; give a dict by name"),
     (lambda d: d.made().run(a=[[1, 2], [3]]), "input a has rows of different lengths"),
@@ -68,10 +66,7 @@ MISTAKES: list[tuple[Callable[[Any], object], str]] = [
     (lambda d: d.made().cache("8K,4way,64B", writes="x"), "writes is 'x'; give allocate or no-"),
     (lambda d: d.made().cache().plot(3), "plot: path is 3; give a file's name or a text"),
     (lambda d: d.made().check(9700), "check: chip is 9700; give a text"),
-    (lambda d: find("jacobi", 64), "find: too many positional arguments; write find(what, …)"),
-    (lambda d: run_brook("x.br", typo=1), "run_brook takes no typo; choose from exact"),
     (lambda d: run_program(DOUBLE, 4, 4, ONES), "run_program: textures is an ndarray; give a dict"),
-    (lambda d: Pipeline(5), "Pipeline: name is 5; give a text"),
     (lambda d: Machine(foo=1), "Machine takes no foo; its arguments are exact, arithmetic"),
 ]
 

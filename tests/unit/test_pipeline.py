@@ -397,20 +397,3 @@ def test_what_is_probably_a_mistake_is_warned_about(
     x, y = p.input("x", 2, 2, kind=kind), p.texture("y", 2, 2)
     with pytest.warns(GpgpuLegacyWarning, match=message):
         p.draw(program, {0: x}, into=y, **given)
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda p: p.cache("8"), 'cache "8" has no ways'),
-        (lambda p: p.predict("nv3"), "there is no chip 'nv3'; did you mean"),
-        (lambda p: p.draw(COPY, into="y"), "a texture is wanted, but a str is given"),
-    ],
-)
-def test_a_verb_names_a_wrong_argument(call: Callable[[Pipeline], object], message: str) -> None:
-    p, x, y = _two()
-    p.draw(COPY, {0: x}, into=y)
-    p.output("y", y)
-    with pytest.raises(InputError) as caught:
-        call(p)
-    assert message in str(caught.value)

@@ -158,7 +158,6 @@ def test_a_program_from_standard_input(cli: Cli, monkeypatch: pytest.MonkeyPatch
         (["prog.fp", "--size", "3x"], "--size is '3x'"),
         (["prog.fp", "--size", "3", "--texture", "0=a.txt"], "a.txt is not an array"),
         (["prog.fp", "--size", "3", "--texture", "0=a.npy,GL_FOO"], "--texture 0 has 'GL_FOO'"),
-        (["prog.fp", "--size", "3", "--texture", "0=a.npy,l33f"], "luminance32f, luminance_alpha8"),
         (["prog.fp", "--size", "3", "--texture", "0=bad.npy"], "bad.npy is no .npy file"),
         (["prog.fp", "--size", "3", "--texture", "0=a.npy", "--texture", "0=a.npy"], "0 twice"),
         (["prog.fp", "--size", "3", "--texture", "0=a.npy", "--local", "0=1,2,3,4,5"], "1 to 4"),

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from fakes import FakeExecutor
@@ -20,7 +19,6 @@ from gpgpu_legacy.api.run import Run, steps_of
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.pipeline.reference import ErrorKind
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.present.grid import as_text
 from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.prepared import RunResult, Timings
 
@@ -172,23 +170,6 @@ def test_the_json_contract() -> None:
         {"output": "C", "error": 0.0, "kind": ErrorKind.RELATIVE.value, "at": None}
     ]
     assert all(type(value) is int for value in found["counts"].values())
-
-
-def test_the_tables_have_the_outputs_the_times_and_what_was_counted() -> None:
-    found = find(MULTI, n=4).run(executor="numpy", check=True)
-    short, whole = (as_text(found.grids(whole=whole)) for whole in (False, True))
-    for word in ("4 × 4", "prepare", "GFLOPS", "bytes requested", "relative to the largest"):
-        assert word in short
-    assert len(short.splitlines()) < 12
-    assert "geometry bytes" in whole
-    assert "read back" in whole
-
-
-def test_each_time_stands_beside_its_name() -> None:
-    found = find(MULTI, n=4).run(executor="numpy")
-    timed = msgspec.structs.replace(found, seconds=Timings(2e-3, 3e-3, 4e-3, prepare_s=1e-3))
-    took = "It took 1 ms to prepare, 2 ms to upload, 3 ms to compute, 4 ms to read back"
-    assert took in as_text(timed.grids())
 
 
 def test_without_an_input_samples_are_drawn_that_depend_on_the_seed() -> None:

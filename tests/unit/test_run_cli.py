@@ -14,11 +14,8 @@ from gpgpu_legacy import cli
 from gpgpu_legacy.cli.commands import SECTIONS
 from gpgpu_legacy.runtime.executor import executors
 from gpgpu_legacy.runtime.prepared import Observer, Prepared, RunResult
-from gpgpu_legacy.sources import shader_folder
 
 SMALL = ("run", "larson-mcallister", "n=4", "--executor", "numpy", "--no-check")
-MANDELBROT = shader_folder() / "examples/mandelbrot.fp"
-PARTS = {"prepare", "compute", "upload", "readback"}
 
 
 @pytest.fixture
@@ -33,21 +30,6 @@ def observed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
     monkeypatch.setattr(Prepared, "run", spied)
     return seen
-
-
-def test_a_run_says_what_preparing_takes(run: Command) -> None:
-    code, out, _ = run(*SMALL)
-    assert code == 0
-    assert all(part in out for part in ("prepare", "upload", "compute", "read back"))
-    seconds = json.loads(run(*SMALL, "--repeat", "2", "--json")[1])["seconds"]
-    assert seconds.keys() == PARTS
-    assert all(part > 0.0 for part in seconds.values())
-
-
-def test_exec_says_what_preparing_takes(run: Command) -> None:
-    words = ("exec", str(MANDELBROT), "--size", "4x4", "--executor", "numpy")
-    assert "prepared in" in run(*words)[1]
-    assert json.loads(run(*words, "--json")[1])["seconds"].keys() == PARTS
 
 
 @pytest.mark.parametrize(

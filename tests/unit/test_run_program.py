@@ -13,7 +13,6 @@ from gpgpu_legacy import assemble, run_program
 from gpgpu_legacy.api.drawing import make_drawing
 from gpgpu_legacy.api.programs import discarded, run_drawing
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError, PlanError
-from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.textures import Filter, Sampler, Wrap
 from gpgpu_legacy.predict import auto
 from gpgpu_legacy.runtime.executor import executors, find_executor
@@ -52,21 +51,6 @@ def test_row_0_is_the_bottom_and_set_0_is_the_pixels_centre() -> None:
     texcoord = run_program(show("fragment.texcoord[0]"), 3, 2)
     assert (texcoord[..., :2] == position[..., :2]).all()
     assert (texcoord[..., 2:] == [0.0, 1.0]).all()
-
-
-@pytest.mark.parametrize(
-    ("register", "expected"),
-    [
-        ("fragment.texcoord[3]", [0, 0, 0, 1]),
-        ("fragment.color", [1, 1, 1, 1]),
-        ("fragment.color.secondary", [0, 0, 0, 1]),
-        ("fragment.fogcoord", [0, 0, 0, 1]),
-        ("program.local[7]", [0, 0, 0, 0]),
-        ("program.env[7]", [0, 0, 0, 0]),
-    ],
-)
-def test_what_is_not_given_has_gls_initial_value(register: str, expected: list[int]) -> None:
-    assert (run_program(show(register), 2, 2) == expected).all()
 
 
 def test_corner_values_are_interpolated_across_the_rectangle() -> None:
@@ -192,25 +176,12 @@ def test_textures_that_the_program_does_not_read_are_left_out_but_checked() -> N
 KILL = "!!ARBfp1.0\nTEMP R;\nSUB R, fragment.position.x, 1.0;\nKIL R;\nMOV result.color, 1;\nEND"
 
 
-def test_discarded_fragments_keep_clear() -> None:
-    found = run_program(KILL, 3, 2, clear=(5, 6, 7, 8))
-    assert (found[:, 0] == (5, 6, 7, 8)).all()
-    assert (found[:, 1:] == 1).all()
-
-
 def test_discarded_fragments_are_counted() -> None:
     drawing = make_drawing(KILL, 3, 2, clear=(1, 1, 1, 1))
     assert discarded(drawing, find_executor("numpy")) == 2
     drawing = make_drawing(KILL, 3, 2, blend="add")
     assert discarded(drawing, find_executor("numpy")) == 2
     assert discarded(make_drawing(show("fragment.color"), 3, 2), find_executor("numpy")) == 0
-
-
-@pytest.mark.parametrize("blend", ["add", ADD])
-def test_blending_adds_to_clear(blend: Any) -> None:
-    found = run_program(KILL, 3, 2, clear=(5, 6, 7, 8), blend=blend)
-    assert (found[:, 0] == (5, 6, 7, 8)).all()
-    assert (found[:, 1:] == (6, 7, 8, 9)).all()
 
 
 TWO = """!!ARBfp1.0
@@ -227,17 +198,6 @@ def test_draw_buffers() -> None:
     assert (found[1] == 2).all()
     assert run_program(KILL, 3, 2, draw_buffers=1).shape == (1, 2, 3, 4)
     assert (run_program(TWO, 3, 2) == found[0]).all()
-
-
-def test_arithmetic_rounds_each_result() -> None:
-    third = F32(1) / F32(3)
-    text = show("R", "TEMP R;", "MUL R, fragment.texcoord[1], 1;")
-    given = {1: (third,) * 4}
-    assert (run_program(text, 1, 1, texcoords=given) == third).all()
-    halves = run_program(text, 1, 1, texcoords=given, arithmetic="fp16")
-    assert (halves == F32(np.float16(third))).all()
-    fixed = run_program(text, 1, 1, texcoords=given, arithmetic="fx12")
-    assert (fixed == F32(341 / 1024)).all()
 
 
 # Formats -----------------------------------------------------------------------------------------
@@ -311,11 +271,6 @@ def test_a_wrong_argument_is_one_line_that_names_it(arguments: dict[str, Any], w
     message = str(raised.value)
     assert "\n" not in message
     assert words in message
-
-
-def test_a_keyword_that_there_is_not_names_the_nearest() -> None:
-    with pytest.raises(InputError, match="run_program takes no colour; did you mean color"):
-        run_program(look_up("RECT"), 2, 2, {0: RECT}, colour=1)  # type: ignore[call-arg]
 
 
 def test_a_cube_that_would_repeat_across_its_edge_is_refused_where_it_would_show() -> None:

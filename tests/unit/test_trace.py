@@ -159,19 +159,6 @@ def rows(found: Trace) -> list[list[str]]:
     return [" ".join(map(plain_entry, row)).split() for row in grid.rows]
 
 
-def test_the_table_says_what_became_of_it() -> None:
-    [grid] = trace(picture(), (0, 0), every_pass=True).grids()
-    assert grid.caption == "texel 0,0 of t in picture, 4×2"
-    assert grid.heads == ("pass", "what", "r", "g", "b", "a")
-    lines = [" ".join(row) for row in rows(trace(picture(), (0, 0), every_pass=True))]
-    assert "1 clear, to t" in lines
-    assert "a KIL discards the fragment" in lines
-    assert "its rectangle does not cover the texel" in lines
-    assert "→ t after, by line 1 3 4 5 6" in lines
-    assert "3 draw program 2, added to t" in lines
-    assert grid.notes == ("4 of 4 passes write t, 1 outside of it, 1 with its fragment discarded.",)
-
-
 @pytest.mark.filterwarnings("ignore:.*undefined in the specification")
 @settings(max_examples=15, deadline=None)
 @given(plans(), st.data())
@@ -198,18 +185,6 @@ def test_the_last_value_is_the_result(made: Made, data: Any) -> None:
         np.testing.assert_array_equal(visit.written[0].after, value)
         if visit.fate is not Fate.WRITTEN:
             np.testing.assert_array_equal(visit.written[0].after, visit.written[0].before)
-
-
-def test_the_json() -> None:
-    data = trace(jacobi(2), (1, 0), {"b": B * np.inf}).as_dict()
-    assert data["texel"] == [1, 0]
-    assert data["textures"] == ["x", "y"]
-    first, second = data["visits"]
-    assert (first["pass"], first["iteration"], second["pass"]) == (1, 0, 2)
-    assert first["written"] == [{"texture": "y", "before": [0], "after": ["inf"]}]
-    assert first["reads"][2]["value"] == ["inf"]
-    assert first["steps"] is None
-    assert second["fate"] == "written"
 
 
 @pytest.mark.parametrize(
