@@ -60,6 +60,7 @@ def drawn(
     folder: Path | None = None,
     defines: Mapping[str, str] = {},
     values: Mapping[str, float] = {},
+    executor: str = "numpy",
 ) -> Drawn:
     """Both, at random inputs. values: of uniforms. Raises what either compiler does.
 
@@ -92,7 +93,7 @@ def drawn(
         "clear": (0, 0, 0, 0),
         "draw_buffers": program.color_outputs,
     }  # fmt: skip
-    ours = run_program(program, width, height, executor="numpy", **asked)
+    ours = run_program(program, width, height, executor=executor, **asked)
     return Drawn(np.reshape(ours, theirs.shape), theirs, program)
 
 

@@ -294,7 +294,7 @@ class Writer:
             known = {
                 "abs": (f"abs({a.text})", np.abs(a.numbers)),
                 "floor": (f"floor({a.text})", np.floor(a.numbers)),
-                "max": (f"max({a.text}, {b.text})", np.where(x > y, x, y)),
+                "max": (f"max({a.text}, {b.text})", np.where(x < y, y, x)),
                 "min": (f"min({a.text}, {b.text})", np.where(x > y, y, x)),
                 "step": (f"step({a.text}, {b.text})", (y >= x).astype(np.float32)),
             }

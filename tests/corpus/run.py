@@ -154,8 +154,8 @@ def shaders(file: Path, macros: str) -> Iterator[Row]:
             yield Row(name, 1, f"compiles to {len(program.instructions)} instructions")
 
 
-def glsl(file: Path, macros: str, *, draws: bool) -> Iterator[Row]:
-    """A row for each fragment shader of a file."""
+def glsl(file: Path, macros: str, executor: str) -> Iterator[Row]:
+    """A row for each fragment shader of a file, which an executor draws as well if one is named."""
     defines = {"FRAGMENT": "1", **split_entry(f"x.frag{macros}")[2]}
     text = inlined(read_text(file), file.parent)
     texts = [text]
@@ -171,7 +171,7 @@ def glsl(file: Path, macros: str, *, draws: bool) -> Iterator[Row]:
         except GpgpuLegacyError as error:
             yield Row(name, 1, one_line(error))
             continue
-        drawn = f"; {as_drawn(shader, name, defines)}" if draws else ""
+        drawn = f"; {as_drawn(shader, name, defines, executor)}" if executor else ""
         yield Row(name, 1, f"compiles to {len(program.instructions)} instructions{drawn}")
 
 
@@ -185,7 +185,7 @@ def inlined(text: str, folder: Path) -> str:
     return re.sub(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)".*', included, text, flags=re.MULTILINE)
 
 
-def as_drawn(text: str, name: str, defines: dict[str, str]) -> str:
+def as_drawn(text: str, name: str, defines: dict[str, str], executor: str) -> str:
     """Whether a shader draws what the driver draws, at random inputs."""
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from glsl_driver import drawn
@@ -195,7 +195,7 @@ def as_drawn(text: str, name: str, defines: dict[str, str]) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            apart = drawn(text, name, defines=defines, values=values).apart()
+            apart = drawn(text, name, defines=defines, values=values, executor=executor).apart()
     except TooLongError:
         raise
     except Exception as error:
@@ -264,7 +264,7 @@ def limited(file: Path, given: argparse.Namespace, macros: str) -> list[Row]:
         if file.suffix == ".br":
             return [brook(file, given.executor)]
         if file.suffix.lower() in GLSL:
-            return list(glsl(file, macros, draws=given.driver))
+            return list(glsl(file, macros, given.executor if given.driver else ""))
         return list(shaders(file, macros))
     except TooLongError as error:
         return [Row(str(file), 0, str(error))]

@@ -97,14 +97,16 @@ def test_loops_make_the_trips_of_each_fragment(executor: str) -> None:
     assert drawn(compile_text(COLLATZ, "collatz.cg"), executor) == expected
 
 
-def test_names_are_none_of_those_that_branches_need() -> None:
+def test_names_are_none_of_those_that_options_need() -> None:
     words = ("RC", "CC", "IF", "REP", "MOVC", "DDX", "SHORT")
     uniforms = ", ".join(f"uniform float {word}" for word in words)
     body = f"float s = p.x; while (s > 1) s -= 1 + RC; return s + {' + '.join(words)};"
-    program = compile_text(
-        f"float4 main(float2 p : TEXCOORD0, {uniforms}) : COLOR {{ {body} }}", ""
-    )
-    assert assemble(disassemble(program)) == program
+    straight = "varying float p; void main() { gl_FragColor = vec4(dFdx(p) + DDX + SHORT); }"
+    for program in (
+        compile_text(f"float4 main(float2 p : TEXCOORD0, {uniforms}) : COLOR {{ {body} }}", ""),
+        fragments.compile_text(f"uniform float DDX, SHORT; {straight}", ""),
+    ):
+        assert assemble(disassemble(program)) == program
 
 
 def test_a_loop_within_a_loop_makes_its_own_trips() -> None:

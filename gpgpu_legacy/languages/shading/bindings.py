@@ -24,8 +24,8 @@ from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import SAMPLER, Graph, Vector
 
 UNITS = 32
-_OF_BRANCHES = (*words_of(NV_OPTIONS), CONDITION.name, COMPARED.name)
-"""What cannot name a parameter of a program that may branch."""
+_OF_OPTIONS = (*words_of(NV_OPTIONS), CONDITION.name, COMPARED.name)
+"""What cannot name a parameter of a program that takes one of NVIDIA's options, as any may."""
 
 _MOST = {ParameterSpace.LOCAL: 2048, ParameterSpace.ENV: 256}
 
@@ -38,7 +38,7 @@ class Bindings:
         self.results: dict[ResultRegister, Vector] = {}
         self._declarations: list[ParameterDeclaration] = []
         self._names: dict[int | Attribute, str] = {}
-        self._taken = set(_OF_BRANCHES if graph.branching else ())
+        self._taken = {*_OF_OPTIONS}
 
     def parameter(self, parameter: Parameter, name: str, at: Span) -> Vector:
         """The numbers of a parameter, declared under a name like the one given."""
