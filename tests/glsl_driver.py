@@ -19,6 +19,7 @@ from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Declare
 from gpgpu_legacy.languages.glsl.fragments import compile_text
 from gpgpu_legacy.languages.glsl.words import FRAGMENTS
+from gpgpu_legacy.languages.language import CompilerOptions
 
 F32 = NDArray[np.float32]
 
@@ -66,7 +67,8 @@ def drawn(
 
     A uniform whose name has `size` is the rectangle's size.
     """
-    program = compile_text(text, name, folder=folder, root=folder, defines=defines, lenient=True)
+    options = CompilerOptions(folder=folder, root=folder, defines=defines, lenient=True)
+    program = compile_text(text, name, options)
     rng = np.random.default_rng(seed)
     width, height = size
     texels = np.array([_smooth(rng, width, height) for _ in program.texture_units])

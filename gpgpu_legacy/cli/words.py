@@ -344,24 +344,15 @@ def assembled(given: str) -> Program:
     Raises AssemblyError for one that does not assemble.
     """
     from gpgpu_legacy.files import read_standard_input, read_text
-    from gpgpu_legacy.languages.arb.parser import with_header_first
     from gpgpu_legacy.languages.language import MOST_CHARACTERS
-    from gpgpu_legacy.languages.registry import language_of
+    from gpgpu_legacy.languages.registry import program_of
 
     text, name = given, "program"
     if given == "-":
         text, name = read_standard_input(MOST_CHARACTERS), "standard input"
     elif not is_text(given):
         text, name = read_text(Path(split_entry(given)[0]), MOST_CHARACTERS), given
-    asked = click.get_current_context().find_root().obj or {}
-    if "lenient" in asked:
-        text = with_header_first(text)
-    language = language_of(text, name)
-    for option, why in (("mathematics", "has one meaning"), ("profile", "says its own profile")):
-        if option in asked and option not in language.options:
-            raise InputError(f"{language.name} {why}; leave --{option} out")
-    options = {option: value for option, value in asked.items() if option in language.options}
-    return language.assemble(text, name, **options)
+    return program_of(text, name, **(click.get_current_context().find_root().obj or {}))
 
 
 # Values of options ------------------------------------------------------------------------------

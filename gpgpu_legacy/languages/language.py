@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import field, replace
 from pathlib import Path
+from typing import Any
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Program
@@ -36,9 +37,7 @@ class Language:
     raises AssemblyError for a text that breaks the language's rules, and InputError for one of more
     than MOST_CHARACTERS. suffixes: of files without a header.
     sign: a pattern that a text without a header has somewhere, if its file's suffix tells nothing.
-    options: the names of what else assemble takes: `lenient`, for what the language forbids and
-    drivers took; `mathematics`, a column of what languages define otherwise; `profile`, whether
-    programs branch.
+    options: the names of the CompilerOptions that assemble takes as keywords, too.
     """
 
     name: str
@@ -48,6 +47,27 @@ class Language:
     sign: str = "(?!)"
     options: tuple[str, ...] = ()
 
+
+@frozen
+class CompilerOptions:
+    """What a text in Cg, HLSL or GLSL is compiled with.
+
+    entry: the function; main or the only one if it is empty. folder: of the text, where #include
+    looks. root: a folder around it that #include does not leave. defines: macros. lenient: whether
+    to take what GLSL ES forbids. mathematics: of what languages define otherwise; the language's
+    own if it is empty. profile: of PROFILES, or none.
+    """
+
+    entry: str = ""
+    folder: Path | None = None
+    root: Path | None = None
+    defines: Mapping[str, str] = field(default_factory=dict)
+    lenient: bool = False
+    mathematics: str = ""
+    profile: str = ""
+
+
+DEFAULT_OPTIONS = CompilerOptions()
 
 _TEXT = re.compile(r"[\n;]|^\s*!!")
 
@@ -77,14 +97,14 @@ def split_entry(name: str) -> tuple[str, str, dict[str, str]]:
     return match[1], match[4] or "", {macro: value or "1" for macro, _, value in macros}
 
 
-def compiled(compile_text: Callable[..., Program], text: str, name: str) -> Program:
+def compiled(compile_text: Callable[..., Program], text: str, name: str, **asked: Any) -> Program:
     """The Program of a text whose name is a file, maybe with an entry and macros.
 
-    #include reads files beside the text's own, and where that is below the current folder, in all
-    of the current folder.
+    asked: its other options. #include reads files beside the text's own, and where that is below
+    the current folder, in all of the current folder.
     """
     file, entry, defines = split_entry(name)
     folder, here = Path(file).resolve().parent, Path.cwd()
     root = here if folder.is_relative_to(here) else folder
-    program = compile_text(text, file, entry=entry, folder=folder, root=root, defines=defines)
-    return replace(program, name=name)
+    options = CompilerOptions(entry, folder, root, defines, **asked)
+    return replace(compile_text(text, file, options), name=name)

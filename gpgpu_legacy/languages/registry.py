@@ -10,10 +10,11 @@ from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import gpgpu_legacy.languages
 from gpgpu_legacy.door import public
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.language import Language, split_entry
 
@@ -44,6 +45,25 @@ def language_of(text: str, name: str = "") -> Language:
     named = [one for one in languages() if file.endswith(one.suffixes)]
     signed = [one for one in languages() if re.search(one.sign, text)]
     return next(iter([*named, *reversed(signed), *languages()]))
+
+
+def program_of(text: str, name: str, *, lenient: bool = False, **asked: str) -> Program:
+    """The Program of a text in any shader language.
+
+    lenient: whether to take what its language forbids and drivers took. asked: `mathematics` and
+    `profile`, each of CompilerOptions, or empty.
+    """
+    from gpgpu_legacy.languages.arb.parser import with_header_first
+
+    text = with_header_first(text) if lenient else text
+    language = language_of(text, name)
+    options: dict[str, Any] = {option: value for option, value in asked.items() if value}
+    for option, why in (("mathematics", "has one meaning"), ("profile", "says its own profile")):
+        if option in options and option not in language.options:
+            raise InputError(f"{language.name} {why}; leave {option} out")
+    if "lenient" in language.options:
+        options["lenient"] = lenient
+    return language.assemble(text, name, **options)
 
 
 @lru_cache(maxsize=64)

@@ -22,11 +22,11 @@ def load_program(path: str, **parameters: int | str | bool) -> Program:
     """
     from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
     from gpgpu_legacy.languages.arb.parser import HEADER, assemble
-    from gpgpu_legacy.languages.registry import language_of
+    from gpgpu_legacy.languages.registry import program_of
 
     text = shader_text(path, **parameters)
     if not text.startswith(HEADER):
-        return language_of(text, path).assemble(text, f"shaders/{path}")
+        return program_of(text, f"shaders/{path}")
     own = ("characters", "instructions", "alu_instructions", "texture_instructions")
     limits = replace(DEFAULT_LIMITS, **dict.fromkeys(own, len(text)))  # it is the package's own
     return assemble(text, f"shaders/{path}", limits=limits)

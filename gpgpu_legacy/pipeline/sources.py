@@ -13,14 +13,21 @@ from gpgpu_legacy.files import read_text
 from gpgpu_legacy.ir.kernel import Kernel
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.language import MOST_CHARACTERS, is_text, split_entry
-from gpgpu_legacy.languages.registry import kernel_of, language_of
+from gpgpu_legacy.languages.registry import kernel_of, program_of
 
 if TYPE_CHECKING:
     from gpgpu_legacy.languages.brook.kernels import BrookKernel, Kernels
 
 
 @public
-def assemble(program: Program | Path | str | Any, name: str = "program") -> Program:
+def assemble(
+    program: Program | Path | str | Any,
+    name: str = "program",
+    *,
+    lenient: bool = False,
+    mathematics: str = "",
+    profile: str = "",
+) -> Program:
     """A Program from its text or its file, in any shader language.
 
     program: its text, which has a line break or a semicolon, or begins with `!!`; or its file,
@@ -28,20 +35,24 @@ def assemble(program: Program | Path | str | Any, name: str = "program") -> Prog
     current folder; or a Program, as it is. A text is ARB_fragment_program or texture environments
     by its header; Cg, HLSL or GLSL by the suffix of its file; GLSL if it has `void main()`, and Cg
     or HLSL if it has another function.
-    name: of a program given as text, in messages.
+    name: of a program given as text, in messages. lenient: whether to take what a language forbids
+    and drivers took: text before `!!ARBfp1.0`, and GLSL ES without a precision.
+    mathematics: `cg`, `direct3d9` or `glsl`, of what languages define otherwise; its own if empty.
+    profile: `arbfp1`, `fp40` or `ps_3_0`, for a text in Cg, HLSL or GLSL; chosen if empty.
     Raises AssemblyError for a text that is wrong, and InputError for a missing file.
     """
     given = program
+    asked: Any = {"lenient": lenient, "mathematics": mathematics, "profile": profile}
     if isinstance(given, Program):
         return given
     if isinstance(given, str) and is_text(given):
-        return _assembled(given, name)
+        return _assembled(given, name, **asked)
     if isinstance(given, str | Path):
         file = split_entry(str(given))[0]
         path = _found(Path(file))
         text, name = read_text(path, MOST_CHARACTERS), f"{path}{str(given)[len(file) :]}"
         # A file that the text includes may change.
-        return (_assembled.__wrapped__ if "#include" in text else _assembled)(text, name)
+        return (program_of if "#include" in text else _assembled)(text, name, **asked)
     raise InputError(f"the program is {kind_of(given)}; give a Program, its text or its file")
 
 
@@ -80,9 +91,7 @@ def _brook(text: str, name: str, folder: Path | None) -> Kernels:
     return Kernels(parse(text, name, folder=folder))
 
 
-@lru_cache(maxsize=256)
-def _assembled(text: str, name: str) -> Program:
-    return language_of(text, name).assemble(text, name)
+_assembled = lru_cache(maxsize=256)(program_of)
 
 
 def _found(path: Path) -> Path:

@@ -34,7 +34,12 @@ from gpgpu_legacy.languages.c.syntax import Function, Struct, Unit
 from gpgpu_legacy.languages.cg.compiler import PREDEFINED, _Compiler
 from gpgpu_legacy.languages.cg.language import assemble
 from gpgpu_legacy.languages.glsl.fragments import compile_text as compile_shader
-from gpgpu_legacy.languages.language import SHADERS, WITH_ENTRIES, split_entry
+from gpgpu_legacy.languages.language import (
+    SHADERS,
+    WITH_ENTRIES,
+    CompilerOptions,
+    split_entry,
+)
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import SAMPLER, Graph, Vector
 from gpgpu_legacy.languages.shading.types import Numbers, Type, leaves
@@ -158,6 +163,7 @@ def glsl(file: Path, macros: str, executor: str) -> Iterator[Row]:
     """A row for each fragment shader of a file, which an executor draws as well if one is named."""
     defines = {"FRAGMENT": "1", **split_entry(f"x.frag{macros}")[2]}
     text = inlined(read_text(file), file.parent)
+    options = CompilerOptions(defines=defines, lenient=True)
     texts = [text]
     if file.suffix == ".js":
         texts = [t for t in re.findall("`([^`]*)`", text) if re.search(r"gl_Frag(Color|Data)", t)]
@@ -167,7 +173,7 @@ def glsl(file: Path, macros: str, executor: str) -> Iterator[Row]:
             yield Row(name, 0, "has no main")
             continue
         try:
-            program = compile_shader(shader, name, defines=defines, lenient=True)
+            program = compile_shader(shader, name, options)
         except GpgpuLegacyError as error:
             yield Row(name, 1, one_line(error))
             continue

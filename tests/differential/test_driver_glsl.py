@@ -12,6 +12,7 @@ from glsl_shaders import F32, Writer
 
 from gpgpu_legacy import run_program
 from gpgpu_legacy.languages.glsl.fragments import compile_text
+from gpgpu_legacy.languages.language import CompilerOptions
 
 WIDTH, HEIGHT = 6, 4
 SHADERS = range(100)
@@ -38,7 +39,7 @@ def differing(seed: int, profile: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         uniforms.pop("place", None)
-        program = compile_text(text, f"{seed}.frag", profile=profile)
+        program = compile_text(text, f"{seed}.frag", CompilerOptions(profile=profile))
         result = run_program(program, WIDTH, HEIGHT, uniforms=uniforms, executor="numpy")
     same = (result == colours) | (np.isnan(result) & np.isnan(colours))
     return (

@@ -38,6 +38,7 @@ from gpgpu_legacy.isa.opcodes import (
 from gpgpu_legacy.languages.arb.limits import MOST_INSTRUCTIONS, AssemblerLimits
 from gpgpu_legacy.languages.arb.parser import HEADER, assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
+from gpgpu_legacy.languages.registry import program_of
 from gpgpu_legacy.sources import shader_folder, shader_text
 
 CORPUS = Path(__file__).parent.parent / "corpus"
@@ -113,12 +114,12 @@ def test_mesas_text_before_a_header_is_taken_if_asked() -> None:
     text = "# made by hand\n\n\t!!ARBfp1.0 # one\nMOV result.color, 1;\nEND"
     with pytest.raises(AssemblyError, match="--lenient"):
         assemble(text)
-    program = assemble(text, lenient=True)
+    program = program_of(text, "mesa.fp", lenient=True)
     assert program.instructions[0].span.line == 4
     assert assemble(text[text.index("!!") :]).instructions[0].dst == program.instructions[0].dst
     for wrong in ("x" + text, "# no header\nEND", ""):
         with pytest.raises(AssemblyError):
-            assemble(wrong, lenient=True)
+            program_of(wrong, "mesa.fp", lenient=True)
 
 
 @pytest.mark.parametrize(

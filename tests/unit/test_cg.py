@@ -17,6 +17,7 @@ from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble, print_instruction
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.cg.compiler import compile_text, compile_unit
+from gpgpu_legacy.languages.language import CompilerOptions
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.plan.plan import Texcoords
 from gpgpu_legacy.runtime.executor import find_executor
@@ -142,7 +143,7 @@ def test_effect_files_have_more_than_functions() -> None:
     float4 looked_up(sampler where, place place) { return tex2D(where, place.uv); }
     pixel shade(place given) { pixel p = (pixel)0; p.colour = looked_up(look, given); return p; }
     Technique T { pass p { PixelShader = compile ps_2_0 shade(); } }"""
-    assert sorted(lines(compile_text(text, "test.fx", entry="shade"))) == [
+    assert sorted(lines(compile_text(text, "test.fx", CompilerOptions(entry="shade")))) == [
         "MOV result.color, R0;",
         "MOV result.color[1], c0.x;",
         "TEX R0, fragment.texcoord[0], texture[0], 2D;",
@@ -192,7 +193,7 @@ struct Pair {
 )  # fmt: skip
 def test_methods_have_the_scopes_of_cpp(text: str, statements: str, expected: float) -> None:
     main = f"float4 main(float4 p : TEXCOORD0) : COLOR {{ {statements} }}"
-    program = compile_text(text + main, "test.cg", entry="main")
+    program = compile_text(text + main, "test.cg", CompilerOptions(entry="main"))
     (drawn,) = draw_all(program, (1, 1), texcoords=[fragment_texcoords(0, 1, 1)])
     assert drawn[0, 0].tolist() == [expected] * 4
 
@@ -306,7 +307,7 @@ def test_a_loop_that_may_end_early_is_compiled_in_time_that_grows_as_its_trips()
     for trips in ("125", "1000"):
         started = process_time()
         whole = f"{text}{{ if (r.x > i) break; r += p; }} return r; }}"
-        program = compile_text(whole, "test.cg", defines={"N": trips})
+        program = compile_text(whole, "test.cg", CompilerOptions(defines={"N": trips}))
         seconds.append(process_time() - started)
         assert len(program.instructions) == 3 * int(trips) - 1
     assert seconds[1] < 12 * seconds[0] + 0.5

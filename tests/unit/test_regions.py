@@ -18,6 +18,7 @@ from gpgpu_legacy.languages.brook.kernels import Kernels
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.cg.compiler import compile_text, compile_unit
 from gpgpu_legacy.languages.glsl import fragments
+from gpgpu_legacy.languages.language import CompilerOptions
 from gpgpu_legacy.languages.shading.faults import PROFILES
 from gpgpu_legacy.runtime.executor import find_executor
 
@@ -156,7 +157,8 @@ def test_a_profile_says_whether_a_text_that_fits_a_straight_line_branches(run: C
     cg = f"float4 main(float4 p : TEX0) : COLOR {{ {body} return r; }}"
     glsl = f"varying vec4 p; void main() {{ {body} gl_FragColor = vec4(r); }}"
     for compiled, text in ((compile_text, cg), (fragments.compile_text, glsl)):
-        branching = {name: compiled(text, "t", profile=name).branches for name in ("", *PROFILES)}
+        profiles = {name: CompilerOptions(profile=name) for name in ("", *PROFILES)}
+        branching = {name: compiled(text, "t", how).branches for name, how in profiles.items()}
         assert branching == {"": False, "arbfp1": False, "fp40": True, "ps_3_0": True}
     needs = cg.replace("if (p.x > 1.0)", "\nwhile (r < 9.0)")
     status, _, said = run("count", needs, "--profile", "arbfp1")
@@ -198,7 +200,7 @@ float4 main(float2 p : TEXCOORD0) : COLOR
             v[y] += 1
             expected.append([a[0][0] + 10 * a[1][1], b[0][2], b[1][0], v[2]])
     assert drawn(compile_text(text, "index.cg")) == expected
-    assert drawn(compile_text(text, "index.cg", profile="fp40")) == expected
+    assert drawn(compile_text(text, "index.cg", CompilerOptions(profile="fp40"))) == expected
     with pytest.raises(AssemblyError, match="chooses from 65 elements; at most 64 can be assigned"):
         program = "{ float a[65]; a[p.x] = 1; return a[0]; }"
         compile_text(f"float4 main(float2 p : TEXCOORD0) : COLOR {program}", "large.cg")
@@ -211,7 +213,7 @@ def test_a_fragment_that_is_discarded_in_a_loop_leaves_it() -> None:
     while (x < 9) { for (int i = 0; i < 300; i++) { if (x < 2) discard; x += p.y; } }
     return x;
 }"""
-    program = compile_text(text, "discard.cg", profile="fp40")
+    program = compile_text(text, "discard.cg", CompilerOptions(profile="fp40"))
     assert [c[0] for c in drawn(program)] == [
         0 if x < 2 else x + 300 * (y + 0.5) for y in range(4) for x in np.arange(4) + 0.5
     ]

@@ -101,14 +101,12 @@ def assemble(
     name: str = "program",
     *,
     limits: AssemblerLimits = DEFAULT_LIMITS,
-    lenient: bool = False,
 ) -> Program:
     """Assemble the text of a fragment program.
 
     text: the whole program, from `!!ARBfp1.0` to `END`.
     name: of the text in messages, usually a file's path.
     limits: the resources and indices that a program may use.
-    lenient: whether white space and comments may come before the header, as Mesa has it.
     Raises AssemblyError with every fault found, up to MOST_FAULTS, each with its line and column,
     and InputError for a text that is too long.
     """
@@ -116,7 +114,7 @@ def assemble(
         raise InputError(
             f"{name} has {len(text)} characters; a program has at most {limits.characters}"
         )
-    program = _Assembler(with_header_first(text) if lenient else text, name, limits).program()
+    program = _Assembler(text, name, limits).program()
     names = {int(unit): _NOT_OF_NAMES.sub("_", name) for name, unit in _SAMPLER.findall(text)}
     if names:
         program = replace(program, names=tuple(sorted(names.items())))

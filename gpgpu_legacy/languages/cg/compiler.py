@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 
 from gpgpu_legacy.isa.ir import (
     Attribute,
@@ -21,10 +19,11 @@ from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.cg.library import CgEvaluator
 from gpgpu_legacy.languages.diagnostics import meant
+from gpgpu_legacy.languages.language import DEFAULT_OPTIONS, HLSL, CompilerOptions
 from gpgpu_legacy.languages.shading.bindings import UNITS, Bindings
 from gpgpu_legacy.languages.shading.faults import Fault, of_profile
 from gpgpu_legacy.languages.shading.graph import UNREADABLE, Graph, Vector
-from gpgpu_legacy.languages.shading.mathematics import CG
+from gpgpu_legacy.languages.shading.mathematics import CG, DIRECT3D9
 from gpgpu_legacy.languages.shading.types import SamplerType, StructType, Type, leaves, size
 
 _SETS, _COLORS = 8, 8
@@ -180,26 +179,16 @@ struct vf30 { float4 HPOS : POSITION, COL0 : COLOR0, COL1 : COLOR1, TEX0 : TEX0,
 """The connectors that Cg 1.1's fp30 profile knew by name."""
 
 
-def compile_text(
-    text: str,
-    name: str,
-    *,
-    entry: str = "",
-    folder: Path | None = None,
-    root: Path | None = None,
-    defines: Mapping[str, str] = {},
-    mathematics: str = CG,
-    profile: str = "",
-) -> Program:
-    """The Program of a text's entry function; AssemblyError for a text that is wrong.
-
-    folder: of the text, where #include looks. root: a folder around it that #include does not
-    leave. defines: macros. mathematics: of what languages define otherwise. profile: of
-    PROFILES, or none.
-    """
-    unit = parse(text, name, folder=folder, root=root, defines=defines, before=PREDEFINED)
+def compile_text(text: str, name: str, options: CompilerOptions = DEFAULT_OPTIONS) -> Program:
+    """The Program of a text's entry function; AssemblyError for a text that is wrong."""
+    unit = parse(
+        text, name, folder=options.folder, root=options.root, defines=options.defines,
+        before=PREDEFINED,
+    )  # fmt: skip
+    own = DIRECT3D9 if name.lower().endswith(HLSL) else CG
+    compiled = partial(compile_unit, unit, options.entry, options.mathematics or own)
     try:
-        return of_profile(partial(compile_unit, unit, entry, mathematics), profile)
+        return of_profile(compiled, options.profile)
     except Fault as fault:
         raise unit.texts.error(fault.problem, fault.at, fault.expected) from None
 

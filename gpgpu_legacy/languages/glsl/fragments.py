@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 
 from gpgpu_legacy.isa.ir import (
     Attribute,
@@ -23,6 +21,7 @@ from gpgpu_legacy.languages.glsl.lookups import Lookups
 from gpgpu_legacy.languages.glsl.rules import Rules
 from gpgpu_legacy.languages.glsl.state import DECLARED, STATE
 from gpgpu_legacy.languages.glsl.words import FRAGMENTS
+from gpgpu_legacy.languages.language import DEFAULT_OPTIONS, CompilerOptions
 from gpgpu_legacy.languages.shading.bindings import Bindings
 from gpgpu_legacy.languages.shading.expressions import Place
 from gpgpu_legacy.languages.shading.faults import Fault, of_profile
@@ -186,25 +185,8 @@ class _Compiler(Rules):
         return found
 
 
-def compile_text(
-    text: str,
-    name: str,
-    *,
-    entry: str = "",
-    folder: Path | None = None,
-    root: Path | None = None,
-    defines: Mapping[str, str] = {},
-    lenient: bool = False,
-    mathematics: str = GLSL,
-    profile: str = "",
-) -> Program:
-    """The Program of a fragment shader; AssemblyError for a text that is wrong.
-
-    entry: main, if any. folder: of the text, where #include looks. root: a folder around it that
-    #include does not leave. defines: macros. lenient: whether a text in GLSL ES needs no precision
-    for float. mathematics: of what languages define otherwise. profile: of
-    PROFILES, or none.
-    """
+def compile_text(text: str, name: str, options: CompilerOptions = DEFAULT_OPTIONS) -> Program:
+    """The Program of a fragment shader; AssemblyError for a text that is wrong."""
     number = _VERSION.search(text)
     is_es = not number and _FLOAT_PRECISION.search(_OF_ES.sub("", text))
     version = int(number[1]) if number else 100 if is_es else 110
@@ -212,19 +194,22 @@ def compile_text(
     named = {*re.findall(r"gl_\w+", text)}
     declared = "\n".join(x for x in DECLARED if named & {*re.findall(r"(gl_\w+)[;[ ]", x)})
     unit = parse(
-        text, name, folder=folder, root=root, defines=own | {**defines}, before=declared,
-        words=FRAGMENTS,
+        text, name, folder=options.folder, root=options.root,
+        defines=own | {**options.defines}, before=declared, words=FRAGMENTS,
     )  # fmt: skip
+    compiled = partial(compile_unit, unit, version, options.mathematics or GLSL)
     try:
         if version not in VERSIONS:
             known = ", ".join(map(str, VERSIONS))
             raise Fault(f"this is version {version}", f"expected {known}", Span(1, 1))
-        if entry not in ("", "main"):
-            raise Fault(f"{entry} cannot be the entry", "a shader begins with main", Span(1, 1))
-        if version == 100 and not lenient and not _FLOAT_PRECISION.search(text):
+        if options.entry not in ("", "main"):
+            raise Fault(
+                f"{options.entry} cannot be the entry", "a shader begins with main", Span(1, 1)
+            )
+        if version == 100 and not options.lenient and not _FLOAT_PRECISION.search(text):
             expected = "write `precision mediump float;` first, or take it so: --lenient"
             raise Fault("GLSL ES has no precision of its own for float", expected, Span(1, 1))
-        return of_profile(partial(compile_unit, unit, version, mathematics), profile)
+        return of_profile(compiled, options.profile)
     except Fault as fault:
         problem, expected = (_TYPE.sub(_spelled, x) for x in (fault.problem, fault.expected))
         raise unit.texts.error(problem, fault.at, expected) from None

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.language import SHADERS, Language, compiled
 
 
-def assemble(text: str, name: str, **options: Any) -> Program:
+def assemble(text: str, name: str, **asked: Any) -> Program:
     """Compile a fragment shader, whose name may have macros, as in `blur.frag,RADIUS=2`."""
     from gpgpu_legacy.languages.glsl.fragments import compile_text
 
-    return compiled(partial(compile_text, **options), text, name)
+    return compiled(compile_text, text, name, **asked)
 
 
 LANGUAGE = Language(
