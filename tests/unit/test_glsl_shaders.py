@@ -161,6 +161,29 @@ def test_the_version_decides_what_is_allowed() -> None:
     compile_text(es.replace("void", "precision highp float; void"), "es.frag")
 
 
+ES = """precision mediump float;
+uniform float k, many[2];
+const int N = 3;
+void main() { float x = 0.0; STATEMENT gl_FragColor = vec4(x); }"""
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "while (x < 1.0) x += 1.0;",
+        "for (int i = 0; i < int(k); i++) x += k;",
+        "for (int i = 0; i < 4; i++) i += 1;",
+        "x = many[int(k)];",
+    ],
+)
+def test_what_es_need_not_take_is_told_and_taken_if_asked(statement: str) -> None:
+    text = ES.replace("STATEMENT", statement)
+    with pytest.raises(AssemblyError, match=r"need not take this (loop|index) \(A.*--lenient"):
+        compile_text(text, "es.frag")
+    assert assemble(text, lenient=True).instructions
+    compile_text(ES.replace("STATEMENT", "for (int i = 0; i <= N; i++) x += many[i / 2];"), "")
+
+
 def test_results_and_what_is_given_have_their_places() -> None:
     program = compile_text(
         """#version 130

@@ -17,6 +17,7 @@ from gpgpu_legacy.isa.ir import (
 )
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.parser import parse
+from gpgpu_legacy.languages.glsl.es import check_restrictions
 from gpgpu_legacy.languages.glsl.lookups import Lookups
 from gpgpu_legacy.languages.glsl.rules import Rules
 from gpgpu_legacy.languages.glsl.state import DECLARED, STATE
@@ -206,9 +207,8 @@ def compile_text(text: str, name: str, options: CompilerOptions = DEFAULT_OPTION
             raise Fault(
                 f"{options.entry} cannot be the entry", "a shader begins with main", Span(1, 1)
             )
-        if version == 100 and not options.lenient and not _FLOAT_PRECISION.search(text):
-            expected = "write `precision mediump float;` first, or take it so: --lenient"
-            raise Fault("GLSL ES has no precision of its own for float", expected, Span(1, 1))
+        if version == 100 and not options.lenient:
+            check_restrictions(unit, has_precision=bool(_FLOAT_PRECISION.search(text)))
         return of_profile(compiled, options.profile)
     except Fault as fault:
         problem, expected = (_TYPE.sub(_spelled, x) for x in (fault.problem, fault.expected))
