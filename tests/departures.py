@@ -200,3 +200,19 @@ DEPARTURES = (
         '3.11.5.17: "(tmp0.x > tmp1.x) ? tmp1.x : tmp0.x"',
         ("MIN result.color, A.x, A.y;",), (NAN, 1, 0, 0), NAN, 1, 1),
 )  # fmt: skip
+
+BRANCH_DEPARTURES = (
+    Departure("KIL sets the condition code", "only instructions with the suffix C set it",
+        ("MOVC R, A;", "KIL A.y;", "MOV R, 0;", "MOV R (GT.x), 1;", "MOV result.color, R;"),
+        (-1, 2, 0, 0), 0, 0, 1),
+    Departure("BRK breaks where the first component alone passes", "any component may pass",
+        ("MOV R, 0;", "MOVC A, A;", "REP {3};", "BRK (GT);", "ADD R, R, 1;", "ENDREP;",
+         "MOV result.color, R;"), (-1, 1, 0, 0), 0, 0, 3),
+    Departure("the signs of a literal are lost where paths meet", "a literal sets the code as well",
+        ("MOV R, 0;", "MOVC A, {-1.5, 2, 0, 1};", "REP {1};", "IF GT.x;", "MOV R, 1;", "ENDIF;",
+         "ENDREP;", "MOV result.color, R;"), (0, 0, 0, 0), 0, 0, 1),
+    Departure("a masked sum that sets the condition code is not saturated",
+        "_SAT comes before the masked store",
+        ("MOVC R, A;", "ADDC_SAT R (GE), A, A;", "MOV result.color, R;"), (1, 0, 0, 0), 1, 1, 2),
+)  # fmt: skip
+"""Of NV_fragment_program2, which Mesa does not have; the sentences sum up what it says."""
