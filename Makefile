@@ -63,7 +63,7 @@ figures: $(READY)
 	$(BIN)/gpgpu-legacy study figure-2 --executor numpy --plot figures/figure-2.gif
 	$(BIN)/gpgpu-legacy study multichannel --executor numpy --plot figures/multichannel.png
 	$(BIN)/gpgpu-legacy study cache-table --from benchmarks/cache-table.json --plot figures/cache-table.png
-	for name in crossover infer-cache; do \
+	for name in crossover infer-cache branching; do \
 	    $(BIN)/gpgpu-legacy study $$name --from benchmarks/$$name.json --plot figures/$$name.png || exit 1; \
 	done
 	$(BIN)/gpgpu-legacy study anomaly --plot figures/anomaly.png

@@ -6,21 +6,25 @@ from collections import Counter
 
 from gpgpu_legacy.isa.execute import BLOCK, Event, Tally
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.present.grid import Entry, Grid
 from gpgpu_legacy.serial import Record
 
 
 class Branching(Record):
     """The instructions and tests that fragments of a program executed, in all of its passes.
 
-    instructions: executed by all fragments. tests: of IF and BRK, and how many of them held.
-    divergent_quads, divergent_blocks: the percentage of quads, and of blocks of 32×32 fragments, in
-    which a test held for some of the fragments that executed it, and not for all.
+    instructions: executed by all fragments. in_quads, in_blocks: the same, if all fragments of a
+    quad, or of a block of 32×32, execute what any of them does, as they do on a chip that branches
+    for all of them together. tests: of IF and BRK, and how many of them held. divergent_quads,
+    divergent_blocks: the percentage of quads, and of blocks, in which a test held for some of the
+    fragments that executed it, and not for all.
     """
 
     program: str
     fragments: int
     instructions: int
+    in_quads: int
+    in_blocks: int
     tests: int
     taken: int
     divergent_quads: float
@@ -44,6 +48,8 @@ def branching_of(tally: Tally | None) -> tuple[Branching, ...]:
             program=program.name,
             fragments=fragments[program],
             instructions=total[Event.EXECUTED],
+            in_quads=total[Event.IN_QUADS],
+            in_blocks=total[Event.IN_BLOCKS],
             tests=tests[program],
             taken=total[Event.TAKEN],
             divergent_quads=_percent(total[Event.DIVERGENT_QUADS], total[Event.QUADS]),
@@ -59,15 +65,15 @@ def _percent(part: int, whole: int) -> float:
 
 def branching_grids(branching: tuple[Branching, ...]) -> list[Grid]:
     """A table of them; none if there are none."""
-    blocks = f"divergent {BLOCK}×{BLOCK} blocks"
-    numbers = "program", "fragments", "instructions", "each", "tests", "held"
-    heads = (*numbers, "divergent quads", blocks)
-    rows = tuple(
+    blocks = f"{BLOCK}×{BLOCK} blocks"
+    numbers = "program", "fragments", "instructions", "each", "in quads", f"in {blocks}"
+    heads = (*numbers, "tests", "held", "divergent quads", f"divergent {blocks}")
+    rows: tuple[tuple[Entry, ...], ...] = tuple(
         (
             one.program,
             one.fragments,
             one.instructions,
-            one.instructions / max(one.fragments, 1),
+            *(n / max(one.fragments, 1) for n in (one.instructions, one.in_quads, one.in_blocks)),
             one.tests,
             one.taken,
             f"{one.divergent_quads:.1f} %",

@@ -44,7 +44,7 @@ STUDY = "study"
 
 STUDIES = (
     "lineage", "roofline", "cache-table", "tiles", "crossover", "infer-cache", "figure-2",
-    "multichannel", "anomaly", "precision", "packing", "mispredictions",
+    "multichannel", "anomaly", "precision", "packing", "branching", "mispredictions",
 )  # fmt: skip
 """All of them are in studies.py."""
 

@@ -42,6 +42,7 @@ from gpgpu_legacy.studies.tile_size.formulas import CACHES, TILES
 
 if TYPE_CHECKING:
     from gpgpu_legacy.predict.mispredictions import Mispredictions
+    from gpgpu_legacy.studies.branching import Stripes
     from gpgpu_legacy.studies.cache_table.result import CacheTable
     from gpgpu_legacy.studies.crossover import Crossover
     from gpgpu_legacy.studies.figure_2 import PassByPass
@@ -161,6 +162,34 @@ def packing_command(
     chips = [find_profile(name) for name in dict.fromkeys(chip or result.CHIPS)]
     with report.progress("searching", len(chips) * len(search.PACKINGS)) as step:
         return result.packing_table(chips, as_positive("size", size), step)
+
+
+@answers("study branching", plot="Draw times by the width of the stripes.")
+def branching_command(
+    report: Kept,
+    chip: Annotated[Several[str], CHIP] = (
+        "radeon-x800-xt",
+        "geforce-6800-ultra",
+        "geforce-7900-gtx",
+    ),
+    executor: Annotated[Several[str], EXECUTORS] = ("auto",),
+    budget: AnyTime = None,
+) -> Stripes:
+    """Compare selects, KIL, early depth and branches, over the coherence of the fragments' choice.
+
+    Fragments choose between two computations, in stripes as wide as 1 to 1024 fragments.
+    Instructions are counted, times predicted for chips and measured on executors.
+    """
+    from gpgpu_legacy.chips.profile import find_profile
+    from gpgpu_legacy.studies import branching
+    from gpgpu_legacy.studies.sweep import workers
+
+    if recorded := report.read(branching.Stripes):
+        return recorded
+    chips = [*dict.fromkeys(map(find_profile, chip))]
+    steps = branching.benchmark_of(executor).steps + len(branching.STRIPES)
+    with workers() as pool, report.work("stripes", steps, budget) as (within, step):
+        return branching.study(chips, executor, pool, within, step)
 
 
 @answers("study mispredictions")

@@ -371,6 +371,8 @@ class FragmentMachine(Domain[F32]):
         """The column and the row of the first fragment in the pass's rectangle."""
         self.shape: tuple[int, int] | None = None
         """Of the band, if events are to be counted."""
+        self._counted: tuple[Mask | None, dict[Event, int]] | None = None
+        """The last active fragments that were counted."""
         self.events = Counter[tuple[int, Event]]()
 
     def register(self, register: DestinationRegister) -> Planes:
@@ -392,8 +394,19 @@ class FragmentMachine(Domain[F32]):
         if self.active is not None:
             self._executed = self._executed + self.active
         if self.shape is not None:
-            active = np.broadcast_to(True if self.active is None else self.active, self.shape)
-            self.events[number, Event.EXECUTED] += int(active.sum())
+            if self._counted is None or self._counted[0] is not self.active:
+                self._counted = self.active, self._count_active(self.shape)
+            for event, count in self._counted[1].items():
+                self.events[number, event] += count
+
+    def _count_active(self, shape: tuple[int, int]) -> dict[Event, int]:
+        """The active fragments, and those of squares with any."""
+        active = np.broadcast_to(True if self.active is None else self.active, shape)
+        counts = {Event.EXECUTED: int(active.sum())}
+        for side, event in ((2, Event.IN_QUADS), (BLOCK, Event.IN_BLOCKS)):
+            rows, columns = (np.minimum(side, n - np.arange(0, n, side)) for n in shape)
+            counts[event] = int(rows @ _any_of_squares(active, side) @ columns)
+        return counts
 
     def _decided(self, holding: Mask) -> None:
         """Count a test's outcomes."""

@@ -127,12 +127,15 @@ class Event(Enum):
     """What a run counts of an instruction: fragments, or squares of fragments of a pass.
 
     EXECUTED and the rest only of programs with branches; a KIL is counted as if it discarded none.
-    TAKEN: the test of an IF or a BRK holds. QUADS, BLOCKS: squares in which a test is executed, of
-    2 and BLOCK fragments along each side; in DIVERGENT ones it holds for some and not for all.
+    IN_QUADS, IN_BLOCKS: the fragments of squares, of 2 and BLOCK along each side, in which any
+    executes it. TAKEN: the test of an IF or a BRK holds. QUADS, BLOCKS: squares in which a test is
+    executed; in DIVERGENT ones it holds for some and not for all.
     """
 
     UNDEFINED = "undefined result"
     EXECUTED = "executed"
+    IN_QUADS = "in quads"
+    IN_BLOCKS = "in blocks"
     TAKEN = "taken"
     QUADS = "quads"
     DIVERGENT_QUADS = "divergent quads"

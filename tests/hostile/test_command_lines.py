@@ -112,7 +112,7 @@ LEFT_OUT = {"--record", "--measure", "--help", "--machine", "--forget"}
 SLOW = {
     "report", "page", "calibrate", "doctor", "tune", "audit", "bench",
     "study anomaly", "study cache-table", "study crossover", "study infer-cache", "study lineage",
-    "study mispredictions",
+    "study branching", "study mispredictions",
     "study precision", "study roofline",
 }  # fmt: skip
 """Commands that take seconds whatever their options are; they only get words that do not fit."""

@@ -36,6 +36,7 @@ from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.present.grid import Grid, RecordedResult, as_csv, as_text
 from gpgpu_legacy.published.papers import papers, read_paper
 from gpgpu_legacy.serial import json_text, read_recorded, toml_text
+from gpgpu_legacy.studies.branching import Stripes
 from gpgpu_legacy.studies.cache_table.result import CacheTable
 from gpgpu_legacy.studies.crossover import Crossover
 from gpgpu_legacy.studies.infer_cache import InferredCache, read_curves
@@ -183,6 +184,7 @@ _USES = {
     "benchmarks/lineage*.json": _lineage,
     "benchmarks/from-memory.json": _from_memory,
     "benchmarks/cache-table*.json": _cache_table,
+    "benchmarks/branching.json": _study(Stripes),
     "benchmarks/crossover.json": _study(Crossover),
     "benchmarks/infer-cache.json": _study(InferredCache),
     "gpgpu_legacy/published/curves/*.toml": _curves,

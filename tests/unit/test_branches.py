@@ -207,6 +207,9 @@ def test_a_run_counts_what_fragments_execute_and_where_they_diverge() -> None:
     # Fragments 3 to 7 of each row are right of 3; those of the upper row leave the loop at once.
     sides = 16 * 4 + 10
     assert found.instructions == sides + 16 + 8 * 4 * 4 + 8 * 2 + 16
+    # One more quad has two of them, and every quad has one of each row.
+    assert found.in_quads == 16 * 4 + 12 + 16 + 16 * 4 * 4 + 16
+    assert found.in_blocks == found.in_quads + 4
     assert (found.tests, found.taken) == (16 + 8 * 4 + 8, 10 + 8)
     # Quads: one of four at the IF, and all four at the first BRK, of 4 + 4 · 4 in all.
     assert found.divergent_quads == 100 * (1 + 4) / (4 + 4 * 4)

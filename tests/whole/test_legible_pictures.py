@@ -26,6 +26,7 @@ from gpgpu_legacy.present.plot import (
 )
 from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.serial import read_recorded
+from gpgpu_legacy.studies.branching import Stripes
 from gpgpu_legacy.studies.cache_table.result import CacheTable
 from gpgpu_legacy.studies.crossover import Crossover
 from gpgpu_legacy.studies.infer_cache import InferredCache
@@ -137,10 +138,14 @@ def test_the_cache_table_is_a_heat_map_of_its_ratios(
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("crossover", Crossover), ("infer-cache", InferredCache)]
+    ("name", "kind"),
+    [("branching", Stripes), ("crossover", Crossover), ("infer-cache", InferredCache)],
 )
-def test_the_maps_of_caches(
-    name: str, kind: type[Crossover | InferredCache], tmp_path: Path, drawn_figures: list[Figure]
+def test_the_plots_of_studies(
+    name: str,
+    kind: type[Stripes | Crossover | InferredCache],
+    tmp_path: Path,
+    drawn_figures: list[Figure],
 ) -> None:
     read_recorded(BENCHMARKS / f"{name}.json", kind).plot(tmp_path / "map.png")
     [figure] = drawn_figures
