@@ -26,10 +26,9 @@ from framebuffers import TARGETS
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
-from gpgpu_legacy.plan.textures import FORMATS, R32F, RGBA32F, UNORM8, Rect
-from gpgpu_legacy.runtime.exactness import INSTRUCTIONS, inexact_among, instructions_of
+from gpgpu_legacy.plan.textures import R32F, RGBA32F, UNORM8, Rect
+from gpgpu_legacy.runtime.exactness import INSTRUCTIONS, inexact_among
 from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.runtime.prepared import RunResult
 
@@ -135,24 +134,3 @@ def test_an_instruction_that_is_wrong_in_one_bit_is_found() -> None:
     assert inexact_among(names, NUMPY.run, NUMPY.run) == frozenset()
     assert inexact_among(names, wrong, NUMPY.run) == {"MUL"}
     assert inexact_among(frozenset({"TEX", "KIL", "ADD"}), wrong, NUMPY.run) == frozenset()
-
-
-def test_blends_are_measured_by_the_format_that_they_blend_into() -> None:
-    """A framebuffer that cuts sums off to 16 bits, as llvmpipe's does, and does not round them."""
-
-    def cut(plan: Plan, operands: Mapping[str, F32]) -> RunResult:
-        result = copied(NUMPY.run(plan, operands))
-        for texture_ in plan.textures:
-            if texture_.format.bits_per_channel == 16:
-                result.outputs[texture_.name].view(np.uint32)[...] -= 1 << 13
-        return result
-
-    text = program("MOV result.color, 0.375;")
-    for texel_format in map(FORMATS.__getitem__, TARGETS):
-        target = texture("target", 2, 2, texel_format)
-        drawing = FragmentPass(text, (), ("target",), Rect(0, 0, 2, 2), blend=ADD)
-        used = instructions_of(show([drawing], target))
-        assert used == {"MOV", f"blends add into {texel_format.name}"}
-        found = inexact_among(used, cut, NUMPY.run)
-        assert found == (used - {"MOV"} if texel_format.bits_per_channel == 16 else set())
-        assert instructions_of(show([replace(drawing, blend=None)], target)) == {"MOV"}

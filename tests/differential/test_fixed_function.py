@@ -117,18 +117,6 @@ def test_a_constant_of_the_pass_is_clamped(ready: Callable[[str], Executor]) -> 
         assert p.run(A=np.float32([[0.25]]), executor=name).outputs["C"] == 0.75
 
 
-def test_environments_leave_colours_of_programs_unclamped(
-    ready: Callable[[str], Executor],
-) -> None:
-    ready("gl-arbfp")
-    p = Pipeline("environment, then program")
-    a, c = p.input("A", 1, 1), p.texture("C", 1, 1)
-    p.draw("!!texenv1.3\nTEXTURE0 RECT REPLACE\n", {0: a}, into=c)
-    p.draw("!!ARBfp1.0\nMOV result.color, {2.5, 0, 0, 0};\nEND\n", into=c)
-    p.output("C", c)
-    assert p.run(A=np.ones((1, 1), np.float32), executor="gl-arbfp").outputs["C"] == 2.5
-
-
 def test_a_unit_that_the_driver_lacks_is_a_plan_error(
     ready: Callable[[str], Executor], monkeypatch: pytest.MonkeyPatch
 ) -> None:

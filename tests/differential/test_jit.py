@@ -16,7 +16,6 @@ from drawing import assert_same_bits
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.lower.emit.llvm_kernel import KernelEmitter
-from gpgpu_legacy.lower.jit import compile_kernel, words_of
 from gpgpu_legacy.plan.plan import (
     ComputePass,
     Plan,
@@ -129,16 +128,6 @@ def assert_as_numpy(plan: Plan) -> None:
     assert np.any(ours != 0.0)
 
 
-@pytest.mark.parametrize(("across", "up"), [(1, 8), (8, 1), (1, 1)])
-def test_work_groups_of_one_row_or_column(across: int, up: int) -> None:
-    body = (
-        "float r = I[at]; S[ty][tx] = r; barrier(); for (int k = 0; k < steps; ++k) "
-        f"r += S[{up} - 1 - ty][{across} - 1 - tx] * float(tx + ty); O[at] = r;"
-    )
-    declarations = f"uniform int steps; shared float S[{up}][{across}];"
-    assert_as_numpy(kernel_plan(source(body, across, up, declarations), 64, (2, 2), steps=3))
-
-
 def test_division_of_the_smallest_int() -> None:
     """By hand: the quotient goes towards 0, and that by -1 wraps around."""
     body = "int a = -2147483647 - 1; O[at] = float((tx == 0) ? a / 3 : (tx == 1) ? a / -1 : a % 7);"
@@ -165,12 +154,6 @@ def test_a_barrier_that_not_all_reach_is_refused(body: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_vec4_is_a_private_type() -> None:
-    kernel = parse_kernel(source("O[at] = v.x;", declarations="uniform vec4 v;"), name="small.comp")
-    with pytest.raises(PlanError, match="vec4"):
-        KernelEmitter(kernel)
-
-
 def test_the_variables_of_a_work_group_have_a_bound() -> None:
     """A thread's stack is no larger."""
     names = [f"v{n}" for n in range(33)]
@@ -184,11 +167,6 @@ def test_the_variables_of_a_work_group_have_a_bound() -> None:
 
 
 # The executor ------------------------------------------------------------------------------------
-
-
-def test_the_device_says_how_many_threads() -> None:
-    assert "thread" in JIT.device()
-    assert not JIT.is_hardware()
 
 
 SCRIPT = """
@@ -215,19 +193,6 @@ def test_code_is_kept_for_later_processes(tmp_path: Path) -> None:
 
     assert compiled(tmp_path) == 1
     assert compiled(tmp_path) == 0
-
-
-def test_without_a_folder_to_write_to_it_compiles_all_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_text("no folder", encoding="utf-8")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    kernel = parse_kernel(source("O[at] = I[at] + 1.0;"))
-    given, made = np.ones(32, np.float32), np.zeros(32, np.float32)
-    code = compile_kernel(kernel)
-    arrays = [(buffer.ctypes.data, buffer.size) for buffer in (given, made)]
-    assert code(words_of(kernel, [1], arrays, {}), 0, 1, code.state()) == 0
-    np.testing.assert_array_equal(made, np.full(32, 2.0, np.float32))
 
 
 @pytest.mark.parametrize(

@@ -106,16 +106,6 @@ def test_code_without_avx512_gives_the_same_bits(
     np.testing.assert_array_equal(found[0].view(np.uint32), found[1].view(np.uint32))
 
 
-def test_without_avx512_there_are_vectors_of_eight_and_sixteen_registers() -> None:
-    import llvmlite.binding as llvm
-
-    host = machine_code._processor(avx512=False)
-    assert "+avx512" not in host.features
-    if llvm.get_host_cpu_features().get("avx"):
-        assert (host.unit.lanes, host.unit.registers) == (8, 16)
-    assert host.unit.lanes <= machine_code._processor(avx512=True).unit.lanes
-
-
 def test_another_word_for_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(machine_code.AVX512, "perhaps")
     with pytest.raises(InputError, match="GPGPU_LEGACY_AVX512 is 'perhaps'; set it to off"):

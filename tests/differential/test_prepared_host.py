@@ -9,22 +9,15 @@ from weakref import ref
 
 import numpy as np
 import pytest
-from drawing import EXACT, assert_same_bits, fragment_texcoords, program, show, stacked, texture
+from drawing import EXACT, assert_same_bits, program, show, texture
 from sorting import in_order, shuffled, sort_plan
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.lower.machine_code import TargetProcessor
-from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
-    Binding,
-    ClearPass,
-    CopyPass,
     FragmentPass,
-    ParameterValue,
-    Repeat,
 )
-from gpgpu_legacy.plan.textures import R32F, RGBA32F, Rect
+from gpgpu_legacy.plan.textures import RGBA32F, Rect
 from gpgpu_legacy.runtime import native
 from gpgpu_legacy.runtime.executor import Executor, find_executor
 
@@ -89,50 +82,6 @@ def test_padding_is_zero_and_results_are_arrays_of_their_own(executor: Executor)
         for _ in range(3):
             prepared.run(twos)
             assert_same_bits(part, kept[1:, :2].T)
-
-
-@HOST
-def test_a_part_of_a_cleared_texture_is_filled(executor: Executor) -> None:
-    """By hand: what is cleared, what is given, and padding where a rectangle has more texels."""
-    p = PlanBuilder("filled")
-    given_ = p.texture("given", 301, 200, initial=0.25)
-    p.upload(p.operand("m", 100, 170), given_, rect=(20, 10, 180, 101))
-    p.output("out", given_)
-    m = np.random.default_rng(5).random((100, 170), np.float32)
-    expected = np.full((200, 301), 0.25, np.float32)
-    expected[10:111, 20:200] = 0
-    expected[10:110, 20:190] = m
-    with executor.prepare(p.plan()) as prepared:
-        for _ in range(20):
-            assert_same_bits(prepared.run({"m": m}).outputs["out"], expected)
-
-
-def test_what_native_code_declines_runs_on_the_reference_machine() -> None:
-    """POW to the last bit, in a Repeat with other passes, with numbers that move on."""
-    powers = program(
-        "TEX R0, fragment.texcoord[0], texture[0], RECT;",
-        "POW R1, R0.x, program.local[0].x;",
-        "MOV result.color, R1;",
-    )
-    size = (7, 3)
-    local = (ParameterValue(0, (Affine(1.0, 0.25), 0.0, 0.0, 0.0)),)
-    whole = Rect(0, 0, *size)
-    each = FragmentPass(powers, (Binding(0, "A"),), ("P",), whole, (fragment_texcoords(0, *size),),
-                        local)  # fmt: skip
-    steps = (
-        Repeat(
-            3, (each, ClearPass("Q", (Affine(0.0, 0.5),) * 4), CopyPass("P", whole, "A", whole))
-        ),
-    )
-    texels = np.random.default_rng(2).random((3, 7, 1), np.float32)
-    q = texture("Q", *size, R32F, None)
-    plan = show(steps, texture("P", *size, R32F), {"A": texels}, also=(q,))
-    with JIT.prepare(plan, EXACT) as prepared:
-        for _ in range(2):
-            found = prepared.run({"A": stacked(texels)}).outputs
-            expected = NUMPY.run(plan, {"A": stacked(texels)}, EXACT).outputs
-            assert_same_bits(found["result"], expected["result"])
-            assert_same_bits(found["result1"], expected["result1"])
 
 
 # Closing -----------------------------------------------------------------------------------------

@@ -106,18 +106,6 @@ def test_what_is_not_finite(
         assert_same_bits(ready(name).run(each, operands, EXACT).outputs["C"], expected)
 
 
-@exactly
-def test_figure_1_as_it_is_printed(ready: Ready, name: str) -> None:
-    """Coordinates on and near the texels' edges: those of odd sizes lie on them exactly."""
-    for shape in ((1, 1, 1), (2, 2, 2), (7, 7, 7), (16, 16, 16), (31, 31, 31), (4, 6, 3)):
-        turned = shape[1] == 6
-        more = {"as_printed": True, "transpose_a": turned, "transpose_b": not turned}
-        plan = plan_of(LARSON, shape, **more)
-        operands = random_operands(plan)
-        found = ready(name).run(plan, operands, EXACT).outputs["C"]
-        assert_same_bits(found, NUMPY.run(plan, operands, EXACT).outputs["C"])
-
-
 @pytest.mark.parametrize("high", [1.0, 0.3, 0.05], ids=["saturating", "some", "within"])
 @drawing
 def test_eight_bit_products(ready: Ready, name: str, high: float) -> None:
@@ -139,30 +127,7 @@ def test_eight_bit_products(ready: Ready, name: str, high: float) -> None:
         assert (expected - found <= shape[1] / 255 + 1e-6).all()
 
 
-@exactly
-def test_all_products_of_two_bytes(ready: Ready, name: str) -> None:
-    p = np.arange(256)
-    plan = LARSON.plan(n=256, l=1, texture_format="unorm8")
-    column = (p / 255).astype(np.float32)
-    operands = {"A": column[:, None].copy(), "B": column[None, :].copy()}
-    for exact in (True, False):
-        machine = Machine(exact, denormals=False)
-        found = ready(name).run(plan, operands, machine).outputs["C"] * 255.0
-        assert (np.round(found) == (2 * np.outer(p, p) + 255) // 510).all()
-
-
 ROUNDING = [arithmetic for arithmetic in ARITHMETICS.values() if arithmetic.rounds]
-
-
-@pytest.mark.parametrize("method", ["hall-carr-hart-multi", "hall-carr-hart-single"])
-@on("gl-raster", "gl-compute")
-def test_exact_products_in_other_arithmetics(ready: Ready, name: str, method: str) -> None:
-    plan = find_product(method).plan(m=9, l=6, n=5, block=1)
-    operands = random_operands(plan)
-    for arithmetic in ROUNDING:
-        machine = Machine(exact=True, arithmetic=arithmetic, denormals=False)
-        found = ready(name).run(plan, operands, machine).outputs["C"]
-        assert_same_bits(found, NUMPY.run(plan, operands, machine).outputs["C"])
 
 
 # Dispatched --------------------------------------------------------------------------------------

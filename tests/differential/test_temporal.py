@@ -23,7 +23,6 @@ from gpgpu_legacy.algorithms.simulation.life import life
 from gpgpu_legacy.errors import NoDeviceRoomError
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors
 from gpgpu_legacy.lower.temporal.content import TemporalShape
-from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.runtime.gl import compute as gl_compute
@@ -122,21 +121,6 @@ def test_plans_of_all_kinds(compute: Executor) -> None:
         assert_same_as_passes(compute, made.plan, made.operands)
 
     run()
-
-
-def test_copies_alone(compute: Executor) -> None:
-    p = PlanBuilder("swapped")
-    a, b, c = (p.texture(name, 5, 3) for name in "abc")
-    p.copy(p.input("given", 3, 5), a)
-    p.clear(c, (0.5, 0.0, 0.0, 0.0))
-    with p.repeat(7):
-        p.copy(a, b)
-        p.copy(c, a)
-        p.copy(b, c)
-    p.output("a", a)
-    p.output("c", c)
-    operands = {"given": np.random.default_rng(5).random((3, 5), np.float32)}
-    assert assert_same_as_passes(compute, p.plan(), operands)
 
 
 @pytest.mark.parametrize("iterations", [1, 3])
