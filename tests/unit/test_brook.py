@@ -172,16 +172,6 @@ def test_an_output_domain_leaves_the_rest_untouched(
         assert np.array_equal(ran["i"][..., d], wanted)
 
 
-@pytest.mark.parametrize("extents", [(10_007,), (8192 * 3,), (3, 9001), (21, 20, 33), (5, 8, 6, 3)])
-def test_every_element_of_a_translated_stream_has_its_index(extents: tuple[int, ...]) -> None:
-    p = Pipeline("index")
-    s = p.stream("s", "float4", extents)
-    p.call(KERNELS.find("place"), s)
-    p.output("s", s)
-    places = np.indices(extents)[::-1]
-    assert np.array_equal(np.moveaxis(_ran(p)["s"], -1, 0)[: len(extents)], places)
-
-
 @pytest.mark.parametrize(
     "extents", [(7,), (20_000,), (6, 5), (4, 9_000), (7, 8, 9), (3, 4, 5, 6), (2, 90, 91, 92)]
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,11 +20,9 @@ from drawing import (
     fragment_texcoords,
     program,
     show,
-    stacked,
     texture,
 )
 
-from gpgpu_legacy import Pipeline
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.opcodes import ARBFP, Opcode, OperandList
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
@@ -46,14 +43,12 @@ from gpgpu_legacy.plan.plan import (
 from gpgpu_legacy.plan.textures import (
     FORMATS,
     R32F,
-    RGBA16F,
     RGBA32F,
     Extent,
     Format,
     Rect,
     Texture,
 )
-from gpgpu_legacy.runtime import native
 from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.native import native_code, roomy, vector_lanes
 from gpgpu_legacy.runtime.schedule import RepeatRun, Staging, members_of
@@ -158,18 +153,6 @@ def test_a_texture_whose_texels_32_bits_do_not_count_is_refused() -> None:
         emit_fused_passes(native_content(fused, textures)[0], WIDE, exact=False)
 
 
-BENT = ((0.0, 0.0, 0.0, 1.0), (5.0, 0.0, 0.0, 1.0), (5.0, 4.0, 0.0, 1.0), (0.0, 3.0, 0.0, 1.0))
-
-
-def test_two_triangles_are_refused() -> None:
-    plan = single("MOV result.color, fragment.texcoord[0];")
-    [each] = plan.steps
-    assert isinstance(each, FragmentPass)
-    bent = replace(plan, steps=(replace(each, texcoords=(Texcoords(0, BENT),)),))
-    with pytest.raises(UnsupportedError, match="two triangles"):
-        code_of(bent)
-
-
 def test_corners_that_bend_in_a_later_iteration_are_refused() -> None:
     """Flat in the first iteration; one corner moves on faster than the others."""
     plan = single("MOV result.color, fragment.texcoord[0];")
@@ -262,20 +245,6 @@ def test_lookups_stay_in_the_texture_however_far_they_point(offset: float, slope
         assert_same_bits(found, texels[:, columns.astype(int)])
 
 
-# Half floats -------------------------------------------------------------------------------------
-
-
-def test_half_floats_are_rounded_to_the_nearest() -> None:
-    """By hand: steps of 2⁻¹⁰ at 1, ties to even; the largest is 65504; denormals are kept."""
-    values = [1 + 2.0**-11, 1 + 3 * 2.0**-11, 65519.0, 65520.0, 2.0**-24, 2.0**-25, -0.0, np.inf]
-    expected = [1.0, 1 + 2.0**-9, 65504.0, np.inf, 2.0**-24, 0.0, -0.0, np.inf]
-    texels = np.float32(values).reshape(1, 8, 1)
-    plan = {"textures": {0: texels}, "texcoords": [fragment_texcoords(0, 8, 1)]}
-    found = draw(program(*READ, "MOV result.color, R0.x;"), (8, 1), executor=JIT,
-                 target=RGBA16F, **plan)  # type: ignore[arg-type]  # fmt: skip
-    assert_same_bits(found[0, :, 2], np.float32(expected))
-
-
 # The cache ---------------------------------------------------------------------------------------
 
 SCRIPT = """
@@ -318,36 +287,6 @@ def test_code_is_compiled_once_a_process(monkeypatch: pytest.MonkeyPatch) -> Non
     execute(plan, given, JIT)
 
 
-def test_passes_whose_offsets_differ_share_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, offsets = list[Code](), [(x, y) for x in (-3, 2, 9) for y in (-40, 1, 5)]
-    rows, columns = np.indices((11, 37))
-    left, right = (np.random.default_rng(7).random((11, 37), np.float32) for _ in range(2))
-    p = Pipeline("offsets")
-    textures = [p.input("left", 11, 37), p.input("right", 11, 37)]
-    for x, y in offsets:
-        p.draw(
-            program("ADD R0, fragment.texcoord[0], program.local[0];",
-                    "TEX R1, R0, texture[0], RECT;",
-                    "TEX R0, fragment.texcoord[0], texture[0], RECT;",
-                    "ADD result.color, R1, R0;"),
-            {0: textures[0]}, into=textures[1], local={0: (x, y, 0, 0)},
-        )  # fmt: skip
-        p.swap(*textures)
-    p.output("out", textures[0])
-    emit = native.emit_fused_passes
-
-    def emitted(*given: object, **named: object) -> Code:
-        made.append(emit(*given, **named))  # type: ignore[arg-type]
-        return made[-1]
-
-    monkeypatch.setattr(native, "emit_fused_passes", emitted)
-    out = p.run(left=left, right=right, executor="jit", exact=True).out
-    assert len(made) <= 1
-    for x, y in offsets:  # a lookup beyond an edge finds the texel at the edge
-        left = left[np.clip(rows + y, 0, 10), np.clip(columns + x, 0, 36)] + left
-    assert_same_bits(out, left)
-
-
 def show_twice() -> tuple[Plan, dict[str, Image]]:
     size = (33, 29)
     texels = np.random.default_rng(3).uniform(-1, 1, (29, 33, 4)).astype(np.float32)
@@ -355,12 +294,3 @@ def show_twice() -> tuple[Plan, dict[str, Image]]:
         TWICE, (Binding(0, "A"),), ("P",), Rect(0, 0, *size), (fragment_texcoords(0, *size),)
     )
     return show([step], texture("P", *size, RGBA32F), {"A": texels}), {"A": Image(texels)}
-
-
-def test_runs_in_several_threads_at_once() -> None:
-    plan, given = show_twice()
-    operands = {"A": stacked(given["A"].texels)}
-    with ThreadPoolExecutor(8) as pool:
-        results = list(pool.map(lambda _: JIT.run(plan, operands, EXACT).outputs, range(32)))
-    for result in results:
-        assert_same_bits(result["result"], operands["A"] * 2)

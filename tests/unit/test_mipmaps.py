@@ -285,20 +285,3 @@ def test_a_pipeline_generates_levels(ready: Ready, name: str) -> None:
     executor = ready(name)
     [result] = executor.run(p.plan(), {"T": texels}).outputs.values()
     assert result.tolist() == [[quarters[1], np.mean(quarters)]]
-
-
-def test_mipmaps_that_swap_in_a_loop_come_back() -> None:
-    """0 becomes 1, and then 2; the loop ends when 1, halved each time, is below 0.4."""
-    add = "!!ARBfp1.0 TEMP r; TEX r, 0, texture[0], 2D; ADD result.color, r, 1; END"
-    halve = "!!ARBfp1.0 TEMP r; TEX r, 0, texture[0], RECT; MUL result.color, r, 0.5; END"
-    p = Pipeline("swapped")
-    x, y = (p.texture(name, 4, 2, kind="2D", levels=3, initial=0.0) for name in "xy")
-    rest, half = p.texture("rest", 1, 1, initial=1.0), p.texture("half", 1, 1)
-    with p.repeat(until=rest, below=0.4, at_most=8):
-        p.draw(add, {0: x}, into=y)
-        p.swap(x, y)
-        p.draw(halve, {0: rest}, into=half)
-        p.copy(half, rest)
-    p.output("X", x)
-    [result] = find_executor("numpy").run(p.plan(), {}).outputs.values()
-    assert result.tolist() == [[2.0] * 4] * 2
