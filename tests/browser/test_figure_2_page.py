@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-import pytest
-from browser_pages import EACH_RENDERER, PHONE, Modules, Opener, View, turn
+from browser_pages import Opener, View
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
-from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.page.products import PRODUCT_SCRIPTS
-from gpgpu_legacy.runtime.executor import find_executor
-from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, DEMONSTRATION_B
 
 F32 = NDArray[np.float32]
@@ -58,13 +51,6 @@ def assert_drawn(page: Page, expected: F32) -> None:
     assert np.array_equal(drawn[~asked], expected[~asked]) and asked.sum() <= 1
 
 
-def by_numpy(method: str, a: F32, b: F32, **more: Any) -> F32:
-    plan = find_product(method).plan(m=a.shape[0], l=a.shape[1], n=b.shape[1], **more)
-    exact = Machine(exact=True, denormals=False)
-    outputs: dict[str, Any] = find_executor("numpy").run(plan, {"A": a, "B": b}, exact).outputs
-    return np.asarray(outputs["C"])
-
-
 def said(page: Page) -> str:
     return page.locator(".figure2 > .said").inner_text()
 
@@ -81,36 +67,6 @@ def word(page: Page, name: str) -> str:
     found = re.search(rf"figure-2\.{name}=([^&]*)", page.url)
     assert found, page.url
     return found.group(1)
-
-
-PLAYED = [
-    ("larson-mcallister", {"texture_format": "r32f"}),
-    ("larson-mcallister", {"texture_format": "unorm8"}),
-    ("hall-carr-hart-single", {"block": 4}),
-    ("hall-carr-hart-multi", {"block": 1}),
-]
-PLAY = """async ([method, format, block, A, B]) => {
-    const matrix = (rows) => ({ rows: 4, columns: 4, values: Float32Array.from(rows.flat()) });
-    const given = PRODUCTS.plans.find((each) =>
-        each.method === method && each.format.startsWith(format) && each.block === block);
-    const played = await PlayedProduct.open(given, { A: matrix(A), B: matrix(B) });
-    played.seek(played.passes.length);
-    return [[...played.elements(played.framebuffer)], playedOn(played.player)];
-}"""
-
-
-@EACH_RENDERER
-@pytest.mark.parametrize(("method", "given"), PLAYED)
-def test_products_have_the_bits_of_numpy(
-    modules: Callable[..., Modules], method: str, given: dict[str, Any]
-) -> None:
-    a, b = np.random.default_rng(1).standard_normal((2, 4, 4)).astype(np.float32)
-    kind = given.get("texture_format", "r")
-    sent = [method, kind, given.get("block"), a.tolist(), b.tolist()]
-    drawn, device = modules(*PRODUCT_SCRIPTS).run(f"({PLAY})(given)", sent)
-    expected = by_numpy(method, a, b, **given)
-    assert np.array_equal(np.reshape(drawn, (4, 4)).astype(np.float32), expected)
-    assert "your GPU" in device and "bit for bit" in device
 
 
 def test_a_fragment_is_opened_by_a_click_and_by_enter(open_page: Opener) -> None:
@@ -220,24 +176,6 @@ def test_a_moment_is_sent(open_page: Opener) -> None:
     assert other.url.split("#")[1] == at
 
 
-NONSENSE = [
-    ("A=1_x", "A cannot be read"),
-    ("pass=99", "“99” is none"),
-    ("pass=-1", "“-1” is none"),
-    ("texel=9_9", "“9_9” is no texel"),
-    ("texel=middle", "“middle” is no texel"),
-]
-
-
-def test_nonsense_in_the_address_is_said_in_place(open_page: Opener) -> None:
-    """As the page opens, and while it is open."""
-    page = open_page("figure-2", CALM, at=f"figure-2.{NONSENSE[0][0]}")
-    for nonsense, sentence in NONSENSE:
-        turn(page, f"figure-2.{nonsense}")
-        expect(page.locator(".figure2 > .said")).to_contain_text(sentence)
-        assert_drawn(page, A @ B)
-
-
 def test_it_plays_when_it_is_seen_and_keeps_its_address(open_page: Opener) -> None:
     page = open_page("figure-2")
     # Faster, but not by a choice of the reader, which the address would keep.
@@ -247,27 +185,3 @@ def test_it_plays_when_it_is_seen_and_keeps_its_address(open_page: Opener) -> No
     assert "#" not in page.url
     page.get_by_role("button", name="Back").click()
     assert word(page, "pass") == "4"
-
-
-def test_it_fits_a_phone(open_page: Opener) -> None:
-    long = np.full((4, 4), -0.12345, np.float32)
-    page = open_page("figure-2", PHONE, at=address(long, long, **{"pass": 2}))
-    assert page.evaluate("document.documentElement.scrollWidth") == PHONE.width
-
-
-EXHAUST = """() => {
-    globalThis.kept = Array.from({ length: 20 }, () => {
-        const gl = document.createElement("canvas").getContext("webgl2");
-        gl?.clear(gl.COLOR_BUFFER_BIT);
-        return gl;
-    });
-}"""
-
-
-def test_a_gpu_that_is_taken_away_leaves_the_interpreter(open_page: Opener) -> None:
-    page = open_page("figure-2", CALM, at="figure-2.pass=2")
-    page.evaluate(EXHAUST)  # a browser keeps some contexts, and takes the oldest away
-    page.get_by_role("button", name="To the end").click()
-    device = page.locator(".figure2-device")
-    expect(device).to_contain_text("the interpreter in this page, since the browser took the GPU")
-    assert_drawn(page, A @ B)

@@ -38,7 +38,6 @@ from gpgpu_legacy.isa.opcodes import ARBFP
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.page.scenes import INTERPRETER, scene_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.framebuffer import Blend, Equation
 from gpgpu_legacy.plan.plan import AttributeCorners, FragmentPass, Plan, written_by
 from gpgpu_legacy.plan.serialise import plan_as_json, plan_from_json
 from gpgpu_legacy.plan.textures import FORMATS, RGBA32F, Rect
@@ -123,25 +122,6 @@ def test_exponential_fog(interpreted: Interpreted, mode: Fog, density: float) ->
     )
     np.testing.assert_allclose(found, expected, rtol=3 * 2.0**-23, atol=2.0**-24)
     assert len(np.unique(expected[..., 0])) > 16
-
-
-@pytest.mark.parametrize("equation", [Equation.MIN, Equation.MAX])
-def test_of_nan_and_of_equals_the_destination_stays(
-    interpreted: Interpreted, equation: Equation
-) -> None:
-    text, nan = program("MOV result.color, program.local[0];"), float("nan")
-    expected, found = (
-        draw_all(
-            text,
-            local={0: (nan, nan, 0.0, 2.0)},
-            initial=(1.0, -1.0, -0.0, 1.0),
-            blend=Blend(equation),
-            executor=executor,
-        )[0]
-        for executor in (NUMPY, interpreted)
-    )
-    assert_same_bits(found, expected)
-    np.testing.assert_array_equal(expected[0, 0, :3], (1.0, -1.0, 0.0))
 
 
 @IN_ONE_PAGE

@@ -284,16 +284,6 @@ def test_a_class_sees_one_screen_and_its_answer_by_a_key(open_page: Opener) -> N
     expect(page.locator("#multiply")).to_be_hidden()
 
 
-def test_a_handout_has_the_rows_of_figure_2(open_page: Opener) -> None:
-    """As browsers print by default, without backgrounds but those of numbers; also in motion."""
-    page = open_page("figure-2")
-    page.emulate_media(media="print")
-    expect(page.locator(".figure2-still img")).to_be_visible()
-    expect(page.locator(".figure2-stage")).to_be_hidden()
-    kept = "(cell) => getComputedStyle(cell).printColorAdjust"
-    assert page.locator(".element").first.evaluate(kept) == "exact"
-
-
 def test_a_line_of_a_kernel_lights_its_instructions_and_texels(open_page: Opener) -> None:
     """Four neighbours of the marked texel."""
     page = open_page("kernel", CALM)

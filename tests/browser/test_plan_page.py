@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from functools import cache
 from math import isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from browser_pages import EACH_RENDERER, PHONE, Modules, Opener, View, section_of, turn
+from browser_pages import EACH_RENDERER, PHONE, Opener, View, section_of
 from playwright.sync_api import expect
 
 from gpgpu_legacy import Pipeline, find
@@ -76,17 +75,6 @@ def test_a_sort_ends_sorted(open_page: Opener, renderer: str) -> None:
     assert "bit for bit" in page.locator(".plan > .note").inner_text()
 
 
-def test_a_kernel_in_brook_ends_with_the_packages_numbers(open_page: Opener) -> None:
-    """Of a graph with roads that are missing, of infinite length."""
-    ways = find("floyd-warshall", n=4)
-    assert np.isinf(ways.inputs()["lengths"]).any()
-    page = open_page.html(plan_page(ways))
-    to_the_end(page)
-    found = texels(page, ways.plan().outputs[0].texture, 4, 4)
-    assert np.float32(found).tolist() == ways.run(executor="numpy").shortest.ravel().tolist()
-    assert "bit for bit" in page.locator(".plan > .note").inner_text()
-
-
 def test_the_counts_are_the_packages(open_page: Opener) -> None:
     page = open_page.html(sort_page())
     counts = count_plan(sort_plan())
@@ -130,26 +118,6 @@ def test_the_moment_is_in_the_address(open_page: Opener) -> None:
     assert again.locator(".plan").inner_text() == page.locator(".plan").inner_text()
 
 
-NONSENSE = [
-    ("plan.pass=99", "“99”"),
-    ("plan.pass=-1", "“-1”"),
-    ("plan.pass=x&plan.texel=q:1,1", "“q:1,1”"),
-    ("plan.texel=y:4,0", "“y:4,0”"),
-    ("plan.texel=<b>", "“<b>”"),
-]
-
-
-def test_nonsense_in_the_address_is_said_in_place(open_page: Opener) -> None:
-    """As the page opens, and while it is open."""
-    page = open_page.html(sort_page(), at=NONSENSE[0][0])
-    last = sort_plan().pass_count
-    for at, named in NONSENSE:
-        turn(page, at)
-        expect(page.locator("#plan .said")).to_contain_text(named)
-        to_the_end(page)
-        assert page.locator(".transport-said").inner_text() == f"{last} of {last}"
-
-
 def test_the_keys_choose_a_texel(open_page: Opener) -> None:
     page = open_page.html(sort_page(), PHONE)
     canvas = page.get_by_label("values: ", exact=False).first
@@ -174,23 +142,6 @@ def test_a_large_plan_is_compared_where_that_is_quick_and_traced_from_the_gpu(
     assert float(said.split(": ")[1]) == pytest.approx(expected, rel=1e-5)
     traced = float(page.locator(".trace-end strong").inner_text().replace("−", "-"))
     assert traced == pytest.approx(expected, rel=1e-5)
-
-
-def test_a_program_of_several_targets_and_a_picture(open_page: Opener) -> None:
-    p = Pipeline("two")
-    x = p.input("a", 3, 5)
-    one, two = p.texture("one", 5, 3), p.texture("two", 5, 3, format="unorm8")
-    source = (
-        "!!ARBfp1.0\nOPTION ARB_draw_buffers;\nTEMP t;\n"
-        "TEX t, fragment.texcoord[0], texture[0], RECT;\nADD result.color[0], t, t;\n"
-        "MOV result.color[1], {0.25, 0.5, 2, 1};\nEND\n"
-    )
-    p.draw(source, {0: x}, into=(one, two))
-    p.output("b", one)
-    values = np.arange(15, dtype=np.float32).reshape(3, 5)
-    page = open_page.html(plan_page(p, {"a": values}), at="plan.pass=1&plan.texel=two:4,2")
-    assert "of one, two" in page.locator(".plan-moment").inner_text()
-    assert page.locator(".plan-fragment h3").inner_text().endswith("(4, 2) of two")
 
 
 SCALED = """!!ARBfp1.0
@@ -248,16 +199,6 @@ def test_channels_are_beside_and_below_one_another(open_page: Opener) -> None:
         assert said in page.locator(".texels-said", has_text="texel").inner_text()
 
 
-def test_the_page_says_what_it_plays_and_shows_the_recipe(open_page: Opener) -> None:
-    page = open_page.html(sort_page(), at="plan.pass=3")
-    about = page.locator("header").inner_text()
-    for words in ("Bitonic sort, ", "Batcher's bitonic network", "n = 16"):
-        assert words in about
-    assert "ALGORITHM = Algorithm(" in page.locator(".recipe").inner_text()
-    page.get_by_role("button", name="Copy a link to this moment").click()
-    expect(page.locator("#plan .said").first).to_contain_text("link")
-
-
 def test_a_loop_with_a_condition_has_the_passes_that_it_took(open_page: Opener) -> None:
     p = find("conjugate-gradient", n=4)
     page = open_page.html(plan_page(p))
@@ -281,18 +222,6 @@ def test_what_no_page_plays_is_refused() -> None:
         plan_page(large, {"b": np.zeros((2048, 2048))})
     with pytest.raises(InputError, match="has no input numbers; its inputs are values"):
         plan_page(sort(), {"numbers": np.zeros(N)})
-
-
-@pytest.mark.parametrize(("op", "width"), [("DP3", 3), ("DP4", 4), ("MIN", 1), ("XPD", 3)])
-def test_an_instruction_shows_the_components_that_it_reads(
-    modules: Callable[..., Modules], op: str, width: int
-) -> None:
-    operands = [{"text": "a", "value": [2, 3, 4, 5]}, {"text": "b", "value": [6, 7, 8, 9]}]
-    step = {"text": f"{op} r.x, a, b;", "op": op, "operands": operands, "result": [1, 1, 1, 1]}
-    scripts = [f"sections/{name}.js" for name in ("numbers", "element-grid", "fragment-trace")]
-    code = "traceLine(given, [0], given.text).map((part) => part.textContent)[1]"
-    shown = [f"{''.join(map(str, operand['value'][:width]))}" for operand in operands]
-    assert modules(*scripts).run(code, step) == f"{op} {', '.join(shown)} = 1"
 
 
 # The other algorithms ---------------------------------------------------------------------------
