@@ -14,7 +14,7 @@ from gpgpu_legacy.code_cache import recalled
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page.section import PageSection
 
-SCREENS = ("stretch", "multiply", "add", "eight-bits", "programs", "channels")
+SCREENS = ("stretch", "multiply", "add", "eight-bits", "programs", "channels", "why")
 """Screens of the lesson that one module makes."""
 
 LEARN: tuple[str, ...] = (

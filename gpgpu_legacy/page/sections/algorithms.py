@@ -180,4 +180,4 @@ def make_section() -> PageSection:
         ]
     }
     scripts = (*PLAYED, "player/film.js", "lesson/stage.js", "sections/algorithms.js")
-    return PageSection("algorithms", "8. Not only matrices", html, data, scripts, "8 Sort and life")
+    return PageSection("algorithms", "9. Not only matrices", html, data, scripts, "9 Sort and life")

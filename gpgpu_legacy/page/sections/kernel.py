@@ -40,7 +40,7 @@ def make_section() -> PageSection:
     }
     html = rendered("lesson/kernel.html.j2", program=program)
     scripts = (*LESSON_SCRIPTS, *PLAYED, "lesson/kernel.js")
-    return PageSection("kernel", "9. A kernel and its text", html, data, scripts, "9 Kernel")
+    return PageSection("kernel", "10. A kernel and its text", html, data, scripts, "10 Kernel")
 
 
 def _lines(first: int) -> dict[int, str]:

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.cache.access import parse_access
+from gpgpu_legacy.cache.caches import Memory, parse_cache
+from gpgpu_legacy.cache.run import cache_run
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.languages.arb.printer import disassemble
@@ -84,6 +87,42 @@ def _channels() -> dict[str, Any]:
     }
 
 
+CACHED_SIZE, CACHED_BLOCKS = 32, (1, 2, 4, 8, 16, 32)
+"""The n and the values of b of products that go through small caches."""
+
+CACHED, ORDERS = ("1K,fully,64B", "4K,fully,64B", "8K,fully,64B"), ("scan", "tiled:8x8")
+
+
+def _why() -> dict[str, Any]:
+    """What memory sends: `sent`, by the order of fragments and by b."""
+    method = find_product(_SINGLE)
+    plans = [method.plan(n=CACHED_SIZE, block=b, accumulate="ping-pong") for b in CACHED_BLOCKS]
+    sides = {"row by row": CACHED_SIZE, "tile by tile of 8 × 8": 8}
+    caches = list(map(parse_cache, CACHED))
+    sent = [
+        [
+            [cache_run(plan, Memory((cache,)), access).bytes_from_memory for plan in plans]
+            for access in (parse_access(raster=order) for order in ORDERS)
+        ]
+        for cache in caches
+    ]
+    return {
+        "size": CACHED_SIZE,
+        "line_bytes": caches[0].line_bytes,
+        "texels": caches[0].line_bytes // plans[0].textures[0].format.texel_bytes,
+        "blocks": CACHED_BLOCKS,
+        "orders": [{"title": title, "side": side} for title, side in sides.items()],
+        "caches": [
+            {
+                "title": f"{cache.lines} lines, {cache.size_bytes} bytes",
+                "lines": cache.lines,
+                "sent": of,
+            }
+            for cache, of in zip(caches, sent, strict=True)
+        ],
+    }
+
+
 SCREENS: dict[str, tuple[str, str, Callable[[], dict[str, Any]]]] = {
     "stretch": ("1. A rectangle reads a column", "1 Stretch", dict),
     "multiply": ("2. Two textures, one product", "2 Multiply", dict),
@@ -91,5 +130,6 @@ SCREENS: dict[str, tuple[str, str, Callable[[], dict[str, Any]]]] = {
     "eight-bits": ("4. What 8 bits did", "4 Eight bits", dict),
     "programs": ("5. A program of b steps", "5 Programs", _programs),
     "channels": ("6. Four channels at once", "6 Channels", _channels),
+    "why": ("7. Why b?", "7 Why b", _why),
 }
 """By name: the title, the name in the list of sections, and what makes the data."""

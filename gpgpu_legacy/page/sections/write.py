@@ -151,7 +151,7 @@ def make_section() -> PageSection:
     }
     html = rendered("lesson/write.html.j2", tasks=tasks)
     scripts = (*LESSON_SCRIPTS, "player/texels.js", "lesson/program-reader.js", "lesson/write.js")
-    return PageSection("write", "10. Write one", html, data, scripts, "10 Write one")
+    return PageSection("write", "11. Write one", html, data, scripts, "11 Write one")
 
 
 def _digits(channel: F32) -> str:

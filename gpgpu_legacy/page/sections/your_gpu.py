@@ -62,7 +62,7 @@ def make_section() -> PageSection:
         "then": THEN,
     }
     scripts = (*LESSON_SCRIPTS, "sections/your-gpu.js")
-    return PageSection("your-gpu", "7. On your GPU", html, data, scripts, "7 Your GPU")
+    return PageSection("your-gpu", "8. On your GPU", html, data, scripts, "8 Your GPU")
 
 
 def _bounds() -> list[ProductRate]:

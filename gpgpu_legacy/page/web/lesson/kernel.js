@@ -1,4 +1,4 @@
-// Screen 9: a kernel of Brook, its program, and what its lines read.
+// Screen 10: a kernel of Brook, its program, and what its lines read.
 
 sections.kernel = async (root, { played: given, lines, origins }, address) => {
   let [line, place] = [null, { x: 10, y: 12 }];

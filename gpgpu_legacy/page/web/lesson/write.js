@@ -1,4 +1,4 @@
-// Screen 10: a program of one's own, drawn at each key beside its target.
+// Screen 11: a program of one's own, drawn at each key beside its target.
 
 const WRITE_GREYS = { anchors: [[0, 0, 0], [255, 255, 255]], low: 0, high: 1, far: [], not_finite: [214, 40, 160] };
 const WRITE_HIDDEN = 3; // other inputs, on which a program must be right, too
