@@ -19,7 +19,7 @@ import tempfile
 from pathlib import Path
 
 from gpgpu_legacy.algorithms.registry import find_algorithm, shipped_algorithms
-from gpgpu_legacy.measure.platform import this_platform
+from gpgpu_legacy.measure.timing import this_platform
 from gpgpu_legacy.runtime.executor import available
 
 SIZES = (64, 128, 256, 512, 1024, 2048)

@@ -32,7 +32,7 @@ from browser_pages import RENDERERS, Browsers, Modules, Opener, browser_path  # 
 from turns import medians_in_turn, print_result  # from benchmarks/
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.measure.other_work import OtherWork
+from gpgpu_legacy.measure.timing import OtherWork
 from gpgpu_legacy.page.scenes import PLAYER, Scene, scene_of
 from gpgpu_legacy.page.shaders import shaders_of
 from gpgpu_legacy.runtime.devices import processor_name

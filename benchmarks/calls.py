@@ -39,8 +39,7 @@ from user_programs import filtered  # from benchmarks/recipes/
 
 from gpgpu_legacy import Pipeline, matmul
 from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, find_product
-from gpgpu_legacy.measure.other_work import OtherWork
-from gpgpu_legacy.measure.platform import versions
+from gpgpu_legacy.measure.timing import OtherWork, versions
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.devices import processor, thread_count
 from gpgpu_legacy.runtime.executor import find_executor

@@ -36,8 +36,7 @@ from turns import medians_in_turn, print_result, timed  # from benchmarks/
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.run import execute
-from gpgpu_legacy.measure.other_work import OtherWork
-from gpgpu_legacy.measure.platform import versions
+from gpgpu_legacy.measure.timing import OtherWork, versions
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Executor, available, find_executor
 from gpgpu_legacy.runtime.prepared import Timings

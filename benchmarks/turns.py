@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from statistics import median
 from time import perf_counter
 
-from gpgpu_legacy.measure.other_work import busy_warning
+from gpgpu_legacy.measure.timing import busy_warning
 from gpgpu_legacy.serial import Recorded, json_text
 
 Sample = Callable[[], float]

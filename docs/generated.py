@@ -61,7 +61,7 @@ def anchor(heading: str) -> str:
 def commands() -> str:
     """Every command under its heading of `--help`: its usage, what it does, and its options."""
     from gpgpu_legacy.cli import app
-    from gpgpu_legacy.cli.commands import SECTIONS
+    from gpgpu_legacy.cli.frame import SECTIONS
 
     context = app.make_context("gpgpu-legacy", [], resilient_parsing=True)
     parts: list[str] = []
@@ -113,7 +113,7 @@ def _code(text: str) -> str:
 def json_outputs() -> str:
     """What each command prints with `--json`: the fields of its results, and of what is in them."""
     from gpgpu_legacy.cli import app
-    from gpgpu_legacy.cli.commands import SECTIONS, STUDIES, STUDY
+    from gpgpu_legacy.cli.frame import SECTIONS, STUDIES, STUDY
 
     context = app.make_context("gpgpu-legacy", [], resilient_parsing=True)
     studies: Any = app.get_command(context, STUDY)
@@ -450,13 +450,13 @@ LIMITS = {
         "algorithms/user_code.py",
     ),
     "Pictures and arrays": (
-        "present/*.py", "api/arrays.py", "figures/pictures.py", "api/drawing.py",
+        "present/*.py", "api/arrays.py", "figures/pictures.py", "api/programs.py",
         "api/figure.py",
     ),
     "Brook programs": ("host/*.py",),
     "Sizes and memory": (
         "algorithms/matmul/product.py", "algorithms/matmul/tiles.py", "pipeline/loops.py",
-        "measure/rounds.py", "studies/cache_table/model.py", "cli/words.py", "memory.py",
+        "measure/timing.py", "studies/cache_table/model.py", "cli/words.py", "memory.py",
     ),
     "What is kept on disk": ("code_cache.py",),
     "Messages": ("errors.py",),
@@ -601,7 +601,7 @@ def executors() -> str:
 
 def promises() -> str:
     """What is exact, verb by verb, as `doctor --all` says it."""
-    from gpgpu_legacy.api.promises import PROMISES
+    from gpgpu_legacy.api.doctor import PROMISES
 
     return as_markdown([PROMISES])
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.languages.registry import disassemble as disassemble
     from gpgpu_legacy.measure.bench import Bench as Bench
     from gpgpu_legacy.page.one_plan import player as player
-    from gpgpu_legacy.pipeline.sources import assemble as assemble
+    from gpgpu_legacy.pipeline.names import assemble as assemble
     from gpgpu_legacy.pipeline.values import Texels as Texels
     from gpgpu_legacy.plan.plan import Plan as Plan
     from gpgpu_legacy.plan.serialise import plan_as_json as plan_as_json
@@ -66,7 +66,7 @@ _HOMES = {
     "Texels": "pipeline.values",
     "Trace": "api.trace",
     "Verdict": "chips.verdict",
-    "assemble": "pipeline.sources",
+    "assemble": "pipeline.names",
     "disassemble": "languages.registry",
     "executors": "runtime.executor",
     "find": "api.pipeline",

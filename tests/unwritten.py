@@ -20,7 +20,8 @@ import pytest
 
 from gpgpu_legacy import interp, runtime
 from gpgpu_legacy.runtime import native
-from gpgpu_legacy.runtime.gl import core, surfaces
+from gpgpu_legacy.runtime.gl import core
+from gpgpu_legacy.runtime.gl import drawn as surfaces
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.host import HostPrepared
 

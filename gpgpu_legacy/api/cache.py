@@ -17,19 +17,18 @@ from gpgpu_legacy.api.cache_plot import ORDER, draw_sweep, text_of, varying_of
 from gpgpu_legacy.api.keywords import CacheKeywords
 from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access, parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.cache.heat_map import HeatMap, heat_map
-from gpgpu_legacy.cache.run import cache_run, plan_trace
+from gpgpu_legacy.cache.run import HeatMap, cache_run, heat_map, plan_trace
 from gpgpu_legacy.cache.simulate import LevelTally, Progress, RegionTally
 from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import InputError, described
-from gpgpu_legacy.measure.budget import Budget, BudgetSpentError
+from gpgpu_legacy.measure.timing import Budget, BudgetSpentError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result, not_run_grids, plain
 from gpgpu_legacy.serial import as_record
 
 if TYPE_CHECKING:
+    from gpgpu_legacy.cache.access import AccessTrace
     from gpgpu_legacy.cache.simulate import Simulated
-    from gpgpu_legacy.cache.trace import AccessTrace
 
 DEFAULT_CACHE = "8K,4way,64B"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpgpu_legacy.algorithms.algorithm import ITERATIONS
 from gpgpu_legacy.algorithms.parameters import Plain, titled
-from gpgpu_legacy.count.formulas import ClosedForm, formulas
+from gpgpu_legacy.count.closed_form import ClosedForm, formulas
 from gpgpu_legacy.count.instructions import BOUNDS
 from gpgpu_legacy.count.traffic import ADDITIVE, Counts, PassCounts, count_by_pass, count_plan
 from gpgpu_legacy.errors import InputError

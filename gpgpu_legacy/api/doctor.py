@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from gpgpu_legacy.algorithms.registry import find_algorithm
-from gpgpu_legacy.api.promises import PROMISES
 from gpgpu_legacy.code_cache import why_nothing_is_kept
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.plan.plan import ComputePass
@@ -16,6 +15,64 @@ from gpgpu_legacy.runtime.exactness import INSTRUCTIONS, DataPath, flushed_by, i
 from gpgpu_legacy.runtime.executor import AUTO, Executor, survey
 from gpgpu_legacy.runtime.machine import names_of
 from gpgpu_legacy.serial import Record, as_record
+
+# Promises ----------------------------------------------------------------------------------------
+
+
+PROMISES = Grid(
+    "promises",
+    "What is exact, and what is a bound.",
+    ("verb", "exact", "a bound, or an estimate", "of which programs and plans"),
+    (
+        (
+            "run",
+            "with --exact: the bits of numpy, or the executor refuses",
+            "without it jit may round a multiply-add once, and a driver rounds in its own way",
+            "every plan on numpy and jit; on drivers what they run alike, as doctor measures",
+        ),
+        (
+            "count",
+            "instructions, lookups and bytes of the plan as it is written",
+            "the most where work may end early: by KIL, the alpha test, or a loop until a texel",
+            "every plan that draws; kernels whose control flow no loaded data decide",
+        ),
+        (
+            "cache",
+            "hits, misses and bytes in the order of accesses that is stated",
+            "a chip's own order, layout and cache are parameters; KIL and loops as in count",
+            "lookups at affine coordinates, clamped or not; kernels whose addresses no data decide",
+        ),
+        (
+            "predict",
+            "the counts below it",
+            "the least time by data sheets; of a calibrated machine an estimate",
+            "what count takes; an unknown rate adds nothing",
+        ),
+        (
+            "fit",
+            "the largest block that the known limits admit, by checking real plans",
+            "as far as is known, where only the fewest native instructions fit",
+            "products with a block",
+        ),
+        (
+            "translate",
+            "operations and their order; with --exact-sampling in GLSL also lookups, and no "
+            "contracted multiply-add",
+            "a driver's quotients, roots and transcendentals; GLSL ES may contract",
+            "programs that the target can express",
+        ),
+        (
+            "page",
+            "the bits of numpy on the machine in the page",
+            "on the reader's GPU what its driver rounds",
+            "plans that draw",
+        ),
+    ),
+)
+
+
+# Diagnosis ---------------------------------------------------------------------------------------
+
 
 _AUTO_CASES = {
     "hall-carr-hart-multi": (64, 512, 2048),

@@ -6,28 +6,403 @@ texture back, and an executor runs that plan like any other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Any, SupportsIndex, Unpack
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from gpgpu_legacy.api.branching import Branching, branching_grids, branching_of
-from gpgpu_legacy.api.drawing import Drawing, DrawingKeywords, make_drawing
-from gpgpu_legacy.api.run import execute, warn_of_undefined, with_machine
+from gpgpu_legacy.api.run import (
+    Branching,
+    branching_grids,
+    branching_of,
+    execute,
+    warn_of_undefined,
+    with_machine,
+)
 from gpgpu_legacy.api.trace import Trace, trace
 from gpgpu_legacy.door import public
-from gpgpu_legacy.errors import warn
+from gpgpu_legacy.errors import InputError, as_integer, as_member, as_positive, described, warn
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
+from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.lower.analysis.program_warnings import program_warnings
-from gpgpu_legacy.plan.plan import FragmentPass, Pass
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.inputs import as_numbers, as_singles
+from gpgpu_legacy.pipeline.names import as_sampler, assemble, by_index, sizes, unit_of
+from gpgpu_legacy.pipeline.passes import DrawKeywords
+from gpgpu_legacy.pipeline.storage import ROW_OF_FOUR, row_of
+from gpgpu_legacy.pipeline.values import Values, indexed
+from gpgpu_legacy.plan.framebuffer import blend_of
+from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Binding, FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.textures import (
+    FORMATS,
+    LARGEST_TEXTURE,
+    RGBA32F,
+    Extent,
+    Format,
+    Rect,
+    Texture,
+    TextureKind,
+    constant_rect,
+)
 from gpgpu_legacy.present.animation import check_size, texel_animation_writer
 from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.runtime.executor import AUTO, Executor
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.prepared import Observer, RunResult, Timings
 from gpgpu_legacy.serial import Record, fields_of
+
+# Drawings ----------------------------------------------------------------------------------------
+#
+# A program on a rectangle of pixels as a plan, with checked arguments.
+#
+# The plan has one pass, or as many as `passes` says, in which the output replaces a texture.
+
+
+MOST_DRAW_BUFFERS = DEFAULT_LIMITS.draw_buffers
+
+MOST_FRAGMENTS = LARGEST_TEXTURE**2
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """A program on a rectangle with all its inputs: a plan and the plan's operands.
+
+    builder: of the plan. operands: float32, one for each texture that the program looks up, by the
+    texture's name. given: the call's keywords and textures, by unit and index alone.
+    """
+
+    builder: PlanBuilder
+    plan: Plan
+    operands: Mapping[str, F32]
+    given: Mapping[str, Any]
+
+    @property
+    def program(self) -> Program:
+        """The program."""
+        return self.draw.program
+
+    @property
+    def keeps_buffers(self) -> bool:
+        """Whether `draw_buffers` was given, so that the result has an axis of buffers."""
+        return self.given.get("draw_buffers") is not None
+
+    @property
+    def passes(self) -> int:
+        """The number of times that the program draws the rectangle."""
+        return self.given.get("passes") or 1
+
+    @property
+    def rect(self) -> Rect:
+        """The rectangle."""
+        return constant_rect(self.draw.rect)
+
+    @property
+    def targets(self) -> tuple[Texture, ...]:
+        """The textures that have the results at the end, in the order of the results."""
+        return tuple(self.plan.texture(output.texture) for output in self.plan.outputs)
+
+    @property
+    def draw(self) -> FragmentPass:
+        """The pass that draws the rectangle, the first one if there are several."""
+        return next(p for _, p in self.plan.weighted_passes() if isinstance(p, FragmentPass))
+
+
+class DrawingKeywords(DrawKeywords, total=False):
+    """What a fragment program reads on a rectangle besides its textures, and the background.
+
+    uniforms: {name: four numbers} by the names of the source; an array or a matrix takes a list.
+    local, env: {index: four numbers} for program.local[index] and program.env[index]; others are 0.
+
+    texcoords: {set: (4, 4) values}, a row for each corner (0, 0), (W, 0), (W, H), (0, H), or
+    {set: four numbers}, the same everywhere; instead of a set, the name of a varying in the source.
+    Missing components are those of (0, 0, 0, 1). Set 0 defaults to pixel coordinates, (0, 0, 0, 1)
+    to (W, H, 0, 1), which read the texel centres of a RECT texture; the other sets default to
+    (0, 0, 0, 1).
+
+    color, secondary_color: four numbers, or (4, 4) values at the corners, not clamped. The defaults
+    are (1, 1, 1, 1) and (0, 0, 0, 1).
+    fogcoord: a number, or one for each corner; 0 by default.
+
+    state: {name: four numbers, or a 4×4 matrix}, as in {"state.fog.color": (1, 0, 0, 1)}. State
+    that is not given has GL's initial value.
+
+    clear: the initial colour of the rectangle, which discarded fragments keep.
+    blend, mask, scissor, alpha_test: how the program's colour gets there; see Pipeline.draw.
+    draw_buffers: n keeps result.color[0] to result.color[n - 1]; None keeps result.color alone.
+
+    passes, feedback: draw the rectangle `passes` times. After each pass, result.color replaces the
+    texture of unit `feedback`, a RECT or 2D one of four channels and of the rectangle's size, which
+    keeps its sampler. The passes draw to its format.
+    """
+
+    clear: ArrayLike
+    draw_buffers: int | None
+    passes: int | None
+    feedback: int | str | None
+
+
+def make_drawing(
+    program: Program | Path | str,
+    width: int,
+    height: int,
+    textures: Mapping[Any, Any] | None = None,
+    **keywords: Unpack[DrawingKeywords],
+) -> Drawing:
+    """The checked drawing of a run_program call: see there for the parameters and the errors."""
+    program = assemble(program)
+    given: dict[str, Any] = {n: value for n, value in keywords.items() if value is not None}
+    given |= by_index(program, {**given, "textures": textures})
+    given["feedback"] = unit_of(program, given.get("feedback"))
+    del given["uniforms"]  # which are among local and env now
+    rect = _rectangle(width, height)
+    buffers = _draw_buffers(given.get("draw_buffers"), program)
+    textures_read = bound_textures(program, given["textures"])
+    extents = {t.binding.unit: t.texture.extent for t in textures_read}
+    given["local"] = sizes(program, extents) | given["local"]
+    fed_back = _fed_back(given, textures_read, rect)
+    p = PlanBuilder(program.name)
+    p.warns = False  # it does not know the textures that are left out
+    bound = {t.binding.unit: (_upload(p, t), t.binding.sampler) for t in textures_read}
+    fed_texture = None if fed_back is None else fed_back.texture
+    kind = fed_texture.kind if fed_texture else TextureKind.RECT
+    clear = Values(None).vector("clear", given.get("clear", (0.0, 0.0, 0.0, 0.0)))
+    targets = [
+        p.texture(
+            f"color[{n}]", rect.width, rect.height,
+            kind=kind.value, format=(fed_texture.format if fed_texture else RGBA32F).name,
+            initial=clear,
+        )
+        for n in range(max(buffers, program.color_outputs))
+    ]  # fmt: skip
+    values = {name: given[name] for name in DrawKeywords.__annotations__ if name in given}
+    unset = {number: _MISSING for number in program.texcoord_sets if number}
+    values["texcoords"] = unset | dict(given.get("texcoords", {}))
+    if fed_back is None:
+        p.draw(program, bound, into=targets, **values)
+    else:
+        fed, _ = bound[fed_back.binding.unit]
+        blend, mask = blend_of(given.get("blend")), given.get("mask", "rgba")
+        keeps = program.kills or blend or mask != "rgba" or {"scissor", "alpha_test"} & given.keys()
+        with p.repeat(given["passes"]):
+            for target in targets if keeps else ():
+                p.clear(target, clear)
+            p.draw(program, bound, into=targets, **values)
+            p.swap(fed, targets[0])
+        targets = [fed, *targets[1:]]
+    shape = (rect.height, rect.width, 4)
+    for n, target in enumerate(targets[:buffers]):
+        result = p.result(f"color[{n}]", rect.height, 4 * rect.width, shape=shape)
+        p.read_back(target, result, packing=ROW_OF_FOUR)
+    operands = {t.binding.texture: t.texels for t in textures_read}
+    return Drawing(p, p.plan(), operands, given)
+
+
+_MISSING = ATTRIBUTE_DEFAULTS[AttributeKind.TEXCOORD]
+
+
+def fed_back_size(given: Mapping[str, Any]) -> tuple[int, int] | None:
+    """The width and height of the texture that is fed back; None if there is no feedback.
+
+    Raises InputError if no texture is given for its unit.
+    """
+    textures, unit = given.get("textures", {}), given.get("feedback")
+    if unit is None:
+        return None
+    if unit not in textures:
+        raise InputError(
+            f"feedback is {unit}, a unit without a texture; give it a texture, or "
+            f"feed back to one of the units {', '.join(map(str, textures)) or 'that have one'}"
+        )
+    shape = np.shape(textures[unit][1])
+    return (shape[1], shape[0]) if len(shape) > 1 else None
+
+
+def _upload(p: PlanBuilder, bound: BoundTexture) -> Texture:
+    extent, kind = bound.texture.extent, bound.texture.kind.value
+    texture = p.texture(
+        bound.texture.name, extent.width, extent.height,
+        depth=extent.depth, levels=extent.levels, kind=kind, format=bound.texture.format.name,
+    )  # fmt: skip
+    matrix = p.operand(texture.name, *bound.texels.shape)
+    packing = row_of(texture.format.channels)
+    p.upload(matrix, texture, rect=(0, 0, extent.width, extent.rows), packing=packing)
+    return texture
+
+
+def _fed_back(
+    given: Mapping[str, Any], textures: Sequence[BoundTexture], rect: Rect
+) -> BoundTexture | None:
+    """The texture that the output replaces after each pass; None if there is only one pass."""
+    passes = given.get("passes")
+    if passes is not None:
+        as_positive("passes", passes)
+    if given["feedback"] is None:
+        if passes not in (None, 1):
+            raise InputError(
+                f"passes is {passes}, but no texture is fed back; give feedback, the unit that "
+                "looks up what the pass before drew"
+            )
+        return None
+    unit = as_integer("feedback", given["feedback"])
+    if passes is None:
+        raise InputError(
+            f"feedback is {unit}, but passes is not given; give passes, the number of passes"
+        )
+    named = {texture.binding.unit: texture for texture in textures}
+    if unit not in named:
+        units = ", ".join(map(str, named)) or "none"
+        raise InputError(
+            f"feedback is {unit}, but the program looks up the units {units}; give one of them"
+        )
+    texture = named[unit].texture
+    wanted = Extent(rect.width, rect.height)
+    is_flat = texture.kind in (TextureKind.RECT, TextureKind.T2D)
+    if not is_flat or texture.extent != wanted or texture.format.channels < 4:
+        raise InputError(
+            f"feedback is {unit}, a {texture.kind.value} texture of {texture.extent.width}×"
+            f"{texture.extent.height} texels of {texture.format.name}; give a RECT or 2D texture "
+            f"of four channels and the rectangle's size, {rect.width}×{rect.height}"
+        )
+    return named[unit]
+
+
+def _rectangle(width: SupportsIndex, height: SupportsIndex) -> Rect:
+    rect = Rect(0, 0, as_positive("width", width), as_positive("height", height))
+    if rect.area > MOST_FRAGMENTS:
+        raise InputError(
+            f"width × height is {rect.area} pixels; it must be at most {MOST_FRAGMENTS}"
+        )
+    return rect
+
+
+def _draw_buffers(count: int | None, program: Program) -> int:
+    if count is None:
+        return 1
+    number = as_integer("draw_buffers", count)
+    if not 1 <= number <= MOST_DRAW_BUFFERS:
+        raise InputError(f"draw_buffers is {number}; it must be from 1 to {MOST_DRAW_BUFFERS}")
+    if number < program.color_outputs:
+        raise InputError(
+            f"draw_buffers is {number}, and the program writes result.color"
+            f"[{program.color_outputs - 1}]; it must be at least {program.color_outputs}"
+        )
+    return number
+
+
+# Textures ----------------------------------------------------------------------------------------
+
+_AXES = {
+    TextureTarget.T1D: ("W",),
+    TextureTarget.T2D: ("H", "W"),
+    TextureTarget.RECT: ("H", "W"),
+    TextureTarget.T3D: ("D", "H", "W"),
+    TextureTarget.CUBE: ("6", "N", "N"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class BoundTexture:
+    """A texture that the program looks up. texels: (rows, 4 · width), layer above layer."""
+
+    binding: Binding
+    texture: Texture
+    texels: F32
+
+
+def bound_textures(program: Program, given: Mapping[int, Any]) -> list[BoundTexture]:
+    """The textures that the program looks up; the others are checked and left out."""
+    units = program.texture_units
+    bound = {
+        unit: _texture(unit, texture, units.get(unit))
+        for unit, texture in indexed("textures", given, DEFAULT_LIMITS.texture_image_units).items()
+    }
+    return [bound[unit] for unit in sorted(bound.keys() & units.keys())]
+
+
+def _texture(unit: int, given: Any, looked_up: TextureTarget | None) -> BoundTexture:
+    name = f"textures[{unit}]"
+    if isinstance(given, np.ndarray):
+        given = (looked_up or TextureTarget.T2D, given)
+    if not isinstance(given, tuple | list) or len(given) < 2:
+        raise InputError(
+            f"{name} is {described(given)}; give an array, (target, array) or (target, array, "
+            "sampler)"
+        )
+    target = as_member(f"the target of {name}", given[0], TextureTarget).kind
+    if looked_up is not None and looked_up.kind is not target:
+        raise InputError(
+            f"{name} is {target.value}, and the program looks it up as {looked_up.value}; give a "
+            f"{looked_up.value} texture"
+        )
+    formats = list[Format]()
+    sampler = as_sampler(name, given[2:], looked_up or target, formats)
+    (texel_format,) = formats or [FORMATS["depth32f"] if sampler.compare else RGBA32F]
+    levels = [_texels(name, level, target, texel_format) for level in _levels(given[1])]
+    *layers, height, width, _ = (1, 1, *levels[0].shape)[-max(3, levels[0].ndim) :]
+    label, kind = f"texture[{unit}]", TextureKind(target.value)
+    extent = Extent(width, height, layers[0] if layers else 1)
+    needed = max(len(levels), sampler.levels_read(extent, kind).stop)
+    extent = replace(extent, levels=min(needed, extent.most_levels(kind)))
+    while len(levels) < extent.levels:
+        levels.append(_halved(levels[-1], len(_AXES[target]) - (kind is TextureKind.CUBE)))
+    rows = np.zeros((extent.rows, extent.width, 4), np.float32)
+    for n, texels in enumerate(levels):
+        level, first = extent.level(n, kind), extent.first_row(n)
+        if texels.size != 4 * level.width * level.rows:
+            raise InputError(
+                f"level {n} of {name} has the shape {texels.shape}; it must be half of the level "
+                "before, rounded down, but at least 1"
+            )
+        rows[first:, : level.width][: level.rows] = texels.reshape(level.rows, level.width, 4)
+    texture = Texture(label, kind, extent, texel_format)
+    rows = rows[..., : texel_format.channels]
+    return BoundTexture(Binding(unit, label, sampler), texture, rows.reshape(extent.rows, -1))
+
+
+def _levels(given: Any) -> Sequence[Any]:
+    """The arrays of a mipmap's levels, or one array."""
+    several = isinstance(given, tuple | list) and len({np.shape(each) for each in given}) > 1
+    return given if several else (given,)
+
+
+def _halved(texels: F32, axes: int) -> F32:
+    """The next level: means of two texels along each axis, s first. axes: the last ones."""
+    for axis in range(texels.ndim - 2, texels.ndim - 2 - axes, -1):
+        if (half := texels.shape[axis] // 2) > 0:
+            pairs = np.moveaxis(texels, axis, 0)[: 2 * half]
+            texels = np.moveaxis((pairs[::2] + pairs[1::2]) * np.float32(0.5), 0, axis)
+    return texels
+
+
+def _texels(name: str, given: ArrayLike, target: TextureTarget, texel_format: Format) -> F32:
+    """The array as float32 with an axis of four channels, the first ones those of the format.
+
+    An array of as many channels has these; of others, GL takes red for luminance, and so on.
+    """
+    axes = _AXES[target]
+    wanted = f"an array [{', '.join(axes)}, 4]"
+    array = as_numbers(name, given, wanted)
+    if array.ndim == len(axes):
+        array = array[..., None]
+    if array.ndim != len(axes) + 1 or not 1 <= array.shape[-1] <= 4:
+        raise InputError(f"{name} has the shape {array.shape}; {target.value} takes {wanted}")
+    if not array.size:
+        raise InputError(f"{name} has the shape {array.shape}, which has no texel; give {wanted}")
+    if target is TextureTarget.CUBE and (array.shape[0] != 6 or array.shape[1] != array.shape[2]):
+        raise InputError(f"{name} has the shape {array.shape}; a CUBE is six squares, {wanted}")
+    texels = np.empty((*array.shape[:-1], 4), np.float32)
+    texels[...] = _MISSING
+    texels[..., : array.shape[-1]] = as_singles(name, array)
+    if array.shape[-1] != texel_format.channels:
+        texels[..., : texel_format.channels] = texels[..., texel_format.places]
+    return texels
+
+
+# Runs --------------------------------------------------------------------------------------------
 
 
 class ProgramKeywords(DrawingKeywords, total=False):

@@ -1,8 +1,9 @@
-"""A run of a plan: its outputs, times, counts, and errors against a reference."""
+"""A run of a plan: its outputs, times, counts, and errors against a reference; or step by step."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping
 from copy import copy
 from dataclasses import fields, replace
 from typing import Any
@@ -11,18 +12,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.parameters import Plain, titled
-from gpgpu_legacy.api.branching import Branching, branching_grids, branching_of
 from gpgpu_legacy.api.prepared import prepared
 from gpgpu_legacy.count.traffic import Counts, count_plan
-from gpgpu_legacy.errors import InputError, PlanError, UnknownNameError, described, warn
+from gpgpu_legacy.door import block
+from gpgpu_legacy.errors import (
+    InputError,
+    PlanError,
+    UnknownNameError,
+    as_positive,
+    described,
+    warn,
+)
 from gpgpu_legacy.isa.arithmetic import F32, find_arithmetic
-from gpgpu_legacy.isa.execute import Event, undefined_for_some
+from gpgpu_legacy.isa.execute import BLOCK, Event, Tally, undefined_for_some
+from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.isa.opcodes import OPCODES
-from gpgpu_legacy.measure.rounds import as_repeat, median_timings
+from gpgpu_legacy.measure.timing import as_repeat, median_timings
 from gpgpu_legacy.measure.tuned import as_tuned
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.inputs import operands_of
+from gpgpu_legacy.pipeline.inputs import as_operands, matrices_of, operands_of
 from gpgpu_legacy.pipeline.reference import OutputError, expected, output_error, worst
 from gpgpu_legacy.plan.expand import settled
 from gpgpu_legacy.plan.plan import Plan, Until
@@ -30,8 +39,87 @@ from gpgpu_legacy.predict import auto
 from gpgpu_legacy.present.grid import Entry, Grid, Result, plain
 from gpgpu_legacy.runtime.executor import AUTO, Executor, reference
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Device, Machine
-from gpgpu_legacy.runtime.prepared import Ended, Observer, RunResult, Timings
+from gpgpu_legacy.runtime.prepared import Ended, Observer, Prepared, RunResult, Timings
 from gpgpu_legacy.serial import Record
+
+# Branches ----------------------------------------------------------------------------------------
+
+
+class Branching(Record):
+    """The instructions and tests that fragments of a program executed, in all of its passes.
+
+    instructions: executed by all fragments. in_quads, in_blocks: the same, if all fragments of a
+    quad, or of a block of 32×32, execute what any of them does, as they do on a chip that branches
+    for all of them together. tests: of IF and BRK, and how many of them held. divergent_quads,
+    divergent_blocks: the percentage of quads, and of blocks, in which a test held for some of the
+    fragments that executed it, and not for all.
+    """
+
+    program: str
+    fragments: int
+    instructions: int
+    in_quads: int
+    in_blocks: int
+    tests: int
+    taken: int
+    divergent_quads: float
+    divergent_blocks: float
+
+
+def branching_of(tally: Tally | None) -> tuple[Branching, ...]:
+    """For each program with branches that a run executed; empty if nobody has counted."""
+    totals: dict[Program, Counter[Event]] = {}
+    fragments: dict[Program, int] = {}
+    tests: Counter[Program] = Counter()
+    for (program, number, event), count in (tally or {}).items():
+        if not program.branches:
+            continue
+        totals.setdefault(program, Counter())[event] += count
+        if event is Event.EXECUTED:
+            fragments[program] = fragments.get(program, 0) + (0 if number else count)
+            tests[program] += count * (program.instructions[number].mnemonic in ("IF", "BRK"))
+    return tuple(
+        Branching(
+            program=program.name,
+            fragments=fragments[program],
+            instructions=total[Event.EXECUTED],
+            in_quads=total[Event.IN_QUADS],
+            in_blocks=total[Event.IN_BLOCKS],
+            tests=tests[program],
+            taken=total[Event.TAKEN],
+            divergent_quads=_percent(total[Event.DIVERGENT_QUADS], total[Event.QUADS]),
+            divergent_blocks=_percent(total[Event.DIVERGENT_BLOCKS], total[Event.BLOCKS]),
+        )
+        for program, total in totals.items()
+    )
+
+
+def _percent(part: int, whole: int) -> float:
+    return 100 * part / whole if whole else 0.0
+
+
+def branching_grids(branching: tuple[Branching, ...]) -> list[Grid]:
+    """A table of them; none if there are none."""
+    blocks = f"{BLOCK}×{BLOCK} blocks"
+    numbers = "program", "fragments", "instructions", "each", "in quads", f"in {blocks}"
+    heads = (*numbers, "tests", "held", "divergent quads", f"divergent {blocks}")
+    rows: tuple[tuple[Entry, ...], ...] = tuple(
+        (
+            one.program,
+            one.fragments,
+            one.instructions,
+            *(n / max(one.fragments, 1) for n in (one.instructions, one.in_quads, one.in_blocks)),
+            one.tests,
+            one.taken,
+            f"{one.divergent_quads:.1f} %",
+            f"{one.divergent_blocks:.1f} %",
+        )
+        for one in branching
+    )
+    return [Grid("branching", "What fragments executed", heads, rows)] if rows else []
+
+
+# Runs --------------------------------------------------------------------------------------------
 
 
 class OutputRange(Record, kw_only=False):
@@ -410,3 +498,76 @@ def _range(values: F32) -> OutputRange:
     low, high = (float(values.min()), float(values.max())) if values.size else (np.nan, np.nan)
     ends = (low, high) if np.isfinite(low) and np.isfinite(high) else (None, None)
     return OutputRange(values.shape, *ends)
+
+
+# Steps -------------------------------------------------------------------------------------------
+
+
+_RUNS = 1000
+"""The steps that `auto` chooses for: many, since the plan stays prepared."""
+
+
+class OpenPlan:
+    """A plan that is run step by step; `Pipeline.open` makes it.
+
+    steps: how many it has done. outputs: by name, after the last step; none before the first.
+    """
+
+    def __init__(self, plan: Plan, ready: Prepared, given: Mapping[str, F32]) -> None:
+        """given: the inputs of the first step."""
+        self.steps = 0
+        self.outputs: dict[str, F32] = {}
+        self._plan, self._ready, self._given = plan, ready, given
+
+    def __repr__(self) -> str:
+        return f"<State {self._plan.name} after {self.steps} steps>"
+
+    def __getitem__(self, name: str) -> F32:
+        """An output by its name, after the last step."""
+        if name not in self.outputs:
+            names = ", ".join(self.outputs) or "none before the first step"
+            raise UnknownNameError(f"this state has no output {name}; its outputs are {names}")
+        return self.outputs[name]
+
+    def step(self, count: int = 1, **inputs: ArrayLike) -> dict[str, F32]:
+        """Run the plan `count` times more; returns the outputs.
+
+        inputs: by name, in place of what their textures hold before the first of these times.
+        Raises InputError for inputs that do not fit.
+        """
+        times = as_positive("count", count)
+        given = _some(self._plan, inputs)
+        if self.steps == 0:
+            given = {**self._given, **given}
+        result = self._ready.run(given, resume=self.steps > 0, times=times)
+        self.steps += times
+        self.outputs = in_shape(self._plan, result.outputs)
+        return self.outputs
+
+
+def _some(plan: Plan, inputs: Mapping[str, ArrayLike]) -> dict[str, F32]:
+    """Some of a plan's inputs, checked."""
+    matrices_of(plan, "input", plan.operands, inputs)
+    operands = tuple(matrix for matrix in plan.operands if matrix.name in inputs)
+    transfers = tuple(input_ for input_ in plan.inputs if input_.matrix in inputs)
+    return as_operands(replace(plan, operands=operands, inputs=transfers), inputs)
+
+
+@block
+def opened(
+    p: PlanBuilder,
+    inputs: Mapping[str, ArrayLike] | None = None,
+    *,
+    executor: str = AUTO,
+    machine: Machine = DEFAULT_MACHINE,
+    seed: int = 0,
+) -> Generator[OpenPlan, None, None]:
+    """A plan, prepared, whose textures stay from step to step until the block ends.
+
+    inputs, executor, machine, seed: as for `run`.
+    """
+    plan = p.plan()
+    given = operands_of(p, plan, inputs, seed)
+    executors = auto.executors_for(executor, plan, machine)(_RUNS)
+    with prepared(plan, executors, machine) as (_, ready):
+        yield OpenPlan(plan, ready, given)

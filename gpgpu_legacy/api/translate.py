@@ -31,7 +31,7 @@ from gpgpu_legacy.languages.brook.places import StreamPlace
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.lower.emit.glsl_translation import Translation
 from gpgpu_legacy.lower.emit.hosts import host_code
-from gpgpu_legacy.pipeline.sources import as_brook
+from gpgpu_legacy.pipeline.names import as_brook
 
 SIZES = ((97, 31), (63, 49), (211, 139))
 """Widths and heights that are drawn to compare: no size is special to a translation."""

@@ -9,11 +9,368 @@ of quads starts together, and a quad's four fragments still make each access in 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from enum import Enum
+from functools import lru_cache
+from typing import Generic, TypeVar
 
-from gpgpu_legacy.cache.layout import LINEAR, Layout, parse_layout
-from gpgpu_legacy.cache.raster import SCAN, Raster, parse_raster
+import numpy as np
+from numpy.typing import NDArray
+
 from gpgpu_legacy.errors import InputError, as_positive, described
+from gpgpu_legacy.lower.numba_code import native
+
+# Layouts -----------------------------------------------------------------------------------------
+#
+# Texture layouts: linear, blocked, in Morton order, in blocks of blocks.
+#
+# All layouts are separable: texel (i, j) lies x[i] + y[j] bytes after the texture's first byte, so
+# two short tables are enough. Row 0 comes first; the layers of a 3D texture or of a cube map lie
+# one above the other (plan.Extent.rows). The two-level layout is the 6D blocking of Hakura &
+# Gupta, "The Design and Analysis of a Cache Architecture for Texture Mapping" (1997).
+
+
+I64 = NDArray[np.int64]
+Side = tuple[int, int]
+"""Width and height of a block or tile, in texels or fragments."""
+
+LONGEST_SIDE = 8192
+"""The longest side of a block or tile: that of the largest texture (plan/textures.py)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where the texels of one texture lie, in bytes.
+
+    x: int64 [width]; y: int64 [rows]; texel (i, j) begins at x[i] + y[j]. size_bytes: of the
+    texture, padding included.
+    """
+
+    x: I64
+    y: I64
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A texture layout by its canonical name.
+
+    blocks: the sides of the blocks, small ones first, each a multiple of the one before; empty for
+    linear. morton: in Morton order instead.
+    """
+
+    name: str
+    blocks: tuple[Side, ...] = ()
+    morton: bool = False
+
+    def place(self, width: int, rows: int, texel_bytes: int) -> Placement:
+        """The placement of a texture of width × rows texels.
+
+        A blocked texture is padded to whole blocks. A Morton one is padded to powers of two; the
+        low bits common to both sides are interleaved, x lowest, and the other bits of the longer
+        side lie above them.
+        """
+        x, y = np.arange(width, dtype=np.int64), np.arange(rows, dtype=np.int64)
+        if self.morton:
+            bits = (width - 1).bit_length(), (rows - 1).bit_length()
+            common, texels = min(bits), 1 << sum(bits)
+            x, y = _spread(x, common, 0), _spread(y, common, 1)
+        else:
+            x, y, texels = _blocked(x, y, self.blocks)
+        return Placement(x * texel_bytes, y * texel_bytes, texels * texel_bytes)
+
+
+def _blocked(x: I64, y: I64, blocks: tuple[Side, ...]) -> tuple[I64, I64, int]:
+    """Offsets in texels of columns and rows, and the size of the padded texture in texels."""
+    largest = blocks[-1] if blocks else (1, 1)
+    whole = (-(-len(x) // largest[0]) * largest[0], -(-len(y) // largest[1]) * largest[1])
+    across, up = np.zeros_like(x), np.zeros_like(y)
+    width, height = 1, 1
+    for outer_width, outer_height in (*blocks, whole):
+        across += x % outer_width // width * (width * height)
+        up += y % outer_height // height * (outer_width * height)
+        width, height = outer_width, outer_height
+    return across, up, width * height
+
+
+def _spread(values: I64, common: int, first: int) -> I64:
+    """Bit k of each value at 2k + first for the common bits; the higher bits above all of these."""
+    spread = values >> common << (2 * common)
+    for bit in range(common):
+        spread |= (values >> bit & 1) << (2 * bit + first)
+    return spread
+
+
+# Spellings ---------------------------------------------------------------------------------------
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling(Generic[T]):
+    """One way to write a choice: its form and its meaning, for people, and its reader.
+
+    read: returns None for a text of another form, and raises InputError for impossible numbers.
+    """
+
+    form: str
+    summary: str
+    read: Callable[[str], T | None]
+
+
+def read_spelling(what: str, text: str, spellings: Iterable[Spelling[T]]) -> T:
+    """The choice with that spelling, by the first form that fits; InputError if none does."""
+    wanted = text.strip().lower()
+    for spelling in spellings:
+        choice = spelling.read(wanted)
+        if choice is not None:
+            return choice
+    forms = "; ".join(f"{spelling.form} ({spelling.summary})" for spelling in spellings)
+    raise InputError(f"there is no {what} {text!r}; choose from {forms}")
+
+
+def read_sides(text: str, what: str) -> Side | None:
+    """Width and height from WxH; None for another form, InputError for sides out of range."""
+    match = re.fullmatch(r"([0-9]{1,9})x([0-9]{1,9})", text)
+    if match is None:
+        return None
+    width, height = int(match[1]), int(match[2])
+    if min(width, height) < 1 or max(width, height) > LONGEST_SIDE:
+        raise InputError(f"{what} of {text} is out of range; its sides are 1 to {LONGEST_SIDE}")
+    return width, height
+
+
+def _read_blocks(text: str) -> Layout | None:
+    sides = read_sides(text, "a block")
+    return None if sides is None else Layout(f"{sides[0]}x{sides[1]}", (sides,))
+
+
+def _read_blocks_in_blocks(text: str) -> Layout | None:
+    small, _, large = text.removeprefix("6d:").partition(",")
+    inner, outer = (read_sides(sides, "a block") for sides in (small, large))
+    if not text.startswith("6d:") or inner is None or outer is None:
+        return None
+    if outer[0] % inner[0] or outer[1] % inner[1]:
+        raise InputError(
+            f"blocks of {large} do not hold whole blocks of {small}; make the large sides "
+            "multiples of the small ones, as in 6d:4x4,32x32"
+        )
+    return Layout("6d" if text == _SIX_D_DEFAULT else text, (inner, outer))
+
+
+_SIX_D_DEFAULT = "6d:4x4,32x32"
+LINEAR = Layout("linear")
+MORTON = Layout("morton", morton=True)
+SIX_D = Layout("6d", ((4, 4), (32, 32)))
+
+LAYOUTS: tuple[Spelling[Layout], ...] = (
+    Spelling("linear", "row after row", {LINEAR.name: LINEAR}.get),
+    Spelling("WxH", "blocks of that size, such as 4x4 or 8x8, row by row", _read_blocks),
+    Spelling("morton", "the bits of x and y interleaved", {MORTON.name: MORTON}.get),
+    Spelling("6d", "4x4 blocks in 32x32 blocks", {SIX_D.name: SIX_D}.get),
+    Spelling("6d:WxH,WxH", "small blocks in large blocks, of those sizes", _read_blocks_in_blocks),
+)
+"""All layouts; names and help come from here."""
+
+
+def parse_layout(text: str) -> Layout:
+    """The layout with that spelling, such as its `name`; InputError for an unknown one."""
+    return read_spelling("texture layout", text, LAYOUTS)
+
+
+# Raster orders -----------------------------------------------------------------------------------
+#
+# The order of a rectangle's fragments: scan lines, tiles, or along a curve.
+#
+# With quads it is an order of squares of 2 × 2 fragments, the first of which lies at the
+# rectangle's lower left. Morton and Hilbert order run over the enclosing square with power-of-two
+# sides, and skip everything outside the rectangle.
+
+
+I32 = NDArray[np.int32]
+Positions = tuple[I32, I32]
+"""x and y of fragments, or of quads, from (0, 0) at the rectangle's lower left."""
+
+CHUNK_POSITIONS = 1 << 16
+_MOST_KEPT = 1 << 22  # 32 MB; longer orders are generated each time
+
+
+class Order(Enum):
+    """The kinds of order."""
+
+    SCAN = "scan"
+    TILED = "tiled"
+    MORTON = "morton"
+    HILBERT = "hilbert"
+
+
+@dataclass(frozen=True, slots=True)
+class Raster:
+    """An order of fragments by its canonical name; tile: in fragments, only for TILED."""
+
+    name: str
+    order: Order
+    tile: Side = (1, 1)
+
+    def check(self, *, quads: bool) -> None:
+        """Raise InputError if quads do not fill the tiles."""
+        if quads and self.order is Order.TILED and (self.tile[0] % 2 or self.tile[1] % 2):
+            raise InputError(
+                f"quads of 2x2 fragments do not fill tiles of {self.tile[0]}x{self.tile[1]}; "
+                "give the tiles even sides, or leave --quads out"
+            )
+
+    def positions(self, width: int, height: int, *, quads: bool = False) -> Iterator[Positions]:
+        """The positions of a rectangle's fragments in order, at most CHUNK_POSITIONS at a time.
+
+        With quads, the positions of its quads: quad (i, j) holds the fragments from (2i, 2j) on,
+        except those outside the rectangle. Each array is int32 and must not be written to. Raises
+        InputError if quads do not fill the tiles.
+        """
+        self.check(quads=quads)
+        share = 2 if quads else 1
+        across, up = -(-width // share), -(-height // share)
+        tile = (self.tile[0] // share, self.tile[1] // share)
+        tile = tile if self.order is Order.TILED else (across, up)
+        if across * up <= _MOST_KEPT:
+            return iter(_kept(self.order, tile, across, up))
+        return _generate(self.order, tile, across, up)
+
+
+@lru_cache(maxsize=2)  # a draw's and a copy's, which alternate
+def _kept(order: Order, tile: Side, width: int, height: int) -> tuple[Positions, ...]:
+    return tuple(_generate(order, tile, width, height))
+
+
+def _generate(order: Order, tile: Side, width: int, height: int) -> Iterator[Positions]:
+    place, curved = 0, order in {Order.MORTON, Order.HILBERT}
+    end = _enclosing((width, height)) ** 2 if curved else width * height
+    while place < end:
+        xs, ys = np.empty(CHUNK_POSITIONS, np.int32), np.empty(CHUNK_POSITIONS, np.int32)
+        if curved:
+            place, count = _along_curve(place, order is Order.HILBERT, (width, height), xs, ys)
+        else:
+            count = _in_tiles(place, (width, height), tile, xs, ys)
+            place += count
+        if count:
+            yield xs[:count], ys[:count]
+
+
+@native
+def _enclosing(size: Side) -> int:
+    """The side of the smallest square with power-of-two sides that holds the rectangle."""
+    side = 1
+    while side < max(size[0], size[1]):
+        side *= 2
+    return side
+
+
+@native
+def _in_tiles(first: int, size: Side, tile: Side, xs: I32, ys: I32) -> int:
+    """Fill in the positions from number `first` on; returns their number.
+
+    Tiles at the right and upper edges are cut off, so `first` is located by rows of tiles, then
+    tiles, then rows in the tile.
+    """
+    (width, height), (tile_width, tile_height) = size, tile
+    of_band = width * tile_height
+    bottom = first // of_band * tile_height
+    tall, left_over = min(tile_height, height - bottom), first % of_band
+    left = left_over // (tile_width * tall) * tile_width
+    wide, left_over = min(tile_width, width - left), left_over % (tile_width * tall)
+    x, y = left_over % wide, left_over // wide
+    count = min(xs.size, width * height - first)
+    for n in range(count):
+        xs[n], ys[n] = left + x, bottom + y
+        x += 1
+        if x < wide:
+            continue
+        x, y = 0, y + 1
+        if y < tall:
+            continue
+        y, left = 0, left + tile_width
+        if left >= width:
+            left, bottom = 0, bottom + tile_height
+            tall = min(tile_height, height - bottom)
+        wide = min(tile_width, width - left)
+    return count
+
+
+@native
+def _along_curve(place: int, hilbert: bool, size: Side, xs: I32, ys: I32) -> tuple[int, int]:
+    """Fill in the positions from an index on the curve on; returns the next index, and their
+    number.
+
+    If a position lies outside, the whole aligned square that begins there may lie outside too; it
+    is skipped in one step.
+    """
+    (width, height), side, count = size, _enclosing(size), 0
+    while place < side * side and count < xs.size:
+        x, y = _on_curve(place, hilbert, side)
+        if x < width and y < height:
+            xs[count], ys[count] = x, y
+            count, place = count + 1, place + 1
+            continue
+        bits = 1
+        while place % (1 << 2 * bits) == 0 and (
+            x >> bits << bits >= width or y >> bits << bits >= height
+        ):
+            bits += 1
+        place += 1 << 2 * (bits - 1)
+    return place, count
+
+
+@native
+def _on_curve(place: int, hilbert: bool, side: int) -> tuple[int, int]:
+    """The quarters of a square come as lower left, lower right, upper left, upper right.
+
+    On a Hilbert curve they come as lower left, upper left, upper right, lower right. It is built
+    from small squares to large ones: the first quarter of each is the smaller curve mirrored in its
+    diagonal, the last one mirrored in the other.
+    """
+    x, y, half = 0, 0, 1
+    while half < side:
+        right, up = place & 1, place >> 1 & 1
+        if hilbert:
+            right, up = up, right ^ up
+            if not up:
+                x, y = (half - 1 - y, half - 1 - x) if right else (y, x)
+        x, y = x + half * right, y + half * up
+        place, half = place >> 2, half * 2
+    return x, y
+
+
+# Spellings ---------------------------------------------------------------------------------------
+
+
+def _read_tiles(text: str) -> Raster | None:
+    sides = read_sides(text.removeprefix("tiled:"), "a tile")
+    if sides is None:
+        return None
+    return Raster(f"tiled:{sides[0]}x{sides[1]}", Order.TILED, sides)
+
+
+SCAN = Raster("scan", Order.SCAN)
+_MORTON, _HILBERT = Raster("morton", Order.MORTON), Raster("hilbert", Order.HILBERT)
+
+RASTERS: tuple[Spelling[Raster], ...] = (
+    Spelling("scan", "row after row", {SCAN.name: SCAN}.get),
+    Spelling("tiled:WxH", "tiles of that size, such as tiled:8x8, row by row", _read_tiles),
+    Spelling("morton", "along a Z curve", {_MORTON.name: _MORTON}.get),
+    Spelling("hilbert", "along a Hilbert curve", {_HILBERT.name: _HILBERT}.get),
+)
+"""All orders; names and help come from here."""
+
+
+def parse_raster(text: str) -> Raster:
+    """The order with that spelling, such as its `name`; InputError for an unknown one."""
+    return read_spelling("raster order", text, RASTERS)
+
+
+# Accesses ----------------------------------------------------------------------------------------
+
 
 MOST_IN_FLIGHT = 1 << 16
 
@@ -63,3 +420,130 @@ def parse_access(
     quads, in_flight: as in Access.
     """
     return Access(parse_layout(layout), parse_raster(raster), quads, in_flight)
+
+
+# Traces ------------------------------------------------------------------------------------------
+#
+# The memory accesses of a plan, in order: the contract between makers and readers of traces.
+#
+# A Trace is an address space of regions (one for each texture or buffer) and steps. A step has one
+# or more iterations (those of a Repeat); an iteration is one or more passes; a pass yields its
+# accesses in Chunks, so that no whole trace is ever in memory. fragments.py and kernels.py make
+# traces of plans, and other code may make its own. simulate.py and run.py read them.
+
+
+NO_ACCESS = -1
+REGION_ALIGNMENT = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryRegion:
+    """A texture or buffer in the address space: its first byte, and its size with padding.
+
+    element_bytes: the bytes of one access, a texel or an array's element.
+    """
+
+    name: str
+    base: int
+    size_bytes: int
+    element_bytes: int
+
+    @property
+    def end(self) -> int:
+        """The first byte after it."""
+        return self.base + self.size_bytes
+
+
+def lay_out(arrays: Iterable[tuple[str, int, int]], line_bytes: int) -> tuple[MemoryRegion, ...]:
+    """Regions one after another, each with a name, a size and the size of an element.
+
+    Raises InputError for lines that are not a power of two or do not hold an element.
+    """
+    regions, base = [], 0
+    for name, size_bytes, element_bytes in arrays:
+        regions.append(MemoryRegion(name, base, size_bytes, element_bytes))
+        base += -(-size_bytes // REGION_ALIGNMENT) * REGION_ALIGNMENT
+    largest = max((region.element_bytes for region in regions), default=1)
+    if line_bytes.bit_count() != 1 or line_bytes < largest:
+        raise InputError(
+            f"a line of {line_bytes} bytes does not hold whole texels; give a power of two of at "
+            f"least {largest}, the plan's largest texel"
+        )
+    return tuple(regions)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chunk:
+    """Accesses in order: the rows of `lines` one after another, each repeated `times` times.
+
+    With more rows in flight (counting repetitions), they come in batches of that many, from the
+    chunk's first row on; only a pass's last batch may be smaller. The rows of a batch access their
+    first `lanes` slots in turn, then the next, and so on.
+
+    lines: int64 [rows, slots], the line of each access: its address over the trace's `line_bytes`.
+    NO_ACCESS if a row has no access in a slot (a masked invocation, a fragment outside its
+    rectangle). kinds: int16 [slots], twice the number of the region, plus one if the access is a
+    write. times: int32 [rows], at least 1. A repeated row stands for several fragments (quads, work
+    groups) that access the same lines in the same order. in_flight: the rows of a batch, at least
+    1. lanes: the neighbouring slots that make one access of a row (4 in a quad, for its fragments);
+    it divides the number of slots.
+    """
+
+    lines: NDArray[np.int64]
+    kinds: NDArray[np.int16]
+    times: NDArray[np.int32]
+    in_flight: int = 1
+    lanes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class PassTrace:
+    """The accesses of one pass, in one iteration.
+
+    accesses: their number, in all chunks; those that a border replaces are counted. chunks: makes
+    the chunks, again at each call; each but the last holds whole batches. drawn: width and height
+    of the rectangle of fragments that it draws, in raster order; None if it draws none.
+    """
+
+    accesses: int
+    chunks: Callable[[], Iterator[Chunk]]
+    drawn: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Passes that run `count` times, one iteration after another.
+
+    passes: those of the given iteration, which counts from 0.
+    shifts: for the given iteration, the bytes by which each region's addresses exceed those of
+    iteration 0, by the number of the region; regions without accesses are left out. None if the
+    iteration is not iteration 0 shifted. Shifts are proven from coordinates and layout, never
+    observed.
+    """
+
+    count: int
+    passes: Callable[[int], tuple[PassTrace, ...]]
+    shifts: Callable[[int], dict[int, int] | None] = lambda iteration: {} if not iteration else None
+
+    def accesses(self, iteration: int) -> int:
+        """The accesses of all passes of an iteration."""
+        return sum(pass_.accesses for pass_ in self.passes(iteration))
+
+
+@dataclass(frozen=True, slots=True)
+class AccessTrace:
+    """All accesses of a plan.
+
+    line_bytes: the granule of the chunks' lines, a power of two and at least as long as any access.
+    A cache with longer lines sees several granules as one line.
+    """
+
+    name: str
+    regions: tuple[MemoryRegion, ...]
+    steps: tuple[Step, ...]
+    line_bytes: int
+
+    @property
+    def end(self) -> int:
+        """The first byte after all regions."""
+        return max((region.end for region in self.regions), default=0)

@@ -11,7 +11,7 @@ it reads, then writes each texel, one by one in row order, whatever the raster o
 in flight. Clears, uploads and initial values make no accesses.
 
 Nothing is executed: texel_accesses.py finds the texels that each fragment accesses, and
-address_tables.py makes a table for each axis of the rectangle, so that every address of a pass is a
+texel_accesses.py makes a table for each axis of the rectangle, so that every address of a pass is a
 sum of two entries.
 """
 
@@ -24,21 +24,31 @@ from operator import add
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access
-from gpgpu_legacy.cache.address_tables import (
+from gpgpu_legacy.cache.access import (
+    DEFAULT_ACCESS,
+    SCAN,
+    Access,
+    AccessTrace,
+    Chunk,
+    PassTrace,
+    Positions,
+    Raster,
+    Step,
+)
+from gpgpu_legacy.cache.texel_accesses import (
     OUTSIDE,
     QUAD,
+    AddressSpace,
     Axis,
     Tables,
     add_offsets,
+    address_space,
     make_axis,
     settle,
     stretches,
+    texel_accesses,
     walk,
 )
-from gpgpu_legacy.cache.raster import SCAN, Positions, Raster
-from gpgpu_legacy.cache.texel_accesses import AddressSpace, address_space, texel_accesses
-from gpgpu_legacy.cache.trace import AccessTrace, Chunk, PassTrace, Step
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.expand import at_iteration

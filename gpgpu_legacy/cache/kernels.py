@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.trace import (
+from gpgpu_legacy.cache.access import (
     NO_ACCESS,
     AccessTrace,
     Chunk,

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.batches import new_flight
+from gpgpu_legacy.cache.access import AccessTrace, Chunk
 from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.drive import (
     ABSENT,
@@ -18,9 +18,9 @@ from gpgpu_legacy.cache.drive import (
     Ledger,
     Slots,
     drive,
+    new_flight,
 )
 from gpgpu_legacy.cache.sets import new_level, read_ordered, write_ordered
-from gpgpu_legacy.cache.trace import AccessTrace, Chunk
 
 
 class Caches:

@@ -8,9 +8,8 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.cli.completion import executor_names
 from gpgpu_legacy.cli.frame import Kept, Report, answers, up_to
-from gpgpu_legacy.cli.options import Several
+from gpgpu_legacy.cli.options import Several, executor_names
 from gpgpu_legacy.cli.words import (
     BUDGET_S,
     EXECUTORS,
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.isa.arithmetic import F32
     from gpgpu_legacy.measure.bench import Bench
     from gpgpu_legacy.measure.benchmark import Benchmark
-    from gpgpu_legacy.measure.calibration.model import Calibrations
+    from gpgpu_legacy.measure.calibration import Calibrations
     from gpgpu_legacy.measure.tuned import TuningReport
     from gpgpu_legacy.pipeline.builder import PlanBuilder
     from gpgpu_legacy.runtime.executor import Executor
@@ -102,7 +101,7 @@ def _benchmark(jobs: Jobs, entrants: EntrantOptions, rounds: RoundOptions) -> Be
     from gpgpu_legacy.algorithms.registry import products
     from gpgpu_legacy.measure.benchmark import Benchmark, Case, tuned
     from gpgpu_legacy.measure.peers import read_peers
-    from gpgpu_legacy.measure.rounds import Rounds
+    from gpgpu_legacy.measure.timing import Rounds
     from gpgpu_legacy.runtime.executor import AUTO
 
     whats, given = split(jobs.words)
@@ -227,7 +226,7 @@ def calibrate_command(
     The profile of an executor is called this-NAME and is kept in the user's data folder; the
     environment variable GPGPU_LEGACY_PROFILES names another folder.
     """
-    from gpgpu_legacy.measure.calibration import model
+    from gpgpu_legacy.measure import calibration as model
 
     wanted = model.calibratable(executor)
     if output is not None and len(wanted) != 1:

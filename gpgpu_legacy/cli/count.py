@@ -9,9 +9,8 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from gpgpu_legacy.cli.completion import chip_names
 from gpgpu_legacy.cli.frame import Report, answers, up_to
-from gpgpu_legacy.cli.options import PICTURE, Several
+from gpgpu_legacy.cli.options import PICTURE, Several, chip_names
 from gpgpu_legacy.cli.words import (
     CACHE,
     CHIP,

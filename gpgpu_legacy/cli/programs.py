@@ -174,8 +174,7 @@ def _textures(texts: Several[str], program: Program) -> dict[int, tuple[Any, ...
     """Textures by unit, from UNIT=FILE[,WORD]...; a file's name may contain commas."""
     from gpgpu_legacy.api.arrays import read_array
     from gpgpu_legacy.isa.ir import TextureTarget
-    from gpgpu_legacy.pipeline.names import unit_of
-    from gpgpu_legacy.pipeline.samplers import TEXTURE_WORDS, is_texture_word
+    from gpgpu_legacy.pipeline.names import TEXTURE_WORDS, is_texture_word, unit_of
 
     targets = [target.value for target in TextureTarget]
     textures: dict[int, tuple[Any, ...]] = {}
@@ -234,9 +233,10 @@ def exec_command(
 ) -> ProgramRun | Trace:
     """Run a fragment program on a rectangle of pixels, once or with --passes many times."""
     from gpgpu_legacy.api.arrays import array_writer
-    from gpgpu_legacy.api.drawing import fed_back_size, make_drawing
     from gpgpu_legacy.api.programs import (
+        fed_back_size,
         frames_of,
+        make_drawing,
         program_run,
         run_drawing,
         trace_drawing,

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from gpgpu_legacy.cli.completion import section_names
 from gpgpu_legacy.cli.frame import Report, answers
-from gpgpu_legacy.cli.options import PICTURE, Several
+from gpgpu_legacy.cli.options import PICTURE, Several, section_names
 from gpgpu_legacy.cli.words import Job, MachineOptions, RunJob, pairs, parse_texel, warn_if_busy
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.figures.options import AnimationOptions, FigureOptions
@@ -49,7 +48,7 @@ def run_command(
         return _run_brook(job.brook, machine)
     from gpgpu_legacy.api.arrays import output_writers
     from gpgpu_legacy.api.run import run, steps_of
-    from gpgpu_legacy.measure.other_work import OtherWork
+    from gpgpu_legacy.measure.timing import OtherWork
 
     pipeline = job.pipeline()
     write = output_writers(pipeline.plan(), _outputs(pipeline, output))

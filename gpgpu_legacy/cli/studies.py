@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gpgpu_legacy.algorithms.matmul.govindaraju_tiled import DEFAULT_BLOCK
-from gpgpu_legacy.cli.completion import arithmetic_names, chip_names
 from gpgpu_legacy.cli.frame import Kept, Report, answers
-from gpgpu_legacy.cli.options import FILM, Argument, Several
+from gpgpu_legacy.cli.options import FILM, Argument, Several, arithmetic_names, chip_names
 from gpgpu_legacy.cli.words import (
     ARITHMETICS,
     BLOCK,
@@ -119,7 +118,7 @@ def roofline_command(size: Size, roof: RoofOptions, report: Report) -> Roofline:
     table names it, and the exit code is 1.
     """
     from gpgpu_legacy.chips.profile import find_profile
-    from gpgpu_legacy.measure.calibration.model import calibratable
+    from gpgpu_legacy.measure.calibration import calibratable
     from gpgpu_legacy.predict.model import THIS
     from gpgpu_legacy.studies.roofline import model
 

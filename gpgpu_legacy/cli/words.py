@@ -22,13 +22,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import click
 
 from gpgpu_legacy.algorithms.registry import BROOK, PLAN, find_algorithm, is_program
-from gpgpu_legacy.cli.completion import (
+from gpgpu_legacy.cli.options import (
+    Argument,
+    Option,
+    Several,
     algorithm_names,
     arithmetic_names,
     chip_names,
     executor_names,
 )
-from gpgpu_legacy.cli.options import Argument, Option, Several
 from gpgpu_legacy.errors import InputError, hint, integer_in, naturals_in
 from gpgpu_legacy.languages.language import is_text, split_entry
 
@@ -50,7 +52,7 @@ def warn_if_busy(share: float | None) -> None:
 
     share: the part of the processors' time that they used, from 0 to 1; None if unknown.
     """
-    from gpgpu_legacy.measure.other_work import busy_warning
+    from gpgpu_legacy.measure.timing import busy_warning
 
     warning = busy_warning(share)
     if warning is not None:

@@ -13,7 +13,7 @@ from gpgpu_legacy.present.grid import plain
 from gpgpu_legacy.present.plot import WIDTH, add_head, new_figure, save_figure
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.cache.heat_map import HeatMap
+    from gpgpu_legacy.cache.run import HeatMap
 
 LONGEST_SIDE = 1024
 """Squares of a side; of larger maps, a square has several places."""

@@ -22,7 +22,7 @@ from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.inputs import as_numbers
-from gpgpu_legacy.pipeline.packings import CHANNELS
+from gpgpu_legacy.pipeline.storage import CHANNELS
 from gpgpu_legacy.present.animation import enlarged, texel_picture
 
 if TYPE_CHECKING:

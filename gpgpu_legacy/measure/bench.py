@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from gpgpu_legacy.door import public
 from gpgpu_legacy.measure.bench_plot import BenchPoint, BenchSeries, draw_bench
-from gpgpu_legacy.measure.other_work import busy_notes
+from gpgpu_legacy.measure.timing import busy_notes
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult
 from gpgpu_legacy.serial import (
     LARGEST,
@@ -120,7 +120,7 @@ class Bench(RecordedResult, kw_only=True):
     """A benchmark, and what makes it reproducible.
 
     device: of the machine; results have their own. versions: of Python and the packages that times
-    depend on. settings: what else they depend on; see measure/platform.py. whole: whether times are
+    depend on. settings: what else they depend on; see measure/timing.py. whole: whether times are
     those of whole calls, from inputs in memory to outputs there. arithmetic, exact: of the machine
     that plans ran on. repeat: rounds. budget_s, spent_s: seconds; budget_s is None without a limit.
     busy_share: the part of the processors' time that other processes took meanwhile, from 0 to 1.

@@ -28,7 +28,6 @@ import numpy as np
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, as_positive
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.bench import Bench, Skipped, Timed
-from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import (
     JobOutcome,
     Measured,
@@ -40,12 +39,15 @@ from gpgpu_legacy.measure.engine import (
     measure,
 )
 from gpgpu_legacy.measure.peers import Calls, OpenPeer, PeerLibrary, PeerRun, libraries
-from gpgpu_legacy.measure.platform import settings, this_platform, versions
-from gpgpu_legacy.measure.rounds import (
+from gpgpu_legacy.measure.timing import (
     DEFAULT_ROUNDS,
     WARM_S,
+    Budget,
     Rounds,
     median_timings,
+    settings,
+    this_platform,
+    versions,
     wait_for_rest,
     warm_up,
 )

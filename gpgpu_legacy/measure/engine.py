@@ -1,7 +1,7 @@
 """The engine of all measuring: given jobs and a budget, it returns their times.
 
 Jobs of one size are measured together. The engine opens each of them and runs it once, the cheapest
-first, as far as costs are known. Rounds follow (measure/rounds.py): in each round every job runs in
+first, as far as costs are known. Rounds follow (measure/timing.py): in each round every job runs in
 turn. A job's time is the median of its runs in the rounds. If memory cannot hold all jobs of a size
 at once, each has its rounds by itself.
 
@@ -19,9 +19,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
-from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.other_work import OtherWork
-from gpgpu_legacy.measure.rounds import DEFAULT_ROUNDS, Rounds, take_rounds
+from gpgpu_legacy.measure.timing import DEFAULT_ROUNDS, Budget, OtherWork, Rounds, take_rounds
 from gpgpu_legacy.memory import free_memory
 from gpgpu_legacy.plan.plan import Plan
 

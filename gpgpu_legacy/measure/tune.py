@@ -25,11 +25,8 @@ from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused
 from gpgpu_legacy.lower.analysis.register_tile import MOST_ROWS, MOST_VECTORS
 from gpgpu_legacy.lower.fused.content import group_content
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape
-from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import bytes_of, fit_at_once, why
-from gpgpu_legacy.measure.other_work import OtherWork
-from gpgpu_legacy.measure.platform import this_platform
-from gpgpu_legacy.measure.rounds import take_rounds
+from gpgpu_legacy.measure.timing import Budget, OtherWork, take_rounds, this_platform
 from gpgpu_legacy.measure.tuned import (
     OFF,
     VARIABLE,

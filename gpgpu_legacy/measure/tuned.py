@@ -19,8 +19,7 @@ from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import check_writable, data_folder, make_folder
 from gpgpu_legacy.lower.groups.shape import GroupShape
-from gpgpu_legacy.measure.other_work import busy_notes
-from gpgpu_legacy.measure.platform import Platform, this_platform
+from gpgpu_legacy.measure.timing import Platform, busy_notes, this_platform
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.runtime.executor import AUTO, executor_names

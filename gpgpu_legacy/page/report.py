@@ -9,8 +9,7 @@ from pathlib import Path
 
 from gpgpu_legacy.api.doctor import ExecutorRecord, executor_records
 from gpgpu_legacy.files import Write, check_output_folder, text_writer, write_folder
-from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.platform import this_platform
+from gpgpu_legacy.measure.timing import Budget, this_platform
 from gpgpu_legacy.page.cells import BLOCK
 from gpgpu_legacy.page.page import TITLE, introduction, page_text
 from gpgpu_legacy.page.recordings import Time

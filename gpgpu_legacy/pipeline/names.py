@@ -1,14 +1,265 @@
-"""Textures and uniforms by the names that a program's source gives to them."""
+"""What passes are given, in a caller's words: programs, samplers, and the names of a source."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from gpgpu_legacy.errors import InputError, described, hint
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Parameter, ParameterSpace, Program
-from gpgpu_legacy.plan.textures import Extent
+from gpgpu_legacy.door import public
+from gpgpu_legacy.errors import InputError, described, hint, kind_of
+from gpgpu_legacy.files import read_text
+from gpgpu_legacy.ir.kernel import Kernel
+from gpgpu_legacy.isa.ir import (
+    Attribute,
+    AttributeKind,
+    Parameter,
+    ParameterSpace,
+    Program,
+    TextureTarget,
+)
+from gpgpu_legacy.languages.language import MOST_CHARACTERS, is_text, split_entry
+from gpgpu_legacy.languages.registry import kernel_of, program_of
+from gpgpu_legacy.plan.textures import (
+    DEFAULT_SAMPLER,
+    FORMATS,
+    Compare,
+    Extent,
+    Filter,
+    Format,
+    Sampler,
+    TextureKind,
+    Wrap,
+    named_format,
+    sampler_problem,
+)
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.languages.brook.kernels import BrookKernel, Kernels
+
+
+# Sources -----------------------------------------------------------------------------------------
+
+
+@public
+def assemble(
+    program: Program | Path | str | Any,
+    name: str = "program",
+    *,
+    lenient: bool = False,
+    mathematics: str = "",
+    profile: str = "",
+) -> Program:
+    """A Program from its text or its file, in any shader language.
+
+    program: its text, which has a line break or a semicolon, or begins with `!!`; or its file,
+    `FILE.fp` or `FILE.cg:entry,MACRO=VALUE`, beside the file of the caller's code or else in the
+    current folder; or a Program, as it is. A text is ARB_fragment_program or texture environments
+    by its header; Cg, HLSL or GLSL by the suffix of its file; GLSL if it has `void main()`, and Cg
+    or HLSL if it has another function.
+    name: of a program given as text, in messages. lenient: whether to take what a language forbids
+    and drivers took: text before `!!ARBfp1.0`, and GLSL ES without a precision.
+    mathematics: `cg`, `direct3d9` or `glsl`, of what languages define otherwise; its own if empty.
+    profile: `arbfp1`, `fp40` or `ps_3_0`, for a text in Cg, HLSL or GLSL; chosen if empty.
+    Raises AssemblyError for a text that is wrong, and InputError for a missing file.
+    """
+    given = program
+    asked: Any = {"lenient": lenient, "mathematics": mathematics, "profile": profile}
+    if isinstance(given, Program):
+        return given
+    if isinstance(given, str) and is_text(given):
+        return _assembled(given, name, **asked)
+    if isinstance(given, str | Path):
+        file = split_entry(str(given))[0]
+        path = _found(Path(file))
+        text, name = read_text(path, MOST_CHARACTERS), f"{path}{str(given)[len(file) :]}"
+        # A file that the text includes may change.
+        return (program_of if "#include" in text else _assembled)(text, name, **asked)
+    raise InputError(f"the program is {kind_of(given)}; give a Program, its text or its file")
+
+
+def as_kernel(given: object, name: str) -> Kernel:
+    """A Kernel, in the same way."""
+    if isinstance(given, Kernel):
+        return given
+    if isinstance(given, str) and is_text(given):
+        return kernel_of(given, name)
+    if isinstance(given, str | Path):
+        path = _found(Path(given))
+        return kernel_of(read_text(path), str(path))
+    raise InputError(f"the kernel is {kind_of(given)}; give a Kernel, its text or its file")
+
+
+def as_brook(given: object, name: str) -> BrookKernel:
+    """A kernel of a Brook text: from one, from the text of a single one, or `FILE.br:kernel`."""
+    from gpgpu_legacy.languages.brook.kernels import BrookKernel
+
+    if isinstance(given, BrookKernel):
+        return given
+    if not isinstance(given, str):
+        raise InputError(f"the kernel is {kind_of(given)}; give `FILE.br:kernel` or its text")
+    if is_text(given):
+        return _brook(given, name, None).find()
+    file, _, kernel = given.partition(".br:")
+    path = _found(Path(f"{file}.br" if kernel else file))
+    return _brook(read_text(path, MOST_CHARACTERS), str(path), path.parent).find(kernel)
+
+
+@lru_cache(maxsize=64)
+def _brook(text: str, name: str, folder: Path | None) -> Kernels:
+    from gpgpu_legacy.languages.brook.kernels import Kernels
+    from gpgpu_legacy.languages.c.parser import parse
+
+    return Kernels(parse(text, name, folder=folder))
+
+
+_assembled = lru_cache(maxsize=256)(program_of)
+
+
+def _found(path: Path) -> Path:
+    if path.is_absolute():
+        return path
+    folders = [folder for folder in (_callers_folder(), Path()) if folder is not None]
+    for folder in folders:
+        if (folder / path).is_file():
+            return folder / path
+    raise InputError(
+        f"there is no file {path}, neither beside the code that names it nor in the current folder"
+    )
+
+
+def _callers_folder() -> Path | None:
+    """The folder of the file whose code called this package; None for code without a file."""
+    package = __name__.partition(".")[0]
+    frame = sys._getframe(1)
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").partition(".")[0] != package:
+            file = frame.f_globals.get("__file__")
+            return Path(file).resolve().parent if file else None
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+# Samplers ----------------------------------------------------------------------------------------
+
+
+_NAMED: dict[str, Filter | Wrap | Compare] = {
+    member.value: member for kind in (Filter, Wrap, Compare) for member in kind
+}
+_NUMBERS = {"bias": float, "min-lod": float, "max-lod": float, "base-level": int, "max-level": int}
+SAMPLER_WORDS = (*_NAMED, "border=…", *(f"{name}=…" for name in _NUMBERS))
+TEXTURE_WORDS = (*SAMPLER_WORDS, *FORMATS)
+_Word = Filter | Wrap | Compare | tuple[str, Any]
+"""A filter, a wrap, a comparison, or another field of a Sampler and its value."""
+
+
+def _meant(text: str) -> _Word | None:
+    """What a word names, in any of GL's spellings; None if that is nothing."""
+    plain = text.strip().lower().replace("_", "-").removeprefix("gl-").removeprefix("texture-")
+    name, _, value = plain.partition("=")
+    name = {"lod-bias": "bias", "border-color": "border"}.get(name, name)
+    try:
+        if name == "border":
+            numbers = [float(number) for number in value.split(":")]
+            r, g, b, a = numbers if len(numbers) > 1 else numbers * 4
+            return name, (r, g, b, a)
+        if name in _NUMBERS:
+            return name.replace("-", "_"), _NUMBERS[name](value)
+    except ValueError:
+        return None
+    return _NAMED.get(plain)
+
+
+def is_texture_word(text: str) -> bool:
+    """Whether the text is a word of a sampler, or a format."""
+    return _meant(text) is not None or named_format(text) is not None
+
+
+def as_sampler(
+    name: str, given: Sequence[Any], target: TextureTarget, formats: list[Format] | None = None
+) -> Sampler:
+    """A sampler from what follows the target and the array in a texture's tuple.
+
+    A shadow target compares by LEQUAL, as in GL, if nothing else is given. formats: to which a
+    format among the words is added; None if there is none.
+    """
+    if target.is_shadow:
+        sampler = as_sampler(name, given, target.kind, formats)
+        return replace(sampler, compare=sampler.compare or Compare.LEQUAL)
+    if not given:
+        return DEFAULT_SAMPLER
+    if len(given) == 1 and isinstance(given[0], Sampler):
+        sampler = given[0]
+    else:
+        words = list(_words(name, given, formats))
+        sampler = _sampler_from_names(name, words, target.coordinates)
+    if problem := sampler_problem(sampler, TextureKind(target.value)):
+        raise InputError(f"{name} {problem}")
+    # A nearest lookup stays on its face, where every wrap reads the same texel as clamp-to-edge.
+    if target is TextureTarget.CUBE:
+        is_linear = Filter.LINEAR in (sampler.filter.within, sampler.magnifying)
+        if is_linear and {*sampler.wraps} != {Wrap.CLAMP_TO_EDGE}:
+            raise InputError(f"{name} is CUBE and linear; wrap it clamp-to-edge, or leave it out")
+        edge = Wrap.CLAMP_TO_EDGE
+        return replace(sampler, wrap_s=edge, wrap_t=edge, wrap_r=edge)
+    return sampler
+
+
+def _words(name: str, given: Iterable[Any], formats: list[Format] | None) -> Iterable[_Word]:
+    """What is named in strings, tuples of strings and enumerations."""
+    for item in given:
+        if isinstance(item, Filter | Wrap | Compare):
+            yield item
+        elif isinstance(item, str):
+            for word in re.findall(r"[^\s,;|/+]+", item):
+                meant, texel_format = _meant(word), named_format(word)
+                if meant is not None:
+                    yield meant
+                elif texel_format is not None and formats is not None:
+                    if formats:
+                        raise InputError(f"{name} has a second format, {word}; give one")
+                    formats.append(texel_format)
+                else:
+                    known = SAMPLER_WORDS if formats is None else TEXTURE_WORDS
+                    raise InputError(
+                        f"the sampler of {name} has {word!r}; choose from {', '.join(known)}"
+                    )
+        elif isinstance(item, tuple | list):
+            yield from _words(name, item, formats)
+        elif item is not None:
+            raise InputError(
+                f"the sampler of {name} is {kind_of(item)}; give a filter and a wrap, as in "
+                '"GL_LINEAR GL_REPEAT"'
+            )
+
+
+def _sampler_from_names(name: str, words: list[_Word], coordinates: int) -> Sampler:
+    filters = [word for word in words if isinstance(word, Filter)]
+    wraps = [word for word in words if isinstance(word, Wrap)]
+    if len(filters) > 2 or sum(filter_.between is not None for filter_ in filters) > 1:
+        raise InputError(
+            f"the sampler of {name} has the filters {', '.join(f.value for f in filters)}; give "
+            "one, or that of minification and that of magnification, nearest or linear"
+        )
+    if len(wraps) not in {0, 1, coordinates}:
+        raise InputError(
+            f"the sampler of {name} has {len(wraps)} wraps; give one, or one for each coordinate"
+        )
+    if len(wraps) < 2:
+        wraps = (wraps or [Wrap.CLAMP_TO_EDGE]) * 3
+    least, most, *_ = (*sorted(filters, key=lambda f: f.between is None), None, None)
+    least = least or Filter.NEAREST
+    fields: dict[str, Any] = dict(zip(("wrap_s", "wrap_t", "wrap_r"), wraps, strict=False))
+    fields |= dict(word for word in words if isinstance(word, tuple))
+    fields["compare"] = next((word for word in words if isinstance(word, Compare)), None)
+    return Sampler(least, magnify=None if most is least.within else most, **fields)
+
+
+# Names -------------------------------------------------------------------------------------------
 
 
 def by_index(program: Program, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,10 +17,10 @@ from gpgpu_legacy.errors import (
 from gpgpu_legacy.ir.kernel import Kernel
 from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
-from gpgpu_legacy.pipeline.expressions import LoopExpression
 from gpgpu_legacy.pipeline.loops import (
     LARGEST_COUNT,
     Item,
+    LoopExpression,
     Question,
     RecordedLoop,
     Swap,
@@ -28,9 +28,7 @@ from gpgpu_legacy.pipeline.loops import (
     swaps_of,
     values_over,
 )
-from gpgpu_legacy.pipeline.names import by_index, sizes
-from gpgpu_legacy.pipeline.samplers import as_sampler
-from gpgpu_legacy.pipeline.sources import as_kernel, assemble
+from gpgpu_legacy.pipeline.names import as_kernel, as_sampler, assemble, by_index, sizes
 from gpgpu_legacy.pipeline.streams import StreamBuilder
 from gpgpu_legacy.pipeline.values import Texels, Values, indexed
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, alpha_test_of, blend_of

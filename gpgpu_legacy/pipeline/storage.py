@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from gpgpu_legacy.door import public
-from gpgpu_legacy.errors import (
-    InputError,
-    as_member,
-    as_positive,
-    as_whole,
-    kind_of,
-)
-from gpgpu_legacy.pipeline.packings import Packed, packed
+from gpgpu_legacy.errors import InputError, as_member, as_positive, as_whole, described, kind_of
 from gpgpu_legacy.pipeline.values import Values
 from gpgpu_legacy.plan.textures import (
+    ONE_PER_TEXEL,
+    R32F,
     RGBA32F,
     Extent,
+    Format,
     Matrix,
     Packing,
     Rect,
@@ -27,11 +24,59 @@ from gpgpu_legacy.plan.textures import (
     Transfer,
     find_format,
     level_rect,
+    quadrants,
 )
 from gpgpu_legacy.plan.validate import Validator
 
 if TYPE_CHECKING:
     from gpgpu_legacy.pipeline.reference import Reference
+
+
+# Packings ----------------------------------------------------------------------------------------
+
+
+CHANNELS = 4
+
+
+def row_of(channels: int) -> Packing:
+    """So many consecutive elements of a row in the channels of a texel."""
+    return Packing(tuple((0, column) for column in range(channels)), column_step=channels)
+
+
+ROW_OF_FOUR = row_of(CHANNELS)
+
+
+@dataclass(frozen=True)
+class Packed:
+    """How a matrix lies in a texture of width × height texels. format: the default one."""
+
+    packing: Packing
+    width: int
+    height: int
+    format: Format
+
+
+def packed(name: str, rows: int, columns: int, channels: int = CHANNELS) -> Packed:
+    """A matrix by the name of a packing.
+
+    one: an element a texel. quadrants: the four quadrants in r, g, b and a (Hall, Carr & Hart 2003,
+    equation (8)). rows: elements of a row in as many channels. Raises InputError for another name.
+    """
+    across, up = -(-columns // 2), -(-rows // 2)
+    known = {
+        "one": Packed(ONE_PER_TEXEL, columns, rows, R32F),
+        "quadrants": Packed(quadrants(up, across), across, up, RGBA32F),
+        "rows": Packed(row_of(channels), -(-columns // channels), rows, RGBA32F),
+    }
+    if name not in known:
+        raise InputError(
+            f"packing is {described(name)}; choose from {', '.join(known)}, or give a Packing"
+        )
+    return known[name]
+
+
+# Textures and matrices ---------------------------------------------------------------------------
+
 
 Sample = Callable[[Any, tuple[int, ...]], Any]
 """A function of a NumPy random generator and a shape that returns an input to try."""

@@ -14,8 +14,7 @@ from typing import Any, cast
 from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import InputError, as_integer, described
 from gpgpu_legacy.isa.ir import AttributeKind, Vec4
-from gpgpu_legacy.pipeline.expressions import LoopExpression
-from gpgpu_legacy.pipeline.loops import RecordedLoop
+from gpgpu_legacy.pipeline.loops import LoopExpression, RecordedLoop
 from gpgpu_legacy.plan.numbers import Integer, Number, NumberVec4
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,

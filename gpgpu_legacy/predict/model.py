@@ -46,7 +46,6 @@ from gpgpu_legacy.plan.plan import (
     written_by,
 )
 from gpgpu_legacy.predict.auto import MANY, executor_for
-from gpgpu_legacy.predict.parts import PlanPart, parts_of
 from gpgpu_legacy.predict.prediction import (
     TRANSFERS,
     ChipRate,
@@ -58,8 +57,7 @@ from gpgpu_legacy.predict.prediction import (
     make_term,
 )
 from gpgpu_legacy.predict.rates import Rates
-from gpgpu_legacy.predict.vectors import count_accesses
-from gpgpu_legacy.predict.work import Work, count_work
+from gpgpu_legacy.predict.work import PlanPart, Work, count_accesses, count_work, parts_of
 from gpgpu_legacy.runtime.executor import AUTO
 from gpgpu_legacy.serial import with_fields
 

@@ -24,12 +24,12 @@ from gpgpu_legacy.lower.emit import llvm_schedule as layout
 from gpgpu_legacy.lower.emit.llvm_words import DEPTH, PANEL, STAGED
 from gpgpu_legacy.lower.fused.content import ROOM, Arguments
 from gpgpu_legacy.plan.plan import read_by, written_by
-from gpgpu_legacy.runtime.crew import run_job
 from gpgpu_legacy.runtime.devices import cache_bytes, thread_count
 from gpgpu_legacy.runtime.native import (
     NativeCode,
     aligned,
     pause_address,
+    run_job,
     schedule_code,
     table_of,
     vector_lanes,

@@ -33,8 +33,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.execute import BLOCK, Event, Tally
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.measure.benchmark import Benchmark, Case
-from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.other_work import busy_notes
+from gpgpu_legacy.measure.timing import Budget, busy_notes
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.predict.rates import Rates

@@ -14,9 +14,8 @@ from gpgpu_legacy.cache.run import cache_run
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.bench import Attempt, Bench, Timed
 from gpgpu_legacy.measure.benchmark import Benchmark, tuned
-from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.measure.peers import TITLES
-from gpgpu_legacy.measure.rounds import Rounds
+from gpgpu_legacy.measure.timing import Rounds, busy_notes
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.present.plot import (

@@ -40,7 +40,7 @@ from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.runtime.gl import compute as gl_compute
 from gpgpu_legacy.runtime.gl import core
-from gpgpu_legacy.runtime.gl.recorder import DeviceLimits
+from gpgpu_legacy.runtime.gl.compute import DeviceLimits
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 
 pytestmark = pytest.mark.gl

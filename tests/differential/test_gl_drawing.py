@@ -69,7 +69,7 @@ from gpgpu_legacy.plan.textures import (
     Wrap,
 )
 from gpgpu_legacy.runtime.executor import Executor, find_executor
-from gpgpu_legacy.runtime.gl.recorder import Recorder
+from gpgpu_legacy.runtime.gl.compute import Recorder
 
 Ready = Callable[[str], Executor]
 

@@ -21,8 +21,8 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.executors import gl_compute as gl_compute_executor
 from gpgpu_legacy.runtime.gl import compute as gl_compute
-from gpgpu_legacy.runtime.gl import recorder
-from gpgpu_legacy.runtime.gl.recorder import DeviceLimits
+from gpgpu_legacy.runtime.gl import compute as recorder
+from gpgpu_legacy.runtime.gl.compute import DeviceLimits
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 
 pytestmark = pytest.mark.gl

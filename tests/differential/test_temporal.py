@@ -27,8 +27,7 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.runtime.gl import compute as gl_compute
 from gpgpu_legacy.runtime.gl import core
-from gpgpu_legacy.runtime.gl.compute import GlComputePrepared
-from gpgpu_legacy.runtime.gl.recorder import DeviceLimits
+from gpgpu_legacy.runtime.gl.compute import DeviceLimits, GlComputePrepared
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 
 pytestmark = pytest.mark.gl

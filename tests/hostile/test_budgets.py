@@ -10,7 +10,7 @@ from attacks import ATTACK
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run
-from gpgpu_legacy.measure.budget import GRACE_S, Budget, BudgetSpentError
+from gpgpu_legacy.measure.timing import GRACE_S, Budget, BudgetSpentError
 
 MEMORY = Memory((parse_cache("2K,4way,64B"),))
 METHODS = ("hall-carr-hart-single", "larson-mcallister")

@@ -22,12 +22,11 @@ from attacks import ATTACK, mutated_bytes, mutated_json, mutated_text
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips import catalogue
 from gpgpu_legacy.chips.check_plan import check_plan
-from gpgpu_legacy.chips.hosts import HostsFile
-from gpgpu_legacy.chips.processors import ProcessorsFile
+from gpgpu_legacy.chips.hosts import HostsFile, ProcessorsFile
 from gpgpu_legacy.chips.profile import calibrated, find_profile, read_named
 from gpgpu_legacy.errors import GpgpuLegacyError, GpgpuLegacyWarning
 from gpgpu_legacy.measure.bench import Bench
-from gpgpu_legacy.measure.platform import this_platform
+from gpgpu_legacy.measure.timing import this_platform
 from gpgpu_legacy.measure.tuned import tuning_report
 from gpgpu_legacy.papers.audit import record as audit
 from gpgpu_legacy.papers.recorded import read_times

@@ -12,7 +12,7 @@ from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.timing import Budget
 from gpgpu_legacy.papers.formulas.model import formula_tables, regenerate
 from gpgpu_legacy.papers.formulas.result import CheckedCell, CheckedRow, CheckedTable
 from gpgpu_legacy.papers.formulas.timing import time_methods

@@ -8,7 +8,7 @@ import pytest
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.runtime.gl import core
-from gpgpu_legacy.runtime.gl.advice import Need, advice
+from gpgpu_legacy.runtime.gl.egl import Need, advice
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,9 @@ import pytest
 from drawing import F32, assert_same_bits, draw, fragment_texcoords, on
 from numpy.testing import assert_array_equal
 
-from gpgpu_legacy.api.branching import branching_of
-from gpgpu_legacy.api.drawing import make_drawing
 from gpgpu_legacy.api.pipeline import find
-from gpgpu_legacy.api.programs import run_drawing
+from gpgpu_legacy.api.programs import make_drawing, run_drawing
+from gpgpu_legacy.api.run import branching_of
 from gpgpu_legacy.api.steps import trace_fragment
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.profile import find_profile

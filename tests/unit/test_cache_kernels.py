@@ -12,8 +12,8 @@ from buffers import bindings, buffer, uniforms
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache import kernels
+from gpgpu_legacy.cache.access import NO_ACCESS, AccessTrace
 from gpgpu_legacy.cache.kernels import trace_kernels
-from gpgpu_legacy.cache.trace import NO_ACCESS, AccessTrace
 from gpgpu_legacy.count.kernels import count_compute_pass
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine

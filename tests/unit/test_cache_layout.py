@@ -7,7 +7,7 @@ from cache_conventions import number_of, texels_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpgpu_legacy.cache.layout import Layout, parse_layout
+from gpgpu_legacy.cache.access import Layout, parse_layout
 from gpgpu_legacy.errors import InputError
 
 NAMES = ("linear", "4x4", "8x8", "3x5", "1x7", "morton", "6d")

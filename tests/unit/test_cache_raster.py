@@ -7,7 +7,7 @@ from cache_conventions import Place, order_of, order_of_quads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpgpu_legacy.cache.raster import CHUNK_POSITIONS, Raster, parse_raster
+from gpgpu_legacy.cache.access import CHUNK_POSITIONS, Raster, parse_raster
 from gpgpu_legacy.errors import InputError
 
 NAMES = ("scan", "tiled:8x8", "tiled:3x2", "tiled:1x5", "tiled:64x2", "morton", "hilbert")

@@ -17,11 +17,7 @@ from gpgpu_legacy.chips.profile import (
     find_profile,
     profiles,
 )
-from gpgpu_legacy.measure.calibration.model import (
-    calibrate,
-    count_steps,
-    write_calibration,
-)
+from gpgpu_legacy.measure.calibration import calibrate, count_steps, write_calibration
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine

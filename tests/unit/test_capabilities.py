@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpgpu_legacy.chips.processors import Capability, capabilities, find_capability
+from gpgpu_legacy.chips.hosts import Capability, capabilities, find_capability
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.errors import InputError
 

@@ -13,8 +13,14 @@ from hypothesis import strategies as st
 from sorting import sort_plan
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.count.closed_form import fit, fit_grid, formula_text, value_at
-from gpgpu_legacy.count.formulas import ClosedForm, formulas
+from gpgpu_legacy.count.closed_form import (
+    ClosedForm,
+    fit,
+    fit_grid,
+    formula_text,
+    formulas,
+    value_at,
+)
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Binding, ClearPass, FragmentPass, Plan, Repeat
 from gpgpu_legacy.plan.textures import R32F, Rect

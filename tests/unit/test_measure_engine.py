@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from gpgpu_legacy.measure import other_work, rounds
-from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure import timing as other_work
+from gpgpu_legacy.measure import timing as rounds
 from gpgpu_legacy.measure.engine import Measured, MeasuredJob, Ready, count_steps, measure
-from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
-from gpgpu_legacy.measure.rounds import Rounds
+from gpgpu_legacy.measure.timing import Budget, OtherWork, Rounds, busy_warning
 
 TWO_ROUNDS = Rounds(2)
 share = OtherWork.share  # which conftest.py replaces

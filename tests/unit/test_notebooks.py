@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import gpgpu_legacy as gl
-from gpgpu_legacy.api.drawing import make_drawing
-from gpgpu_legacy.api.programs import trace_drawing
+from gpgpu_legacy.api.programs import make_drawing, trace_drawing
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.present.grid import Grid
 

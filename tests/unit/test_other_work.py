@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from gpgpu_legacy.measure import other_work
+from gpgpu_legacy.measure import timing as other_work
 
 _BURNS = """
 import sys, time

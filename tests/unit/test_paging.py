@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from plain_xnu import PlainXnu
 
-from gpgpu_legacy.cache.paging import PageKind, Pages, Paging, parse_paging
+from gpgpu_legacy.cache.host import PageKind, Pages, Paging, parse_paging
 from gpgpu_legacy.chips.hosts import find_host
 from gpgpu_legacy.errors import InputError
 

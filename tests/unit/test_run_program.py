@@ -10,8 +10,7 @@ import pytest
 from drawing import on
 
 from gpgpu_legacy import assemble, run_program
-from gpgpu_legacy.api.drawing import make_drawing
-from gpgpu_legacy.api.programs import discarded, run_drawing
+from gpgpu_legacy.api.programs import discarded, make_drawing, run_drawing
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError, PlanError
 from gpgpu_legacy.plan.textures import Filter, Sampler, Wrap
 from gpgpu_legacy.predict import auto

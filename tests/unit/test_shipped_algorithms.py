@@ -27,7 +27,7 @@ from gpgpu_legacy.api.pipeline import Pipeline, find
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Answer
-from gpgpu_legacy.count.formulas import formulas
+from gpgpu_legacy.count.closed_form import formulas
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Plan

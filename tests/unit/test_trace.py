@@ -14,8 +14,7 @@ from sorting import shuffled, sort_plan
 from strategies import RECTANGLES, Scene, whole_scenes
 
 from gpgpu_legacy import Pipeline, assemble, run_program
-from gpgpu_legacy.api.drawing import make_drawing
-from gpgpu_legacy.api.programs import trace_drawing
+from gpgpu_legacy.api.programs import make_drawing, trace_drawing
 from gpgpu_legacy.api.steps import TracedInstruction
 from gpgpu_legacy.api.trace import Fate, Trace, trace
 from gpgpu_legacy.errors import InputError

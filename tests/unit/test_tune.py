@@ -25,7 +25,7 @@ from gpgpu_legacy.isa.arithmetic import find_arithmetic
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.measure import tune as tuning
 from gpgpu_legacy.measure import tuned
-from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.timing import Budget
 from gpgpu_legacy.measure.tune import RefusedError, WaySearch, axes_of, tune
 from gpgpu_legacy.measure.tuned import (
     Tuned,

@@ -10,8 +10,8 @@ import pytest
 from gpgpu_legacy import find
 from gpgpu_legacy.api.figure import figure
 from gpgpu_legacy.api.pipeline import RESERVED, Pipeline
+from gpgpu_legacy.api.run import opened
 from gpgpu_legacy.api.run import run as run_plan
-from gpgpu_legacy.api.state import opened
 from gpgpu_legacy.api.trace import trace
 from gpgpu_legacy.cli.words import Job, Jobs, split
 from gpgpu_legacy.errors import InputError

@@ -13,8 +13,7 @@ import pytest
 from pseudo_lru import PlainTrees
 
 from gpgpu_legacy.cache.caches import Cache, Policy, parse_cache
-from gpgpu_legacy.cache.host import Hierarchy, measure
-from gpgpu_legacy.cache.paging import PageKind, Paging
+from gpgpu_legacy.cache.host import Hierarchy, PageKind, Paging, measure
 from gpgpu_legacy.chips.hosts import HostsFile, find_host, hosts
 from gpgpu_legacy.chips.profile import read_named
 from gpgpu_legacy.errors import InputError

@@ -13,7 +13,7 @@ import pytest
 from commands import Command
 from PIL import Image
 
-from gpgpu_legacy.measure import other_work
+from gpgpu_legacy.measure import timing as other_work
 from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.serial import from_json, read_recorded
 from gpgpu_legacy.sources import checkout

@@ -17,8 +17,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
 from gpgpu_legacy.measure.bench import Bench, Timed
 from gpgpu_legacy.measure.benchmark import Benchmark, Case
-from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.rounds import Rounds
+from gpgpu_legacy.measure.timing import Budget, Rounds
 from gpgpu_legacy.measure.work import beginning, least_size, size_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.expand import expand

@@ -18,9 +18,8 @@ from products import METHODS_AND_WAYS, plan_of
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.cache.access import parse_access
+from gpgpu_legacy.cache.access import NO_ACCESS, AccessTrace, parse_access
 from gpgpu_legacy.cache.fragments import MOST_LINES, MOST_ROWS, trace_fragments
-from gpgpu_legacy.cache.trace import NO_ACCESS, AccessTrace
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Program

@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from pseudo_lru import PlainTrees, Random
 
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.cache.access import NO_ACCESS, AccessTrace, Chunk, MemoryRegion, PassTrace, Step
 from gpgpu_legacy.cache.caches import Cache, Memory, Policy, parse_cache
 from gpgpu_legacy.cache.fragments import trace_fragments
 from gpgpu_legacy.cache.sets import WIDE
 from gpgpu_legacy.cache.simulate import LevelTally, Simulated, simulate
-from gpgpu_legacy.cache.trace import NO_ACCESS, AccessTrace, Chunk, MemoryRegion, PassTrace, Step
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.measure.budget import BudgetSpentError
+from gpgpu_legacy.measure.timing import BudgetSpentError
 
 GRANULE = 16
 REGION = 4096

@@ -23,7 +23,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run
-from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.timing import Budget
 from gpgpu_legacy.serial import read_recorded, write_json
 from gpgpu_legacy.studies.cache_table import model as cache_table
 from gpgpu_legacy.studies.cache_table.result import CacheTable, Measure

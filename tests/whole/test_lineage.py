@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from commands import Command
 
-from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.timing import Budget
 from gpgpu_legacy.serial import as_record, read_recorded
 from gpgpu_legacy.studies import lineage as model
 from gpgpu_legacy.studies.cache_table.result import CacheTable

@@ -20,7 +20,7 @@ from gpgpu_legacy import code_cache
 written = []
 keep = code_cache.keep
 code_cache.keep = lambda key, content: (written.append(key.split()[1]), keep(key, content))
-from gpgpu_legacy.cache.raster import parse_raster
+from gpgpu_legacy.cache.access import parse_raster
 [(x, y)] = parse_raster("tiled:2x2").positions(4, 2)
 assert x.tolist() == [0, 1, 0, 1, 2, 3, 2, 3] and y.tolist() == [0, 0, 1, 1, 0, 0, 1, 1]
 print(*written)

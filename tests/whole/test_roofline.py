@@ -12,9 +12,9 @@ from markdown_pages import ROOT
 
 from gpgpu_legacy.chips.profile import Profile, find_profile, recorded
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure import calibration
 from gpgpu_legacy.measure.bench import Bench
-from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.calibration import model as calibration
+from gpgpu_legacy.measure.timing import Budget
 from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.serial import read_recorded, with_fields, write_json
 from gpgpu_legacy.studies.roofline.model import (

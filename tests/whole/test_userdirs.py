@@ -13,7 +13,7 @@ from gpgpu_legacy.chips.profile import calibrated
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import cache_folder, data_folder
 from gpgpu_legacy.measure.tuned import tuned_here
-from gpgpu_legacy.runtime.gl.driver_cache import quiet_driver_cache
+from gpgpu_legacy.runtime.gl.egl import quiet_driver_cache
 
 VARIABLES = ("XDG_CACHE_HOME", "XDG_DATA_HOME", "GPGPU_LEGACY_TUNING", "GPGPU_LEGACY_PROFILES")
 

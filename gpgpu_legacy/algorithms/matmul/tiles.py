@@ -15,7 +15,7 @@ from gpgpu_legacy.algorithms.matmul.product import Shape, Stored, add_operands
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.expressions import LoopExpression
+from gpgpu_legacy.pipeline.loops import LoopExpression
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
     Format,

@@ -37,7 +37,7 @@ from gpgpu_legacy.algorithms.matmul.tiles import (
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.packings import CHANNELS, ROW_OF_FOUR
+from gpgpu_legacy.pipeline.storage import CHANNELS, ROW_OF_FOUR
 from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.textures import RGBA32F, Matrix, Packing, Texture
 

@@ -31,7 +31,7 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.expressions import LoopExpression
+from gpgpu_legacy.pipeline.loops import LoopExpression
 
 
 def bitonic_sort(

@@ -9,8 +9,7 @@ from dataclasses import replace
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.check import check_program
-from gpgpu_legacy.chips.hosts import Host
-from gpgpu_legacy.chips.processors import Capability, Processor
+from gpgpu_legacy.chips.hosts import Capability, Host, Processor
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Value
 from gpgpu_legacy.predict.model import predict

@@ -13,8 +13,14 @@ from typing import Any, TypeVar
 
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.chips.hosts import Host, find_host
-from gpgpu_legacy.chips.processors import Capability, Processor, find_capability, find_processor
+from gpgpu_legacy.chips.hosts import (
+    Capability,
+    Host,
+    Processor,
+    find_capability,
+    find_host,
+    find_processor,
+)
 from gpgpu_legacy.chips.profile import Fact, Profile, find_profile
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.isa.ir import Program

@@ -26,7 +26,7 @@ from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Rounded, Value
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Prediction
-from gpgpu_legacy.predict.vectors import count_accesses
+from gpgpu_legacy.predict.work import count_accesses
 from gpgpu_legacy.published.schema import ProgramChange
 
 # Loads --------------------------------------------------------------------------------------------

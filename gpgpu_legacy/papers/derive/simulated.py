@@ -6,8 +6,7 @@ from functools import cache as kept
 
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.cache.host import Hierarchy
-from gpgpu_legacy.cache.paging import Paging
+from gpgpu_legacy.cache.host import Hierarchy, Paging
 from gpgpu_legacy.cache.run import cache_run, memory_bytes, operand_tallies
 from gpgpu_legacy.cache.simulate import Simulated
 from gpgpu_legacy.chips.hosts import Host

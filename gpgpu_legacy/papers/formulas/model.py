@@ -9,7 +9,7 @@ from gpgpu_legacy.count.closed_form import same_formula
 from gpgpu_legacy.count.coalescing import RULES, CoalescingRule, transactions
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import PlanError, as_positive
-from gpgpu_legacy.measure.platform import this_platform
+from gpgpu_legacy.measure.timing import this_platform
 from gpgpu_legacy.papers.derive.counts import count, recovered
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.formulas.result import (

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpgpu_legacy.count.traffic import Counts
-from gpgpu_legacy.measure.other_work import busy_notes
-from gpgpu_legacy.measure.rounds import Rounds
+from gpgpu_legacy.measure.timing import Rounds, busy_notes
 from gpgpu_legacy.present.grid import Entry, Formula, Grid, RecordedResult
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.published.schema import PublishedTable

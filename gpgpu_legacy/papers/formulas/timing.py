@@ -6,8 +6,8 @@ from collections.abc import Callable
 from math import inf
 
 from gpgpu_legacy.errors import as_positive
-from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import JobOutcome, MeasuredJob, count_steps, measure
+from gpgpu_legacy.measure.timing import Budget
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.formulas.model import methods_of_tables
 from gpgpu_legacy.papers.formulas.result import ROUNDS, MethodNotRun, MethodTime, MethodTimes

@@ -12,9 +12,8 @@ from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import Measured, MeasuredJob, count_steps, measure
-from gpgpu_legacy.measure.platform import this_platform
+from gpgpu_legacy.measure.timing import Budget, this_platform
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.measured.result import ROUNDS, MeasuredTables
 from gpgpu_legacy.papers.measured.table import (

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from gpgpu_legacy.measure.other_work import busy_notes
-from gpgpu_legacy.measure.rounds import Rounds
+from gpgpu_legacy.measure.timing import Rounds, busy_notes
 from gpgpu_legacy.papers.measured.table import Status, TimedRow, TimedTable, TimeHere, quotient
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult
 from gpgpu_legacy.published.papers import Paper, find_paper

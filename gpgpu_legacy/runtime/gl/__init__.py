@@ -6,11 +6,11 @@ Only core.py imports it, and only there are its inner objects taken, because the
 long as the driver. All else is OpenGL's own functions, the `gl` of a SharedContext: egl.py loads
 them with the signatures of headers.py, and only these two files know ctypes; others give numbers
 and NumPy's arrays. They are what moderngl lacks: textures that are drawn to, of every kind alike,
-with their framebuffers and samplers (surfaces.py), textures of buffers, mapped memory and fences;
+with their framebuffers and samplers (drawn.py), textures of buffers, mapped memory and fences;
 what both contexts have, as the device's clock (sharing.py); and all that gl-arbfp does in its
 compatibility context (compatibility.py), from ARB programs to fixed function. Both executors that
 draw do so by one Draw (drawn.py): it binds textures, and sets a Target and the Operations on its
-fragments, by way of Bound (bound.py), which sets nothing twice. How a program and its numbers are
+fragments, by way of Bound, which sets nothing twice. How a program and its numbers are
 set, and its rectangle is drawn, is each executor's own.
 
 Other executors do not live here; rooms above use OpenGL only through an Executor.

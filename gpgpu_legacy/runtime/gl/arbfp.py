@@ -9,14 +9,29 @@ what a program means, and how fast it can be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import product
+from math import acos, degrees
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.isa.ir import Vec4
+from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.isa.combiners import Combiner, CombinerMode
+from gpgpu_legacy.isa.ir import (
+    Attribute,
+    AttributeKind,
+    FixedFunction,
+    ParameterSpace,
+    Program,
+    TextureUnit,
+    Vec4,
+)
+from gpgpu_legacy.isa.state import parse_vector
+from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.lower.values import F64, NO_PARAMETER, given_corners, over_iterations
 from gpgpu_legacy.plan.framebuffer import AlphaTest
 from gpgpu_legacy.plan.numbers import NumberVec4
@@ -27,21 +42,325 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     StateValue,
 )
-from gpgpu_legacy.runtime.gl.arb_programs import (
-    POSITION,
-    LoadedProgram,
-    load,
-    load_vertex_program,
-    vertex_attribute,
-)
-from gpgpu_legacy.runtime.gl.bound import Bound
+from gpgpu_legacy.plan.textures import TextureKind
 from gpgpu_legacy.runtime.gl.compatibility import Context
-from gpgpu_legacy.runtime.gl.drawn import DrawnPrepared, Paint
-from gpgpu_legacy.runtime.gl.environments import Environments
+from gpgpu_legacy.runtime.gl.drawn import TARGETS, Bound, DrawnPrepared, Paint
 from gpgpu_legacy.runtime.gl.headers import GL
-from gpgpu_legacy.runtime.gl.state import MatrixRow, Setter, matrix_row, setter
+from gpgpu_legacy.runtime.gl.sharing import Name
 from gpgpu_legacy.runtime.gl.values import Rows, in_iteration, single
 from gpgpu_legacy.runtime.machine import Machine
+
+# Texture environments ----------------------------------------------------------------------------
+
+
+_INTEGERS = ("glTexEnvi", GL.TEXTURE_ENV)
+
+
+class Environments:
+    """The texture environments of a Program that implements them, as calls of OpenGL.
+
+    They have the fields of a LoadedProgram: the attributes of a vertex, and no parameters.
+    """
+
+    locals: tuple[int, ...] = ()
+    env: tuple[int, ...] = ()
+
+    def __init__(self, context: Context, program: Program, state: FixedFunction) -> None:
+        """Raises PlanError if the driver has fewer units."""
+        self._is_clamped = state.clamped
+        self.attributes: tuple[Attribute, ...] = program.attributes_read
+        last = state.units[-1].number
+        require_unit(context, last, f"{program.name or 'the state'} enables TEXTURE{last}")
+        self._calls = [call for unit in state.units for call in _calls(unit)]
+
+    def set(self, gl: SimpleNamespace) -> None:
+        """Enable them instead of programs. The caller keeps OpenGL's state, and calls `reset`."""
+        gl.glDisable(GL.FRAGMENT_PROGRAM)
+        gl.glClampColor(GL.CLAMP_FRAGMENT_COLOR, int(self._is_clamped))
+        for function, *arguments in self._calls:
+            getattr(gl, function)(*arguments)
+
+    @staticmethod
+    def reset(gl: SimpleNamespace) -> None:
+        """Clamp no colour: ENABLE_BIT has this state, but Mesa keeps it with the colour buffer."""
+        gl.glClampColor(GL.CLAMP_FRAGMENT_COLOR, GL.FIXED_ONLY)
+
+
+def require_unit(context: Context, number: int, use: str) -> None:
+    """Raise PlanError if the driver lacks that unit of the fixed function. use: in words.
+
+    They are fewer than the texture images that programs look up: 4 of NVIDIA's, 8 of Mesa's.
+    """
+    most = context.integer(GL.MAX_TEXTURE_UNITS)
+    if number >= most:
+        raise PlanError(
+            f"{use}, and {context.renderer} has {most} texture environments "
+            "(GL_MAX_TEXTURE_UNITS); choose another executor, which has them all"
+        )
+
+
+def _calls(unit: TextureUnit) -> Iterator[tuple[Any, ...]]:
+    """The calls of OpenGL that set a unit, each with its function's name."""
+    yield "glActiveTexture", GL.TEXTURE0 + unit.number
+    yield "glEnable", TARGETS[TextureKind(unit.target.value)].name
+    yield *_INTEGERS, GL.TEXTURE_ENV_MODE, getattr(GL, unit.mode.name)
+    if unit.mode is CombinerMode.COMBINE:
+        for part, combiner in (("RGB", unit.rgb), ("ALPHA", unit.alpha)):
+            yield from _combine(part, combiner)
+    if unit.color is not None:
+        yield "glTexEnvfv", GL.TEXTURE_ENV, GL.TEXTURE_ENV_COLOR, unit.color
+
+
+def _combine(part: str, combiner: Combiner) -> Iterator[tuple[Any, ...]]:
+    yield *_INTEGERS, getattr(GL, f"COMBINE_{part}"), getattr(GL, combiner.function.name)
+    yield "glTexEnvf", GL.TEXTURE_ENV, getattr(GL, f"{part}_SCALE"), float(combiner.scale)
+    for index, argument in enumerate(combiner.arguments):
+        unit = argument.source.value
+        name = GL.TEXTURE0 + unit if isinstance(unit, int) else getattr(GL, unit)
+        yield *_INTEGERS, getattr(GL, f"SOURCE0_{part}") + index, name
+        operand = getattr(GL, argument.operand.name)
+        yield *_INTEGERS, getattr(GL, f"OPERAND0_{part}") + index, operand
+
+
+# Programs ----------------------------------------------------------------------------------------
+
+
+# The generic vertex attribute of each attribute of the fragment. The numbers are those of the
+# conventional attributes, because some drivers have one set for both.
+POSITION = 0
+_ATTRIBUTES = {
+    AttributeKind.COLOR: 3,
+    AttributeKind.SECONDARY_COLOR: 4,
+    AttributeKind.FOGCOORD: 5,
+    AttributeKind.TEXCOORD: 8,  # set 0, then the others
+}
+_TEXCOORD_SETS = 8
+
+# It passes vertices through unchanged. Fixed-function vertices would be transformed by matrices,
+# which belong to fragment programs here, and would lose the alpha of the secondary colour.
+_VERTEX_PROGRAM = "\n".join(
+    [
+        "!!ARBvp1.0",
+        f"MOV result.position, vertex.attrib[{POSITION}];",
+        f"MOV result.color, vertex.attrib[{_ATTRIBUTES[AttributeKind.COLOR]}];",
+        f"MOV result.color.secondary, vertex.attrib[{_ATTRIBUTES[AttributeKind.SECONDARY_COLOR]}];",
+        f"MOV result.fogcoord, vertex.attrib[{_ATTRIBUTES[AttributeKind.FOGCOORD]}];",
+        *(
+            f"MOV result.texcoord[{n}], vertex.attrib[{_ATTRIBUTES[AttributeKind.TEXCOORD] + n}];"
+            for n in range(_TEXCOORD_SETS)
+        ),
+        "END",
+    ]
+)
+
+
+class LoadedProgram:
+    """A program that the driver holds. It is deleted with the last reference to this.
+
+    attributes: those that each vertex must have. locals, env: the parameters that it reads.
+    """
+
+    def __init__(self, context: Context, stage: int, text: str, who: str) -> None:
+        """Load the text; PlanError, which names `who`, if the driver refuses it."""
+        gl = context.gl
+        name = Name.generated(gl, "ProgramsARB")
+        encoded = text.encode("ascii")
+        gl.glBindProgramARB(stage, name.number)
+        gl.glProgramStringARB(stage, GL.PROGRAM_FORMAT_ASCII, len(encoded), encoded)
+        position = context.integer(GL.PROGRAM_ERROR_POSITION)
+        if position != -1:
+            name.release()
+            gl.glGetError()
+            message = gl.glGetString(GL.PROGRAM_ERROR_STRING).decode("ascii", "replace")
+            raise PlanError(
+                f"{context.renderer} refuses {who} at position {position}: "
+                f"{' '.join(message.split())}"
+            )
+        context.release_with(self, [name])
+        self.number = name.number
+        self.attributes: tuple[Attribute, ...] = ()
+        self.locals: tuple[int, ...] = ()
+        self.env: tuple[int, ...] = ()
+
+
+def load(context: Context, program: Program) -> LoadedProgram | Environments:
+    """A fragment program, loaded once as long as it is in use; PlanError if the driver refuses it.
+
+    A Program that stands for texture environments gives the driver's own.
+    """
+    if state := program.state:
+        return context.program(program, lambda: Environments(context, program, state))
+
+    def make() -> LoadedProgram:
+        who = f"program {program.name or 'without a name'}"
+        for binding in program.state_bindings:
+            names, indices = parse_vector(binding)
+            if names[0] == "texenv" and indices:
+                require_unit(context, indices[0], f"{who} reads {binding}")
+        loaded = LoadedProgram(context, GL.FRAGMENT_PROGRAM, disassemble(program), who)
+        attributes = [a for a in program.attributes_read if a.kind is not AttributeKind.POSITION]
+        if program.fog is not None:
+            attributes.append(Attribute(AttributeKind.FOGCOORD))
+        loaded.attributes = tuple(dict.fromkeys(attributes))
+        loaded.locals = program.parameter_indices(ParameterSpace.LOCAL)
+        loaded.env = program.parameter_indices(ParameterSpace.ENV)
+        return loaded
+
+    return context.program(program, make)
+
+
+def load_vertex_program(context: Context) -> LoadedProgram:
+    """The program that passes vertices through."""
+    return context.program(
+        _VERTEX_PROGRAM,
+        lambda: LoadedProgram(context, GL.VERTEX_PROGRAM, _VERTEX_PROGRAM, "the vertex program"),
+    )
+
+
+def vertex_attribute(attribute: Attribute) -> int:
+    """The generic vertex attribute that is interpolated to an attribute of the fragment."""
+    return _ATTRIBUTES[attribute.kind] + attribute.index
+
+
+# State -------------------------------------------------------------------------------------------
+
+
+Setter = Callable[[SimpleNamespace, Vec4], object]
+"""Gives a vector of OpenGL's state its value."""
+
+_SetIndexed = Callable[[SimpleNamespace, int, Vec4], object]
+"""The same for a light or a texture unit, by its index; other state has index 0."""
+
+_FACES = {"front": GL.FRONT, "back": GL.BACK}
+_COLORS = {"ambient": GL.AMBIENT, "diffuse": GL.DIFFUSE, "specular": GL.SPECULAR}
+_MATERIALS = {**_COLORS, "emission": GL.EMISSION, "shininess": GL.SHININESS}
+_LIGHT_VECTORS = {**_COLORS, "position": GL.POSITION}
+_ATTENUATION = (
+    GL.CONSTANT_ATTENUATION,
+    GL.LINEAR_ATTENUATION,
+    GL.QUADRATIC_ATTENUATION,
+    GL.SPOT_EXPONENT,
+)
+
+
+def _vector_by(function: str, *names: int) -> _SetIndexed:
+    return lambda gl, _, value: getattr(gl, function)(*names, value)
+
+
+def _light_vector(name: int) -> _SetIndexed:
+    return lambda gl, light, value: gl.glLightfv(GL.LIGHT0 + light, name, value)
+
+
+def _set_attenuation(gl: SimpleNamespace, light: int, value: Vec4) -> None:
+    for name, number in zip(_ATTENUATION, value, strict=True):
+        gl.glLightf(GL.LIGHT0 + light, name, number)
+
+
+def _set_spot(gl: SimpleNamespace, light: int, value: Vec4) -> None:
+    """OpenGL takes the cutoff as an angle in degrees, the state vector has its cosine."""
+    cosine = min(1.0, max(-1.0, value[3]))
+    gl.glLightfv(GL.LIGHT0 + light, GL.SPOT_DIRECTION, value)
+    gl.glLightf(GL.LIGHT0 + light, GL.SPOT_CUTOFF, degrees(acos(cosine)))
+
+
+def _set_texture_environment(gl: SimpleNamespace, unit: int, value: Vec4) -> None:
+    gl.glActiveTexture(GL.TEXTURE0 + unit)
+    gl.glTexEnvfv(GL.TEXTURE_ENV, GL.TEXTURE_ENV_COLOR, value)
+
+
+def _set_fog(gl: SimpleNamespace, _: int, value: Vec4) -> None:
+    """OpenGL itself computes the fourth of the parameters, 1 / (end - start)."""
+    for name, number in zip((GL.FOG_DENSITY, GL.FOG_START, GL.FOG_END), value, strict=False):
+        gl.glFogf(name, number)
+
+
+def _set_depth_range(gl: SimpleNamespace, _: int, value: Vec4) -> None:
+    """OpenGL itself computes the third component, far - near."""
+    near, far = value[:2]
+    if not (0.0 <= near <= 1.0 and 0.0 <= far <= 1.0):
+        raise PlanError(
+            f"state.depth.range = ({near}, {far}): OpenGL clamps both to [0, 1]; give them so"
+        )
+    gl.glDepthRange(near, far)
+
+
+_SETTERS: Mapping[tuple[str, ...], _SetIndexed] = {
+    **{
+        ("material", face, name): _vector_by("glMaterialfv", number, parameter)
+        for (face, number), (name, parameter) in product(_FACES.items(), _MATERIALS.items())
+    },
+    **{("light", name): _light_vector(vector) for name, vector in _LIGHT_VECTORS.items()},
+    ("light", "attenuation"): _set_attenuation,
+    ("light", "spot", "direction"): _set_spot,
+    ("lightmodel", "ambient"): _vector_by("glLightModelfv", GL.LIGHT_MODEL_AMBIENT),
+    ("texenv", "color"): _set_texture_environment,
+    ("fog", "color"): _vector_by("glFogfv", GL.FOG_COLOR),
+    ("fog", "params"): _set_fog,
+    ("depth", "range"): _set_depth_range,
+}
+
+
+@lru_cache(maxsize=1024)
+def setter(binding: str) -> Setter | None:
+    """The setter of a state vector, by its canonical name; None if OpenGL cannot set it."""
+    row = matrix_row(binding)
+    if row is not None:
+        return row.set
+    names, indices = parse_vector(binding)
+    set_value = _SETTERS.get(names)
+    if set_value is None:
+        return None
+    index = indices[0] if indices else 0
+    return lambda gl, value: set_value(gl, index, value)
+
+
+# Matrices ----------------------------------------------------------------------------------------
+
+
+@frozen
+class MatrixRow:
+    """A row of one of OpenGL's matrices. unit: the texture unit whose matrix it is, or 0."""
+
+    mode: int
+    unit: int
+    row: int
+
+    def set(self, gl: SimpleNamespace, value: Vec4) -> None:
+        """Set the row; the other rows stay as they are."""
+        self._choose(gl)
+        columns = np.zeros(16, np.float32)  # not all drivers give the transposed matrix
+        gl.glGetFloatv(GL.CURRENT_MATRIX, columns)
+        columns[self.row :: 4] = single(np.array(value))
+        gl.glLoadMatrixf(columns)
+
+    def reset(self, gl: SimpleNamespace) -> None:
+        """Make the whole matrix the identity again."""
+        self._choose(gl)
+        gl.glLoadIdentity()
+
+    def _choose(self, gl: SimpleNamespace) -> None:
+        """Make the matrix the current one."""
+        gl.glActiveTexture(GL.TEXTURE0 + self.unit)
+        gl.glMatrixMode(self.mode)
+
+
+@lru_cache(maxsize=1024)
+def matrix_row(binding: str) -> MatrixRow | None:
+    """The row of a matrix that a state vector is; None if it is no row, or cannot be set."""
+    match parse_vector(binding):
+        case ("matrix", "modelview", "row"), (0, row):
+            return MatrixRow(GL.MODELVIEW, 0, row)
+        case ("matrix", "projection", "row"), (row,):
+            return MatrixRow(GL.PROJECTION, 0, row)
+        case ("matrix", "texture", "row"), (unit, row):
+            return MatrixRow(GL.TEXTURE, unit, row)
+        case ("matrix", "program", "row"), (number, row):
+            return MatrixRow(GL.MATRIX0 + number, 0, row)
+    return None
+
+
+# Prepared plans ----------------------------------------------------------------------------------
+
 
 # The vertices in a plan's order of corners: a fan of two triangles, split as plans define it, from
 # corner (0, 0) to (W, H).

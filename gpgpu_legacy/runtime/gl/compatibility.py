@@ -10,9 +10,10 @@ from types import SimpleNamespace
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.memory import DRIVER_ADDRESSES, require_addresses
-from gpgpu_legacy.runtime.gl.advice import Need, advice_here
 from gpgpu_legacy.runtime.gl.egl import (
     CurrentContext,
+    Need,
+    advice_here,
     displays,
     gl_functions,
     load_egl,

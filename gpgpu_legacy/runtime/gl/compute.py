@@ -1,26 +1,377 @@
 """Prepared plans of `gl-compute`: everything on storage buffers and compute shaders.
 
 A texture of any kind is a storage buffer (runtime/gl/storage.py). A pass that draws becomes a
-compute shader (runtime/gl/recorder.py). A dispatch runs its kernel, whose text the driver gets
-unchanged; runtime/gl/limits.py describes the risks.
+compute shader. A dispatch runs its kernel, whose text the driver gets unchanged;
+runtime/gl/limits.py describes the risks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 
-from gpgpu_legacy.lower.groups.shape import Multiprocessors
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.ir.types import DTYPES, Kind
+from gpgpu_legacy.lower.analysis.folding import undecided
+from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
+from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
+from gpgpu_legacy.lower.emit.glsl_fragment import GROUP, compute_shader
+from gpgpu_legacy.lower.emit.glsl_groups import ITERATIONS, emit_groups, emit_temporal
+from gpgpu_legacy.lower.fragments import shader_key
+from gpgpu_legacy.lower.fused.content import Arguments, UnsupportedError, group_content
+from gpgpu_legacy.lower.groups.code import GroupCode, uniform_blocks, uniform_blocks_together
+from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape
+from gpgpu_legacy.lower.groups.staging import AT_ONCE
+from gpgpu_legacy.lower.temporal.content import (
+    GroupRoom,
+    TemporalContent,
+    TemporalShape,
+    temporal_content,
+    usual_shape,
+)
+from gpgpu_legacy.lower.values import over_iterations
 from gpgpu_legacy.plan.numbers import NumberVec4
-from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.plan.textures import Transfer
-from gpgpu_legacy.runtime.gl.core import GlContext
+from gpgpu_legacy.plan.plan import (
+    ClearPass,
+    ComputePass,
+    CopyPass,
+    FragmentPass,
+    Pass,
+    Plan,
+    constant_groups,
+)
+from gpgpu_legacy.plan.textures import Transfer, constant_rect
+from gpgpu_legacy.runtime.gl.core import GlBuffer, GlContext
 from gpgpu_legacy.runtime.gl.limits import LLVMPIPE_ITERATIONS, check_limits, is_llvmpipe, limit
-from gpgpu_legacy.runtime.gl.prepared import Call, GlPrepared, RecordedSteps
-from gpgpu_legacy.runtime.gl.recorder import DeviceLimits, Recorder
+from gpgpu_legacy.runtime.gl.prepared import Call, GlPrepared, RecordedSteps, joined
+from gpgpu_legacy.runtime.gl.shader import (
+    Dispatch,
+    UniformBlocks,
+    UniformTable,
+    Values,
+    computing_shader,
+)
 from gpgpu_legacy.runtime.gl.storage import TextureBuffers
 from gpgpu_legacy.runtime.gl.transfers import DeviceTransfers, Spot, movable
+from gpgpu_legacy.runtime.gl.values import pass_values
 from gpgpu_legacy.runtime.machine import Machine, Tuning
+from gpgpu_legacy.runtime.prepared import Parts
+
+# Recording ---------------------------------------------------------------------------------------
+#
+# The steps of a plan as dispatches of compute shaders on storage buffers.
+#
+# Fused passes (lower/analysis/fusion.py) are one dispatch over their tiles
+# (lower/groups/tiling.py). A pass that work groups do not support has one invocation for each
+# fragment (lower/emit/glsl_fragment.py). The driver gets a kernel's text unchanged.
+#
+# Temporal tiling runs several iterations of passes that read neighbours in one dispatch. While
+# tiles are stored, others still read the old texels. So a texture that an iteration reads from the
+# one before has a second buffer, its twin, and dispatches go from one to the other. The last one
+# ends in the plan's own buffer.
+
+
+_DTYPES = {**DTYPES, Kind.BOOL: "int32"}
+"""What uniform blocks hold of a kind of number."""
+
+
+@frozen
+class DeviceLimits:
+    """The limits of the device that shape the code of fused passes.
+
+    shared_bytes: of a work group. storage_blocks: of a shader. multiprocessors: what the usual
+    shape of work groups depends on. most_iterations: of all loops of an
+    invocation together, after which a driver silently ends them; None where there is no such
+    limit. shape: of work groups, if it is tuned. fetches: whether it reads buffer textures faster
+    than storage buffers. temporal: the shape where work groups run several iterations of passes
+    that read neighbours, if it is tuned. shares_fast: whether shared memory is faster than the
+    textures.
+    """
+
+    shared_bytes: int
+    storage_blocks: int
+    multiprocessors: Multiprocessors
+    most_iterations: int | None = None
+    shape: GroupShape | None = None
+    fetches: bool = False
+    temporal: TemporalShape | None = None
+    shares_fast: bool = False
+
+
+class Recorder:
+    """Records the parts of a plan, fused or pass by pass: `steps`, by the part's id."""
+
+    def __init__(
+        self,
+        context: GlContext,
+        parts: Parts,
+        machine: Machine,
+        device: DeviceLimits,
+        storage: TextureBuffers,
+        *,
+        apart: bool,
+    ) -> None:
+        """storage: of the plan's textures. apart: fuse no passes, for an observer.
+
+        The caller owns `block_buffer`, if there is one.
+        """
+        plan = parts.plan
+        self._context, self._plan, self._machine, self._device = context, plan, machine, device
+        self._buffers, self._storage = storage.buffers, storage
+        self._textures = {texture.name: texture for texture in plan.textures}
+        self._room = GroupRoom(device.shared_bytes, device.storage_blocks, device.shares_fast)
+        self.uniforms, self._blocks = UniformTable(), UniformBlocks()
+        self._fuses = not apart and not machine.arithmetic.rounds
+        self.steps = {id(part): list(joined(self._steps(part))) for part in parts.leaves}
+        self.block_buffer: GlBuffer | None = self._blocks.settle(context)
+
+    @property
+    def has_fused_passes(self) -> bool:
+        """Whether an observer cannot be shown every pass."""
+        return any(
+            len(group.passes) != len(group.calls)
+            for group in chain.from_iterable(self.steps.values())
+        )
+
+    def warm_up(self) -> None:
+        """Run one group of every shader that has not run yet.
+
+        Nothing has been uploaded yet: whatever this writes is overwritten, or undefined anyway.
+        """
+        self.uniforms.begin()
+        for group in chain.from_iterable(self.steps.values()):
+            for call in group.calls if group.count else ():
+                if isinstance(call, Dispatch):
+                    call.warm_up()
+
+    def _steps(self, part: Plan) -> Iterator[RecordedSteps]:
+        for step in fused_steps(part, apart=not self._fuses):
+            if isinstance(step, UnfusedRepeat):
+                tiled = self._tiled(step) if self._fuses else []
+                yield from tiled or [self._one_by_one(step)]
+            elif isinstance(step, FusedPasses):
+                yield self._fused(step)
+            else:
+                yield RecordedSteps(1, (step,), (self._record(step, 1),))
+
+    def _one_by_one(self, repeat: UnfusedRepeat) -> RecordedSteps:
+        """A Repeat whose iterations run one at a time."""
+        passes: list[Pass] = []
+        calls: list[Call] = []
+        for member in repeat.body:
+            dispatch: Dispatch | None = None
+            if isinstance(member, FusedPasses):
+                passes.append(member.passes[0])
+                dispatch = self._groups(member)
+            else:
+                passes.append(member)
+            calls.append(dispatch or self._record(passes[-1], repeat.count))
+        return RecordedSteps(repeat.count, tuple(passes), tuple(calls))
+
+    def _fused(self, fused: FusedPasses) -> RecordedSteps:
+        """Fused passes, or pass by pass where work groups do not support them."""
+        dispatch = self._groups(fused)
+        if dispatch is None:
+            calls = tuple(self._record(pass_, fused.count) for pass_ in fused.passes)
+            return RecordedSteps(fused.count, fused.passes, calls)
+        alone = fused.passes if fused.count == len(fused.passes) == 1 else ()
+        return RecordedSteps(dispatch.pieces, alone, (dispatch,))
+
+    def _record(self, pass_: Pass, count: int) -> Call:
+        match pass_:
+            case FragmentPass():
+                return self._fragments(pass_, count)
+            case ClearPass():
+                return self._storage.clear(pass_.target, pass_.value, count)
+            case CopyPass():
+                return self._storage.copy(pass_, self.uniforms)
+            case ComputePass():
+                return self._kernel(pass_, count)
+
+    def _kernel(self, pass_: ComputePass, count: int) -> Dispatch:
+        """A dispatch of a kernel. Without a barrier nothing sees what it stores."""
+        kernel = pass_.kernel
+        shader = computing_shader(self._context, kernel.name, kernel.text)
+        types = {uniform.name: uniform.type.kind for uniform in kernel.uniforms}
+        values: dict[str, Values] = {
+            u.name: over_iterations([u.value], count).astype(_DTYPES[types[u.name]])
+            for u in pass_.uniforms
+        }
+        bound = {b.binding: self._buffers[b.texture] for b in pass_.buffers}
+        return Dispatch(
+            self._context,
+            shader,
+            self.uniforms.add(shader, values),
+            [bound.get(binding) for binding in range(max(bound, default=-1) + 1)],
+            constant_groups(pass_.groups),
+            waits=not pass_.independent,
+        )
+
+    # Work groups ---------------------------------------------------------------------------
+
+    def _groups(self, fused: FusedPasses) -> Dispatch | None:
+        """Fused passes on work groups; None if work groups do not support them."""
+        if self._machine.arithmetic.rounds:
+            return None
+        content, arguments = group_content(fused, self._textures)
+        device, size = self._device, (arguments.width, arguments.height)
+        shape = device.shape or group_shape(content, size, device.multiprocessors)
+        self._require_blocks(len(content.surfaces), fused.passes)
+        exact = self._machine.exact
+        try:
+            code = emit_groups(
+                content, shape, device.shared_bytes, exact=exact, fetches=device.fetches
+            )
+        except UnsupportedError:
+            return None
+        shader = computing_shader(self._context, content.draws[0].program.name, code.text)
+        rows = uniform_blocks(code, arguments)
+        if len(rows) > 1 and not fused.alternates:
+            return None
+        iterations = self._iteration_ranges(fused, code)
+        across, up = code.shape.tile
+        names = dict(enumerate(arguments.textures))
+        textures = [(self._storage.texture_binder(names.pop(n)), n) for n in code.fetched]
+        return Dispatch(
+            self._context,
+            shader,
+            self.uniforms.add(shader, {ITERATIONS: iterations}),
+            [self._buffers[names[n]] if n in names else None for n in range(max(names) + 1)],
+            (-(-arguments.width // across), -(-arguments.height // up)),
+            textures=textures,
+            block=self._blocks.add(rows),
+            pieces=len(iterations),
+        )
+
+    def _iteration_ranges(self, fused: FusedPasses, code: GroupCode) -> NDArray[np.int32]:
+        """The range of iterations of each dispatch, (n, 2): the first, and one past the last."""
+        most = self._device.most_iterations
+        if fused.alternates:
+            together = 1
+        else:
+            together = fused.count if most is None else max(1, most // (code.trips + 2))
+            together -= together % AT_ONCE if together > AT_ONCE else 0
+        first = np.arange(0, fused.count, together)
+        return np.stack([first, np.minimum(first + together, fused.count)], axis=1).astype(np.int32)
+
+    # One invocation for each fragment ------------------------------------------------------
+
+    def _fragments(self, pass_: FragmentPass, count: int) -> Dispatch:
+        """A pass with one invocation for each fragment."""
+        key = shader_key(
+            self._plan,
+            pass_,
+            undecided(pass_.program),
+            exact=self._machine.exact,
+            arithmetic=self._machine.arithmetic,
+            drawn=False,
+        )
+        used = pass_.program.texture_units
+        names = [b.texture if b.unit in used else None for b in pass_.bindings]
+        bound = [None if n is None else self._buffers[n] for n in (*names, *pass_.targets)]
+        self._require_blocks(sum(buffer is not None for buffer in bound), (pass_,))
+
+        text = compute_shader(key, scissored=pass_.scissor is not None)
+        shader = computing_shader(self._context, pass_.program.name, text)
+        rect, target = constant_rect(pass_.rect), self._textures[pass_.target]
+        values: dict[str, Values] = dict(pass_values(pass_, count, shader.has))
+        if pass_.scissor is not None:
+            sides = np.subtract(pass_.drawn.corners[::2], (rect.x, rect.y))
+            values["scissor"] = sides.reshape(1, 4).astype(np.float32)
+        values["target_width"] = np.array([[target.extent.width]], np.int32)
+        groups = (-(-rect.width // GROUP[0]), -(-rect.height // GROUP[1]))
+        uniforms = self.uniforms.add(shader, values)
+        return Dispatch(self._context, shader, uniforms, bound, groups)
+
+    def _require_blocks(self, needed: int, passes: tuple[Pass, ...]) -> None:
+        """Raise PlanError if a shader needs more storage buffers than the device allows."""
+        most = self._device.storage_blocks
+        if needed > most:
+            programs = {p.program.name for p in passes if isinstance(p, FragmentPass)}
+            raise PlanError(
+                f"plan {self._plan.name}: {' and '.join(sorted(programs))} uses {needed} textures "
+                f"at once, and a compute shader has {most} storage buffers here; choose "
+                "another executor"
+            )
+
+    # Temporal tiling -----------------------------------------------------------------------
+
+    def _tiled(self, repeat: UnfusedRepeat) -> list[RecordedSteps]:
+        """A Repeat in few dispatches; empty if its passes run faster one at a time."""
+        around = neighbourhood(repeat, self._plan)
+        if around is None:
+            return []
+        try:
+            content, arguments = temporal_content(around, self._textures)
+            fragments = around.width * around.height
+            shape = self._device.temporal or usual_shape(
+                content, fragments, around.count, self._room
+            )
+            if shape is None or not self._room.takes(content, shape):
+                return []
+            return self._recorded_tiles(content, arguments, shape)
+        except UnsupportedError:
+            return []
+
+    def _recorded_tiles(
+        self, content: TemporalContent, arguments: Arguments, shape: TemporalShape
+    ) -> list[RecordedSteps]:
+        code = emit_temporal(content, shape, exact=self._machine.exact)
+        shader = computing_shader(self._context, self._plan.name, code.text)
+        live = [arguments.textures[n] for n in content.live]
+        twins = {name: self._storage.twin(name) for name in live}
+        across, up = shape.stored(content.reach)
+        groups = (-(-arguments.width // across), -(-arguments.height // up))
+
+        def dispatch(ranges: NDArray[np.int32], *, back: bool) -> Dispatch:
+            """From a texture's own buffer to its twin, or back; ranges: of each call."""
+            first = [self._buffers[name] for name in arguments.textures]
+            second = [twins[name] for name in live]
+            if back:
+                second = [self._buffers[name] for name in live]
+                first = [twins.get(name, self._buffers[name]) for name in arguments.textures]
+            uniforms = self.uniforms.add(shader, {ITERATIONS: ranges})
+            if content.varies:
+                rows = uniform_blocks_together(code, arguments, ranges, shape.iterations)
+            else:
+                rows = uniform_blocks(code, arguments)
+            block = self._blocks.add(rows)
+            return Dispatch(self._context, shader, uniforms, [*first, *second], groups, block=block)
+
+        ranges = _ranges(arguments.count, shape.iterations)
+        odd = len(ranges) % 2
+        steps: list[RecordedSteps] = []
+        if odd or any(map(any, content.keeps)):
+            copies = tuple(
+                self._storage.copy_all(name, (self._buffers[name], twin), self.uniforms)
+                for name, twin in twins.items()
+            )
+            last = (dispatch(ranges[:1], back=True),) if odd else ()
+            steps.append(RecordedSteps(1, (), (*copies, *last)))
+        if len(ranges) > 1:
+            there = dispatch(ranges[odd::2], back=False)
+            back = dispatch(ranges[odd + 1 :: 2], back=True)
+            steps.append(RecordedSteps(len(ranges) // 2, (), (there, back)))
+        return steps
+
+
+def _ranges(count: int, together: int) -> NDArray[np.int32]:
+    """The iterations of each dispatch, (n, 3): the first, one past the last, whether all are done.
+
+    As many in each as they can be alike.
+    """
+    pieces = -(-count // together)
+    ends = np.arange(pieces + 1) * count // pieces
+    return np.stack([ends[:-1], ends[1:], ends[1:] == count], axis=1).astype(np.int32)
+
+
+# Prepared plans ----------------------------------------------------------------------------------
+
 
 _FLOAT_BITS = 32
 

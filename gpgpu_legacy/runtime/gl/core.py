@@ -12,8 +12,7 @@ from typing import Any
 from gpgpu_legacy.errors import ExecutorUnavailableError, NoDeviceRoomError, PlanError
 from gpgpu_legacy.memory import DRIVER_ADDRESSES, in_words, require_addresses
 from gpgpu_legacy.runtime.gl import egl
-from gpgpu_legacy.runtime.gl.advice import Need, advice_here
-from gpgpu_legacy.runtime.gl.driver_cache import quiet_driver_cache
+from gpgpu_legacy.runtime.gl.egl import Need, advice_here, quiet_driver_cache
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.sharing import SharedContext, one_per_process
 

@@ -20,9 +20,8 @@ from gpgpu_legacy.lower.fragments import shader_key
 from gpgpu_legacy.lower.values import over_iterations
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.plan.textures import Numeric, Rect, Transfer, constant_rect
-from gpgpu_legacy.runtime.gl.bound import Bound
 from gpgpu_legacy.runtime.gl.core import COMPUTE_VERSION, GlContext
-from gpgpu_legacy.runtime.gl.drawn import DrawnPrepared, Paint
+from gpgpu_legacy.runtime.gl.drawn import Bound, DrawnPrepared, Paint
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.shader import UniformTable, Values, drawing_shader
 from gpgpu_legacy.runtime.gl.transfers import DeviceTransfers, Move, Spot, movable

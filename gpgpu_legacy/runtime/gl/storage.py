@@ -27,7 +27,7 @@ from gpgpu_legacy.runtime.gl.shader import (
     texel_dispatch,
 )
 from gpgpu_legacy.runtime.gl.sharing import Name
-from gpgpu_legacy.runtime.gl.staging import DriverStaging, mapped_staging
+from gpgpu_legacy.runtime.gl.transfers import DriverStaging, mapped_staging
 from gpgpu_legacy.runtime.gl.values import Rows, clear_values
 from gpgpu_legacy.runtime.prepared import F32
 

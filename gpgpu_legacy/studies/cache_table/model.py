@@ -31,7 +31,7 @@ from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run, operand_tallies, plan_trace
 from gpgpu_legacy.errors import as_positive
-from gpgpu_legacy.measure.budget import Budget, BudgetSpentError
+from gpgpu_legacy.measure.timing import Budget, BudgetSpentError
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.serial import as_record, provenance
 from gpgpu_legacy.studies.cache_table.defaults import BEFORE, BLOCKED, BLOCKS, SIZE

@@ -15,9 +15,8 @@ import numpy as np
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.caches import Cache, Policy
-from gpgpu_legacy.cache.host import Hierarchy, measure
+from gpgpu_legacy.cache.host import Hierarchy, Paging, measure, parse_paging
 from gpgpu_legacy.cache.kernels import first_dispatch_addresses
-from gpgpu_legacy.cache.paging import Paging, parse_paging
 from gpgpu_legacy.chips.hosts import Host, find_host, hosts
 from gpgpu_legacy.errors import InputError, as_member
 from gpgpu_legacy.published.papers import find_paper

@@ -25,16 +25,15 @@ from gpgpu_legacy.algorithms.registry import find_product, products
 from gpgpu_legacy.chips.profile import Profile, calibrated, calibrated_name
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure import calibration
 from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.benchmark import Benchmark, Case
-from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.calibration import model as calibration
-from gpgpu_legacy.measure.rounds import Rounds
+from gpgpu_legacy.measure.timing import Budget, Rounds
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.predict.lowered import as_lowered
 from gpgpu_legacy.predict.mispredictions import Origin, read_log
 from gpgpu_legacy.predict.model import as_loaded, predict
 from gpgpu_legacy.predict.prediction import Evidence
+from gpgpu_legacy.predict.rates import as_lowered
 from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.runtime.executor import Executor, executors
 from gpgpu_legacy.serial import read_recorded

@@ -17,7 +17,7 @@ from gpgpu_legacy.cache.caches import Cache, Memory, Policy
 from gpgpu_legacy.cache.run import cache_run, operand_tallies
 from gpgpu_legacy.cache.simulate import Progress
 from gpgpu_legacy.errors import InputError, as_positive
-from gpgpu_legacy.measure.budget import Budget, BudgetSpentError
+from gpgpu_legacy.measure.timing import Budget, BudgetSpentError
 from gpgpu_legacy.plan.textures import LARGEST_TEXTURE, RGBA32F
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result, not_run_grids
 from gpgpu_legacy.serial import Record, as_record
