@@ -447,7 +447,7 @@ LIMITS = {
     "Plans from files": ("plan/limits.py", "plan/numbers.py"),
     "Text, recorded results, profiles, recipes": (
         "files.py", "serial.py", "chips/profile.py",
-        "algorithms/user_code.py",
+        "algorithms/algorithm.py",
     ),
     "Pictures and arrays": (
         "present/*.py", "api/arrays.py", "figures/pictures.py", "api/programs.py",

@@ -20,7 +20,7 @@ from gpgpu_legacy import cli
 from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.files import write_whole
 from gpgpu_legacy.measure.timing import OtherWork
-from gpgpu_legacy.present.pictures import png_of
+from gpgpu_legacy.present.animation import png_of
 from gpgpu_legacy.runtime.executor import Executor, find_executor
 from gpgpu_legacy.runtime.gl import core
 

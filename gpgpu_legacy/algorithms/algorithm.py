@@ -1,10 +1,18 @@
-"""An algorithm: the function that builds its plan, its parameters, and who published it."""
+"""An algorithm: the function that builds its plan, its parameters, and who published it.
+
+A recipe's file, and the module of another package's algorithm, are user code: Python that is
+executed. Its errors become one line with the place, and its output goes to stderr, since stdout
+belongs to the command.
+"""
 
 from __future__ import annotations
 
+import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,10 +26,84 @@ from gpgpu_legacy.algorithms.parameters import (
     parameters_of,
     plainly,
 )
-from gpgpu_legacy.algorithms.user_code import guarded, running
-from gpgpu_legacy.errors import InputError, as_whole, hint, kind_of, natural_in
+from gpgpu_legacy.errors import (
+    AssemblyError,
+    GpgpuLegacyError,
+    InputError,
+    as_whole,
+    hint,
+    kind_of,
+    natural_in,
+)
+from gpgpu_legacy.files import read_text_bytes
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
+
+MOST_BYTES = 1 << 24
+"""The most bytes that a recipe's file may have."""
+
+
+@contextmanager
+def running(file: Path | None) -> Iterator[None]:
+    """Run code of that file in the block; None is our own code, which is not guarded.
+
+    Raises InputError, with the place in the file, for any error of the code. An interrupt passes
+    through, and the error of a program keeps its place in the program.
+    """
+    if file is None:
+        yield
+        return
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    except (KeyboardInterrupt, AssemblyError):
+        raise
+    except BaseException as error:  # including SystemExit, and the user's own classes
+        raise InputError(_in_file(error, file)) from None
+
+
+def guarded(function: Callable[..., Any], file: Path) -> Callable[..., Any]:
+    """The function, wrapped in `running`."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        with running(file):
+            return function(*arguments, **keywords)
+
+    return call
+
+
+def module_of(file: Path) -> ModuleType:
+    """Execute a Python file, as Python does a script; nothing is written beside it."""
+    text, path = read_text_bytes(file, MOST_BYTES), file.resolve()
+    module = ModuleType(f"recipe_{file.stem}")
+    module.__file__ = str(path)
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    sys.modules[module.__name__] = module
+    with running(file):
+        exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))
+    return module
+
+
+def _in_file(error: BaseException, file: Path) -> str:
+    """An error in one line, after the place in the file that it comes from."""
+    if isinstance(error, SyntaxError):
+        where = f"{file}:{error.lineno}" if error.lineno else str(file)
+        return f"{where}: {error.msg}; mend the recipe's Python"
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename) == file.resolve()]
+    where = f"{file}:{lines[-1]}" if lines else str(file)
+    return f"{where}: {error if isinstance(error, GpgpuLegacyError) else in_one_line(error)}"
+
+
+def in_one_line(error: BaseException) -> str:
+    """The message of an error, after its class if that is not ours."""
+    text = " ".join(str(error).split())
+    if isinstance(error, InputError):
+        return text
+    return f"{type(error).__name__}{': ' * bool(text)}{text}"
+
 
 SHIPPED_IN = "gpgpu_legacy"
 """The package name of our own algorithms."""

@@ -20,8 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
-from gpgpu_legacy.algorithms.user_code import in_one_line, module_of
+from gpgpu_legacy.algorithms.algorithm import Algorithm, in_one_line, module_of
 from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError, kind_of
 from gpgpu_legacy.serial import Record
 

@@ -16,8 +16,8 @@ from gpgpu_legacy.published import paper_ids
 
 if TYPE_CHECKING:
     from gpgpu_legacy.papers.audit.result import Audit
-    from gpgpu_legacy.papers.formulas.result import FormulaTables
-    from gpgpu_legacy.papers.measured.result import MeasuredTables
+    from gpgpu_legacy.papers.formulas import FormulaTables
+    from gpgpu_legacy.papers.measured_table import MeasuredTables
 
 _PAPER = "hall-carr-hart-2003"
 _PAPERS = ", ".join(paper_ids())
@@ -55,8 +55,8 @@ def tables_command(
     report: Report,
 ) -> FormulaTables | MeasuredTables:
     """Regenerate a paper's tables, with our own counts and times beside them."""
-    from gpgpu_legacy.papers.measured import model
-    from gpgpu_legacy.papers.measured.plot import check_plots
+    from gpgpu_legacy.papers import measuring
+    from gpgpu_legacy.papers.measured_table import check_plots
     from gpgpu_legacy.published.papers import find_paper
 
     whats, given = split(words)
@@ -64,7 +64,7 @@ def tables_command(
         raise InputError(f"{' and '.join(whats)} are given; name one paper")
     paper = find_paper(whats[0] if whats else _PAPER)
     if report.plot is not None:
-        check_plots(paper.id, model.measured_tables(paper).tables, report.plot)
+        check_plots(paper.id, measuring.measured_tables(paper).tables, report.plot)
     if paper.tables:
         return _formula_tables(paper.id, given, budget if measure else None, report, every_method)
     if every_method or given:
@@ -73,25 +73,24 @@ def tables_command(
             f"{', '.join(given) or '--every-method'} out"
         )
     if not measure:
-        return model.measured_tables(paper)
-    with report.work("measuring", model.count_runs(paper), budget) as (_, step):
-        return model.measure_paper(paper, budget, progress=step)
+        return measuring.measured_tables(paper)
+    with report.work("measuring", measuring.count_runs(paper), budget) as (_, step):
+        return measuring.measure_paper(paper, budget, progress=step)
 
 
 def _formula_tables(
     paper: str, given: dict[str, str], budget_s: float | None, report: Report, every: bool
 ) -> FormulaTables:
     """A paper's tables of formulas; budget_s: of measuring, None for none."""
-    from gpgpu_legacy.papers.formulas import model, timing
-    from gpgpu_legacy.papers.formulas.result import NOTHING_TIMED
+    from gpgpu_legacy.papers import formulas
 
     size, block = _point(given)
-    times = NOTHING_TIMED
+    times = formulas.NOTHING_TIMED
     if budget_s is not None:
-        steps = timing.count_runs(size, block)
+        steps = formulas.count_runs(size, block)
         with report.work("measuring", steps, budget_s) as (budget, step):
-            times = timing.time_methods(size, block, budget, progress=step)
-    return model.formula_tables(size, block, paper, times, every=every)
+            times = formulas.time_methods(size, block, budget, progress=step)
+    return formulas.formula_tables(size, block, paper, times, every=every)
 
 
 @answers("audit")
@@ -118,8 +117,7 @@ def audit_command(
     --all lists all claims, and the numbers that are not claims.
     """
     from gpgpu_legacy.files import check_writable
-    from gpgpu_legacy.papers.audit import model, record
-    from gpgpu_legacy.papers.audit.result import audit_of
+    from gpgpu_legacy.papers.audit import model, result
     from gpgpu_legacy.published.papers import find_paper, papers
 
     if recorded is not None:
@@ -131,12 +129,12 @@ def audit_command(
     chosen = papers() if paper is None else (find_paper(paper),)
     findings = model.recalled_audit(chosen)
     if recorded is not None:
-        record.record(findings, recorded)
+        result.record(findings, recorded)
         print(f"recorded {len(findings)} verdicts in {recorded}", file=sys.stderr)
     changes = (
-        record.changes(record.verdicts_of(findings), record.recorded(), chosen) if strict else ()
+        result.changes(result.verdicts_of(findings), result.recorded(), chosen) if strict else ()
     )
-    return audit_of(findings, verdict, changes, turn=turn)
+    return result.audit_of(findings, verdict, changes, turn=turn)
 
 
 @answers("report", writes=True)
@@ -152,7 +150,7 @@ def report_command(
 ) -> Iterator[Path]:
     """Write a folder with the tables, the figures, the timings and a page that shows them all."""
     from gpgpu_legacy.page.report import write_report
-    from gpgpu_legacy.papers.formulas.timing import count_runs
+    from gpgpu_legacy.papers.formulas import count_runs
 
     whats, given = split(words)
     for what in whats:

@@ -37,7 +37,7 @@ from gpgpu_legacy.cli.words import (
 )
 from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.studies.cache_table import defaults
-from gpgpu_legacy.studies.tile_size.formulas import CACHES, TILES
+from gpgpu_legacy.studies.tiles import CACHES, TILES
 
 if TYPE_CHECKING:
     from gpgpu_legacy.predict.mispredictions import Mispredictions
@@ -49,10 +49,10 @@ if TYPE_CHECKING:
     from gpgpu_legacy.studies.infer_cache import InferredCache
     from gpgpu_legacy.studies.lineage import Lineage, Lineages
     from gpgpu_legacy.studies.multichannel import Multichannel
-    from gpgpu_legacy.studies.packing.result import PackingTable
+    from gpgpu_legacy.studies.packing import PackingTable
     from gpgpu_legacy.studies.precision import Precision
     from gpgpu_legacy.studies.roofline.model import Roofline
-    from gpgpu_legacy.studies.tile_size.model import TileTable
+    from gpgpu_legacy.studies.tiles import TileTable
 
 # Methods on machines -----------------------------------------------------------------------------
 
@@ -156,11 +156,12 @@ def packing_command(
     and timed as `predict` does.
     """
     from gpgpu_legacy.chips.profile import find_profile
-    from gpgpu_legacy.studies.packing import result, search
+    from gpgpu_legacy.studies import packing
+    from gpgpu_legacy.studies.packing_search import PACKINGS
 
-    chips = [find_profile(name) for name in dict.fromkeys(chip or result.CHIPS)]
-    with report.progress("searching", len(chips) * len(search.PACKINGS)) as step:
-        return result.packing_table(chips, as_positive("size", size), step)
+    chips = [find_profile(name) for name in dict.fromkeys(chip or packing.CHIPS)]
+    with report.progress("searching", len(chips) * len(PACKINGS)) as step:
+        return packing.packing_table(chips, as_positive("size", size), step)
 
 
 @answers("study branching", plot="Draw times by the width of the stripes.")
@@ -346,7 +347,7 @@ def tiles_command(options: TileOptions, report: Report) -> TileTable:
     along a side, as long as the cache holds a tile's part of B.
     """
     from gpgpu_legacy.cache.caches import parse_cache
-    from gpgpu_legacy.studies.tile_size.model import Cases, tile_table
+    from gpgpu_legacy.studies.tiles import Cases, tile_table
 
     caches = tuple(map(parse_cache, options.cache))
     cases = Cases(options.size, options.block, options.tile, caches, options.access())

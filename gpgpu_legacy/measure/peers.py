@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from gpgpu_legacy.algorithms.user_code import guarded, module_of, running
+from gpgpu_legacy.algorithms.algorithm import guarded, module_of, running
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.runtime.devices import processor

@@ -9,16 +9,13 @@ from gpgpu_legacy.count.closed_form import evaluate
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page.recordings import TITLES, Time, recordings
 from gpgpu_legacy.papers.audit.model import how_derived, printed
-from gpgpu_legacy.papers.audit.record import VerdictRecord, Verdicts
+from gpgpu_legacy.papers.audit.result import VerdictRecord, Verdicts
 from gpgpu_legacy.papers.derive.inputs import Product
-from gpgpu_legacy.papers.formulas.model import regenerate
-from gpgpu_legacy.papers.formulas.result import CheckedCell, CheckedRow, CheckedTable
-from gpgpu_legacy.papers.measured.model import MS_PER_S
+from gpgpu_legacy.papers.formulas import CheckedCell, CheckedRow, CheckedTable, regenerate
+from gpgpu_legacy.papers.measuring import MS_PER_S
 from gpgpu_legacy.present.grid import plain, pretty
-from gpgpu_legacy.published.claims import Claim
-from gpgpu_legacy.published.papers import Paper
+from gpgpu_legacy.published.papers import Claim, MeasuredCell, MeasuredTable, Paper, Series
 from gpgpu_legacy.published.schema import Key, PrintedMatrix, Quantity, Rule
-from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Series
 
 # Verdicts -----------------------------------------------------------------------------------------
 

@@ -17,9 +17,14 @@ from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.page.sections import SECTIONS, sections_of
 from gpgpu_legacy.page.sections.tables import NAME as TABLES
 from gpgpu_legacy.page.sections.tables import make_section as tables_section
-from gpgpu_legacy.papers.formulas.model import formula_tables
-from gpgpu_legacy.papers.formulas.result import MEASURED, NOTHING_TIMED, MethodTimes
-from gpgpu_legacy.papers.formulas.timing import time_methods
+from gpgpu_legacy.papers.formulas import (
+    MEASURED,
+    NOTHING_TIMED,
+    MethodTimes,
+    formula_tables,
+    time_methods,
+)
+from gpgpu_legacy.present.animation import png_of
 from gpgpu_legacy.present.grid import (
     Grid,
     as_csv,
@@ -29,7 +34,6 @@ from gpgpu_legacy.present.grid import (
     plain,
 )
 from gpgpu_legacy.present.latex import as_latex
-from gpgpu_legacy.present.pictures import png_of
 from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.serial import Recorded, as_record, json_text, provenance
 from gpgpu_legacy.studies.cache_table.model import Products, make_table

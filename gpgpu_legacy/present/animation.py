@@ -1,4 +1,4 @@
-"""Animations: pictures one after another in a GIF, or in a PNG of several frames (APNG).
+"""Pictures one after another in a GIF, or in a PNG of several frames (APNG), and single PNGs.
 
 A picture is (H, W, 3) uint8, its first row at the top. An APNG keeps every pixel exactly, and a GIF
 those of a picture of at most 256 colours, as with grey texels and colour scales.
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,10 @@ from numpy.typing import NDArray
 from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.files import Write, check_writable, write_whole
 from gpgpu_legacy.present.colours import RGB
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
 
 F32 = NDArray[np.float32]
 
@@ -104,11 +109,26 @@ def film_of(pictures: Sequence[RGB], durations_ms: Sequence[int], kind: str = "G
 
     durations_ms: how long each picture is shown. kind: GIF, or PNG for an APNG.
     """
-    from PIL import Image
+    from PIL.Image import fromarray
 
-    from gpgpu_legacy.present.pictures import animation_of
+    return animation_of([*map(fromarray, pictures)], durations_ms, kind)
 
-    return animation_of([*map(Image.fromarray, pictures)], durations_ms, kind)
+
+def png_of(image: Image) -> Write:
+    """A function that writes an image into a file as a PNG."""
+    return lambda to: image.save(to, "PNG", optimize=True)
+
+
+def animation_of(images: Sequence[Image], durations_ms: Sequence[int], kind: str = "GIF") -> Write:
+    """A function that writes images into a file as an endless animation.
+
+    durations_ms: how long each image is shown. kind: GIF, or PNG for one of several frames.
+    """
+    first, *others = images
+    more = {"optimize": True} if kind == "PNG" else {}
+    return lambda to: first.save(
+        to, kind, save_all=True, append_images=others, duration=list(durations_ms), loop=0, **more
+    )
 
 
 def _kept(pictures: Iterable[RGB]) -> list[RGB]:

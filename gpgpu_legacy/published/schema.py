@@ -218,7 +218,7 @@ class PublishedTable(TableHead, rename={"rows": "row"}):
 
     @property
     def quantities(self) -> dict[str, str]:
-        """The quantity of each column, by its name in papers/derive/counts.py."""
+        """The quantity of each column, by its name in papers/derive/printed.py."""
         return {
             "passes": "draws",
             "fragments_per_pass": "fragments_per_pass",
@@ -370,7 +370,7 @@ class ColumnEntry(Judged, kw_only=True):
 
 
 class ClaimHead(Judged, kw_only=True):
-    """The fields of a claim; `gpgpu_legacy.published.claims.Claim` describes them."""
+    """The fields of a claim; `gpgpu_legacy.published.papers.Claim` describes them."""
 
     id: str
     where: str

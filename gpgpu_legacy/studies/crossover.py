@@ -29,8 +29,7 @@ from gpgpu_legacy.present.plot import (
     save_figure,
     set_plain_numbers,
 )
-from gpgpu_legacy.published.claims import Claim
-from gpgpu_legacy.published.papers import find_paper
+from gpgpu_legacy.published.papers import Claim, find_paper
 from gpgpu_legacy.serial import (
     Line,
     Meta,

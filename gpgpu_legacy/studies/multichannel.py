@@ -31,9 +31,9 @@ from gpgpu_legacy.isa.ir import COMPONENTS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import FragmentPass, read_by
+from gpgpu_legacy.present.animation import animation_of
 from gpgpu_legacy.present.colours import Colour
 from gpgpu_legacy.present.grid import Grid
-from gpgpu_legacy.present.pictures import animation_of
 from gpgpu_legacy.present.pixel_text import Align, Font, draw_line
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.observed import initial_storage

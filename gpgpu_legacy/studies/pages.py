@@ -19,9 +19,9 @@ from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import as_operands, sample_inputs
 from gpgpu_legacy.pipeline.storage import Sample
+from gpgpu_legacy.present.animation import png_of
 from gpgpu_legacy.present.colours import Colour
 from gpgpu_legacy.present.grid import Result
-from gpgpu_legacy.present.pictures import png_of
 from gpgpu_legacy.present.pixel_text import Align, Font, draw_line, wrap
 from gpgpu_legacy.runtime.machine import Machine
 

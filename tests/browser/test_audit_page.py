@@ -8,7 +8,7 @@ from browser_pages import PHONE, Opener, View
 from playwright.sync_api import Page
 
 from gpgpu_legacy.page.cells import AuditedClaim, judged
-from gpgpu_legacy.papers.audit.record import recorded
+from gpgpu_legacy.papers.audit.result import recorded
 from gpgpu_legacy.published.papers import papers
 
 

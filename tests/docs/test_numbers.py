@@ -14,9 +14,9 @@ from markdown_pages import ROOT, generated, pages
 from markdown_pages import recorded as recorded_tables
 
 from gpgpu_legacy.chips.hosts import hosts
-from gpgpu_legacy.papers.audit.record import recorded
+from gpgpu_legacy.papers.audit.result import recorded
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
-from gpgpu_legacy.papers.formulas.model import formula_tables
+from gpgpu_legacy.papers.formulas import formula_tables
 from gpgpu_legacy.present.grid import as_markdown
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.studies.host_anomaly.model import FIT_SIZES, anomaly, fit

@@ -28,7 +28,7 @@ from gpgpu_legacy.errors import GpgpuLegacyError, GpgpuLegacyWarning
 from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.timing import this_platform
 from gpgpu_legacy.measure.tuned import tuning_report
-from gpgpu_legacy.papers.audit import record as audit
+from gpgpu_legacy.papers.audit import result as audit
 from gpgpu_legacy.papers.recorded import read_times
 from gpgpu_legacy.predict.mispredictions import compared, log_of
 from gpgpu_legacy.predict.model import predict

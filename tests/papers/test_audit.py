@@ -15,22 +15,19 @@ from commands import Command
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit import model as audit
-from gpgpu_legacy.papers.audit import record
-from gpgpu_legacy.papers.audit.model import Finding, judge, shown
-from gpgpu_legacy.papers.audit.record import (
+from gpgpu_legacy.papers.audit import result
+from gpgpu_legacy.papers.audit.model import Finding, derivations, judge, shown, turned
+from gpgpu_legacy.papers.audit.result import (
     RECORD,
     Verdicts,
     changes,
     recorded,
     verdicts_of,
 )
-from gpgpu_legacy.papers.audit.turning import turned
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict, count_findings
 from gpgpu_legacy.papers.derive.inputs import Rounded
-from gpgpu_legacy.papers.derive.registry import derivations
 from gpgpu_legacy.predict.mispredictions import LoggedTime, compare, read_log
-from gpgpu_legacy.published.claims import Claim
-from gpgpu_legacy.published.papers import Paper, find_paper, papers, read_paper
+from gpgpu_legacy.published.papers import Claim, Paper, find_paper, papers, read_paper
 from gpgpu_legacy.published.schema import (
     CellChange,
     Change,
@@ -273,7 +270,7 @@ def data(paper: str) -> str:
 def test_verdicts_are_those_recorded(update_golden: bool) -> None:
     findings = list(all_findings().values())
     if update_golden:
-        record.record(findings, RECORD)
+        result.record(findings, RECORD)
         return
     assert changes(verdicts_of(findings), recorded(), papers()) == []
 

@@ -13,9 +13,14 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.timing import Budget
-from gpgpu_legacy.papers.formulas.model import formula_tables, regenerate
-from gpgpu_legacy.papers.formulas.result import CheckedCell, CheckedRow, CheckedTable
-from gpgpu_legacy.papers.formulas.timing import time_methods
+from gpgpu_legacy.papers.formulas import (
+    CheckedCell,
+    CheckedRow,
+    CheckedTable,
+    formula_tables,
+    regenerate,
+    time_methods,
+)
 from gpgpu_legacy.present.grid import as_text
 
 TABLE_1, TABLE_2 = "hall-carr-hart-2003/table-1", "hall-carr-hart-2003/table-2"

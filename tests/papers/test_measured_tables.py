@@ -12,13 +12,11 @@ from fakes import Clock, FakeExecutor
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.papers.measured.model import measure_paper
-from gpgpu_legacy.papers.measured.result import MeasuredTables
-from gpgpu_legacy.papers.measured.table import Status, TimeHere
+from gpgpu_legacy.papers.measured_table import MeasuredTables, Status, TimeHere
+from gpgpu_legacy.papers.measuring import measure_paper
 from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.present.grid import Grid, plain
-from gpgpu_legacy.published.papers import find_paper, papers
-from gpgpu_legacy.published.tables import MeasuredTable, Series
+from gpgpu_legacy.published.papers import MeasuredTable, Series, find_paper, papers
 from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine
 from gpgpu_legacy.runtime.prepared import F32, RunResult, Timings
 

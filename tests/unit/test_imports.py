@@ -55,7 +55,7 @@ WHERE = {
     "lark": ("grammars.py", "languages/*"),
     "moderngl": ("runtime/gl/core.py",),
     "PIL": ("figures/pictures.py", "present/*", "studies/*"),
-    "matplotlib": ("present/*", "*plot.py", "studies/*"),
+    "matplotlib": ("papers/*", "present/*", "*plot.py", "studies/*"),
     "numba": ("lower/numba_code.py",),
     "llvmlite": ("lower/emit/llvm_*.py", "lower/machine_code.py", "lower/numba_code.py"),
     "ctypes": ("lower/jit.py", "runtime/gl/egl.py", "runtime/gl/headers.py", "runtime/native.py"),

@@ -16,8 +16,8 @@ from markdown_pages import ROOT
 from matplotlib.figure import Figure
 
 from gpgpu_legacy.measure.bench import Bench
-from gpgpu_legacy.papers.measured.model import measured_tables
-from gpgpu_legacy.papers.measured.plot import plots
+from gpgpu_legacy.papers.measured_table import plots
+from gpgpu_legacy.papers.measuring import measured_tables
 from gpgpu_legacy.present.labels import label_lines
 from gpgpu_legacy.present.plot import (
     FORMATS,

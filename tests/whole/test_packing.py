@@ -13,10 +13,8 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.studies.packing.plan import Trial, plan_of
-from gpgpu_legacy.studies.packing.result import CHIPS, packing_table
-from gpgpu_legacy.studies.packing.schedule import schedule
-from gpgpu_legacy.studies.packing.search import PACKINGS, Found, search, swizzles_of
+from gpgpu_legacy.studies.packing import CHIPS, Trial, packing_table, plan_of
+from gpgpu_legacy.studies.packing_search import PACKINGS, Found, schedule, search, swizzles_of
 
 
 def found(chip: str, number: int) -> Found:

@@ -13,8 +13,7 @@ from gpgpu_legacy.page import report as report_room
 from gpgpu_legacy.page.report import write_report
 from gpgpu_legacy.page.sections import SECTIONS
 from gpgpu_legacy.page.sections.tables import NAME as TABLES
-from gpgpu_legacy.papers.formulas.model import methods_of_tables
-from gpgpu_legacy.papers.formulas.result import MethodTime, MethodTimes
+from gpgpu_legacy.papers.formulas import MethodTime, MethodTimes, methods_of_tables
 
 
 class Reader(HTMLParser):

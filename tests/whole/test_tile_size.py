@@ -15,7 +15,7 @@ from gpgpu_legacy.cache.access import Access
 from gpgpu_legacy.cache.caches import Cache, parse_cache
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.timing import Budget
-from gpgpu_legacy.studies.tile_size.model import Cases, TileRow, Traffic, tile_table
+from gpgpu_legacy.studies.tiles import Cases, TileRow, Traffic, tile_table
 
 TEXEL = 16  # bytes
 

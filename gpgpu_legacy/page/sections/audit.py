@@ -7,9 +7,8 @@ from collections.abc import Mapping
 
 from gpgpu_legacy.page.cells import AuditedClaim, judged
 from gpgpu_legacy.page.section import PageSection, rendered
-from gpgpu_legacy.papers.audit.model import how_derived, off_in_words, printed
-from gpgpu_legacy.papers.audit.record import recorded
-from gpgpu_legacy.papers.audit.turning import words
+from gpgpu_legacy.papers.audit.model import how_derived, off_in_words, printed, words
+from gpgpu_legacy.papers.audit.result import recorded
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict, by_cause
 from gpgpu_legacy.present.grid import pretty
 from gpgpu_legacy.published.papers import papers

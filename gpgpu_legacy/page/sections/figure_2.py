@@ -10,7 +10,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.page.products import LESSON_SCRIPTS
 from gpgpu_legacy.page.scenes import scene_of
 from gpgpu_legacy.page.section import PageSection, data_url, rendered
-from gpgpu_legacy.present.pictures import png_of
+from gpgpu_legacy.present.animation import png_of
 from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.studies.figure_2 import demonstrate
 

@@ -11,7 +11,7 @@ from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.page.recordings import DEVICES, Recordings, recordings
 from gpgpu_legacy.page.section import PageSection, rendered
-from gpgpu_legacy.papers.measured.model import MS_PER_S
+from gpgpu_legacy.papers.measuring import MS_PER_S
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.published.schema import Quantity

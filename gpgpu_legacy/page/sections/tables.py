@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gpgpu_legacy.page.cells import CellLine, Cells, tables_of
 from gpgpu_legacy.page.recordings import Time
 from gpgpu_legacy.page.section import PageSection, rendered
-from gpgpu_legacy.papers.audit.record import recorded
+from gpgpu_legacy.papers.audit.result import recorded
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.present.grid import plain
 from gpgpu_legacy.published.papers import papers

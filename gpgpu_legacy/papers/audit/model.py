@@ -1,23 +1,85 @@
-"""The audit: each claim recomputed and given a verdict."""
+"""The audit: each claim recomputed and given a verdict, by the functions in papers/derive/.
+
+A claim names a public function there. Its parameters are the claim's arguments, by name. A
+parameter that is called like one of MADE is made by that method of `Inputs`, of arguments of its
+own: `product` of a method, a size and a block, `cell` of a table, a series and a size.
+
+An agreement means something only if another input would have made a difference: `turned` judges a
+claim again after the change of an input that it names.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any
+from functools import cache, cached_property, partial, wraps
+from importlib import import_module
+from inspect import signature
+from pkgutil import iter_modules
+from types import FunctionType, MappingProxyType
+from typing import Any, TypeVar
 
+import gpgpu_legacy.papers.derive
 from gpgpu_legacy.code_cache import recalled
 from gpgpu_legacy.count.closed_form import same_formula
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.derive.inputs import Inputs, Rounded, Value
-from gpgpu_legacy.papers.derive.registry import derivations
-from gpgpu_legacy.published.claims import Alternative, Claim, Published
-from gpgpu_legacy.published.papers import Paper
-from gpgpu_legacy.published.schema import Rule
+from gpgpu_legacy.published.papers import Alternative, Claim, Paper, Published
+from gpgpu_legacy.published.schema import (
+    CellChange,
+    Change,
+    ClaimChange,
+    PlanChange,
+    ProgramChange,
+    Rule,
+)
 from gpgpu_legacy.serial import with_fields
+
+Derivation = Callable[..., Value]
+
+MADE = (
+    "capability", "cell", "cells", "host", "processor", "product", "profile", "speed_ups", "steps",
+)  # fmt: skip
+"""The methods of Inputs that make values for the parameters of these names."""
+
+
+def _derivation(function: Callable[..., Value]) -> Derivation:
+    """A function of all inputs and a claim's arguments; TypeError for an argument without use."""
+    own = signature(function).parameters
+    makers = {n: {*signature(getattr(Inputs, n)).parameters} for n in own if n in MADE}
+    known = {*own}.difference(makers).union(*makers.values())
+
+    @wraps(function)
+    def derived(inputs: Inputs, **arguments: Any) -> Value:
+        if unknown := arguments.keys() - known:
+            raise TypeError(f"there is no argument {', '.join(sorted(unknown))}")
+        values: dict[str, Any] = {"inputs": inputs, **arguments}
+        for name, of in makers.items():
+            values[name] = getattr(inputs, name)(**{n: arguments[n] for n in arguments if n in of})
+        return function(**{name: values[name] for name in own if name in values})
+
+    return derived
+
+
+@cache
+def derivations() -> Mapping[str, Derivation]:
+    """All of them, by name."""
+    room = gpgpu_legacy.papers.derive
+    modules = [
+        import_module(f"{room.__name__}.{entry.name}") for entry in iter_modules(room.__path__)
+    ]
+    return MappingProxyType(
+        {
+            name: _derivation(member)
+            for module in modules
+            for name, member in vars(module).items()
+            if isinstance(member, FunctionType)
+            and member.__module__ == module.__name__
+            and not name.startswith("_")
+        }
+    )
 
 
 @dataclass(frozen=True)
@@ -288,3 +350,114 @@ def _digits(number: float, digits: int) -> str:
     if math.isfinite(number) and number == int(number) and abs(number) < 1e15:
         return str(int(number))
     return f"{number:.{digits}g}"
+
+
+T = TypeVar("T")
+
+
+def turned(finding: Finding) -> Finding | None:
+    """The finding after the change that the claim names; None if it names none.
+
+    Raises InputError for a change of something that does not exist, or that our value does not
+    depend on.
+    """
+    claim, paper = finding.claim, finding.paper
+    change = claim.turned_by
+    if change is None:
+        return None
+    arguments = {**claim.arguments, **change.arguments}
+    changed = with_fields(claim, arguments=arguments, alternatives=())
+    facts = {} if change.fact is None else {(change.fact.chip, change.fact.fact): change.fact.value}
+    try:
+        of_plans = change.plan or change.program
+        inputs = Inputs(_changed_paper(paper, claim, change), facts, of_plans)
+    except (KeyError, IndexError, StopIteration) as error:
+        raise InputError(f"{finding.name}: turned_by changes what is not there: {error}") from error
+    after = judge(paper, changed, inputs)
+    if after.computed == finding.computed:
+        raise InputError(f"{finding.name}: turned_by changes nothing that ours depends on")
+    return after
+
+
+def words(claim: Claim) -> str:
+    """The change that a claim names, in words; empty if it names none."""
+    change = claim.turned_by
+    return "" if change is None else ", ".join(_words(change, claim.arguments.get("size")))
+
+
+def _words(change: Change, own_size: object) -> Iterator[str]:
+    yield from (f"{name} = {_value(value)}" for name, value in change.arguments.items())
+    if change.program is not None:
+        yield _of_program(change.program)
+    if change.plan is not None:
+        yield from _of_plan(change.plan)
+    if change.cell is not None:
+        size = own_size if change.cell.size is None else change.cell.size
+        block = "" if change.cell.block is None else f", b = {change.cell.block},"
+        yield f"{change.cell.table}/{change.cell.series}/{size}{block} times {change.cell.times:g}"
+    if change.fact is not None:
+        yield f"{change.fact.chip}'s {change.fact.fact} = {_value(change.fact.value)}"
+    if change.claim is not None:
+        yield f"{change.claim.id} = {printed(change.claim.published.value)}"
+
+
+def _of_program(change: ProgramChange) -> str:
+    if not change.instruction and not change.becomes:
+        return f"a kernel without `{change.text.strip()}`"
+    if not change.instruction:
+        return f"a kernel with `{change.becomes}` for `{change.text}`"
+    which = "any" if change.every else "its last"
+    return f"a program without {which} {change.instruction}"
+
+
+def _of_plan(change: PlanChange) -> Iterator[str]:
+    if change.iterations:
+        yield f"loops of passes shorter by {change.iterations}"
+    if change.rows:
+        yield f"rectangles lower by {change.rows}"
+    if change.texture_format:
+        yield f"textures of {change.becomes} for {change.texture_format}"
+
+
+def _value(value: object, separator: str = "; ") -> str:
+    if not isinstance(value, tuple | list):
+        return str(value)
+    return separator.join(_value(part, " ") for part in value)
+
+
+# Changes of printed values ---------------------------------------------------------------------
+
+
+def _changed_paper(paper: Paper, claim: Claim, change: Change) -> Paper:
+    if change.cell is not None:
+        return _with_cell(paper, change.cell, claim.arguments.get("size"))
+    if change.claim is not None:
+        return _with_claim(paper, change.claim)
+    return paper
+
+
+def _with_cell(paper: Paper, change: CellChange, own_size: object) -> Paper:
+    table = paper.measurements(change.table)
+    series = table.find(change.series)
+    size = own_size if change.size is None else change.size
+    meant = [cell.size == size and change.block in {None, cell.block} for cell in series.cells]
+    if not any(meant):
+        raise KeyError(f"{change.table}/{change.series}/{size}")
+    cells = tuple(
+        with_fields(cell, value=cell.value * change.times) if is_changed else cell
+        for cell, is_changed in zip(series.cells, meant, strict=True)
+    )
+    columns = _exchanged(table.series, series, with_fields(series, cells=cells))
+    measured = _exchanged(paper.measured, table, with_fields(table, series=columns))
+    return with_fields(paper, measured=measured)
+
+
+def _with_claim(paper: Paper, change: ClaimChange) -> Paper:
+    claim = paper.claim(change.id)
+    changed = with_fields(claim, published=change.published.value, reading=None)
+    return with_fields(paper, claims=_exchanged(paper.claims, claim, changed))
+
+
+def _exchanged(known: tuple[T, ...], old: T, new: T) -> tuple[T, ...]:
+    """The same with one of them, that very object, exchanged."""
+    return tuple(new if one is old else one for one in known)

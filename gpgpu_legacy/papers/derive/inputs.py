@@ -28,9 +28,8 @@ from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan, Repeat
 from gpgpu_legacy.plan.textures import FORMATS, Rect
-from gpgpu_legacy.published.papers import Paper
+from gpgpu_legacy.published.papers import MeasuredCell, Paper
 from gpgpu_legacy.published.schema import PlanChange, ProgramChange, Scalar
-from gpgpu_legacy.published.tables import MeasuredCell
 from gpgpu_legacy.serial import with_fields
 
 

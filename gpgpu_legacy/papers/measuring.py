@@ -7,16 +7,18 @@ spent; the rest is marked as not run, and nothing is extrapolated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
-from gpgpu_legacy.measure.engine import Measured, MeasuredJob, count_steps, measure
+from gpgpu_legacy.measure.engine import Measured, MeasuredJob, Ready, count_steps, measure
 from gpgpu_legacy.measure.timing import Budget, this_platform
 from gpgpu_legacy.papers.derive.inputs import Product
-from gpgpu_legacy.papers.measured.result import ROUNDS, MeasuredTables
-from gpgpu_legacy.papers.measured.table import (
+from gpgpu_legacy.papers.measured_table import (
+    ROUNDS,
+    MeasuredTables,
     SpeedUps,
     Status,
     TimedCell,
@@ -26,12 +28,40 @@ from gpgpu_legacy.papers.measured.table import (
     quotient,
     source_of,
 )
-from gpgpu_legacy.papers.runs import product_job
-from gpgpu_legacy.published.papers import Paper
+from gpgpu_legacy.pipeline.inputs import sample_inputs
+from gpgpu_legacy.published.papers import MeasuredCell, MeasuredTable, Paper, Row, Series
 from gpgpu_legacy.published.schema import Interpolation, Quantity, Rate
-from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Row, Series
 from gpgpu_legacy.runtime.executor import Executor, available
+from gpgpu_legacy.runtime.prepared import Timings
 from gpgpu_legacy.serial import as_record, provenance, with_fields
+
+
+def product_job(series: Any, product: Product, executor: Executor) -> MeasuredJob:
+    """A product of random n×n matrices on an executor.
+
+    series: the job's. Its check gives the timings of its runs in order, in a list that further runs
+    add to; probes of other sizes are not in it.
+    """
+    timings: list[Timings] = []
+
+    @contextmanager
+    def open_at(at: int) -> Iterator[Ready]:
+        p = replace(product, size=at).builder
+        plan = p.plan()
+        operands = sample_inputs(plan, p.samples)
+
+        def run() -> float:
+            taken = prepared.run(operands).timings
+            if at == product.size:
+                timings.append(taken)
+            return taken.compute_s
+
+        with executor.prepare(plan) as prepared:
+            yield Ready(run, lambda: timings)
+
+    label = f"{product.method} on {executor.name}"
+    return MeasuredJob(series, product.size, label, open_at)
+
 
 MS_PER_S = 1e3
 # What is run here ------------------------------------------------------------------------------

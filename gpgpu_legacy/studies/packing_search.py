@@ -7,7 +7,15 @@ multiply-adds, each of a texel of A and one of B with swizzles that the chip rea
 every order of channels that the packing allows. Since no instruction takes texels of two steps, a
 program is a mix of these steps, and the mix whose vector parts are as many as its scalars is the
 fewest of any period. Moves between registers are not tried. A scalar part shares an instruction
-with any vector part, as in chips/native.py; schedule.py says what the addresses leave of that.
+with any vector part, as in chips/native.py; `schedule` says what the addresses leave of that.
+
+Each part of an instruction of R300 writes its own components. Operands are read through addresses,
+three for the components x, y and z and three for w, which both parts of a slot share (Mesa's
+radeon_program_pair.h). So a scalar that reads x, y or z of two registers finds room only beside a
+vector part that names one of them, or has room to spare.
+
+The schedule is a real one, and so a number that can be reached: each part goes, in the order of the
+text, into the first slot after what it waits for that has room. Lookups end a run of slots.
 """
 
 from __future__ import annotations
@@ -18,10 +26,12 @@ from functools import cache
 from itertools import count, permutations, product
 from typing import NamedTuple
 
-from gpgpu_legacy.chips.native import instruction_set
+from gpgpu_legacy.chips.native import InstructionSet, NativeUse, count_native, instruction_set
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.isa.ir import DestinationRegister, Program, SourceRegister
+from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
 
 CHANNELS = 4
 
@@ -268,3 +278,66 @@ def _instructions(
         else:
             made.append(PackedMultiplyAdd(texels, register, reads))
     return made, sums
+
+
+ADDRESSES = 3
+_W = CHANNELS - 1
+
+Components = frozenset[tuple[SourceRegister | DestinationRegister, int]]
+
+
+class ScheduledPart(NamedTuple):
+    """The vector or the scalar part of an instruction."""
+
+    is_scalar: bool
+    reads: Components
+    writes: Components
+
+
+def schedule(program: Program, known: InstructionSet) -> int:
+    """The slots of a program whose instructions read all operands natively."""
+    total, block = 0, list[list[ScheduledPart]]()
+    for use in count_native(program, known).uses:
+        if OPCODES[use.instruction.mnemonic].cost is not CostClass.ARITHMETIC:
+            total, block = total + len(block), []
+        for part in _scheduled(use):
+            _place(block, part)
+    return total + len(block)
+
+
+def _scheduled(use: NativeUse) -> Iterator[ScheduledPart]:
+    dst = use.instruction.dst
+    for is_scalar, taken in enumerate((use.vector, use.scalar)):
+        if dst is not None and taken:
+            written = [c for c in dst.components if (c == _W) == is_scalar]
+            reads = {
+                (s.register, s.swizzle[c].value) for s in use.instruction.srcs for c in written
+            }
+            yield ScheduledPart(
+                bool(is_scalar),
+                frozenset(read for read in reads if read[1] < CHANNELS),
+                frozenset((dst.register, c) for c in written),
+            )
+
+
+def _place(block: list[list[ScheduledPart]], part: ScheduledPart) -> None:
+    """Put a part into the first slot that may have it; what is read may be written in one slot."""
+    first = 0
+    for n, slot in enumerate(block):
+        for other in slot:
+            if other.writes & (part.reads | part.writes):
+                first = n + 1
+            elif other.reads & part.writes:
+                first = n
+    for slot in block[first:]:
+        if _fits(*slot, part):
+            slot.append(part)
+            return
+    block.append([part])
+
+
+def _fits(*parts: ScheduledPart) -> bool:
+    addresses = {(read[0], read[1] == _W) for part in parts for read in part.reads}
+    of_w = sum(is_w for _, is_w in addresses)
+    is_free = len({part.is_scalar for part in parts}) == len(parts)
+    return is_free and max(of_w, len(addresses) - of_w) <= ADDRESSES

@@ -1,15 +1,31 @@
-"""The papers' tables of formulas: counts of plans beside the printed formulas, and times."""
+"""The papers' tables of formulas: counts of plans beside the printed formulas, and times here.
+
+No formula is typed in here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
-from gpgpu_legacy.count.traffic import Counts
-from gpgpu_legacy.measure.timing import Rounds, busy_notes
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.registry import products
+from gpgpu_legacy.code_cache import recalled
+from gpgpu_legacy.count.closed_form import same_formula
+from gpgpu_legacy.count.coalescing import RULES, CoalescingRule, transactions
+from gpgpu_legacy.count.traffic import Counts, count_plan
+from gpgpu_legacy.errors import PlanError, as_positive
+from gpgpu_legacy.measure.engine import JobOutcome, MeasuredJob, count_steps, measure
+from gpgpu_legacy.measure.timing import Budget, Rounds, busy_notes, this_platform
+from gpgpu_legacy.papers.derive.inputs import Product
+from gpgpu_legacy.papers.derive.printed import count, recovered
+from gpgpu_legacy.papers.measuring import product_job
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.present.grid import Entry, Formula, Grid, RecordedResult
 from gpgpu_legacy.published.papers import papers
-from gpgpu_legacy.published.schema import PublishedTable
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.published.schema import FormulaRow, PublishedTable
+from gpgpu_legacy.runtime.executor import able, find_executor
+from gpgpu_legacy.serial import Record, as_record, provenance
 
 MEASURED = "measured"
 """The id of the grid of times."""
@@ -261,3 +277,160 @@ def _differences(table: CheckedTable) -> list[str]:
         for head, cell in zip(heads, row.cells, strict=True)
         if not cell.agrees
     ]
+
+
+def formula_tables(
+    size: int,
+    block: int,
+    paper: str | None = None,
+    times: MethodTimes = NOTHING_TIMED,
+    *,
+    every: bool = False,
+) -> FormulaTables:
+    """The tables of a paper, or of all, at a size and a block.
+
+    times: our own. every: whether to count every method. Raises as `regenerate` does.
+    """
+    is_timed = bool(times.measured or times.not_run)
+    name = f"tables of formulas of {paper} at {size}, {block}"
+    return FormulaTables(
+        **(provenance(this_platform().driver) if is_timed else {}),
+        size=size,
+        block=block,
+        tables=tuple(recalled(name, lambda: regenerate(size, block, paper))),
+        methods=tuple(every_method(size, block)) if every else (),
+        times=times,
+    )
+
+
+def regenerate(size: int, block: int, paper: str | None = None) -> list[CheckedTable]:
+    """The papers' tables of formulas, with counts of plans for n×n matrices and block b.
+
+    paper: the id of one paper; by default all. Raises InputError if the size or the block is out of
+    range.
+    """
+    as_positive("the size", size)
+    return [
+        CheckedTable(
+            id=published.id,
+            rows=tuple(_row(published, row, size, block) for row in published.rows),
+        )
+        for chosen in papers()
+        if paper in (None, chosen.id)
+        for published in chosen.tables
+    ]
+
+
+def _row(table: PublishedTable, published: FormulaRow, size: int, block: int) -> CheckedRow:
+    product = Product(published.method, size, block)
+
+    def cell(column: str, quantity: str) -> CheckedCell:
+        formula, known = getattr(published, column), recovered(product.method, quantity, None)
+        return CheckedCell(
+            value=count(product, quantity),
+            published=formula,
+            counted=None if known is None else str(known),
+            agrees=same_formula(known, formula),
+        )
+
+    counts = product.counts
+    return as_record(
+        CheckedRow,
+        published,
+        **{column: cell(column, quantity) for column, quantity in table.quantities.items()},
+        counts=counts,
+        lookups_per_fragment=counts.lookup // counts.fragments,
+        program_length=count(product, "program_length"),
+    )
+
+
+def methods_of_tables() -> list[str]:
+    """The methods in the tables of formulas, in their order."""
+    rows = (row.method for paper in papers() for table in paper.tables for row in table.rows)
+    return list(dict.fromkeys(rows))
+
+
+def every_method(size: int, block: int) -> list[MethodCost]:
+    """The counts of every method, by year, for n×n matrices.
+
+    block: of the methods that take any block; the others keep their default.
+    """
+    as_positive("the size", size)
+    return [_method_cost(method, size, block) for method in products()]
+
+
+def _method_cost(method: Algorithm, size: int, block: int) -> MethodCost:
+    has_choices = "block" in method.parameters and method.parameters["block"].choices
+    p = method.builder(n=size) if has_choices else Product(method.name, size, block).builder
+    plan, chosen = p.plan(), p.parameters.get("block")
+    assert chosen is None or isinstance(chosen, int)
+    return MethodCost(
+        method=method.name,
+        year=method.year,
+        block=chosen,
+        counts=count_plan(plan),
+        bytes_transacted={name: _transacted(plan, rule) for name, rule in RULES.items()},
+    )
+
+
+def _transacted(plan: Plan, rule: CoalescingRule) -> int | None:
+    try:
+        return transactions(plan, rule).bytes_transacted
+    except PlanError:
+        return None
+
+
+_Run = tuple[str, str]  # a method's name and an executor's
+
+
+def count_runs(size: int, block: int) -> int:
+    """The number of progress reports of `time_methods`."""
+    return count_steps(_jobs(size, block), ROUNDS)
+
+
+def time_methods(
+    size: int,
+    block: int,
+    budget: Budget | None = None,
+    *,
+    progress: Callable[[str], object] = lambda _: None,
+) -> MethodTimes:
+    """Time every method of the tables on every executor that works here, on random n×n matrices.
+
+    budget: for all of it; without one everything is run. Raises InputError if the size or the block
+    is out of range.
+    """
+    jobs = _jobs(size, block)
+    results = measure(jobs, budget or Budget(inf), ROUNDS, progress=progress)
+    left_out = [(*left.job.series, left.reason) for left in results.not_run]
+    return MethodTimes(
+        measured=tuple(_measured(outcome, block) for outcome in results.outcomes),
+        not_run=tuple(MethodNotRun(method=m, executor=e, reason=why) for m, e, why in left_out),
+        busy_share=results.busy_share,
+    )
+
+
+def _jobs(size: int, block: int) -> list[MeasuredJob]:
+    as_positive("the size", size)
+    products = [Product(name, size, block) for name in methods_of_tables()]
+    return [
+        product_job((product.method, executor.name), product, executor)
+        for product in products
+        for executor in able(product.plan)
+    ]
+
+
+def _measured(outcome: JobOutcome, block: int) -> MethodTime:
+    method, executor = outcome.job.series
+    size, seconds = outcome.job.size, outcome.seconds
+    requested = Product(method, size, block).counts.bytes_requested
+    per_s = 1e-9 / seconds if seconds > 0.0 else None
+    return MethodTime(
+        method=method,
+        executor=executor,
+        device=find_executor(executor).device(),
+        seconds=seconds,
+        gflops=None if per_s is None else 2 * size**3 * per_s,
+        gigabytes_per_s=None if per_s is None else requested * per_s,
+        first_run=outcome.is_first_run,
+    )

@@ -1,1 +1,0 @@
-"""Which packing did the hardware of 2003 want? The fewest instructions, found by search."""
