@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from drawing import draw, fragment_texcoords, parameters, program, texture
+from drawing import fragment_texcoords, parameters, program, texture
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import PARAMETERS, SMALL_NUMBER, TEXCOORD_SETS, planes, program_texts, vec4
@@ -31,7 +31,6 @@ from gpgpu_legacy.plan.plan import Binding, FragmentPass, ParameterValue, Texcoo
 from gpgpu_legacy.plan.textures import RGBA32F, Rect, constant_rect
 
 RECT = Rect(0, 0, 4, 3)
-NAN, INF = float("nan"), float("inf")
 
 
 def a_pass(text: Program, rect: Rect = RECT, **more: object) -> FragmentPass:
@@ -67,32 +66,6 @@ def test_a_product_of_two_that_vary_is_unknown_and_of_one_is_not() -> None:
     )
     assert isinstance(s, Unknown)
     assert t == linear(0, y=3)
-
-
-def test_the_window_position_begins_at_the_rectangles_corner() -> None:
-    moved = {"rect": Rect(2, 7, 2, 1), "texcoords": ()}
-    found = coordinates("MOV R0, fragment.position;", **moved)
-    assert found == (linear(2, x=1), linear(7, y=1))
-    s, _ = coordinates("MOV R0, fragment.position.z;", **moved)
-    assert isinstance(s, Unknown) or s == linear(0.5)
-
-
-def test_numbers_that_change_from_pass_to_pass_are_in_the_form() -> None:
-    found = coordinates(
-        "ADD R0, program.local[1], program.env[1];",
-        locals=(ParameterValue(1, (Affine(0.5, 4.0), 1.0, 0.0, 0.0)),),
-        env=(ParameterValue(1, (1.0, Affine(0.0, -2.0), 0.0, 0.0)),),
-    )
-    assert found == (linear(1.5, iteration=4), linear(1, iteration=-2))
-
-
-def test_a_coordinate_set_that_moves_from_pass_to_pass_is_in_the_form() -> None:
-    def corner(x: float) -> tuple[Affine | float, ...]:
-        return (Affine(x, 8.0), 2.5, 0.0, 1.0)
-
-    moving = Texcoords(0, (corner(0.0), corner(4.0), corner(4.0), corner(0.0)))  # type: ignore[arg-type]
-    found = coordinates("MOV R0, fragment.texcoord[0];", texcoords=(moving,))
-    assert found == (linear(0, x=1, iteration=8), linear(2.5))
 
 
 def test_a_slope_that_changes_from_pass_to_pass_is_unknown() -> None:
@@ -284,27 +257,3 @@ def test_texels_by_coordinates_that_are_rounded(size: int) -> None:
     )
     [(s, _)] = lookup_coordinates(each)
     assert isinstance(s, Unknown)
-
-
-def test_a_centre_that_float32_cannot_hold_is_no_centre() -> None:
-    """The sum is exact in rationals; in float32 the half is lost on the way, in steps of 128."""
-    big = 2.0**30
-    text = program(
-        "ADD R0, fragment.texcoord[0], program.local[0];",
-        "ADD R0, R0, -program.local[0];",
-        "TEX result.color, R0, texture[0], RECT;",
-    )
-    each = a_pass(text, locals=parameters({0: (big, big, 0.0, 0.0)}))
-    computed = draw(
-        program(
-            "ADD R0, fragment.texcoord[0], program.local[0];",
-            "ADD result.color, R0, -program.local[0];",
-        ),
-        (4, 3),
-        texcoords=[fragment_texcoords(0, 4, 3)],
-        local={0: (big, big, 0.0, 0.0)},
-    )
-    really_centred = bool((computed[..., :2] % 1 == 0.5).all())
-    assert not really_centred
-    [(s, t)] = lookup_coordinates(each)
-    assert chosen_texels(s) is None or chosen_texels(t) is None

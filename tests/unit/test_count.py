@@ -214,27 +214,6 @@ def test_any_formula_of_the_papers_kind_is_recovered(terms: dict[tuple[int, int]
         assert Fraction(int(value.p), int(value.q)) == exact
 
 
-@pytest.mark.parametrize(
-    "quantity",
-    [
-        lambda n, b: n**4,
-        lambda n, b: b**2,
-        lambda n, b: 2**b,
-        lambda n, b: n % 7,
-        lambda n, b: n // 5,
-        lambda n, b: n * n + (b == 5),
-        lambda n, b: n * n + (n == 36),
-        lambda n, b: None,
-        lambda n, b: None if n == 36 else n,
-        lambda n, b: None if b == 7 else n,
-    ],
-    ids=["n^4", "b^2", "2^b", "n mod 7", "n // 5", "odd at b = 5", "odd at n = 36", "no value",
-         "none at n = 36", "none at b = 7"],
-)  # fmt: skip
-def test_what_no_formula_gives_is_not_recovered(quantity: object) -> None:
-    assert recover(quantity) is None  # type: ignore[arg-type]
-
-
 def test_formulas_are_compared_as_formulas() -> None:
     counted = recover(lambda n, b: 4 * n**3 + 4 * n**3 // b)
     assert same_formula(counted, "4*n**3*(b + 1)/b")

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 
-import numpy as np
 import pytest
-from drawing import EXACT, assert_same_bits, draw, fragment_texcoords, program
+from drawing import EXACT, assert_same_bits
 from products import (
     assert_within_the_bound,
     fragment_passes,
@@ -105,31 +103,3 @@ def test_row_packed_takes_five_lookups_and_four_dot_products_a_step(inner: int, 
     assert counts.lookup == 18 * 5 * steps
     assert counts.arithmetic == 18 * (7 * steps + 6)
     assert counts.bytes_requested == 18 * 16 * (5 * steps + 1)
-
-
-# DP4 as GLSL -------------------------------------------------------------------------------------
-
-
-@pytest.mark.gl
-@pytest.mark.parametrize(
-    "line",
-    [
-        "DP4 result.color, R1, R2;", "DP4 result.color.yw, R1.wzyx, -R2;",
-        "DP4_SAT result.color.x, -R1, 0.25;",
-    ],
-)  # fmt: skip
-def test_dot_products_of_any_operands(ready: Callable[[str], Executor], line: str) -> None:
-    executor = ready("gl-raster")
-    text = program(
-        "TEX R1, fragment.texcoord[0], texture[0], RECT;",
-        "TEX R2, fragment.texcoord[0], texture[1], RECT;",
-        line,
-    )
-    rng = np.random.default_rng(6)
-    textures = {unit: rng.uniform(-1, 1, (5, 4, 4)).astype(np.float32) for unit in (0, 1)}
-    places = [fragment_texcoords(0, 4, 5)]
-    result, expected = (
-        draw(text, (4, 5), textures=textures, texcoords=places, executor=machine)
-        for machine in (executor, NUMPY)
-    )
-    assert_same_bits(result, expected)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageSequence
 
-from gpgpu_legacy import GpgpuLegacyWarning, run_program
+from gpgpu_legacy import run_program
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.sources import shader_folder
@@ -46,19 +45,6 @@ def generation(cells: Any) -> Any:
         np.roll(cells, (i, j), (0, 1)) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0)
     )
     return (neighbours == 3) | (cells & (neighbours == 2))
-
-
-@pytest.mark.parametrize("executor", ["numpy", "jit"])
-@pytest.mark.parametrize("passes", [1, 2])
-def test_generations_of_life(executor: str, passes: int) -> None:
-    cells = np.random.default_rng(4).random((16, 32)) < 0.4
-    found = run_program(
-        LIFE.read_text(encoding="utf-8"), 32, 16, {0: ("2D", cells, "GL_REPEAT")},
-        local={0: (1 / 32, 1 / 16, 0, 0)}, passes=passes, feedback=0, executor=executor,
-    )  # fmt: skip
-    for _ in range(passes):
-        cells = generation(cells)
-    assert np.array_equal(found[..., 0], cells)
 
 
 @settings(max_examples=25, deadline=None)
@@ -94,21 +80,6 @@ def test_a_mistake_is_one_line(message: str, keywords: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=message) as caught:
         run_program(FADE, width, 2, {0: ("RECT", np.zeros((2, 2)))}, **keywords)
     assert "\n" not in str(caught.value)
-
-
-def test_what_is_probably_a_mistake_is_warned_about() -> None:
-    texture = {0: ("RECT", np.zeros((1, 1))), 2: ("RECT", np.zeros((1, 1)))}
-    with pytest.warns(GpgpuLegacyWarning) as caught:
-        run_program(FADE, 1, 1, texture, local={4: (1, 1, 1, 1)})
-    texts = [str(warning.message) for warning in caught]
-    assert [text.split(", ")[0] for text in texts] == [
-        "program.local[4] is set",
-        "texture[2] is bound",
-    ]
-    assert {warning.filename for warning in caught} == {__file__}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        run_program(FADE, 1, 1, {0: texture[0]}, passes=3, feedback=0)
 
 
 # The command line --------------------------------------------------------------------------------

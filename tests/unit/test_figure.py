@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image
-from sorting import shuffled, sort_plan
 
 from gpgpu_legacy.api.figure import chosen
 from gpgpu_legacy.api.figure import figure as figure_of
@@ -24,7 +23,6 @@ from gpgpu_legacy.figures.options import (
     TexelsShown,
 )
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.textures import Rect
 
 F32 = NDArray[np.float32]
@@ -48,10 +46,6 @@ def shifts(count: int, **texture: Any) -> Pipeline:
         p.swap(a, b)
     p.output("moved", a, **({"packing": texture["packing"]} if "packing" in texture else {}))
     return p
-
-
-def sort(width: int, height: int) -> PlanBuilder:
-    return PlanBuilder.continuing(sort_plan(width, height))
 
 
 CELLS = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0]], np.float32)
@@ -100,19 +94,6 @@ def test_the_passes_that_are_chosen(count: int, most: int) -> None:
         assert (found[0], found[-1]) == (0, count - 1)
     steps = np.diff(found)
     assert steps.size == 0 or steps.max() - steps.min() <= 1
-
-
-def test_of_many_passes_some_are_on_the_sheet_and_more_in_the_animation() -> None:
-    options = FigureOptions(panels=5, frames=11)
-    figure = figure_of(sort(16, 16), {"values": shuffled(16, 16)}, options)
-    assert figure.passes == 36  # 1 + 2 + … + log₂ 256
-    shown = [panel.place.number for panel in figure.sheet if panel.place]
-    film = [panel.place.number for panel in figure.film if panel.place]
-    assert len(shown) == 4  # and the input
-    assert (shown[0], shown[-1], film[0], film[-1]) == (1, 36, 1, 36)
-    assert 11 <= len(film) <= 11 + 4
-    last = figure.panels[-1].texels[..., 0]
-    np.testing.assert_array_equal(last.ravel(), np.sort(shuffled(16, 16).ravel()))
 
 
 def levels() -> Pipeline:
@@ -164,31 +145,6 @@ def test_passes_of_the_textures_that_are_asked_for() -> None:
     assert [panel.texture.name for panel in figure.sheet] == ["level2", "level1", "whole"][1:]
     with pytest.raises(InputError, match="no pass of plan levels writes 'x'; choose from level2"):
         figure_of(levels(), {"x": X}, FigureOptions(textures=("x",)))
-
-
-def test_parts_are_shown_where_they_lie_in_the_whole_texture() -> None:
-    """A sum of eight in two textures that take turns: what is beyond the rectangle is left over."""
-    add = """!!ARBfp1.0
-TEMP a, s, r;
-MAD a, fragment.position, {2, 1, 0, 0}, {-0.5, 0, 0, 0};
-TEX s, a, texture[0], RECT;
-ADD a.x, a, 1;
-TEX r, a, texture[0], RECT;
-ADD result.color, s, r;
-END"""
-    p = Pipeline("sum")
-    x, y = p.input("x", 1, 8), p.texture("y", 8, 1, initial=-1e30)
-    for width in (4, 2, 1):
-        p.draw(add, {0: x}, into=y, rect=(0, 0, width, 1))
-        p.swap(x, y)
-    p.output("sum", x)
-    inputs = {"x": np.arange(8, dtype=np.float32)[None]}
-    figure = figure_of(p, inputs)
-    assert [panel.rect for panel in figure.panels] == [Rect(0, 0, w, 1) for w in (4, 2, 1)]
-    [one], [two], [three] = (panel.texels[..., 0].tolist() for panel in figure.panels)
-    unset = [float(np.float32(-1e30))] * 4
-    assert one == [1, 5, 9, 13, *unset]
-    assert two == [6, 22, 2, 3, 4, 5, 6, 7] and three == [28, 5, 9, 13, *unset]
 
 
 # Scales and channels ------------------------------------------------------------------------------
@@ -273,20 +229,6 @@ def test_which_channels_are_shown(
 
 
 # What is drawn ------------------------------------------------------------------------------------
-
-
-def test_an_animation_without_captions_is_the_texels(tmp_path: Path) -> None:
-    """0 is white and 1 nearly black; row 0 is at the bottom."""
-    figure = figure_of(shifts(3), {"a": CELLS})
-    options = AnimationOptions(scale=3, captions=False, frame_ms=50, last_ms=500)
-    figure.animate(tmp_path / "cells.gif", options)
-    found = pixels(tmp_path / "cells.gif")
-    assert found.shape == (4, 9, 12, 3)
-    for passes, picture in enumerate(found):
-        is_white = (picture == 255).all(axis=-1)
-        cells = np.kron(moved(CELLS, passes)[::-1], np.ones((3, 3)))
-        np.testing.assert_array_equal(is_white, cells == 0)
-        assert picture[~is_white].max() < 50
 
 
 def words(figure: Figure, path: Path) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from drawing import (
-    assert_same_bits,
     corners,
     draw,
     fragment_texcoords,
@@ -18,12 +16,11 @@ from drawing import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from products import METHODS_AND_WAYS, plan_of
-from strategies import RECTANGLES, Scene, program_texts, whole_scenes
+from strategies import program_texts
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.isa.ir import Dst, Instruction, Program, ResultKind, ResultRegister
-from gpgpu_legacy.isa.opcodes import ARBFP, Form
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.analysis.folding import Decisions, Folded, decide, undecided
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
@@ -210,42 +207,6 @@ def test_what_is_shown_is_live_component_by_component() -> None:
         "MOV R0, 1;", "MOV R2, 2;", "MAD R1.xz, R0.yyww, R2.x, R0;", "MOV result.color.z, R1;"
     )
     assert found == ["zw", "x", "z", "z"]
-
-
-@given(
-    whole_scenes(
-        among=sorted(n for n, row in ARBFP.items() if row.form is Form.COMPONENTWISE),
-        reach=RECTANGLES,
-    )
-)
-@settings(max_examples=20)
-def test_leaving_dead_components_out_changes_nothing(scene: Scene) -> None:
-    """Random programs of arithmetic, and the same with each mask cut down to what is live."""
-    text = assemble(scene.text)
-    found = decided(text, texcoords=scene.texcoords)
-    left = []
-    for instruction, components in zip(text.instructions, found.live, strict=True):
-        if components:
-            mask = tuple(c in components for c in range(4))
-            left.append(with_mask(instruction, mask))
-    shortened = Program(tuple(left), text.temporaries, text.parameters)
-
-    def drawn(of: Program) -> np.ndarray:
-        return draw(
-            of,
-            scene.size,
-            rect=scene.rect,
-            texcoords=scene.texcoords,
-            local=scene.local,
-            env=scene.env,
-        )
-
-    assert_same_bits(drawn(shortened), drawn(text))
-
-
-def with_mask(instruction: Instruction, mask: tuple[bool, ...]) -> Instruction:
-    assert instruction.dst is not None
-    return replace(instruction, dst=replace(instruction.dst, mask=mask))  # type: ignore[arg-type]
 
 
 @settings(max_examples=20)

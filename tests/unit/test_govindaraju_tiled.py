@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import Any
 
-import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from products import random_operands
 
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
-from gpgpu_legacy.runtime.executor import find_executor
 
 TILED, MULTI = find_product("govindaraju-tiled"), find_product("hall-carr-hart-multi")
 WAYS = list(Accumulate)
@@ -42,30 +35,6 @@ def test_a_tile_goes_through_all_of_its_passes_before_the_next_one(way: Accumula
             (0, 8, 4, 2), (4, 8, 4, 2), (8, 8, 4, 2), (12, 8, 1, 2),
         ]
     ]  # fmt: skip
-
-
-PARAMETERS = st.fixed_dictionaries({
-    **dict.fromkeys(("m", "l", "n"), st.integers(1, 16)),
-    "block": st.integers(1, 5),
-    "accumulate": st.sampled_from(WAYS),
-    "largest_texture": st.sampled_from([5, 8192]),
-    "transpose_a": st.booleans(),
-    "transpose_b": st.booleans(),
-})  # fmt: skip
-
-
-@given(PARAMETERS, st.integers(1, 13))
-@settings(max_examples=15)
-def test_tiles_change_no_bit_and_no_work(given_: dict[str, Any], tile: int) -> None:
-    """An element is the same sum in the same order, whichever tile it is in."""
-    plans = MULTI.plan(**given_), TILED.plan(**given_, tile=tile)
-    operands = random_operands(plans[0])
-    one, other = (find_executor("numpy").run(plan, operands).outputs["C"] for plan in plans)
-    assert np.array_equal(one, other)
-    counts = [count_plan(plan) for plan in plans]
-    for quantity in ("fragments", "arithmetic", "lookup", "bytes_requested", "copy_bytes"):
-        first, second = (getattr(count, quantity) for count in counts)
-        assert first == second
 
 
 @pytest.mark.parametrize(

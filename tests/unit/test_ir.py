@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import pytest
-from drawing import fragment_texcoords, parameters, program, show, texture
+from drawing import program
 from program_keys import program_key
 
 from gpgpu_legacy.ir.expressions import (
@@ -32,22 +32,19 @@ from gpgpu_legacy.ir.types import (
     NOWHERE,
     Operator,
 )
-from gpgpu_legacy.ir.walks import rebuilt, uncontracted, walk
+from gpgpu_legacy.ir.walks import walk
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind
-from gpgpu_legacy.lower.analysis.folding import decide
 from gpgpu_legacy.lower.fragments import (
     ShaderKey,
     fragment_statements,
-    shader_key,
 )
 from gpgpu_legacy.lower.lowering import (
     AxesLowering,
     attribute_variable,
     temporary_variable,
 )
-from gpgpu_legacy.plan.plan import FragmentPass
-from gpgpu_legacy.plan.textures import RGBA32F, Extent, Filter, Rect, Sampler, Wrap
+from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, Wrap
 
 
 def lowered(key: ShaderKey) -> list[Statement]:
@@ -136,15 +133,6 @@ def test_what_specifies_places_is_rounded_operation_by_operation() -> None:
         assert not (isinstance(value, Operation) and value.contracts)
 
 
-# Lookups -----------------------------------------------------------------------------------------
-
-
-def test_a_program_alone_has_textures_of_an_assumed_size() -> None:
-    text = program("TEX R0, fragment.texcoord[0], texture[2], 3D;", SHOWN)
-    [unit] = program_key(text).units
-    assert (unit.number, unit.extent, unit.sampler) == (2, Extent(256, 256, 256), Sampler())
-
-
 # Axes --------------------------------------------------------------------------------------------
 
 
@@ -179,36 +167,3 @@ def test_values_know_the_axes_along_which_they_vary() -> None:
     composed = followed("SWZ R0, fragment.position, 0, x, y, 1;", "MOV R1, R0.y;",
                         "MOV result.color, R0.x;")  # fmt: skip
     assert [s.value.axes for s in composed[1:]] == [ALONG_X, NOWHERE]
-
-
-# Expressions -------------------------------------------------------------------------------------
-
-
-def test_rebuilding_keeps_what_is_not_changed() -> None:
-    value = Read(R1, (0,)) * 2.0 + Read(R2, (0,))
-    assert rebuilt(value, lambda part: part) is value
-    swapped = rebuilt(value, lambda part: Read(R2, (0,)) if part == Read(R1, (0,)) else part)
-    assert swapped == Read(R2, (0,)) * 2.0 + Read(R2, (0,))
-    apart = uncontracted(value)
-    assert [o.contracts for o in walk(apart) if isinstance(o, Operation)] == [False, False]
-
-
-# Keys --------------------------------------------------------------------------------------------
-
-
-def test_passes_that_differ_in_numbers_alone_are_the_same_statements() -> None:
-    text = program("MAD result.color, fragment.texcoord[0], program.local[0], fragment.position;")
-    keys = []
-    for vector in ((1.0, 2.0, 3.0, 4.0), (5.0, 6.0, 7.0, 8.0)):
-        pass_ = FragmentPass(
-            text,
-            (),
-            ("target",),
-            Rect(0, 0, 4, 3),
-            (fragment_texcoords(0, 4, 3),),
-            parameters({0: vector}),
-        )
-        plan = show([pass_], texture("target", 4, 3, RGBA32F))
-        keys.append(shader_key(plan, pass_, decide(plan, pass_), exact=True))
-    assert keys[0] == keys[1]
-    assert lowered(keys[0]) == lowered(keys[1])

@@ -63,19 +63,6 @@ def test_local_and_environment_parameters_are_different_ones() -> None:
     assert result == [15, 26, 37, 48]
 
 
-def test_attributes_are_interpolated_and_not_clamped() -> None:
-    four = corners((-1, 2, 3, 4), (4, 0, 0, 0), (0, 8, 0, 0), 2, 1)
-    given = [
-        AttributeCorners(kind, four)
-        for kind in (AttributeKind.COLOR, AttributeKind.SECONDARY_COLOR, AttributeKind.FOGCOORD)
-    ]
-    for read in ("color", "color.secondary"):
-        result = draw(program(f"MOV result.color, fragment.{read};"), (2, 1), attributes=given)
-        assert result[0].tolist() == [[1, 6, 3, 4], [5, 6, 3, 4]]
-    result = draw(program("MOV result.color, fragment.fogcoord;"), (2, 1), attributes=given)
-    assert result[0].tolist() == [[1, 0, 0, 1], [5, 0, 0, 1]]
-
-
 # What stays broadcast, and bands -----------------------------------------------------------------
 
 

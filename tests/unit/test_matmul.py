@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawing import assert_same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from products import (
@@ -14,7 +13,6 @@ from products import (
     METHODS_AND_WAYS,
     as_multiplied,
     assert_within_the_bound,
-    eight_bit_product,
     fragment_methods,
     fragment_passes,
     plan_of,
@@ -173,22 +171,6 @@ def test_all_products_of_two_bytes() -> None:
         larson(levels(p[:, None]), levels(p[None, :]), texture_format="unorm8") * 255.0
     ).astype(int)
     assert (result == (2 * np.outer(p, p) + 255) // 510).all()
-
-
-@given(st.data())
-@settings(max_examples=40)
-def test_eight_bit_products_are_an_integer_model_of_2001(data: st.DataObject) -> None:
-    m, l, n = (data.draw(st.integers(1, 6)) for _ in range(3))  # noqa: E741
-    rng = np.random.default_rng(data.draw(st.integers(0, 999)))
-    high = data.draw(st.sampled_from((20, 120, 255)))
-    a, b = levels(rng.integers(0, high + 1, (m, l))), levels(rng.integers(0, high + 1, (l, n)))
-    how = {
-        "texture_format": "unorm8",
-        "transpose_a": data.draw(st.booleans()),
-        "transpose_b": data.draw(st.booleans()),
-        "largest_texture": data.draw(st.integers(1, 8)),
-    }
-    assert_same_bits(larson(a, b, **how), eight_bit_product(a, b))
 
 
 # Figure 1's numbers as they are printed ----------------------------------------------------------

@@ -92,15 +92,6 @@ def test_jobs_of_a_size_take_rounds_in_turn_smallest_size_first() -> None:
     assert world.open == []
 
 
-def test_an_outcome_has_its_samples_and_its_first_run() -> None:
-    world = World()
-    job = world.job("one", 8, iter([9.0, 7.0, 1.0, 5.0, 3.0]))
-    [outcome] = measure([job], Budget(1e9, world), Rounds(3)).outcomes
-    assert outcome.samples == (1.0, 5.0, 3.0)
-    assert (outcome.seconds, outcome.spread) == (3.0, (1.0, 5.0))
-    assert not outcome.is_first_run
-
-
 @pytest.mark.parametrize("what", ["opening_s", "upload_s", "check_s"])
 def test_the_budget_counts_all_that_a_job_takes(what: str) -> None:
     """Computing takes next to nothing here; everything else grows slowly."""
@@ -150,14 +141,6 @@ def test_it_never_ends_empty() -> None:
     assert world.open == []
 
 
-def test_a_cheapest_job_that_fails_gives_way_to_the_next() -> None:
-    world = World()
-    jobs = [world.job("bad", 8, iter(())), world.job("good", 8)]
-    measured = measure(jobs, Budget(0.0, world), TWO_ROUNDS)
-    assert results(measured) == [("good", 8)]
-    assert [(key(entry), entry.is_refused) for entry in measured.not_run] == [(("bad", 8), True)]
-
-
 # The order by cost -------------------------------------------------------------------------------
 
 
@@ -183,14 +166,6 @@ def test_an_error_in_a_round_leaves_the_other_jobs_alone() -> None:
         ("StopIteration", True)
     ]
     assert world.open == []
-
-
-def test_what_has_no_room_beside_others_has_its_rounds_by_itself() -> None:
-    world = World()
-    jobs = [world.job(name, 8) for name in ("one", "two")]
-    measure(jobs, Budget(1e9, world), TWO_ROUNDS, room=lambda _: 1)
-    assert world.most_open == 1
-    assert world.runs == [("one", 8)] * 4 + [("two", 8)] * 4
 
 
 def test_results_come_as_they_are_measured_and_an_interrupt_leaves_them() -> None:
@@ -223,19 +198,6 @@ def test_progress_is_told_as_often_as_was_said(budget_s: float) -> None:
 
 
 # The parts ---------------------------------------------------------------------------------------
-
-
-def test_a_budget_says_what_is_left_and_why_a_run_does_not_start() -> None:
-    world = World()
-    budget = Budget(10.0, world)
-    world.now = 4.0
-    assert (budget.spent_s, budget.left_s, budget.is_over) == (4.0, 6.0, False)
-    assert budget.refusal(6.0) is None
-    assert budget.refusal(7.0) == "a run would take up to 7 s, and 6 s of the budget were left"
-    assert budget.share(3).seconds == 2.0
-    world.now = 10.0
-    assert budget.is_over
-    assert budget.refusal() == "the budget was spent"
 
 
 def test_other_processes_are_those_beside_this_one(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpgpu_legacy import GpgpuLegacyWarning, Pipeline, Texels
+from gpgpu_legacy import Pipeline, Texels
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError, PlanError
 from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.plan import FragmentPass
@@ -379,21 +379,3 @@ def test_a_mistake_is_said_in_its_call(
     with pytest.raises(GpgpuLegacyError, match=message) as caught:
         mistake(p, x, y)
     assert isinstance(caught.value, InputError | PlanError) or caught.value.diagnostics  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize(
-    ("message", "program", "given"),
-    [
-        (r"program.local\[0\] is never set", ADD_LOCAL, {}),
-        (r"program.local\[1\] is set, but", COPY, {"local": {1: 0}}),
-        ("coordinates run from 0 to 1|from 0 to 1", COPY.replace("RECT", "2D"), {}),
-    ],
-)
-def test_what_is_probably_a_mistake_is_warned_about(
-    message: str, program: str, given: dict[str, Any]
-) -> None:
-    p = Pipeline("odd")
-    kind = "2D" if "2D" in program else "RECT"
-    x, y = p.input("x", 2, 2, kind=kind), p.texture("y", 2, 2)
-    with pytest.warns(GpgpuLegacyWarning, match=message):
-        p.draw(program, {0: x}, into=y, **given)

@@ -7,17 +7,12 @@ import numpy as np
 import pytest
 from buffers import bindings, buffer, uniforms
 from drawing import (
-    assert_same_bits,
     program,
     texture,
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from products import METHODS_AND_WAYS, plan_of, random_operands
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
-from gpgpu_legacy.algorithms.matmul.product import Accumulate
-from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.interp.numeric import pack, unpack
 from gpgpu_legacy.isa.ir import AttributeKind
@@ -97,21 +92,6 @@ def test_a_repeat_is_its_body_written_out_once_an_iteration() -> None:
     loop = [(pass_, i) for i in range(3) for pass_ in (moving, back)]
     assert turns == [(clear, 0), *loop, (clear, 0)]
     assert list(plan.weighted_passes()) == [(1, clear), (3, moving), (3, back), (1, clear)]
-
-
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_an_expanded_plan_counts_and_runs_the_same(
-    method: Algorithm, way: Accumulate | None
-) -> None:
-    plan = plan_of(method, (5, 19, 7), way, block=2, largest_texture=8)
-    written_out = expand(plan)
-    assert not any(isinstance(step, Repeat) for step in written_out.steps)
-    validate(written_out)
-    assert count_plan(written_out) == count_plan(plan)
-    operands, numpy = random_operands(plan), find_executor("numpy")
-    assert_same_bits(
-        numpy.run(written_out, operands).outputs["C"], numpy.run(plan, operands).outputs["C"]
-    )
 
 
 # Validation --------------------------------------------------------------------------------------

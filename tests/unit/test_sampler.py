@@ -13,7 +13,6 @@ from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.plan.framebuffer import Writes
 from gpgpu_legacy.plan.textures import (
     FORMATS,
-    REPEATING,
     RGBA8,
     RGBA16F,
     UNORM8,
@@ -63,30 +62,6 @@ def image(
 
 LINE = [[10.0, 20.0, 40.0, 80.0]]
 
-ON_A_LINE = [
-    # filter, wrap, s, value. Texel centres are at 1/8, 3/8, 5/8, 7/8.
-    (NEAREST, EDGE, 0.25, 20.0), (NEAREST, EDGE, 0.2499, 10.0), (NEAREST, EDGE, 1.0, 80.0),
-    (NEAREST, EDGE, -7.0, 10.0), (NEAREST, CLAMP, 7.0, 80.0),
-    (NEAREST, REPEAT, 1.3, 20.0), (NEAREST, REPEAT, -0.25, 80.0),
-    (NEAREST, REPEAT, -1e-9, 80.0),  # its fraction rounds to 1
-    (LINEAR, EDGE, 0.3125, 17.5), (LINEAR, EDGE, 0.0, 10.0), (LINEAR, EDGE, INF, 80.0),
-    (LINEAR, CLAMP, 0.0, 2.0), (LINEAR, CLAMP, 9.0, 37.0), (LINEAR, CLAMP, 0.0625, 6.0),
-    (NEAREST, BORDER, -0.01, -6.0), (NEAREST, BORDER, 1.0, -6.0), (NEAREST, BORDER, 0.1, 10.0),
-    (LINEAR, BORDER, 0.0, 2.0), (LINEAR, BORDER, -0.0625, -2.0), (LINEAR, BORDER, INF, -6.0),
-    (NEAREST, MIRROR, 1.3, 40.0), (NEAREST, MIRROR, -0.1, 10.0), (NEAREST, MIRROR, 2.3, 20.0),
-    (NEAREST, MIRROR, -1.1, 80.0), (LINEAR, MIRROR, -0.3125, 17.5), (LINEAR, MIRROR, 1.0, 80.0),
-    (LINEAR, REPEAT, 0.0, 45.0), (LINEAR, REPEAT, -0.0625, 62.5), (LINEAR, REPEAT, 2.25, 15.0),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("how", "wrap", "s", "value"), ON_A_LINE)
-def test_a_line_of_four_texels(how: Filter, wrap: Wrap, s: float, value: float) -> None:
-    assert looked_up(image(LINE, T1D, how, wrap), s) == [value, 0, 0, 1]
-    # The same along s of a plane of one row, and unnormalised where that has the wrap.
-    assert looked_up(image(LINE, T2D, how, (wrap, EDGE, EDGE)), s, 0.5)[0] == value
-    if wrap not in REPEATING:
-        assert looked_up(image(LINE, RECT, how, (wrap, EDGE, EDGE)), 4 * s, 0.5)[0] == value
-
 
 @pytest.mark.parametrize("how", [NEAREST, LINEAR])
 @pytest.mark.parametrize("wrap", list(Wrap))
@@ -98,19 +73,6 @@ def test_nan_falls_on_texel_0(how: Filter, wrap: Wrap) -> None:
 # Two axes and three --------------------------------------------------------------------------
 
 SQUARE = [[1.0, 2.0], [4.0, 8.0]]
-
-
-@pytest.mark.parametrize(
-    ("s", "t", "value"),
-    [
-        (0.25, 0.25, 1.0), (0.75, 0.25, 2.0), (0.25, 0.75, 4.0), (0.75, 0.75, 8.0),
-        (0.5, 0.25, 1.5), (0.25, 0.5, 2.5), (0.5, 0.5, 3.75),
-        (0.375, 0.625, 0.1875 + 0.125 + 2.25 + 1.5),  # 3/16, 1/16, 9/16 and 3/16 of the four
-    ],
-)  # fmt: skip
-def test_four_texels_are_weighted(s: float, t: float, value: float) -> None:
-    assert looked_up(image(SQUARE, T2D, LINEAR), s, t)[0] == value
-    assert looked_up(image(SQUARE, RECT, LINEAR), 2 * s, 2 * t)[0] == value
 
 
 @pytest.mark.parametrize(
@@ -159,27 +121,6 @@ def test_16_bits_hold_each_65535th() -> None:
 
 # Six faces of 2×2: face number times 10, plus 0 1 (lower row) and 2 3 (upper).
 FACES = [[10.0 * face + 2 * row, 10.0 * face + 2 * row + 1] for face in range(6) for row in (0, 1)]
-
-
-@pytest.mark.parametrize(
-    ("direction", "value"),
-    [
-        # Of equal magnitudes z wins over y, and y over x.
-        ((1.0, -1.0, 1.0), 43.0), ((1.0, 1.0, 0.5), 23.0), ((-1.0, 0.25, -1.0), 51.0),
-        # No direction: texel 0 of a face.
-        ((0.0, 0.0, 0.0), 40.0), ((NAN, 0.0, 1.0), 0.0),
-    ],
-)  # fmt: skip
-def test_a_direction_between_faces(direction: tuple[float, float, float], value: float) -> None:
-    assert looked_up(image(FACES, CUBE, depth=6), *direction)[0] == value
-
-
-def test_a_face_is_filtered_by_itself_and_clamped_to_its_edge() -> None:
-    for wrap in Wrap:  # whatever the sampler says
-        cube = image(FACES, CUBE, LINEAR, wrap, depth=6)
-        assert looked_up(cube, 1.0, 0.0, 0.0)[0] == 1.5
-        assert looked_up(cube, 1.0, 0.0, 0.99)[0] == 1.0  # 0 and 2
-        assert looked_up(cube, 0.999, 0.999, 1.0)[0] == 41.0
 
 
 # Shapes --------------------------------------------------------------------------------------

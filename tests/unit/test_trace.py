@@ -86,14 +86,6 @@ def test_a_relaxation_by_hand() -> None:
     assert second.steps is None
 
 
-def test_instructions_of_every_pass() -> None:
-    found = trace(jacobi(2), (1, 0), {"b": B}, instructions=True)
-    assert [len(visit.steps or ()) for visit in found.visits] == [8, 8]
-    last = (found.visits[1].steps or ())[-1]
-    assert last.operands[0].value == (4.5, 0.0, 0.0, 3.0)  # alpha of r32f reads 1, three times
-    assert last.result == (2.25, 0.0, 0.0, 1.5)
-
-
 def test_without_every_pass_those_that_change_the_value() -> None:
     plan, inputs = sort(16, 4), {"values": shuffled(16, 4)}
     every = trace(plan, (5, 2), inputs, every_pass=True).visits

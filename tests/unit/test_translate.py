@@ -142,19 +142,6 @@ def test_long_lines_are_named_part_by_part() -> None:
     assert not alive.any()
 
 
-def test_several_colours_and_depth() -> None:
-    text = """!!ARBfp1.0
-OPTION ARB_draw_buffers;
-MOV result.color[2].xy, 3;
-MOV result.depth.z, 0.5;
-END"""
-    results, alive = module(numpy_source(assemble(text)))({}, {}, None)
-    assert set(results) == {"result.color", "result.color[2]", "result.depth"}
-    assert results["result.color[2]"].reshape(4).tolist() == [3, 3, 0, 0]
-    assert results["result.depth"][2, 0, 0] == 0.5
-    assert alive.all()
-
-
 def test_names_that_python_would_not_take() -> None:
     names = [
         "np",

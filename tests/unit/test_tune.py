@@ -185,20 +185,6 @@ def test_a_small_search_keeps_a_way_that_gives_the_product(kept: Path) -> None:
     assert matmul(a, b, "hall-carr-hart-multi").tolist() == b.tolist()
 
 
-def test_a_way_with_another_product_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with closing(tuning.WayRunner(MULTI.builder(n=16), 0)) as products:
-        start = TunedWay("jit", 32, Accumulate.COPY)
-        assert products.run(start) > 0.0
-        assert products.run(with_fields(start, executor="numpy", block=4)) > 0.0
-        wrong = products.first["C"].copy()
-        wrong[3, 4] += 1e-3
-        assert not products.agrees("C", wrong)
-        wrong[3, 4] = np.nan
-        assert not products.agrees("C", wrong)
-        with pytest.raises(RefusedError, match="no executor"):
-            products.run(with_fields(start, executor="none"))
-
-
 class Counter(FakeExecutor):
     """An executor whose runs take no time; those of block 8 fail, and of block 4 are wrong."""
 

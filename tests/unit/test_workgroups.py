@@ -10,7 +10,6 @@ from drawing import corners, fragment_texcoords, program, texture
 
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.emit.glsl_groups import emit_groups
 from gpgpu_legacy.lower.fused.content import Arguments, Content, group_content
@@ -178,20 +177,3 @@ def test_a_long_program_is_not_repeated_for_many_fragments(
     computed = len(re.findall(r"= .*local\d_of_0", text))
     assert computed <= max(length, device.operations)
     assert computed >= min(4 * length, device.operations / 4)  # short ones are, as far as they may
-
-
-@pytest.mark.parametrize(
-    ("base", "dx", "dy", "tile"),
-    [
-        ((0, 0, 0, 1), (1, 0, 0, 0), (0, 1, 0, 0), (2, 2)),  # the texel at the same place
-        ((1, 0, 0, 1), (1, 0, 0, 0), (0, 1, 0, 0), (2, 2)),  # its right neighbour
-        ((0, 2.5, 0, 1), (1, 0, 0, 0), (0, 0, 0, 0), (8, 8)),  # one for each column
-        ((2.5, 0, 0, 1), (0, 0, 0, 0), (0, 1, 0, 0), (8, 8)),  # one for each row
-    ],
-)
-def test_where_fragments_share_no_lookup_they_are_few(
-    base: Vec4, dx: Vec4, dy: Vec4, tile: tuple[int, int]
-) -> None:
-    place = Texcoords(1, corners(base, dx, dy, 6, 4))
-    shape = group_shape(drawn(LOOKUP, "MOV result.color, R0;", place=place)[0])
-    assert (shape.columns, shape.rows) == tile
