@@ -147,29 +147,7 @@ def test_copies_stand_in_a_column_of_their_own(
     assert other.bytes_requested == counts.bytes_requested
 
 
-# Really counted ----------------------------------------------------------------------------------
-
-
-A_MOVE, A_LOOKUP = "MOV {0}, {0};\n", "TEX {0}, fragment.texcoord[0], texture[0], RECT;\n"
-
-
 # As JSON -----------------------------------------------------------------------------------------
-
-
-def test_the_json_contract() -> None:
-    found = formula_tables(N, B, "hall-carr-hart-2003").as_dict()
-    assert (found["size"], found["block"]) == (N, B)
-    assert [t["id"] for t in found["tables"]] == [TABLE_1, TABLE_2]
-    for table in found["tables"]:
-        assert [row["method"] for row in table["rows"]] == [LM, SINGLE, MULTI]
-        for row in table["rows"]:
-            for cell in (row[name] for name in COLUMNS):
-                assert type(cell["value"]) is int
-                assert cell["agrees"] is True
-                for text in (cell["published"], cell["counted"]):
-                    assert at(text, N, B) == cell["value"]
-    assert found["times"] == {"measured": [], "not_run": [], "busy_share": None}
-    assert found["driver"] is None, "nothing was timed"
 
 
 def test_a_spent_budget_leaves_one_time_and_says_so_of_the_others() -> None:

@@ -222,16 +222,6 @@ def test_the_mali_sample_is_run_with_its_scalars() -> None:
     assert (method, size, one.status) == ("mali-sgemm", 1024, Status.MEASURED)
 
 
-def test_a_refusal_is_told_and_does_not_end_the_rest() -> None:
-    fake = Fake("gl-compute", Clock(), refuses_above=512)
-    measurements = measure(OPENGL, 1e3, fake)
-    done = outcomes(measurements, "opengl-compute-tiled", "gl-compute")
-    assert done[512] is Status.MEASURED
-    assert done[1024] is Status.REFUSED
-    [grid] = [g for g in measurements.grids() if g.id.endswith("gl-compute")]
-    assert any("too large for a fake" in note for note in grid.notes)
-
-
 def test_real_executors_run_within_a_small_budget() -> None:
     measurements = measure_paper(find_paper(DOBRAVEC), 1.0)
     done = [one for _, _, one in taken(measurements) if one.status is Status.MEASURED]
@@ -239,27 +229,6 @@ def test_real_executors_run_within_a_small_budget() -> None:
     assert all(one.value is not None and one.value > 0 for one in done)
     assert "numpy" in measurements.devices
     measurements.as_json()
-
-
-def test_measurements_as_json() -> None:
-    clock = Clock()
-    measurements = measure(OPENGL, 60.0, Fake("jit", clock, 10.0), Fake("gl-compute", clock))
-    data = measurements.as_dict()
-    assert data["devices"] == {"jit": "device of jit", "gl-compute": "device of gl-compute"}
-    assert data["package"] and data["date"] and data["driver"]
-    [one] = data["tables"]
-    rows = {row["size"]: row for row in one["rows"]}
-    assert list(rows) == list(SIZES_000)
-    gpu = next(cell for cell in rows[128]["cells"] if cell["series"] == "GPU")
-    assert (gpu["published"], gpu["unit"], gpu["printed"]) == (0.31, "ms", "031")
-    here = next(m for m in gpu["measured"] if m["executor"] == "gl-compute")
-    assert here["status"] == "measured"
-    assert here["value"] == pytest.approx(128**3 * 1e-6)
-    assert rows[128]["ratios"][0]["recomputed"] == pytest.approx(2.35 / 0.31)
-    assert rows[128]["ratios"][0]["measured"]["gl-compute"] == pytest.approx(10.0)
-    last = next(cell for cell in rows[4096]["cells"] if cell["series"] == "CPU")
-    assert last["measured"][0]["status"] == "not run"
-    assert last["measured"][0]["value"] is None
 
 
 # The command line and the plots ------------------------------------------------------------------

@@ -13,10 +13,8 @@ import pytest
 from commands import Command
 from PIL import Image
 
-from gpgpu_legacy.measure import timing as other_work
 from gpgpu_legacy.measure.bench import Bench
-from gpgpu_legacy.serial import from_json, read_recorded
-from gpgpu_legacy.sources import checkout
+from gpgpu_legacy.serial import from_json
 
 JIT = ("hall-carr-hart-multi", "--executor", "jit", "--peer", "numpy-blas")
 
@@ -45,53 +43,6 @@ def test_a_small_run_gives_json_of_the_known_form(run: Command, tmp_path: Path) 
         assert row["is_peer"] is (key[0] is None)
     with Image.open(plot) as picture:
         assert picture.width > 400
-
-
-def test_products_and_recipes_are_measured_alike(run: Command, tmp_path: Path) -> None:
-    recipe = tmp_path / "twice.py"
-    recipe.write_text(
-        "from gpgpu_legacy import Pipeline\n"
-        "def twice(n: int = 4):\n"
-        "    p = Pipeline('twice')\n"
-        "    x, y = p.input('x', n, n), p.texture('y', n, n)\n"
-        "    p.draw('!!ARBfp1.0\\nTEMP r;\\nTEX r, fragment.position, texture[0], RECT;\\n"
-        "ADD result.color, r, r;\\nEND', {0: x}, into=y)\n"
-        "    p.output('y', y)\n"
-        "    p.reference, p.operations = lambda x: 2 * x, n * n\n"
-        "    return p\n"
-    )
-    found = []
-    for what in ("larson-mcallister", str(recipe)):
-        words = ("--executor", "jit", "--repeat", "1", "--json")
-        code, out, _ = run("bench", what, "n=8,16", *words)
-        assert code == 0
-        found.append([r for r in json.loads(out)["results"] if r["executor"] == "jit"])
-    product, own = found
-    assert [r.keys() for r in product] == [r.keys() for r in own]
-    assert [(r["case"], r["plan"]) for r in own] == [("n = 8", "twice"), ("n = 16", "twice")]
-    assert all(r["gflops"] > 0.0 and r["max_error"] < 1e-6 for r in [*product, *own])
-
-
-def test_results_are_written_as_they_come(
-    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, results = tmp_path / "bench.json", list[int]()
-
-    def read(self: object) -> float:
-        if path.exists():
-            results.append(len(read_recorded(path, Bench).results))
-        if len(results) == 3:
-            raise KeyboardInterrupt
-        return 0.0
-
-    monkeypatch.setattr(other_work.OtherWork, "share", read)
-    words = ("n=16,32", *JIT, "--repeat", "2", "-o", str(path))
-    code, _, _ = run("bench", *words)
-    assert code != 0
-    bench = read_recorded(path, Bench)
-    assert bench.results
-    assert bench.package is not None
-    assert (bench.commit is None) == (checkout() is None)
 
 
 @pytest.mark.gl

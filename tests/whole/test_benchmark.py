@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from itertools import repeat
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 from fakes import Clock, FakeExecutor
-from matplotlib.figure import Figure
 from sorting import sort_plan
 
 from gpgpu_legacy.algorithms.registry import find_product
@@ -146,19 +143,6 @@ def test_errors_and_differences_by_hand(monkeypatch: pytest.MonkeyPatch) -> None
     }
 
 
-def test_what_is_not_finite_alike_does_not_differ(monkeypatch: pytest.MonkeyPatch) -> None:
-    nothing = [np.nan, np.inf]
-    only(
-        monkeypatch,
-        Known("machine", nothing, is_reference=True),
-        Known("same", nothing),
-        Known("other", [0.0, np.inf]),
-    )
-    found = by_name(bench(made(clearing(), two_numbers)))
-    assert [r.max_difference for r in found.values()] == [None, 0.0, 0.0, None]
-    assert all(r.max_error is None for r in found.values())
-
-
 def test_times_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, Known("quick", [1.0, 4.0], 2.0), Known("slow", [1.0, 4.0], 3.0))
     p = made(clearing(2), two_numbers, n=2)
@@ -181,62 +165,6 @@ def test_times_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # Products, on a clock that goes by what is run ---------------------------------------------------
-
-
-class Multiplying(FakeExecutor):
-    """Gives the product, but for `wrong` in a row, after seconds that it is told."""
-
-    def __init__(
-        self,
-        clock: Clock,
-        name: str,
-        seconds: Iterator[float] | Callable[[int], float],
-        wrong: float = 0.0,
-    ) -> None:
-        super().__init__()
-        self.name, self.clock = name, clock  # type: ignore[misc]
-        self.seconds, self.wrong = seconds, wrong
-        self.sizes: list[int] = []
-
-    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> RunResult:
-        a, b = operands["A"].astype(float), operands["B"].astype(float)
-        self.sizes.append(len(a))
-        RUNS.append(self.name)
-        spent = self.seconds(len(a)) if callable(self.seconds) else next(self.seconds)
-        self.clock.now += spent
-        product = (a @ b).astype(np.float32)
-        product[0] += np.float32(self.wrong)
-        return RunResult({"C": product}, Timings(0.0, spent, 0.0))
-
-
-RUNS: list[str] = []
-"""Who ran, in order."""
-
-
-def products(
-    monkeypatch: pytest.MonkeyPatch,
-    *executors: Multiplying,
-    sizes: tuple[int, ...] = (8,),
-    rounds: int = 1,
-    budget_s: float = 1e9,
-    **more: Any,
-) -> Bench:
-    only(monkeypatch, *executors)
-    RUNS.clear()
-    method = find_product("larson-mcallister")
-    cases = [Case(method.builder(n=n)) for n in sizes]
-    budget = Budget(budget_s, executors[0].clock)
-    return bench(*cases, rounds=rounds, budget=budget, peers=(), **more)
-
-
-@pytest.mark.parametrize(("size", "rows"), [(1024, None), (1025, 64)])
-def test_the_error_of_a_product_is_against_float64_and_of_rows_where_it_is_large(
-    monkeypatch: pytest.MonkeyPatch, size: int, rows: int | None
-) -> None:
-    off = Multiplying(Clock(), "off", repeat(100.0))
-    [score] = products(monkeypatch, off, sizes=(size,)).results
-    assert score.rows_checked == rows
-    assert score.max_error is not None and score.max_error < 2.0**-24  # it was rounded once
 
 
 def test_libraries_run_once_for_all_products_of_a_size_and_are_peers_of_each() -> None:
@@ -349,36 +277,3 @@ def test_a_reduction_is_probed_with_as_many_iterations_as_fit() -> None:
     )
     assert beginning(plan, 9).textures[1].initial == (0.0,) * 4
     assert expand(beginning(plan, 9)).steps == expand(plan).steps
-
-
-# Tables and pictures -----------------------------------------------------------------------------
-
-
-def test_the_table_has_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    only(monkeypatch, Known("one", [1.0, 5.0], is_reference=True), Absent("two", []))
-    found = bench(made(clearing(3), two_numbers))
-    times, not_run = found.grids(whole=True)
-    assert times.caption.startswith("clearing, on ")
-    rows = {row[0]: dict(zip(times.heads, row, strict=True)) for row in times.rows}
-    assert list(rows) == ["two_numbers()", "one"]
-    shown = as_text([times])
-    for text in ("3000", "750", "0.25"):  # three passes of 1 s; transfers; the error
-        assert text in shown
-    assert not_run.rows == (("two", "clearing", "clearing", "there is no such device"),)
-    short = found.grids()[0]
-    assert set(short.heads) < set(times.heads)
-
-
-def test_a_figure_has_a_line_for_each_executor_over_the_cases(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, drawn_figures: list[Figure]
-) -> None:
-    only(monkeypatch, Known("one", [1.0, 4.0]), Known("two", [1.0, 4.0]))
-    cases = [made(clearing(k), two_numbers, n=4 * k, way="short") for k in (2, 1, 8)]
-    found = bench(*cases)
-    found.plot(tmp_path / "bench.png")
-    [axes] = drawn_figures[0].axes
-    assert [text.get_text() for text in axes.texts] == ["two_numbers()", "one", "two"]
-    assert axes.get_xlabel() == "n"
-    assert [text.get_text() for text in axes.get_xticklabels()] == ["4", "8", "32"]
-    one = axes.containers[1].lines[0]
-    assert one.get_xydata().tolist() == [[4.0, 1e3], [8.0, 2e3], [32.0, 8e3]]

@@ -163,21 +163,6 @@ def test_a_table_that_is_stopped_leaves_its_rows_and_goes_on_from_them(
         assert cache_table.make_table(products, where, Budget(60.0), pool=pool).rows == rows
 
 
-def test_the_verdict_leaves_out_settings_that_are_not_whole(tmp_path: Path) -> None:
-    whole, partly = "8K,4way,64B", "1K,4way,64B"
-    rows = [record((LM, None, cache), 1000, 500, 600) for cache in (whole, partly)] + [
-        record((SINGLE, 32, whole), 500, 250, 650)
-    ]
-    case = {name: rows[1][name] for name in ("cache", "raster", "layout", "in_flight", "method")}
-    not_run = [{**case, "method": SINGLE, "block": 32, "reason": "the budget was spent"}]
-    path = tmp_path / "table.json"
-    table = read_rows(path, rows, not_run)
-    assert [judgement.setting.cache for judgement in table.judge()] == [whole]
-    assert table.judged().verdict[-1] == (
-        "1 cases were not simulated. The verdict therefore leaves out 1 of 2 settings."
-    )
-
-
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

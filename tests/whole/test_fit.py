@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +19,7 @@ from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Verdict
 from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.plan import FragmentPass, Plan
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.studies.largest_block import (
     Fit,
@@ -137,28 +135,6 @@ def test_blending_in_floats(chip: str, outcome: Outcome) -> None:
     assert row(verdict, "float blending").outcome is outcome
 
 
-def test_nv30_has_float_textures_as_rectangles_alone() -> None:
-    plan = plan_of(SINGLE, block=2)
-    assert row(check_plan(plan, find_profile("nv30")), "float textures").outcome is Outcome.WITHIN
-    flat = replace(
-        plan,
-        textures=tuple(
-            replace(t, kind=type(t.kind)("2D")) if t.name == "A" else t for t in plan.textures
-        ),
-    )
-    found = row(check_plan(flat, find_profile("nv30")), "float textures")
-    assert (found.outcome, found.where) == (Outcome.EXCEEDED, "A")
-
-
-def test_textures_larger_than_the_chip_s_are_named() -> None:
-    verdict = verdict_of(SINGLE, "radeon-9700", size=2049, block=3)
-    found = row(verdict, "texture size")
-    assert (found.outcome, found.where) == (Outcome.EXCEEDED, "A, B, F")
-    assert found.advice == "use textures of at most 2048×2048 texels"
-    cut = verdict_of(SINGLE, "radeon-9700", size=2049, block=3, largest_texture=2046)
-    assert row(cut, "texture size").outcome is Outcome.WITHIN
-
-
 def test_the_memory_of_the_whole_plan() -> None:
     """Section 4: four textures of 4096x4096 floats are 256 MB, twice what a GeForce4 has."""
     plan = plan_of(SINGLE, size=4096, block=32)
@@ -199,16 +175,6 @@ def test_kernels_need_a_chip_that_has_them() -> None:
     assert all(verdict.answer is Answer.LOADS for verdict in by_cuda)
     [over] = verdict_of("opengl-compute-tiled", "9400m").exceeded
     assert (over.limit, over.found) == ("threads of a work group", 32 * 32)
-
-
-def test_fog_s_share_counts() -> None:
-    """46 ALU instructions and EXP's 3 are over the minimum of 48; without fog they are not."""
-    body = "MOV result.color, 0;\n" * 46
-    plain, chip = f"!!ARBfp1.0\n{body}END\n", find_profile("arbfp1.0")
-    fogged = plain.replace("\n", "\nOPTION ARB_fog_exp;\n", 1)
-    assert check_program(assemble(plain), chip).answer is Answer.LOADS
-    [over] = check_program(assemble(fogged), chip).exceeded
-    assert (over.limit, over.found) == ("ALU instructions", 49)
 
 
 # Computing coordinates first ---------------------------------------------------------------------
@@ -314,10 +280,3 @@ def test_no_larger_block_loads(chip: str) -> None:
             certain = [b for b, given in answers.items() if given is Answer.LOADS]
             assert each.value == (max(tried) if tried else None)
             assert each.certain == (max(certain) if certain else None)
-
-
-def test_only_fragment_passes_are_asked_of_a_program() -> None:
-    """Copies and clears have no program; a plan of nothing loads everywhere."""
-    empty = PlanBuilder("nothing").plan()
-    assert not any(isinstance(each, FragmentPass) for _, each in empty.weighted_passes())
-    assert check_plan(empty, find_profile("geforce3")).answer is Answer.LOADS

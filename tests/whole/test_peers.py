@@ -14,13 +14,11 @@ from commands import Command
 from markdown_pages import ROOT
 from test_benchmark import Known, bench, by_name, clearing, made, only, two_numbers
 
-from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.benchmark import Case
 from gpgpu_legacy.measure.peers import CALLS, libraries, read_peers
-from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.serial import read_recorded
 
 JACOBI = ROOT / "benchmarks" / "peers" / "jacobi.py"
@@ -130,18 +128,6 @@ def test_a_peer_takes_its_turn_and_is_compared(monkeypatch: pytest.MonkeyPatch) 
 
 
 # Those of benchmarks/ ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("n", "passes"), [(1, 1), (13, 3)])
-def test_the_peer_of_jacobi_on_the_cpu_has_the_bits_of_the_program(n: int, passes: int) -> None:
-    plan = jacobi(n, passes).plan()
-    b = np.random.default_rng(n).normal(size=(n, n)).astype(np.float32)
-    peer = read_peers(f"{JACOBI}:NumbaLoop")["NumbaLoop"]({"b": b}, {"n": n, "passes": passes})
-    for _ in range(2):  # the second must not go on where the first ended
-        peer.start()
-        peer.compute()
-    wanted = find_executor("numpy").run(plan, {"b": b}).outputs["x"]
-    assert np.array_equal(peer.outputs(), wanted)
 
 
 def test_the_command_measures_peers_and_shows_them_again(run: Command, tmp_path: Path) -> None:

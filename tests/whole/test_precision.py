@@ -19,8 +19,6 @@ from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.studies.precision import (
     Accuracy,
     Data,
-    PrecisionCase,
-    accuracy,
     error_bound,
     format_of,
     reaches_texels,
@@ -154,23 +152,6 @@ def test_coordinates_that_are_no_numbers_of_the_format(
 # What is measured -------------------------------------------------------------------------------
 
 
-def case(arithmetic: str) -> PrecisionCase:
-    return PrecisionCase(LARSON.builder(n=1), ARITHMETICS[arithmetic])
-
-
-def test_the_error_of_one_product_in_half_precision() -> None:
-    a, b = np.full((1, 1), 0.3, np.float32), np.full((1, 1), 0.7, np.float32)
-    found = accuracy(case("fp16"), a, b)
-    rounded = float(np.float16(0.3) * np.float16(0.7))
-    exact = float(a[0, 0]) * float(b[0, 0])
-    assert found.max_error == found.rms_error == pytest.approx(abs(rounded - exact) / exact)
-    [[bound]] = bound_of(a, b, "fp16")
-    assert found.bound == pytest.approx(bound / exact)
-    assert found.of_bound == pytest.approx(abs(rounded - exact) / bound)
-    assert found.saturated == 0
-    assert found.addresses
-
-
 def test_chopping_makes_sums_too_small_and_in_proportion_to_their_length() -> None:
     """Each addition loses half a unit of the sum's last place on the average, 2^-17 to 2^-18 of it.
 
@@ -222,11 +203,8 @@ def test_the_command_writes_json_csv_and_a_plot(run: Any, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("jacobi",), "jacobi multiplies no matrices"),
         (("mali-sgemm", "n=4"), "mali-sgemm runs kernels, which compute in fp32 alone"),
         (("packed-2x2", "n=4", "transpose_a=true"), "leave transpose_a = True out"),
-        (("packed-2x2", "n=0"), "n is 0; it must be at least 1"),
-        (("packed-2x2", "n=4", "texture_format=r32f"), "packed-2x2 has no texture_format"),
     ],
 )
 def test_what_is_not_measured_is_refused_in_one_line(
