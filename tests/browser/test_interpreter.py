@@ -23,7 +23,6 @@ from framebuffers import BLENDS
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from interpreted import Interpreted
-from lookups import detailed_drawn
 from plans import Made, plans
 from products import random_operands
 from random_programs import INEXACT
@@ -62,15 +61,6 @@ def are_exact(plan: Plan) -> bool:
 
 
 EXACT_OPCODES = [mnemonic for mnemonic in ARBFP if mnemonic not in INEXACT]
-
-
-@pytest.mark.parametrize("first", range(0, 60, 20))
-def test_levels_of_detail(interpreted: Interpreted, first: int) -> None:
-    for seed in range(first, first + 20):
-        drawn = detailed_drawn(seed)
-        expected, found = (draw_all(**drawn, executor=each) for each in (NUMPY, interpreted))
-        for mine, theirs in zip(found, expected, strict=True):
-            assert_same_bits(mine, theirs)
 
 
 LINEAR_FOG = st.sampled_from([(), (Fog.LINEAR.value,)])

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from browser_pages import EACH_RENDERER, SOFTWARE, Modules
-from drawing import EXACT, assert_same_bits, carry_out_all, draw_all
+from drawing import EXACT, assert_same_bits, carry_out_all
 from hypothesis import HealthCheck, given, settings
 from interpreted import DRAWN, Interpreted, given_in_page
-from lookups import detailed_drawn
 from plans import Made, plans
 from products import F32, METHODS_AND_WAYS, plan_of, random_operands, whole_operands
 
@@ -19,7 +18,6 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.page.scenes import PLAYER
-from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import find_executor
 
@@ -102,25 +100,6 @@ def test_random_plans(page: Modules, sized: bool) -> None:
             assert_same_bits(mine, theirs)
 
     check()
-
-
-@pytest.mark.parametrize(("renderer", "sized"), tuple(zip(SOFTWARE, SIZED, strict=True)))
-def test_levels_of_detail(page: Modules, sized: bool) -> None:
-    drawn = Interpreted(page, DRAWN, sized=sized)
-    for seed in range(30):
-        each = detailed_drawn(seed)
-        expected, found = (draw_all(**each, executor=one) for one in (NUMPY, drawn))
-        for mine, theirs in zip(found, expected, strict=True):
-            assert_same_bits(mine, theirs)
-
-
-@EACH_RENDERER
-def test_a_program_without_lookups(page: Modules) -> None:
-    p = PlanBuilder("fill")
-    p.output("C", texture := p.texture("t", 3, 2))
-    p.draw("!!ARBfp1.0\nMOV result.color, fragment.position;\nEND", into=texture)
-    found = Interpreted(page, DRAWN).run(p.plan(), {})
-    assert found.outputs["C"].tolist() == [[0.5, 1.5, 2.5]] * 2
 
 
 # The player ---------------------------------------------------------------------------------------

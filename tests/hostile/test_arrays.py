@@ -89,14 +89,6 @@ def test_sparse_files_are_refused_by_their_size(tmp_path: Path) -> None:
     refused(whole, "500000×500000 elements; at most 1073741824")
 
 
-@pytest.mark.parametrize("name", ["a.npy", "a.csv", "a.png"])
-def test_pipes_and_devices_are_not_read(tmp_path: Path, name: str) -> None:
-    os.mkfifo(tmp_path / name)
-    refused(tmp_path / name, "is a pipe")
-    (tmp_path / f"zero{name}").symlink_to("/dev/zero")
-    refused(tmp_path / f"zero{name}", "device")
-
-
 def good_files() -> dict[str, bytes]:
     matrix = np.random.default_rng(0).random((5, 4)).astype(np.float32)
     made = io.BytesIO()

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from random import Random
-from time import process_time
 
 import pytest
 from attacks import ATTACK, mutated_text
@@ -130,36 +129,3 @@ def test_no_name_of_a_program_stands_in_what_is_made_of_it(name: str) -> None:
     for each in made:
         assert "injected" not in each
         assert each.count("#version") <= 1
-
-
-# Growth ------------------------------------------------------------------------------------------
-
-LONG = {
-    "moves": ("TEMP a;", "MOV a,a;", "MOV result.color,a;END"),
-    "a chain": ("TEMP a,b,c;", "ADD b,a,c;MUL c,a,b;ADD a,b,c;", "MOV result.color,a;END"),
-    "dependent lookups": ("TEMP a;", "TEX a,a,texture[0],2D;", "MOV result.color,a;END"),
-    "marching lookups": (
-        "TEMP a,b;MOV a,fragment.texcoord[0];",
-        "TEX b,a,texture[0],2D;ADD a,a,program.local[0];",
-        "MOV result.color,b;END",
-    ),
-    "extended swizzles": ("TEMP a;", "SWZ a,a,x,-y,0,1;", "MOV result.color,a;END"),
-    "kills": ("TEMP a;", "KIL a;", "MOV result.color,a;END"),
-    "aliases of a long name": (
-        f"TEMP {'n' * 128};ALIAS b={'n' * 128};", "ADD b,b,b;", "MOV result.color,b;END"
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("parts", LONG.values(), ids=LONG.keys())
-def test_time_grows_with_the_program(parts: tuple[str, str, str]) -> None:
-    """Eight times as many instructions take at most sixteen times as long, all steps together."""
-    before, repeated, after = parts
-    seconds = []
-    few = ATTACK.count(30, 300)
-    for count in (few, 8 * few):
-        program = assemble(f"!!ARBfp1.0\n{before}{repeated * count}{after}")
-        started = process_time()
-        everything_about(program)
-        seconds.append(process_time() - started)
-    assert seconds[1] < 16 * seconds[0] + 0.5
