@@ -147,17 +147,6 @@ def test_tables_are_pasted(open_page: Opener) -> None:
         assert np.array_equal(numbers(page, "A"), table)
 
 
-def test_fillings(open_page: Opener) -> None:
-    page = more(open_page("figure-2", CALM))
-    page.get_by_role("group", name="Fill A").get_by_role("button", name="identity").click()
-    page.get_by_role("group", name="Fill B").get_by_role("button", name="random").click()
-    b = numbers(page, "B")
-    assert np.array_equal(b, np.round(b))
-    assert_drawn(page, b)
-    page.get_by_role("button", name="Figure 2’s matrices").click()
-    assert np.array_equal(numbers(page, "A"), A)
-
-
 def test_a_moment_is_sent(open_page: Opener) -> None:
     page = more(open_page("figure-2", CALM))
     cell = page.get_by_label("B, row 4, column 4", exact=True)
@@ -174,14 +163,3 @@ def test_a_moment_is_sent(open_page: Opener) -> None:
         assert other.locator(part).inner_text() == page.locator(part).inner_text()
     other.wait_for_timeout(400)
     assert other.url.split("#")[1] == at
-
-
-def test_it_plays_when_it_is_seen_and_keeps_its_address(open_page: Opener) -> None:
-    page = open_page("figure-2")
-    # Faster, but not by a choice of the reader, which the address would keep.
-    page.get_by_label("Step: speed").evaluate("(speed) => { speed.value = 16; }")
-    expect(page.locator("#figure-2 .transport-said")).to_have_text("pass 4 of 4", timeout=15000)
-    page.wait_for_timeout(400)
-    assert "#" not in page.url
-    page.get_by_role("button", name="Back").click()
-    assert word(page, "pass") == "4"

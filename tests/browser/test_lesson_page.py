@@ -252,21 +252,6 @@ def test_the_framebuffer_changes_last(open_page: Opener) -> None:
     assert seen == [("", "0"), ("0.75", "0"), ("0.75", "0.75")]
 
 
-def test_a_moment_of_a_screen_is_sent(open_page: Opener) -> None:
-    """Sliders, choices, corners and matrices; what is touched last comes first."""
-    page = open_page(("figure-2", "stretch", "add"), CALM)
-    page.get_by_role("button", name="The top right corner").press("ArrowRight")
-    page.locator("#add").get_by_label("A, row 1, column 1", exact=True).fill("0.5")
-    page.get_by_role("slider", name="Pass").press("ArrowRight")
-    page.wait_for_function("location.hash.startsWith('#add.pass=1')")
-    other = open_page(("figure-2", "stretch", "add"), at=page.url.split("#")[1])
-    expect(other.locator("#add .transport-said")).to_have_text("pass 1 of 4")
-    assert (
-        other.locator("#add").get_by_label("A, row 1, column 1", exact=True).input_value() == "0.5"
-    )
-    expect(other.locator("#stretch .label-2")).to_have_text("(0.75, 4)")
-
-
 def test_a_class_sees_one_screen_and_its_answer_by_a_key(open_page: Opener) -> None:
     page = open_page(("stretch", "multiply", "add"), CALM)
     page.goto(page.url.split("#")[0] + "?class#multiply")

@@ -35,7 +35,7 @@ from framebuffers import TARGETS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from instructions import Writer
-from lookups import HEIGHT, INF, LOOKUPS, NAN, WIDTH, lookups_drawn
+from lookups import HEIGHT, INF, LOOKUPS, WIDTH, lookups_drawn
 from products import in_turn, plan_of, random_operands
 from random_programs import INEXACT
 from strategies import SMALL_NUMBER, Scene, draw_scene, whole_scenes
@@ -46,10 +46,8 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, Arithmetic
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program
 from gpgpu_legacy.isa.opcodes import ARBFP, Form
-from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
-    ClearPass,
     CopyPass,
     FragmentPass,
     Plan,
@@ -61,7 +59,6 @@ from gpgpu_legacy.plan.textures import (
     RGBA8,
     RGBA16F,
     RGBA32F,
-    UNORM8,
     Filter,
     Format,
     Rect,
@@ -117,19 +114,6 @@ def test_uploads_copies_and_reading_back_keep_bits(
             assert_same_bits(mine, theirs)
         if texel_format.bits_per_channel == 32:
             assert_same_bits(found[1], source["S"])
-
-
-@everywhere
-def test_eight_bits_round_alike_however_they_are_written(ready: Ready, name: str) -> None:
-    executor, text = ready(name), program("MOV result.color, program.local[0];")
-    for value in (-1.0, 0.3, 0.4999, 127.5 / 255, 0.999, 3.0):
-        four = (value, 0.0, 0.0, 0.0)
-        same(executor, show([ClearPass("target", four)], texture("target", 2, 2, UNORM8)))
-        same(executor, show([], texture("target", 2, 2, UNORM8, four)))
-    for value in (-1.0, 0.3, 0.999, 3.0, NAN, INF, -INF) if name != "gl-arbfp" else ():
-        for blend in (None, ADD):
-            four = (value,) * 4
-            same_drawing(executor, text, (2, 2), local={0: four}, target=UNORM8, blend=blend)
 
 
 # What a pass gives, and does not ------------------------------------------------------------------

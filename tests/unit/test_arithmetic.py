@@ -147,18 +147,6 @@ VALUES = (
 )
 
 
-@EVERY_NARROW
-@given(st.lists(VALUES, min_size=1, max_size=40))
-@example([2.0**-126, -(2.0**-149)])
-def test_values_round_to_the_nearest_number_of_the_format(
-    row: Arithmetic, values: list[float]
-) -> None:
-    if row in (RC9, FF8):  # 255 times a double need not be one
-        values = [float(np.float32(v)) for v in values]
-    for value, result in zip(values, rounded(row, *values), strict=True):
-        assert same(result, expected(row, value)), value
-
-
 def chopped(row: Arithmetic, value: float) -> float:
     """The number of the format that is next to `value` towards zero, or `value` itself."""
     if isnan(value) or isinf(value):

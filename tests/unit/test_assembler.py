@@ -133,31 +133,6 @@ def test_nothing_but_the_header_may_begin_a_program(wrong: str) -> None:
     assert HEADER in error.problem
 
 
-@pytest.mark.parametrize(
-    ("cut", "place"),
-    [
-        (HEADER, (1, 11)),
-        (f"{HEADER}\nTEMP R0;", (2, 9)),
-        (f"{HEADER}\nTEMP R0;\nMOV R0,", (3, 8)),
-        (f"{HEADER}\nPARAM p = {{1,", (2, 14)),
-    ],
-)
-def test_a_program_that_stops_short_is_at_fault_at_its_end(
-    cut: str, place: tuple[int, int]
-) -> None:
-    error = fault(cut)
-    assert (error.line, error.column) == place
-    assert "end of the text" in error.problem
-
-
-@pytest.mark.parametrize("character", ["\f", "\v", "\0", "\u00a0", "\u2028"])
-def test_no_other_character_is_space(character: str) -> None:
-    """3.11.2: spaces, tabs, newlines, carriage returns and comments are; nothing else is."""
-    error = fault(f"{HEADER}\nTEMP R0;{character}TEMP R1;\nEND")
-    assert (error.line, error.column) == (2, 9)
-    assert "\n" not in error.problem
-
-
 def test_the_caret_stands_under_the_fault_after_tabs_too() -> None:
     error = fault(text("\t\tMOV\tR9, R0;"))
     _, shown, caret = str(error).split("\n")
@@ -295,44 +270,6 @@ def round_trip(line: str) -> Instruction:
     assert assemble(disassemble(program)) == program
     [instruction] = program.instructions
     return instruction
-
-
-@pytest.mark.parametrize(
-    ("operand", "column"), [("R1", 9), ("R1.xyzw", 12), ("R1.xxxx", 12), ("R1.xy", 12)]
-)
-def test_a_scalar_operand_needs_exactly_one_letter(operand: str, column: int) -> None:
-    error = fault(text("TEMP R0, R1;", f"RCP R0, {operand};"))
-    assert (error.line, error.column) == (3, column)
-
-
-def test_an_extended_swizzle_mixes_components_constants_and_signs() -> None:
-    expected = Src(
-        Temporary("R1"),
-        (Selector.ZERO, Selector.ONE, X, Z),
-        (False, True, True, False),
-    )
-    assert round_trip("SWZ R0, R1, 0, -1, -x, +z;").srcs == (expected,)
-    assert round_trip("SWZ R0, R1, 0, -1, -r, b;").srcs == (expected,)
-
-
-@pytest.mark.parametrize(
-    ("operands", "column"),
-    [
-        ("-R1, x, y, z, w", 9),  # the signs are the selectors'
-        ("R1.x, x, y, z, w", 12),
-        ("R1, x, y, z", 20),
-        ("R1, x, y, z, w, x", 23),
-        ("R1, 2, y, z, w", 13),
-        ("R1, q, y, z, w", 13),
-        ("R1, xy, y, z, w", 13),
-        ("R1, 01, y, z, w", 13),
-        ("R1, {0}, y, z, w", 13),
-        ("R1, x, g, z, w", 16),  # xyzw and rgba do not mix
-    ],
-)
-def test_what_no_extended_swizzle_is(operands: str, column: int) -> None:
-    error = fault(text("TEMP R0, R1;", f"SWZ R0, {operands};"))
-    assert (error.line, error.column) == (3, column)
 
 
 def test_a_kill_has_no_destination_and_does_not_saturate() -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import Command
 
 from gpgpu_legacy import Pipeline, assemble, run_program
 from gpgpu_legacy.errors import AssemblyError
@@ -297,23 +295,3 @@ def test_the_same_in_cg_is_as_long(name: str) -> None:
     shader, kernel = PAIRS[name]
     ours, others = compile_text(shader, "f.frag"), compile_cg(kernel, "f.cg")
     assert len(ours.instructions) <= 1.05 * len(others.instructions)
-
-
-def test_the_command_line_takes_it(
-    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("es.frag").write_text("#version 100\nvoid main() { gl_FragColor = vec4(1.0); }")
-    code, _, said = run("count", "es.frag")
-    assert (code, said.count("\n")) == (2, 3)
-    assert "es.frag:1:1: GLSL ES has no precision of its own for float" in said
-    assert run("count", "es.frag", "--lenient")[0] == 0
-    Path("f.glsl").write_text("varying vec2 at; void main() { gl_FragColor = max(at.xyxy, N); }")
-    asked = ("f.glsl,N=0.5", "--size", "1", "--texcoord", "at=3,0.25,0,0")
-    assert run("exec", *asked, "-o", "f.npy")[0] == 0
-    assert np.load("f.npy").tolist() == [[[3, 0.5, 3, 0.5]]]
-    texts = [
-        run("disassemble", "f.glsl,N=0.5", f"--mathematics={name}")[1] for name in ("cg", "glsl")
-    ]
-    assert texts[0] != texts[1] == run("disassemble", "f.glsl,N=0.5")[1]
-    assert "has one meaning" in run("count", "!!ARBfp1.0 END", "--mathematics", "cg")[2]

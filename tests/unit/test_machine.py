@@ -9,7 +9,6 @@ from drawing import (
     assert_same_bits,
     corners,
     draw,
-    draw_all,
     execute,
     fragment_texcoords,
     program,
@@ -27,7 +26,7 @@ from gpgpu_legacy.isa.opcodes import ARBFP, Form, OperandKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.framebuffer import ADD, Blend
 from gpgpu_legacy.plan.plan import AttributeCorners, Binding, FragmentPass, Texcoords
-from gpgpu_legacy.plan.textures import RGBA8, RGBA32F, UNORM8, Rect
+from gpgpu_legacy.plan.textures import RGBA32F, UNORM8, Rect
 from gpgpu_legacy.runtime.machine import Machine
 
 NAN, INF = float("nan"), float("inf")
@@ -49,18 +48,6 @@ def test_saturation_takes_infinities_to_the_ends_and_a_nan_to_0() -> None:
     """The specification leaves NaN open; hardware makes it 0."""
     result = only_texel("MOV_SAT result.color, program.local[0];", local={0: (NAN, INF, -INF, 0.5)})
     assert_same_bits(np.array(result), np.array([0, 1, 0, 0.5]))
-
-
-# Parameters, attributes --------------------------------------------------------------------------
-
-
-def test_local_and_environment_parameters_are_different_ones() -> None:
-    result = only_texel(
-        "MAD result.color, program.local[1], 10, program.env[1];",
-        local={1: (1, 2, 3, 4)},
-        env={1: (5, 6, 7, 8)},
-    )
-    assert result == [15, 26, 37, 48]
 
 
 # What stays broadcast, and bands -----------------------------------------------------------------
@@ -122,80 +109,6 @@ def test_eight_bit_blending_saturates() -> None:
     assert result[0, 0, 0] == 1.0
     result = draw(text, (1, 1), target=UNORM8, initial=(0.2, 0, 0, 0), blend=ADD)
     assert result[0, 0, 0] == np.float32(51 + 102) / np.float32(255)
-
-
-def test_float_blending_adds_in_float32_without_clamping() -> None:
-    result = draw(
-        program("MOV result.color, {-5, 1, 16777216, 0.5};"),
-        (1, 1),
-        initial=(2.0, 3.0, 1.0, -8.0),
-        blend=ADD,
-    )
-    assert result[0, 0].tolist() == [-3, 4, 16777216, -7.5]
-
-
-# Discarded fragments -----------------------------------------------------------------------------
-
-WITHIN = program("KIL fragment.texcoord[0];", "MOV result.color, 7;")
-
-
-def falling(width: int, height: int) -> Texcoords:
-    """1 - x in s (so 0.5, -0.5, …), 3 in the rest."""
-    return Texcoords(0, corners((1, 3, 3, 3), (-1, 0, 0, 0), (0, 0, 0, 0), width, height))
-
-
-def test_a_killed_fragment_leaves_its_texel_alone() -> None:
-    result = draw(WITHIN, (3, 2), texcoords=[falling(3, 2)], initial=(1.0, 2.0, 3.0, 4.0))
-    assert result[:, 0].tolist() == [[7] * 4] * 2
-    assert result[:, 1:].tolist() == [[[1, 2, 3, 4]] * 2] * 2
-
-
-def test_a_fragment_that_dies_writes_to_no_target() -> None:
-    text = drawing_to_two("KIL fragment.texcoord[0];", "MOV result.color, 1;",
-                          "MOV result.color[1], 2;")  # fmt: skip
-    result = draw_all(text, (2, 1), texcoords=[falling(2, 1)], targets=(RGBA32F, RGBA32F))
-    assert [texels[0, :, 0].tolist() for texels in result] == [[1, 0], [2, 0]]
-
-
-# Several targets ---------------------------------------------------------------------------------
-
-
-def drawing_to_two(*lines: str) -> Program:
-    return assemble("\n".join(["!!ARBfp1.0", "OPTION ARB_draw_buffers;", *lines, "END"]))
-
-
-def test_each_colour_goes_to_its_target() -> None:
-    text = drawing_to_two("MOV result.color[1].xw, 2;", "MOV result.color[0].y, 1;")
-    first, second = draw_all(text, (1, 1), targets=(RGBA32F, RGBA32F), initial=(9.0,) * 4)
-    assert first[0, 0].tolist() == [0, 1, 0, 0]
-    assert second[0, 0].tolist() == [2, 0, 0, 2]
-
-
-def test_without_the_option_one_colour_goes_to_all_targets() -> None:
-    """ARB_draw_buffers, 4.2.1; and each target stores it in its own format."""
-    result = draw_all(
-        program("MOV result.color, {2, 0.5, 0, 0};"), (1, 1), targets=(RGBA32F, RGBA8)
-    )
-    assert result[0][0, 0].tolist() == [2, 0.5, 0, 0]
-    np.testing.assert_allclose(result[1][0, 0], [1, 128 / 255, 0, 0], rtol=1e-7)
-
-
-# Attributes, state, fog --------------------------------------------------------------------------
-
-
-def test_state_is_what_the_pass_gives_or_gls_initial_value() -> None:
-    lines = ("ADD result.color, state.light[1].position, state.light[2].position;",)
-    assert only_texel(*lines) == [0, 0, 2, 0]
-    assert only_texel(*lines, state={"state.light[2].position": (5, 6, 7, 1)}) == [5, 6, 8, 1]
-
-
-# Lookups of other kinds --------------------------------------------------------------------------
-
-
-def test_what_was_not_written_is_0() -> None:
-    """The specification leaves it open."""
-    assert only_texel("MOV result.color, R2;") == [0, 0, 0, 0]
-    assert only_texel("XPD R0.w, 1, 2;", "MOV result.color, R0;") == [0, 0, 0, 0]
 
 
 # Other arithmetics -------------------------------------------------------------------------------
