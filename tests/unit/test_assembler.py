@@ -13,22 +13,13 @@ from language import Writer
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.errors import AssemblyError, InputError
 from gpgpu_legacy.isa.ir import (
-    Attribute,
-    AttributeKind,
-    Dst,
     Instruction,
     Parameter,
-    ParameterDeclaration,
     ParameterSpace,
-    Program,
-    ResultKind,
-    ResultRegister,
     Selector,
     Span,
     Src,
     Temporary,
-    TextureSource,
-    TextureTarget,
 )
 from gpgpu_legacy.isa.opcodes import (
     ARBFP,
@@ -153,42 +144,6 @@ def test_no_reserved_word_can_be_declared(word: str) -> None:
 
 
 # What text means ---------------------------------------------------------------------------------
-
-
-def test_a_program_in_full() -> None:
-    program = assemble(
-        text(
-            "TEMP R0;",
-            "PARAM s = program.local[2];",
-            "  TEX_SAT R0.xw, -fragment.texcoord[1].yxzw, texture[3], RECT;",
-            "MAD result.color, R0.x, s, {1, 2};",
-        )
-    )
-    place = Attribute(AttributeKind.TEXCOORD, 1)
-    local = Parameter(ParameterSpace.LOCAL, 2, name="s")
-    look = Instruction(
-        "TEX",
-        Dst(Temporary("R0"), (True, False, False, True)),
-        (Src(place, (Y, X, Z, W), (True,) * 4),),
-        TextureSource(3, TextureTarget.RECT),
-        saturate=True,
-    )
-    add = Instruction(
-        "MAD",
-        Dst(ResultRegister(ResultKind.COLOR)),
-        (
-            Src(Temporary("R0"), (X, X, X, X)),
-            Src(local),
-            Src(Parameter(ParameterSpace.CONSTANT, value=(1.0, 2.0, 0.0, 1.0))),
-        ),
-    )
-    declared = (ParameterDeclaration("s", (local,), is_array=False),)
-    assert program == Program((look, add), ("R0",), declared)
-    assert [i.span for i in program.instructions] == [Span(4, 3), Span(5, 1)]
-    assert program.texture_units == {3: TextureTarget.RECT}
-    assert program.texcoord_sets == (1,)
-    assert program.parameter_indices(ParameterSpace.LOCAL) == (2,)
-    assert program.parameter_indices(ParameterSpace.ENV) == ()
 
 
 def test_a_repeated_instruction_has_a_place_of_its_own() -> None:

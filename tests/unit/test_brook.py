@@ -296,15 +296,6 @@ def test_kernels_call_kernels_and_a_number_may_be_the_length_of_a_loop() -> None
     assert _ran(p, a=_numbers(5))["c"].tolist() == [0, 8, 64, 216, 512]
 
 
-def test_textures_are_streams_and_a_number_may_change_in_a_loop() -> None:
-    p = Pipeline("texture")
-    x, y = p.input("x", 2, 3), p.texture("y", 3, 2, initial=1.0)
-    with p.repeat(4) as i:
-        p.call(KERNELS.find("saxpy"), i, x, y, y)
-    p.output("y", y)
-    assert np.array_equal(_ran(p, x=_numbers(2, 3))["y"], 1 + 6 * _numbers(2, 3))
-
-
 # Reductions --------------------------------------------------------------------------------------
 
 

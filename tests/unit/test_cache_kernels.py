@@ -14,7 +14,6 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache import kernels
 from gpgpu_legacy.cache.access import NO_ACCESS, AccessTrace
 from gpgpu_legacy.cache.kernels import trace_kernels
-from gpgpu_legacy.count.kernels import count_compute_pass
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine
 from gpgpu_legacy.interp.kernel import Array, Mask, WorkGroups
@@ -25,7 +24,6 @@ from gpgpu_legacy.plan.numbers import Affine, Number
 from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat
 
 HOST, GLOBAL, SHARED = (f"dobravec-bulic-{kind}" for kind in ("host", "global", "shared"))
-TILED, MALI = "opengl-compute-tiled", "mali-sgemm"
 WORD = 4
 
 Access = tuple[str, int, bool]
@@ -131,34 +129,6 @@ def shared_loops(n: int, b: int) -> list[Access]:
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_from_shared_memory(n: int, b: int, dynamic: bool) -> None:
     assert words(plan_of(SHARED, n, n, n, block=b, dynamic=dynamic)) == shared_loops(n, b)
-
-
-# Totals --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("name", "shape", "options"),
-    [
-        (HOST, (7, 5, 9), {}),
-        (GLOBAL, (20, 30, 10), {"block": 8}),
-        (SHARED, (20, 30, 10), {"block": 8}),
-        (TILED, (40, 70, 33), {}),
-        (TILED, (64, 32, 32), {}),
-        (MALI, (12, 9, 21), {"alpha": 2.0, "beta": 0.5}),
-        (GLOBAL, (20, 30, 10), {"block": 8, "alpha": 2.0, "beta": 0.5}),
-    ],
-)
-def test_totals_are_what_is_counted(
-    name: str, shape: tuple[int, int, int], options: dict[str, Any]
-) -> None:
-    plan = plan_of(name, *shape, **options)
-    counts = [count_compute_pass(plan, e) for e in passes(plan) if isinstance(e, ComputePass)]
-    found = words(plan)
-    assert len(found) == sum(
-        c.global_loads + c.global_stores + c.shared_loads + c.shared_stores for c in counts
-    )
-    stores = sum(c.global_stores + c.shared_stores for c in counts)
-    assert sum(store for _, _, store in found) == stores
 
 
 # Native code for one invocation --------------------------------------------------------------

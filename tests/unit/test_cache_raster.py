@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from cache_conventions import Place, order_of, order_of_quads
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from gpgpu_legacy.cache.access import CHUNK_POSITIONS, Raster, parse_raster
+from gpgpu_legacy.cache.access import Raster, parse_raster
 from gpgpu_legacy.errors import InputError
 
 NAMES = ("scan", "tiled:8x8", "tiled:3x2", "tiled:1x5", "tiled:64x2", "morton", "hilbert")
@@ -28,22 +28,6 @@ def test_orders_are_those_of_plain_python(name: str, width: int, height: int) ->
 def test_quads_come_in_the_same_order(name: str, width: int, height: int) -> None:
     expected = [(four[0][0] // 2, four[0][1] // 2) for four in order_of_quads(name, width, height)]
     assert places(parse_raster(name), width, height, quads=True) == expected
-
-
-@settings(max_examples=10, deadline=None)
-@given(
-    st.sampled_from(NAMES),
-    st.sampled_from(((1, 70000), (513, 257), (4097, 3))),
-)
-def test_each_fragment_comes_once_over_many_chunks(name: str, size: Place) -> None:
-    width, height = size
-    lengths, seen = [], set[Place]()
-    for xs, ys in parse_raster(name).positions(width, height):
-        lengths.append(len(xs))
-        seen.update(zip(xs.tolist(), ys.tolist(), strict=True))
-    assert sum(lengths) == len(seen) == width * height
-    assert all(0 <= x < width and 0 <= y < height for x, y in seen)
-    assert max(lengths) <= CHUNK_POSITIONS
 
 
 @pytest.mark.parametrize("name", ["scan", "tiled:8x8", "morton"])

@@ -15,11 +15,8 @@ from drawing import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from products import METHODS_AND_WAYS, plan_of
 from strategies import program_texts
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
-from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.isa.ir import Dst, Instruction, Program, ResultKind, ResultRegister
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.analysis.folding import Decisions, Folded, decide, undecided
@@ -130,25 +127,6 @@ def test_only_nearest_texels_of_rectangles_that_clamp_are_folded(
     each = FragmentPass(text, (Binding(0, "T", sampler),), ("target",), RECT, sets)
     assert (decide(plan_with(bound), each).lookups[0] is not None) == is_folded
     assert decide(plan_with(bound), each, folding=False) == undecided(text)
-
-
-@pytest.mark.parametrize("transposed", [False, True])
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_every_lookup_of_the_methods_is_folded_and_their_coordinates_cost_nothing(
-    method: Algorithm, way: Accumulate | None, transposed: bool
-) -> None:
-    more = {"block": 3, "transpose_a": transposed, "largest_texture": 8}
-    plan = plan_of(method, (6, 20, 10), way, **more)
-    for _, each in plan.weighted_passes():
-        if isinstance(each, FragmentPass):
-            found = decide(plan, each)
-            assert all(found.lookups)
-            assert len(found.varyings) <= 3  # A's, B's and F's
-            instructions = each.program.instructions
-            coordinates = {i.srcs[0].register for i in instructions if i.texture is not None}
-            for instruction, components in zip(instructions, found.live, strict=True):
-                assert instruction.dst is not None
-                assert bool(components) != (instruction.dst.register in coordinates)
 
 
 # What is live ------------------------------------------------------------------------------------

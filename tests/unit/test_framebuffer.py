@@ -8,21 +8,18 @@ import numpy as np
 import pytest
 from drawing import (
     assert_same_bits,
-    corners,
     draw,
     execute,
-    fragment_texcoords,
     program,
     show,
     texture,
 )
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.fragments import trace_fragments
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, Comparison, Equation, Factor, blend_of
-from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
+from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.plan.textures import FORMATS, R32F, RGBA32F, Rect
 
 F64 = NDArray[np.float64]
@@ -143,23 +140,3 @@ def test_a_scissor_that_leaves_nothing_is_refused_in_a_line() -> None:
     none = FragmentPass(LOCAL, (), ("T",), Rect(1, 1, 4, 3), scissor=Rect(5, 0, 1, 5))
     with pytest.raises(PlanError, match="the scissor leaves nothing of the pass to T"):
         show([none], texture("T", 6, 5, RGBA32F))
-
-
-def test_a_scissor_cuts_lookups_and_writes_out_of_the_trace() -> None:
-    """As the same rectangle drawn alone, whose lookups are those of its own part."""
-    copy = program("TEX result.color, fragment.texcoord[0], texture[0], RECT;")
-    given, target = texture("A", 6, 5, R32F), texture("T", 6, 5, R32F)
-    part, places = Rect(1, 2, 3, 2), fragment_texcoords(0, 6, 5)
-    whole = FragmentPass(
-        copy, (Binding(0, "A"),), ("T",), Rect(0, 0, 6, 5), (places,), scissor=part
-    )
-    own = Texcoords(
-        0, corners((1.0, 2.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), 3, 2)
-    )
-    alone = FragmentPass(copy, (Binding(0, "A"),), ("T",), part, (own,))
-
-    def lines(pass_: FragmentPass) -> list[object]:
-        trace = trace_fragments(show([pass_], target, others=[given]), line_bytes=16)
-        return [c.lines.tolist() for one in trace.steps[0].passes(0) for c in one.chunks()]
-
-    assert lines(whole) == lines(alone)

@@ -103,22 +103,6 @@ def test_the_sum_is_taken_in_order(method: Algorithm, way: Accumulate | None) ->
     assert product(plan, {"A": a, "B": np.ones((3, 1), np.float32)}).tolist() == [[0.0]]
 
 
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_nan_and_infinity_go_through(method: Algorithm, way: Accumulate | None) -> None:
-    plan = plan_of(method, (5, 6, 4), way, block=2)
-    operands = random_operands(plan)
-    operands["A"][0, 3], operands["A"][2, 5] = np.nan, np.inf
-    operands["B"][1, 0], operands["B"][5, 3] = -np.inf, 0.0
-    result = product(plan, operands)
-    with np.errstate(all="ignore"):
-        expected = operands["A"].astype(np.float64) @ operands["B"].astype(np.float64)
-    assert (np.isnan(result) == np.isnan(expected)).all()
-    assert (np.isinf(result) == np.isinf(expected)).all()
-    infinite = np.isinf(expected)
-    assert (result[infinite] == expected[infinite]).all()
-    np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
-
-
 @pytest.mark.parametrize("shape", [(0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0)], ids=str)
 def test_an_empty_sum_is_zero_as_numpys(shape: tuple[int, int, int]) -> None:
     m, inner, n = shape

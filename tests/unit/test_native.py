@@ -21,7 +21,6 @@ from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Outcome, Row, Verdict
 from gpgpu_legacy.isa.ir import Program, Selector, Src, Temporary
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.present.grid import as_text
 
 R300, PS_2_0 = instruction_set("r300"), instruction_set("ps-2-0")
 CHIP = find_profile("radeon-9700-pro")
@@ -227,25 +226,3 @@ def test_a_range_against_a_limit(block: int, found: str, outcome: Outcome) -> No
     assert row.native is not None and row.native.allowed == 64
     assert row.advice == f"{10 * block} of the most are moves, for swizzles that the chip lacks"
     assert bool(row.where) == (outcome is not Outcome.WITHIN)
-
-
-def test_moves_are_shown_with_their_operands_and_lines() -> None:
-    verdict = check_program(listing("hall-carr-hart-multi", 8), CHIP)
-    assert [(e.instruction, e.operands, e.moves, e.fewest, e.most) for e in verdict.expanded] == [
-        ("TEX X0, C0, texture[0], RECT", (), 0, 0, 1),
-        ("TEX C0, C0.zwzw, texture[1], RECT", ("C0.zwzw: x + y",), 2, 2, 3),
-        (
-            "MAD R3, X0.xxzz, C0.xyxy, R3",
-            ("X0.xxzz: xyw + z", "C0.xyxy: xyw + z"), 4, 2, 5,
-        ),
-        (
-            "MAD R3, X0.yyww, C0.zwzw, R3",
-            ("X0.yyww: xyw + z", "C0.zwzw: xzw + y"), 4, 3, 5,
-        ),
-    ]  # fmt: skip
-    program = listing("hall-carr-hart-multi", 8)
-    dependent = [i.span.line for i in program.instructions if i.texture and i.texture.unit == 1]
-    assert verdict.expanded[1].lines == tuple(dependent)
-    text = as_text(verdict.grids(whole=True))
-    assert "X0.yyww: xyw + z; C0.zwzw: xzw + y" in text
-    assert f"{dependent[0]}, {dependent[1]}, {dependent[2]} and 5 more" in text

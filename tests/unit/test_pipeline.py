@@ -115,20 +115,6 @@ def test_expressions_have_pythons_values(value: Callable[[Any], Any]) -> None:
     assert vectors == [(value(k), float(np.cos(k)), listed[k], 1) for k in range(5)]
 
 
-def test_texels_that_an_inner_loop_moves_may_be_read_after_the_outer_one() -> None:
-    p = Pipeline("moved")
-    source = p.texture("source", 1, 1, initial=0.0)
-    a, b = p.texture("a", 1, 1), p.texture("b", 1, 1)
-    with p.repeat(2):
-        with p.repeat(1):
-            p.swap(a, b)
-        p.draw(COPY, {0: source}, into=a)
-    p.output("b", b)  # what the first iteration wrote, moved by the second
-    passes = expand(p.plan()).steps
-    assert [step.target for step in passes if isinstance(step, FragmentPass)] == ["b", "a"]
-    assert p.plan().outputs[0].texture == "b"
-
-
 def test_a_builder_goes_on_from_a_plan() -> None:
     p, x, y = _two()
     with p.repeat(3) as i:
@@ -168,23 +154,6 @@ def test_what_is_packed_comes_back(
     p.output("y", y, *size, packing=packing)
     values = np.arange(35, dtype=np.float32).reshape(size)
     assert np.array_equal(p.run(x=values).y, values)
-
-
-def test_an_input_in_layers_has_one_after_another() -> None:
-    """The middle of face +y, the third, and the second slice of a volume."""
-    p, out = Pipeline("layers"), {}
-    cube = p.input("c", 12, 2, kind="CUBE", shape=(6, 2, 2))
-    volume = p.input("v", 4, 2, kind="3D", depth=2)
-    for name, texture, kind, at in (
-        ("y", cube, "CUBE", (0.1, 1, 0.1)), ("z", volume, "3D", (0.25, 0.25, 0.75)),
-    ):  # fmt: skip
-        out[name] = p.texture(name, 1, 1)
-        text = f"!!ARBfp1.0 TEX result.color, fragment.texcoord[0], texture[0], {kind}; END"
-        p.draw(text, {0: texture}, into=out[name], texcoords={0: at})
-        p.output(name, out[name])
-    faces, slices = np.arange(24).reshape(6, 2, 2), np.arange(8).reshape(4, 2)
-    run = p.run(c=faces, v=slices, executor="numpy")
-    assert run.y in faces[2] and run.z == slices[2, 0]
 
 
 NEIGHBOURS = """!!ARBfp1.0
@@ -266,26 +235,6 @@ void main() {
         p.dispatch(kernel, [x], (2, 1), uniforms={"k": 10 * i})
     p.output("x", x)
     assert np.array_equal(p.run(x=np.ones((1, 8))).x, np.full((1, 8), 31.0))
-
-
-# Running ----------------------------------------------------------------------------------------
-
-
-def test_a_run_knows_its_error_and_its_samples() -> None:
-    p = Pipeline("halve")
-    x = p.input("x", 2, 2, sample=lambda rng, shape: rng.integers(1, 9, shape))
-    y = p.texture("y", 2, 2)
-    p.draw(ADD_LOCAL, {0: x}, into=y, local={0: 0.5})
-    p.output("y", y)
-    p.reference = lambda x: x + 0.25
-    run = p.run(seed=3, check=True)
-    assert np.array_equal(run.inputs["x"], np.round(run.inputs["x"]))
-    assert run.max_error == pytest.approx(0.25 / (run.inputs["x"].max() + 0.25))
-    assert run.ranges["y"].min == run["y"].min() == run.outputs["y"].min()
-    assert run.counts is not None
-    assert run.counts.passes == 1
-    with pytest.raises(AttributeError, match="no output z; its outputs are y"):
-        _ = run.z
 
 
 # Mistakes, each said in the call that makes it --------------------------------------------------

@@ -130,20 +130,6 @@ def test_the_summary(cli: Cli) -> None:
     assert "2 of 8 fragments discarded" in done.out
 
 
-def test_a_trace(cli: Cli) -> None:
-    np.save("a.npy", np.arange(24, dtype=np.float32).reshape(2, 3, 4))
-    done = cli("exec", "prog.fp", "--size", "3x2", "--texture", "0=a.npy", "--trace", "2,1")
-    assert done.code == 0
-    assert "reads the texel (2, 1) of texture[0], RECT" in done.out
-    assert "→ color[0] after, by line 2" in done.out
-    data = cli(
-        "exec", "prog.fp", "--size", "3x2", "--texture", "0=a.npy", "--trace", "2,1", "--json"
-    ).data
-    [visit] = data["visits"]
-    assert visit["steps"][0]["result"] == [20, 21, 22, 23]
-    assert visit["steps"][0]["texel"]["x"] == 2
-
-
 def test_a_program_from_standard_input(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     text = io.TextIOWrapper(io.BytesIO(b"!!ARBfp1.0 MOV result.color, 3; END"))
     monkeypatch.setattr(sys, "stdin", text)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pytest
 from drawing import corners, program, texture
 
-from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.ir.statements import Statement
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.analysis.register_tile import register_tile
@@ -71,31 +70,3 @@ def test_a_product_of_a_column_and_a_row(registers: int, tile: tuple[int, int]) 
 def test_what_shares_nothing_is_two_vectors_of_one_row() -> None:
     lines = ["TEX R0, fragment.texcoord[2], texture[0], RECT;", "MOV result.color, R0;"]
     assert tile_of(lines, 999) == (1, 2)
-
-
-@pytest.mark.parametrize(
-    ("name", "more", "registers", "tile"),
-    [
-        # Four sums a fragment; a multiply-add of all four reads two channels of B, a number a
-        # vector each, and two of A, one at a time. A tile takes 4·rows·vectors + 2·vectors + 1
-        # registers: 15 and 29. Two rows of three vectors load no more than three of two, and
-        # take 31.
-        ("hall-carr-hart-multi", {"block": 32}, 16, (3, 1)),
-        ("hall-carr-hart-multi", {"block": 32}, 32, (3, 2)),
-        # A sum a fragment, a factor a vector, and one of the rows' at a time: 16 and 29 registers.
-        # 32 multiply-adds carry nothing through themselves.
-        ("hall-carr-hart-single", {"block": 32}, 16, (4, 3)),
-        ("hall-carr-hart-single", {"block": 32}, 32, (6, 4)),
-        # One product a pass, of which the target takes the red one, and one sum a fragment, to
-        # which it is added at once.
-        ("larson-mcallister", {}, 16, (4, 3)),
-        ("larson-mcallister", {}, 32, (6, 4)),
-    ],
-    ids=lambda each: each if isinstance(each, str) else None,
-)
-def test_the_tiles_of_the_methods(
-    name: str, more: dict[str, int], registers: int, tile: tuple[int, int]
-) -> None:
-    fused, statements = statements_of(find_product(name).plan(n=256, **more))
-    channels = 4 if name == "hall-carr-hart-multi" else 1
-    assert register_tile(statements, channels * len(fused.origins), registers) == tile

@@ -125,23 +125,6 @@ def test_fog(option: str) -> None:
     np.testing.assert_array_equal(bits(results["result.color"]), bits(planes(expected)))
 
 
-def test_long_lines_are_named_part_by_part() -> None:
-    lines = [
-        "KIL -state.lightmodel.front.scenecolor;",
-        "XPD result.color, state.lightmodel.front.scenecolor, state.material.front.specular;",
-    ]
-    source = numpy_source(assemble("\n".join(["!!ARBfp1.0", *lines, "END"])))
-    assert "part1 = " in source
-    assert max(len(line.partition("  #")[0]) for line in source.splitlines()) <= 100
-    parameters = {
-        "state.lightmodel.front.scenecolor": (1, 2, 3, 4),
-        "state.material.front.specular": (5, 6, 7, 8),
-    }
-    results, alive = module(source)({}, parameters, None)
-    assert results["result.color"].reshape(4).tolist() == [2 * 7 - 3 * 6, 3 * 5 - 7, 6 - 2 * 5, 0]
-    assert not alive.any()
-
-
 def test_names_that_python_would_not_take() -> None:
     names = [
         "np",

@@ -141,19 +141,6 @@ def groups_of(shape: GroupShape, side: int) -> int:
     return -(-side // shape.tile[0]) * -(-side // shape.tile[1])
 
 
-@pytest.mark.parametrize(
-    ("method", "per_texel"),
-    [("larson-mcallister", 1), ("hall-carr-hart-single", 1), ("hall-carr-hart-multi", 2)],
-)
-@pytest.mark.parametrize("n", [768, 1000, 1024, 1536, 2048, 4096])
-def test_the_last_wave_of_a_product_is_nearly_full(method: str, per_texel: int, n: int) -> None:
-    """The busiest of 132 multiprocessors has at most 15 % more fragments than their share."""
-    side = n // per_texel
-    shape = group_shape(content_for(method), (side, side), Multiprocessors.of_gpu(132))
-    waves = -(-groups_of(shape, side) // 132)
-    assert waves * shape.tile[0] * shape.tile[1] * 132 <= 1.15 * side * side
-
-
 def test_a_software_renderer_is_given_short_code() -> None:
     for method in ("larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"):
         shape = group_shape(content_for(method))
