@@ -23,7 +23,7 @@ from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors
 from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.numbers import Affine
-from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, Pass, Plan, Repeat, Step
+from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, Plan, Repeat, Step
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
     R32F,
@@ -183,22 +183,6 @@ def test_clears_and_copies_between_dispatches(ready: Ready, name: str) -> None:
     assert_same_bits(found, NUMPY.run(plan, OPERANDS).outputs["C"])
     assert found.tolist() == [[7.5, 8.5, 9.5, 3], [11.5, 7, 10, 7], [15.5, 19, 22, 11],
                               [19.5, 31, 34, 15]]  # fmt: skip
-
-
-@dispatching
-def test_an_observer_sees_every_pass_as_the_reference_has_it(ready: Ready, name: str) -> None:
-    plan = shown(numbers(2.0), ClearPass("R", (1.0, 0.0, 0.0, 0.0)), numbers(3.0))
-
-    def seen(executor: Executor) -> list[tuple[int, Pass, list[object]]]:
-        passes: list[tuple[int, Pass, list[object]]] = []
-        executor.run(
-            plan,
-            OPERANDS,
-            observer=lambda n, done, read: passes.append((n, done, read("R").tolist())),
-        )
-        return passes
-
-    assert seen(ready(name)) == seen(NUMPY)
 
 
 # What is refused ---------------------------------------------------------------------------------

@@ -17,23 +17,18 @@ from gpgpu_legacy.measure.benchmark import Benchmark, Case
 from gpgpu_legacy.measure.timing import Budget, Rounds
 from gpgpu_legacy.measure.work import beginning, least_size, size_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.expand import expand
-from gpgpu_legacy.plan.numbers import Table
-from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Plan, Repeat
+from gpgpu_legacy.plan.plan import ClearPass, Plan, Repeat
 from gpgpu_legacy.plan.textures import (
-    FORMATS,
     ONE_PER_TEXEL,
     R32F,
     Extent,
     Matrix,
-    MovingRect,
     Rect,
     Region,
     Texture,
     TextureKind,
     Transfer,
 )
-from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.present.grid import as_text
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Capabilities, Machine
@@ -253,27 +248,3 @@ def test_the_size_is_the_cube_root_of_the_work() -> None:
     assert least_size(clearing(64, 64)) == 16
     assert beginning(clearing(64, 64), 32).pass_count == 8
     assert beginning(clearing(64, 64), 1).pass_count == 1
-
-
-def test_a_reduction_is_probed_with_as_many_iterations_as_fit() -> None:
-    """Copies of 16 × 16, 8 × 8 and 4 × 4 texels, two words each: 512, 128 and 32 words."""
-    side = Table((16, 8, 4))
-    moving = MovingRect(0, 0, side, side)
-    extent = Extent(16, 16)
-    textures = (
-        Texture("A", TextureKind.RECT, extent, R32F, (1.0,) * 4),
-        Texture("B", TextureKind.RECT, extent, R32F),
-        Texture("depths", TextureKind.T2D, extent, FORMATS["depth16"]),  # has no initial value
-    )
-    output = Transfer("y", Region(0, 0, 16, 16), "B", Rect(0, 0, 16, 16), ONE_PER_TEXEL)
-    steps = (Repeat(3, (CopyPass("A", moving, "B", moving),)),)
-    plan = Plan("reduce", (), (Matrix("y", 16, 16),), textures, (), steps, (output,))
-    assert size_of(plan) == 9  # 8³ < 672 <= 9³
-    assert least_size(plan) == 8
-    first = beginning(plan, 8)
-    validate(first)
-    assert first.steps == (
-        Repeat(1, (CopyPass("A", Rect(0, 0, 16, 16), "B", Rect(0, 0, 16, 16)),)),
-    )
-    assert beginning(plan, 9).textures[1].initial == (0.0,) * 4
-    assert expand(beginning(plan, 9)).steps == expand(plan).steps

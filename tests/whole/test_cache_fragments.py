@@ -255,20 +255,6 @@ def test_clamps_of_affine_coordinates(
     assert written_out(made) == in_lines(expected, 4)
 
 
-def test_a_clamp_that_moves_is_no_shift() -> None:
-    """Two texels to the right each iteration, and never beyond the fourth."""
-    moving = tuple(
-        (Affine(float(x), 2.0), y, 0.0, 1.0)
-        for x, y in ((0.0, 0.0), (4.0, 0.0), (4.0, 2.0), (0.0, 2.0))
-    )
-    lines = ("MIN R0, fragment.texcoord[0], 4.5;", "TEX R0, R0, texture[0], RECT;")
-    each = draw(program(*lines, "MOV result.color, R0;"), Texcoords(0, moving))  # type: ignore[arg-type]
-    plan = one_pass(Repeat(3, (each,)), read=texture("G", 16, 2, R32F))
-    assert_as_plain_python(plan, "linear", "scan", quads=False, line_bytes=4)
-    [step] = trace(plan).steps
-    assert [step.shifts(i) for i in range(3)] == [{0: 0, 1: 0}, None, None]
-
-
 # What cannot be traced ---------------------------------------------------------------------------
 
 

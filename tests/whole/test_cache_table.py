@@ -7,9 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from functools import wraps
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +20,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run
-from gpgpu_legacy.measure.timing import Budget
-from gpgpu_legacy.serial import read_recorded, write_json
-from gpgpu_legacy.studies.cache_table import model as cache_table
+from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.studies.cache_table.result import CacheTable, Measure
 
 LM, SINGLE, MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"
@@ -126,41 +121,6 @@ def test_the_verdict_by_hand(tmp_path: Path) -> None:
         "in flight; at the b with the fewest bytes in 2 of 2 settings with 1 in flight; at b = 32, "
         "the paper's choice, in 1 of 2 settings with 1 in flight." in table.judged().verdict
     )
-
-
-def test_a_table_that_is_stopped_leaves_its_rows_and_goes_on_from_them(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(cache_table, "SAVE_EVERY_S", 0.0)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    products = cache_table.Products(8, (1, 2))
-    where = cache_table.settings(("1K,4way,64B",), ("scan",), ("linear",), (1,))
-    path, saved, simulate = tmp_path / "a.json", list[CacheTable](), cache_table._simulate
-
-    def stop(table: CacheTable) -> None:
-        saved.append(table)
-        write_json(path, table)
-        if len(saved) == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        cache_table.make_table(products, where, Budget(60.0), save=stop)
-    so_far = read_recorded(path, CacheTable)
-    assert (len(so_far.rows), len(so_far.not_run)) == (2, 3)
-    assert {case.reason for case in so_far.not_run} == {"the simulation was stopped before its end"}
-    begun = []
-
-    @wraps(simulate)
-    def counted(budget: Budget, item: Any) -> Any:
-        begun.append(item[1])
-        return simulate(budget, item)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(cache_table, "_simulate", counted)
-        rows = cache_table.make_table(products, where, Budget(60.0)).rows
-    assert len(begun) == 3
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        assert cache_table.make_table(products, where, Budget(60.0), pool=pool).rows == rows
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 from buffers import bindings, buffer
 from drawing import program, texture
 from hypothesis import assume, given, settings
@@ -14,7 +13,7 @@ from varying import KERNEL, dispatch_plans
 
 from gpgpu_legacy.cache.access import Access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.cache.run import cache_run, heat_map, plan_trace
+from gpgpu_legacy.cache.run import cache_run, heat_map
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.count.coalescing import RULES, transactions
@@ -25,7 +24,6 @@ from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.numbers import Affine, Integer, Number, Table
 from gpgpu_legacy.plan.plan import (
-    Binding,
     ComputePass,
     CopyPass,
     Corners,
@@ -36,7 +34,7 @@ from gpgpu_legacy.plan.plan import (
     Texcoords,
     UniformValue,
 )
-from gpgpu_legacy.plan.textures import R32F, RGBA32F, MovingRect, Rect
+from gpgpu_legacy.plan.textures import RGBA32F, MovingRect, Rect
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.predict.model import predict
 
@@ -165,48 +163,6 @@ def raw(*steps: Step) -> Plan:
 @given(odd_plans())
 def test_what_is_valid_is_what_is_valid_written_out(plan: Plan) -> None:
     assert accepts(plan) == accepts(expand(plan))
-
-
-# By hand -----------------------------------------------------------------------------------------
-
-
-def halving() -> Plan:
-    """A rectangle of 4×1, 2×1 and 1×1 with lookups as far apart as it is wide."""
-    text = program(
-        "TEX R0, fragment.texcoord[0], texture[0], RECT;",
-        "TEX R1, fragment.texcoord[1], texture[0], RECT;",
-        "MAX result.color, R0, R1;",
-    )
-    places = (0.0, Table((4.0, 2.0, 1.0)), Table((8.0, 4.0, 2.0)))
-    low, middle, high = ((x, 0.5, 0.0, 1.0) for x in places)
-    texcoords = (
-        Texcoords(0, (low, middle, middle, low)),
-        Texcoords(1, (middle, high, high, middle)),
-    )
-    rect = MovingRect(0, 0, Table((4, 2, 1)), 1)
-    there = FragmentPass(text, (Binding(0, "P"),), ("Q",), rect, texcoords)
-    back = CopyPass("Q", rect, "P", rect)
-    textures = tuple(texture(name, 8, 1, R32F) for name in ("P", "Q"))
-    return Plan("halving", (), (), textures, (), (Repeat(3, (there, back)),), ())
-
-
-def test_a_slope_that_changes_is_followed_iteration_by_iteration() -> None:
-    """Fragment x reads texel x · (1 + iteration) of a row: one corner moves, the other stays."""
-    four: Corners = ((0.5, 0.5, 0.0, 1.0), (Affine(2.5, 2.0), 0.5, 0.0, 1.0)) * 2
-    four = (four[0], four[1], four[1], four[0])
-    look = program("TEX result.color, fragment.texcoord[0], texture[0], RECT;")
-    pass_ = FragmentPass(look, (Binding(0, "L"),), ("T",), Rect(0, 0, 2, 1), (Texcoords(0, four),))
-    plan = raw(Repeat(3, (pass_,)))
-    plan = replace(plan, textures=(texture("T", 4, 4, R32F), texture("L", 8, 1, R32F)))
-    for chip in map(find_profile, DRAWING_CHIPS):
-        assert predict(plan, chip).terms == predict(expand(plan), chip).terms
-    assert simulated(plan, quads=False) == simulated(expand(plan), quads=False)
-    # 1 and 2, then 1.5 and 3.5, then 2 and 5, rounded down: each texel a line of 4 bytes.
-    trace = plan_trace(plan, 4)
-    chunks = (c for i in range(3) for p in trace.steps[0].passes(i) for c in p.chunks())
-    read = (np.repeat(c.lines, c.times, 0)[:, c.kinds == 2] for c in chunks)
-    lines = np.concatenate([lines.ravel() for lines in read]) - trace.regions[1].base // 4
-    assert np.bincount(lines, minlength=8).tolist() == [0, 2, 2, 1, 0, 1, 0, 0]
 
 
 # Cost --------------------------------------------------------------------------------------------
