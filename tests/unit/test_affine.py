@@ -27,7 +27,7 @@ from gpgpu_legacy.lower.analysis.affine import (
 )
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.numbers import Affine
-from gpgpu_legacy.plan.plan import Binding, FragmentPass, ParameterValue, Texcoords
+from gpgpu_legacy.plan.plan import Binding, FragmentPass, ParameterValue
 from gpgpu_legacy.plan.textures import RGBA32F, Rect, constant_rect
 
 RECT = Rect(0, 0, 4, 3)
@@ -51,31 +51,6 @@ def coordinates(*lines: str, **more: object) -> tuple[object, object]:
 # Forms -------------------------------------------------------------------------------------------
 
 
-def test_moving_adding_and_scaling_keep_a_form() -> None:
-    found = coordinates(
-        "PARAM p = {0.5, 2, 0, 0};",
-        "MAD R0, fragment.texcoord[0].yxzw, p.yyyy, -p.xyzw;",
-        "ADD R0.x, R0, R0.y;",
-    )
-    assert found == (linear(-2.5, x=2, y=2), linear(-2, x=2))
-
-
-def test_a_product_of_two_that_vary_is_unknown_and_of_one_is_not() -> None:
-    s, t = coordinates(
-        "MOV R1, fragment.texcoord[0];", "MUL R0.x, R1.x, R1.y;", "MUL R0.y, 3, R1.y;"
-    )
-    assert isinstance(s, Unknown)
-    assert t == linear(0, y=3)
-
-
-def test_a_slope_that_changes_from_pass_to_pass_is_unknown() -> None:
-    near, far = (0.5, 0.5, 0.0, 1.0), (Affine(4.5, 4.0), 0.5, 0.0, 1.0)
-    steeper = Texcoords(0, (near, far, far, near))
-    s, t = coordinates("MOV R0, fragment.texcoord[0];", texcoords=(steeper,))
-    assert isinstance(s, Unknown)
-    assert t == linear(0.5)
-
-
 @pytest.mark.parametrize(("iterations", "known"), [(2, True), (100, False)])
 def test_a_form_is_known_where_float32_holds_it_in_every_iteration(
     iterations: int, known: bool
@@ -86,18 +61,6 @@ def test_a_form_is_known_where_float32_holds_it_in_every_iteration(
     [(s, t)] = lookup_coordinates(a_pass(text, locals=far), iterations)
     assert isinstance(s, Linear) == known
     assert t == linear(0.5)
-
-
-def test_there_is_a_pair_of_coordinates_for_each_lookup_in_program_order() -> None:
-    text = program(
-        "TEX R1, fragment.texcoord[0], texture[0], RECT;",
-        "TEX R2, -fragment.texcoord[0].yxzw, texture[0], RECT;",
-        "TEX R3, R1, texture[0], RECT;",
-    )
-    one, two, three = lookup_coordinates(a_pass(text))
-    assert one == (linear(0, x=1), linear(0, y=1))
-    assert two == (linear(0, y=-1), linear(0, x=-1))
-    assert all(isinstance(value, Unknown) for value in three)
 
 
 def test_a_projected_coordinate_is_divided_where_the_divisor_is_known() -> None:
@@ -115,13 +78,6 @@ def test_a_projected_coordinate_is_divided_where_the_divisor_is_known() -> None:
     assert two == (linear(0, x=0.5), linear(0, y=0.5))
     assert all(isinstance(value, Unknown) for value in (*by_itself, *by_zero))
     assert biased == (linear(0, y=1), linear(0, x=1))
-
-
-def test_dot_products_with_constants_and_cross_products_keep_a_form() -> None:
-    assert coordinates("DP3 R0, fragment.texcoord[0], {2, 3, 4, 5};") == (linear(0, x=2, y=3),) * 2
-    assert coordinates("XPD R0, fragment.texcoord[0], {0, 0, 1, 0};") == (
-        linear(0, y=1), linear(0, x=-1),
-    )  # fmt: skip
 
 
 @st.composite

@@ -96,21 +96,6 @@ def test_a_picture_with_colours_is_no_matrix(tmp_path: Path, mode: str) -> None:
 # Files that cannot be read -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".csv", ".png"])
-def test_a_missing_file_or_a_folder(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"none{suffix}"
-    refused(lambda: read_matrix(path), f"there is no file {path}")
-    path.mkdir()
-    refused(lambda: read_matrix(path), f"{path} is a folder")
-
-
-@pytest.mark.parametrize("name", ["a.txt", "a", "a.npz", ".npy", "a.csv.gz"])
-def test_an_unknown_suffix_is_answered_with_the_known_ones(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    path.write_bytes(b"1,2\n")
-    refused(lambda: read_matrix(path), ".npy", ".csv", ".png")
-
-
 def test_an_npy_of_python_objects_is_not_unpickled(tmp_path: Path) -> None:
     path = tmp_path / "a.npy"
     np.save(path, np.array([[1, None]], object), allow_pickle=True)
@@ -128,16 +113,6 @@ def test_a_damaged_csv(tmp_path: Path, text: str) -> None:
 
 
 # Places that cannot be written to ----------------------------------------------------------------
-
-
-def test_a_missing_folder_is_found_before_anything_is_computed(tmp_path: Path) -> None:
-    path = tmp_path / "none" / "c.npy"
-    refused(lambda: array_writer(path, (2, 2)), f"there is no folder {path.parent}")
-
-
-@pytest.mark.parametrize("name", ["c.txt", "c", "c.jpg", "c.npz"])
-def test_a_suffix_that_nothing_is_written_by(tmp_path: Path, name: str) -> None:
-    refused(lambda: array_writer(tmp_path / name, (2, 2)), ".npy", ".csv", ".png")
 
 
 def test_a_spreadsheet_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:

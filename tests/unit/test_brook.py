@@ -285,17 +285,6 @@ def test_a_stream_is_input_and_output_of_one_call(is_whole: bool) -> None:
     assert np.array_equal([ran["a"], ran["b"]], wanted)
 
 
-def test_kernels_call_kernels_and_a_number_may_be_the_length_of_a_loop() -> None:
-    p = Pipeline("power")
-    a, b, c = p.stream("a", "float", 5, given=True), p.stream("b", "float", 5), p.stream(
-        "c", "float", 5
-    )  # fmt: skip
-    p.call(KERNELS.find("twice"), a, b)
-    p.call(KERNELS.find("power"), b, 3, c)
-    p.output("c", c)
-    assert _ran(p, a=_numbers(5))["c"].tolist() == [0, 8, 64, 216, 512]
-
-
 # Reductions --------------------------------------------------------------------------------------
 
 
@@ -337,16 +326,6 @@ def test_a_reduction_keeps_the_order_of_the_elements(
     ran = _ran(p, a=values)
     assert np.array_equal(ran["r"], _composed(values, out))
     assert np.array_equal(ran["whole"][0], _composed(values, (1,) * len(into)).reshape(2))
-
-
-@pytest.mark.parametrize("extents", [(10_000,), (10_007,), (1, 9001), (8, 4096)])
-def test_a_reduction_takes_log_many_passes(extents: tuple[int, ...]) -> None:
-    p = Pipeline("sum")
-    a, w = p.stream("a", "float", extents, given=True), p.stream("w", "float", 2, given=True)
-    p.output("sum", p.call(KERNELS.find("weighted"), a, w))
-    values = np.random.default_rng(1).integers(-99, 99, extents).astype(np.float32)
-    assert _ran(p, a=values, w=[9, 1])["sum"] == values.sum()
-    assert p.count().total.passes <= np.log2(prod(extents))
 
 
 def test_a_reduction_once_changes_each_element() -> None:

@@ -24,23 +24,14 @@ from gpgpu_legacy.ir.expressions import (
     operation,
 )
 from gpgpu_legacy.ir.statements import (
-    Barrier,
-    Call,
     Declare,
-    For,
-    Function,
-    If,
-    Return,
-    Statement,
-    Store,
 )
-from gpgpu_legacy.ir.types import BOOL, FLOAT, INT, VEC4, Kind, Operator, type_of
+from gpgpu_legacy.ir.types import BOOL, FLOAT, INT, VEC4, Operator
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.lower.emit.glsl import GlslEmitter, literal, variable_name
 from gpgpu_legacy.lower.emit.glsl_fragment import (
     GLSL,
 )
-from gpgpu_legacy.lower.emit.glsl_functions import HELPERS, Helper
 from gpgpu_legacy.lower.lowering import Lowering, temporary_variable
 
 NAN, INF = float("nan"), float("inf")
@@ -187,29 +178,6 @@ def test_an_expression(value: Expression, text: str) -> None:
     assert emitter().expression(value) == text
 
 
-def test_statements_that_nest() -> None:
-    number, place = Variable("n", INT), Element((N,), Array("buffer", FLOAT))
-    body = (Store(place, X), Barrier())
-    statements: list[Statement] = [
-        For(number, constant(0, Kind.INT), N, body, step=2),
-        If(B, (Return(),)),
-        If(B, (Barrier(),), (Declare(Variable("z", FLOAT)), Barrier())),
-    ]
-    assert emitter().block(statements) == [
-        "    for (int n = 0; n < i; n += 2) {",
-        "        buffer[i] = x;",
-        "        barrier();",
-        "    }",
-        "    if (b) return;",
-        "    if (b) {",
-        "        barrier();",
-        "    } else {",
-        "        precise float z;",
-        "        barrier();",
-        "    }",
-    ]
-
-
 @pytest.mark.parametrize("exact", [True, False])
 def test_what_is_declared_is_precise_save_whole_numbers(exact: bool) -> None:
     """So no compiler reorders a sum. Of a truth, too: !(a >= b) is not a < b where one is NaN."""
@@ -234,24 +202,3 @@ def test_what_is_declared_is_precise_save_whole_numbers(exact: bool) -> None:
 )
 def test_constants_are_hidden_where_compilers_fold_them(value: Expression, text: str) -> None:
     assert emitter(exact=True).expression(value) == text
-
-
-def test_what_a_function_gives_is_hidden_wherever_it_is_called_first() -> None:
-    """Mesa would take a product with a channel that a texture lacks for 0, NaN or not."""
-    inner = Function("inner", (), (), compose([X, 0.0, 1.0]))
-    part = Variable("part", type_of(Kind.FLOAT, 3))
-    outer = Function("outer", (), (Declare(part, Call((), inner) * 2.0),), Read(part, (0, 1, 2)))
-    made = emitter(exact=True)
-    made.expression(Call((), outer))
-    texts = "\n".join(made.head()[1])
-    assert "return vec3(x, zero, one);" in texts
-    assert "part = inner() * 2.0;" in texts
-
-
-@pytest.mark.parametrize("helper", HELPERS.values(), ids=HELPERS.keys())
-def test_functions_keep_what_they_compute_precise(helper: Helper) -> None:
-    """A compiler may turn a choice that is not precise into a min or a max, which treats NaN
-    otherwise, and a product of a logarithm into pow, which is wrong for a base of 0."""
-    if " ? " in helper.body or "exp2" in helper.body:
-        declarations = helper.body.split(";")[:-2]
-        assert all(line.strip().startswith("{precise}") for line in declarations)

@@ -64,22 +64,3 @@ def test_other_options_have_other_tables(folder: Path) -> None:
     tree()
     open_grammar(PACKAGE, start="sum")
     assert len(list(folder.iterdir())) == 2
-
-
-def test_damaged_tables_are_built_anew(folder: Path) -> None:
-    built = tree()
-    [kept] = folder.iterdir()
-    whole = kept.read_bytes()
-    for damaged in (b"", whole[:100], whole[:-1], whole[:90] + b"?" + whole[91:]):
-        kept.write_bytes(damaged)
-        assert tree() == built
-        written = kept.read_bytes()
-        assert tree() == built
-        assert kept.read_bytes() == written
-
-
-def test_without_room_nothing_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert tree() is not None
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]

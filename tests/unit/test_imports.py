@@ -51,7 +51,7 @@ LEVELS = {room: level for level, rooms in enumerate(reversed(ORDER)) for room in
 
 # Packages that few files may import, and those files.
 WHERE = {
-    "msgspec": ("serial.py", "serial.py", "serial.py"),
+    "msgspec": ("serial.py",),
     "lark": ("grammars.py", "languages/*"),
     "moderngl": ("runtime/gl/core.py",),
     "PIL": ("figures/pictures.py", "present/*", "studies/*"),

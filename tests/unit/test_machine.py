@@ -87,22 +87,6 @@ def test_bands_change_nothing(
 # Storing -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("value", "stored"),
-    [
-        (2.0, 255), (-1.0, 0), (0.5, 128), (0.4999, 127), (0.51 / 255, 1), (INF, 255), (NAN, 0),
-    ],
-)  # fmt: skip
-def test_eight_bits_clamp_and_round_to_nearest(value: float, stored: int) -> None:
-    result = draw(
-        program("MOV result.color, program.local[0];"),
-        (1, 1),
-        local={0: (value,) * 4},
-        target=UNORM8,
-    )
-    assert result[0, 0, 0] == np.float32(stored) / np.float32(255)
-
-
 def test_eight_bit_blending_saturates() -> None:
     text = program("MOV result.color, 0.4;")
     result = draw(text, (1, 1), target=UNORM8, initial=(0.9, 0, 0, 0), blend=ADD)

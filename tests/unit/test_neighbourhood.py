@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from drawing import corners, program
+from drawing import program
 from test_fusion import KILLS, WHOLE, draw, place, plan
 
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
-from gpgpu_legacy.algorithms.simulation.life import life
-from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.lower.analysis.fusion import UnfusedRepeat as Unfused
 from gpgpu_legacy.lower.analysis.fusion import fused_steps
 from gpgpu_legacy.lower.analysis.neighbourhood import (
@@ -19,33 +17,24 @@ from gpgpu_legacy.lower.analysis.neighbourhood import (
     Reach,
     neighbourhood,
 )
-from gpgpu_legacy.lower.lookups import AffineLookup, NeighbourLookup, OwnLookup
+from gpgpu_legacy.lower.lookups import AffineLookup, NeighbourLookup
 from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
-    Binding,
     ClearPass,
     CopyPass,
-    FragmentPass,
     ParameterValue,
     Pass,
     Plan,
     Repeat,
-    Texcoords,
 )
 from gpgpu_legacy.plan.textures import (
-    R32F,
-    Extent,
     Filter,
     Rect,
     Sampler,
-    Texture,
-    TextureKind,
-    Wrap,
 )
 
 COPY = CopyPass("P", WHOLE, "Q", WHOLE)
-REPEATS = Sampler(wrap_s=Wrap.REPEAT, wrap_t=Wrap.REPEAT)
 
 
 def of(made: Plan) -> Neighbourhood | None:
@@ -78,14 +67,6 @@ def test_jacobis_relaxation() -> None:
     assert [west, east] == [NeighbourLookup("x", -1, 0), NeighbourLookup("x", 1, 0)]
     assert [south, north] == [NeighbourLookup("x", 0, -1), NeighbourLookup("x", 0, 1)]
     assert isinstance(b, AffineLookup)
-
-
-def test_a_torus_wraps() -> None:
-    found = of(life(16, 8, 2).plan())
-    assert found is not None
-    assert found.wraps == (True, True)
-    assert found.reaches == (Reach(1, 1, 1, 1),) * 2
-    assert lookups(found)[:2] == (OwnLookup("cells"), NeighbourLookup("cells", -1, 0))
 
 
 def test_offsets_are_from_the_fragments_own_texel_in_each_texture() -> None:
@@ -142,37 +123,3 @@ def test_a_dependent_lookup_is_left_alone() -> None:
         "MOV result.color, R0;",
     )  # fmt: skip
     assert of(plan(Repeat(3, (draw("P", "Q", text=chases), COPY)))) is None
-
-
-# Textures that repeat ----------------------------------------------------------------------------
-
-BOTH = program(
-    "TEX R0, fragment.texcoord[0], texture[0], 2D;",
-    "TEX R1, fragment.texcoord[1], texture[0], 2D;",
-    "ADD result.color, R0, R1;",
-)
-SIDE = 8
-
-
-def torus(
-    *offsets: tuple[int, int], rect: Rect | None = None, sampler: Sampler = REPEATS,
-    text: Program = BOTH,
-) -> Neighbourhood | None:  # fmt: skip
-    """Of passes on 2D textures that look up two offsets in texels, with normalised coordinates."""
-    where = rect or Rect(0, 0, SIDE, SIDE)
-    size, texel = (where.width, where.height), 1 / SIDE
-    sets = tuple(
-        Texcoords(n, corners(
-            ((where.x + right) * texel, (where.y + up) * texel, 0.0, 1.0),
-            (texel, 0.0, 0.0, 0.0), (0.0, texel, 0.0, 0.0), *size))
-        for n, (right, up) in enumerate(offsets)
-    )  # fmt: skip
-    names = ("P", "Q")
-    textures = tuple(
-        Texture(name, TextureKind.T2D, Extent(SIDE, SIDE), R32F, (0.0,) * 4) for name in names
-    )
-    body = tuple(
-        FragmentPass(text, (Binding(0, own, sampler),), (target,), where, sets)
-        for own, target in (names, names[::-1])
-    )
-    return of(Plan("torus", (), (), textures, (), (Repeat(2, body),), ()))

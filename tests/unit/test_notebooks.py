@@ -157,24 +157,6 @@ def test_a_diagram_has_a_box_for_each_pass_and_folds_repeats():
         assert bottom < float(frame.get("y")) + float(frame.get("height"))
 
 
-# Pictures --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("texels", "scale", "words"),
-    [
-        (np.ones((2, 2, 3)), None, "shape"),
-        (np.ones((0, 2)), None, "shape"),
-        ([[1]], 0, "scale is 0"),
-        (np.ones((64, 64)), 1000, "too large"),
-    ],
-)
-def test_what_is_no_picture_is_refused(texels, scale, words):
-    with pytest.raises(InputError, match=words) as caught:
-        gl.picture(texels, scale)
-    assert "\n" not in str(caught.value)
-
-
 # The player ------------------------------------------------------------------------------------
 
 

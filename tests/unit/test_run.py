@@ -325,13 +325,3 @@ def test_a_run_names_its_arithmetic_and_takes_numpy_by_itself() -> None:
     rounded = np.float16(0.1)
     assert (found.outputs["C"] == 2 * np.float32(rounded * rounded)).all()
     assert product(executor="numpy").arithmetic == "fp32"
-
-
-def test_a_texture_of_fixed_point_texels_holds_0_to_1_in_any_plan() -> None:
-    p = Pipeline("stored")
-    x, y = p.input("x", 2, 2, format="unorm8"), p.texture("y", 2, 2)
-    p.draw(COPY, {0: x}, into=y)
-    p.output("y", y)
-    assert p.run(x=np.eye(2)).y.tolist() == np.eye(2).tolist()
-    with pytest.raises(InputError, match=r"x\[1, 0\] is 1.5, but its texture holds unorm8"):
-        p.run(x=[[0, 1], [1.5, -2]])

@@ -11,22 +11,18 @@ from test_fusion import plan as plan_of
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
 from gpgpu_legacy.lower.analysis.fusion import UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.analysis.neighbourhood import Reach, neighbourhood
-from gpgpu_legacy.lower.emit.glsl_groups import emit_temporal
 from gpgpu_legacy.lower.fused.content import UnsupportedError
 from gpgpu_legacy.lower.temporal.content import (
     GroupRoom,
     TemporalContent,
     TemporalShape,
-    cost,
-    plain_cost,
     temporal_content,
     usual_shape,
 )
-from gpgpu_legacy.plan.plan import CopyPass, Pass, Plan, Repeat
-from gpgpu_legacy.plan.textures import Extent, Rect
+from gpgpu_legacy.plan.plan import Pass, Plan, Repeat
+from gpgpu_legacy.plan.textures import Extent
 
 SHAPE = TemporalShape((32, 8), 1, 4, 2)
-LOOP = "for (int iteration"
 LARGE = 4096 * 4096
 ROOMY = GroupRoom(48 << 10, 16, gains=True)
 
@@ -44,7 +40,6 @@ def of(*body: Pass) -> TemporalContent:
 
 
 BESIDE = (place(0, 1.0), place(1))
-BACK = CopyPass("P", Rect(0, 0, 6, 4), "Q", Rect(0, 0, 6, 4))
 
 
 def test_a_tile_is_as_much_wider_as_its_iterations_reach() -> None:
@@ -73,23 +68,6 @@ def test_textures_that_end_elsewhere_are_refused() -> None:
         content_of(replace(plan, textures=wider))
 
 
-@pytest.mark.parametrize(
-    ("body", "barriers"),
-    [
-        # Each array is written while all read the other, so one barrier a pass is enough.
-        pytest.param((draw("P", "Q", *BESIDE), draw("Q", "P", *BESIDE)), 2, id="turns"),
-        # What a copy writes, others may still read; and then it must be there.
-        pytest.param((draw("P", "Q", *BESIDE), BACK), 2, id="a copy back"),
-        # What only its own fragment reads is not shared, so nobody waits for it.
-        pytest.param((draw("P", "Q", *BESIDE), draw("Q", "P", place(0), place(1))), 2, id="own"),
-    ],
-)
-def test_barriers(body: tuple[Pass, ...], barriers: int) -> None:
-    text = emit_temporal(of(*body), SHAPE, exact=False).text
-    inside, at_edge = text.split(LOOP)[1:]
-    assert [part.count("barrier();") for part in (inside, at_edge)] == [barriers, barriers]
-
-
 def test_shapes_fit() -> None:
     small = GroupRoom(4 << 10, 16, gains=True)
     found = content_of(jacobi(64, 20).plan())
@@ -103,14 +81,6 @@ def test_shapes_fit() -> None:
     assert few.iterations == 1
     assert usual_shape(found, LARGE, 10, GroupRoom(64, 16, gains=True)) is None
     assert usual_shape(found, LARGE, 10, replace(ROOMY, gains=False)) is None
-
-
-def test_several_passes_cost_less_until_tiles_are_all_edge() -> None:
-    found = content_of(jacobi(64, 20).plan())
-    costs = [cost(found, LARGE, replace(SHAPE, iterations=n)) for n in (1, 2, 3, 5, 7)]
-    assert costs[0] > costs[1]
-    assert costs[-1] > costs[-2] > min(costs)
-    assert min(costs) < plain_cost(found, LARGE) / 2
 
 
 def test_small_rectangles_are_drawn_in_fewer_dispatches() -> None:

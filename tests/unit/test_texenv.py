@@ -98,17 +98,6 @@ def test_every_product_of_two_bytes_and_sums_that_saturate() -> None:
     np.testing.assert_array_equal(np.rint(total * 255), np.minimum(2 * exact, 255))
 
 
-def test_a_pass_gives_the_constant_colour_and_floats_are_not_clamped() -> None:
-    p = Pipeline("add")
-    a = p.input("A", 1, 1)
-    c = p.texture("C", 1, 1)
-    unit = "TEXTURE0 RECT COMBINE RGB = ADD(TEXTURE, CONSTANT)"
-    text = f"!!texenv1.3\nCLAMP_FRAGMENT_COLOR FALSE\n{unit}\n"
-    p.draw(text, {0: a}, into=c, state={"texenv[0].color": (3.0, 0.0, 0.0, 0.0)})
-    p.output("C", c)
-    assert p.run(A=np.float32([[2.5]]), executor="numpy").outputs["C"] == 5.5
-
-
 @pytest.mark.parametrize(
     ("line", "column", "problem"),
     [

@@ -21,24 +21,20 @@ from gpgpu_legacy.api.matmul import matmul
 from gpgpu_legacy.api.pipeline import find
 from gpgpu_legacy.api.run import Run
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.isa.arithmetic import find_arithmetic
-from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.measure import tune as tuning
 from gpgpu_legacy.measure import tuned
 from gpgpu_legacy.measure.timing import Budget
 from gpgpu_legacy.measure.tune import RefusedError, WaySearch, axes_of, tune
 from gpgpu_legacy.measure.tuned import (
     Tuned,
-    TunedChoice,
     TunedWay,
-    choose,
     keep,
     tuned_here,
 )
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import F32, RunResult, Timings
-from gpgpu_legacy.serial import as_record, from_json, json_text, with_fields
+from gpgpu_legacy.serial import as_record, with_fields
 
 MULTI = find_product("hall-carr-hart-multi")
 JIT_TILE = TunedWay("jit", 32, Accumulate.COPY, tile=(2, 3))
@@ -235,22 +231,6 @@ def remembered(way: TunedWay = JIT_TILE) -> Tuned:
     )
 
 
-@pytest.mark.parametrize(
-    "way",
-    [
-        JIT_TILE,
-        TunedWay("gl-raster", 64, Accumulate.BLEND),
-        TunedWay("jit"),
-        TunedWay("gl-compute", 8, None, GroupShape((8, 16), 2, 4, 8, 2, 2)),
-    ],
-)
-def test_a_way_survives_its_file(way: TunedWay) -> None:
-    assert from_json(json_text(way), TunedWay, "a way") == way
-    keep(remembered(way))
-    assert tuned_here() == {MULTI.name: remembered(way)}
-    assert way.executor in str(way)
-
-
 def test_auto_takes_the_tuned_way_where_nothing_else_was_asked_for() -> None:
     way = TunedWay("numpy", 8, Accumulate.BLEND)
     keep(remembered(way))
@@ -266,23 +246,6 @@ def test_auto_takes_the_tuned_way_where_nothing_else_was_asked_for() -> None:
     assert product(block=16).parameters["block"] == 16
     assert product(block=16, executor="jit").executor == "jit"
     assert product(executor="jit").parameters["block"] == 32
-
-
-@pytest.mark.parametrize(
-    ("given", "executor", "machine"),
-    [
-        ({}, "auto", Machine(exact=True)),
-        ({}, "auto", Machine(arithmetic=find_arithmetic("fp16"))),
-        ({"largest_texture": "8"}, "auto", Machine()),
-        ({"coordinates_first": 2}, "auto", Machine()),
-        ({}, "jit", Machine()),
-    ],
-)
-def test_other_runs_are_left_as_they_were_asked_for(
-    given: dict[str, Any], executor: str, machine: Machine
-) -> None:
-    keep(remembered())
-    assert choose(MULTI, given, executor, machine) == TunedChoice(given, executor, machine)
 
 
 def test_tuning_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, run: Command) -> None:
