@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from browser_pages import PHONE, Opener, View
+from browser_pages import PHONE, Opener
 from playwright.sync_api import Page
 
 from gpgpu_legacy.page.cells import AuditedClaim, judged
@@ -31,20 +31,6 @@ def test_a_verdict_filters_and_the_address_keeps_it(open_page: Opener) -> None:
     assert "audit.verdict=unchecked" in page.url
     page.get_by_role("button", name="356 claims").click()
     assert len(shown(page)) == counts.total()
-
-
-def test_words_and_a_paper_filter_too(open_page: Opener) -> None:
-    page = open_page("audit", at="audit.verdict=all")
-    page.get_by_label("Words").fill("swizzl")
-    with_word = shown(page)
-    assert 0 < len(with_word) < len(claims())
-    paper = page.get_by_role("button", name="Mali OpenCL SDK")
-    paper.click()
-    assert {name.split("/")[0] for name in shown(page)} <= {"mali-sdk-sgemm"}
-    paper.click()
-    assert shown(page) == with_word
-    page.get_by_label("Words").fill("no claim has these words")
-    assert shown(page) == [] and "0 of" in page.locator("output").inner_text()
 
 
 def test_a_dot_is_a_finding_and_shows_its_claims(open_page: Opener) -> None:
@@ -74,11 +60,3 @@ def test_a_link_shows_its_claim_whatever_is_filtered(open_page: Opener) -> None:
     claim = page.locator(f'[data-claim="{agrees}"]')
     assert claim.is_visible() and claim.get_attribute("open") is not None
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE.width
-
-
-def test_the_claims_of_a_cause_are_one_click_away(open_page: Opener) -> None:
-    cause = "the CPU's times against its rates"
-    names = {one.name for one in claims() if one.entry.cause == cause}
-    page = open_page("audit", View(calm=True), at=f"audit.claim={min(names)}")
-    page.locator(f'[data-claim="{min(names)}"]').get_by_role("button").click()
-    assert set(shown(page)) == names and len(names) > 1

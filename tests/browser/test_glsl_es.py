@@ -10,10 +10,7 @@ import numpy as np
 import pytest
 from browser_pages import Browsers, Modules
 from drawing import program
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from program_keys import program_key
-from strategies import program_texts, reaches
 
 from gpgpu_legacy import run_program
 from gpgpu_legacy.api.translate import random_scene
@@ -156,17 +153,3 @@ def test_a_page_draws_what_the_program_draws(browsers: Browsers) -> None:
         found = page.evaluate(DRAWN, scene)
         np.testing.assert_array_equal(np.float32(found).reshape(wanted.shape), wanted)
     page.close()
-
-
-def test_any_program_links(modules: Callable[..., Modules]) -> None:
-    page = modules()
-
-    @given(st.data())
-    @settings(max_examples=15)
-    def check(data: st.DataObject) -> None:
-        text = assemble(data.draw(program_texts(reach=data.draw(reaches()))))
-        arithmetic = ARITHMETICS[data.draw(st.sampled_from(sorted(ARITHMETICS)))]
-        key = program_key(text, exact=data.draw(st.booleans()), arithmetic=arithmetic)
-        assert page.run(LINKED, [texts_of(key)]) == [""]
-
-    check()

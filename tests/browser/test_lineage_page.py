@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from browser_pages import PHONE, WIDE, Opener, View
+from browser_pages import Opener
 
 from gpgpu_legacy.sources import recorded_file
 
@@ -93,25 +93,3 @@ def test_a_dot_unfolds_its_method(open_page: Opener) -> None:
     page.keyboard.press("ArrowUp")
     assert method.get_attribute("open") is None
     assert page.locator(f"#lineage-{OLD}").get_attribute("open") is not None
-
-
-@pytest.mark.parametrize("view", [WIDE, PHONE], ids=["wide", "phone"])
-@pytest.mark.parametrize("shown", ["memory", "h100-drawn/1024", "cpu/1024", "h100/512"])
-def test_labels_are_whole_and_touch_nothing(open_page: Opener, view: View, shown: str) -> None:
-    page = open_page("lineage", view, at=f"lineage.shown={shown}")
-    page.locator("#lineage .lineage-dot").first.wait_for()
-    wrong = page.evaluate(
-        """() => {
-            const boxes = (all) => [...document.querySelectorAll(`#lineage .chart ${all}`)].map(
-                (one) => [one, one.getBoundingClientRect()]);
-            const touch = (a, b) => a.left < b.right - 1 && b.left < a.right - 1
-                && a.top < b.bottom - 3 && b.top < a.bottom - 3;
-            const chart = document.querySelector("#lineage .chart").getBoundingClientRect();
-            const texts = boxes("text");
-            const others = [...texts, ...boxes("path:not(.leader)"), ...boxes("circle")];
-            return texts.filter(([text, box]) => box.left < chart.left || box.right > chart.right
-                || others.some(([other, there]) => other !== text && touch(box, there)))
-                .map(([text]) => text.textContent);
-        }"""
-    )
-    assert wrong == []

@@ -85,11 +85,3 @@ def test_iterations_are_stepped_and_played(page: Page) -> None:
     assert page.evaluate("went") == [3, 5, 7, 8]
     page.evaluate("transport.shape(4)")
     assert page.get_by_role("button", name=forward).count() == 0
-
-
-def test_a_place_in_the_address_is_taken_or_named(modules: Callable[..., Modules]) -> None:
-    page, code = modules("player/transport.js"), "given.map((it) => transportPlace(it, 4, 'pass'))"
-    assert page.run(code, [None, "0", "4"]) == [{"at": 0}, {"at": 0}, {"at": 4}]
-    nonsense = ["5", "-1", "1.5", "abc", "", "1e1", "9" * 300]
-    for text, place in zip(nonsense, page.run(code, nonsense), strict=True):
-        assert place["at"] == 0 and text[:20] in place["fault"] and len(place["fault"]) < 120

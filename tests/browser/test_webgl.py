@@ -236,25 +236,6 @@ def test_no_targets_of_floats(page: Modules) -> None:
     assert_fell(found, expected, "this GPU draws to no textures of floats")
 
 
-def test_bytes_need_no_extension(page: Modules) -> None:
-    plan = find_product("larson-mcallister").plan(m=4, l=3, n=5, texture_format="unorm8")
-    code = STUBBED.replace("LACKING", "EXT_color_buffer_float") + FALLS
-    found, expected = told(page, plan, code)
-    assert found["on"].startswith("your GPU")
-    assert_right(found, expected)
-
-
-@pytest.mark.parametrize("way", Accumulate)
-def test_only_blending_needs_blended_floats(page: Modules, way: Accumulate) -> None:
-    code = STUBBED.replace("LACKING", "EXT_float_blend") + FALLS
-    found, expected = told(page, product(way), code)
-    if way is Accumulate.BLEND:
-        assert_fell(found, expected, "this GPU does not blend floats")
-    else:
-        assert found["on"].startswith("your GPU")
-        assert_right(found, expected)
-
-
 def test_what_goes_wrong_otherwise_is_not_hidden(page: Modules) -> None:
     with pytest.raises(Exception, match="needs the matrix A"):
         told(page, product(), "delete matrices.A; return told(await Player.open(scene, matrices));")

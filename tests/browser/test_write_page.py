@@ -229,13 +229,3 @@ def test_a_card_says_what_it_does_not_load(open_page: Opener) -> None:
     other = open_page("write", View(calm=True), at=page.url.split("#")[1])
     assert other.get_by_label("Program").input_value() == "\n".join(chain)
     expect(other.locator("#write .note")).to_have_text("The NVIDIA GeForce FX 5900 Ultra loads it.")
-
-
-def test_a_link_with_other_words_keeps_what_is_there(open_page: Opener) -> None:
-    at = "write.task=9&write.card=x&write.program=MOV%20result.color%2C%200.5%3B%0AFOO%20R0%3B"
-    page = open_page("write", View(calm=True), at=at)
-    assert page.locator("#write .says").inner_text() == "FOO is no opcode"
-    said = page.locator("#write > .said").inner_text()
-    assert "write.task=“9” is not here." in said and "write.card=“x” is not here." in said
-    assert "256 texels differ" in write(page, "MOV result.color, 0.5;")
-    expect(page.locator("#write .note")).to_have_text("The ATI Radeon 9700 Pro loads it.")

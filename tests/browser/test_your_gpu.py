@@ -73,29 +73,3 @@ def test_it_stops_and_starts_again(open_page: Opener) -> None:
     assert len(rows(page)) < len(SIZES) * len(METHODS)
     time_the_least(page)
     assert len(rows(page)) == len(METHODS)
-
-
-NO_WEBGL = "HTMLCanvasElement.prototype.getContext = () => null"
-LACKING = """(() => {
-    const getExtension = WebGL2RenderingContext.prototype.getExtension;
-    WebGL2RenderingContext.prototype.getExtension = function (name) {
-        return name === "%s" ? null : getExtension.call(this, name);
-    };
-})()"""
-
-
-def test_without_webgl2_it_says_so(open_page: Opener) -> None:
-    page = open_page("your-gpu")
-    page.evaluate(NO_WEBGL)
-    start(page, SIZES[0])
-    expect(page.locator(".yours-progress")).to_contain_text("gives the page no WebGL2")
-    assert page.get_by_role("button", name="Start").is_enabled()
-
-
-def test_what_a_gpu_lacks_is_said_of_each_product(open_page: Opener) -> None:
-    page = open_page("your-gpu")
-    page.evaluate(LACKING % "EXT_float_blend")
-    time_the_least(page)
-    said = {row[1].partition(",")[0]: row[5] for row in rows(page)}
-    assert "does not blend floats" in said["Larsen & McAllister"]
-    assert "none beyond" in said["Multichannel"]
