@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from buffers import bindings, buffer, read_from
@@ -167,32 +162,6 @@ def test_the_variables_of_a_work_group_have_a_bound() -> None:
 
 
 # The executor ------------------------------------------------------------------------------------
-
-
-SCRIPT = """
-import sys
-from gpgpu_legacy import code_cache
-from gpgpu_legacy.languages.glsl.kernels import parse_kernel
-from gpgpu_legacy.lower.jit import compile_kernel
-kept, keep = [], code_cache.keep
-code_cache.keep = lambda key, code: (kept.append(key), keep(key, code))
-compile_kernel(parse_kernel(sys.argv[1]))
-assert "numba" not in sys.modules
-print(sum(key.startswith("llvm") for key in kept))
-"""
-
-
-def test_code_is_kept_for_later_processes(tmp_path: Path) -> None:
-    text = source("O[at] = I[at];")
-
-    def compiled(cache: Path) -> int:
-        environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
-        command = [sys.executable, "-c", SCRIPT, text]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        return int(done.stdout)
-
-    assert compiled(tmp_path) == 1
-    assert compiled(tmp_path) == 0
 
 
 @pytest.mark.parametrize(

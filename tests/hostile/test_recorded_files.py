@@ -22,18 +22,15 @@ from attacks import ATTACK, mutated_bytes, mutated_json, mutated_text
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips import catalogue
 from gpgpu_legacy.chips.check_plan import check_plan
-from gpgpu_legacy.chips.hosts import HostsFile, ProcessorsFile
-from gpgpu_legacy.chips.profile import calibrated, find_profile, read_named
+from gpgpu_legacy.chips.profile import calibrated
 from gpgpu_legacy.errors import GpgpuLegacyError, GpgpuLegacyWarning
 from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.timing import this_platform
 from gpgpu_legacy.measure.tuned import tuning_report
 from gpgpu_legacy.papers.audit import result as audit
-from gpgpu_legacy.papers.recorded import read_times
-from gpgpu_legacy.predict.mispredictions import compared, log_of
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.present.grid import Grid, RecordedResult, as_csv, as_text
-from gpgpu_legacy.published.papers import papers, read_paper
+from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.serial import json_text, read_recorded, toml_text
 from gpgpu_legacy.studies.branching import Stripes
 from gpgpu_legacy.studies.cache_table.result import CacheTable
@@ -44,7 +41,6 @@ from gpgpu_legacy.studies.roofline.model import _roofs
 
 ROOT = Path(__file__).parents[2]
 PLAN = find_product("hall-carr-hart-multi").plan(n=16)
-PREDICTION = predict(PLAN, find_profile("radeon-9800-xt"))
 
 LONGEST_S = 40.0
 """Of one file, on a busy machine."""
@@ -115,38 +111,6 @@ def _profile(path: Path) -> None:
         list(_roofs(chip))
 
 
-def _hosts(path: Path) -> None:
-    for host in read_named(HostsFile, "hosts.toml", _text(path)).host:
-        assert host.hierarchy.memory_bytes > 0
-
-
-def _processors(path: Path) -> None:
-    for processor in read_named(ProcessorsFile, "processors.toml", _text(path)).processor:
-        assert processor.clock_ghz.value * processor.memory_gb_per_s.value > 0.0
-
-
-def _times(path: Path) -> None:
-    times = read_times(_text(path))
-    assert all(move.upload_s / move.readback_s > 0.0 for move in times.move)
-    assert all(move.upload_s / move.size > 0.0 for move in times.move)
-
-
-def _log(path: Path) -> None:
-    log = log_of(_text(path), str(path))
-    for case in log.case:
-        assert math.isfinite(compared(case, PREDICTION, log).ratio)
-
-
-def _paper(path: Path) -> None:
-    for claim in read_paper(_text(path), str(path)).claims:
-        audit.printed(claim.published)
-
-
-def _text(path: Path) -> str:
-    """Of the package's own files, which no command reads from elsewhere."""
-    return path.read_text(encoding="utf-8", errors="surrogateescape")
-
-
 # The files, and what each is for ------------------------------------------------------------------
 
 _FOUND = {
@@ -189,11 +153,6 @@ _USES = {
     "gpgpu_legacy/published/curves/*.toml": _curves,
     "gpgpu_legacy/papers/audit/verdicts.json": _verdicts,
     "gpgpu_legacy/chips/profiles/**/*.toml": _profile,
-    "gpgpu_legacy/chips/hosts.toml": _hosts,
-    "gpgpu_legacy/chips/processors.toml": _processors,
-    "gpgpu_legacy/papers/recorded.toml": _times,
-    "gpgpu_legacy/predict/mispredictions.toml": _log,
-    "gpgpu_legacy/published/*.toml": _paper,
 }
 """What reads and uses the files of the checkout."""
 

@@ -14,12 +14,11 @@ from pseudo_lru import PlainTrees
 
 from gpgpu_legacy.cache.caches import Cache, Policy, parse_cache
 from gpgpu_legacy.cache.host import Hierarchy, PageKind, Paging, measure
-from gpgpu_legacy.chips.hosts import HostsFile, find_host, hosts
+from gpgpu_legacy.chips.hosts import HostsFile, find_host
 from gpgpu_legacy.chips.profile import read_named
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.present.grid import as_text
-from gpgpu_legacy.studies.host_anomaly.model import FIT_SIZES, anomaly
-from gpgpu_legacy.studies.host_anomaly.simulation import HostCase, HostMisses, simulate_host
+from gpgpu_legacy.studies.host_anomaly.model import FIT_SIZES
+from gpgpu_legacy.studies.host_anomaly.simulation import HostMisses, simulate_host
 
 # The simulation against plain Python ------------------------------------------------------------
 
@@ -212,38 +211,6 @@ def misses() -> dict[tuple[str, str, int], HostMisses]:
         for size in (*ORDINARY, 512, 1024, 1536)
         for (host, paging), found in zip(cases, simulate_host(size, simulated), strict=True)
     }
-
-
-def test_at_1024_every_step_down_a_column_misses(
-    misses: dict[tuple[str, str, int], HostMisses],
-) -> None:
-    """16 lines a set of 12 ways: LRU has none of them when it comes round again."""
-    assert misses["core2-3mb", "coloured", 1024].misses == pytest.approx(1.0, abs=0.006)
-
-
-def test_6_mb_of_24_ways_show_neither(misses: dict[tuple[str, str, int], HostMisses]) -> None:
-    assert misses["core2-6mb", "coloured", 1024].misses < 0.001
-    assert misses["core2-6mb", "coloured", 1536].misses == pytest.approx(1 / 16, abs=0.0005)
-
-
-# The whole ----------------------------------------------------------------------------------------
-
-
-def test_the_whole_of_it_at_small_sizes() -> None:
-    """Nothing is published at the sizes that penalties are fitted to, so there are none."""
-    cases = [HostCase(machine=host.name, paging="coloured") for host in hosts()]
-    told: list[str] = []
-    found = anomaly(cases, (96, 64, 96), {64: 10.0}, told.append)
-    assert sorted(told) == ["n = 64", "n = 96"]
-    assert [model.case.machine for model in found.models] == ["core2-3mb", "core2-6mb"]
-    for model in found.models:
-        assert model.penalties is None and not model.outliers
-        assert [row.size for row in model.rows] == [64, 96]
-        assert [row.published_ns for row in model.rows] == [10e6 / 64**3, None]
-        assert all(row.predicted_ns is None for row in model.rows)
-    text = as_text(found.grids(whole=True))
-    assert "No times are published at the sizes" in text
-    assert "No published time among these sizes is an outlier" in text
 
 
 # The command --------------------------------------------------------------------------------------

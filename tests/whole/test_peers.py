@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.benchmark import Case
-from gpgpu_legacy.measure.peers import CALLS, libraries, read_peers
+from gpgpu_legacy.measure.peers import read_peers
 from gpgpu_legacy.serial import read_recorded
 
 JACOBI = ROOT / "benchmarks" / "peers" / "jacobi.py"
@@ -140,59 +138,3 @@ def test_the_command_measures_peers_and_shows_them_again(run: Command, tmp_path:
     assert all(r.max_peer_difference == 0.0 for r in bench.results)
     assert ": NumbaLoop" in measured
     assert run("bench", "--from", path) == (0, measured, "")
-
-
-# Libraries ---------------------------------------------------------------------------------------
-
-
-class Event:
-    """As much of an event of CUDA's as there has to be: a second passes from one to the next."""
-
-    recorded = 0
-
-    def __init__(self, **_: bool) -> None:
-        self.at = 0
-
-    def record(self) -> None:
-        Event.recorded += 1
-        self.at = Event.recorded
-
-    def synchronize(self) -> None:
-        assert self.at
-
-    def elapsed_time(self, end: Event) -> float:
-        return 1e3 * (end.at - self.at)
-
-
-def fake_cupy() -> ModuleType:
-    """As much of cupy as there has to be, with NumPy for a GPU."""
-    cupy = ModuleType("cupy")
-    runtime = SimpleNamespace(
-        getDeviceProperties=lambda _: {"name": b"a GPU"}, CUDARuntimeError=OSError
-    )
-    cupy.__dict__.update(
-        cuda=SimpleNamespace(
-            runtime=runtime, Event=Event, get_elapsed_time=Event.elapsed_time
-        ),
-        matmul=np.matmul, asarray=np.array, asnumpy=np.array,
-    )  # fmt: skip
-    return cupy
-
-
-@pytest.mark.parametrize("tf32", ["0", "1"])
-def test_cublas_is_a_library_where_cupy_has_a_gpu_and_computes_in_float32(
-    monkeypatch: pytest.MonkeyPatch, tf32: str
-) -> None:
-    monkeypatch.setitem(sys.modules, "cupy", fake_cupy())
-    monkeypatch.setitem(sys.modules, "torch", None)  # another way to cuBLAS
-    monkeypatch.setenv("CUPY_TF32", tf32)
-    numpy, *others = libraries()
-    assert numpy.name == "numpy-blas"
-    assert [library.name for library in others] == ["cublas"] * (tf32 == "0")
-    for cublas in others:
-        assert cublas.device == "a GPU, through cupy"
-        a, b = np.eye(3, dtype=np.float32), np.arange(9, dtype=np.float32).reshape(3, 3)
-        run = cublas.opened(a, b)
-        run.start()
-        assert run.compute() == 1 / CALLS  # all calls are between two events
-        assert run.outputs().tolist() == cublas.whole(a, b).tolist() == b.tolist()
