@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpgpu_legacy.interp.machine import BoundStorage, FragmentMachine, band_of, inputs_of
-from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.interp.sampler import sample
+from gpgpu_legacy.interp.numeric import Storage, sample
 from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
 from gpgpu_legacy.isa.execute import ALL, execute, vector
 from gpgpu_legacy.isa.ir import Instruction

@@ -7,7 +7,7 @@ which the work groups use one after another. Shared memory is in RAM, as on the 
 and stores are ordinary accesses.
 
 The addresses come from the reference machine without data (interp/dataless.py), for many work
-groups at once, or from native code (lower/emit/llvm_trace.py) for kernels of one invocation a work
+groups at once, or from native code (lower/emit/llvm_kernel.py) for kernels of one invocation a work
 group.
 """
 
@@ -37,9 +37,9 @@ from gpgpu_legacy.interp.dataless import AddressMachine, uniform_values
 from gpgpu_legacy.interp.kernel import Mask, WorkGroups
 from gpgpu_legacy.ir.expressions import Element
 from gpgpu_legacy.ir.kernel import Kernel, outside
-from gpgpu_legacy.lower.emit.llvm_trace import TraceEmitter
-from gpgpu_legacy.lower.jit import compile_kernel, words_of
+from gpgpu_legacy.lower.emit.llvm_kernel import TraceEmitter
 from gpgpu_legacy.lower.kernels.bounds import unproven
+from gpgpu_legacy.lower.machine_code import compile_kernel, words_of
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, constant_groups
 

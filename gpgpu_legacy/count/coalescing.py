@@ -27,9 +27,8 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.dataless import AddressMachine
 from gpgpu_legacy.interp.kernel import Mask, WorkGroups
-from gpgpu_legacy.ir.dependence import control_uniforms
 from gpgpu_legacy.ir.expressions import Element
-from gpgpu_legacy.ir.kernel import Kernel
+from gpgpu_legacy.ir.kernel import Kernel, control_uniforms
 from gpgpu_legacy.plan.plan import ComputePass, Plan, constant_groups
 
 WORD_BYTES = 4

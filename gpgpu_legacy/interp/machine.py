@@ -18,8 +18,7 @@ import numpy as np
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.interp.numeric import Mask, Storage
-from gpgpu_legacy.interp.sampler import sample
+from gpgpu_legacy.interp.numeric import Mask, Storage, sample
 from gpgpu_legacy.isa.arithmetic import F32, FP32, Arithmetic
 from gpgpu_legacy.isa.execute import (
     BLOCK,

@@ -49,6 +49,8 @@ from gpgpu_legacy.ir.statements import (
     all_expressions,
     expressions_of,
     statements_below,
+    uncontracted,
+    walk,
 )
 from gpgpu_legacy.ir.types import (
     ALONG_X,
@@ -65,7 +67,6 @@ from gpgpu_legacy.ir.types import (
     type_of,
     union,
 )
-from gpgpu_legacy.ir.walks import uncontracted, walk
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.execute import (
     ALL,

@@ -24,14 +24,8 @@ from gpgpu_legacy.ir.expressions import (
     operation,
     read,
 )
-from gpgpu_legacy.ir.statements import (
-    Call,
-    Declare,
-    Function,
-    Statement,
-)
+from gpgpu_legacy.ir.statements import Call, Declare, Function, Statement, uncontracted
 from gpgpu_legacy.ir.types import FLOAT, INT, Kind, Operator, type_of
-from gpgpu_legacy.ir.walks import uncontracted
 from gpgpu_legacy.lower.lowering import LOD, as_decoded, as_read
 from gpgpu_legacy.plan.sampling import (
     Sampling,
@@ -41,14 +35,7 @@ from gpgpu_legacy.plan.sampling import (
     level_of,
     parameter_count,
 )
-from gpgpu_legacy.plan.textures import (
-    RGBA32F,
-    Extent,
-    Filter,
-    Format,
-    Sampler,
-    TextureKind,
-)
+from gpgpu_legacy.plan.textures import RGBA32F, Extent, Filter, Format, Sampler, TextureKind
 
 
 @frozen

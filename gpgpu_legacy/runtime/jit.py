@@ -37,8 +37,8 @@ from gpgpu_legacy.lower.fused.content import (
     loosened,
     native_content,
 )
-from gpgpu_legacy.lower.jit import Words, compile_kernel, words_of
 from gpgpu_legacy.lower.kernels.bounds import unproven
+from gpgpu_legacy.lower.machine_code import Words, compile_kernel, words_of
 from gpgpu_legacy.plan.expand import at_iteration, number_at
 from gpgpu_legacy.plan.plan import ComputePass, CopyPass, FragmentPass, Pass, Plan, constant_groups
 from gpgpu_legacy.plan.textures import Matrix, Rect, Texture, Transfer

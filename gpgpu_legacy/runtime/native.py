@@ -22,10 +22,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.interp.numeric import Storage, Stored, stored_dtype
 from gpgpu_legacy.isa.ir import Attribute, Parameter
 from gpgpu_legacy.lower.emit import llvm_schedule as layout
-from gpgpu_legacy.lower.emit.llvm_fused import Code, emit_fused_passes
-from gpgpu_legacy.lower.emit.llvm_memory import Scalar
-from gpgpu_legacy.lower.emit.llvm_schedule import schedule_text
-from gpgpu_legacy.lower.emit.llvm_words import (
+from gpgpu_legacy.lower.emit.llvm_basics import (
     COUNT,
     DEPTH,
     HEADER_WORDS,
@@ -37,6 +34,9 @@ from gpgpu_legacy.lower.emit.llvm_words import (
     WIDTH,
     word_count,
 )
+from gpgpu_legacy.lower.emit.llvm_fused import Code, emit_fused_passes
+from gpgpu_legacy.lower.emit.llvm_memory import Scalar
+from gpgpu_legacy.lower.emit.llvm_schedule import schedule_text
 from gpgpu_legacy.lower.forks import held_across_forks
 from gpgpu_legacy.lower.fused.content import ROOM, Arguments, Content, UnsupportedError
 from gpgpu_legacy.lower.machine_code import COMPILING, TargetProcessor, this_processor
@@ -194,7 +194,7 @@ def pause_address() -> int:
 def words_of(
     arguments: Arguments, textures: Mapping[str, Storage], table: NDArray[np.float32]
 ) -> NDArray[np.int64]:
-    """The argument array (lower/emit/llvm_words.py), with the words common to all pieces."""
+    """The argument array (lower/emit/llvm_basics.py), with the words common to all pieces."""
     surfaces, bases = len(arguments.textures), len(arguments.bases)
     words = np.zeros(word_count(surfaces, bases), np.int64)
     words[TABLE], words[COUNT], words[WIDTH] = table.ctypes.data, table.shape[1], arguments.width

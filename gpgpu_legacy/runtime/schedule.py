@@ -21,7 +21,7 @@ from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood
 from gpgpu_legacy.lower.emit import llvm_schedule as layout
-from gpgpu_legacy.lower.emit.llvm_words import DEPTH, PANEL, STAGED
+from gpgpu_legacy.lower.emit.llvm_basics import DEPTH, PANEL, STAGED
 from gpgpu_legacy.lower.fused.content import ROOM, Arguments
 from gpgpu_legacy.plan.plan import read_by, written_by
 from gpgpu_legacy.runtime.devices import cache_bytes, thread_count

@@ -58,7 +58,12 @@ WHERE = {
     "matplotlib": ("papers/*", "present/*", "*plot.py", "studies/*"),
     "numba": ("lower/numba_code.py",),
     "llvmlite": ("lower/emit/llvm_*.py", "lower/machine_code.py", "lower/numba_code.py"),
-    "ctypes": ("lower/jit.py", "runtime/gl/egl.py", "runtime/gl/headers.py", "runtime/native.py"),
+    "ctypes": (
+        "lower/machine_code.py",
+        "runtime/gl/egl.py",
+        "runtime/gl/headers.py",
+        "runtime/native.py",
+    ),
 }
 
 # What a room does not import at all.

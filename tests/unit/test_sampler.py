@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from drawing import Image, assert_same_bits, draw, on, program
 
-from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.interp.sampler import sample
+from gpgpu_legacy.interp.numeric import Storage, sample
 from gpgpu_legacy.plan.framebuffer import Writes
 from gpgpu_legacy.plan.textures import (
     FORMATS,

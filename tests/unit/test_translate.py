@@ -21,8 +21,7 @@ from strategies import STATE
 from gpgpu_legacy import assemble, disassemble, run_program
 from gpgpu_legacy.api.translate import kernel_program
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.interp.sampler import sample
+from gpgpu_legacy.interp.numeric import Storage, sample
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.languages.registry import language_of
 from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation

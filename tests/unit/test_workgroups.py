@@ -13,7 +13,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.emit.glsl_groups import emit_groups
 from gpgpu_legacy.lower.fused.content import Arguments, Content, group_content
-from gpgpu_legacy.lower.groups.code import GroupCode
+from gpgpu_legacy.lower.groups.invocation import GroupCode
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape, numbers_alive
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.plan.textures import R32F, RGBA32F, Rect

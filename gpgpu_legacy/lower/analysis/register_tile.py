@@ -14,11 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from gpgpu_legacy.ir.expressions import (
-    Read,
-    Role,
-    Variable,
-)
+from gpgpu_legacy.ir.expressions import Read, Role, Variable
 from gpgpu_legacy.ir.statements import (
     Assign,
     Break,
@@ -30,9 +26,9 @@ from gpgpu_legacy.ir.statements import (
     expressions_of,
     statements_below,
     trip_count,
+    walk,
 )
 from gpgpu_legacy.ir.types import ALONG_X, ALONG_Y, EVERYWHERE, NOWHERE, Axes
-from gpgpu_legacy.ir.walks import walk
 
 MOST_ROWS, MOST_VECTORS = 8, 4
 APART = (1, 2)

@@ -22,6 +22,7 @@ from gpgpu_legacy.ir.expressions import (
     PlanePart,
     Read,
     Role,
+    Swizzle,
     Variable,
 )
 from gpgpu_legacy.ir.statements import (
@@ -38,9 +39,10 @@ from gpgpu_legacy.ir.statements import (
     Return,
     Statement,
     Store,
+    multiply_add,
+    walk,
 )
 from gpgpu_legacy.ir.types import COMPARISONS, Kind, Operator, Type, type_of
-from gpgpu_legacy.ir.walks import multiply_add, walk
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import COMPONENTS, Attribute, AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.languages.arb.printer import print_instruction
@@ -52,7 +54,6 @@ from gpgpu_legacy.lower.emit.glsl_functions import (
     quantize,
     quantize_wide,
 )
-from gpgpu_legacy.lower.emit.glsl_wide import WideEmitter, rounds, wide_type
 from gpgpu_legacy.lower.emit.text import (
     AND,
     ATOM,
@@ -63,6 +64,8 @@ from gpgpu_legacy.lower.emit.text import (
     OR,
     PRODUCT,
     SIGN,
+    SUM,
+    TextEmitter,
     identifier,
 )
 from gpgpu_legacy.lower.lowering import PART, attribute_of
@@ -100,6 +103,12 @@ _CALLED = {
     Operator.TO_INT: "int",
     Operator.TO_FLOAT: "float",
 }
+
+_ARITHMETIC = {operator: sign for operator, (sign, binds) in INFIX.items() if binds >= SUM}
+_OF_DOUBLES = (
+    *(Operator.ABSOLUTE, Operator.FLOOR, Operator.SQRT),
+    *(Operator.MINIMUM, Operator.MAXIMUM),
+)
 
 PARAMETERS = {ParameterSpace.LOCAL: "local", ParameterSpace.ENV: "env"}
 
@@ -172,9 +181,10 @@ def literal(value: float) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-class GlslEmitter(WideEmitter):
+class GlslEmitter(TextEmitter):
     """Spells expressions and statements, and records the names that they use for the shader's head.
 
+    _wide_variables: the ones declared as doubles.
     exact: multiply and add are kept apart, quotients and roots are computed in double where the
     dialect has it, and constants are hidden from the compiler: Mesa folds x * 0.0 to 0, though it
     is NaN for an infinity, and x + 0.0 to x, though -0 becomes 0; `precise` does not forbid that.
@@ -186,6 +196,7 @@ class GlslEmitter(WideEmitter):
     def __init__(self, dialect: Dialect, arithmetic: Arithmetic = FP32, *, exact: bool) -> None:
         """Nothing spelled yet."""
         super().__init__()
+        self._wide_variables: set[Variable] = set()
         self.dialect, self.arithmetic, self.exact = dialect, arithmetic, exact
         self._helpers: dict[Helper, set[int]] = {}
         self._functions: dict[str, list[str]] = {}
@@ -267,8 +278,8 @@ class GlslEmitter(WideEmitter):
     def _declaration(self, variable: Variable, value: Expression | None) -> str:
         kind = variable.type
         if self._computes_wide and value is not None and variable.name == PART:
-            self.wide_variables.add(variable)
-            head = f"{self.dialect.precise}{wide_type(kind.width)} {self.name(variable)}"
+            self._wide_variables.add(variable)
+            head = f"{self.dialect.precise}{_wide_type(kind.width)} {self.name(variable)}"
             return f"{head} = {self.wide(value)};"
         # Mesa may turn !(a >= b) into a < b, which differs for NaN.
         precise = "" if kind.kind is Kind.INT else self.dialect.precise
@@ -332,7 +343,9 @@ class GlslEmitter(WideEmitter):
 
     def read(self, value: Read) -> str:
         text = self.name(value.variable) + _suffix(value.components, value.variable.type.width)
-        return f"{type_name(value.type)}({text})" if value.variable in self.wide_variables else text
+        return (
+            f"{type_name(value.type)}({text})" if value.variable in self._wide_variables else text
+        )
 
     def suffix(self, components: tuple[int, ...], width: int) -> str:
         return _suffix(components, width)
@@ -438,13 +451,39 @@ class GlslEmitter(WideEmitter):
     def _rounded(self, value: Expression) -> str:
         """A value rounded to the arithmetic; computed in double if a float could not hold it."""
         rounding = quantize(self.arithmetic)
-        wide = self.wide_variables
+        wide = self._wide_variables
         reads_wide = any(isinstance(part, Read) and part.variable in wide for part in walk(value))
-        if not reads_wide and not (self._computes_wide and rounds(value)):
+        if not reads_wide and not (self._computes_wide and _rounds(value)):
             return self._called(rounding, (value,), value.type.width)
         self.helper(rounding, 1)
         name = self.helper(quantize_wide(self.arithmetic), value.type.width)
         return f"{name}({self.wide(value)})"
+
+    def wide(self, value: Expression) -> str:  # noqa: PLR0911 - a case each
+        """An expression in double; operations without a double form are converted.
+
+        In another arithmetic than fp32 the reference machine computes an instruction in float64 and
+        rounds its result once. A float is too narrow for that: a product of two fp24 numbers has 34
+        digits.
+        """
+        match value:
+            case Operation(operator=operator, operands=operands) if value.type.kind is Kind.FLOAT:
+                parts = [self.wide(operand) for operand in operands]
+                if operator in _ARITHMETIC:
+                    return f"({parts[0]} {_ARITHMETIC[operator]} {parts[1]})"
+                if operator in _OF_DOUBLES:
+                    return f"{self.called[operator]}({', '.join(parts)})"
+                if operator is Operator.NEGATE and _rounds(value):
+                    return f"(-{parts[0]})"
+            case Compose(operands=operands) if _rounds(value):
+                same = all(operand is operands[0] for operand in operands)
+                parts = [self.wide(part) for part in (operands[:1] if same else operands)]
+                return f"{_wide_type(value.type.width)}({', '.join(parts)})"
+            case Swizzle(operands=(vector,), components=components) if _rounds(vector):
+                return f"{self.wide(vector)}{self.suffix(components, vector.type.width)}"
+            case Read(variable=variable, components=components) if variable in self._wide_variables:
+                return self.name(variable) + self.suffix(components, variable.type.width)
+        return f"{_wide_type(value.type.width)}({self.expression(value)})"
 
     def operand(self, operation: Operation, value: Expression, binds: int) -> str:
         """Compilers handle a constant in a comparison, or a numerator of 1, correctly: it is not
@@ -482,6 +521,21 @@ class GlslEmitter(WideEmitter):
             return self.argument(value, width)
         text = self.constant(value, plain=True)
         return text if width == 1 else f"vec{width}({text})"
+
+
+def _rounds(value: Expression) -> bool:
+    """Whether an expression has an operation whose result a float need not hold."""
+    return any(
+        isinstance(part, Operation)
+        and part.type.kind is Kind.FLOAT
+        and (part.operator in _ARITHMETIC or part.operator is Operator.SQRT)
+        for part in walk(value)
+    )
+
+
+def _wide_type(width: int) -> str:
+    """GLSL's name of a vector of doubles."""
+    return "double" if width == 1 else f"dvec{width}"
 
 
 def _contractible(value: Expression) -> bool:

@@ -11,28 +11,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from gpgpu_legacy.ir.expressions import (
-    Array,
-    Element,
-    Fetch,
-    Given,
-    Variable,
-)
-from gpgpu_legacy.ir.statements import (
-    Call,
-    Statement,
-)
+from gpgpu_legacy.ir.expressions import Array, Element, Fetch, Given, Variable
+from gpgpu_legacy.ir.statements import Call, Statement
 from gpgpu_legacy.lower.emit.glsl import GlslEmitter, type_name
 from gpgpu_legacy.lower.emit.glsl_fragment import COMPUTE, buffer, declared
 from gpgpu_legacy.lower.fused.body import fused_body
 from gpgpu_legacy.lower.fused.content import Content, live_segments, refuse_unsupported
-from gpgpu_legacy.lower.groups.code import GroupCode, block_variables
 from gpgpu_legacy.lower.groups.invocation import (
     CORNER,
     FIRST,
     INVOCATION,
     LAST,
     THREAD,
+    GroupCode,
+    block_variables,
     quad_array,
     surface_fetch,
     texture_array,

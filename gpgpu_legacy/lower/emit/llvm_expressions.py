@@ -25,18 +25,11 @@ from gpgpu_legacy.ir.expressions import (
     Texel,
     Variable,
 )
-from gpgpu_legacy.ir.statements import (
-    Call,
-    Declare,
-    Function,
-    all_expressions,
-)
+from gpgpu_legacy.ir.statements import Call, Declare, Function, all_expressions, walk
 from gpgpu_legacy.ir.types import EVERYWHERE, Components
-from gpgpu_legacy.ir.walks import walk
 from gpgpu_legacy.isa.ir import Parameter
 from gpgpu_legacy.lower.emit.llvm_basics import F32, I64
-from gpgpu_legacy.lower.emit.llvm_memory import FetchedTexel, Scalar, TileMemory
-from gpgpu_legacy.lower.emit.llvm_surfaces import AffineChannel
+from gpgpu_legacy.lower.emit.llvm_memory import AffineChannel, FetchedTexel, Scalar, TileMemory
 from gpgpu_legacy.lower.emit.llvm_values import TileShape, TileValue
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup
 from gpgpu_legacy.lower.sampling import size_variables

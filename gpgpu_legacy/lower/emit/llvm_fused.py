@@ -3,7 +3,7 @@
 The decisions are made elsewhere: the statements of a fragment (lower/fused/body.py), the size of a
 tile (analysis/register_tile.py).
 
-A module has functions of one argument, an array of 64-bit words (llvm_words.py): `stage_piece` for
+A module has functions of one argument, an array of 64-bit words (llvm_basics.py): `stage_piece` for
 columns of tiles, and `run_piece` for a rectangle of fragments, each for a range of iterations.
 Everything that differs between fused passes of one Content is among the words, or in the table that
 one of them points to.
@@ -19,12 +19,7 @@ from typing import Any
 from llvmlite import ir
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.expressions import (
-    Expression,
-    Role,
-    Texel,
-    Variable,
-)
+from gpgpu_legacy.ir.expressions import Expression, Role, Texel, Variable
 from gpgpu_legacy.ir.statements import (
     Assign,
     Declare,
@@ -37,7 +32,21 @@ from gpgpu_legacy.ir.statements import (
 )
 from gpgpu_legacy.ir.types import ALONG_X
 from gpgpu_legacy.lower.analysis.register_tile import instruction_count, register_tile
-from gpgpu_legacy.lower.emit.llvm_basics import F16, I64, CountedLoop, integer, lesser
+from gpgpu_legacy.lower.emit.llvm_basics import (
+    DEPTH,
+    F16,
+    FIRST,
+    I64,
+    LAST,
+    X_FIRST,
+    X_LAST,
+    Y_FIRST,
+    Y_LAST,
+    CountedLoop,
+    Words,
+    integer,
+    lesser,
+)
 from gpgpu_legacy.lower.emit.llvm_expressions import (
     Component,
     FunctionContext,
@@ -45,22 +54,14 @@ from gpgpu_legacy.lower.emit.llvm_expressions import (
     Scope,
 )
 from gpgpu_legacy.lower.emit.llvm_memory import (
+    AffineChannel,
     Scalar,
     StagedChannels,
     TileMemory,
+    meets_edges,
+    stored_element,
 )
-from gpgpu_legacy.lower.emit.llvm_surfaces import AffineChannel, meets_edges, stored_element
 from gpgpu_legacy.lower.emit.llvm_values import CarryingLoop, TileShape, TileValue, ValueEmitter
-from gpgpu_legacy.lower.emit.llvm_words import (
-    DEPTH,
-    FIRST,
-    LAST,
-    X_FIRST,
-    X_LAST,
-    Y_FIRST,
-    Y_LAST,
-    Words,
-)
 from gpgpu_legacy.lower.fused.body import fused_body
 from gpgpu_legacy.lower.fused.content import Content, UnsupportedError, refuse_unsupported
 from gpgpu_legacy.lower.lookups import AffineLookup

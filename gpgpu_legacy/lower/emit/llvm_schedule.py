@@ -25,18 +25,23 @@ from typing import Any
 
 from llvmlite import ir
 
-from gpgpu_legacy.lower.emit.llvm_basics import I32, I64, CountedLoop, greater, integer, lesser
-from gpgpu_legacy.lower.emit.llvm_words import (
+from gpgpu_legacy.lower.emit.llvm_basics import (
     COUNT,
     FIRST,
+    I32,
+    I64,
     LAST,
     X_FIRST,
     X_LAST,
     Y_FIRST,
     Y_LAST,
+    CountedLoop,
     Words,
+    greater,
+    integer,
+    lesser,
 )
-from gpgpu_legacy.lower.emit.llvm_words import HEADER_WORDS as PASS_WORDS
+from gpgpu_legacy.lower.emit.llvm_basics import HEADER_WORDS as PASS_WORDS
 
 # Of the header. NEXT has a cache line of its own: the number of the item that is taken next, over
 # all rounds. LIMIT: the number of the item to stop at. A round has ITEMS items and KINDS stages.

@@ -20,14 +20,8 @@ from gpgpu_legacy.ir.expressions import (
     operation,
     read,
 )
-from gpgpu_legacy.ir.statements import (
-    Assign,
-    Call,
-    Function,
-    Statement,
-)
+from gpgpu_legacy.ir.statements import Assign, Call, Function, Statement, multiply_add, walk
 from gpgpu_legacy.ir.types import EVERYWHERE, Components, Kind, Operator, type_of
-from gpgpu_legacy.ir.walks import multiply_add, walk
 from gpgpu_legacy.isa.execute import ALL, execute
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.fused.content import (
@@ -59,12 +53,7 @@ from gpgpu_legacy.lower.lowering import (
     result_variable,
     variables_read,
 )
-from gpgpu_legacy.lower.sampling import (
-    SampledUnit,
-    lod_function,
-    lookup_arguments,
-    lookup_function,
-)
+from gpgpu_legacy.lower.sampling import SampledUnit, lod_function, lookup_arguments, lookup_function
 
 
 def own_variable(content: Content, number: int) -> Variable:

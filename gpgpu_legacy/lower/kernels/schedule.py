@@ -53,11 +53,11 @@ from gpgpu_legacy.ir.statements import (
     Store,
     expressions_of,
     nested,
+    rebuilt,
     statements_below,
     with_expressions,
 )
 from gpgpu_legacy.ir.types import Operator
-from gpgpu_legacy.ir.walks import rebuilt
 
 GROUP, ROW, INVOCATION = 0, 1, 2
 """The levels, from the outermost loop to the innermost."""

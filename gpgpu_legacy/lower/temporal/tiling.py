@@ -36,6 +36,7 @@ from gpgpu_legacy.ir.statements import (
     Statement,
     Store,
     all_expressions,
+    rebuilt,
     trip_count,
 )
 from gpgpu_legacy.ir.types import (
@@ -49,7 +50,6 @@ from gpgpu_legacy.ir.types import (
     Operator,
     type_of,
 )
-from gpgpu_legacy.ir.walks import rebuilt
 from gpgpu_legacy.lower.fused.body import own_variable
 from gpgpu_legacy.lower.fused.content import Content
 from gpgpu_legacy.lower.groups.invocation import (

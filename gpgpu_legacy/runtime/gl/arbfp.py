@@ -32,7 +32,7 @@ from gpgpu_legacy.isa.ir import (
 )
 from gpgpu_legacy.isa.state import parse_vector
 from gpgpu_legacy.languages.arb.printer import disassemble
-from gpgpu_legacy.lower.values import F64, NO_PARAMETER, given_corners, over_iterations
+from gpgpu_legacy.lower.values import F64, NO_PARAMETER, over_iterations
 from gpgpu_legacy.plan.framebuffer import AlphaTest
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import (
@@ -541,7 +541,7 @@ class GlArbfpPrepared(DrawnPrepared[Context]):
         self, program: LoadedProgram | Environments, pass_: FragmentPass, count: int
     ) -> Numbered:
         """The vertex attributes that a pass needs, with their corner values."""
-        corner_values = given_corners(pass_)
+        corner_values = pass_.corners
         attributes = []
         for attribute in program.attributes:
             corners = corner_values.get(attribute) or (ATTRIBUTE_DEFAULTS[attribute.kind],) * 4

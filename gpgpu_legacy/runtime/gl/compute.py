@@ -24,7 +24,7 @@ from gpgpu_legacy.lower.emit.glsl_fragment import GROUP, compute_shader
 from gpgpu_legacy.lower.emit.glsl_groups import ITERATIONS, emit_groups, emit_temporal
 from gpgpu_legacy.lower.fragments import shader_key
 from gpgpu_legacy.lower.fused.content import Arguments, UnsupportedError, group_content
-from gpgpu_legacy.lower.groups.code import GroupCode, uniform_blocks, uniform_blocks_together
+from gpgpu_legacy.lower.groups.invocation import GroupCode, uniform_blocks, uniform_blocks_together
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.lower.groups.staging import AT_ONCE
 from gpgpu_legacy.lower.temporal.content import (

@@ -16,7 +16,7 @@ from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
 from gpgpu_legacy.isa.ir import AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name, parameter_name
-from gpgpu_legacy.lower.values import F64, given_corners, over_iterations, parameter_values
+from gpgpu_legacy.lower.values import F64, over_iterations, parameter_values
 from gpgpu_legacy.plan.interpolation import is_bent, slopes
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Corners, FragmentPass
@@ -89,7 +89,7 @@ def pass_values(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tup
 
 
 def _attributes(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str, F32]]:
-    corner_values, rect = given_corners(pass_), constant_rect(pass_.rect)
+    corner_values, rect = pass_.corners, constant_rect(pass_.rect)
     fog = (FOG_COORDINATE,) if pass_.program.fog is not None else ()
     for attribute in dict.fromkeys((*pass_.program.attributes_read, *fog)):
         name = attribute_name(attribute)
