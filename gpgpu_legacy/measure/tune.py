@@ -266,13 +266,7 @@ def _groups(way: TunedWay, usual: GroupShape) -> Iterator[tuple[str, list[TunedW
 
 def _is_consistent(shape: GroupShape) -> bool:
     """Whether the numbers of a shape divide one another as the code needs."""
-    across, up = shape.side_by_side
-    return (
-        shape.adjacent == max(across, up)
-        and shape.columns % across == 0
-        and shape.rows % up == 0
-        and shape.k_depth % shape.unroll == 0
-    )
+    return shape.adjacent == max(shape.side_by_side) and shape.k_depth % shape.unroll == 0
 
 
 def _tiles(way: TunedWay) -> list[TunedWay]:

@@ -73,6 +73,7 @@ GROUPS = {
     "one fragment an invocation": GroupShape((8, 8), 1, 1, 0, 1),
     "odd": GroupShape((4, 16), 3, 2, 4, 2),
     "neighbours": GroupShape((8, 8), 4, 4, 8, 4, 4),
+    "neighbours of which some have fewer": GroupShape((8, 8), 4, 6, 8, 4, 4),
     "more neighbours across than up": GroupShape((8, 8), 4, 2, 8, 4, 4),
 }
 

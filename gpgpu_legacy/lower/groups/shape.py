@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import chain
-from math import prod
+from math import gcd, prod
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.ir.expressions import Role
@@ -36,7 +36,8 @@ class GroupShape:
     threads: invocations of a group across and up. columns, rows: fragments of an invocation across
     and up, its register tile. k_depth: trips staged at a time. unroll: of these, how many are
     unrolled. adjacent: the neighbouring fragments, across and up, that an invocation has side by
-    side, if it has that many. The numbers of a shape from a file are checked.
+    side, if its columns and its rows are multiples of that. The numbers of a shape from a file are
+    checked.
     """
 
     threads: tuple[Size, Size] = (16, 16)
@@ -53,8 +54,8 @@ class GroupShape:
 
     @property
     def side_by_side(self) -> tuple[int, int]:
-        """Neighbouring fragments of an invocation across and up."""
-        return min(self.adjacent, self.columns), min(self.adjacent, self.rows)
+        """Neighbouring fragments of an invocation across and up, in as many groups as it takes."""
+        return gcd(self.adjacent, self.columns), gcd(self.adjacent, self.rows)
 
 
 @frozen

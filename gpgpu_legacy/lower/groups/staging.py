@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from enum import Enum, auto
+from enum import Enum
 from math import prod
 
 from gpgpu_legacy.frozen import frozen
@@ -21,7 +21,6 @@ from gpgpu_legacy.ir.expressions import (
     Expression,
     Texel,
     Variable,
-    compose,
     operation,
     read,
 )
@@ -48,7 +47,6 @@ from gpgpu_legacy.lower.groups.invocation import (
     quad_array,
     size_variable,
     smaller,
-    texel_element,
     texel_number,
     texture_array,
 )
@@ -66,9 +64,9 @@ class Fetched(Enum):
     or four successive trips.
     """
 
-    TEXEL = auto()
-    OF_FRAGMENTS = auto()
-    OF_TRIPS = auto()
+    TEXEL = "texels"
+    OF_FRAGMENTS = "quads"
+    OF_TRIPS = "numbers"
 
 
 @frozen
@@ -89,31 +87,25 @@ class Staged:
     @property
     def name(self) -> str:
         """The name of the shared array."""
-        return f"{'across' if self.across else 'up'}{self.slot}{self._kind}"
+        return f"{'across' if self.across else 'up'}{self.slot}_{self.fetched.value}"
 
     @property
     def vector(self) -> Type:
         """The type of what is fetched at a time: a texel, or four of one channel."""
-        return type_of(Kind.FLOAT, self.channels if self.channels > 1 else AT_ONCE)
-
-    @property
-    def _kind(self) -> str:
-        """The type of the array's elements: texels, neighbours in vectors, or single numbers."""
-        if self.channels > 1:
-            return ""
-        return "_numbers" if self.fetched is Fetched.OF_TRIPS else "_quads"
+        return type_of(Kind.FLOAT, self.channels if self.fetched is Fetched.TEXEL else AT_ONCE)
 
     def length(self, shape: GroupShape) -> int:
         """Elements that a trip stages: texels, or vectors of four neighbours of one channel."""
         texels = shape.tile[0 if self.across else 1]
-        return -(-texels // AT_ONCE) if self._kind == "_quads" else texels
+        return texels // AT_ONCE if self.fetched is Fetched.OF_FRAGMENTS else texels
 
     def array(self, shape: GroupShape) -> Array:
         """The shared array, a row of elements a trip.
 
         Rows are padded, so that invocations of a column fall on different banks.
         """
-        kind, more = (FLOAT, 4) if self.fetched is Fetched.OF_TRIPS else (self.vector, 1)
+        kind = FLOAT if self.fetched is Fetched.OF_TRIPS else self.vector
+        more = 4 if kind is FLOAT else 1
         return Array(self.name, kind, (shape.k_depth, self.length(shape) + more))
 
 
@@ -196,7 +188,7 @@ def _staged(content: Content, statements: Sequence[Statement]) -> tuple[Staged, 
     found: dict[tuple[AffineLookup[int], tuple[int, int]], Staged] = {}
     counts = {True: 0, False: 0}
     for texel in all_expressions(statements):
-        if not isinstance(texel, Texel) or sum(texel.axes) != 1:
+        if not isinstance(texel, Texel) or sum(texel.axes) != 1 or not texel.lookup.inside:
             continue
         key, across = (texel.lookup, texel.advance), texel.axes.x
         if key not in found:
@@ -217,10 +209,11 @@ def _at_once(content: Content, staged: Staged, shape: GroupShape, *, of_iteratio
     along_s, along_t = (s.x, t.x) if staged.across else (s.y, t.y)
     step_s, step_t = (s.iteration, t.iteration) if of_iterations else staged.advance
     others = (s.constant,) if of_iterations else (s.constant, s.iteration)
-    certain = lookup.aligned and lookup.inside and not content.surfaces[lookup.texture].owned
+    certain = lookup.aligned and not content.surfaces[lookup.texture].owned
     if not certain or any(number % AT_ONCE for number in others):
         return staged
-    if (along_s, along_t) == (1, 0) and not (step_s % AT_ONCE or shape.tile[axis] % AT_ONCE):
+    side_by_side = shape.side_by_side[axis] == AT_ONCE
+    if (along_s, along_t) == (1, 0) and side_by_side and not step_s % AT_ONCE:
         return replace(staged, fetched=Fetched.OF_FRAGMENTS)
     if (step_s, step_t) == (1, 0) and not (along_s % AT_ONCE or shape.k_depth % AT_ONCE):
         return replace(staged, fetched=Fetched.OF_TRIPS)
@@ -305,23 +298,15 @@ class StagedCopies:
             return [(element.trip, read(element.variable))]
         return [(element.trip + part, read(element.variable, part)) for part in range(AT_ONCE)]
 
-    def _texels(self, staged: Staged, place: Expression) -> list[Expression]:
-        """The fragments of the tile, along an axis, at which an element is fetched."""
-        if staged.channels > 1 or staged.fetched is Fetched.OF_TRIPS:
-            return [place]
-        if staged.fetched is Fetched.OF_FRAGMENTS:
-            return [place * AT_ONCE]
-        return [place * AT_ONCE + part for part in range(AT_ONCE)]
-
     def _fragment(self, staged: Staged, place: Expression) -> tuple[Expression, Expression]:
-        """The fragment (x, y) at a place of the tile along a lookup's axis.
+        """The fragment (x, y) at which an element of the tile is fetched.
 
         Past the rectangle it is the last fragment, or the first of the last four.
         """
         axis = 0 if staged.across else 1
         last: Expression = read(EXTENT, axis) + -1
         if staged.fetched is Fetched.OF_FRAGMENTS:
-            last = last / integer(AT_ONCE) * AT_ONCE
+            place, last = place * AT_ONCE, last / integer(AT_ONCE) * AT_ONCE
         at = smaller(read(CORNER, axis) + place, last)
         return (at, integer(0)) if staged.across else (integer(0), at)
 
@@ -338,14 +323,12 @@ class StagedCopies:
             for staged in trips.staged:
                 for element in self._elements(staged):
                     variables[element.variable] = None
-                    if not staged.lookup.inside:
-                        continue
-                    for part, place in enumerate(self._texels(staged, element.place)):
-                        at = self._fragment(staged, place)
-                        trip = (integer(0), element.trip)
-                        trip = trip if trips.count is not None else trip[::-1]
-                        index = self._index(staged, (*at, *trip))
-                        places.append(Declare(_place_of(trips, element, part), index))
+                    trip = (integer(0), element.trip)
+                    trip = trip if trips.count is not None else trip[::-1]
+                    at = self._fragment(staged, element.place)
+                    places.append(
+                        Declare(_place_of(trips, element), self._index(staged, (*at, *trip)))
+                    )
         return [*places, *(Declare(variable) for variable in variables)]
 
     def _index(
@@ -357,49 +340,21 @@ class StagedCopies:
         index: Expression = t * read(size_variable(lookup.texture), 0) + s
         return index if staged.fetched is Fetched.TEXEL else index / integer(AT_ONCE)
 
-    def _array(self, staged: Staged) -> Array:
-        """The array that a lookup is fetched from."""
-        texture = staged.lookup.texture
-        if staged.fetched is Fetched.TEXEL:
-            return texture_array(self.content, texture)
-        return quad_array(texture)
-
     def _fetched(
         self, trips: StagedTrips, iteration: Expression, start: Expression
     ) -> Iterator[Statement]:
         """Fetch the texels for the trips from `start` on."""
         for staged in trips.staged:
             number = (iteration, start) if trips.count is not None else (start, integer(0))
-            if staged.lookup.inside:
-                gone = self._index(staged, (integer(0), integer(0), *number), moved=True)
-                yield Assign(_GONE, (0,), gone)
+            gone = self._index(staged, (integer(0), integer(0), *number), moved=True)
+            yield Assign(_GONE, (0,), gone)
+            array = texture_array(self.content, staged.lookup.texture)
+            if staged.fetched is not Fetched.TEXEL:
+                array = quad_array(staged.lookup.texture)
             for element in self._elements(staged):
-                texels = [
-                    self._texel(trips, staged, element, part, (iteration, start))
-                    for part in range(len(self._texels(staged, element.place)))
-                ]
-                value = texels[0] if len(texels) == 1 else compose(texels)
+                value = Element((read(_place_of(trips, element)) + read(_GONE),), array)
                 held = read(element.variable)
                 yield from element.guarded(Assign(held.variable, held.components, value))
-
-    def _texel(
-        self,
-        trips: StagedTrips,
-        staged: Staged,
-        element: _AheadElement,
-        part: int,
-        at: tuple[Expression, Expression],
-    ) -> Expression:
-        """A texel of an element. at: the iteration, and the first trip of the batch."""
-        if staged.lookup.inside:
-            index = read(_place_of(trips, element, part)) + read(_GONE)
-            return Element((index,), self._array(staged))
-        iteration, start = at
-        number = start + element.trip
-        trip = (iteration, number) if trips.count is not None else (number, integer(0))
-        place = self._texels(staged, element.place)[part]
-        fragment = self._fragment(staged, place)
-        return texel_element(self.content, staged.lookup, staged.advance, fragment, trip)
 
 
 @frozen
@@ -424,6 +379,5 @@ _GONE = Variable("gone", INT)
 """The part of an element's position that the trips before a batch add."""
 
 
-def _place_of(trips: StagedTrips, element: _AheadElement, part: int) -> Variable:
-    name = f"at{trips.number}_{element.variable.name}_{part}"
-    return Variable(name, INT)
+def _place_of(trips: StagedTrips, element: _AheadElement) -> Variable:
+    return Variable(f"at{trips.number}_{element.variable.name}", INT)

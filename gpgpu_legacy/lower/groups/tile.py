@@ -25,7 +25,6 @@ from gpgpu_legacy.ir.statements import (
     Statement,
     all_expressions,
     rebuilt,
-    walk,
 )
 from gpgpu_legacy.ir.types import EVERYWHERE, NOWHERE, Axes, Components
 from gpgpu_legacy.lower.fused.content import Advance
@@ -34,32 +33,6 @@ from gpgpu_legacy.lower.lookups import AffineLookup
 
 Fragment = tuple[int, int]
 """A row and a column of the register tile."""
-
-
-@frozen
-class _Seen:
-    """The result of emitting a statement.
-
-    variables: the ones in it, with their axes before; its target is the first. after: the target's
-    axes then.
-    """
-
-    statement: Assign
-    variables: tuple[Variable, ...]
-    before: tuple[Axes | None, ...]
-    statements: tuple[Statement, ...]
-    after: Axes
-
-
-def _variables(statement: Assign) -> tuple[Variable, ...]:
-    """The variables that a statement writes and reads; none if it contains other values."""
-    variables = [statement.variable]
-    for part in walk(statement.value):
-        if isinstance(part, Texel):
-            return ()
-        if isinstance(part, Read):
-            variables.append(part.variable)
-    return tuple(variables)
 
 
 @lru_cache(maxsize=4096)
@@ -81,7 +54,6 @@ class RegisterTile:
         self.assigned: dict[Variable, None] = {}
         self.names: dict[Variable, Variable] = {}
         self.parts = 0
-        self._seen: dict[int, _Seen] = {}
 
     def add(self, *statements: Statement) -> None:
         """Add statements."""
@@ -128,37 +100,17 @@ class RegisterTile:
         if isinstance(statement, Declare):
             assert statement.value is not None
             self._declare(statement.variable, statement.value)
-        elif isinstance(statement, Assign) and not self._repeat(statement):
+        elif isinstance(statement, Assign):
             self._assign(statement)
-
-    def _repeat(self, statement: Assign) -> bool:
-        """Reuse the earlier result of the statement, if it would be the same.
-
-        So unrolled trips share their statements, except lookups.
-        """
-        seen = self._seen.get(id(statement))
-        if seen is None or seen.before != self._axes_now(seen.variables):
-            return False
-        self.statements += seen.statements
-        self.axes[statement.variable] = seen.after
-        return True
 
     def _assign(self, statement: Assign) -> None:
         variable, axes = statement.variable, self._axes_after(statement, self.axes)
-        variables = _variables(statement)
-        before, count = self._axes_now(variables), len(self.statements)
         values = [(f, self.at(statement.value, f)) for f in self.fragments(axes)]
         if len(statement.components) < variable.type.width:
             self.widen(variable, axes)
         self.axes[variable] = axes
         for fragment, value in values:
             self.assign(variable, fragment, value, statement.components)
-        if variables and not self.names.keys() & set(variables):
-            added = tuple(self.statements[count:])
-            self._seen[id(statement)] = _Seen(statement, variables, before, added, axes)
-
-    def _axes_now(self, variables: tuple[Variable, ...]) -> tuple[Axes | None, ...]:
-        return tuple([self.axes.get(variable) for variable in variables])
 
     def _declare(self, variable: Variable, value: Expression) -> None:
         """A variable of a statement's own; unrolled trips have one each."""

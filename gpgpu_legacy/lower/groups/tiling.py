@@ -10,7 +10,6 @@ textures, in variables.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.ir.expressions import (
@@ -31,7 +30,7 @@ from gpgpu_legacy.ir.statements import (
     Store,
     trip_count,
 )
-from gpgpu_legacy.ir.types import EVERYWHERE, FLOAT, INT, Operator
+from gpgpu_legacy.ir.types import EVERYWHERE, INT, Operator
 from gpgpu_legacy.lower.fused.body import own_texel, own_variable
 from gpgpu_legacy.lower.fused.content import Advance, Content
 from gpgpu_legacy.lower.groups.invocation import (
@@ -50,6 +49,7 @@ from gpgpu_legacy.lower.groups.invocation import (
     texture_array,
 )
 from gpgpu_legacy.lower.groups.staging import (
+    AT_ONCE,
     Fetched,
     GroupStaging,
     Staged,
@@ -212,14 +212,11 @@ class GroupTiling:
     def _from_shared(self, staged: Staged, number: int, place: Expression) -> Expression:
         axis = 0 if staged.across else 1
         array = self.staging.arrays()[staged.name]
-        if staged.channels > 1 or staged.fetched is Fetched.OF_TRIPS:
+        if staged.fetched is not Fetched.OF_FRAGMENTS:
             return Element((place, self.in_tile(axis, number)), array)
-        if self.shape.side_by_side[axis] == 4:
-            group, rest = divmod(number, 4)
-            index = read(THREAD, axis) + group * self.shape.threads[axis]
-            return component(Element((place, index), array), rest)
-        at, numbers = self.in_tile(axis, number), replace(array, element=FLOAT)
-        return Element((place, at / integer(4), operation(Operator.REMAINDER, at, 4)), numbers)
+        group, rest = divmod(number, AT_ONCE)
+        index = read(THREAD, axis) + group * self.shape.threads[axis]
+        return component(Element((place, index), array), rest)
 
     # Loops
 
