@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.interp.machine import BoundStorage, FragmentMachine, band_of, inputs_of
+from gpgpu_legacy.interp.machine import FragmentMachine, band_of, inputs_of
 from gpgpu_legacy.interp.numeric import Storage, sample
 from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
 from gpgpu_legacy.isa.execute import ALL, execute, vector
@@ -114,7 +114,7 @@ def trace_fragment(
     row in the pass's rectangle. target: the format that it is tested for.
     """
     x, y = fragment
-    bound = {b.unit: BoundStorage(textures[b.texture], b.sampler) for b in pass_.bindings}
+    bound = {b.unit: (textures[b.texture], b.sampler) for b in pass_.bindings}
     band = band_of(pass_, y, 1)
     place = (y - band.start, x - band.left)
     sides = band.sides
@@ -203,13 +203,12 @@ class _Traced(FragmentMachine):
         """The texel that a lookup reads: looked up in a texture of coordinates."""
         assert instruction.texture is not None
         unit = instruction.texture.unit
-        bound = self._textures[unit]
-        sampler = bound.sampler
-        planes = sample(_coordinates(bound.storage.texture), sampler.to_the_nearest, *coordinates)
+        storage, sampler = self._textures[unit]
+        planes = sample(_coordinates(storage.texture), sampler.to_the_nearest, *coordinates)
         column, row, layer, level = (int(self._here(plane)) for plane in planes)
         return TracedTexel(
             unit=unit,
-            target=bound.storage.texture.kind,
+            target=storage.texture.kind,
             x=column,
             y=row,
             layer=layer,

@@ -39,7 +39,6 @@ from gpgpu_legacy.isa.ir import (
     AttributeKind,
     Branch,
     DestinationRegister,
-    Fog,
     Instruction,
     Parameter,
     ParameterSpace,
@@ -64,40 +63,7 @@ from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Corners, FragmentPass, state_values
 from gpgpu_legacy.plan.textures import Format, Numeric, Rect, Sampler, constant_rect
 
-# Fog ----------------------------------------------------------------------------------------------
-
 Planes = list[F32]
-
-
-def fogged(
-    mode: Fog,
-    color: Planes,
-    coordinate: F32,
-    state: tuple[Vec4, Vec4],
-    arithmetic: Arithmetic,
-    *,
-    clamped: bool,
-) -> Planes:
-    """f·color + (1 - f)·(fog colour) in r, g and b, with f clamped to [0, 1]; alpha is unchanged.
-
-    color: four planes that broadcast to the band, float32. coordinate: the fog coordinate, a plane.
-    state: the values of state.fog.color and state.fog.params. clamped: whether the target is
-    fixed-point, which clamps the fog colour to [0, 1]. The fragment's colour is always clamped,
-    because fog is applied to "the program's final clamped color" (3.11.4.5.1).
-    """
-    wide = arithmetic.wide
-    values, params = ([np.full((1, 1), v, np.float32) for v in vector] for vector in state)
-    color = [saturated(v) for v in color]
-    if clamped:
-        values = [saturated(v) for v in values]
-    exact = fog_factor(mode, wide(coordinate), [wide(p) for p in params])
-    factor = wide(saturated(arithmetic.round(exact)))
-    mixed = [
-        arithmetic.round(fog_mixed(factor, wide(c), wide(v)))
-        for c, v in zip(color[:3], values[:3], strict=True)
-    ]
-    return [*mixed, color[3]]
-
 
 # The reference machine ----------------------------------------------------------------------------
 
@@ -139,7 +105,7 @@ def _run_band(
     tally: Tally,
 ) -> None:
     rect, start, height = constant_rect(pass_.rect), rows.start, len(rows)
-    bound = {b.unit: BoundStorage(textures[b.texture], b.sampler) for b in pass_.bindings}
+    bound = {b.unit: (textures[b.texture], b.sampler) for b in pass_.bindings}
     area = band_of(pass_, start, height)
     below, left = start - area.start, -area.left
     inside = slice(below, below + height), slice(left, left + rect.width)
@@ -223,8 +189,7 @@ def band_of(pass_: FragmentPass, start: int, height: int) -> Band:
         return Band(start, 0, (height, rect.width))
     below, left = (rect.y + start) % 2, rect.x % 2
     shape = (height + below + 1) // 2 * 2, (rect.width + left + 1) // 2 * 2
-    corners = [*(t.corners for t in pass_.texcoords), *(a.corners for a in pass_.attributes)]
-    is_flat = all(map(is_planar, corners))
+    is_flat = all(map(is_planar, pass_.corners.values()))
     return Band(start - below, -left, shape, (None,) if is_flat else (0, 1))
 
 
@@ -235,24 +200,32 @@ def _with_fog(
     target: Storage,
     arithmetic: Arithmetic,
 ) -> Planes:
-    mode = pass_.program.fog
+    """f·color + (1 - f)·(fog colour) in r, g and b, with f clamped to [0, 1]; alpha is unchanged.
+
+    A fixed-point target clamps the fog's colour to [0, 1]; the fragment's is always clamped,
+    because fog is applied to "the program's final clamped color" (3.11.4.5.1).
+    """
+    mode, wide = pass_.program.fog, arithmetic.wide
     if mode is None:
         return color
-    coordinate = inputs.attributes[FOG_COORDINATE][0]
-    state = inputs.state[FOG_COLOR], inputs.state[FOG_PARAMS]
-    fixed_point = target.texture.format.numeric is Numeric.UNORM
-    return fogged(mode, color, coordinate, state, arithmetic, clamped=fixed_point)
+    fog, params = (_constant(inputs.state[name]) for name in (FOG_COLOR, FOG_PARAMS))
+    color = [saturated(v) for v in color]
+    if target.texture.format.numeric is Numeric.UNORM:
+        fog = [saturated(v) for v in fog]
+    coordinate = wide(inputs.attributes[FOG_COORDINATE][0])
+    factor = wide(saturated(arithmetic.round(fog_factor(mode, coordinate, [*map(wide, params)]))))
+    mixed = [
+        arithmetic.round(fog_mixed(factor, wide(c), wide(v)))
+        for c, v in zip(color[:3], fog[:3], strict=True)
+    ]
+    return [*mixed, color[3]]
 
 
 # Inputs of a program -------------------------------------------------------------------------
 
 
-@frozen
-class BoundStorage:
-    """A texture bound to a texture image unit, and its sampler."""
-
-    storage: Storage
-    sampler: Sampler
+BoundStorage = tuple[Storage, Sampler]
+"""A texture bound to a texture image unit, and its sampler."""
 
 
 @frozen
@@ -274,8 +247,7 @@ def inputs_of(pass_: FragmentPass, band: Band, side: int | None = None) -> Fragm
     default the one that contains the fragment's centre.
     """
     rect = constant_rect(pass_.rect)
-    given = {Attribute(AttributeKind.TEXCOORD, t.set): t.corners for t in pass_.texcoords}
-    given |= {Attribute(a.kind): a.corners for a in pass_.attributes}
+    given = pass_.corners
     read, bindings = pass_.program.attributes_read, pass_.program.state_bindings
     if pass_.program.fog is not None:
         read, bindings = (*read, FOG_COORDINATE), (*bindings, FOG_COLOR, FOG_PARAMS)
@@ -445,9 +417,9 @@ class FragmentMachine(Domain[F32]):
         self, instruction: Instruction, coordinates: Sequence[F32], components: Components
     ) -> dict[Components, F32]:
         assert instruction.texture is not None
-        bound = self._textures[instruction.texture.unit]
         gives_lod = OPCODES[instruction.mnemonic].gives_lod
-        texel = sample(bound.storage, bound.sampler, *coordinates, gives_lod=gives_lod)
+        bound = self._textures[instruction.texture.unit]
+        texel = sample(*bound, *coordinates, gives_lod=gives_lod)
         return {(c,): texel[c] for c in components}
 
     def test_alpha(self, test: AlphaTest | None, target: Format) -> None:

@@ -25,17 +25,9 @@ def parts_read(instruction: Instruction) -> Mapping[int, Parts]:
     The operand of a KIL and the test of a branch count for all four. Of an instruction that sets
     the condition code, its dependences count, too.
     """
-    domain = _MadeOf(together=False)
+    domain = _MadeOf()
     execute_instruction(instruction, domain)
     return domain.parts
-
-
-@lru_cache(maxsize=1024)
-def all_parts_read(instruction: Instruction, components: Components) -> Parts:
-    """The components of temporaries that these components of the result depend on."""
-    domain = _MadeOf(together=True)
-    execute_instruction(instruction, domain, components)
-    return frozenset().union(*domain.parts.values())
 
 
 class _Value(Symbol):
@@ -66,10 +58,8 @@ def _united(values: Iterable[Any]) -> _Value:
 class _MadeOf(Domain[_Value]):
     """parts: the dependences of each component of the result."""
 
-    def __init__(self, *, together: bool) -> None:
-        """together: whether all components share one set, which is less work."""
+    def __init__(self) -> None:
         self.parts: dict[int, Parts] = {}
-        self._together = together
 
     def constant(self, number: float) -> _Value:
         return _NOTHING
@@ -103,12 +93,6 @@ class _MadeOf(Domain[_Value]):
 
     def rounded(self, value: Any) -> _Value:
         return value if type(value) is _Value else _NOTHING
-
-    def groups(self, components: Components) -> Iterable[Components]:
-        return [components] if self._together else super().groups(components)
-
-    def compose(self, values: Sequence[Any]) -> _Value:
-        return _united(values)
 
     def replicated(self, value: _Value, components: Components) -> dict[Components, _Value]:
         return {components: value}

@@ -73,7 +73,6 @@ from gpgpu_legacy.lower.lowering import (
     fails,
     fog_declared,
     merged,
-    no_lookup,
     result_variable,
     variables_read,
 )
@@ -84,11 +83,9 @@ from gpgpu_legacy.lower.sampling import (
     lookup_arguments,
     lookup_function,
 )
-from gpgpu_legacy.lower.values import given_corners, iterations_of
-from gpgpu_legacy.plan.expand import corners_at
+from gpgpu_legacy.lower.values import bent_attributes, iterations_of
 from gpgpu_legacy.plan.framebuffer import Writes
-from gpgpu_legacy.plan.interpolation import is_planar
-from gpgpu_legacy.plan.plan import Corners, FragmentPass, Plan
+from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.plan.textures import Format
 
 
@@ -142,9 +139,8 @@ def shader_key(
         units.append(
             SampledUnit(binding.unit, texture.kind, extent, binding.sampler, texture.format)
         )
-    read = {*pass_.program.attributes_read, *([FOG_COORDINATE] if pass_.program.fog else [])}
-    given = {a: corners for a, corners in given_corners(pass_).items() if a in read}
-    iterations = iterations_of(plan, pass_)
+    fog = [FOG_COORDINATE] if pass_.program.fog else []
+    read = dict.fromkeys([*pass_.program.attributes_read, *fog])
     return ShaderKey(
         pass_.program,
         decisions.lookups,
@@ -152,19 +148,11 @@ def shader_key(
         len(decisions.varyings),
         tuple(units),
         tuple(plan.texture(name).format for name in pass_.targets),
-        tuple(a for a, corners in given.items() if _is_bent(corners, iterations)),
+        bent_attributes(pass_, read, iterations_of(plan, pass_)),
         exact,
         arithmetic,
         Writes(alpha_test=pass_.alpha_test) if drawn else pass_.writes,
     )
-
-
-def _is_bent(corners: Corners, iterations: int) -> bool:
-    """Whether corner values leave the plane in the first iteration or the last.
-
-    The distance from the plane is affine in the iteration, so it is greatest in one of these.
-    """
-    return not all(is_planar(corners_at(corners, i)) for i in {0, iterations - 1})
 
 
 @frozen
@@ -203,54 +191,34 @@ class _Fragment(MaskedLowering):
     """Executes a pass's program, as far as its results need it; with masks only in quads."""
 
     def __init__(self, key: ShaderKey, *, rasterised: bool) -> None:
-        self.key = key
-        self.lookups = _Lookups(key, decodes=rasterised and key.exact)
-        super().__init__(self.lookups, key.arithmetic, discards=rasterised)
-        bound = [self.lookups.units[unit] for unit in key.program.lookup_units]
+        super().__init__(key.arithmetic, discards=rasterised)
+        self.key, self.decodes = key, rasterised and key.exact
+        self.units = {unit.number: unit for unit in key.units}
+        bound = [self.units[unit] for unit in key.program.lookup_units]
         detailed = tuple(unit.sampler.has_lod for unit in bound)
         self.corners = coordinate_components(key.program, detailed, executed=False)
         self.masks, self.places = any(detailed) or key.program.derives, (0, *CORNERS)
+        self.functions: dict[int, Function] = {}
+        lookups = (n for n, i in enumerate(key.program.instructions) if i.texture is not None)
+        self.folded = dict(zip(lookups, key.lookups, strict=True))
+        self.number = 0
 
     def step(self, number: int, instruction: Instruction) -> None:
-        lod = self.lookups.lod(instruction)
+        source, lod, self.number = instruction.texture, None, number
+        if source is not None and (unit := self.units[source.unit]).sampler.has_lod:
+            lod = lod_function(unit.number, unit)
         self.instruction(instruction, self.key.live[number], self.corners[number], lod)
 
-
-class _Lookups:
-    """The lookups of a program, one after another."""
-
-    def __init__(self, key: ShaderKey, *, decodes: bool) -> None:
-        self.decodes = decodes
-        self.units = {unit.number: unit for unit in key.units}
-        self.functions: dict[int, Function] = {}
-        textures = [
-            bool(live)
-            for instruction, live in zip(key.program.instructions, key.live, strict=True)
-            if instruction.texture is not None
-        ]
-        folded = [f for f, live in zip(key.lookups, textures, strict=True) if live]
-        self.known = (
-            iter(folded) if any(folded) else None
-        )  # none is, where a quad's corners look up
-
-    def __call__(
+    def texel(
         self, instruction: Instruction, coordinates: Sequence[Expression], wanted: Components
     ) -> Expression:
         assert instruction.texture is not None
-        unit = self.units[instruction.texture.unit]
-        folded = next(self.known) if self.known else None
+        unit, folded = self.units[instruction.texture.unit], self.folded[self.number]
         if folded is None:
             given = lookup_arguments(coordinates, unit.kind, unit.sampler)
             return components(Call(given, self.function(unit)), wanted)
         texel = Texel(FoldedLookup(folded, unit), wanted, EVERYWHERE)
         return as_decoded(texel, unit.format) if self.decodes else texel
-
-    def lod(self, instruction: Instruction) -> Function | None:
-        """The function of the level of detail that an instruction needs."""
-        source = instruction.texture
-        if source is None or not (unit := self.units[source.unit]).sampler.has_lod:
-            return None
-        return lod_function(unit.number, unit)
 
     def function(self, unit: SampledUnit) -> Function:
         if unit.number not in self.functions:
@@ -370,7 +338,7 @@ def write_function(key: ShaderKey, number: int) -> Function:
     target, held = key.targets[number], Variable("held", VEC4)
     numbers = [Read(held, (c,), EVERYWHERE) for c in ALL]
     channels, written = numbers[: target.channels], key.writes.channels(target)
-    lowering = Lowering(no_lookup, discards=True)
+    lowering = Lowering()
     fog = [fog_declared(key.program.fog)] if key.program.fog else []
     lowering.statements += [*fog, *_colour(key, number, target)]
     texel = lowering.with_names(

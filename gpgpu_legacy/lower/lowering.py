@@ -102,11 +102,6 @@ from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend
 from gpgpu_legacy.plan.interpolation import interpolated, quad_centre, window_position
 from gpgpu_legacy.plan.textures import RGBA32F, Format, Numeric
 
-LookUp = Callable[[Instruction, Sequence[Expression], Components], Expression]
-"""From a texture instruction, its coordinates s, t, r and bias, and the wanted components, to the
-texel's components.
-"""
-
 PART = "part"
 """The name of variables that hold a value that an instruction uses several times."""
 
@@ -129,11 +124,10 @@ class Lowering(Domain[Expression]):
     """Executes instructions, and collects the resulting statements."""
 
     def __init__(
-        self, look_up: LookUp, arithmetic: Arithmetic = FP32, *, discards: bool, draw: int = 0
+        self, arithmetic: Arithmetic = FP32, *, discards: bool = True, draw: int = 0
     ) -> None:
         """discards: whether the target has a discard statement. draw: number of the pass."""
-        self._look_up, self._arithmetic, self._discards = look_up, arithmetic, discards
-        self._draw = draw
+        self._arithmetic, self._discards, self._draw = arithmetic, discards, draw
         self._corner = 0
         self._parts, self._loops = 0, 0
         self._instruction: Instruction | None = None
@@ -260,7 +254,13 @@ class Lowering(Domain[Expression]):
     def look_up(
         self, instruction: Instruction, coordinates: Sequence[Any], components: Components
     ) -> dict[Components, Expression]:
-        return {components: self._look_up(instruction, coordinates, components)}
+        return {components: self.texel(instruction, coordinates, components)}
+
+    def texel(
+        self, instruction: Instruction, coordinates: Sequence[Any], components: Components
+    ) -> Expression:
+        """Components of the texel that a lookup finds at s, t and r with a bias."""
+        raise NotImplementedError
 
     def discard(self, condition: Expression) -> None:
         if self._discards:
@@ -319,11 +319,6 @@ class Lowering(Domain[Expression]):
         return {components: compose([value] * len(components))}
 
 
-def no_lookup(*_: object) -> Expression:
-    """The LookUp of formulas."""
-    raise AssertionError("a formula looks nothing up")
-
-
 class MaskedLowering(Lowering):
     """A Lowering in which branches are masks, where fragments are computed with others.
 
@@ -335,14 +330,8 @@ class MaskedLowering(Lowering):
     """False for branches as they are."""
     places: Sequence[int] = (0,)
     """The fragment itself, and the corners of its quad that it reads."""
-
-    def __init__(
-        self, look_up: LookUp, arithmetic: Arithmetic = FP32, *, discards: bool, draw: int = 0
-    ) -> None:
-        """As for Lowering."""
-        super().__init__(look_up, arithmetic, discards=discards, draw=draw)
-        self._masks: list[_Flag] = []
-        """Of the blocks around, from the innermost loop on."""
+    _masks: tuple[_Flag, ...] = ()
+    """Of the blocks around, from the innermost loop on."""
 
     def store(
         self, register: DestinationRegister, components: Components, value: Expression
@@ -370,9 +359,9 @@ class MaskedLowering(Lowering):
                 outer = self._flag(self._masks[-1]) if self._masks else 1.0
                 yes, no = (outer, 0.0) if side is then else (0.0, outer)
                 self._set((name, number), self._is_set(chosen), yes, no)
-            self._masks.append((name, number))
+            around, self._masks = self._masks, (*self._masks, (name, number))
             side()
-            self._masks.pop()
+            self._masks = around
 
     def loop(self, loop: Repetition, body: Walk) -> None:
         if not self.masks:
@@ -388,7 +377,7 @@ class MaskedLowering(Lowering):
         self.assign(trip, (0,), constant(1.0))
 
         def one() -> None:
-            self._masks = [mask]
+            self._masks = (mask,)
             body()
             done = Read(trip, (0,), self.axes_of(trip, (0,))) + 1.0
             self.assign(trip, (0,), done)
@@ -450,9 +439,9 @@ def _flag_variable(flag: _Flag, corner: int) -> Variable:
 class AxesLowering(MaskedLowering):
     """A MaskedLowering that tracks the axes along which each component of a variable varies."""
 
-    def __init__(self, look_up: LookUp, draw: int) -> None:
+    def __init__(self, draw: int) -> None:
         """draw: the number of the pass."""
-        super().__init__(look_up, discards=False, draw=draw)
+        super().__init__(discards=False, draw=draw)
         self.axes: dict[tuple[Variable, int], Axes] = {}
 
     def assign(self, variable: Variable, components: Components, value: Expression) -> None:

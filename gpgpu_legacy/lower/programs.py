@@ -28,19 +28,31 @@ from gpgpu_legacy.ir.types import EVERYWHERE, Components, Operator
 from gpgpu_legacy.isa.execute import ALL, execute
 from gpgpu_legacy.isa.ir import Instruction, Program, ResultRegister
 from gpgpu_legacy.languages.arb.printer import print_instruction
-from gpgpu_legacy.lower.lowering import LookUp, Lowering, behind_fog, fog_declared, result_variable
+from gpgpu_legacy.lower.lowering import Lowering, behind_fog, fog_declared, result_variable
 
 
-def sampled(
-    instruction: Instruction, coordinates: Sequence[Expression], components: Components
-) -> Expression:
-    """A lookup by the texture's own sampler."""
-    assert instruction.texture is not None
-    return Sample(tuple(map(expression, coordinates)), instruction.texture, components)
+class ProgramLowering(Lowering):
+    """Leaves lookups to the textures' samplers. parts: each instruction, with its statements."""
+
+    def __init__(self) -> None:
+        """Nothing executed yet."""
+        super().__init__()
+        self.parts: list[tuple[Instruction, list[Statement]]] = []
+
+    def step(self, number: int, instruction: Instruction) -> None:
+        start = len(self.statements)
+        super().step(number, instruction)
+        self.parts.append((instruction, self.statements[start:]))
+
+    def texel(
+        self, instruction: Instruction, coordinates: Sequence[Expression], components: Components
+    ) -> Expression:
+        assert instruction.texture is not None
+        return Sample(tuple(map(expression, coordinates)), instruction.texture, components)
 
 
 def program_statements(
-    program: Program, look_up: LookUp = sampled
+    program: Program, lowering: ProgramLowering
 ) -> Iterator[tuple[Instruction | None, Sequence[Statement]]]:
     """The statements of each instruction, then of the program's fog OPTION, which has none.
 
@@ -53,7 +65,6 @@ def program_statements(
             f"{program.name}:{at.line}:{at.column}: {refused.mnemonic} of NVIDIA's options is not "
             "translated; run the program, or write it without them"
         )
-    lowering = _Apart(look_up)
     execute(program, lowering)
     yield from lowering.parts
     if program.fog is None:
@@ -63,19 +74,6 @@ def program_statements(
         if result.name == "color":
             seen = operation(Operator.SATURATE, Read(result, ALL, EVERYWHERE))
             yield None, [Assign(result, ALL, seen), behind_fog(result)]
-
-
-class _Apart(Lowering):
-    """parts: each instruction, with its statements."""
-
-    def __init__(self, look_up: LookUp) -> None:
-        super().__init__(look_up, discards=True)
-        self.parts: list[tuple[Instruction, list[Statement]]] = []
-
-    def step(self, number: int, instruction: Instruction) -> None:
-        start = len(self.statements)
-        super().step(number, instruction)
-        self.parts.append((instruction, self.statements[start:]))
 
 
 def joined(parts: Sequence[Expression]) -> Expression | None:

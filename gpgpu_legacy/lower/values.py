@@ -7,7 +7,7 @@ the same order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from gpgpu_legacy.plan.interpolation import is_planar
 from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4, PerIteration, Table
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,
-    Corners,
     FragmentPass,
     Plan,
     state_values,
@@ -33,12 +32,6 @@ NO_PARAMETER = (0.0, 0.0, 0.0, 0.0)
 """The defaults for values that a pass does not give."""
 
 
-def given_corners(pass_: FragmentPass) -> dict[Attribute, Corners]:
-    """The attributes that a pass gives values to at its corners."""
-    given = {Attribute(AttributeKind.TEXCOORD, t.set): t.corners for t in pass_.texcoords}
-    return given | {Attribute(a.kind): a.corners for a in pass_.attributes}
-
-
 def iterations_of(plan: Plan, pass_: FragmentPass) -> int:
     """The number of distinct iterations of a pass: 1 if all are alike."""
     if not varies(pass_):
@@ -46,25 +39,19 @@ def iterations_of(plan: Plan, pass_: FragmentPass) -> int:
     return max(1, sum(times for times, each in plan.weighted_passes() if each is pass_))
 
 
-def number_values(number: Number, count: int) -> F64:
-    """A number in each of `count` iterations: (count,), or a single value if it is constant."""
+def over_iterations(numbers: Sequence[Number], count: int) -> F64:
+    """The values of numbers: (count, len(numbers)), or (1, len(numbers)) if none varies."""
+    if not any(isinstance(number, PerIteration) for number in numbers):
+        return np.array([numbers], np.float64)
+    return np.stack([_number_values(number, count) for number in numbers], axis=-1)
+
+
+def _number_values(number: Number, count: int) -> F64:
     if isinstance(number, Affine):
         return number.base + number.step * np.arange(count, dtype=np.float64)
     if isinstance(number, Table):
         return np.array(number.values[:count], np.float64)
     return np.broadcast_to(np.float64(number), (count,))
-
-
-def over_iterations(numbers: Sequence[Number], count: int) -> F64:
-    """The values of numbers: (count, len(numbers)), or (1, len(numbers)) if none varies."""
-    if not any(isinstance(number, PerIteration) for number in numbers):
-        return np.array([numbers], np.float64)
-    affine = [(number.base, number.step) for number in numbers if isinstance(number, Affine)]
-    if len(affine) == len(numbers):
-        bases, steps = np.array(affine, np.float64).T
-        values: F64 = bases + steps * np.arange(count, dtype=np.float64)[:, None]
-        return values
-    return np.stack([number_values(number, count) for number in numbers], axis=-1)
 
 
 def vector_values(vector: NumberVec4, count: int) -> F64:
@@ -78,28 +65,22 @@ def parameter_values(pass_: FragmentPass, parameter: Parameter, count: int) -> F
     pass_: as its plan writes it. Raises InputError for unknown state.
     """
     if parameter.space is ParameterSpace.STATE:
-        return state_vectors(pass_, parameter.binding, count)
+        return _state_vectors(pass_, parameter.binding, count)
     given = pass_.locals if parameter.space is ParameterSpace.LOCAL else pass_.env
     vectors = {each.index: each.value for each in given}
     return vector_values(vectors.get(parameter.index, NO_PARAMETER), count)
 
 
-def state_vectors(pass_: FragmentPass, binding: str, count: int) -> F64:
+def _state_vectors(pass_: FragmentPass, binding: str, count: int) -> F64:
     """A vector of state in each of `count` iterations: (count, 4).
 
     State is derived from other state (isa/state.py), iteration by iteration if any varies.
     """
-    if gives_varying_state(pass_):
-        passes = (at_iteration(pass_, iteration) for iteration in range(count))
-        values = (state_values(each) for each in passes if isinstance(each, FragmentPass))
-        return np.array([state_vector(binding, each) for each in values]).reshape(count, 4)
-    vector = state_vector(binding, state_values(pass_))
-    return np.broadcast_to(np.array(vector, np.float64), (count, 4))
-
-
-def gives_varying_state(pass_: FragmentPass) -> bool:
-    """Whether any number of the state that a pass gives differs from iteration to iteration."""
-    return any(isinstance(number, PerIteration) for given in pass_.state for number in given.value)
+    varying = any(isinstance(n, PerIteration) for given in pass_.state for n in given.value)
+    passes = (at_iteration(pass_, i) for i in range(count if varying else 1))
+    values = (state_values(each) for each in passes if isinstance(each, FragmentPass))
+    vectors = np.array([state_vector(binding, each) for each in values], np.float64)
+    return np.broadcast_to(vectors.reshape(-1, 4), (count, 4))
 
 
 def plane_values(pass_: FragmentPass, attribute: Attribute, count: int) -> F64:
@@ -108,7 +89,7 @@ def plane_values(pass_: FragmentPass, attribute: Attribute, count: int) -> F64:
     x and y are the fragment's centre relative to the rectangle. pass_: as its plan writes it; the
     attribute's corner values lie in a plane. Attributes without values have their defaults.
     """
-    corners = given_corners(pass_).get(attribute)
+    corners = pass_.corners.get(attribute)
     default = np.array([ATTRIBUTE_DEFAULTS[attribute.kind], NO_PARAMETER, NO_PARAMETER])
     if corners is None:
         return np.broadcast_to(default, (count, 3, 4))
@@ -120,23 +101,19 @@ def plane_values(pass_: FragmentPass, attribute: Attribute, count: int) -> F64:
     return planes + 0.0  # a -0 becomes 0
 
 
-def is_flat(corners: Corners, count: int = 1) -> bool:
-    """Whether corner values lie in a plane in all of `count` iterations; exactly, if any varies.
+def bent_attributes(
+    pass_: FragmentPass, read: Iterable[Attribute], count: int
+) -> tuple[Attribute, ...]:
+    """Those of the attributes whose corner values leave the plane in some of `count` iterations.
 
-    Affine values lie there in all iterations if their bases and their steps do.
+    The distance of Affine ones from the plane is affine, too, so it is greatest in the first
+    iteration or the last.
     """
-    numbers = [number for corner in corners for number in corner]
-    if not any(isinstance(number, PerIteration) for number in numbers):
-        return is_planar(corners)
-    if any(isinstance(number, Table) for number in numbers):
-        return all(is_planar(corners_at(corners, iteration)) for iteration in range(count))
-    for component in zip(*corners, strict=True):
-        a, b, c, d = (_base_and_step(number) for number in component)
-        if any(p + r - q - s for p, q, r, s in zip(a, b, c, d, strict=True)):
-            return False
-    return True
-
-
-def _base_and_step(number: Number) -> tuple[float, float]:
-    assert not isinstance(number, Table)
-    return (number.base, number.step) if isinstance(number, Affine) else (number, 0.0)
+    given, bent = pass_.corners, list[Attribute]()
+    for attribute in read:
+        corners = given.get(attribute, ())
+        tables = any(isinstance(number, Table) for corner in corners for number in corner)
+        iterations = range(count) if tables else {0, count - 1}
+        if corners and not all(is_planar(corners_at(corners, i)) for i in iterations):
+            bent.append(attribute)
+    return tuple(bent)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from gpgpu_legacy.errors import InputError, PlanError, counted, described
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Program, Vec4
 from gpgpu_legacy.plan.diagram import Box, plan_svg
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, Writes
 from gpgpu_legacy.plan.numbers import (
@@ -142,6 +142,12 @@ class FragmentPass:
     def target(self) -> str:
         """The first target, that of result.color[0]."""
         return self.targets[0]
+
+    @property
+    def corners(self) -> dict[Attribute, Corners]:
+        """The attributes that it gives values to at its corners."""
+        given = {Attribute(AttributeKind.TEXCOORD, t.set): t.corners for t in self.texcoords}
+        return given | {Attribute(a.kind): a.corners for a in self.attributes}
 
     @property
     def in_quads(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from drawing import program
 
-from gpgpu_legacy.isa.dependences import Parts, all_parts_read, parts_read
+from gpgpu_legacy.isa.dependences import Parts, parts_read
 from gpgpu_legacy.isa.ir import Instruction
 
 
@@ -40,15 +40,5 @@ def shown(parts: Parts) -> str:
     ],
 )
 def test_what_each_component_is_made_of(line: str, expected: dict[str, str]) -> None:
-    made = instruction(line)
-    parts = parts_read(made)
+    parts = parts_read(instruction(line))
     assert {"xyzw"[c]: shown(read) for c, read in parts.items()} == expected
-    together = sorted({part for read in expected.values() for part in read.split()})
-    assert shown(all_parts_read(made, tuple(parts))) == " ".join(together)
-
-
-def test_only_what_is_wanted_is_looked_at() -> None:
-    made = instruction("ADD a, b, c.wzyx;")
-    assert shown(all_parts_read(made, (1,))) == "b.y c.z"
-    assert all_parts_read(made, ()) == frozenset()
-    assert shown(all_parts_read(instruction("DST a, b, c;"), (1, 3))) == "b.y c.w c.y"

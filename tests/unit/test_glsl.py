@@ -83,15 +83,11 @@ def spelled(line: str, *, exact: bool = True, arithmetic: Arithmetic = FP32) -> 
 def statements_of(line: str, *, exact: bool = True, arithmetic: Arithmetic = FP32) -> list[str]:
     """An instruction's statements."""
     instruction = program(line).instructions[0]
-    lowering = Lowering(no_lookups, arithmetic, discards=True)
+    lowering = Lowering(arithmetic)
     components = (0,) if instruction.dst is None else instruction.dst.components
     lowering.instruction(instruction, components)
     emitter = GlslEmitter(GLSL, arithmetic, exact=exact)
     return emitter.block(lowering.statements, 0)
-
-
-def no_lookups(*_: object) -> Expression:
-    raise AssertionError
 
 
 def test_a_multiply_add_is_contracted_only_where_arithmetic_need_not_be_exact() -> None:

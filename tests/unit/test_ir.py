@@ -109,15 +109,11 @@ def test_what_specifies_places_is_rounded_operation_by_operation() -> None:
 
 
 def followed(*lines: str) -> list[Assign]:
-    lowering = AxesLowering(no_lookups, 0)
+    lowering = AxesLowering(0)
     for instruction in program(*lines, temporaries="TEMP R0, R1, R2;").instructions:
         assert instruction.dst is not None
         lowering.instruction(instruction, instruction.dst.components)
     return [s for s in lowering.statements if isinstance(s, Assign)]
-
-
-def no_lookups(*_: object) -> Expression:
-    raise AssertionError
 
 
 def test_values_know_the_axes_along_which_they_vary() -> None:

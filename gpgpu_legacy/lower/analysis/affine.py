@@ -25,7 +25,6 @@ from gpgpu_legacy.isa.ir import (
     Instruction,
     Parameter,
     ParameterSpace,
-    Program,
     Register,
     ResultRegister,
     Temporary,
@@ -34,8 +33,8 @@ from gpgpu_legacy.isa.opcodes import Symbol
 from gpgpu_legacy.lower.analysis.liveness import coordinate_components
 from gpgpu_legacy.plan.interpolation import PLANAR_TOLERANCE
 from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4, Table
-from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, FragmentPass, ParameterValue, Texcoords
-from gpgpu_legacy.plan.textures import Rect, constant_rect
+from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, FragmentPass
+from gpgpu_legacy.plan.textures import constant_rect
 
 
 class Unknown(Symbol):
@@ -48,20 +47,6 @@ class Unknown(Symbol):
 
 
 UNKNOWN = Unknown()
-
-
-class _Maybe(Symbol):
-    """A value that is affine in some passes."""
-
-    __slots__ = ()
-
-    def operate(self, name: str, operands: tuple[Any, ...]) -> _Maybe | Unknown:
-        kept = name in _KEPT or name in {"greater", "where"}
-        known = kept and all(isinstance(operand, _Maybe) for operand in operands)
-        return self if known else UNKNOWN
-
-
-_MAYBE: Any = _Maybe()
 
 
 @frozen
@@ -293,6 +278,7 @@ def _rounded(form: Linear, times: int = 1) -> Linear:
     return replace(form, error=off)
 
 
+@lru_cache(maxsize=64)
 def lookup_coordinates(
     each: FragmentPass, iterations: int = 1, *, rounds: bool = False
 ) -> tuple[tuple[Value, Value], ...]:
@@ -305,58 +291,8 @@ def lookup_coordinates(
     """
     if each.program.branches:
         return ((UNKNOWN, UNKNOWN),) * len(each.program.lookup_units)
-    inputs = _inputs(each.program)
-    rect = constant_rect(each.rect)
-    if Attribute(AttributeKind.POSITION) not in inputs:
-        rect = Rect(0, 0, rect.width, rect.height)
-    given = _Given(
-        rect,
-        iterations,
-        tuple(t for t in each.texcoords if Attribute(AttributeKind.TEXCOORD, t.set) in inputs),
-        tuple(p for p in each.locals if (ParameterSpace.LOCAL, p.index) in inputs),
-        tuple(p for p in each.env if (ParameterSpace.ENV, p.index) in inputs),
-        rounds,
-    )
-    return _coordinates(each.program, given)
-
-
-@lru_cache(maxsize=256)
-def _live(program: Program) -> tuple[Components, ...]:
-    """For each instruction the components on which possibly affine coordinates depend."""
-    domain = _Possibilities()
-    execute(program, domain)
-    wanted = tuple(_MAYBE in coordinates for coordinates in domain.coordinates)
-    return coordinate_components(program, wanted)
-
-
-@lru_cache(maxsize=256)
-def _inputs(program: Program) -> frozenset[Attribute | tuple[ParameterSpace, int | None]]:
-    """The attributes and the parameters that coordinates depend on."""
-    pairs = zip(program.instructions, _live(program), strict=True)
-    registers = [src.register for instruction, live in pairs if live for src in instruction.srcs]
-    return frozenset(
-        (register.space, register.index) if isinstance(register, Parameter) else register
-        for register in registers
-        if not isinstance(register, Temporary)
-    )
-
-
-@frozen
-class _Given:
-    """A pass's inputs to the instructions that compute coordinates, and its iterations."""
-
-    rect: Rect
-    iterations: int
-    texcoords: tuple[Texcoords, ...]
-    locals: tuple[ParameterValue, ...]
-    env: tuple[ParameterValue, ...]
-    rounds: bool
-
-
-@lru_cache(maxsize=64)
-def _coordinates(program: Program, given: _Given) -> tuple[tuple[Value, Value], ...]:
-    forms = _Forms(given, _live(program))
-    execute(program, forms)
+    forms = _Forms(each, iterations, rounds=rounds)
+    execute(each.program, forms)
     return tuple(forms.coordinates)
 
 
@@ -386,13 +322,10 @@ def chosen_texels(value: Value) -> TexelForm | None:
     """
     if not isinstance(value, Linear):
         return None
-    constant, slopes = value.constant, (value.x, value.y, value.iteration)
-    if constant.denominator > 2 or any(slope.denominator != 1 for slope in slopes):
+    texels, off = _near(value, 1)
+    if off or (value.x, value.y, value.iteration) != tuple(map(Fraction, texels.slopes)):
         return None
-    x, y, iteration = (slope.numerator for slope in slopes)
-    # The first fragment's centre is half a fragment from the corner, its texel's half a texel.
-    twice = constant.numerator * (2 // constant.denominator) + x + y - 1
-    return None if twice % 2 else TexelForm(twice // 2, x, y, iteration)
+    return texels
 
 
 def nearest_texels(value: Value, factor: int = 1) -> TexelForm | None:
@@ -403,21 +336,23 @@ def nearest_texels(value: Value, factor: int = 1) -> TexelForm | None:
     """
     if not isinstance(value, Linear):
         return None
-    x, y, iteration = (round(slope * factor) for slope in (value.x, value.y, value.iteration))
-    first = (value.constant + (value.x + value.y) / 2) * factor
-    texel = round(first - Fraction(1, 2))
-    ranges = value.ranges
-    off = abs(first - texel - Fraction(1, 2))
-    for slope, whole, length in (
-        (value.x, x, ranges.width),
-        (value.y, y, ranges.height),
-        (value.iteration, iteration, ranges.iterations),
-    ):
-        off += abs(slope * factor - whole) * (length - 1)
+    texels, off = _near(value, factor)
     # A fraction may exceed its coordinate, but not 1.
     rounded = _rounded(value, _LOOKUP_ROUNDINGS).error + _LOOKUP_ROUNDINGS * _ROUNDING
-    off += rounded * factor
-    return TexelForm(texel, x, y, iteration) if off < Fraction(1, 4) else None
+    return texels if off + rounded * factor < Fraction(1, 4) else None
+
+
+def _near(value: Linear, factor: int) -> tuple[TexelForm, Fraction]:
+    """The texels nearest to a coordinate, and how far it is from their centres at most."""
+    slopes, ranges = (value.x, value.y, value.iteration), value.ranges
+    x, y, iteration = whole = [round(slope * factor) for slope in slopes]
+    first = (value.constant + (value.x + value.y) / 2) * factor
+    texel = round(first - Fraction(1, 2))
+    off = abs(first - texel - Fraction(1, 2))
+    lengths = (ranges.width, ranges.height, ranges.iterations)
+    for slope, steps, length in zip(slopes, whole, lengths, strict=True):
+        off += abs(slope * factor - steps) * (length - 1)
+    return TexelForm(texel, x, y, iteration), off
 
 
 _LOOKUP_ROUNDINGS = 3
@@ -430,23 +365,21 @@ class _Forms(Domain[Value]):
     coordinates: s and t of the lookups executed.
     """
 
-    def __init__(self, given: _Given, live: Sequence[Components]) -> None:
-        """live: the components of each instruction that coordinates depend on."""
-        self._live = live
+    def __init__(self, each: FragmentPass, iterations: int, *, rounds: bool) -> None:
+        """As for lookup_coordinates."""
+        self._live = coordinate_components(each.program, (True,) * len(each.program.lookup_units))
         self.coordinates: list[tuple[Value, Value]] = []
         self._temporaries: dict[tuple[str, int], Value] = {}
-        rect = given.rect
-        self._ranges = IterationSpace(rect.width, rect.height, given.iterations, given.rounds)
-        self._local = {p.index: p.value for p in given.locals}
-        self._env = {p.index: p.value for p in given.env}
-        self._texcoords = {t.set: _planes(t.corners, self._ranges) for t in given.texcoords}
+        rect = constant_rect(each.rect)
+        self._ranges = IterationSpace(rect.width, rect.height, iterations, rounds)
+        self._local = {p.index: p.value for p in each.locals}
+        self._env = {p.index: p.value for p in each.env}
+        self._texcoords = {t.set: _planes(t.corners, self._ranges) for t in each.texcoords}
         self._origin = (rect.x, rect.y)
 
     def step(self, number: int, instruction: Instruction) -> None:
         if self._live[number]:
             execute_instruction(instruction, self, self._live[number])
-        elif instruction.texture is not None:
-            self.coordinates.append((UNKNOWN, UNKNOWN))
 
     def constant(self, number: float) -> Value:
         return _form(number, self._ranges)
@@ -513,29 +446,6 @@ class _Forms(Domain[Value]):
             x, y = Fraction(component == 0), Fraction(component == 1)
             return Linear(Fraction(self._origin[component]), x, y, ranges=self._ranges)
         return UNKNOWN
-
-
-class _Possibilities(_Forms):
-    """The values of a program that are affine in some passes."""
-
-    def __init__(self) -> None:
-        self.coordinates, self._temporaries = [], {}
-
-    def step(self, number: int, instruction: Instruction) -> None:
-        execute_instruction(instruction, self)
-
-    def constant(self, number: float) -> Value:
-        return _MAYBE  # type: ignore[no-any-return]
-
-    def saturated(self, value: Value) -> Value:
-        return value
-
-    def _parameter(self, register: Parameter, component: int) -> Value:
-        return _MAYBE  # type: ignore[no-any-return]
-
-    def _attribute(self, attribute: Attribute, component: int) -> Value:
-        is_place = attribute.kind is AttributeKind.POSITION and component < 2
-        return _MAYBE if is_place or attribute.kind is AttributeKind.TEXCOORD else UNKNOWN
 
 
 @lru_cache(maxsize=1024)

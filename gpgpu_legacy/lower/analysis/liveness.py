@@ -7,10 +7,10 @@ may be dead, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
-from gpgpu_legacy.isa.dependences import all_parts_read
+from gpgpu_legacy.isa.dependences import Parts, parts_read
 from gpgpu_legacy.isa.ir import (
     Body,
     Branch,
@@ -44,7 +44,7 @@ def live_components(program: Program, known: tuple[bool, ...]) -> Live:
         number, instruction = step
         components = _needed(instruction, needed, ends=ends)
         if components and not folded.get(number, False):
-            needed |= all_parts_read(instruction, components)
+            needed.update(*_read(instruction, components))
         return components
 
     return _backwards(program, found)
@@ -106,10 +106,16 @@ def coordinate_components(
             place = instruction.components
         if components or place:
             read = place if form is Form.DERIVATIVE else components or place
-            needed |= all_parts_read(instruction, read)
+            needed.update(*_read(instruction, read))
         return components or place if executed else components
 
     return _backwards(program, found, in_quads=True)
+
+
+def _read(instruction: Instruction, components: Iterable[int]) -> Iterator[Parts]:
+    """The components of temporaries from which some of the result are computed."""
+    parts = parts_read(instruction)
+    return (parts[c] for c in components if c in parts)
 
 
 def _needed(instruction: Instruction, needed: Needed, *, ends: bool) -> tuple[int, ...]:

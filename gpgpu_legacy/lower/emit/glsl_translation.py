@@ -58,7 +58,6 @@ from gpgpu_legacy.lower.emit.glsl import (
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL, GLSL_ES
 from gpgpu_legacy.lower.emit.text import ATOM, SIGN, identifier
 from gpgpu_legacy.lower.lowering import (
-    LookUp,
     attribute_of,
     attribute_value,
     attribute_variable,
@@ -67,10 +66,10 @@ from gpgpu_legacy.lower.lowering import (
     variables_read,
 )
 from gpgpu_legacy.lower.programs import (
+    ProgramLowering,
     joined,
     program_statements,
     result_registers,
-    sampled,
     source_line,
 )
 from gpgpu_legacy.lower.sampling import SampledUnit, layered_function
@@ -319,8 +318,8 @@ class _Translator(GlslEmitter):
 
     def translation(self) -> Translation:
         """The whole text."""
-        look_up = _fetches(self.program) if self.exact else _sampled
-        each = list(program_statements(self.program, look_up))
+        lowering = _Fetched(self.program) if self.exact else _Sampled()
+        each = list(program_statements(self.program, lowering))
         flat = [statement for _, statements in each for statement in statements]
         self._name_inputs(flat)
         colours = map(result_variable, range(self.program.color_outputs))
@@ -404,36 +403,39 @@ def _comment(text: str) -> str:
     return plain.replace('"""', "'").replace("</", "< /").rstrip()
 
 
-def _sampled(
-    instruction: Instruction, coordinates: Sequence[Expression], wanted: Components
-) -> Expression:
-    """A lookup that reads no more coordinates than its target has."""
-    assert instruction.texture is not None
-    count = instruction.texture.target.coordinates
-    return sampled(instruction, [*coordinates[:count], coordinates[3]], wanted)
+class _Sampled(ProgramLowering):
+    """A lookup reads no more coordinates than its target has."""
+
+    def texel(
+        self, instruction: Instruction, coordinates: Sequence[Expression], components: Components
+    ) -> Expression:
+        assert instruction.texture is not None
+        count = instruction.texture.target.coordinates
+        return super().texel(instruction, [*coordinates[:count], coordinates[3]], components)
 
 
-def _fetches(program: Program) -> LookUp:
+class _Fetched(ProgramLowering):
     """Lookups of the nearest texel, clamped to the edge."""
-    functions = {
-        number: layered_function(
-            SampledUnit(
-                number,
-                TextureKind(target.kind.value),
-                None,
-                Sampler(compare=Compare.LEQUAL if target.is_shadow else None),
-                FORMATS["depth32f"] if target.is_shadow else RGBA32F,
-            )
-        )
-        for number, target in program.texture_units.items()
-    }
 
-    def look_up(
-        instruction: Instruction, coordinates: Sequence[Expression], wanted: Components
+    def __init__(self, program: Program) -> None:
+        super().__init__()
+        self.functions = {
+            number: layered_function(
+                SampledUnit(
+                    number,
+                    TextureKind(target.kind.value),
+                    None,
+                    Sampler(compare=Compare.LEQUAL if target.is_shadow else None),
+                    FORMATS["depth32f"] if target.is_shadow else RGBA32F,
+                )
+            )
+            for number, target in program.texture_units.items()
+        }
+
+    def texel(
+        self, instruction: Instruction, coordinates: Sequence[Expression], wanted: Components
     ) -> Expression:
         source = instruction.texture
         assert source is not None
         given = tuple(coordinates[: source.target.coordinates])
-        return components(Call(given, functions[source.unit]), wanted)
-
-    return look_up
+        return components(Call(given, self.functions[source.unit]), wanted)

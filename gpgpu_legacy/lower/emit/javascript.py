@@ -48,7 +48,7 @@ from gpgpu_legacy.lower.emit.text import (
     SIGN,
     TextEmitter,
 )
-from gpgpu_legacy.lower.lowering import PART, Lowering, no_lookup
+from gpgpu_legacy.lower.lowering import PART, Lowering
 from gpgpu_legacy.lower.sampling import SampledUnit
 
 _INFIX = {**INFIX, Operator.OR: ("||", OR), Operator.AND: ("&&", AND)}
@@ -121,7 +121,7 @@ def formula_text(parameters: Sequence[Variable], result: Any) -> str:
     values = result if isinstance(result, tuple | list) else (result,)
     made = [expression(value) for value in values]
     value = made[0] if len(made) == 1 else compose(made)
-    lowering = Lowering(no_lookup, discards=True)
+    lowering = Lowering()
     named = lowering.with_names(value)
     return function_text(Function("", tuple(parameters), tuple(lowering.statements), named))
 

@@ -11,9 +11,7 @@ one of them points to.
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -114,22 +112,7 @@ def emit_fused_passes(
             raise UnsupportedError(surface.format.name)
         if not surface.reachable:
             raise UnsupportedError("2³¹ texels")
-    with _uncollected():
-        return _Module(content, processor, exact=exact, tile=tile).code()
-
-
-@contextmanager
-def _uncollected() -> Iterator[None]:
-    """Pauses garbage collection: a module is a hundred thousand objects, all in use, and scanning
-    them repeatedly would take a third of the time.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
+    return _Module(content, processor, exact=exact, tile=tile).code()
 
 
 # Modules and functions -----------------------------------------------------------------------

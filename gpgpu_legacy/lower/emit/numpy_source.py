@@ -47,7 +47,13 @@ from gpgpu_legacy.lower.emit.text import ATOM, BITS, INFIX, SIGN, TextEmitter, i
 from gpgpu_legacy.lower.lowering import (
     attribute_of,
 )
-from gpgpu_legacy.lower.programs import joined, program_statements, result_registers, source_line
+from gpgpu_legacy.lower.programs import (
+    ProgramLowering,
+    joined,
+    program_statements,
+    result_registers,
+    source_line,
+)
 
 _HEAD = '''\
 """A fragment program as Python: `program` runs it on all fragments of a rectangle at once.
@@ -95,7 +101,7 @@ def saturate(a):
 def numpy_source(program: Program) -> str:
     """The text of the module. Under it, undefined registers and components are 0."""
     emitter = _NumpyEmitter(program)
-    each = program_statements(program)
+    each = program_statements(program, ProgramLowering())
     lines = [line for _, statements in each for line in emitter.lines(statements)]
     start, end = emitter.start(), emitter.end()
     head = [_HEAD, *emitter.indices(), *emitter.helpers(), emitter.signature()]

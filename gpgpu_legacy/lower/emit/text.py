@@ -78,7 +78,6 @@ class TextEmitter(ABC):
     def __init__(self) -> None:
         """Nothing spelled yet."""
         self.given: dict[tuple[Parameter | PlanePart | Place, int], Given] = {}
-        self._addresses: dict[int, tuple[Operation, tuple[str, int]]] = {}
 
     def expression(self, value: Expression) -> str:
         """An expression as text."""
@@ -92,8 +91,6 @@ class TextEmitter(ABC):
     def spelled(self, value: Expression) -> tuple[str, int]:  # noqa: PLR0911 - a case each
         """The text of an expression, and the precedence of its outermost operator."""
         match value:
-            case Operation() if value.type is INT:
-                return self._address(value)
             case Operation():
                 return self.operation(value)
             case Read():
@@ -119,13 +116,6 @@ class TextEmitter(ABC):
             case Call():
                 return self.call(value), ATOM
         raise AssertionError(value)
-
-    def _address(self, value: Operation) -> tuple[str, int]:
-        """An integer, cached: the addresses of many texels share them."""
-        known = self._addresses.get(id(value))
-        if known is None:
-            known = self._addresses[id(value)] = value, self.operation(value)
-        return known[1]
 
     def operation(self, value: Operation) -> tuple[str, int]:
         """An operation: infix, a function, or spelled by `other`."""

@@ -79,76 +79,78 @@ def fused_body(content: Content, *, as_level: bool) -> tuple[Statement, ...]:
             source, target = own_texel(content, member.source), own_variable(content, member.target)
             body.append(Assign(target, source.components, source))
         else:
-            body += _Draw(content, member, draws, as_level=as_level).statements()
+            body += _Draw(content, member, draws, as_level=as_level).all_statements()
             draws += 1
     return tuple(body)
 
 
-class _Draw:
-    """A fragment pass among fused passes."""
+class _Draw(AxesLowering):
+    """A fragment pass among fused passes: the live instructions of its program."""
 
     def __init__(
         self, content: Content, draw: DrawnProgram, number: int, *, as_level: bool
     ) -> None:
-        self.content, self.draw, self.number, self.as_level = content, draw, number, as_level
-        self.lowering = _Walked(self)
-        self.step: LiveInstruction | None = None
+        super().__init__(number)
+        self.content, self.drawn, self.as_level = content, draw, as_level
+        self.segments = live_segments(draw)
+        self.live = {step.number: step for segment in self.segments for step in segment.steps}
+        self.now: LiveInstruction | None = None
 
-    def statements(self) -> list[Statement]:
-        body = self.lowering.statements
-        if self.draw.program.branches:
-            execute(self.draw.program, self.lowering)
+    def all_statements(self) -> list[Statement]:
+        """Of the program, between its attributes and its writes."""
+        body, draw = self.statements, self.drawn
+        if draw.program.branches:
+            execute(draw.program, self)
         else:
-            for segment in live_segments(self.draw):
+            for segment in self.segments:
                 self.segment(segment)
-        test = self.draw.writes.alpha_test
+        test = draw.writes.alpha_test
         if test is not None:
-            target = self.content.surfaces[self.draw.targets[0]].format
-            axes = self.lowering.axes_of(result_variable(0), (3,))
-            self.lowering.discard(fails(test, Read(result_variable(0), (3,), axes), target))
+            target = self.content.surfaces[draw.targets[0]].format
+            axes = self.axes_of(result_variable(0), (3,))
+            self.discard(fails(test, Read(result_variable(0), (3,), axes), target))
         body += self.writes(body)
-        registers = cleared_registers(self.draw.program, len(self.draw.targets), body)
+        registers = cleared_registers(draw.program, len(draw.targets), body)
         cleared = [Assign(v, ALL[: v.type.width], zero) for v, zero in registers.items()]
         return [*cleared, *self.attributes(body), *body]
 
     def segment(self, segment: ProgramSegment) -> None:
         def trip() -> None:
             for step in segment.steps:
-                self.instruction(step)
+                self.step(step.number, step.instruction)
 
         if segment.trips == 1:
             trip()
         else:
-            self.lowering.repeat(segment.trips, trip)
+            self.repeat(segment.trips, trip)
 
-    def instruction(self, step: LiveInstruction) -> None:
-        self.step = step
-        lod = self.lod(step.lookup)
-        self.lowering.instruction(step.instruction, step.components, step.corners, lod)
+    def step(self, number: int, instruction: Instruction) -> None:
+        if number in self.live:
+            self.now = now = self.live[number]
+            self.instruction(instruction, now.components, now.corners, self.lod(now.lookup))
 
     def attributes(self, body: Sequence[Statement]) -> list[Statement]:
         """The components of attributes that statements read."""
         return [
-            Assign(variable, read, attribute_value(variable, read, self.number))
+            Assign(variable, read, attribute_value(variable, read, self._draw))
             for variable, read in variables_read(body, Role.ATTRIBUTE).items()
         ]
 
     # Lookups
 
-    def look_up(
+    def texel(
         self, _: Instruction, coordinates: Sequence[Expression], wanted: Components
     ) -> Expression:
-        """The components of a texel."""
-        assert self.step is not None
-        assert self.step.lookup is not None
-        surface = self.content.surfaces[self.step.lookup.texture]
+        assert self.now is not None
+        assert self.now.lookup is not None
+        surface = self.content.surfaces[self.now.lookup.texture]
         present = ALL[: surface.format.channels]
-        match self.step.lookup:
+        match self.now.lookup:
             case OwnLookup(texture):
                 held = own_texel(self.content, texture)
                 texel = decoded(held, surface.format, as_level=self.as_level)
             case AffineLookup() | NeighbourLookup() as lookup:
-                texel = Texel(lookup, present, lookup.axes, self.step.advance)
+                texel = Texel(lookup, present, lookup.axes, self.now.advance)
             case DependentLookup() as lookup:
                 given = lookup_arguments(coordinates, surface.kind, lookup.sampler)
                 return components(Call(given, lookup_function(*self.unit(lookup))), wanted)
@@ -175,7 +177,7 @@ class _Draw:
 
     def writes(self, body: list[Statement]) -> list[Statement]:
         """The colours to the targets' variables: encoded, blended, unless the fragment died."""
-        draw, as_level = self.draw, self.as_level
+        draw, as_level = self.drawn, self.as_level
         writes: list[Statement] = []
         for number, target in enumerate(draw.targets):
             texel_format = self.content.surfaces[target].format
@@ -185,7 +187,7 @@ class _Draw:
             colour, instruction = self.colour(body, wanted, ALL if weighs else channels)
             source = encoded(colour, texel_format, as_level=as_level and not weighs)
             value = merged(blend, source, held, channels, texel_format, as_level=as_level)
-            value = self.lowering.with_names(value) if weighs else value
+            value = self.with_names(value) if weighs else value
             if draw.discards:
                 dead = Read(KILLED, (0,), EVERYWHERE) > 0.0
                 value = operation(Operator.SELECT, dead, components(held, channels), value)
@@ -202,27 +204,13 @@ class _Draw:
         """
         variable = result_variable(number)
         last = body[-1] if body else None
-        if len(self.draw.targets) == 1 and isinstance(last, Assign) and last.variable == variable:
+        if len(self.drawn.targets) == 1 and isinstance(last, Assign) and last.variable == variable:
             places = [last.components.index(c) for c in channels if c in last.components]
             if len(places) == len(channels):
                 body.pop()
                 return components(last.value, tuple(places)), last.instruction
-        axes = self.lowering.axes_of(variable, channels)
+        axes = self.axes_of(variable, channels)
         return Read(variable, channels, axes), None
-
-
-class _Walked(AxesLowering):
-    """Executes the live instructions of a program with branches."""
-
-    def __init__(self, draw: _Draw) -> None:
-        super().__init__(draw.look_up, draw.number)
-        self.draw = draw
-        segments = live_segments(draw.draw) if draw.draw.program.branches else ()
-        self.live = {step.number: step for segment in segments for step in segment.steps}
-
-    def step(self, number: int, instruction: Instruction) -> None:
-        if number in self.live:
-            self.draw.instruction(self.live[number])
 
 
 @lru_cache(maxsize=256)

@@ -33,7 +33,7 @@ from gpgpu_legacy.lower.lookups import (
     NeighbourLookup,
     OwnLookup,
 )
-from gpgpu_legacy.lower.values import given_corners, is_flat
+from gpgpu_legacy.lower.values import bent_attributes
 from gpgpu_legacy.plan.framebuffer import Writes
 from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Plan, written_by
 from gpgpu_legacy.plan.textures import RGBA32F, Extent, Format, Texture, TextureKind
@@ -304,7 +304,7 @@ class _Numbering:
             tuple(map(self.lookup, lookups)),
             tuple(map(self.texture, pass_.targets)),
             pass_.writes,
-            tuple(bent_attributes(pass_, self.count)),
+            bent_attributes(pass_, pass_.program.attributes_read, self.count),
         )
 
     def lookup(self, lookup: Lookup[str]) -> Lookup[int]:
@@ -334,18 +334,6 @@ class _Numbering:
         """Whether four neighbouring texels from a column on are one vector of a storage buffer."""
         texture = self.known[name]
         return texture.format.channels == 1 and not (texture.extent.width % 4 or column % 4)
-
-
-def bent_attributes(pass_: FragmentPass, count: int) -> Iterator[Attribute]:
-    """The attributes that a pass's program reads whose corner values do not lie in a plane.
-
-    count: the number of iterations; a plane in all of them is required.
-    """
-    given = given_corners(pass_)
-    for attribute in pass_.program.attributes_read:
-        corners = given.get(attribute)
-        if corners is not None and not is_flat(corners, count):
-            yield attribute
 
 
 # Loop rerolling ----------------------------------------------------------------------------------
