@@ -7,8 +7,8 @@ from time import process_time
 
 import numpy as np
 import pytest
-from cg_runs import differing
 from drawing import corners, draw_all, fragment_texcoords
+from kernel_runs import differing
 from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import AssemblyError

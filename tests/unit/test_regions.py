@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cg_runs import differing
 from commands import Command
 from drawing import draw_all, fragment_texcoords
+from kernel_runs import differing
 
 from gpgpu_legacy import Pipeline
 from gpgpu_legacy.errors import AssemblyError, InputError

@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random
 
 import numpy as np
-from cg_kernels import Writer
 from cg_reference import F32, run
 from drawing import draw_all, fragment_texcoords
+from random_kernels import Writer
 
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.languages.arb.parser import assemble

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from cg_runs import differing
 from drawing import on
+from kernel_runs import differing
 
 from gpgpu_legacy.runtime.executor import Executor
 
-KERNELS = int(os.environ.get("CG_KERNELS", "50"))
+KERNELS = int(os.environ.get("KERNELS", "50"))
 """Of each executor; `make differential` tries 4000."""
 
 
