@@ -1,24 +1,24 @@
-"""Random Cg kernels on the executors, against an evaluator of their syntax trees, bit for bit."""
+"""Random kernels in three languages on all executors, against a C compiler's float32."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 
+import pytest
 from drawing import on
-from kernel_runs import differing
+from kernel_runs import LANGUAGES, differences
 
 from gpgpu_legacy.runtime.executor import Executor
 
-KERNELS = int(os.environ.get("KERNELS", "50"))
-"""Of each executor; `make differential` tries 4000."""
+KERNELS = int(os.environ.get("KERNELS", "16"))
+"""Of each language and executor, as straight lines and with branches; `make differential`: 2000."""
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
 @on("numpy", "jit", "gl-raster", "gl-compute")
-def test_random_kernels_have_the_evaluators_bits(
-    name: str, ready: Callable[[str], Executor]
+def test_random_kernels_have_a_c_compilers_bits(
+    name: str, language: str, ready: Callable[[str], Executor]
 ) -> None:
-    executor = ready(name)
-    for seed in range(KERNELS):
-        assert not differing(seed, executor)
-        assert not differing(seed, executor, branching=True)
+    for branching in (False, True):
+        assert not differences(range(KERNELS), ready(name), language, branching=branching)
