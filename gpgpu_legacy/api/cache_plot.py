@@ -16,6 +16,7 @@ from gpgpu_legacy.present.plot import (
     MARKS,
     add_head,
     height_for_labels,
+    label_lines,
     new_figure,
     save_figure,
     set_plain_numbers,
@@ -107,8 +108,6 @@ def draw_sweep(
     ratio of the first of the wanted runs. title: by what varies. Raises InputError
     if nothing does, or there are no results.
     """
-    from gpgpu_legacy.present.labels import label_lines
-
     if not results:
         raise InputError("the budget was spent before a run was complete; give a larger --budget")
     across, others = across_of(wanted)

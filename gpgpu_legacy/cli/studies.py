@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.studies.multichannel import Multichannel
     from gpgpu_legacy.studies.packing import PackingTable
     from gpgpu_legacy.studies.precision import Precision
-    from gpgpu_legacy.studies.roofline.model import Roofline
+    from gpgpu_legacy.studies.roofline import Roofline
     from gpgpu_legacy.studies.tiles import TileTable
 
 # Methods on machines -----------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def roofline_command(size: Size, roof: RoofOptions, report: Report) -> Roofline:
     from gpgpu_legacy.chips.profile import find_profile
     from gpgpu_legacy.measure.calibration import calibratable
     from gpgpu_legacy.predict.model import THIS
-    from gpgpu_legacy.studies.roofline import model
+    from gpgpu_legacy.studies import roofline as model
 
     names = list(dict.fromkeys(roof.chip or ["h100-sxm5"]))
     is_here = any(name.strip().lower() == THIS for name in names)

@@ -13,6 +13,7 @@ from gpgpu_legacy.present.plot import (
     add_head,
     check_count,
     height_for_labels,
+    label_lines,
     new_figure,
     plain_number,
     save_figure,
@@ -94,8 +95,6 @@ def draw_bench(
 def _draw(
     axes: Axes, lines: Mapping[BenchSeries, Sequence[BenchPoint]], *, has_rates: bool
 ) -> None:
-    from gpgpu_legacy.present.labels import label_lines
-
     families = list(dict.fromkeys(line.family for line in lines))
     executors = list(dict.fromkeys(line.executor for line in lines))
     for line in sorted(lines, key=lambda line: not line.is_own) if has_rates else lines:

@@ -18,6 +18,7 @@ from gpgpu_legacy.present.plot import (
     COLOURS,
     add_head,
     figure_of,
+    label_lines,
     new_figure,
     set_plain_numbers,
     set_powers_of_two,
@@ -199,8 +200,6 @@ def _file(plot: Plot) -> str:
 
 
 def _drawn(plot: Plot) -> Write:
-    from gpgpu_legacy.present.labels import label_lines
-
     figure = new_figure()
     axes = figure.subplots()
     style_axes(axes)

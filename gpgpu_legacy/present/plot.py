@@ -6,7 +6,7 @@ import logging
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
-from math import ceil, floor, log10
+from math import ceil, floor, inf, isfinite, log10
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -48,7 +48,7 @@ _LINE = 1.4  # from one line of a head to the next, of the size of its letters
 
 
 def new_figure(width_inches: float = WIDTH, height_inches: float = _HEIGHT) -> Figure:
-    """An empty figure, drawn without a window, whose layout places the labels of lines and points.
+    """An empty figure, drawn without a window, whose layout keeps axes and words apart.
 
     Raises InputError if Matplotlib has no folder to write to.
     """
@@ -56,10 +56,8 @@ def new_figure(width_inches: float = WIDTH, height_inches: float = _HEIGHT) -> F
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from gpgpu_legacy.present.labels import LabelLayout
-
     size = (width_inches, height_inches)
-    figure = Figure(figsize=size, dpi=_DPI, facecolor=PAPER, layout=LabelLayout())
+    figure = Figure(figsize=size, dpi=_DPI, facecolor=PAPER, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
@@ -201,6 +199,23 @@ def add_head(figure: Figure, title: str, *sentences: str, key: Sequence[Line2D] 
     engine = figure.get_layout_engine()
     assert engine is not None
     engine.set(rect=(0.0, 0.0, 1.0, height / (height + head)))  # type: ignore[call-arg]
+
+
+def label_lines(axes: Axes) -> None:
+    """Name the lines that have a label right of the axes, the one that ends highest first."""
+    import numpy as np
+
+    lines = [line for line in axes.get_lines() if not str(line.get_label()).startswith("_")]
+
+    def end(line: Line2D) -> float:
+        known = [y for y in np.asarray(line.get_ydata(), float).tolist() if isfinite(y)]
+        return known[-1] if known else -inf
+
+    axes.legend(
+        handles=sorted(lines, key=end, reverse=True), loc="center left", bbox_to_anchor=(1.0, 0.5),
+        frameon=False, fontsize=_SMALL, labelcolor="markeredgecolor", handlelength=1.6,
+        borderaxespad=0.4, labelspacing=0.25,
+    )  # fmt: skip
 
 
 def lines_of(text: str, width_inches: float, points: float) -> list[str]:

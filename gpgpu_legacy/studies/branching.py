@@ -41,6 +41,7 @@ from gpgpu_legacy.present.grid import Entry, Grid, RecordedResult
 from gpgpu_legacy.present.plot import (
     COLOURS,
     add_head,
+    label_lines,
     new_panels,
     save_figure,
     set_plain_numbers,
@@ -175,8 +176,6 @@ class Stripes(RecordedResult, kw_only=True):
 
     def plot(self, path: Path) -> None:
         """Draw times by the width of the stripes: a panel for each chip and executor."""
-        from gpgpu_legacy.present.labels import label_lines
-
         titles = [*dict.fromkeys(n for way in self.ways for n in (*way.predicted, *way.measured))]
         figure, places = new_panels(titles, 2, 2.4)
         for axes, title in zip(places, titles, strict=True):

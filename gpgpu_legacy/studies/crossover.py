@@ -25,6 +25,7 @@ from gpgpu_legacy.present.plot import (
     GREY,
     add_head,
     check_count,
+    label_lines,
     new_panels,
     save_figure,
     set_plain_numbers,
@@ -190,8 +191,6 @@ class Crossover(RecordedResult, kw_only=True):
 
     def plot(self, path: Path) -> None:
         """Draw the map: a panel for each chip and method."""
-        from gpgpu_legacy.present.labels import label_lines
-
         panels = self.panels()
         check_count(len(panels), MOST_PANELS, "chips and methods")
         columns = len({method for _, method in panels})

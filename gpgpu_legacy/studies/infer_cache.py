@@ -36,6 +36,7 @@ from gpgpu_legacy.present.plot import (
     COLOURS,
     GREY,
     add_head,
+    label_lines,
     new_panels,
     save_figure,
 )
@@ -297,8 +298,6 @@ class InferredCache(RecordedResult, kw_only=True):
 
     def plot(self, path: Path) -> None:
         """Draw the probabilities by property, where a text tells of it: a line for each column."""
-        from gpgpu_legacy.present.labels import label_lines
-
         marginals = self.marginals()
         moved = {
             name

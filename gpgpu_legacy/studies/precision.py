@@ -55,6 +55,7 @@ from gpgpu_legacy.present.plot import (
     COLOURS,
     MARKS,
     add_head,
+    label_lines,
     new_panels,
     save_figure,
     set_powers_of_two,
@@ -420,8 +421,6 @@ def _draw(precision: Precision, path: Path) -> None:
 
 
 def _draw_panel(axes: Axes, rows: Sequence[Accuracy], names: Sequence[str]) -> None:
-    from gpgpu_legacy.present.labels import label_lines
-
     axes.set_yscale("log")
     for name in dict.fromkeys(row.arithmetic for row in rows):
         style = names.index(name)

@@ -37,7 +37,7 @@ from gpgpu_legacy.studies.cache_table.result import CacheTable
 from gpgpu_legacy.studies.crossover import Crossover
 from gpgpu_legacy.studies.infer_cache import InferredCache, read_curves
 from gpgpu_legacy.studies.lineage import Lineage, LineageMemory
-from gpgpu_legacy.studies.roofline.model import _roofs
+from gpgpu_legacy.studies.roofline import _roofs
 
 ROOT = Path(__file__).parents[2]
 PLAN = find_product("hall-carr-hart-multi").plan(n=16)

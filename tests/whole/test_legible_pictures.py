@@ -18,9 +18,9 @@ from matplotlib.figure import Figure
 from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.papers.measured_table import plots
 from gpgpu_legacy.papers.measuring import measured_tables
-from gpgpu_legacy.present.labels import label_lines
 from gpgpu_legacy.present.plot import (
     FORMATS,
+    label_lines,
     new_figure,
     set_plain_numbers,
 )
@@ -39,7 +39,7 @@ BENCHMARKS = ROOT / "benchmarks"
 # Labels ------------------------------------------------------------------------------------------
 
 
-def test_labels_of_lines_that_end_together_are_moved_apart() -> None:
+def test_names_of_lines_are_in_the_order_in_which_the_lines_end() -> None:
     figure = new_figure()
     axes = figure.subplots()
     for k in range(12):
@@ -47,8 +47,9 @@ def test_labels_of_lines_that_end_together_are_moved_apart() -> None:
     axes.set_ylim(0, 1)
     label_lines(axes)
     check_legible(figure)
-    heights = [extent(text).y0 for text in axes.texts]
-    assert heights == sorted(heights)
+    heights = [extent(text).y0 for text in axes.get_legend().get_texts()]
+    assert heights == sorted(heights, reverse=True)
+    assert axes.get_legend().get_texts()[0].get_text() == "line 11"
 
 
 @pytest.mark.parametrize(("low", "high"), [(200, 300), (15, 60), (1, 100), (0.001, 1000)])
@@ -79,8 +80,7 @@ def test_every_recorded_benchmark(
     [figure] = drawn_figures
     check_legible(figure)
     [axes] = figure.axes
-    assert axes.get_legend() is None
-    assert sorted(text.get_text() for text in axes.texts) == sorted(
+    assert sorted(text.get_text() for text in axes.get_legend().get_texts()) == sorted(
         str(line.get_label()) for line in axes.containers
     )
     assert bench.device.split()[0] in figure.texts[1].get_text()

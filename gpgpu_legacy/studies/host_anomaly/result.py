@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from gpgpu_legacy.present.grid import Entry, Grid, Result
 from gpgpu_legacy.present.plot import (
     COLOURS,
     GREY,
+    INK,
     SOFT,
     add_head,
     new_figure,
@@ -26,6 +28,9 @@ from gpgpu_legacy.studies.host_anomaly.simulation import (
     HostRow,
     needed_misses,
 )
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 ANCHOR = 480
 """The size in the fit that fits the DTLB."""
@@ -355,26 +360,22 @@ _ROOM = 1.32  # above the highest mark, for words
 
 
 def _draw(model: Model, others: str, path: Path) -> None:
-    from gpgpu_legacy.present.labels import Obstacles, PlacedLabel, label_points
-
     rows, figure = model.rows, new_figure(height_inches=_HEIGHT)
     misses, times = figure.subplots(2, 1, sharex=True)
-    of_misses, of_times = list[PlacedLabel](), list[PlacedLabel]()
     for axes in (misses, times):
         style_axes(axes)
     for row, outlier in model.outlying:
         place = rows.index(row)
         for axes in (misses, times):
             axes.axvspan(place - 0.4, place + 0.4, color=_PUBLISHED, alpha=0.1, linewidth=0)
-        beside = f"{outlier.misses_beside:.2g} beside it"
-        text = f"n = {row.size}: {row.misses:.3g} misses,\n{beside}"
-        of_misses.append(PlacedLabel(place, row.misses, text))
-        text = f"n = {row.size}: {row.published_ns:.3g} ns published"
+        text = f"n = {row.size}:\n{row.misses:.3g} misses,\n{outlier.misses_beside:.2g} beside it"
+        _name(misses, (place, row.misses), text, INK)
+        text = f"n = {row.size}:\n{row.published_ns:.3g} ns published"
         if row.predicted_ns is not None:
             text += f",\n{row.predicted_ns:.3g} {'fitted' if row.is_fitted else 'predicted'}"
-        of_times.append(PlacedLabel(place, row.published_ns or 0.0, text, _PUBLISHED))
-    points = list(enumerate(row.misses for row in rows))
-    misses.plot(*zip(*points, strict=True), "o-", color=_MODEL, linewidth=1.4, markersize=4.5)
+        highest = max(row.published_ns or 0.0, row.predicted_ns or 0.0)
+        _name(times, (place, highest), text, _PUBLISHED)
+    misses.plot([row.misses for row in rows], "o-", color=_MODEL, linewidth=1.4, markersize=4.5)
     limit = 2 * needed_misses(model.case.hierarchy.l2.line_bytes)
     misses.axhline(limit, color=GREY, linewidth=0.9, linestyle=":")
     misses.annotate(
@@ -383,19 +384,14 @@ def _draw(model: Model, others: str, path: Path) -> None:
     )  # fmt: skip
     misses.set_ylim(0, _ROOM * max(row.misses for row in rows))
     misses.set_ylabel("misses of level 2 an iteration")
-    label_points(misses, of_misses, Obstacles(points, [points]))
     predicted = np.array([row.predicted_ns for row in rows], float)
     published = np.array([row.published_ns for row in rows], float)
     times.plot(predicted, "o--", color=_MODEL, linewidth=1.2, markersize=4.5, label="predicted")
     times.plot(published, "s", color=_PUBLISHED, markersize=6.0, label="published")
-    line, marks = (
-        [(x, float(y)) for x, y in enumerate(values) if np.isfinite(y)]
-        for values in (predicted, published)
-    )
-    times.set_ylim(0, _ROOM * max((y for _, y in (*line, *marks)), default=1.0))
+    known = [value for value in (*predicted, *published) if np.isfinite(value)]
+    times.set_ylim(0, _ROOM * max(known, default=1.0))
     times.set_ylabel("ns an iteration")
     times.legend(loc="upper left", frameon=False, fontsize=9.5)
-    label_points(times, of_times, Obstacles([*line, *marks], [line]))
     times.set_xticks(range(len(rows)), [str(row.size) for row in rows], rotation=60)
     times.set_xlabel("n of the n×n matrices, evenly spaced")
     figure.align_ylabels()
@@ -409,3 +405,11 @@ def _draw(model: Model, others: str, path: Path) -> None:
         "that level 2 is of this size.",
     )
     save_figure(figure, path)
+
+
+def _name(axes: Axes, place: tuple[int, float], text: str, colour: str) -> None:
+    """Words above a mark."""
+    axes.annotate(
+        text, place, (0, 5), textcoords="offset points", fontsize=_SMALL, color=colour,
+        horizontalalignment="center", verticalalignment="bottom",
+    )  # fmt: skip

@@ -19,14 +19,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from gpgpu_legacy.algorithms.registry import find_product, products
 from gpgpu_legacy.chips.profile import Profile, calibrated, calibrated_name
-from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure import calibration
-from gpgpu_legacy.measure.bench import Bench
+from gpgpu_legacy.measure.bench import Bench, Setting
 from gpgpu_legacy.measure.benchmark import Benchmark, Case
 from gpgpu_legacy.measure.timing import Budget, Rounds
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -35,15 +38,127 @@ from gpgpu_legacy.predict.model import as_loaded, predict
 from gpgpu_legacy.predict.prediction import Evidence
 from gpgpu_legacy.predict.rates import as_lowered
 from gpgpu_legacy.present.grid import Grid, Result
+from gpgpu_legacy.present.plot import (
+    COLOURS,
+    INK,
+    WIDTH,
+    add_head,
+    check_count,
+    lines_of,
+    new_figure,
+    plain_number,
+    save_figure,
+    set_plain_numbers,
+    style_axes,
+)
 from gpgpu_legacy.runtime.executor import Executor, executors
-from gpgpu_legacy.serial import read_recorded
-from gpgpu_legacy.studies.roofline.panel import Roof, RooflinePoint, RoofPanel
+from gpgpu_legacy.serial import Record, read_recorded
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
 SLACK = 1.2
 """The factor by which a point may exceed a bound of measured rates, which are medians of runs."""
 
 RUNS = 5
 """Rounds of a calibration, and of the methods."""
+
+
+class Roof(Record):
+    """A limit: GFLOPS at any intensity if it is flat, else GB/s, GFLOPS per unit of intensity."""
+
+    name: str
+    gflops: float | None = None
+    gb_per_s: float | None = None
+
+    def at(self, intensity: float) -> float:
+        """The GFLOPS that it allows at an intensity."""
+        return self.gflops if self.gflops is not None else (self.gb_per_s or 0.0) * intensity
+
+    def __str__(self) -> str:
+        """The roof in words."""
+        unit = "GB/s" if self.gflops is None else "GFLOPS"
+        return f"{self.name}, {plain_number(self.at(1.0))} {unit}"
+
+
+class RooflinePoint(Record):
+    """A product of n×n matrices, n being the size, by a plan with these parameters.
+
+    flops_per_byte: operations per byte that memory serves. bound_gflops: what the prediction
+    allows; None if nothing is known. binds: its bottleneck, a term's name. gflops: as published or
+    measured; None for a prediction alone. kind: of origin; where: the paper's table, or the file.
+    evidence: what the comparison with the bound shows. above: whether it exceeds its bound.
+    """
+
+    plan: str
+    size: int
+    parameters: dict[str, Setting]
+    flops_per_byte: float
+    bound_gflops: float | None
+    binds: str
+    gflops: float | None = None
+    kind: str = ""
+    where: str = ""
+    evidence: Evidence | None = None
+    above: bool = False
+
+    @property
+    def place(self) -> tuple[float, float]:
+        """The intensity, and the GFLOPS: those reached, else those that are allowed, else 0."""
+        height = self.bound_gflops if self.gflops is None else self.gflops
+        return self.flops_per_byte, height or 0.0
+
+
+class RoofPanel(Record):
+    """The roofs of one executor of a machine, and the points under them.
+
+    chip: the profile's name. title: of the machine. executor: None for a chip that draws pass by
+    pass, whoever makes it do so.
+    """
+
+    chip: str
+    title: str
+    executor: str | None
+    roofs: tuple[Roof, ...]
+    points: tuple[RooflinePoint, ...]
+
+    @property
+    def name(self) -> str:
+        """Its subject; the title of a calibrated profile names the executor."""
+        by = f", by {self.executor}" if self.executor else ""
+        return self.title if self.title.endswith(by) else f"{self.title}{by}"
+
+    def grid(self, name: str, *, whole: bool) -> Grid:
+        """The points, one per row."""
+        heads = ("plan", "n", "block", "flops / byte", "roof, GFLOPS", "bottleneck", "GFLOPS", "",
+                 "evidence", *["time from"] * whole)  # fmt: skip
+        rows = tuple(
+            (
+                point.plan,
+                point.size,
+                point.parameters.get("block"),
+                point.flops_per_byte,
+                point.bound_gflops,
+                point.binds,
+                point.gflops,
+                f"{point.kind}{', ABOVE' * point.above}",
+                point.evidence and point.evidence.value,
+                *[point.where] * whole,
+            )
+            for point in self.points
+        )
+        notes = (
+            *(f"Roof: {roof}." for roof in self.roofs),
+            "Flops are 2n³. Bytes are those that memory serves, each texel once in a pass.",
+            *(
+                f"{p.plan} at n = {p.size} is above its roof on {self.name}: {p.gflops:.4g} GFLOPS "
+                f"{p.kind}, but {p.binds} allows {p.bound_gflops:.4g} ({p.where})."
+                for p in self.points
+                if p.above
+            ),
+        )
+        return Grid(name, f"Every method under the roof of {self.name}.", heads, rows, notes)
 
 
 class Roofline(Result):
@@ -66,9 +181,7 @@ class Roofline(Result):
 
     def plot(self, path: Path) -> None:
         """Draw a panel for each executor."""
-        from gpgpu_legacy.studies.roofline.plot import draw_roofline
-
-        draw_roofline(self.panels, self.size, path)
+        _draw_all(self.panels, self.size, path)
 
 
 # Making it --------------------------------------------------------------------------------------
@@ -78,7 +191,7 @@ class Roofline(Result):
 class RoofProduct:
     """A square product.
 
-    seconds: how long it took; None to predict it alone. source: of that. whole_s: with transfers.
+    seconds: how long it took; None to predict it alone. source: of that.
     """
 
     p: PlanBuilder
@@ -87,7 +200,6 @@ class RoofProduct:
     where: str = ""
     executor: str | None = None
     source: str = ""
-    whole_s: float | None = None
 
 
 def roofline(chips: Sequence[Profile], size: int, reached: Iterable[RoofProduct] = ()) -> Roofline:
@@ -162,9 +274,7 @@ def measured(bench: Bench, where: str) -> Iterator[RoofProduct]:
             except InputError as error:
                 raise InputError(f"{where}: {error}") from None
             kind = Origin.MEASURED.value
-            yield RoofProduct(
-                p, result.seconds, kind, where, result.executor, whole_s=result.whole_s
-            )
+            yield RoofProduct(p, result.seconds, kind, where, result.executor)
 
 
 # Points and roofs --------------------------------------------------------------------------------
@@ -184,11 +294,9 @@ def _point(chip: Profile, product: RoofProduct) -> RooflinePoint:
         size=plan.results[0].columns,
         parameters=dict(p.parameters),
         flops_per_byte=flops / prediction.memory_bytes,
-        flops_per_byte_requested=flops / count_plan(plan).bytes_requested,
         bound_gflops=bound,
         binds=prediction.binds or "",
         gflops=gflops,
-        whole_gflops=1e-9 * flops / product.whole_s if product.whole_s else None,
         kind=product.kind,
         where=product.where,
         evidence=evidence,
@@ -250,3 +358,112 @@ def count_steps(executors: Sequence[Executor]) -> int:
     """The most progress reports of `measure_here`."""
     of_methods = len(products()) * (1 + RUNS)
     return len(executors) * (calibration.count_steps(RUNS) + of_methods)
+
+
+# The picture ------------------------------------------------------------------------------------
+
+MOST_PANELS = 6
+"""Panels of a picture."""
+
+_MARKS = {"published": "s", "plausible": "D", "measured": "o"}
+_SIGNS = {"published": "■", "plausible": "◆", "measured": "●"}
+_PANEL_HEIGHT = 5.4  # inches
+_SMALL, _TITLE = 9.0, 10.0  # points
+_OUTSIDE, _ROOF = "#f0eee6", "#4a4a4a"
+_ROOM = 2.0  # beyond the roofs and the points, as a factor
+_SLOPE = 10.0  # how far left of its end a sloping roof begins, as a factor
+
+
+def _draw_all(panels: Sequence[RoofPanel], size: int, path: Path) -> None:
+    """Draw them: hollow marks are bounds, filled ones published or measured, a panel an executor.
+
+    A bound and the time reached at the same size are joined. Raises InputError if no profile has
+    rates to draw a roof from, or for more than MOST_PANELS.
+    """
+    drawn = ((panel, [p for p in panel.points if p.place[1]]) for panel in panels)
+    shown = [(panel, points) for panel, points in drawn if points]
+    if not shown:
+        names = ", ".join(dict.fromkeys(panel.title for panel in panels))
+        raise InputError(f"the profile of {names} has no rates, so there is nothing to draw")
+    check_count(len(shown), MOST_PANELS, "panels")
+    figure = new_figure(height_inches=_PANEL_HEIGHT * len(shown))
+    grid = figure.subplots(len(shown), squeeze=False)
+    for axes, (panel, points) in zip(grid[:, 0], shown, strict=True):
+        _draw(axes, panel, points)
+    figure.align_ylabels()
+    kinds = dict.fromkeys(p.kind for _, points in shown for p in points if p.gflops is not None)
+    reached = "".join(f"   {_SIGNS.get(kind, '●')} {kind}" for kind in kinds)
+    add_head(
+        figure,
+        "Products under their roofs",
+        f"○ bound of a method at n = {size}, of all that the prediction knows{reached}",
+        "The roof is that of arithmetic and memory alone.",
+    )
+    save_figure(figure, path)
+
+
+def _draw(axes: Axes, panel: RoofPanel, points: Sequence[RooflinePoint]) -> None:
+    from matplotlib import lines
+    from matplotlib.ticker import FuncFormatter
+
+    style_axes(axes)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    key = _draw_roofs(axes, panel.roofs, points)
+    colours = dict(zip((one.name for one in products()), cycle(COLOURS), strict=False))
+    for name in sorted({p.plan for p in points}, key=lambda name: -_height(name, points)):
+        colour, own = colours[name], [p for p in points if p.plan == name]
+        reached = sorted((p for p in own if p.gflops is not None), key=lambda p: p.place)
+        axes.plot([p.place[0] for p in reached], [p.place[1] for p in reached], color=colour,
+                  linewidth=0.8, alpha=0.6)  # fmt: skip
+        for point in own:
+            if point.gflops is not None:
+                axes.plot(*point.place, _MARKS.get(point.kind, "o"), markersize=5.5, color=colour)
+                continue
+            axes.plot(*point.place, "o", markersize=8.5, markerfacecolor="none",
+                      markeredgecolor=colour, markeredgewidth=1.3)  # fmt: skip
+            for other in (p for p in reached if p.size == point.size):
+                places = zip(point.place, other.place, strict=True)
+                axes.plot(*places, ":", color=colour, linewidth=1.1)
+        sizes = ", ".join(map(str, sorted({p.size for p in reached})))
+        label = f"{name}, n = {sizes}" if sizes else name
+        key.append(lines.Line2D([], [], color=colour, marker="o", linestyle="", label=label))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
+    set_plain_numbers(axes)
+    axes.set_xlabel("arithmetic intensity: 2n³ operations per byte that memory serves")
+    axes.set_ylabel("GFLOPS")
+    title = "\n".join(lines_of(panel.name, WIDTH - 1.5, _TITLE))
+    axes.set_title(title, loc="left", fontsize=_TITLE, color=INK)
+    axes.legend(
+        handles=key, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=_SMALL
+    )
+
+
+def _height(name: str, points: Sequence[RooflinePoint]) -> float:
+    return max(point.place[1] for point in points if point.plan == name)
+
+
+def _draw_roofs(axes: Axes, roofs: Sequence[Roof], points: Sequence[RooflinePoint]) -> list[Line2D]:
+    """The roofs, each where it is the lower of its kind and the other, and their names.
+
+    What is above the highest roof of each kind is shaded.
+    """
+    xs, ys = zip(*(point.place for point in points), strict=True)
+    flats = [roof for roof in roofs if roof.gflops is not None]
+    slopes = [roof for roof in roofs if roof.gflops is None]
+    ends = [flat.at(1.0) / slope.at(1.0) for flat in flats for slope in slopes]
+    low, high = min([*xs, *(end / _SLOPE for end in ends)]), max([*xs, *ends])
+    at = np.geomspace(low / _ROOM, high * _ROOM, 200)
+    kinds = [np.array([[r.at(x) for x in at] for r in kind]) for kind in (flats, slopes) if kind]
+    top = _ROOM * max(*ys, *(roof.at(high) for roof in flats or slopes))
+    axes.set_xlim(at[0], at[-1])
+    axes.set_ylim(min(ys) / _ROOM, top)
+    drawn: list[Line2D] = []
+    if kinds:
+        ceiling = np.min([kind.max(axis=0) for kind in kinds], axis=0)
+        axes.fill_between(at, ceiling, np.maximum(ceiling, top), color=_OUTSIDE, linewidth=0)
+        for roof, heights in zip([*flats, *slopes], np.concatenate(kinds), strict=True):
+            below = np.where(heights <= ceiling * (1 + 1e-9), heights, np.nan)
+            style = "-" if roof.gflops is not None else "--"
+            drawn += axes.plot(at, below, style, color=_ROOF, linewidth=1.5, label=str(roof))
+    return drawn
