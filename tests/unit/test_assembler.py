@@ -190,7 +190,7 @@ def choices(path: str) -> list[dict[str, int | str | bool]]:
 
 # Examples, rearranged variants and these algorithms' programs are ours; no paper has printed them.
 _OURS = (
-    r"^(examples|calibration|bitonic_sort|jacobi|conjugate_gradient|fluid|reduction|mandelbrot)/"
+    r"^(examples|calibration|branching|bitonic_sort|jacobi|conjugate_gradient|fluid|reduction|mandelbrot)/"
     "|_coordinates_first"
 )
 OF_PAPERS = [path for path in SHADERS if not re.search(_OURS, path)]
