@@ -273,156 +273,101 @@ def _xpd(a: Any, b: Any) -> Any:
     )
 
 
+# The shapes and forms that several opcodes have.
+_UNARY = (OperandList.VECTOR_OP, Form.COMPONENTWISE)
+_BINARY = (OperandList.BINARY_OP, Form.COMPONENTWISE)
+_TERNARY = (OperandList.TERNARY_OP, Form.COMPONENTWISE)
+_SCALAR = (OperandList.SCALAR_OP, Form.SCALAR)
+_OF_VECTORS = (OperandList.BINARY_OP, Form.VECTOR)
+_SAMPLE = (OperandList.SAMPLE_OP, Form.SAMPLE)
+_NV, _NV2 = NV_OPTIONS
+
 # OpenGL 1.4, 2.1.1: "a division by zero produces an unspecified result".
 _OF_ZERO = Undefined(lambda a: a == 0, "0")
 
 _ROWS = (
-    Opcode(
-        "ABS", OperandList.VECTOR_OP, Form.COMPONENTWISE,
-        _ufunc("absolute"), "3.11.5.1",
-    ),
-    Opcode(
-        "ADD", OperandList.BINARY_OP, Form.COMPONENTWISE,
-        lambda a, b: a + b, "3.11.5.2",
-    ),
-    Opcode(
-        "CMP", OperandList.TERNARY_OP, Form.COMPONENTWISE,
-        lambda a, b, c: _select(a < 0, b, c), "3.11.5.3",
-    ),
-    Opcode(
-        "COS", OperandList.SCALAR_OP, Form.SCALAR,
-        _ufunc("cos"), "3.11.5.4",
-    ),
-    Opcode(
-        "DP3", OperandList.BINARY_OP, Form.VECTOR,
-        lambda a, b: (_dot3(a, b),) * 4, "3.11.5.5",
-    ),
-    Opcode(
-        "DP4", OperandList.BINARY_OP, Form.VECTOR,
-        lambda a, b: (_dot3(a, b) + a[3] * b[3],) * 4, "3.11.5.6",
-    ),
-    Opcode(
-        "DPH", OperandList.BINARY_OP, Form.VECTOR,
-        lambda a, b: (_dot3(a, b) + b[3],) * 4, "3.11.5.7",
-    ),
-    Opcode(
-        "DST", OperandList.BINARY_OP, Form.VECTOR,
-        lambda a, b: (_f32(1), a[1] * b[1], a[2], b[3]), "3.11.5.8",
-    ),
-    Opcode(
-        "EX2", OperandList.SCALAR_OP, Form.SCALAR,
-        _ufunc("exp2"), "3.11.5.9",
-    ),
-    Opcode(
-        "FLR", OperandList.VECTOR_OP, Form.COMPONENTWISE,
-        _ufunc("floor"), "3.11.5.10",
-    ),
+    Opcode("ABS", *_UNARY, _ufunc("absolute"), "3.11.5.1"),
+    Opcode("ADD", *_BINARY, lambda a, b: a + b, "3.11.5.2"),
+    Opcode("CMP", *_TERNARY, lambda a, b, c: _select(a < 0, b, c), "3.11.5.3"),
+    Opcode("COS", *_SCALAR, _ufunc("cos"), "3.11.5.4"),
+    Opcode("DP3", *_OF_VECTORS, lambda a, b: (_dot3(a, b),) * 4, "3.11.5.5"),
+    Opcode("DP4", *_OF_VECTORS, lambda a, b: (_dot3(a, b) + a[3] * b[3],) * 4, "3.11.5.6"),
+    Opcode("DPH", *_OF_VECTORS, lambda a, b: (_dot3(a, b) + b[3],) * 4, "3.11.5.7"),
+    Opcode("DST", *_OF_VECTORS, lambda a, b: (_f32(1), a[1] * b[1], a[2], b[3]), "3.11.5.8"),
+    Opcode("EX2", *_SCALAR, _ufunc("exp2"), "3.11.5.9"),
+    Opcode("FLR", *_UNARY, _ufunc("floor"), "3.11.5.10"),
     # The fraction of a tiny negative number would round to 1, but the range is [0, 1). (In a
     # narrower arithmetic than fp32 the result is rounded afterwards, and can become 1.)
+    Opcode("FRC", *_UNARY, lambda a: np.minimum(a - np.floor(a), _f32(_JUST_BELOW_1)), "3.11.5.11"),
     Opcode(
-        "FRC", OperandList.VECTOR_OP, Form.COMPONENTWISE,
-        lambda a: np.minimum(a - np.floor(a), _f32(_JUST_BELOW_1)), "3.11.5.11",
+        "KIL",
+        OperandList.KILL_OP,
+        Form.KILL,
+        lambda a: (a[0] < 0) | (a[1] < 0) | (a[2] < 0) | (a[3] < 0),
+        "3.11.6.4",
+        saturable=False,
     ),
     Opcode(
-        "KIL", OperandList.KILL_OP, Form.KILL,
-        lambda a: (a[0] < 0) | (a[1] < 0) | (a[2] < 0) | (a[3] < 0), "3.11.6.4", saturable=False,
-    ),
-    Opcode(
-        "LG2", OperandList.SCALAR_OP, Form.SCALAR,
-        _ufunc("log2"), "3.11.5.12",
+        "LG2",
+        *_SCALAR,
+        _ufunc("log2"),
+        "3.11.5.12",
         undefined=Undefined(lambda a: a <= 0, "a number that is not positive"),
     ),
-    Opcode(
-        "LIT", OperandList.VECTOR_OP, Form.VECTOR,
-        _lit, "3.11.5.13",
-    ),
-    Opcode(
-        "LRP", OperandList.TERNARY_OP, Form.COMPONENTWISE,
-        lambda a, b, c: a * b + (_f32(1) - a) * c, "3.11.5.14",
-    ),
-    Opcode(
-        "MAD", OperandList.TERNARY_OP, Form.COMPONENTWISE,
-        lambda a, b, c: a * b + c, "3.11.5.15",
-    ),
-    Opcode(
-        "MAX", OperandList.BINARY_OP, Form.COMPONENTWISE,
-        lambda a, b: _select(a > b, a, b), "3.11.5.16",
-    ),
-    Opcode(
-        "MIN", OperandList.BINARY_OP, Form.COMPONENTWISE,
-        lambda a, b: _select(a > b, b, a), "3.11.5.17",
-    ),
-    Opcode(
-        "MOV", OperandList.VECTOR_OP, Form.COMPONENTWISE,
-        lambda a: a, "3.11.5.18",
-    ),
-    Opcode(
-        "MUL", OperandList.BINARY_OP, Form.COMPONENTWISE,
-        lambda a, b: a * b, "3.11.5.19",
-    ),
+    Opcode("LIT", OperandList.VECTOR_OP, Form.VECTOR, _lit, "3.11.5.13"),
+    Opcode("LRP", *_TERNARY, lambda a, b, c: a * b + (_f32(1) - a) * c, "3.11.5.14"),
+    Opcode("MAD", *_TERNARY, lambda a, b, c: a * b + c, "3.11.5.15"),
+    Opcode("MAX", *_BINARY, lambda a, b: _select(a > b, a, b), "3.11.5.16"),
+    Opcode("MIN", *_BINARY, lambda a, b: _select(a > b, b, a), "3.11.5.17"),
+    Opcode("MOV", *_UNARY, lambda a: a, "3.11.5.18"),
+    Opcode("MUL", *_BINARY, lambda a, b: a * b, "3.11.5.19"),
     # A power may be computed by LG2, whose result is undefined where the base is not positive. Here
     # a negative base gives NaN, as log2 does; -0 is 0. But 0 to a positive power is 0 everywhere.
     # Denormals, which many machines flush, count as 0.
     Opcode(
-        "POW", OperandList.BINARY_SCALAR_OP, Form.SCALAR,
-        lambda a, b: _select(a < 0, _f32(nan), np.power(np.absolute(a), b)), "3.11.5.20",
+        "POW",
+        OperandList.BINARY_SCALAR_OP,
+        Form.SCALAR,
+        lambda a, b: _select(a < 0, _f32(nan), np.power(np.absolute(a), b)),
+        "3.11.5.20",
         undefined=Undefined(
             lambda a, b: a < (b <= 0) * _f32(2.0**-126),
             "a negative base, or of 0 to a power of at most 0",
         ),
     ),
+    Opcode("RCP", *_SCALAR, lambda a: _f32(1) / a, "3.11.5.21", undefined=_OF_ZERO),
     Opcode(
-        "RCP", OperandList.SCALAR_OP, Form.SCALAR,
-        lambda a: _f32(1) / a, "3.11.5.21", undefined=_OF_ZERO,
-    ),
-    Opcode(
-        "RSQ", OperandList.SCALAR_OP, Form.SCALAR,
-        lambda a: _f32(1) / np.sqrt(np.absolute(a)), "3.11.5.22", undefined=_OF_ZERO,
+        "RSQ",
+        *_SCALAR,
+        lambda a: _f32(1) / np.sqrt(np.absolute(a)),
+        "3.11.5.22",
+        undefined=_OF_ZERO,
     ),
     # The specification leaves z and w undefined; here they are 0.
     Opcode(
-        "SCS", OperandList.SCALAR_OP, Form.VECTOR,
-        lambda a: (np.cos(a[0]), np.sin(a[0]), _f32(0), _f32(0)), "3.11.5.23",
+        "SCS",
+        OperandList.SCALAR_OP,
+        Form.VECTOR,
+        lambda a: (np.cos(a[0]), np.sin(a[0]), _f32(0), _f32(0)),
+        "3.11.5.23",
         undefined=Undefined(lambda a: np.absolute(a[0]) > _f32(pi), "an angle outside of [-π, π]"),
     ),
+    Opcode("SGE", *_BINARY, lambda a, b: _select(a >= b, _f32(1), _f32(0)), "3.11.5.24"),
+    Opcode("SIN", *_SCALAR, _ufunc("sin"), "3.11.5.25"),
+    Opcode("SLT", *_BINARY, lambda a, b: _select(a < b, _f32(1), _f32(0)), "3.11.5.26"),
+    Opcode("SUB", *_BINARY, lambda a, b: a - b, "3.11.5.27"),
+    Opcode("SWZ", OperandList.SWIZZLE_OP, Form.COMPONENTWISE, lambda a: a, "3.11.5.28"),
+    Opcode("TEX", *_SAMPLE, lambda a: (a[0], a[1], a[2], _f32(0)), "3.11.6.1"),
+    Opcode("TXB", *_SAMPLE, lambda a: a, "3.11.6.3"),
     Opcode(
-        "SGE", OperandList.BINARY_OP, Form.COMPONENTWISE,
-        lambda a, b: _select(a >= b, _f32(1), _f32(0)), "3.11.5.24",
-    ),
-    Opcode(
-        "SIN", OperandList.SCALAR_OP, Form.SCALAR,
-        _ufunc("sin"), "3.11.5.25",
-    ),
-    Opcode(
-        "SLT", OperandList.BINARY_OP, Form.COMPONENTWISE,
-        lambda a, b: _select(a < b, _f32(1), _f32(0)), "3.11.5.26",
-    ),
-    Opcode(
-        "SUB", OperandList.BINARY_OP, Form.COMPONENTWISE,
-        lambda a, b: a - b, "3.11.5.27",
-    ),
-    Opcode(
-        "SWZ", OperandList.SWIZZLE_OP, Form.COMPONENTWISE,
-        lambda a: a, "3.11.5.28",
-    ),
-    Opcode(
-        "TEX", OperandList.SAMPLE_OP, Form.SAMPLE,
-        lambda a: (a[0], a[1], a[2], _f32(0)), "3.11.6.1",
-    ),
-    Opcode(
-        "TXB", OperandList.SAMPLE_OP, Form.SAMPLE,
-        lambda a: a, "3.11.6.3",
-    ),
-    Opcode(
-        "TXP", OperandList.SAMPLE_OP, Form.SAMPLE,
-        lambda a: (a[0] / a[3], a[1] / a[3], a[2] / a[3], _f32(0)), "3.11.6.2",
+        "TXP",
+        *_SAMPLE,
+        lambda a: (a[0] / a[3], a[1] / a[3], a[2] / a[3], _f32(0)),
+        "3.11.6.2",
         undefined=Undefined(lambda a: a[3] <= 0, "a w that is not positive"),
     ),
-    Opcode(
-        "XPD", OperandList.BINARY_OP, Form.VECTOR,
-        _xpd, "3.11.5.29",
-    ),
-)  # fmt: skip
+    Opcode("XPD", *_OF_VECTORS, _xpd, "3.11.5.29"),
+)
 
 
 def _set_on(relation: str, number: int) -> Opcode:
@@ -430,9 +375,12 @@ def _set_on(relation: str, number: int) -> Opcode:
     yes, no = {"FL": (0, 0), "TR": (1, 1)}.get(relation, (1, 0))
     choose = RELATIONS.get(relation, RELATIONS["EQ"])
     return Opcode(
-        f"S{relation}", OperandList.BINARY_OP, Form.COMPONENTWISE,
-        lambda a, b: choose(a, b, _f32(yes), _f32(no)), f"3.11.5.{number}", option=NV_OPTIONS[0],
-    )  # fmt: skip
+        f"S{relation}",
+        *_BINARY,
+        lambda a, b: choose(a, b, _f32(yes), _f32(no)),
+        f"3.11.5.{number}",
+        option=_NV,
+    )
 
 
 def _dot2(a: Any, b: Any) -> Any:
@@ -458,16 +406,27 @@ def _nrm(a: Any) -> Any:
 
 _NV_ROWS = (
     Opcode(
-        "DDX", OperandList.VECTOR_OP, Form.DERIVATIVE,
-        lambda a, right, up: right - a, "3.11.5.30", option=NV_OPTIONS[0],
+        "DDX",
+        OperandList.VECTOR_OP,
+        Form.DERIVATIVE,
+        lambda a, right, up: right - a,
+        "3.11.5.30",
+        option=_NV,
     ),
     Opcode(
-        "DDY", OperandList.VECTOR_OP, Form.DERIVATIVE,
-        lambda a, right, up: up - a, "3.11.5.31", option=NV_OPTIONS[0],
+        "DDY",
+        OperandList.VECTOR_OP,
+        Form.DERIVATIVE,
+        lambda a, right, up: up - a,
+        "3.11.5.31",
+        option=_NV,
     ),
     Opcode(
-        "RFL", OperandList.BINARY_OP, Form.VECTOR,
-        _rfl, "3.11.5.36", option=NV_OPTIONS[0],
+        "RFL",
+        *_OF_VECTORS,
+        _rfl,
+        "3.11.5.36",
+        option=_NV,
         undefined=Undefined(lambda a, b: _dot3(a, a) == 0, "an axis of length 0"),
     ),
     _set_on("EQ", 37),
@@ -476,41 +435,43 @@ _NV_ROWS = (
     _set_on("LE", 40),
     _set_on("NE", 41),
     _set_on("TR", 42),
+    Opcode("X2D", OperandList.TERNARY_OP, Form.VECTOR, _x2d, "3.11.5.47", option=_NV),
     Opcode(
-        "X2D", OperandList.TERNARY_OP, Form.VECTOR,
-        _x2d, "3.11.5.47", option=NV_OPTIONS[0],
-    ),
-    Opcode(
-        "DIV", OperandList.VECTOR_SCALAR_OP, Form.COMPONENTWISE,
-        lambda a, b: a / b, "3.11.5.48", option=NV_OPTIONS[1],
+        "DIV",
+        OperandList.VECTOR_SCALAR_OP,
+        Form.COMPONENTWISE,
+        lambda a, b: a / b,
+        "3.11.5.48",
+        option=_NV2,
         undefined=Undefined(lambda a, b: b == 0, "0"),
     ),
+    Opcode("DP2", *_OF_VECTORS, lambda a, b: (_dot2(a, b),) * 4, "3.11.5.49", option=_NV2),
     Opcode(
-        "DP2", OperandList.BINARY_OP, Form.VECTOR,
-        lambda a, b: (_dot2(a, b),) * 4, "3.11.5.49", option=NV_OPTIONS[1],
+        "DP2A",
+        OperandList.TERNARY_OP,
+        Form.VECTOR,
+        lambda a, b, c: (_dot2(a, b) + c[0],) * 4,
+        "3.11.5.50",
+        option=_NV2,
     ),
     Opcode(
-        "DP2A", OperandList.TERNARY_OP, Form.VECTOR,
-        lambda a, b, c: (_dot2(a, b) + c[0],) * 4, "3.11.5.50", option=NV_OPTIONS[1],
-    ),
-    Opcode(
-        "NRM", OperandList.VECTOR_OP, Form.VECTOR,
-        _nrm, "3.11.5.51", option=NV_OPTIONS[1],
+        "NRM",
+        OperandList.VECTOR_OP,
+        Form.VECTOR,
+        _nrm,
+        "3.11.5.51",
+        option=_NV2,
         undefined=Undefined(lambda a: _dot3(a, a) == 0, "a vector of length 0"),
     ),
-    Opcode(
-        "TXL", OperandList.SAMPLE_OP, Form.SAMPLE,
-        lambda a: a, "3.11.6.6", option=NV_OPTIONS[1], gives_lod=True,
-    ),
-)  # fmt: skip
+    Opcode("TXL", *_SAMPLE, lambda a: a, "3.11.6.6", option=_NV2, gives_lod=True),
+)
 
 
 def _flow(mnemonic: str, shape: OperandList, number: int) -> Opcode:
     """An instruction of branches and loops: it computes nothing."""
     return Opcode(
-        mnemonic, shape, Form.FLOW, lambda: None, f"3.11.X.{number}",
-        saturable=False, option=NV_OPTIONS[1],
-    )  # fmt: skip
+        mnemonic, shape, Form.FLOW, lambda: None, f"3.11.X.{number}", saturable=False, option=_NV2
+    )
 
 
 _FLOW_ROWS = (

@@ -8,7 +8,7 @@ the GL 1.5 specification, section 6.2. State vectors have their canonical names
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +118,7 @@ def state_vector(binding: str, given: Mapping[str, Vec4]) -> Vec4:
     names, indices = parse_vector(binding)
     value = given.get(binding)
     if value is None:
-        value = _OF_GROUP[names[0]](names[1:], indices, given)
+        value = _derived(names, indices, given)
     if names == ("fog", "params"):
         density, start, end, _ = value
         value = (density, start, end, 1.0 / (end - start) if end != start else 1.0)
@@ -134,59 +134,45 @@ def _rounded(vector: Iterable[float]) -> Vec4:
     return (x, y, z, w)
 
 
-_Names = tuple[str, ...]
-_Indices = tuple[int, ...]
-_Given = Mapping[str, Vec4]
+def _derived(  # noqa: PLR0911 - a case each
+    names: tuple[str, ...], indices: tuple[int, ...], given: Mapping[str, Vec4]
+) -> Vec4:
+    """GL's initial value of a state vector, or what it is derived from."""
 
+    def state(name: str) -> Vec4:
+        return state_vector(f"state.{name}", given)
 
-def _material(names: _Names, _indices: _Indices, _given: _Given) -> Vec4:
-    return _MATERIAL[names[1]]
-
-
-def _light(names: _Names, indices: _Indices, given: _Given) -> Vec4:
-    if names == ("half",):
-        return _half_angle(state_vector(f"state.light[{indices[0]}].position", given))
-    return (_LIGHTS if indices[0] else _LIGHT_0)[".".join(names)]
-
-
-def _light_model(names: _Names, _indices: _Indices, given: _Given) -> Vec4:
-    """The ambient colour, or the scene colour a_cs·a_cm + e_cm with the diffuse alpha."""
-    if names == ("ambient",):
-        return _LIGHT_MODEL_AMBIENT
-    scene = state_vector("state.lightmodel.ambient", given)
-    ambient, emission, diffuse = (
-        state_vector(f"state.material.{names[0]}.{name}", given)
-        for name in ("ambient", "emission", "diffuse")
-    )
-    r, g, b = (scene[i] * ambient[i] + emission[i] for i in range(3))
-    return (r, g, b, diffuse[3])
-
-
-def _light_product(names: _Names, indices: _Indices, given: _Given) -> Vec4:
-    light = state_vector(f"state.light[{indices[0]}].{names[1]}", given)
-    material = state_vector(f"state.material.{names[0]}.{names[1]}", given)
-    r, g, b = (light[i] * material[i] for i in range(3))
-    return (r, g, b, material[3])
-
-
-def _matrix_row(names: _Names, indices: _Indices, given: _Given) -> Vec4:
-    """A row of a matrix. names: the matrix, perhaps a modifier, and `row`."""
-    number = f"[{indices[0]}]" if len(indices) > 1 else ""
-    name = ".".join(("state.matrix", names[0] + number, *names[1:-1]))
-    x, y, z, w = _matrix(name, given)[indices[-1]].tolist()
-    return (x, y, z, w)
-
-
-_OF_GROUP: Mapping[str, Callable[[_Names, _Indices, _Given], Vec4]] = {
-    "material": _material,
-    "light": _light,
-    "lightmodel": _light_model,
-    "lightprod": _light_product,
-    "texenv": lambda _names, _indices, _given: _NOTHING,
-    "fog": lambda names, _indices, _given: _FOG[names[0]],
-    "depth": lambda _names, _indices, _given: _DEPTH_RANGE,
-    "matrix": _matrix_row,
-}
+    match names:
+        case ("material", _, part):
+            return _MATERIAL[part]
+        case ("light", "half"):
+            return _half_angle(state(f"light[{indices[0]}].position"))
+        case ("light", *parts):
+            return (_LIGHTS if indices[0] else _LIGHT_0)[".".join(parts)]
+        case ("lightmodel", "ambient"):
+            return _LIGHT_MODEL_AMBIENT
+        case ("lightmodel", face, _):  # the scene colour a_cs·a_cm + e_cm with the diffuse alpha
+            scene, ambient = state("lightmodel.ambient"), state(f"material.{face}.ambient")
+            emission, diffuse = (
+                state(f"material.{face}.emission"),
+                state(f"material.{face}.diffuse"),
+            )
+            r, g, b = (scene[i] * ambient[i] + emission[i] for i in range(3))
+            return (r, g, b, diffuse[3])
+        case ("lightprod", face, part):
+            light, material = state(f"light[{indices[0]}].{part}"), state(f"material.{face}.{part}")
+            r, g, b = (light[i] * material[i] for i in range(3))
+            return (r, g, b, material[3])
+        case ("fog", part):
+            return _FOG[part]
+        case ("depth", _):
+            return _DEPTH_RANGE
+        case ("matrix", name, *modifier, _):
+            number = f"[{indices[0]}]" if len(indices) > 1 else ""
+            matrix = _matrix(".".join(("state.matrix", name + number, *modifier)), given)
+            x, y, z, w = matrix[indices[-1]].tolist()
+            return (x, y, z, w)
+    return _NOTHING  # the colour of a texture environment
 
 
 def parse_vector(binding: str) -> tuple[tuple[str, ...], tuple[int, ...]]:
