@@ -31,15 +31,7 @@ from gpgpu_legacy.ir.expressions import (
     Swizzle,
 )
 from gpgpu_legacy.ir.kernel import RANGES, Kernel, outside_error
-from gpgpu_legacy.ir.statements import (
-    Assign,
-    Barrier,
-    Declare,
-    If,
-    Loop,
-    Statement,
-    Store,
-)
+from gpgpu_legacy.ir.statements import Assign, Barrier, Declare, If, Loop, Statement, Store
 from gpgpu_legacy.ir.types import DTYPES, UINT, Kind, Operator, Type
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 

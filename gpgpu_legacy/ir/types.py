@@ -55,10 +55,11 @@ class Type(NamedTuple):
 
     @property
     def word(self) -> str:
-        """GLSL's name of a number, or of a vector of floats."""
-        return self.kind.value if self.width == 1 else f"vec{self.width}"
+        """GLSL's name of it."""
+        return self.kind.value if self.width == 1 else f"{_PREFIXES[self.kind]}vec{self.width}"
 
 
+_PREFIXES = {Kind.FLOAT: "", Kind.INT: "i", Kind.BOOL: "b", Kind.UINT: "u", Kind.DOUBLE: "d"}
 _TYPES = {kind: tuple(Type(kind, width) for width in range(5)) for kind in Kind}
 
 

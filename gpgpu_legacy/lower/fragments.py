@@ -25,35 +25,12 @@ from gpgpu_legacy.ir.expressions import (
     constant,
     operation,
 )
-from gpgpu_legacy.ir.statements import (
-    Assign,
-    Call,
-    Declare,
-    Function,
-    If,
-    Return,
-    Statement,
-    Store,
-)
-from gpgpu_legacy.ir.types import (
-    EVERYWHERE,
-    FLOAT,
-    INT,
-    VEC4,
-    Components,
-    Kind,
-    Operator,
-    type_of,
-)
+from gpgpu_legacy.ir.statements import Assign, Call, Declare, Function, If, Return, Statement, Store
+from gpgpu_legacy.ir.types import EVERYWHERE, FLOAT, INT, VEC4, Components, Kind, Operator, type_of
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.execute import ALL, execute
 from gpgpu_legacy.isa.fog import FOG_COORDINATE
-from gpgpu_legacy.isa.ir import (
-    Attribute,
-    AttributeKind,
-    Instruction,
-    Program,
-)
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction, Program
 from gpgpu_legacy.lower.analysis.folding import Decisions, Folded
 from gpgpu_legacy.lower.analysis.liveness import coordinate_components
 from gpgpu_legacy.lower.lowering import (

@@ -20,10 +20,7 @@ from gpgpu_legacy.ir.expressions import (
     expression,
     operation,
 )
-from gpgpu_legacy.ir.statements import (
-    Assign,
-    Statement,
-)
+from gpgpu_legacy.ir.statements import Assign, Statement
 from gpgpu_legacy.ir.types import EVERYWHERE, Components, Operator
 from gpgpu_legacy.isa.execute import ALL, execute
 from gpgpu_legacy.isa.ir import Instruction, Program, ResultRegister

@@ -17,13 +17,7 @@ from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.plan.expand import at_iteration, corners_at
 from gpgpu_legacy.plan.interpolation import is_planar
 from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4, PerIteration, Table
-from gpgpu_legacy.plan.plan import (
-    ATTRIBUTE_DEFAULTS,
-    FragmentPass,
-    Plan,
-    state_values,
-    varies,
-)
+from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, FragmentPass, Plan, state_values, varies
 from gpgpu_legacy.plan.textures import constant_rect
 
 F64 = NDArray[np.float64]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from drawing import program
 from test_fusion import KILLS, WHOLE, draw, place, plan
@@ -19,11 +17,9 @@ from gpgpu_legacy.lower.analysis.neighbourhood import (
 )
 from gpgpu_legacy.lower.lookups import AffineLookup, NeighbourLookup
 from gpgpu_legacy.plan.framebuffer import ADD
-from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     CopyPass,
-    ParameterValue,
     Pass,
     Plan,
     Repeat,
@@ -62,7 +58,7 @@ def test_jacobis_relaxation() -> None:
     assert found.origins == {"x": (1, 1), "y": (1, 1)}
     assert found.reaches == (Reach(1, 1, 1, 1),) * 2
     assert found.reach == Reach(2, 2, 2, 2)
-    assert (found.wraps, found.varies) == ((False, False), False)
+    assert found.wraps == (False, False)
     west, east, south, north, b = lookups(found)
     assert [west, east] == [NeighbourLookup("x", -1, 0), NeighbourLookup("x", 1, 0)]
     assert [south, north] == [NeighbourLookup("x", 0, -1), NeighbourLookup("x", 0, 1)]
@@ -87,14 +83,6 @@ def test_what_fragments_keep_is_live() -> None:
     assert known(added, draw("Q", "P")).live == {"P", "Q"}
     late = draw("P", "Q", *beside, blend=ADD)
     assert known(draw("P", "Q", *beside), late, draw("Q", "P")).live == {"Q"}
-
-
-def test_numbers_that_differ_between_iterations_are_told() -> None:
-    varying = replace(
-        draw("P", "Q", place(0, 1.0), place(1)),
-        locals=(ParameterValue(0, (Affine(0.0, 1.0), 0.0, 0.0, 0.0)),),
-    )
-    assert known(varying, COPY).varies
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.lower.analysis.affine import (
-    TexelForm,
-    Value,
-    lookup_coordinates,
-    nearest_texels,
-)
+from gpgpu_legacy.lower.analysis.affine import TexelForm, Value, lookup_coordinates, nearest_texels
 from gpgpu_legacy.lower.analysis.fusion import (
     FusedPasses,
     Lookups,
@@ -33,7 +28,7 @@ from gpgpu_legacy.lower.analysis.fusion import (
     stays,
 )
 from gpgpu_legacy.lower.lookups import AffineLookup, Lookup, NeighbourLookup, OwnLookup
-from gpgpu_legacy.plan.plan import Binding, CopyPass, FragmentPass, Pass, Plan, varies, written_by
+from gpgpu_legacy.plan.plan import Binding, CopyPass, FragmentPass, Pass, Plan, written_by
 from gpgpu_legacy.plan.textures import Extent, Filter, Rect, TextureKind, Wrap
 
 MOST_REACH = 16
@@ -59,15 +54,13 @@ class Neighbourhood(Stretch):
     or keep, a texel of the rectangle before writing it; in all others, only the steps after the
     Repeat use an iteration's results. wraps: whether, along x and along y, fragments beyond the
     rectangle are those from the other side: lookups repeat there, and the rectangle is as long as
-    the texture. If it does not wrap, a texel beyond a texture's edge is the outermost one. varies:
-    whether any number of a pass differs between iterations.
+    the texture. If it does not wrap, a texel beyond a texture's edge is the outermost one.
     """
 
     reaches: tuple[Reach, ...]
     written: tuple[str, ...]
     live: frozenset[str]
     wraps: tuple[bool, bool]
-    varies: bool
 
     @property
     def reach(self) -> Reach:
@@ -106,7 +99,6 @@ def neighbourhood(repeat: UnfusedRepeat, plan: Plan) -> Neighbourhood | None:
         written,
         frozenset(_live(passes, found)),
         (bool(wraps[0]), bool(wraps[1])),
-        any(map(varies, passes)),
     )
 
 

@@ -42,7 +42,7 @@ from gpgpu_legacy.ir.statements import (
     multiply_add,
     walk,
 )
-from gpgpu_legacy.ir.types import COMPARISONS, Kind, Operator, Type, type_of
+from gpgpu_legacy.ir.types import COMPARISONS, Kind, Operator, type_of
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import COMPONENTS, Attribute, AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.languages.arb.printer import print_instruction
@@ -86,8 +86,6 @@ class Dialect:
     initialises: bool = True
     doubles: bool = True
 
-
-_NAMES = {Kind.FLOAT: ("float", "vec"), Kind.INT: ("int", "ivec"), Kind.BOOL: ("bool", "bvec")}
 
 _INFIX = {
     **INFIX,
@@ -158,12 +156,6 @@ def _plain_name(variable: Variable) -> str:
         case Role.OWN:
             return f"own{variable.number}"
     return f"{variable.name}{variable.number or ''}"
-
-
-def type_name(kind: Type) -> str:
-    """GLSL's name of a type."""
-    scalar, vector = _NAMES[kind.kind]
-    return scalar if kind.width == 1 else f"{vector}{kind.width}"
 
 
 def bare_literal(value: float) -> str:
@@ -279,11 +271,12 @@ class GlslEmitter(TextEmitter):
         kind = variable.type
         if self._computes_wide and value is not None and variable.name == PART:
             self._wide_variables.add(variable)
-            head = f"{self.dialect.precise}{_wide_type(kind.width)} {self.name(variable)}"
+            kind = type_of(Kind.DOUBLE, kind.width)
+            head = f"{self.dialect.precise}{kind.word} {self.name(variable)}"
             return f"{head} = {self.wide(value)};"
         # Mesa may turn !(a >= b) into a < b, which differs for NaN.
         precise = "" if kind.kind is Kind.INT else self.dialect.precise
-        head = f"{precise}{type_name(kind)} {self.name(variable)}"
+        head = f"{precise}{kind.word} {self.name(variable)}"
         return f"{head};" if value is None else f"{head} = {self.widened(value, kind.width)};"
 
     def _discarding(self, condition: Expression) -> str:
@@ -324,7 +317,7 @@ class GlslEmitter(TextEmitter):
         text = self.expression(value)
         if width == 1 or value.type.width > 1:
             return text
-        return f"{type_name(type_of(value.type.kind, width))}({text})"
+        return f"{type_of(value.type.kind, width).word}({text})"
 
     def argument(self, value: Expression, width: int) -> str:
         """An argument of a function, as a vector of that width.
@@ -337,15 +330,13 @@ class GlslEmitter(TextEmitter):
         if not (self.dialect.precise and is_float and any(map(_contractible, walk(value)))):
             return text
         name, self._arguments = f"argument{self._arguments}", self._arguments + 1
-        kind = type_name(type_of(Kind.FLOAT, width))
+        kind = type_of(Kind.FLOAT, width).word
         self._before.append(f"{self.dialect.precise}{kind} {name} = {text};")
         return name
 
     def read(self, value: Read) -> str:
         text = self.name(value.variable) + _suffix(value.components, value.variable.type.width)
-        return (
-            f"{type_name(value.type)}({text})" if value.variable in self._wide_variables else text
-        )
+        return f"{value.type.word}({text})" if value.variable in self._wide_variables else text
 
     def suffix(self, components: tuple[int, ...], width: int) -> str:
         return _suffix(components, width)
@@ -354,7 +345,7 @@ class GlslEmitter(TextEmitter):
         parts = value.operands
         same = all(part is parts[0] for part in parts)
         listed = [self.expression(part) for part in (parts[:1] if same else parts)]
-        return f"{type_name(value.type)}({', '.join(listed)})"
+        return f"{value.type.word}({', '.join(listed)})"
 
     def call(self, value: Call) -> str:
         name = self._defined(value.function)
@@ -367,16 +358,14 @@ class GlslEmitter(TextEmitter):
             # Constants in a function need not be hidden, but its result must be, wherever it is
             # first called.
             hides, self._hides = self._hides, False
-            parameters = ", ".join(
-                f"{type_name(p.type)} {self.name(p)}" for p in function.parameters
-            )
+            parameters = ", ".join(f"{p.type.word} {self.name(p)}" for p in function.parameters)
             outer, self._before = self._before, []
             body = self.block(function.body)
             self._hides = self.exact
             result = self.expression(function.result)
             body += ["    " + line for line in self._before]
             self._hides, self._before = hides, outer
-            head = f"{type_name(function.result.type)} {function.name}({parameters}) {{"
+            head = f"{function.result.type.word} {function.name}({parameters}) {{"
             self._functions[function.name] = [head, *body, f"    return {result};", "}"]
         return function.name
 
@@ -384,11 +373,11 @@ class GlslEmitter(TextEmitter):
         numbers, kind = value.values, value.type
         if kind.kind is not Kind.FLOAT:
             texts = [str(number).lower() for number in numbers]
-            return texts[0] if len(texts) == 1 else f"{type_name(kind)}({', '.join(texts)})"
+            return texts[0] if len(texts) == 1 else f"{kind.word}({', '.join(texts)})"
         if kind.width == 1:
             return literal(numbers[0]) if plain else self._number(numbers[0])
         texts = [bare_literal(number) for number in numbers]
-        text = f"{type_name(kind)}({', '.join(texts[:1] if len(set(texts)) == 1 else texts)})"
+        text = f"{kind.word}({', '.join(texts[:1] if len(set(texts)) == 1 else texts)})"
         return f"{self.helper(HELPERS['constant'], kind.width)}({text})" if self._hides else text
 
     def _number(self, value: float) -> str:
@@ -478,12 +467,12 @@ class GlslEmitter(TextEmitter):
             case Compose(operands=operands) if _rounds(value):
                 same = all(operand is operands[0] for operand in operands)
                 parts = [self.wide(part) for part in (operands[:1] if same else operands)]
-                return f"{_wide_type(value.type.width)}({', '.join(parts)})"
+                return f"{type_of(Kind.DOUBLE, value.type.width).word}({', '.join(parts)})"
             case Swizzle(operands=(vector,), components=components) if _rounds(vector):
                 return f"{self.wide(vector)}{self.suffix(components, vector.type.width)}"
             case Read(variable=variable, components=components) if variable in self._wide_variables:
                 return self.name(variable) + self.suffix(components, variable.type.width)
-        return f"{_wide_type(value.type.width)}({self.expression(value)})"
+        return f"{type_of(Kind.DOUBLE, value.type.width).word}({self.expression(value)})"
 
     def operand(self, operation: Operation, value: Expression, binds: int) -> str:
         """Compilers handle a constant in a comparison, or a numerator of 1, correctly: it is not
@@ -531,11 +520,6 @@ def _rounds(value: Expression) -> bool:
         and (part.operator in _ARITHMETIC or part.operator is Operator.SQRT)
         for part in walk(value)
     )
-
-
-def _wide_type(width: int) -> str:
-    """GLSL's name of a vector of doubles."""
-    return "double" if width == 1 else f"dvec{width}"
 
 
 def _contractible(value: Expression) -> bool:

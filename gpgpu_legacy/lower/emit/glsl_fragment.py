@@ -14,15 +14,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from gpgpu_legacy.ir.expressions import (
-    Array,
-    Fetch,
-    Given,
-    Place,
-    PlanePart,
-    Texel,
-    Variable,
-)
+from gpgpu_legacy.ir.expressions import Array, Fetch, Given, Place, PlanePart, Texel, Variable
 from gpgpu_legacy.ir.statements import Call
 from gpgpu_legacy.isa.ir import Attribute, Parameter
 from gpgpu_legacy.lower.emit.glsl import (
@@ -30,7 +22,6 @@ from gpgpu_legacy.lower.emit.glsl import (
     Dialect,
     GlslEmitter,
     attribute_name,
-    type_name,
     variable_name,
 )
 from gpgpu_legacy.lower.fragments import (
@@ -238,13 +229,13 @@ def compute_shader(key: ShaderKey, *, scissored: bool = False) -> str:
 
 def declared(variable: Variable) -> str:
     """A variable that the shader itself declares: its type and its name."""
-    return f"{type_name(variable.type)} {variable.name}"
+    return f"{variable.type.word} {variable.name}"
 
 
 def buffer(binding: int, access: str, array: Array) -> str:
     """The declaration of a storage buffer that holds an array."""
     layout = f"layout(std430, binding = {binding})"
-    block = f"{array.name.title()} {{ {type_name(array.element)} {array.name}[]; }};"
+    block = f"{array.name.title()} {{ {array.element.word} {array.name}[]; }};"
     return f"{layout} {access}buffer {block}"
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from gpgpu_legacy.ir.expressions import Array, Element, Fetch, Given, Variable
 from gpgpu_legacy.ir.statements import Call, Statement
-from gpgpu_legacy.lower.emit.glsl import GlslEmitter, type_name
+from gpgpu_legacy.lower.emit.glsl import GlslEmitter
 from gpgpu_legacy.lower.emit.glsl_fragment import COMPUTE, buffer, declared
 from gpgpu_legacy.lower.fused.body import fused_body
 from gpgpu_legacy.lower.fused.content import Content, live_segments, refuse_unsupported
@@ -35,7 +35,6 @@ from gpgpu_legacy.lower.groups.tiling import GroupTiling
 from gpgpu_legacy.lower.temporal.content import TemporalContent, TemporalShape
 from gpgpu_legacy.lower.temporal.tiling import (
     COMPLETE,
-    ITERATION,
     TemporalTiling,
     shared_array,
     stored_array,
@@ -94,14 +93,14 @@ class GroupEmitter(GlslEmitter):
     """Texels are elements of buffers; the passes' values are in the uniform block.
 
     fetched: the names of the arrays that are buffer textures. iterations: the type of the
-    uniform ITERATIONS. lengths: what follows the names of the block's vectors.
+    uniform ITERATIONS.
     """
 
-    iterations, lengths = "ivec2", ""
-
-    def __init__(self, content: Content, fetched: Iterable[int], *, exact: bool) -> None:
+    def __init__(
+        self, content: Content, fetched: Iterable[int], *, exact: bool, iterations: str = "ivec2"
+    ) -> None:
         super().__init__(COMPUTE, exact=exact)
-        self.content, self.fetched = content, tuple(fetched)
+        self.content, self.fetched, self.iterations = content, tuple(fetched), iterations
         self.arrays = {texture_array(content, number).name for number in self.fetched}
 
     def element(self, value: Element) -> str:
@@ -112,10 +111,7 @@ class GroupEmitter(GlslEmitter):
         return texel + self.suffix(tuple(range(value.type.width)), 4)
 
     def source(self, given: Given) -> str:
-        return self.named(given)
-
-    def named(self, given: Given) -> str:
-        """The name of a vector of the block; each draw has its own."""
+        """A vector of the block; each draw has its own."""
         return f"{super().source(given)}_of_{given.draw}"
 
     def fetch(self, fetch: Fetch) -> str:
@@ -136,12 +132,12 @@ class GroupEmitter(GlslEmitter):
         head += [f"layout(local_size_x = {across}, local_size_y = {up}) in;", *buffers]
         head.append(f"uniform {self.iterations} {ITERATIONS};")
         head.append(f"layout(std140, binding = 0) uniform {BLOCK} {{")
-        head += [f"    vec4 {self.named(given)}{self.lengths};" for given in self.given.values()]
+        head += [f"    vec4 {self.source(given)};" for given in self.given.values()]
         head += [f"    {declared(variable)};" for variable in block_variables(self.content)]
         head.append("};")
         for array in shared:
             lengths = "".join(f"[{length}]" for length in array.extents)
-            head.append(f"shared {type_name(array.element)} {array.name}{lengths};")
+            head.append(f"shared {array.element.word} {array.name}{lengths};")
         places = {FIRST: f"{ITERATIONS}.x", LAST: f"{ITERATIONS}.y", **known}
         start = [f"    {declared(variable)} = {text};" for variable, text in places.items()]
         text = "\n".join([*head, *functions, "", "void main() {", *start, *lines, "}", ""])
@@ -159,12 +155,11 @@ def emit_temporal(content: TemporalContent, shape: TemporalShape, *, exact: bool
     buffers at their numbers as bindings, those that live surfaces are stored in at the bindings
     after them, in the order of `content.live`, the uniform block BLOCK, and the uniform ITERATIONS:
     the first, one past the last, of which there are at most `shape.iterations`, and whether these
-    are the last of all. Where numbers vary, each vector of the block is an array of so many. What a
-    live surface has around the rectangle, its other buffer has, too.
+    are the last of all. What a live surface has around the rectangle, its other buffer has, too.
     """
     refuse_unsupported(content.content)
     body = fused_body(content.content, as_level=False)
-    emitter = _TemporalEmitter(content, shape, exact=exact)
+    emitter = GroupEmitter(content.content, (), exact=exact, iterations="ivec3")
     buffers, surfaces = [], content.content.surfaces
     for number, surface in enumerate(surfaces):
         writes = surface.written and number not in content.live
@@ -185,17 +180,3 @@ def emit_temporal(content: TemporalContent, shape: TemporalShape, *, exact: bool
     group = GroupShape(shape.threads, shape.columns, shape.rows, k_depth=0)
     statements = TemporalTiling(content, body, shape).statements()
     return emitter.code(group, buffers, shared, known, statements)
-
-
-class _TemporalEmitter(GroupEmitter):
-    """The passes' values are taken for the iteration if they vary."""
-
-    iterations = "ivec3"
-
-    def __init__(self, content: TemporalContent, shape: TemporalShape, *, exact: bool) -> None:
-        super().__init__(content.content, (), exact=exact)
-        self.lengths = f"[{shape.iterations}]" if content.varies else ""
-
-    def source(self, given: Given) -> str:
-        index = f"[{ITERATION.name} - {FIRST.name}]" if self.lengths else ""
-        return self.named(given) + index

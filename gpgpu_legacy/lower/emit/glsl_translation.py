@@ -28,13 +28,7 @@ from gpgpu_legacy.ir.expressions import (
     components,
     read,
 )
-from gpgpu_legacy.ir.statements import (
-    Assign,
-    Call,
-    Declare,
-    Statement,
-    all_expressions,
-)
+from gpgpu_legacy.ir.statements import Assign, Call, Declare, Statement, all_expressions
 from gpgpu_legacy.ir.types import COMPARISONS, FLOAT, Components, Kind, Operator, type_of
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.ir import (
@@ -53,7 +47,6 @@ from gpgpu_legacy.lower.emit.glsl import (
     attribute_name,
     literal,
     parameter_name,
-    type_name,
 )
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL, GLSL_ES
 from gpgpu_legacy.lower.emit.text import ATOM, SIGN, identifier
@@ -222,7 +215,7 @@ class _Translator(GlslEmitter):
             is_number = isinstance(source, Parameter)
             wanted = known.get(source) or (parameter_name if is_number else attribute_name)(source)
             needed = width if is_number or not self.exact else 4
-            kind = type_name(type_of(Kind.FLOAT, needed))
+            kind = type_of(Kind.FLOAT, needed).word
             name = self.own(source, wanted)
             self._inputs[source] = Input(name, kind, needed, source, source.text)
         for unit, target in sorted(program.texture_units.items()):

@@ -26,13 +26,7 @@ from gpgpu_legacy.ir.expressions import (
     compose,
     expression,
 )
-from gpgpu_legacy.ir.statements import (
-    Assign,
-    Call,
-    Declare,
-    Function,
-    Statement,
-)
+from gpgpu_legacy.ir.statements import Assign, Call, Declare, Function, Statement
 from gpgpu_legacy.ir.types import FLOAT, VEC4, Components, Kind, Operator
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.ir import Parameter

@@ -315,45 +315,38 @@ class _TileEmitter:
                     self.declared[variable] = value
                 case For():
                     self.emit.emit_now(waiting)
-                    last = statement.body[-1]
-                    if isinstance(last, If):
-                        self.masked_loop(statement, last.condition)
-                    else:
-                        self.loop(statement)
+                    self.loop(statement)
                 case _:
                     raise AssertionError(statement)
         self.emit.emit_now(waiting)
 
-    def masked_loop(self, loop: For, left: Expression) -> None:
-        """A loop that all fragments of the tile leave together, once each has `left`."""
-        known = self.memory.known
-        carried = [(variable, c) for variable, c, _ in loop.carried]
-        carrying = CarryingLoop(self.emit, integer(0), 1)
-        starts = carrying.begin([self.values[place] for place in carried])
-        self.values.update(zip(carried, starts, strict=True))
-        self.memory.known = dict(known)
-        self.block(loop.body[:-1])
-        gone = Scope(self.context, self.values, self.declared).component(left, 0)
-        last = integer(trip_count(loop))
-        carrying.end(last, [self.values[place] for place in carried], gone)
-        self.memory.known = known
-
     def loop(self, loop: For) -> None:
-        """A loop of several trips at a time; then the remaining trips."""
+        """A loop of several trips at a time; then the remaining trips.
+
+        If it ends with an If, all fragments of the tile leave it together, once the condition
+        holds for each.
+        """
         memory, known, trips = self.memory, self.memory.known, trip_count(loop)
-        unrolled = min(trips, max(1, UNROLLED // instruction_count(loop.body)))
+        body, last, left = loop.body, loop.body[-1], None
+        unrolled = min(trips, max(1, UNROLLED // instruction_count(body)))
+        if isinstance(last, If):
+            body, unrolled = body[:-1], 1
+        else:
+            self.context.trips = trips
         whole = trips // unrolled * unrolled
         carried = [(variable, c) for variable, c, _ in loop.carried]
         carrying = CarryingLoop(self.emit, integer(0), unrolled)
         starts = carrying.begin([self.values[place] for place in carried])
         self.values.update(zip(carried, starts, strict=True))
-        self.context.trips = trips
-        memory.trip, memory.known = carrying.number, {}
+        memory.trip = carrying.number
+        memory.known = dict(known) if isinstance(last, If) else {}
         for memory.ahead in range(unrolled):
-            self.block(loop.body)
-        carrying.end(integer(whole), [self.values[place] for place in carried])
+            self.block(body)
+        if isinstance(last, If):
+            left = Scope(self.context, self.values, self.declared).component(last.condition, 0)
+        carrying.end(integer(whole), [self.values[place] for place in carried], left)
         memory.trip, memory.known = integer(whole), {}
         for memory.ahead in range(trips - whole):
-            self.block(loop.body)
+            self.block(body)
         self.context.trips = 1
         memory.trip, memory.ahead, memory.known = integer(0), 0, known

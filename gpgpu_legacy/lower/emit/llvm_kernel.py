@@ -73,8 +73,8 @@ from gpgpu_legacy.lower.kernels.schedule import (
     GROUP,
     INVOCATION,
     ROW,
+    Schedule,
     kept_in_arrays,
-    schedule_kernel,
 )
 
 MOST_STACK = 2**21
@@ -112,7 +112,7 @@ class KernelEmitter:
         kernel = numbered(kernel)
         if unproven is not None:
             kernel = with_inside(kernel, unproven)
-        schedule = schedule_kernel(kernel)
+        schedule = Schedule(kernel)
         self.kernel, self.shared, self.body = kernel, kernel.shared, schedule.body
         self.analysis, self.nest = schedule.analysis, schedule.nest
         self.kept = kept_in_arrays(schedule.nest, schedule.analysis)

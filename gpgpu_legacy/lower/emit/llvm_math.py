@@ -229,7 +229,7 @@ def _where_near(v: _Vectors, near: Any, result: Any, far: _Function) -> Any:
     return joined
 
 
-_FUNCTIONS: dict[str, _Function] = {
+VECTOR_FUNCTIONS: dict[str, _Function] = {
     "exp2": _exp2,
     "log2": _log2,
     "pow": _power,
@@ -245,4 +245,4 @@ def vector_function(
 
     The processor should have fused multiply-adds: without, each becomes a call.
     """
-    return _FUNCTIONS[name](_Vectors(module, builder, values[0].type.count), *values)
+    return VECTOR_FUNCTIONS[name](_Vectors(module, builder, values[0].type.count), *values)

@@ -44,7 +44,7 @@ from gpgpu_legacy.lower.emit.llvm_basics import (
     like,
     number_of,
 )
-from gpgpu_legacy.lower.emit.llvm_math import vector_function
+from gpgpu_legacy.lower.emit.llvm_math import VECTOR_FUNCTIONS, vector_function
 from gpgpu_legacy.lower.emit.text import INFIX
 from gpgpu_legacy.lower.fused.content import UnsupportedError
 
@@ -173,20 +173,17 @@ class ValueEmitter:
             instruction, self, ("contract",) if operation.contracts and not self.exact else ()
         )
 
-    def intrinsic(self, name: str, *values: Any) -> Any:
-        """A function of LLVM's own, by name."""
-        kind = values[0].type
-        suffix = f"v{kind.count}f32" if isinstance(kind, ir.VectorType) else "f32"
+    def function(self, name: str, *values: Any) -> Any:
+        """A function of LLVM's own; of those that call the C library, vectors have one of ours."""
+        kind, suffix = values[0].type, "f32"
+        if isinstance(kind, ir.VectorType):
+            if self.fuses and name in VECTOR_FUNCTIONS:
+                return vector_function(name, self.module, self.builder, values)
+            suffix = f"v{kind.count}f32"
         function = self.module.declare_intrinsic(
-            f"{name}.{suffix}", fnty=ir.FunctionType(kind, [v.type for v in values])
+            f"llvm.{name}.{suffix}", fnty=ir.FunctionType(kind, [v.type for v in values])
         )
         return self.builder.call(function, values)
-
-    def transcendental(self, name: str, *values: Any) -> Any:
-        """A function of LLVM's own that is a call of the C library; vectors have one of ours."""
-        if self.fuses and isinstance(values[0].type, ir.VectorType):
-            return vector_function(name, self.module, self.builder, values)
-        return self.intrinsic(f"llvm.{name}", *values)
 
     def floats(self, value: Any) -> Any:
         """Stored numbers as floats; a level stays a level."""
@@ -216,12 +213,8 @@ def _named(name: str) -> _Instruction:
     return lambda emit, flags, *values: getattr(emit.builder, name)(*values, flags=flags)
 
 
-def _intrinsic(name: str) -> _Instruction:
-    return lambda emit, _, *values: emit.intrinsic(name, *values)
-
-
-def _transcendental(name: str) -> _Instruction:
-    return lambda emit, _, *values: emit.transcendental(name, *values)
+def _function(name: str) -> _Instruction:
+    return lambda emit, _, *values: emit.function(name, *values)
 
 
 def _comparison(sign: str, comparison: str) -> _Instruction:
@@ -331,14 +324,14 @@ _INSTRUCTIONS: dict[Kind, dict[Operator, _Instruction]] = {
     Kind.DOUBLE: _OF_DOUBLES,
     Kind.FLOAT: {
         **_OF_DOUBLES,
-        Operator.ABSOLUTE: _intrinsic("llvm.fabs"),
-        Operator.FLOOR: _intrinsic("llvm.floor"),
-        Operator.SQRT: _intrinsic("llvm.sqrt"),
-        Operator.EXP2: _transcendental("exp2"),
-        Operator.LOG2: _transcendental("log2"),
-        Operator.POWER: _transcendental("pow"),
-        Operator.SIN: _transcendental("sin"),
-        Operator.COS: _transcendental("cos"),
+        Operator.ABSOLUTE: _function("fabs"),
+        Operator.FLOOR: _function("floor"),
+        Operator.SQRT: _function("sqrt"),
+        Operator.EXP2: _function("exp2"),
+        Operator.LOG2: _function("log2"),
+        Operator.POWER: _function("pow"),
+        Operator.SIN: _function("sin"),
+        Operator.COS: _function("cos"),
         Operator.IS_NAN: lambda emit, _, a: emit.builder.fcmp_unordered("uno", a, a),
         Operator.SATURATE: _saturated,
         Operator.HALF: _halved,

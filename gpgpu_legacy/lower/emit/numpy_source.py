@@ -27,26 +27,11 @@ from gpgpu_legacy.ir.expressions import (
     Variable,
     read,
 )
-from gpgpu_legacy.ir.statements import (
-    Assign,
-    Declare,
-    Discard,
-    Statement,
-)
-from gpgpu_legacy.ir.types import (
-    Components,
-    Operator,
-)
-from gpgpu_legacy.isa.ir import (
-    COMPONENTS,
-    Instruction,
-    Parameter,
-    Program,
-)
+from gpgpu_legacy.ir.statements import Assign, Declare, Discard, Statement
+from gpgpu_legacy.ir.types import Components, Operator
+from gpgpu_legacy.isa.ir import COMPONENTS, Instruction, Parameter, Program
 from gpgpu_legacy.lower.emit.text import ATOM, BITS, INFIX, SIGN, TextEmitter, identifier
-from gpgpu_legacy.lower.lowering import (
-    attribute_of,
-)
+from gpgpu_legacy.lower.lowering import attribute_of
 from gpgpu_legacy.lower.programs import (
     ProgramLowering,
     joined,

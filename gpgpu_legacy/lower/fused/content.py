@@ -207,14 +207,8 @@ def loosened(content: Content, arguments: Arguments) -> tuple[Content, Arguments
             return lookup
         s, t = arguments.bases[lookup.base]
         bases.append((s + lookup.s.constant, t + lookup.t.constant))
-        return AffineLookup(
-            lookup.texture,
-            replace(lookup.s, constant=0),
-            replace(lookup.t, constant=0),
-            False,
-            lookup.repeats,
-            len(bases) - 1,
-        )
+        column, row = replace(lookup.s, constant=0), replace(lookup.t, constant=0)
+        return replace(lookup, s=column, t=row, inside=False, base=len(bases) - 1)
 
     body = tuple(
         member if isinstance(member, Move)

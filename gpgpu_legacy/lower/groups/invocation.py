@@ -183,46 +183,20 @@ def uniform_blocks(code: GroupCode, arguments: Arguments) -> NDArray[np.uint8]:
     Several rows mean that a parameter, state or an attribute differs between iterations: then they
     run one at a time, each with its row, and not together.
     """
-    vectors = _vectors(code, arguments)
-    if (vectors.view("<u4") == vectors[:1].view("<u4")).all():
-        vectors = vectors[:1]
-    return _with_whole_numbers(vectors, code, arguments)
-
-
-def uniform_blocks_together(
-    code: GroupCode, arguments: Arguments, ranges: NDArray[np.int32], most: int
-) -> NDArray[np.uint8]:
-    """The bytes of the blocks of several iterations, (n, bytes): of each vector an array of `most`.
-
-    ranges: of iterations, (n, …): the first, and one past the last; each has at most `most`.
-    """
-    vectors = _vectors(code, arguments)
-    numbers = ranges[:, :1] + np.arange(most)
-    within = np.minimum(numbers, ranges[:, 1:2] - 1) % len(vectors)
-    return _with_whole_numbers(vectors[within].swapaxes(1, 2), code, arguments)
-
-
-def _vectors(code: GroupCode, arguments: Arguments) -> NDArray[np.float32]:
-    """The vectors in each iteration, (n, vectors, 4); n is 1 if no number varies."""
     count = arguments.count if any(map(varies, arguments.passes)) else 1
     vectors = np.empty((count, len(code.vectors), 4), "<f4")
     for number, given in enumerate(code.vectors):
         with np.errstate(over="ignore"):
             vectors[:, number] = _values(given, arguments.passes[given.draw], count)
-    return vectors
-
-
-def _with_whole_numbers(
-    vectors: NDArray[np.float32], code: GroupCode, arguments: Arguments
-) -> NDArray[np.uint8]:
-    """Blocks, from their vectors, (n, …)."""
+    if (vectors.view("<u4") == vectors[:1].view("<u4")).all():
+        vectors = vectors[:1]
     sizes = [(extent.width, extent.rows) for extent in arguments.extents]
     surfaces = zip(sizes, arguments.origins, strict=True)
     extent, batch = (arguments.width, arguments.height), (code.shape.k_depth, 0)
     whole = _in_order(extent, surfaces, arguments.bases, batch)
     whole += [(0, 0)] * (len(whole) % 2)  # its size is a multiple of a vector's
     tail = np.array(whole, "<i4").reshape(1, -1).repeat(len(vectors), 0)
-    head = np.ascontiguousarray(vectors).reshape(len(vectors), -1)
+    head = vectors.reshape(len(vectors), -1)
     return np.hstack([head.view(np.uint8), tail.view(np.uint8)])
 
 

@@ -15,15 +15,7 @@ from enum import Enum
 from math import prod
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.expressions import (
-    Array,
-    Element,
-    Expression,
-    Texel,
-    Variable,
-    operation,
-    read,
-)
+from gpgpu_legacy.ir.expressions import Array, Element, Expression, Texel, Variable, operation, read
 from gpgpu_legacy.ir.statements import (
     Assign,
     Barrier,

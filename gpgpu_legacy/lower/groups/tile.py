@@ -18,14 +18,7 @@ from functools import lru_cache
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.ir.expressions import Expression, Read, Role, Texel, Variable, read
-from gpgpu_legacy.ir.statements import (
-    Assign,
-    Declare,
-    For,
-    Statement,
-    all_expressions,
-    rebuilt,
-)
+from gpgpu_legacy.ir.statements import Assign, Declare, For, Statement, all_expressions, rebuilt
 from gpgpu_legacy.ir.types import EVERYWHERE, NOWHERE, Axes, Components
 from gpgpu_legacy.lower.fused.content import Advance
 from gpgpu_legacy.lower.groups.shape import GroupShape

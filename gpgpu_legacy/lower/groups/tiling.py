@@ -22,14 +22,7 @@ from gpgpu_legacy.ir.expressions import (
     operation,
     read,
 )
-from gpgpu_legacy.ir.statements import (
-    Declare,
-    For,
-    If,
-    Statement,
-    Store,
-    trip_count,
-)
+from gpgpu_legacy.ir.statements import Declare, For, If, Statement, Store, trip_count
 from gpgpu_legacy.ir.types import EVERYWHERE, INT, Operator
 from gpgpu_legacy.lower.fused.body import own_texel, own_variable
 from gpgpu_legacy.lower.fused.content import Advance, Content

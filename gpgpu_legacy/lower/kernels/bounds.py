@@ -27,14 +27,7 @@ from gpgpu_legacy.ir.expressions import (
     Variable,
 )
 from gpgpu_legacy.ir.kernel import RANGES, Kernel, assigned_names, numbered, parts
-from gpgpu_legacy.ir.statements import (
-    Assign,
-    Declare,
-    If,
-    Loop,
-    Statement,
-    Store,
-)
+from gpgpu_legacy.ir.statements import Assign, Declare, If, Loop, Statement, Store
 from gpgpu_legacy.ir.types import BOOL, Operator, Type
 from gpgpu_legacy.lower.kernels.integers import (
     DispatchNumbers,

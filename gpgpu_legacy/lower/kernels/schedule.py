@@ -12,7 +12,7 @@ loop over tx, which then reads rows in order and vectorises. Only a `for` with c
 inside: LLVM unrolls it, and the loop over tx still vectorises, with sums in registers.
 
 Three passes: `versions` (renaming, so that updated indices split no loop), `Analysis` (the level of
-every variable), `Scheduler` (the loops around statements).
+every variable), `Schedule` (the loops around statements).
 """
 
 from __future__ import annotations
@@ -269,11 +269,18 @@ def _is_constant(loop: Loop) -> bool:
 # Loops ---------------------------------------------------------------------------------------
 
 
-class Scheduler:
-    """Puts loops around statements. `level`: of the loops that are already around them."""
+class Schedule:
+    """A kernel's statements in their loops.
 
-    def __init__(self, kernel: Kernel, analysis: Analysis) -> None:
-        self.kernel, self.analysis = kernel, analysis
+    body: the statements, each variable in its versions. nest: those, in their loops. `level`: of
+    the loops that are already around statements.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        """Raises PlanError if not all invocations of a group reach a barrier."""
+        self.kernel, self.body = kernel, versions(kernel.body, count(1))
+        self.analysis = Analysis(kernel, self.body)
+        self.nest = self.schedule(self.body, GROUP)
 
     def schedule(self, statements: tuple[Statement, ...], level: int) -> tuple[Statement, ...]:
         scheduled: list[Statement] = []
@@ -342,22 +349,3 @@ def kept_in_arrays(nest: tuple[Statement, ...], analysis: Analysis) -> dict[str,
         if len(loops) > 1:
             arrays[name] = (*arrays.get(name, ()), level)
     return arrays
-
-
-@frozen
-class Schedule:
-    """A kernel's statements in their loops.
-
-    body: the statements, each variable in its versions. nest: those, in their loops.
-    """
-
-    body: tuple[Statement, ...]
-    analysis: Analysis
-    nest: tuple[Statement, ...]
-
-
-def schedule_kernel(kernel: Kernel) -> Schedule:
-    """The loops of a kernel; PlanError if not all invocations of a group reach a barrier."""
-    body = versions(kernel.body, count(1))
-    analysis = Analysis(kernel, body)
-    return Schedule(body, analysis, Scheduler(kernel, analysis).schedule(body, GROUP))

@@ -9,6 +9,7 @@ become meaningless, one reach further in with each iteration; nothing reads them
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood, Reach
@@ -20,6 +21,7 @@ from gpgpu_legacy.lower.fused.content import (
     live_segments,
 )
 from gpgpu_legacy.lower.lookups import NeighbourLookup
+from gpgpu_legacy.plan.plan import varies
 from gpgpu_legacy.plan.textures import Texture
 
 
@@ -67,8 +69,7 @@ class TemporalContent:
     content, reach: of one iteration. wraps: along x and y, whether fragments beyond the rectangle
     come from the other side. ends: along x and y, the sides on which textures with neighbour
     lookups end at the rectangle; on other sides, texels around the rectangle stay as they are.
-    live: the surfaces in which an iteration reads, or keeps, earlier texels. varies: whether the
-    passes' numbers differ between iterations.
+    live: the surfaces in which an iteration reads, or keeps, earlier texels.
     """
 
     content: Content
@@ -76,12 +77,12 @@ class TemporalContent:
     wraps: tuple[bool, bool]
     ends: tuple[Sides, Sides]
     live: tuple[int, ...]
-    varies: bool
 
     @property
     def near(self) -> tuple[int, ...]:
         """The surfaces in which neighbours' texels are read."""
-        return near_surfaces(self.content)
+        looks = (look for draw in self.content.draws for look in draw.lookups)
+        return tuple(sorted({k.texture for k in looks if isinstance(k, NeighbourLookup)}))
 
     @property
     def keeps(self) -> tuple[Sides, Sides]:
@@ -93,36 +94,33 @@ class TemporalContent:
         return along_x, along_y
 
 
-def near_surfaces(content: Content) -> tuple[int, ...]:
-    """The surfaces in which neighbours' texels are read."""
-    looks = (look for draw in content.draws for look in draw.lookups)
-    return tuple(sorted({look.texture for look in looks if isinstance(look, NeighbourLookup)}))
-
-
 def temporal_content(
     found: Neighbourhood, textures: Mapping[str, Texture]
 ) -> tuple[TemporalContent, Arguments]:
     """The Content and the Arguments of a Neighbourhood; textures: by name.
 
-    Raises UnsupportedError if only some of the textures end with the rectangle.
+    Raises UnsupportedError if only some of the textures end with the rectangle, and for numbers
+    that differ between iterations.
     """
+    if any(map(varies, found.passes)):
+        raise UnsupportedError("numbers that vary")
     content, arguments = content_of(found, textures)
-    near = near_surfaces(content)
+    numbers = {name: n for n, name in enumerate(arguments.textures)}
+    live = tuple(sorted(numbers[name] for name in found.live))
+    alike = ((False, False), (False, False))
+    made = TemporalContent(content, found.reach, found.wraps, alike, live)
     ends: list[Sides] = []
     for axis, length in enumerate((arguments.width, arguments.height)):
-        origins = [arguments.origins[n][axis] for n in near]
-        extents = [(arguments.extents[n].width, arguments.extents[n].height)[axis] for n in near]
+        origins = [arguments.origins[n][axis] for n in made.near]
+        extents = [
+            (arguments.extents[n].width, arguments.extents[n].height)[axis] for n in made.near
+        ]
         low = {origin == 0 for origin in origins}
         high = {origin + length == extent for origin, extent in zip(origins, extents, strict=True)}
         if len(low) > 1 or len(high) > 1:
             raise UnsupportedError("textures of which some have more around the rectangle")
         ends.append((True in low, True in high))
-    numbers = {name: n for n, name in enumerate(arguments.textures)}
-    live = tuple(sorted(numbers[name] for name in found.live))
-    return (
-        TemporalContent(content, found.reach, found.wraps, (ends[0], ends[1]), live, found.varies),
-        arguments,
-    )
+    return replace(made, ends=(ends[0], ends[1])), arguments
 
 
 def shared_padding(shape: TemporalShape, content: Content) -> int:

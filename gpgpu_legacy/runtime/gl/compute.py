@@ -24,7 +24,7 @@ from gpgpu_legacy.lower.emit.glsl_fragment import GROUP, compute_shader
 from gpgpu_legacy.lower.emit.glsl_groups import ITERATIONS, emit_groups, emit_temporal
 from gpgpu_legacy.lower.fragments import shader_key
 from gpgpu_legacy.lower.fused.content import Arguments, UnsupportedError, group_content
-from gpgpu_legacy.lower.groups.invocation import GroupCode, uniform_blocks, uniform_blocks_together
+from gpgpu_legacy.lower.groups.invocation import GroupCode, uniform_blocks
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.lower.groups.staging import AT_ONCE
 from gpgpu_legacy.lower.temporal.content import (
@@ -336,11 +336,7 @@ class Recorder:
                 second = [self._buffers[name] for name in live]
                 first = [twins.get(name, self._buffers[name]) for name in arguments.textures]
             uniforms = self.uniforms.add(shader, {ITERATIONS: ranges})
-            if content.varies:
-                rows = uniform_blocks_together(code, arguments, ranges, shape.iterations)
-            else:
-                rows = uniform_blocks(code, arguments)
-            block = self._blocks.add(rows)
+            block = self._blocks.add(uniform_blocks(code, arguments))
             return Dispatch(self._context, shader, uniforms, [*first, *second], groups, block=block)
 
         ranges = _ranges(arguments.count, shape.iterations)
