@@ -241,7 +241,7 @@ def test_the_words_and_numbers_on_a_sheet(tmp_path: Path) -> None:
     text = words(figure_of(levels(), {"x": X}), tmp_path / "sheet.svg")
     for word in ("levels", "input x", "pass 1 → level2", "pass 3 → whole", "copy · 4×4 r32f"):
         assert f"<!-- {word} -->" in text
-    assert "<!-- 3 passes  ·  row 0 at the bottom  ·  run by numpy -->" in text
+    assert "<!-- 3 passes · row 0 at the bottom · run by numpy -->" in text
     for number in (10, 18, 42, 50, 120):
         assert f"<!-- {number} -->" in text
 
