@@ -498,7 +498,7 @@ def figure_2_command(product: ShownProduct) -> PassByPass:
     return passes
 
 
-@answers("study multichannel", plot="Draw a fragment; a .gif shows them all.", picture=FILM)
+@answers("study multichannel", plot="Draw a fragment.")
 def multichannel_command(product: ShownProduct) -> Multichannel:
     """Draw one fragment of hall-carr-hart-multi: its lookups, swizzles, products and sums.
 

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +25,7 @@ from PIL.ImageDraw import ImageDraw
 
 from gpgpu_legacy.algorithms.parameters import Plain
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.files import Write
+from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.parser import assemble
@@ -32,9 +33,9 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import FragmentPass, Pass
 from gpgpu_legacy.plan.textures import UNORM8
-from gpgpu_legacy.present.animation import film_of
+from gpgpu_legacy.present.animation import film_of, png_of
 from gpgpu_legacy.present.colours import Colour
-from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.present.pixel_text import Align, Font, draw_line
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.serial import Record, fields_of
@@ -45,7 +46,6 @@ from gpgpu_legacy.studies.pages import (
     MARK,
     SOFT_INK,
     SPACE,
-    Pictured,
     draw_centred,
     draw_operators,
     matrices_for,
@@ -87,16 +87,28 @@ class Frame(Record):
     framebuffer: F32
 
 
-class PassByPass(Pictured):
+class PassByPass(Result):
     """A Larson-McAllister product, pass by pass.
 
     a, b: m×l and l×n float32. frames: one for each pass. corners: of each pass's rectangle, the
     texture coordinates s and t for A, then for B: counterclockwise, from that of texel (0, 0).
     """
 
+    a: F32
+    b: F32
     parameters: Mapping[str, Plain]
     frames: tuple[Frame, ...]
     corners: F32
+
+    @property
+    def sizes(self) -> str:
+        """Those of the operands."""
+        return "{}×{} times {}×{}".format(*self.a.shape, *self.b.shape)
+
+    def plot(self, path: Path) -> None:
+        """Write the picture as a .png, or the animation as a .gif."""
+        is_film = path.suffix.lower() == ".gif"
+        write_whole(path, self.animation() if is_film else png_of(self.picture()))
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """The passes: the column and the row that each takes, and the framebuffer after it."""

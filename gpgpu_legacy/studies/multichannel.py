@@ -9,14 +9,12 @@ The matrices are called X, Y and Z as in the equations, whose letters A to H are
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import groupby
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
-from PIL import Image
-from PIL.ImageDraw import ImageDraw
+from numpy.typing import ArrayLike, NDArray
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.steps import (
@@ -25,32 +23,20 @@ from gpgpu_legacy.api.steps import (
     as_value,
     trace_fragment,
 )
-from gpgpu_legacy.files import Write
 from gpgpu_legacy.isa.arithmetic import F32, FP32
 from gpgpu_legacy.isa.ir import COMPONENTS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import FragmentPass, read_by
-from gpgpu_legacy.present.animation import animation_of
-from gpgpu_legacy.present.colours import Colour
-from gpgpu_legacy.present.grid import Grid
-from gpgpu_legacy.present.pixel_text import Align, Font, draw_line
+from gpgpu_legacy.present.colours import Colour, hex_of
+from gpgpu_legacy.present.grid import Grid, Result
+from gpgpu_legacy.present.plot import INK, add_head, new_figure, save_figure
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.observed import initial_storage
-from gpgpu_legacy.studies.pages import (
-    EXACT,
-    INK,
-    MARGIN,
-    MARK,
-    RULE,
-    SPACE,
-    Pictured,
-    draw_centred,
-    draw_operators,
-    draw_rule,
-    matrices_for,
-    page,
-)
+from gpgpu_legacy.studies.pages import EXACT, MARK, matrices_for
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 METHOD = find_product("hall-carr-hart-multi")
 
@@ -64,6 +50,8 @@ DEMONSTRATION_X = ((2, 7, 1, 8), (3, 1, 4, 1), (5, 9, 2, 6), (1, 6, 1, 8))
 DEMONSTRATION_Y = ((1, 4, 1, 4), (2, 2, 3, 6), (1, 7, 3, 2), (2, 6, 4, 5))
 
 CHANNELS = "rgba"
+
+_HEADS = ("X looked up", "Y looked up", "X swizzled", "Y swizzled", "product", "sum")
 
 
 class MultiplyAdd(NamedTuple):
@@ -92,16 +80,23 @@ class MultiplyAdd(NamedTuple):
         return tuple(text.translate(letters) for text in texts)
 
 
-class Multichannel(Pictured):
+class Multichannel(Result):
     """A multichannel product in one pass, fragment by fragment, row by row.
 
     a, b: X and Y. z: the product, float32. halves: rows and columns of a quadrant, padding
     included, of each of the three.
     """
 
+    a: F32
+    b: F32
     z: F32
     halves: tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
     fragments: tuple[tuple[TracedInstruction, ...], ...]
+
+    @property
+    def sizes(self) -> str:
+        """Those of the operands."""
+        return "{}×{} times {}×{}".format(*self.a.shape, *self.b.shape)
 
     def place(self, number: int) -> tuple[int, int]:
         """The row and column of a fragment by its number."""
@@ -126,7 +121,6 @@ class Multichannel(Pictured):
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """The multiply-adds of the typical fragment."""
-        heads = ("X looked up", "Y looked up", "X swizzled", "Y swizzled", "product", "sum")
         rows = []
         for add in self.multiply_adds(self.typical):
             looked_up = (f"{_name(one)}: {_text(one.sampled or ())}" for one in add[:2])
@@ -135,16 +129,11 @@ class Multichannel(Pictured):
             rows.append((*looked_up, *swizzled, _text(add.product), _text(add.total)))
         where = self.place(self.typical)
         caption = f"{METHOD.name}, {self.sizes}: the multiply-adds of fragment {where}."
-        return [Grid("multichannel", caption, heads, tuple(rows))]
+        return [Grid("multichannel", caption, _HEADS, tuple(rows))]
 
-    def picture(self, number: int | None = None) -> Image.Image:
-        """The work of a fragment; by default of a typical one."""
-        return _drawn(self, self.typical if number is None else number)
-
-    def animation(self) -> Write:
-        """The work of all fragments, for three seconds each."""
-        numbers = range(len(self.fragments))
-        return animation_of([*map(self.picture, numbers)], [3000] * len(numbers))
+    def plot(self, path: Path) -> None:
+        """Draw the work of the typical fragment."""
+        _draw(self, path)
 
 
 def _name(lookup: TracedInstruction) -> str:
@@ -198,213 +187,107 @@ def _digits(rng: np.random.Generator, shape: tuple[int, ...]) -> F32:
 
 # The picture --------------------------------------------------------------------------------------
 
-_LINE: Colour = (150, 150, 150)
-
-# Each channel has a light colour for its cells and a dark one for its letter.
+# Each channel has a light colour for its cells.
 _FILLS: dict[str, Colour] = {
     "r": (250, 214, 208),
     "g": (211, 238, 205),
     "b": (208, 224, 250),
     "a": (238, 230, 206),
 }
-_LETTERS: dict[str, Colour] = {
-    "r": (176, 32, 24),
-    "g": (28, 112, 36),
-    "b": (24, 72, 172),
-    "a": (124, 88, 12),
-}
 # The letters of equation (8), by those of the channels.
 _QUADRANTS = {"X": str.maketrans(CHANNELS, "ABCD"), "Y": str.maketrans(CHANNELS, "EFGH")}
 
-# Lengths are in pixels.
-_CELL = (82, 42)
-_PANEL_WIDTH, _PANEL_HEIGHT = 2 * _CELL[0], 2 * _CELL[1]
-_GAP = 44
-_PAGE_WIDTH = 2 * MARGIN + 5 * _PANEL_WIDTH + 4 * _GAP
-_BOLD_HEIGHT = Font.BODY_BOLD.line_height
-_LINE_HEIGHT = _BOLD_HEIGHT + _PANEL_HEIGHT + SPACE
-_INSET = 7  # of the text in a cell
-_MATRIX_WIDTH = 312
-_LARGEST_CELL, _MATRIX_CELL_HEIGHT = 64, 36
-_SPLIT = 4  # between quadrants
-
-_HEADS = ("looked up", "X, swizzled", "Y, swizzled", "product", "sum")
-_CENTRES = [
-    MARGIN + place * (_PANEL_WIDTH + _GAP) + _PANEL_WIDTH // 2 for place in range(len(_HEADS))
-]
+_MATRICES, _ROW = 2.9, 1.0  # inches of the matrices, and of a multiply-add
+_SMALL = 9.0  # points
 
 
-def _drawn(shown: Multichannel, number: int) -> Image.Image:
-    """The picture for a fragment."""
-    adds, at = shown.multiply_adds(number), shown.place(number)
-    # A step shares its texels.
-    steps = [list(step) for _, step in groupby(adds, lambda add: add.x)]
-
-    def draw_steps(draw: ImageDraw, y: int) -> None:
-        for step in steps:
-            if step is not steps[0]:
-                draw_rule(draw, y - SPACE, _PAGE_WIDTH)
-            _draw_step(draw, y, step)
-            y += len(step) * _LINE_HEIGHT + 2 * SPACE
-        # The last sum, which is what the framed elements of Z hold.
-        left, bottom = _CENTRES[-1] - _PANEL_WIDTH // 2, y - 3 * SPACE
-        place = (left, bottom - _PANEL_HEIGHT, left + _PANEL_WIDTH, bottom)
-        draw.rectangle(place, outline=MARK, width=3)
-
-    tallest = max(2 * rows for rows, _ in shown.halves) * _MATRIX_CELL_HEIGHT + _SPLIT
-    height = Font.TITLE.line_height + tallest + 2 * _BOLD_HEIGHT + SPACE
-    middle = (Font.TITLE.line_height + height) // 2
-    count = len(shown.fragments)
+def _draw(shown: Multichannel, path: Path) -> None:
+    """The matrices, with the texels framed that the typical fragment uses, and below its work."""
+    adds, (row, column) = shown.multiply_adds(shown.typical), shown.place(shown.typical)
+    figure = new_figure(height_inches=_MATRICES + _ROW * len(adds))
+    (upper,), (lower,) = figure.subfigures(
+        2, 1, squeeze=False, height_ratios=[_MATRICES, _ROW * len(adds)]
+    )
+    for part in (upper, lower):
+        part.set_facecolor("none")
+    texels = [lookup.texel for add in adds for lookup in add[:2] if lookup.texel]
+    matrices = {"X": shown.a, "Y": shown.b, "Z": shown.z}
+    for unit, (axes, (name, values), half) in enumerate(
+        zip(upper.subplots(1, 3), matrices.items(), shown.halves, strict=True)
+    ):
+        marked = [(t.y, t.x) for t in texels if t.unit == unit] or [(row, column)]
+        _draw_matrix(axes, name, values, half, marked)
+    for number, (add, places) in enumerate(
+        zip(adds, lower.subplots(len(adds), len(_HEADS), squeeze=False), strict=True)
+    ):
+        for axes, head, vector in zip(places, _HEADS, _vectors(add), strict=True):
+            _draw_cells(axes, *(np.reshape([*part], (2, 2)) for part in vector))
+            if not number:
+                axes.set_title(head, fontsize=_SMALL, weight="bold")
+    count, steps = len(shown.fragments), len(adds) // 2
     first, second = ("X.{} × Y.{}".format(*add.channels) for add in adds[:2])
-    return page(
-        _PAGE_WIDTH,
+    add_head(
+        figure,
         "Multichannel matrix multiplication",
-        (
-            f"Z = X × Y, {shown.sizes}, by "
-            f"{f'{count} fragments' if count > 1 else 'one fragment'} in one pass.",
-            "A texel holds one element of each quadrant: in r, g, b and a, equation (8).",
-        ),
-        upper=(height, lambda draw, y: _draw_matrices(draw, y, y + middle, shown, number)),
-        heads={x: (head,) for x, head in zip(_CENTRES, _HEADS, strict=True)},
-        lower=(len(adds) * _LINE_HEIGHT + len(steps) * 2 * SPACE, draw_steps),
-        caption=f"The fragment in row {at[0]} and column {at[1]} makes the four elements of Z "
-        "that are framed, one in each quadrant, all at once. "
-        f"{'Its one step' if len(steps) == 1 else f'Each of its {len(steps)} steps'} looks up one "
-        f"texel of X and one of Y and multiplies them twice: {first}, equation (9), and {second}; "
-        "their sum is equation (10), and these multiply-adds are listing (11). A cell's colour and "
-        "letter name the channel that its number was read from; in a product the letters name the "
+        f"Z = X × Y, {shown.sizes}, by "
+        f"{f'{count} fragments' if count > 1 else 'one fragment'} in one pass. A texel holds one "
+        "element of each quadrant: in r, g, b and a, equation (8).",
+        f"The fragment in row {row} and column {column} makes the four elements of Z that are "
+        f"framed, all at once. {'Its one step' if steps == 1 else f'Each of its {steps} steps'} "
+        f"looks up one texel of X and one of Y and multiplies them twice: {first}, equation (9), "
+        f"and {second}; their sum is equation (10), and these multiply-adds are listing (11). A "
+        "colour names the channel that a number was read from, the letters of a product its "
         "quadrants. After Hall, Carr & Hart 2003, Section 4.",
     )
+    save_figure(figure, path)
 
 
-def _draw_matrices(draw: ImageDraw, y: int, middle: int, shown: Multichannel, number: int) -> None:
-    """Draw Z = X × Y below y, in quadrants, with the texels framed that the fragment uses."""
-    texels = [one.texel for add in shown.multiply_adds(number) for one in add[:2] if one.texel]
-    pitch = (_PAGE_WIDTH - 2 * MARGIN - _MATRIX_WIDTH) // 2
-    centres = [MARGIN + _MATRIX_WIDTH // 2 + place * pitch for place in range(3)]
-    matrices = {"X": shown.a, "Y": shown.b, "Z": shown.z}
-    for centre, half, (name, values) in zip(centres, shown.halves, matrices.items(), strict=True):
-        draw_centred(draw, centre, y, name, Font.TITLE)
-        marked = [(texel.y, texel.x) for texel in texels if "XY"[texel.unit or 0] == name]
-        marked = marked or [shown.place(number)]
-        _draw_matrix(draw, (centre, middle), values, half, name=name, marked=marked)
-    draw_operators(draw, centres, middle, "×=")
+_Vector = tuple[Sequence[float], Sequence[str], Sequence[str]]
+"""Four numbers, the channels that colour them, and their names."""
+
+
+def _vectors(add: MultiplyAdd) -> Iterator[_Vector]:
+    """What a multiply-add looks up, swizzles, multiplies and adds up."""
+    for lookup in add[:2]:
+        yield lookup.sampled or (), CHANNELS, CHANNELS
+    quadrants = []
+    for matrix, letters, operand in zip("XY", add.channels, add.step.operands, strict=False):
+        yield operand.value, letters, letters
+        quadrants.append(letters.translate(_QUADRANTS[matrix]))
+    yield add.product, CHANNELS, [*map("".join, zip(*quadrants, strict=True))]
+    yield add.total, CHANNELS, CHANNELS
 
 
 def _draw_matrix(
-    draw: ImageDraw,
-    centre: tuple[int, int],
-    values: F32,
-    half: tuple[int, int],
-    *,
-    name: str,
-    marked: Sequence[tuple[int, int]],
+    axes: Axes, name: str, values: F32, half: tuple[int, int], marked: Sequence[tuple[int, int]]
 ) -> None:
     """A matrix in its four quadrants; the elements of the marked texels are framed.
 
     half: rows and columns of a quadrant, with the zeros that fill its texture. marked: in one row
     or one column.
     """
+    from matplotlib.patches import Rectangle
+
     rows, columns = half
-    cell = (min(_LARGEST_CELL, (_MATRIX_WIDTH - _SPLIT) // (2 * columns)), _MATRIX_CELL_HEIGHT)
-    width, height = columns * cell[0], rows * cell[1]
-    left, upper = centre[0] - width - _SPLIT // 2, centre[1] - height - _SPLIT // 2
-    titles_at = (upper - _BOLD_HEIGHT - 2, upper + 2 * height + _SPLIT + 2)
     padded = np.pad(values, [(0, 2 * n - size) for n, size in zip(half, values.shape, strict=True)])
-    quadrants = padded.reshape(2, rows, 2, columns).swapaxes(1, 2).reshape(4, rows, columns)
+    channels = np.repeat(np.repeat([["r", "g"], ["b", "a"]], rows, 0), columns, 1)
+    _draw_cells(axes, padded, channels, np.full(padded.shape, ""))
+    letters = CHANNELS.translate(_QUADRANTS.get(name, {}))
+    axes.set_title(f"{name}: {', '.join(letters)}" if name in _QUADRANTS else name, fontsize=_SMALL)
     (top, first), (bottom, last) = min(marked), max(marked)
-    for place, (letter, quadrant) in enumerate(zip(CHANNELS, quadrants, strict=True)):
-        down, right = divmod(place, 2)
-        x, y = left + right * (width + _SPLIT), upper + down * (height + _SPLIT)
-        for (i, j), value in np.ndenumerate(quadrant):
-            corner = (x + j * cell[0], y + i * cell[1])
-            _draw_cell(draw, corner, cell, letter, float(value))
-        edges = (
-            x + first * cell[0],
-            y + top * cell[1],
-            x + (last + 1) * cell[0],
-            y + (bottom + 1) * cell[1],
+    for down, right in np.ndindex(2, 2):
+        corner = (right * columns + first - 0.5, down * rows + top - 0.5)
+        size = (last - first + 1, bottom - top + 1)
+        axes.add_patch(Rectangle(corner, *size, fill=False, edgecolor=hex_of(MARK), linewidth=2))
+    axes.axhline(rows - 0.5, color=INK, linewidth=1.2)
+    axes.axvline(columns - 0.5, color=INK, linewidth=1.2)
+
+
+def _draw_cells(axes: Axes, values: F32, channels: NDArray[Any], names: NDArray[Any]) -> None:
+    """Numbers in cells that have the colours of channels, each after its name."""
+    axes.imshow([[_FILLS[str(channel)] for channel in row] for row in channels], aspect="auto")
+    axes.set_axis_off()
+    for (i, j), value in np.ndenumerate(values):
+        axes.text(
+            j, i, f"{names[i, j]} {value:.3g}".strip(), fontsize=_SMALL, ha="center", va="center"
         )
-        draw.rectangle(edges, outline=MARK, width=3)
-        letters = _QUADRANTS.get(name)
-        title = f"{letter.translate(letters)} in {letter}" if letters else letter
-        fill = _LETTERS[letter]
-        draw_centred(draw, x + width // 2, titles_at[down], title, Font.BODY_BOLD, fill=fill)
-
-
-def _draw_step(draw: ImageDraw, y: int, step: Sequence[MultiplyAdd]) -> None:
-    """The texels that a step looks up, one above the other, and a line for each multiply-add."""
-    for place, lookup in enumerate(step[0][:2]):
-        title = f"{lookup.destination} = {_name(lookup)}"
-        _draw_vector(draw, 0, y + place * _LINE_HEIGHT, title, lookup.sampled or ())
-    middle = MARGIN + _PANEL_WIDTH + _GAP // 2
-    draw.line((middle, y, middle, y + len(step) * _LINE_HEIGHT - SPACE), fill=RULE)
-    for add in step:
-        quadrants = []
-        for column, (matrix, lookup, letters) in enumerate(
-            zip("XY", add[:2], add.channels, strict=True), start=1
-        ):
-            operand = add.step.operands[column - 1]
-            title = f"{lookup.destination}.{letters}"
-            _draw_vector(draw, column, y, title, operand.value, channels=letters, names=letters)
-            quadrants.append(letters.translate(_QUADRANTS[matrix]))
-        pairs = list(map("".join, zip(*quadrants, strict=True)))
-        _draw_vector(draw, 3, y, "", add.product, names=pairs)
-        _draw_vector(draw, 4, y, add.step.destination or "", add.total)
-        draw_operators(draw, _CENTRES[1:], y + _BOLD_HEIGHT + _PANEL_HEIGHT // 2, "×=→")
-        y += _LINE_HEIGHT
-
-
-def _draw_vector(
-    draw: ImageDraw,
-    column: int,
-    y: int,
-    title: str,
-    values: Sequence[float],
-    *,
-    channels: str = CHANNELS,
-    names: Sequence[str] = CHANNELS,
-) -> None:
-    """Four numbers in a square of cells, r and g above b and a, with the title over it.
-
-    channels: those that colour the cells. names: the letters in the cells.
-    """
-    centre = _CENTRES[column]
-    draw_centred(draw, centre, y, title, Font.BODY_BOLD)
-    left, upper = centre - _PANEL_WIDTH // 2, y + _BOLD_HEIGHT
-    for place, (channel, name, value) in enumerate(zip(channels, names, values, strict=True)):
-        down, right = divmod(place, 2)
-        corner = (left + right * _CELL[0], upper + down * _CELL[1])
-        _draw_cell(draw, corner, _CELL, channel, float(value), name=name)
-
-
-def _draw_cell(
-    draw: ImageDraw,
-    corner: tuple[int, int],
-    size: tuple[int, int],
-    channel: str,
-    value: float,
-    *,
-    name: str = "",
-) -> None:
-    """A rectangle in the colour of a channel with a number, and a name where both fit.
-
-    size: width and height. The number has as many digits as fit, up to four.
-    """
-    (x, y), (width, height) = corner, size
-    draw.rectangle((x, y, x + width, y + height), fill=_FILLS[channel], outline=_LINE)
-    at = y + (height - Font.BODY.line_height) // 2
-    texts = [*(f"{value:.{digits}g}" for digits in range(4, 0, -1)), "…"]
-
-    def fitting(room: int) -> str:
-        return next((text for text in texts if Font.BODY.width(text) <= room), texts[-1])
-
-    if not name:
-        draw_centred(draw, x + width // 2, at, fitting(width - 3))
-        return
-    text = fitting(width - 3 * _INSET - Font.BODY_BOLD.width(name))
-    if text == texts[-1]:
-        text = fitting(width - 2 * _INSET)
-    else:
-        draw_line(draw, x + _INSET, at, name, Font.BODY_BOLD, fill=_LETTERS[channel])
-    draw_line(draw, x + width - _INSET, at, text, align=Align.RIGHT, fill=INK)

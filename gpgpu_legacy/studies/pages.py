@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -14,14 +13,11 @@ from PIL.ImageDraw import Draw, ImageDraw
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import InputError, shape_in_words
-from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import as_operands, sample_inputs
 from gpgpu_legacy.pipeline.storage import Sample
-from gpgpu_legacy.present.animation import png_of
 from gpgpu_legacy.present.colours import Colour
-from gpgpu_legacy.present.grid import Result
 from gpgpu_legacy.present.pixel_text import Align, Font, draw_line, wrap
 from gpgpu_legacy.runtime.machine import Machine
 
@@ -39,31 +35,6 @@ EXACT = Machine(exact=True, denormals=False)
 
 Part: TypeAlias = tuple[int, Callable[[ImageDraw, int], None]]
 """A part of a page: its height, and what draws it below a y."""
-
-
-class Pictured(Result):
-    """A run of a product that has a picture of pixels, and an animation. a, b: the operands."""
-
-    a: F32
-    b: F32
-
-    @property
-    def sizes(self) -> str:
-        """Those of the operands."""
-        return "{}×{} times {}×{}".format(*self.a.shape, *self.b.shape)
-
-    def picture(self) -> Image.Image:
-        """The picture, as an RGB image."""
-        raise NotImplementedError
-
-    def animation(self) -> Write:
-        """A function that writes a GIF."""
-        raise NotImplementedError
-
-    def plot(self, path: Path) -> None:
-        """Write the picture as a .png, or the animation as a .gif."""
-        is_film = path.suffix.lower() == ".gif"
-        write_whole(path, self.animation() if is_film else png_of(self.picture()))
 
 
 # Runs -------------------------------------------------------------------------------------------
