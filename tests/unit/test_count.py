@@ -1,28 +1,46 @@
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from drawing import fragment_texcoords, program, show, texture
+from commands import Command
+from drawing import fragment_texcoords, parameters, program, show, texture
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plans import Made, plans
 from products import METHODS_AND_WAYS, plan_of
+from sorting import sort_plan
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.api.count import Count, count
 from gpgpu_legacy.count.closed_form import recover, same_formula
 from gpgpu_legacy.count.instructions import InstructionCounts, count_instructions
 from gpgpu_legacy.count.traffic import (
     Counts,
+    PassCounts,
+    count_by_pass,
     count_pass,
     count_plan,
     fragments_per_pass,
 )
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.framebuffer import ADD, Blend
 from gpgpu_legacy.plan.numbers import Affine, Table
-from gpgpu_legacy.plan.plan import Binding, ClearPass, CopyPass, FragmentPass, Plan, Repeat
+from gpgpu_legacy.plan.plan import (
+    Binding,
+    ClearPass,
+    CopyPass,
+    FragmentPass,
+    Plan,
+    Repeat,
+    kind_of_pass,
+)
 from gpgpu_legacy.plan.textures import (
     R32F,
     RGBA32F,
@@ -30,6 +48,7 @@ from gpgpu_legacy.plan.textures import (
     MovingRect,
     Rect,
 )
+from gpgpu_legacy.serial import from_json, json_text
 
 # Instructions ------------------------------------------------------------------------------------
 
@@ -221,3 +240,123 @@ def test_formulas_are_compared_as_formulas() -> None:
     assert not same_formula(counted, "4*n**3")
     assert not same_formula(counted, "4*n**3*(b + 1)/b + 1")
     assert not same_formula(None, "n")
+
+
+# The cost of a plan by pass, and how passes are numbered ------------------------------------------
+
+
+def numbers_of(group: PassCounts) -> list[int]:
+    return [number for numbers in group.numbers for number in numbers]
+
+
+@given(plans())
+@settings(max_examples=15, deadline=None)
+def test_the_passes_of_a_plan_add_up_to_the_plan(made: Made) -> None:
+    """Each pass of the expansion is counted by itself, and its number belongs to one group."""
+    groups = count_by_pass(made.plan)
+    run = list(passes(made.plan))
+    expected: Counter[int] = Counter()
+    for group in groups:
+        mine = [run[number - 1] for number in numbers_of(group)]
+        assert group.counts == sum((count_pass(made.plan, p) for p in mine), Counts())
+        assert {kind_of_pass(p) for p in mine} == {kind_of_pass(group.pass_)}
+        expected.update(numbers_of(group))
+        assert group.runs == len(mine)
+    assert expected == Counter(range(1, len(run) + 1))
+    none = replace(made.plan, steps=())
+    total = sum((group.counts for group in groups), count_plan(none))
+    assert total == count_plan(made.plan)
+
+
+FILL = program("MOV result.color, program.local[0];")
+
+
+def mixed() -> Plan:
+    """A clear; three times a fill and a copy; two fills with other numbers, one of them smaller."""
+    p, q = (texture(name, 4, 4, R32F, None) for name in ("P", "Q"))
+    whole = Rect(0, 0, 4, 4)
+    fill = FragmentPass(FILL, (), ("P",), whole, locals=parameters({0: (1.0, 0.0, 0.0, 0.0)}))
+    other = replace(fill, locals=parameters({0: (2.0, 0.0, 0.0, 0.0)}))
+    small = replace(fill, rect=Rect(1, 2, 3, 1))
+    body = (fill, CopyPass("P", whole, "Q", whole))
+    return show([ClearPass("Q"), Repeat(3, body), other, small], p, others=[q])
+
+
+def test_passes_that_do_the_same_work_are_one_row() -> None:
+    """Fragments write 4 bytes; a copy reads and writes 4 bytes a texel."""
+    clear, fill, copy, small = count_by_pass(mixed())
+    assert clear.counts == Counts(passes=1, clear_bytes=64)
+    assert numbers_of(fill) == [2, 4, 6, 8] and fill.runs == 4
+    assert fill.counts == Counts(
+        passes=4, draws=4, fragments=64, arithmetic=64, bytes_requested=256, geometry_bytes=192,
+    )  # fmt: skip
+    assert numbers_of(copy) == [3, 5, 7] and copy.counts.copy_bytes == 3 * 2 * 4 * 16
+    assert numbers_of(small) == [9] and small.counts.fragments == 3
+
+
+# What a plan costs, as a record and as tables -----------------------------------------------------
+
+
+def sort(n: int) -> PlanBuilder:
+    if n < 4 or n & (n - 1):
+        raise InputError(f"n is {n}; give a power of 2 from 4 on")
+    bits = n.bit_length() - 1
+    return PlanBuilder.continuing(sort_plan(1 << (bits - bits // 2), 1 << bits // 2))
+
+
+SORT = Algorithm("bitonic-sort", sort)
+
+
+def test_the_record_of_a_sort() -> None:
+    """64 numbers take 6·7/2 = 21 passes; log 64 is 6."""
+    report = count(SORT.builder(n=64), ["n"])
+    assert (report.plan, report.parameters, report.over) == ("bitonic-sort", {"n": 64}, ("n",))
+    assert report.total.passes == 21
+    assert report.formulas["passes"].formula == "log(n, 2)*(log(n, 2) + 1)/2"
+    there, back = report.passes
+    assert (there.numbers, there.runs, there.size) == ("1, 3, 5, … 21", 11, "8×8")
+    assert (there.kind, there.program, there.reads, there.writes) == (
+        "draw", "bitonic.fp", ("P",), ("Q",),
+    )  # fmt: skip
+    assert there.counts.fragments + back.counts.fragments == 21 * 64
+    assert from_json(json_text(report), Count, "counts") == report
+
+
+def test_passes_of_every_kind_have_a_row() -> None:
+    """A clear of 4 texels of 4 bytes; rows of 2 and of 1 fragments; copies of 2 texels."""
+    p, q = (texture(name, 2, 2, R32F, None) for name in "PQ")
+    rect = MovingRect(0, 0, Table((2, 1)), 1)
+    fill = FragmentPass(program("MOV result.color, 1;"), (), ("P",), rect)
+    copy = CopyPass("P", Rect(0, 0, 2, 1), "Q", Rect(0, 1, 2, 1))
+    plan = show([ClearPass("P"), Repeat(2, (fill, copy))], q, others=[p])
+    totals, passes = count(PlanBuilder.continuing(plan)).grids(whole=True)
+    assert totals.caption == "made for a test: counts"
+    assert passes.heads[6:] == (
+        "fragments",
+        "arithmetic",
+        "bytes requested",
+        "copy bytes",
+        "clear bytes",
+    )
+    assert passes.rows == (
+        ("1", 1, "clear", "", "P", "", 0, 0, 0, 0, 16),
+        ("2, 4", 2, "draw test.fp", "", "P", "varying×1", 3, 3, 12, 0, 0),
+        ("3, 5", 2, "copy", "P", "Q", "2×1", 0, 0, 0, 32, 0),
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("jacobi", "--over", "m"), "jacobi has no parameter m; its parameters are n, passes"),
+        (("jacobi", "--texels", "r32f"), "--texels is for a program FILE.fp"),
+        (("life.fp", "--over", "n"), "life.fp has no parameters to find formulas in"),
+        (("life.fp", "n=4"), "life.fp is a program, which has no parameters; leave n= out"),
+    ],
+)
+def test_what_cannot_be_counted_so_is_one_line(
+    run: Command, words: tuple[str, ...], message: str
+) -> None:
+    code, out, err = run("count", *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
