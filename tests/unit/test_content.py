@@ -1,4 +1,4 @@
-"""What shapes the code of fused passes, what a run hands to it, and what analyses find in programs."""
+"""What shapes the code of fused passes, what a run hands to it, and what analyses find."""
 
 from __future__ import annotations
 

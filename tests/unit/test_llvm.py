@@ -13,8 +13,6 @@ import pytest
 from drawing import (
     EXACT,
     Image,
-    assert_same_bits,
-    corners,
     draw,
     execute,
     fragment_texcoords,
@@ -226,23 +224,6 @@ def test_no_row_is_shorter_than_a_tile_that_runs_over_its_end() -> None:
         [plane] = roomy(texture("P", width, 2, R32F)).planes
         assert plane.shape == (2, width)
         assert plane.strides[0] // plane.itemsize >= width + ROOM
-
-
-@pytest.mark.parametrize("offset", [-1000.0, -3.0, 0.0, 3.0, 1000.0])
-@pytest.mark.parametrize("slope", [1.0, 2.0, -1.0, 0.0])
-def test_lookups_stay_in_the_texture_however_far_they_point(offset: float, slope: float) -> None:
-    """Clamped by hand to the edge: affine lookups, and dependent ones a hair off the centres."""
-    width, height = 67, 3
-    texels = np.arange(width * height, dtype=np.float32).reshape(height, width, 1)
-    centre = 0.0 if slope % 2 else 0.5
-    for nudge in (0.0, 2.0**-6):
-        base = (offset + centre + nudge, 0.0, 0.0, 1.0)
-        dx, dy = (slope, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)
-        place = Texcoords(0, corners(base, dx, dy, width, height))
-        found = draw(program(*READ, "MOV result.color, R0;"), (width, height), executor=JIT,
-                     target=R32F, textures={0: texels}, texcoords=[place])  # fmt: skip
-        columns = np.floor(base[0] + slope * (np.arange(width) + 0.5)).clip(0, width - 1)
-        assert_same_bits(found, texels[:, columns.astype(int)])
 
 
 # The cache ---------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from math import inf, nan
 
 import pytest
 from click.testing import CliRunner
@@ -12,7 +11,6 @@ from drawing import program, show, texture
 from hypothesis import given, settings
 from plans import Made, plans
 
-from gpgpu_legacy import find
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import DEFAULT_ACCESS
@@ -20,7 +18,6 @@ from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.count.traffic import count_plan
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import (
@@ -133,15 +130,6 @@ def test_transfers_are_copies_where_the_host_shares_the_memory() -> None:
     assert predicted("h100-sxm5", "mali-sgemm", n=8).transfer_seconds is None  # its bus is unknown
 
 
-def test_the_rule_that_was_refuted_is_used_only_where_it_is_asked_for() -> None:
-    """Of 16 threads that read 8 words of B twice and 2 words of A: 32 bytes each, or three 32."""
-    plan = find_product("dobravec-bulic-global").plan(n=80, block=8)
-    chip, requests = find_profile("geforce-9400m-g"), 80**2 / 16
-    least, guide = predict(plan, chip), predict(plan, chip, rule="cc1.1")
-    assert counts(least)["memory"] == requests * 32 * (3 * 80 + 2)
-    assert counts(guide)["memory"] == requests * 16 * 32 * (2 * 80 + 1)
-
-
 def test_chained_passes_keep_their_sums_and_copy_nothing() -> None:
     apart = predicted("xeon-gl-raster", "hall-carr-hart-multi")
     fused = predicted("xeon-jit", "hall-carr-hart-multi")
@@ -186,21 +174,6 @@ def test_predict_says_what_binds_and_what_does_not_load() -> None:
     assert [t["name"] for t in data["terms"] if t["binds"]] == ["lookups"]
     assert [term["name"] for term in data["terms"] if term["seconds"] is None] == ["passes"]
     assert all(term["facts"] for term in data["terms"] if term["seconds"] is not None)
-
-
-def test_the_fixed_cost_of_a_pass_may_be_given() -> None:
-    """4 draws and 4 copies of 5 µs are 40 µs, above whatever a profile says of its own."""
-    given = find("hall-carr-hart-multi", n=256, block=32)
-    for chip in ("radeon-9800-xt", "h200-gl-raster"):
-        one, five = (given.predict(chip, pass_us=cost) for cost in (1, 5))
-        assert one.compute_seconds and five.compute_seconds
-        assert five.compute_seconds - one.compute_seconds == pytest.approx(32e-6)
-        assert five.stage_seconds(TimeStage.PASS) == pytest.approx(40e-6)
-    words = ("predict", "hall-carr-hart-multi", "n=256", "--chip", "radeon-9800-xt", "--pass-us")
-    assert "without" not in run(*words, "5")[1]
-    for wrong in (0, -1, nan, inf):
-        with pytest.raises(InputError, match="give the microseconds"):
-            given.predict("h200-gl-raster", pass_us=wrong)
 
 
 def test_a_simulated_cache_says_what_memory_serves() -> None:

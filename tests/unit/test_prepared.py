@@ -20,21 +20,13 @@ from gpgpu_legacy.errors import (
     NoDeviceRoomError,
     NoRoomError,
 )
-from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.plan.numbers import NumberVec4
-from gpgpu_legacy.plan.plan import ClearPass, FragmentPass, ParameterValue, Plan, Repeat
+from gpgpu_legacy.plan.plan import ClearPass, Plan
 from gpgpu_legacy.plan.textures import (
     RGBA32F,
     Extent,
-    Matrix,
-    Packing,
-    Rect,
-    Region,
     Texture,
     TextureKind,
-    Transfer,
 )
-from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import F32, Held, Prepared, RunResult, Timings
 
@@ -50,20 +42,6 @@ def cleared(side: int, value: float = 1.0, name: str = "cleared") -> Plan:
     """A texture of side × side texels, cleared once, of TEXEL_BYTES·side² bytes."""
     texture = Texture("T", TextureKind.RECT, Extent(side, side), RGBA32F)
     return Plan(name, (), (), (texture,), (), (ClearPass("T", (value,) * 4),), ())
-
-
-def reciprocal(x: NumberVec4, program_name: str = "reciprocal.fp") -> Plan:
-    """The reciprocal of program.local[0].x in the last of two iterations."""
-    text = "!!ARBfp1.0\nRCP result.color, program.local[0].x;\nEND"
-    given = (ParameterValue(0, x),)
-    rect = Rect(0, 0, 1, 1)
-    pass_ = FragmentPass(assemble(text, name=program_name), (), "T", rect, locals=given)
-    texture = Texture("T", TextureKind.RECT, Extent(1, 1), RGBA32F)
-    packing = Packing(((0, 0), (0, 1), (0, 2), (0, 3)), 1, 4)
-    output = Transfer("y", Region(0, 0, 1, 4), "T", rect, packing)
-    return Plan(
-        "reciprocal", (), (Matrix("y", 1, 4),), (texture,), (), (Repeat(2, (pass_,)),), (output,)
-    )
 
 
 def test_an_equal_plan_is_prepared_once() -> None:
@@ -141,25 +119,6 @@ def test_what_is_too_large_is_closed_at_once_and_takes_no_other_with_it(
         with plans.prepared(plan, [fake]):
             pass
     assert [p.closed for p in fake.prepared] == [False, True, True]
-
-
-def test_an_observer_may_run_the_plan_that_it_observes() -> None:
-    """A plan in use is nobody else's: the observer's run is prepared for itself."""
-    executor, plans = find_executor("numpy"), PreparedPlans()
-    plan, given = sort_plan(4, 4), {"values": shuffled(4, 4)}
-    inner: list[F32] = []
-
-    def observe(number: int, *_: object) -> None:
-        if number == 0:
-            with plans.prepared(plan, [executor]) as (_, again):
-                inner.append(again.run(given).outputs["sorted"])
-
-    with plans.prepared(plan, [executor]) as (_, prepared):
-        outer = prepared.run(given, observe).outputs["sorted"]
-    wanted = in_order(given["values"])
-    assert np.array_equal(inner[0], wanted)
-    assert np.array_equal(outer, wanted)
-    plans.close()
 
 
 def test_threads_at_once_have_plans_of_their_own() -> None:
