@@ -236,22 +236,6 @@ def test_the_sort_asks_when_the_smallest_number_arrives(open_page: Opener) -> No
     expect(question).to_be_hidden()
 
 
-def test_the_framebuffer_changes_last(open_page: Opener) -> None:
-    """First column and row leave A and B, then the pass fills, then the framebuffer adds it."""
-    page = open_page("figure-2", at="figure-2.pass=1")
-    page.get_by_role("group", name="Step").get_by_role("button", name="Forward").click()
-    pass_ = page.locator('[aria-label="What the pass adds"] .element').first
-    framebuffer = page.locator('[aria-label="Framebuffer"] .element').first
-    expect(page.locator('[aria-label="A"] .frame.pass')).to_have_count(1)
-    seen = [(pass_.inner_text(), framebuffer.inner_text())]
-    for _ in range(60):
-        page.wait_for_timeout(50)
-        now = (pass_.inner_text(), framebuffer.inner_text())
-        if now != seen[-1]:
-            seen.append(now)
-    assert seen == [("", "0"), ("0.75", "0"), ("0.75", "0.75")]
-
-
 def test_a_class_sees_one_screen_and_its_answer_by_a_key(open_page: Opener) -> None:
     page = open_page(("stretch", "multiply", "add"), CALM)
     page.goto(page.url.split("#")[0] + "?class#multiply")

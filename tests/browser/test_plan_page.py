@@ -179,26 +179,6 @@ def test_constants_are_edited_and_the_passes_run_again(open_page: Opener) -> Non
     assert "{-3, -3, -3, -3}" in page.locator(".plan-trace").inner_text()
 
 
-def test_channels_are_beside_and_below_one_another(open_page: Opener) -> None:
-    """Each in a half of the picture, row 0 lowest; a click on any of them chooses the texel."""
-    p = Pipeline("channels")
-    image = p.input("image", 2, 2, packing="image", format="rgba32f")
-    out = p.texture("out", 2, 2, format="rgba32f")
-    p.copy(image, out)
-    p.output("copied", out, packing="image")
-    values = np.arange(16, dtype=np.float32).reshape(2, 2, 4)
-    page = open_page.html(plan_page(p, {"image": values}))
-    canvas = page.get_by_label("image: ", exact=False).first
-    box = canvas.bounding_box()
-    assert box
-    for across, down, said in (
-        (0.1, 0.4, "(0, 0): 0, 1, 2, 3"),
-        (0.9, 0.7, "(1, 1): 12, 13, 14, 15"),
-    ):
-        canvas.click(position={"x": across * box["width"], "y": down * box["height"]})
-        assert said in page.locator(".texels-said", has_text="texel").inner_text()
-
-
 def test_a_loop_with_a_condition_has_the_passes_that_it_took(open_page: Opener) -> None:
     p = find("conjugate-gradient", n=4)
     page = open_page.html(plan_page(p))

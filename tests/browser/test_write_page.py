@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from browser_pages import Modules, Opener, View
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from gpgpu_legacy.api.programs import run_program
 from gpgpu_legacy.count.resources import resources
@@ -211,21 +211,3 @@ def test_five_tasks_are_checked_and_wrong_programs_are_told_why(open_page: Opene
     assert page.locator("#write u").all_inner_texts() == ["R9"]
     flat = write(page, LOOK.replace("RECT", "2D"))
     assert flat.startswith("2D cannot stand here: as in TEX R0, R1, texture[0], RECT;")
-
-
-def test_a_card_says_what_it_does_not_load(open_page: Opener) -> None:
-    """Five lookups, each at what the last one gave: a Radeon 9700 has four texture indirections."""
-    page = open_page("write", View(calm=True))
-    chain = [LOOK] + ["TEX R0, R0, texture[0], RECT;"] * 4 + ["MOV result.color, R0;"]
-    loads = page.locator("#write .note")
-    write(page, "\n".join(chain))
-    assert "5 of 4" in page.locator("#write dd").all_inner_texts()
-    expect(loads).to_have_text(
-        "The ATI Radeon 9700 Pro does not load it: too many texture indirections."
-    )
-    page.get_by_label("Card").select_option("1")
-    expect(loads).to_have_text("The NVIDIA GeForce FX 5900 Ultra loads it.")
-    page.wait_for_function("location.hash.includes('write.card=1')")
-    other = open_page("write", View(calm=True), at=page.url.split("#")[1])
-    assert other.get_by_label("Program").input_value() == "\n".join(chain)
-    expect(other.locator("#write .note")).to_have_text("The NVIDIA GeForce FX 5900 Ultra loads it.")

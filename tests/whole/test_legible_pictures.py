@@ -30,7 +30,6 @@ from gpgpu_legacy.studies.branching import Stripes
 from gpgpu_legacy.studies.cache_table.result import CacheTable
 from gpgpu_legacy.studies.crossover import Crossover
 from gpgpu_legacy.studies.infer_cache import InferredCache
-from gpgpu_legacy.studies.lineage import Lineage, Lineages
 
 Command = Callable[..., tuple[int, str, str]]
 BENCHMARKS = ROOT / "benchmarks"
@@ -84,40 +83,6 @@ def test_every_recorded_benchmark(
         str(line.get_label()) for line in axes.containers
     )
     assert bench.device.split()[0] in figure.texts[1].get_text()
-
-
-LINEAGES = ("cpu-llvmpipe", "h100")
-LOWERED = ("cpu-lowered", "h100-lowered", "h100-lowered-2048")
-
-
-def multiple_of(text: str) -> float:
-    """The number that `0.145×` or `1/58` says."""
-    over, _, under = text.removesuffix("×").replace(",", "").rpartition("/")
-    return float(over) / float(under) if over else float(under)
-
-
-@pytest.mark.parametrize("names", [LINEAGES, LOWERED, ("h100-lowered",)], ids="-".join)
-def test_lineages_side_by_side(
-    names: tuple[str, ...], tmp_path: Path, drawn_figures: list[Figure]
-) -> None:
-    files = (BENCHMARKS / f"lineage-{name}.json" for name in names)
-    lineages = tuple(read_recorded(file, Lineage) for file in files)
-    Lineages(lineages=lineages).plot(tmp_path / "lineage.png")
-    [figure] = drawn_figures
-    check_legible(figure)
-    assert len(figure.axes) == len(lineages)
-    head = " ".join(text.get_text() for text in figure.texts)
-    for axes, lineage in zip(figure.axes, lineages, strict=True):
-        first = next(step for step in lineage.steps if step.gflops)
-        assert f"times those of {first.plan}" in head
-        assert f"n = {lineage.size}" in axes.get_title(loc="left")
-        written = [text.get_text() for text in axes.texts]
-        multiples = [multiple_of(text) for text in written if text.endswith("×") or "/" in text]
-        for step in lineage.steps:
-            if step.gflops and first.gflops:
-                assert step.gflops / first.gflops == pytest.approx(multiples.pop(0), rel=0.05)
-        frame = axes.get_window_extent()
-        assert all(extent(text).x0 >= frame.x1 for text in axes.texts)  # no line passes there
 
 
 def test_the_cache_table_is_a_heat_map_of_its_ratios(

@@ -73,14 +73,6 @@ def test_a_container_is_a_limit(
     assert free_memory() == Room(GB, "this machine has")
 
 
-def test_groups_without_limits_or_beyond_them(machine: Callable[..., None], tmp_path: Path) -> None:
-    (tmp_path / "own").write_text("0::/a\nnonsense\n")
-    limits(tmp_path / "cgroup" / "a", V2, ("max", str(GB)), "inactive_file 0\n")
-    assert free_memory().owner == "this machine has"
-    limits(tmp_path / "cgroup" / "a", V2, ("5", str(GB)), "inactive_file 0\n")
-    assert free_memory().size_bytes == 0
-
-
 def test_what_does_not_fit_is_refused_in_one_line(machine: Callable[..., None]) -> None:
     require_memory(8 * GB, "a thing", "make it smaller")
     with pytest.raises(InputError) as refused:

@@ -11,12 +11,9 @@ import pytest
 from markdown_pages import ROOT
 
 from gpgpu_legacy.chips.profile import Profile, find_profile, recorded
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure import calibration
-from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.timing import Budget
 from gpgpu_legacy.runtime.executor import find_executor
-from gpgpu_legacy.serial import read_recorded, with_fields, write_json
 from gpgpu_legacy.studies.roofline import (
     RooflinePoint,
     RoofPanel,
@@ -97,16 +94,6 @@ def test_no_bound_and_no_recorded_time_is_above_the_roof_of_its_executor(chip: P
     assert [point for point in panel.points if point.gflops]
     assert not any(point.above for point in panel.points)
     assert_bounds_under_roofs(panel)
-
-
-def test_whole_calls_and_other_files_are_refused(tmp_path: Path) -> None:
-    path = tmp_path / "whole.json"
-    write_json(path, with_fields(read_recorded(BENCHMARKS / "bench-h100.json", Bench), whole=True))
-    with pytest.raises(InputError, match="whole calls"):
-        products_of(path)
-    path.write_text("{}", "utf-8")
-    with pytest.raises(InputError, match=r"whole\.json"):
-        products_of(path)
 
 
 # This machine ------------------------------------------------------------------------------------
