@@ -7,16 +7,13 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from gpgpu_legacy.cache.caches import Policy
 from gpgpu_legacy.chips.hosts import find_host
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.studies.host_anomaly.model import fit, support
 from gpgpu_legacy.studies.host_anomaly.simulation import (
     HostMisses,
     HostRow,
     find_outliers,
     find_ways,
-    make_cases,
     make_rows,
     published_times,
 )
@@ -123,17 +120,3 @@ def test_the_published_outliers_are_those_that_5_to_12_ways_have() -> None:
     # Were 1040 an outlier, too, no number of ways would do.
     slow = {**published, 1040: 3 * published[1040]}
     assert find_ways(rows_of([found_at(n, 0.0) for n in slow], slow)) is None
-
-
-def test_the_cases_are_those_asked_for() -> None:
-    names = [case.name for case in make_cases()]
-    assert names[:2] == ["core2-3mb, coloured", "core2-3mb, miscoloured:0.01"]
-    assert names[3:6] == [
-        "core2-3mb, xnu", "core2-3mb, xnu, plru", "core2-3mb, xnu, random-plru",
-    ]  # fmt: skip
-    assert len(names) == 10
-    asked = make_cases(["P8800"], ["random"], ["fifo", "PLRU"], seed=3)
-    assert [case.name for case in asked] == ["core2-3mb, random, fifo", "core2-3mb, random, plru"]
-    assert asked[1].hierarchy.l2.policy is Policy.PLRU and asked[1].pages.seed == 3
-    with pytest.raises(InputError, match="policy is 'mru'; choose from lru, fifo"):
-        make_cases(policies=["mru"])

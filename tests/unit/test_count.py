@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from fractions import Fraction
 
 import pytest
 from commands import Command
@@ -11,11 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import Made, plans
 from products import METHODS_AND_WAYS, plan_of
-from sorting import sort_plan
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
-from gpgpu_legacy.api.count import Count, count
+from gpgpu_legacy.api.count import count
 from gpgpu_legacy.count.closed_form import recover, same_formula
 from gpgpu_legacy.count.instructions import InstructionCounts, count_instructions
 from gpgpu_legacy.count.traffic import (
@@ -26,7 +24,6 @@ from gpgpu_legacy.count.traffic import (
     count_plan,
     fragments_per_pass,
 )
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.expand import passes
@@ -48,7 +45,6 @@ from gpgpu_legacy.plan.textures import (
     MovingRect,
     Rect,
 )
-from gpgpu_legacy.serial import from_json, json_text
 
 # Instructions ------------------------------------------------------------------------------------
 
@@ -214,24 +210,6 @@ def test_products_of_any_shape(
 
 # Closed forms ------------------------------------------------------------------------------------
 
-POWERS = [(i, j) for i in range(4) for j in (-1, 0, 1)]
-
-
-@given(st.dictionaries(st.sampled_from(POWERS), st.integers(-9, 9), max_size=4))
-@settings(max_examples=15)
-def test_any_formula_of_the_papers_kind_is_recovered(terms: dict[tuple[int, int], int]) -> None:
-    def quantity(n: int, b: int) -> int:
-        """A multiple of b, so that the division leaves a whole number."""
-        return int(
-            sum(c * Fraction(n) ** i * Fraction(b) ** j for (i, j), c in terms.items()) * 5040
-        )
-
-    result = recover(quantity)
-    for n, b in ((48, 2), (1000, 10), (64, 9)):
-        exact = sum(c * Fraction(n) ** i * Fraction(b) ** j for (i, j), c in terms.items()) * 5040
-        value = result.subs({s: {"n": n, "b": b}[s.name] for s in result.free_symbols})
-        assert Fraction(int(value.p), int(value.q)) == exact
-
 
 def test_formulas_are_compared_as_formulas() -> None:
     counted = recover(lambda n, b: 4 * n**3 + 4 * n**3 // b)
@@ -295,31 +273,6 @@ def test_passes_that_do_the_same_work_are_one_row() -> None:
 
 
 # What a plan costs, as a record and as tables -----------------------------------------------------
-
-
-def sort(n: int) -> PlanBuilder:
-    if n < 4 or n & (n - 1):
-        raise InputError(f"n is {n}; give a power of 2 from 4 on")
-    bits = n.bit_length() - 1
-    return PlanBuilder.continuing(sort_plan(1 << (bits - bits // 2), 1 << bits // 2))
-
-
-SORT = Algorithm("bitonic-sort", sort)
-
-
-def test_the_record_of_a_sort() -> None:
-    """64 numbers take 6·7/2 = 21 passes; log 64 is 6."""
-    report = count(SORT.builder(n=64), ["n"])
-    assert (report.plan, report.parameters, report.over) == ("bitonic-sort", {"n": 64}, ("n",))
-    assert report.total.passes == 21
-    assert report.formulas["passes"].formula == "log(n, 2)*(log(n, 2) + 1)/2"
-    there, back = report.passes
-    assert (there.numbers, there.runs, there.size) == ("1, 3, 5, … 21", 11, "8×8")
-    assert (there.kind, there.program, there.reads, there.writes) == (
-        "draw", "bitonic.fp", ("P",), ("Q",),
-    )  # fmt: skip
-    assert there.counts.fragments + back.counts.fragments == 21 * 64
-    assert from_json(json_text(report), Count, "counts") == report
 
 
 def test_passes_of_every_kind_have_a_row() -> None:

@@ -67,15 +67,6 @@ def test_products_of_many_shapes(
     check(method, shape, way)
 
 
-@pytest.mark.parametrize(("largest", "shape"), [(4, (9, 13, 11)), (7, (15, 29, 17))])
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_matrices_larger_than_the_largest_texture_are_cut(
-    method: Algorithm, way: Accumulate | None, largest: int, shape: tuple[int, int, int]
-) -> None:
-    plan = check(method, shape, way, largest_texture=largest)
-    assert max(max(t.extent.width, t.extent.height) for t in plan.textures) <= largest
-
-
 @given(st.data())
 @settings(max_examples=20)
 def test_any_product(data: st.DataObject) -> None:

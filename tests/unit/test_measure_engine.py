@@ -12,7 +12,7 @@ import pytest
 
 from gpgpu_legacy.measure import timing as other_work
 from gpgpu_legacy.measure import timing as rounds
-from gpgpu_legacy.measure.engine import Measured, MeasuredJob, Ready, count_steps, measure
+from gpgpu_legacy.measure.engine import Measured, MeasuredJob, Ready, measure
 from gpgpu_legacy.measure.timing import Budget, OtherWork, Rounds, busy_warning
 
 TWO_ROUNDS = Rounds(2)
@@ -185,16 +185,6 @@ def test_results_come_as_they_are_measured_and_an_interrupt_leaves_them() -> Non
     assert results(seen[-1]) == [("one", 8), ("two", 8), ("one", 16)]
     assert seen[-1].outcomes[-1].is_first_run
     assert world.open == []
-
-
-@pytest.mark.parametrize("budget_s", [0.0, 3.0, 1e9])
-def test_progress_is_told_as_often_as_was_said(budget_s: float) -> None:
-    world = World()
-    told: list[str] = []
-    jobs = [world.job(name, size) for size in (8, 128) for name in ("one", "two")]
-    jobs.append(world.job("bad", 128, iter(())))
-    measure(jobs, Budget(budget_s, world), TWO_ROUNDS, progress=told.append)
-    assert len(told) == count_steps(jobs, TWO_ROUNDS) == 15
 
 
 # The parts ---------------------------------------------------------------------------------------

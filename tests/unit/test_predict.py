@@ -28,7 +28,7 @@ from gpgpu_legacy.plan.plan import (
     FragmentPass,
     Repeat,
 )
-from gpgpu_legacy.plan.textures import R32F, RGBA32F, Rect, TextureKind
+from gpgpu_legacy.plan.textures import R32F, Rect, TextureKind
 from gpgpu_legacy.predict.model import CacheModel, predict, predict_passes, predict_plan
 from gpgpu_legacy.predict.prediction import Prediction, TimeStage
 from gpgpu_legacy.predict.rates import Rates
@@ -220,22 +220,6 @@ def test_the_work_of_any_plan_is_what_its_passes_count(made: Made) -> None:
     assert work.passes == len(run)
 
 
-BOTH = program(
-    "MOV result.color, 1;", "MOV result.color[1], 2;",
-    temporaries="OPTION ARB_draw_buffers; TEMP R0;",
-)  # fmt: skip
-
-
-def test_every_target_of_a_pass_is_written() -> None:
-    """12 fragments, 4 + 16 bytes each: one component of one colour is kept, four of the other."""
-    p, q = texture("P", 4, 3, R32F), texture("Q", 4, 3, RGBA32F)
-    plan = show([FragmentPass(BOTH, (), ("P", "Q"), Rect(0, 0, 4, 3))], p, others=[q])
-    work = count_work(plan, Rates(RADEON.hardware))
-    assert work.fills == {32: 12, 128: 12}
-    assert (work.components, work.memory_bytes) == (12 * (1 + 4), 12 * 20)
-    assert work.instructions == 24
-
-
 def test_a_lookup_at_unknown_places_reads_no_more_than_it_can() -> None:
     """4 of 64 × 64 texels at most: a fragment looks one up, wherever it is, and writes one."""
     look = program(
@@ -286,28 +270,6 @@ def test_fused_passes_are_one_row() -> None:
     assert (len(apart.what), apart.runs, apart.numbers) == (1, 100, "1–100")
     assert fused.seconds is not None and apart.seconds is not None
     assert fused.seconds < apart.seconds
-
-
-def test_what_is_drawn_and_what_is_dispatched_are_added() -> None:
-    """The terms of the kernel are as they are alone; 16 fragments more are written.
-
-    The chip computes component by component, of which the target keeps one.
-    """
-    kernels = find_product("dobravec-bulic-global").plan(n=64)
-    target = texture("P", 4, 4, R32F)
-    both = replace(
-        kernels,
-        textures=(*kernels.textures, target),
-        steps=(*kernels.steps, filled("P", Rect(0, 0, 4, 4))),
-    )
-    chip = find_profile("quadro-4000")
-    alone, mixed = predict(kernels, chip), predict(both, chip)
-    dispatched = [t for t in mixed.terms if t.stage is TimeStage.DISPATCH]
-    assert dispatched == [t for t in alone.terms if t.stage is TimeStage.DISPATCH] != []
-    assert not [t for t in alone.terms if t.stage is TimeStage.DRAW]
-    assert {t.name: t.count for t in mixed.terms if t.stage is TimeStage.DRAW} == {
-        "arithmetic": 16 * (4 + 4 + 4 + 1), "memory": 64, "fill": 16,
-    }  # fmt: skip
 
 
 # Predictions of plans ---------------------------------------------------------------------------

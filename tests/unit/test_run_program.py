@@ -92,29 +92,6 @@ def test_a_3d_texture_is_read_slice_by_slice(layer: int) -> None:
     assert (found == texels[layer]).all()
 
 
-# The direction to s, t = ±1/2 of each face, by GL 1.5's table 3.19: +x, -x, +y, -y, +z, -z.
-FACES: dict[int, Any] = {
-    0: lambda s, t: (1, -t, -s),
-    1: lambda s, t: (-1, -t, s),
-    2: lambda s, t: (s, 1, t),
-    3: lambda s, t: (s, -1, -t),
-    4: lambda s, t: (s, -t, 1),
-    5: lambda s, t: (-s, -t, -1),
-}
-
-
-@pytest.mark.parametrize("face", FACES)
-def test_a_cube_map_is_read_face_by_face(face: int) -> None:
-    texels = numbered(6, 2, 2)
-    for y, t in enumerate((-0.5, 0.5)):
-        for x, s in enumerate((-0.5, 0.5)):
-            direction = (*FACES[face](s, t), 1)
-            found = run_program(
-                look_up("CUBE"), 1, 1, {0: ("CUBE", texels)}, texcoords={0: direction}
-            )
-            assert (found[0, 0] == texels[face, y, x]).all()
-
-
 @pytest.mark.parametrize("target", ["1D", "2D", "RECT", "3D", "CUBE"])
 @pytest.mark.parametrize("channels", [None, 1, 2, 3, 4])
 def test_missing_channels_read_as_0_0_1(target: str, channels: int | None) -> None:

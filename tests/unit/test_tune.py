@@ -118,21 +118,6 @@ def test_the_budget_ends_a_search_with_the_best_so_far() -> None:
     assert land.seconds(found.way) <= land.seconds(start)
 
 
-def test_ways_that_are_refused_are_passed_over_and_told_of() -> None:
-    def seconds(way: TunedWay) -> float:
-        if way.block == 128:
-            raise RefusedError("too long a program")
-        assert way.block is not None
-        return 1.0 - way.block / 1000
-
-    land = Landscape(seconds)
-    search = WaySearch(axes, land.run, Budget(1e9, land.clock))
-    found = search.descend(TunedWay("jit", 8))
-    assert found.way.block == 64
-    assert found.trials == len(search.tried)
-    assert {why for way, why in search.tried.items() if way.block == 128} == {"too long a program"}
-
-
 def test_what_seemed_to_gain_by_luck_is_dropped_at_the_end() -> None:
     runs: dict[TunedWay, int] = {}
 

@@ -45,27 +45,6 @@ def shared_bytes(text: str) -> int:
     return sum(sizes[kind] * int(a) * int(b) for kind, a, b in found)
 
 
-@pytest.mark.parametrize(
-    ("shape", "stored", "of_x"),
-    [
-        (GroupShape(columns=1, rows=1), 1, 4),
-        (GroupShape(columns=2, rows=2, adjacent=2), 4, 12),
-        (GroupShape(columns=1, rows=4, adjacent=4), 4, 14),
-        (GroupShape(columns=2, rows=2, adjacent=1), 4, 16),
-    ],
-)
-def test_neighbours_in_a_register_tile_share_texels(
-    shape: GroupShape, stored: int, of_x: int
-) -> None:
-    """Two by two fragments and their neighbours to the four sides are twelve texels of x.
-
-    Four in a column are fourteen. One texel of b and one store of each fragment come to that.
-    """
-    text = emit_groups(relaxation(), shape, 32 * KIB, exact=True).text
-    loads = [len(re.findall(rf"\btexture{n}\[(?!\])", text)) for n in range(3)]
-    assert sorted(loads) == sorted([stored, stored, of_x])
-
-
 def relaxation() -> Content:
     plan = jacobi(40, 4).plan()
     fused = next(
