@@ -127,26 +127,6 @@ def test_nonsense_in_a_cell_is_said_and_the_matrix_stays(open_page: Opener) -> N
         cell.press("Enter")
 
 
-PASTE = """(cell, text) => {
-    const clipboardData = new DataTransfer();
-    clipboardData.setData("text", text);
-    cell.dispatchEvent(new ClipboardEvent("paste", { clipboardData, cancelable: true }));
-}"""
-
-
-def test_tables_are_pasted(open_page: Opener) -> None:
-    page = open_page("figure-2", CALM)
-    cell = page.get_by_label("A, row 1, column 1", exact=True).first
-    table = np.arange(16, dtype=np.float32).reshape(4, 4)
-    cell.evaluate(PASTE, "\n".join("\t".join(f"{number:g}" for number in row) for row in table))
-    assert np.array_equal(numbers(page, "A"), table)
-    assert_drawn(page, table @ B)
-    for wrong, sentence in (("1 2\n3", "4 rows of 4 numbers"), ("1 2 3 x\n" * 4, "no number")):
-        cell.evaluate(PASTE, wrong)
-        assert sentence in said(page)
-        assert np.array_equal(numbers(page, "A"), table)
-
-
 def test_a_moment_is_sent(open_page: Opener) -> None:
     page = more(open_page("figure-2", CALM))
     cell = page.get_by_label("B, row 4, column 4", exact=True)

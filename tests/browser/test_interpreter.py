@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 from browser_pages import Modules
 from drawing import (
-    EXACT,
-    F32,
     assert_same_bits,
     carry_out_all,
     draw_all,
@@ -24,7 +22,6 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from interpreted import Interpreted
 from plans import Made, plans
-from products import random_operands
 from random_programs import INEXACT
 from strategies import Scene, draw_scene, whole_scenes
 
@@ -246,23 +243,6 @@ def test_saturation_is_shown(interpreted: Interpreted) -> None:
     assert trace["steps"][0]["unsaturated"] == [2.5, 0, -5.5, 0]
     assert trace["steps"][0]["result"] == [1, 0, 0, 0]
     assert trace["after"] == [1, 0, 0, 0]
-
-
-STATES = """given.states.map((k) => {
-    player.seek(k);
-    return [...player.texture("C").data];
-})"""
-
-
-def test_every_state_is_reached_from_every_other(interpreted: Interpreted) -> None:
-    plan = find_product("hall-carr-hart-single").plan(m=3, l=6, n=2, block=1, accumulate="copy")
-    operands = random_operands(plan)
-    states = [0, 5, 3, 12, 1, 0, 12, 7]
-    found = interpreted.ask(plan, operands, STATES, states=states)
-    seen: list[F32] = [np.zeros((3, 2, 1), np.float32)]
-    NUMPY.run(plan, operands, EXACT, lambda _n, _pass, read: seen.append(read("C").copy()))
-    for state, texels in zip(states, found, strict=True):
-        assert_same_bits(np.reshape(texels, (3, 2, 4))[..., :1], seen[state])
 
 
 # What is refused ---------------------------------------------------------------------------------

@@ -218,24 +218,6 @@ def test_figure_2_asks_what_a_pixel_will_hold(open_page: Opener) -> None:
     expect(told).to_contain_text("Yes.")
 
 
-def test_the_sort_asks_when_the_smallest_number_arrives(open_page: Opener) -> None:
-    """After k (k + 1) / 2 passes of a bitonic sort, the first run has 2^k numbers in order."""
-    page = open_page("algorithms", CALM)
-    question = page.locator("#algorithms .question")
-    place = int(re.findall(r"begins at place (\d+)", question.inner_text())[0])
-    stage = place.bit_length()
-    right = stage * (stage + 1) // 2
-    wrong = right - stage
-    question.get_by_role("button", name=f"pass {wrong}", exact=True).click()
-    expect(question).to_contain_text("Not yet.")
-    for asked, start in ((wrong, "Not quite."), (right, "Yes.")):
-        question.get_by_role("button", name=f"pass {asked}", exact=True).click()
-        expect(question).to_contain_text(f"{start} After pass {right} the first run has {2**stage}")
-    expect(page.locator("#algorithms .transport-said")).to_have_text(f"{right} of 78")
-    page.locator("#algorithms select").first.select_option("life")
-    expect(question).to_be_hidden()
-
-
 def test_a_class_sees_one_screen_and_its_answer_by_a_key(open_page: Opener) -> None:
     page = open_page(("stretch", "multiply", "add"), CALM)
     page.goto(page.url.split("#")[0] + "?class#multiply")

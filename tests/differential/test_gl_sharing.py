@@ -437,23 +437,6 @@ def test_what_cannot_be_prepared_leaves_nothing_behind(ready: Ready, name: str) 
 
 
 @drawing
-def test_many_programs_are_forgotten_but_for_the_last(
-    ready: Ready, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    executor, shared = ready(name), context_of(name)
-    programs = ContentCache(3)
-    monkeypatch.setattr(shared, "programs", programs)
-    before: dict[str, int] | None = None
-    for n in range(7):
-        found = executor.run(filling(halves(7)[n]), {}).outputs["result"]
-        assert (found[:, 0] == n + 0.5).all()
-        if n == 3:
-            before = kinds_alive(name)
-    assert kinds_alive(name) == before
-    assert len(programs) == 3
-
-
-@drawing
 def test_an_open_plan_keeps_its_programs(
     ready: Ready, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpgpu_legacy.interp.numeric import decode, encode, pack, unpack
-from gpgpu_legacy.plan.plan import ClearPass, Plan
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
     R16F,
@@ -37,9 +36,7 @@ from gpgpu_legacy.runtime.gl.raster import GlRasterPrepared
 from gpgpu_legacy.runtime.gl.transfers import movable
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import Prepared
-from gpgpu_legacy.runtime.transfers import undefined_textures
 
-NUMPY = find_executor("numpy")
 FORMATS = st.sampled_from([R32F, RGBA32F, RGBA32F, R16F, RGBA8])
 # Bits that arithmetic would not keep: quiet NaNs with payloads, denormals, zeros of both signs.
 ODD_BITS = (0x7FC01234, 0xFFC00001, 0x00000001, 0x80000001, 0x80000000, 0x7F800000, 0x007FFFFF)
@@ -217,16 +214,3 @@ def test_what_is_too_large_for_shaders_goes_by_the_host(
     plan = moved(40, 50, 50, 40)
     assert movable(plan, core.context(), lambda _: True) == ([], [])
     assert_moves(drawn(plan))
-
-
-def test_which_textures_a_run_may_see_undefined() -> None:
-    plan = moved(4, 6, 6, 4)
-    assert undefined_textures(plan) == ()
-    half = replace(plan.inputs[0], rect=Rect(0, 0, 6, 2))
-    assert undefined_textures(replace(plan, inputs=(half,))) == ("T",)
-    other = replace(plan.inputs[0], rect=Rect(0, 2, 6, 2))
-    assert undefined_textures(replace(plan, inputs=(half, other))) == ()
-    assert undefined_textures(replace(plan, inputs=(half, half))) == ("T",)
-    assert undefined_textures(replace(plan, inputs=(half,), steps=(ClearPass("T"),))) == ()
-    filled = replace(plan.textures[0], initial=ZERO)
-    assert undefined_textures(replace(plan, inputs=(), textures=(filled,))) == ()

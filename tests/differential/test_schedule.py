@@ -18,10 +18,8 @@ from hypothesis import strategies as st
 from neighbours import relaxations, same_as_passes
 from sorting import in_order, shuffled, sort_plan
 
-from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
-from gpgpu_legacy.algorithms.simulation.life import life
 from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood
-from gpgpu_legacy.plan.plan import CopyPass, Plan
+from gpgpu_legacy.plan.plan import CopyPass
 from gpgpu_legacy.plan.textures import R32F
 from gpgpu_legacy.runtime import schedule, workers
 from gpgpu_legacy.runtime.executors.jit import EXECUTOR as JIT
@@ -72,23 +70,6 @@ def test_random_relaxations(force: Force) -> None:
 
     run()
     assert shapes
-
-
-@pytest.mark.parametrize(("threads", "passes"), [(1, 32), (4, 7)])
-@pytest.mark.parametrize(
-    "plan",
-    [jacobi(97, 31).plan(), jacobi(16, 12).plan(), life(32, 64, 19).plan(), life(2, 4, 6).plan()],
-    ids=lambda plan: f"{plan.name} of {plan.results[0].rows}",
-)
-def test_shipped_algorithms(plan: Plan, threads: int, passes: int, force: Force) -> None:
-    force(threads, passes, 4, 24)
-    rng = np.random.default_rng(7)
-    operands = {
-        m.name: (rng.random((m.rows, m.columns)) < 0.4).astype(np.float32) for m in plan.operands
-    }
-    (shape,) = same_as_passes(JIT, plan, operands, None, stages)
-    if plan.results[0].rows > 16 and threads > 1:
-        assert shape.joints and len(shape.bands) > 2
 
 
 def test_a_row_of_passes_by_several_threads(force: Force) -> None:

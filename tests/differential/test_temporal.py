@@ -19,7 +19,6 @@ from neighbours import relaxations, same_as_passes
 from plans import plans
 
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
-from gpgpu_legacy.algorithms.simulation.life import life
 from gpgpu_legacy.errors import NoDeviceRoomError
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors
 from gpgpu_legacy.lower.temporal.content import TemporalShape
@@ -120,21 +119,6 @@ def test_plans_of_all_kinds(compute: Executor) -> None:
         assert_same_as_passes(compute, made.plan, made.operands)
 
     run()
-
-
-@pytest.mark.parametrize("iterations", [1, 3])
-@pytest.mark.parametrize(
-    "plan",
-    [jacobi(37, 7).plan(), jacobi(16, 12).plan(), life(32, 16, 9).plan(), life(3, 29, 6).plan()],
-    ids=lambda plan: f"{plan.name} of {plan.results[0].rows}",
-)
-def test_shipped_algorithms(compute: Executor, plan: Plan, iterations: int) -> None:
-    rng = np.random.default_rng(7)
-    operands = {
-        m.name: (rng.random((m.rows, m.columns)) < 0.4).astype(np.float32) for m in plan.operands
-    }
-    shape = TemporalShape((16, 8), 1, 2 * iterations, iterations)  # some tiles meet no edge
-    assert assert_same_as_passes(compute, plan, operands, shape)
 
 
 # Where passes run one at a time ------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -169,21 +168,6 @@ def test_the_estimate_of_a_plan_is_what_it_takes(
 
 
 # Threads ---------------------------------------------------------------------------------------
-
-
-def test_where_no_thread_can_be_started_work_is_done_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(workers, "thread_count", lambda: 4)
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    workers._pool_of.cache_clear()
-    done: list[tuple[int, int]] = []
-    try:
-        workers.share_out(lambda worker, piece: done.append((worker, piece)), 5)
-    finally:
-        workers._pool_of.cache_clear()
-    assert done == [(0, piece) for piece in range(5)]
 
 
 def test_all_pieces_are_done_once_by_threads(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,13 +7,11 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from gpgpu_legacy.cache.access import Access
 from gpgpu_legacy.cache.caches import Cache, parse_cache
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.timing import Budget
 from gpgpu_legacy.studies.tiles import Cases, TileRow, Traffic, tile_table
 
@@ -88,38 +86,6 @@ def test_the_command_prints_a_table_or_json(run: Any) -> None:
 
 
 # What is refused ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("size", "block", "tile", "cache", "message"),
-    [
-        (128, 4, 0, "8K,4way,64B", "tile is 0; it must be at least 1"),
-        (
-            128, 4, 8, "1K,4way,8B",
-            "a line of 8 bytes is shorter than a texel of 16; give longer lines",
-        ),
-        (
-            128, 4, 6, "8K,4way,64B",
-            "a line of 64 bytes holds 4 texels; the formulas are for blocks and tiles that are "
-            "multiples of 4, not for 4 and 6",
-        ),
-        (
-            32768, 4, 8192, "8K,4way,64B",
-            "the size is 32768; the formulas are for matrices that fit a texture, up to 16384",
-        ),
-        (
-            100, 4, 8, "8K,4way,64B",
-            "the size is 100; with a block of 4 texels and lines of 4 the formulas are for "
-            "multiples of 8",
-        ),
-    ],
-)  # fmt: skip
-def test_sizes_without_formulas_are_refused_in_one_line(
-    size: int, block: int, tile: int, cache: str, message: str
-) -> None:
-    with pytest.raises(InputError) as raised:
-        rows(size, block, [tile], [cache])
-    assert str(raised.value) == message
 
 
 def test_what_the_budget_leaves_out_is_listed() -> None:
