@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pytest
-from drawing import EXACT, F32, assert_same_bits
+from drawing import assert_same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpgpu_legacy.api.matmul import matmul
-from gpgpu_legacy.api.prepared import close_prepared
 from gpgpu_legacy.errors import NoDeviceRoomError
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl import core
@@ -21,24 +17,11 @@ from gpgpu_legacy.runtime.gl.transfers import MappedStaging, mapped_staging
 
 pytestmark = pytest.mark.gl
 
-ProductCall = tuple[tuple[str, dict[str, Any]], tuple[int, int, int], bool, bool, int]
-"""A method with its parameters, the shape, which operands are transposed, and a seed."""
-
 
 @pytest.fixture(scope="module")
 def context(ready: Callable[[str], Executor]) -> core.GlContext:
     ready("gl-compute")
     return core.compute_context()
-
-
-@contextmanager
-def as_for_a_gpu(context: core.GlContext) -> Iterator[None]:
-    """Plans are prepared as for a GPU, whatever renders."""
-    close_prepared()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(context), "is_hardware", property(lambda _: True))
-        yield
-        close_prepared()
 
 
 def mapped(context: core.GlContext, slots: int, slot_bytes: int) -> MappedStaging:
@@ -93,42 +76,6 @@ def test_the_driver_copies_where_it_maps_nothing(
         buffer.release()
     mapped_staging.cache_clear()
     assert_same_bits(found, values)
-
-
-@settings(max_examples=3)
-@given(
-    calls=st.lists(
-        st.tuples(
-            st.sampled_from([("hall-carr-hart-multi", {"block": 4}), ("larson-mcallister", {})]),
-            st.sampled_from([(8, 8, 8), (33, 7, 18)]),
-            st.booleans(),
-            st.booleans(),
-            st.integers(0, 2**31),
-        ),
-        min_size=2,
-        max_size=6,
-    )
-)
-def test_repeated_calls_give_what_first_calls_give(
-    context: core.GlContext, calls: list[ProductCall]
-) -> None:
-    """In any order, with other operands in the same buffers; and no result changes later."""
-    results: list[tuple[F32, F32]] = []
-    with as_for_a_gpu(context):
-        for (method, more), (rows, inner, columns), transpose_a, transpose_b, seed in calls:
-            rng = np.random.default_rng(seed)
-            a = rng.standard_normal((inner, rows) if transpose_a else (rows, inner), np.float32)
-            b = rng.standard_normal(
-                (columns, inner) if transpose_b else (inner, columns), np.float32
-            )
-            turned = {"transpose_a": transpose_a, "transpose_b": transpose_b}
-            expected, found = (
-                matmul(a, b, method, executor=executor, machine=EXACT, **turned, **more)
-                for executor in ("numpy", "gl-compute")
-            )
-            results.append((found, expected))
-    for found, expected in results:
-        assert_same_bits(found, expected)
 
 
 def test_a_buffer_that_the_device_has_no_room_for_is_refused(context: core.GlContext) -> None:

@@ -15,7 +15,7 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.papers.measured_table import MeasuredTables, Status, TimeHere
 from gpgpu_legacy.papers.measuring import measure_paper
 from gpgpu_legacy.plan.plan import Pass, Plan
-from gpgpu_legacy.present.grid import Grid, plain
+from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.published.papers import MeasuredTable, Series, find_paper, papers
 from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine
 from gpgpu_legacy.runtime.prepared import F32, RunResult, Timings
@@ -200,26 +200,6 @@ def test_all_is_run_where_the_budget_allows() -> None:
     assert ratios == {n: pytest.approx(100.0) for n in SIZES_000}
     assert column(here, "GPU GFLOPS, gl-compute")[4096] == pytest.approx(200.0)
     assert column(here, "CPU GFLOPS, jit")[128] == pytest.approx(2.0)
-
-
-def test_a_run_whose_cubic_estimate_does_not_fit_is_not_started() -> None:
-    fake = Fake("gl-compute", Clock(), 100.0)  # 128: 0.21 s, 512: 13 s, 1024: 107 s
-    measurements = measure(OPENGL, 60.0, fake)
-    expected = [Status.MEASURED] * 3 + [Status.NOT_RUN] * 3
-    assert list(outcomes(measurements, "opengl-compute-tiled", "gl-compute").values()) == expected
-    [grid] = [g for g in measurements.grids() if g.id.endswith("gl-compute")]
-    assert any("1024, 2048, 4096: not run" in note for note in grid.notes)
-    place = grid.heads.index("GPU, ms, gl-compute")
-    assert [plain(row[place]) for row in grid.rows][3:] == ["not run"] * 3
-
-
-def test_the_mali_sample_is_run_with_its_scalars() -> None:
-    fake = Fake("gl-compute", Clock())
-    measure(MALI, 1e3, fake)
-    [operands] = {tuple(names) for names in fake.given}
-    assert operands == ("A", "B", "C0")
-    [(method, size, one)] = taken(measure(MALI, 1e3, Fake("gl-compute", Clock())))
-    assert (method, size, one.status) == ("mali-sgemm", 1024, Status.MEASURED)
 
 
 def test_real_executors_run_within_a_small_budget() -> None:

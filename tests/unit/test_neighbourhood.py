@@ -65,16 +65,6 @@ def test_jacobis_relaxation() -> None:
     assert isinstance(b, AffineLookup)
 
 
-def test_offsets_are_from_the_fragments_own_texel_in_each_texture() -> None:
-    low, high = Rect(0, 0, 3, 2), Rect(2, 1, 3, 2)
-    there = place(0, 3.0, 1.0, rect=low)
-    found = known(
-        draw("P", "Q", there, place(1, rect=low), rect=low), CopyPass("P", low, "Q", high)
-    )
-    assert lookups(found)[0] == NeighbourLookup("Q", 1, 0)
-    assert found.origins == {"P": (0, 0), "Q": (2, 1)}
-
-
 def test_what_fragments_keep_is_live() -> None:
     beside = (place(0, 1.0), place(1))
     assert known(draw("P", "Q", *beside), draw("Q", "P")).live == {"Q"}
