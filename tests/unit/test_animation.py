@@ -16,7 +16,6 @@ from gpgpu_legacy.present import animation
 from gpgpu_legacy.present.animation import (
     animation_writer,
     texel_animation_writer,
-    texel_picture,
 )
 
 FORMATS = ("gif", "png", "apng")
@@ -40,13 +39,6 @@ def durations_in(path: Path) -> list[float]:
             image.load()
             found.append(image.info["duration"])
     return found
-
-
-def test_a_texture_as_a_window_shows_it() -> None:
-    texels = np.array([[0.0, 1.0], [0.5, -1.0], [2.0, np.nan]], np.float32)
-    grey = np.array([[255, 0], [128, 0], [0, 255]], np.uint8)  # 0.5 · 255 = 127.5, to even
-    for given_as in (texels, texels[..., None]):
-        np.testing.assert_array_equal(texel_picture(given_as), np.stack([grey] * 3, axis=-1))
 
 
 @pytest.mark.parametrize("suffix", FORMATS)

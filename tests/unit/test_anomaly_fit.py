@@ -12,7 +12,6 @@ from gpgpu_legacy.studies.host_anomaly.model import fit, support
 from gpgpu_legacy.studies.host_anomaly.simulation import (
     HostMisses,
     HostRow,
-    find_outliers,
     find_ways,
     make_rows,
     published_times,
@@ -51,13 +50,6 @@ def test_penalties_are_those_that_the_times_are_made_of() -> None:
     assert penalties.miss_ns == pytest.approx(20.0)
     assert penalties.sizes == (500, 1000, 1024, 1040)
     assert penalties.iteration_ns(found_at(2000, 0.5)) == pytest.approx(15.0)
-
-
-def test_what_stands_out_of_published_times() -> None:
-    """18 ns beside 6 ns; 8 ns beside 7 ns are none, nor 9 ns with nothing beside and beyond."""
-    ns = {1000: 6.0, 1024: 18.0, 1040: 6.2, 1500: 7.0, 1520: 8.0, 1540: 7.0, 3000: 9.0}
-    found = find_outliers({n: milliseconds(n, each) for n, each in ns.items()})
-    assert found == {1024: (1000, 1040)}
 
 
 # What the fit rests on ----------------------------------------------------------------------------

@@ -7,12 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image
 
-from gpgpu_legacy.api.figure import chosen
 from gpgpu_legacy.api.figure import figure as figure_of
 from gpgpu_legacy.api.pipeline import Pipeline
 from gpgpu_legacy.errors import InputError
@@ -83,17 +80,6 @@ def test_each_pass_with_what_it_wrote() -> None:
         np.testing.assert_array_equal(panel.texels[..., 0], moved(CELLS, number))
     assert figure.sheet == (start, *figure.panels)
     assert figure.film == (start, *figure.panels)
-
-
-@given(st.integers(0, 500), st.integers(2, 40))
-def test_the_passes_that_are_chosen(count: int, most: int) -> None:
-    found = chosen(count, most)
-    assert len(found) == min(count, most)
-    assert found == sorted(set(found))
-    if count:
-        assert (found[0], found[-1]) == (0, count - 1)
-    steps = np.diff(found)
-    assert steps.size == 0 or steps.max() - steps.min() <= 1
 
 
 def levels() -> Pipeline:

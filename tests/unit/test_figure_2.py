@@ -89,18 +89,6 @@ def test_the_command_takes_the_matrices_of_files(run, tmp_path):
     assert picture.read_bytes() == expected.read_bytes()
 
 
-def test_the_corners_stretch_a_column_across_and_a_row_down():
-    """Interpolated at the middle of each fragment, they name the texel whose value is there."""
-    a, b = operands(3, 2, 5)
-    found = shown(a, b)
-    across, down = (np.arange(5) + 0.5) / 5, (np.arange(3)[:, None] + 0.5) / 3
-    weights = [(1 - across) * (1 - down), across * (1 - down), across * down, (1 - across) * down]
-    for frame, units in zip(found.frames, found.corners, strict=True):
-        for corners, operand, panel in zip(units, (a, b), (frame.column, frame.row), strict=True):
-            s, t = np.einsum("kij,kc->cij", weights, corners).astype(int)
-            assert np.array_equal(operand[t, s], panel)
-
-
 # The drawing ----------------------------------------------------------------------------------
 
 

@@ -31,11 +31,6 @@ from gpgpu_legacy.runtime.executor import find_executor
 
 NUMPY = find_executor("numpy")
 
-# Square, thin, odd, prime, 1×1; smaller than b, equal to it, larger, and no multiple of it.
-SHAPES = [
-    (1, 1, 1), (1, 7, 1), (7, 1, 7), (16, 16, 16), (13, 17, 11), (3, 64, 2), (5, 8, 33),
-]  # fmt: skip
-
 
 def product(plan: Plan, operands: dict[str, F32]) -> F32:
     return NUMPY.run(plan, operands).outputs["C"]
@@ -57,14 +52,6 @@ def check(
 
 
 # Products ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_products_of_many_shapes(
-    method: Algorithm, way: Accumulate | None, shape: tuple[int, int, int]
-) -> None:
-    check(method, shape, way)
 
 
 @given(st.data())

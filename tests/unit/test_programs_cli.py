@@ -66,17 +66,6 @@ def test_an_array_in_and_an_array_out(cli: Cli) -> None:
     assert sorted(p.name for p in Path().iterdir()) == ["a.npy", "c.npy", "prog.fp"]
 
 
-def test_a_picture_in_and_a_picture_out_stands_upright(cli: Cli) -> None:
-    pixels = np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3)
-    Image.fromarray(pixels).save("in.png")
-    texture = "0=in.png,RECT,nearest,clamp"
-    done = cli("exec", "prog.fp", "--size", "6x4", "--texture", texture, "-o", "c.png")
-    assert done.code == 0
-    assert (np.asarray(Image.open("c.png")) == pixels).all()
-    cli("exec", "prog.fp", "--size", "6x4", "--texture", texture, "-o", "c.npy")
-    assert (np.load("c.npy")[0, 0] * 255 == [*pixels[3, 0], 255]).all()  # row 0 is the bottom
-
-
 def test_each_texel_is_a_square_of_pixels(cli: Cli) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (2, 3, 3)).astype(np.uint8)
     Image.fromarray(pixels).save("in.png")

@@ -124,33 +124,6 @@ def test_fog(option: str) -> None:
     np.testing.assert_array_equal(bits(results["result.color"]), bits(planes(expected)))
 
 
-def test_names_that_python_would_not_take() -> None:
-    names = [
-        "np",
-        "F",
-        "xy",
-        "lambda",
-        "color",
-        "$",
-        "_",
-        "alive",
-        "lookup",
-        "R$1",
-        "RS1",
-        "part",
-        "color1",
-        "constant",
-    ]
-    text = "\n".join(
-        ["!!ARBfp1.0", f"TEMP {', '.join(names)};"]
-        + [f"MOV {name}, {i};" for i, name in enumerate(names)]
-        + [f"ADD xy, xy, {name};" for name in names if name != "xy"]
-        + ["MOV result.color, xy;", "END"]
-    )
-    results, _ = module(numpy_source(assemble(text)))({}, {}, None)
-    assert results["result.color"][0, 0, 0] == sum(range(len(names)))
-
-
 def test_a_line_an_instruction_with_its_text() -> None:
     source = numpy_source(assemble(shader_text("examples/life.fp"), "life"))
     program = assemble(shader_text("examples/life.fp"))
