@@ -463,7 +463,7 @@ LIMITS = {
 }  # fmt: skip
 """The files whose limits hold for what comes from outside, by subject."""
 
-_LIMIT = re.compile(r"(MOST|LARGEST|LONGEST|DEEPEST|SMALLEST|SURELY|SWEPT|ADDRESSES_KEPT)(_\w+)?")
+_LIMIT = re.compile(r"(MOST|LARGEST|LONGEST|DEEPEST|SMALLEST|SURELY|SWEPT)(_\w+)?")
 
 
 def limits() -> str:

@@ -12,24 +12,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpgpu_legacy.errors import ExecutorUnavailableError, NoRoomError
+from gpgpu_legacy.errors import NoRoomError
 
 SURELY_THERE = 2**25
 """Requests up to this many bytes are not checked: Python and its libraries take more, and a check
 costs time.
 """
-
-ADDRESSES_KEPT = 2**28
-"""Bytes of a limited address space (`ulimit -v`) that stay reserved: libraries, stacks of threads
-and compilers take them, and LLVM ends the process if it gets none.
-"""
-
-COMPILER_ADDRESSES = 2**28
-"""Bytes of addresses that compiling one function takes, measured with LLVM 15 to 20."""
-
-DRIVER_ADDRESSES = 2**30 - 2**28
-"""Bytes of addresses that OpenGL takes for a context and its compiler: Mesa's llvmpipe maps
-0.6 GB."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +33,8 @@ class Room:
 
 
 def free_memory() -> Room:
-    """The memory that the machine, the container and the process's own limits still leave."""
-    rooms = (_of_machine(), *_of_container(), *_of_process())
-    return min(rooms, key=lambda room: room.size_bytes)
+    """The memory that the machine and the container still leave."""
+    return min((_of_machine(), *_of_container()), key=lambda room: room.size_bytes)
 
 
 def require_memory(needed_bytes: int, what: str, remedy: str) -> None:
@@ -60,19 +47,6 @@ def require_memory(needed_bytes: int, what: str, remedy: str) -> None:
     room = free_memory()
     if needed_bytes > room.size_bytes:
         raise NoRoomError(f"{what} needs about {in_words(needed_bytes)}, and {room}; {remedy}")
-
-
-def require_addresses(needed_bytes: int, what: str) -> None:
-    """Raise ExecutorUnavailableError if the process may not map that many bytes more.
-
-    Drivers and compilers end the process if mapping fails, so their callers ask first.
-    """
-    for room in _of_process(kept=0):
-        if needed_bytes > room.size_bytes:
-            raise ExecutorUnavailableError(
-                f"{what} needs about {in_words(needed_bytes)} of addresses, and {room}; raise "
-                "`ulimit -v`"
-            )
 
 
 def in_words(size_bytes: int) -> str:
@@ -127,15 +101,3 @@ def _room_of_group(group: Path, limit: str, use: str, dropped: str) -> Room:
     words = (group / "memory.stat").read_text().split()
     caches = int(words[words.index(dropped) + 1])
     return Room(max(0, most - used + caches), "this container has")
-
-
-def _of_process(kept: int = ADDRESSES_KEPT) -> Iterator[Room]:
-    """The addresses that `ulimit -v` leaves, less the reserved ones."""
-    import resource
-
-    most, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if most != resource.RLIM_INFINITY:
-        import psutil
-
-        used = psutil.Process().memory_info().vms
-        yield Room(max(0, most - used - kept), "the limits of this process (ulimit) leave")

@@ -27,7 +27,6 @@ from gpgpu_legacy.ir.types import DTYPES
 from gpgpu_legacy.lower.emit.llvm_fused import VectorUnit
 from gpgpu_legacy.lower.emit.llvm_kernel import ENTRY, KernelEmitter
 from gpgpu_legacy.lower.forks import held_across_forks
-from gpgpu_legacy.memory import COMPILER_ADDRESSES, require_addresses
 
 AVX512, OFF = "GPGPU_LEGACY_AVX512", "off"
 """The environment variable that, if it is off, keeps code free of AVX-512's instructions."""
@@ -60,7 +59,6 @@ class TargetProcessor:
         ordered: whether its values are computed in the order in which the text has them.
         optimised: whether LLVM's passes improve it first, and vectorise its loops.
         """
-        require_addresses(COMPILER_ADDRESSES, "LLVM")
         triple, opt = llvm.get_default_triple(), 3
         how = " ordered" * ordered + " optimised" * optimised
         key = f"llvm {llvmlite.__version__} {triple} {self.cpu} {self.features} {opt}{how}\n{text}"

@@ -22,7 +22,6 @@ import numba
 from numba.core import compiler, serialize
 
 from gpgpu_legacy import code_cache
-from gpgpu_legacy.memory import COMPILER_ADDRESSES, require_addresses
 
 _read_code: Callable[..., Any] = compiler.CompileResult._rebuild
 _dump: Callable[[Any], bytes] = serialize.dumps
@@ -91,7 +90,6 @@ class _KeptCode:
 
     def load_overload(self, signature: Any, target: Any) -> Any:
         """The compiled function for these argument types; None if it is not on disk."""
-        require_addresses(COMPILER_ADDRESSES, "LLVM")
         target.refresh()
         content = code_cache.read(self._key(signature, target.codegen()))
         return content and _read_code(target, *pickle.loads(content))

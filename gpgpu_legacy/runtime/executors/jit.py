@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gpgpu_legacy.memory import COMPILER_ADDRESSES, require_addresses
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.devices import processor, thread_count
 from gpgpu_legacy.runtime.executor import Executor
@@ -41,7 +40,6 @@ class JitExecutor(Executor):
 
     def memory_bytes(self, plan: Plan) -> int:
         """Textures, with room at the end of their rows, and results."""
-        require_addresses(COMPILER_ADDRESSES, "LLVM")  # which the next lines load
         from gpgpu_legacy.runtime.native import roomy_bytes
         from gpgpu_legacy.runtime.transfers import results_bytes
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
-from gpgpu_legacy.memory import DRIVER_ADDRESSES, require_addresses
 from gpgpu_legacy.runtime.gl.egl import (
     CurrentContext,
     Need,
@@ -71,7 +70,6 @@ def context() -> Context:
     Raises ExecutorUnavailableError, which says what to install, if there is none with
     GL_ARB_fragment_program, and in a process forked from one that has used OpenGL.
     """
-    require_addresses(DRIVER_ADDRESSES, "OpenGL")
     egl = load_egl()
     software: Context | None = None
     problems: list[str] = []

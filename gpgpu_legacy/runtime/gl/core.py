@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError, NoDeviceRoomError, PlanError
-from gpgpu_legacy.memory import DRIVER_ADDRESSES, in_words, require_addresses
+from gpgpu_legacy.memory import in_words
 from gpgpu_legacy.runtime.gl import egl
 from gpgpu_legacy.runtime.gl.egl import Need, advice_here, quiet_driver_cache
 from gpgpu_legacy.runtime.gl.headers import GL
@@ -119,7 +119,6 @@ def context() -> GlContext:
     except ImportError as error:
         raise ExecutorUnavailableError(f"moderngl cannot be imported ({error})") from None
     quiet_driver_cache()
-    require_addresses(DRIVER_ADDRESSES, "OpenGL")
     problems = []
     for backend in (_EGL, {}):
         current = egl.current_context() if backend else None
