@@ -5,8 +5,9 @@ A sweep is every combination of plans, caches and orders of accesses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import partial
 from itertools import product
 from pathlib import Path
 from time import perf_counter
@@ -23,11 +24,13 @@ from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import InputError, described
 from gpgpu_legacy.measure.timing import Budget, BudgetSpentError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.inputs import replay
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result, not_run_grids, plain
 from gpgpu_legacy.serial import as_record
 
 if TYPE_CHECKING:
     from gpgpu_legacy.cache.access import AccessTrace
+    from gpgpu_legacy.cache.recorded import Replay
     from gpgpu_legacy.cache.simulate import Simulated
 
 DEFAULT_CACHE = "8K,4way,64B"
@@ -126,7 +129,8 @@ class CacheRun(Traced, kw_only=True):
     iterations: of the plan's passes, of which iterations_simulated were simulated and
     iterations_repeated proven to repeat others.
     regions: textures or buffers. allocate: whether a write that misses fills a line. seconds: of
-    making the accesses and of simulating them.
+    making the accesses and of simulating them. of_inputs: whether lookups depend on data, so that
+    they are those of a run, and the numbers are of its inputs.
     """
 
     cache: str
@@ -146,6 +150,7 @@ class CacheRun(Traced, kw_only=True):
     iterations: int
     iterations_simulated: int
     iterations_repeated: int
+    of_inputs: bool
     seconds: float
 
     @property
@@ -187,6 +192,8 @@ class CacheRun(Traced, kw_only=True):
             yield f"Level {number}: {plain(level.hits)} hits and {plain(level.misses)} misses."
         if whole:
             yield from (_WRITES[self.allocate], self.conventions)
+        if self.of_inputs:
+            yield _OF_INPUTS
         if self.iterations_repeated:
             yield (
                 f"Of {plain(self.iterations)} iterations {plain(self.iterations_simulated)} were "
@@ -198,6 +205,7 @@ class CacheRun(Traced, kw_only=True):
         )
 
 
+_OF_INPUTS = "Lookups depend on data: these are of a run, and other inputs may have other numbers."
 _PROVEN = (
     "cache and accesses are proven to be the same but for a shift of addresses, so their counts "
     "are multiplied. --every-pass simulates them too."
@@ -254,6 +262,8 @@ def _sweep_notes(runs: Sequence[CacheRun], *, whole: bool) -> Iterator[str]:
     if whole:
         in_flight = max(runs, key=lambda run: run.in_flight or 1)
         yield from (_WRITES[first.allocate], in_flight.conventions)
+        if any(run.of_inputs for run in runs):
+            yield _OF_INPUTS
         if any(run.iterations_repeated for run in runs):
             yield f"Iterations that were not simulated repeat others: {_PROVEN}"
 
@@ -296,11 +306,12 @@ def _percent(part: int, whole: int) -> Numeral | None:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """A plan with a memory and an order of accesses."""
+    """A plan with a memory and an order of accesses. inputs: samples if None."""
 
     builder: PlanBuilder
     memory: Memory
     access: Access = DEFAULT_ACCESS
+    inputs: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         title = titled(self.builder.name, self.builder.parameters)
@@ -313,7 +324,12 @@ class Simulation:
 
     def trace(self) -> AccessTrace:
         """The accesses."""
-        return plan_trace(self.builder.plan(), self.line_bytes, self.access)
+        return plan_trace(self.builder.plan(), self.line_bytes, self.access, self.replay)
+
+    @property
+    def replay(self) -> Replay:
+        """Runs the plan."""
+        return partial(replay, self.builder, inputs=self.inputs)
 
     def fields(self) -> dict[str, Any]:
         """The fields of results that identify their case."""
@@ -348,14 +364,20 @@ class Simulation:
 
 
 def cases_of(
-    builders: Iterable[PlanBuilder], accesses: Iterable[Access], memories: Iterable[Memory]
+    builders: Iterable[tuple[PlanBuilder, Mapping[str, Any]]],
+    accesses: Iterable[Access],
+    memories: Iterable[Memory],
 ) -> list[Simulation]:
     """Every combination, each once, the memories of one plan one after another.
+
+    builders: each with inputs; without any it has samples.
 
     Raises InputError for plans whose accesses cannot be traced, before anything is simulated.
     """
     combined = product(builders, list(accesses), list(memories))
-    cases = list(dict.fromkeys(Simulation(b, memory, access) for b, access, memory in combined))
+    cases = list(
+        dict.fromkeys(Simulation(b, memory, access, i) for (b, i), access, memory in combined)
+    )
     different = {(case.builder, case.line_bytes): case for case in cases}
     if len(different) > 1:
         for case in different.values():
@@ -375,7 +397,7 @@ def cache_plan(
     """A plan's lookups and writes through a simulated cache: hits, misses, bytes from memory.
 
     cache: size, ways, line and policy. how: see CacheKeywords. Raises InputError for unknown
-    spellings, and for accesses that depend on data.
+    spellings, and for kernels whose accesses depend on data.
     """
     more: dict[str, Any] = {**how}
     writes = more.pop("writes", "no-allocate")
@@ -385,14 +407,20 @@ def cache_plan(
     every_pass = more.pop("every_pass", False)
     levels = tuple(parse_cache(text) for text in (cache, more.pop("second_level", None)) if text)
     of_memory = {name: more.pop(name) for name in [*more] if hasattr(Memory, name)}
-    case = Simulation(p, Memory(levels, **of_memory), parse_access(**more))
+    inputs = more.pop("inputs", None)
+    case = Simulation(p, Memory(levels, **of_memory), parse_access(**more), inputs)
     return _run(case, lambda _: None, every_pass=every_pass)
 
 
 def _run(case: Simulation, progress: Progress, *, every_pass: bool) -> CacheRun:
     began = perf_counter()
     result = cache_run(
-        case.builder.plan(), case.memory, case.access, every_pass=every_pass, progress=progress
+        case.builder.plan(),
+        case.memory,
+        case.access,
+        case.replay,
+        every_pass=every_pass,
+        progress=progress,
     )
     return case.ran(result, perf_counter() - began)
 
@@ -421,5 +449,5 @@ def cache_map(case: Simulation, progress: Progress = lambda _: None) -> tuple[Ca
     """A run with where its reads hit, by fragment."""
     began = perf_counter()
     plan = case.builder.plan()
-    result, heat = heat_map(plan, case.memory, case.access, progress=progress)
+    result, heat = heat_map(plan, case.memory, case.access, case.replay, progress=progress)
     return case.ran(result, perf_counter() - began), heat

@@ -40,7 +40,8 @@ PROMISES = Grid(
             "cache",
             "hits, misses and bytes in the order of accesses that is stated",
             "a chip's own order, layout and cache are parameters; KIL and loops as in count",
-            "lookups at affine coordinates, clamped or not; kernels whose addresses no data decide",
+            "drawing, where lookups depend on data those of a run; kernels whose addresses no data "
+            "decide",
         ),
         (
             "predict",

@@ -288,7 +288,8 @@ class Pipeline(PlanBuilder):
     def cache(self, cache: str = "8K,4way,64B", **how: Unpack[CacheKeywords]) -> CacheRun:
         """Its lookups and writes through a simulated cache.
 
-        cache: size, ways, line and policy. how: in_flight, the number of fragments, or of quads, in
+        cache: size, ways, line and policy. how: inputs, by name, where lookups depend on data, or
+        else samples; in_flight, the number of fragments, or of quads, in
         flight; raster and layout, the order of fragments and the layout of textures, as in
         `gpgpu-legacy cache`; quads, whether to draw in quads of 2×2; second_level, a cache behind
         it; per_texture, whether each texture has a first level of its own; writes, `allocate` if a

@@ -535,13 +535,15 @@ class AccessTrace:
     """All accesses of a plan.
 
     line_bytes: the granule of the chunks' lines, a power of two and at least as long as any access.
-    A cache with longer lines sees several granules as one line.
+    A cache with longer lines sees several granules as one line. of_inputs: whether accesses depend
+    on data, and are those of a run.
     """
 
     name: str
     regions: tuple[MemoryRegion, ...]
     steps: tuple[Step, ...]
     line_bytes: int
+    of_inputs: bool = False
 
     @property
     def end(self) -> int:

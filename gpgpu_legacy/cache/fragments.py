@@ -10,9 +10,9 @@ then their second, and so on; a pass begins when the one before it is done. A co
 it reads, then writes each texel, one by one in row order, whatever the raster order and the number
 in flight. Clears, uploads and initial values make no accesses.
 
-Nothing is executed: texel_accesses.py finds the texels that each fragment accesses, and
-texel_accesses.py makes a table for each axis of the rectangle, so that every address of a pass is a
-sum of two entries.
+texel_accesses.py finds the texels that each fragment accesses without executing anything, and makes
+a table for each axis of the rectangle, so that every address of a pass is a sum of two entries.
+Where that cannot be told without data, recorded.py takes them from a run.
 """
 
 from __future__ import annotations
@@ -35,11 +35,13 @@ from gpgpu_legacy.cache.access import (
     Raster,
     Step,
 )
+from gpgpu_legacy.cache.recorded import RecordedPass, Recording, Replay
 from gpgpu_legacy.cache.texel_accesses import (
     OUTSIDE,
     QUAD,
     AddressSpace,
     Axis,
+    DependentError,
     Tables,
     add_offsets,
     address_space,
@@ -49,10 +51,18 @@ from gpgpu_legacy.cache.texel_accesses import (
     texel_accesses,
     walk,
 )
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.expand import at_iteration
-from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Pass, Plan, moves, varies
+from gpgpu_legacy.plan.plan import (
+    ClearPass,
+    CopyPass,
+    FragmentPass,
+    Pass,
+    Plan,
+    Repeat,
+    moves,
+    varies,
+)
 from gpgpu_legacy.plan.textures import constant_rect
 
 I64 = NDArray[np.int64]
@@ -65,9 +75,15 @@ MOST_LINES = 1 << 18  # of a chunk: 2 MB, which stay in a core's cache until the
 
 
 def trace_fragments(
-    plan: Plan, access: Access = DEFAULT_ACCESS, *, line_bytes: int = 64
+    plan: Plan,
+    access: Access = DEFAULT_ACCESS,
+    *,
+    line_bytes: int = 64,
+    replay: Replay | None = None,
 ) -> AccessTrace:
     """The trace of a validated plan of fragment passes, copies and clears.
+
+    replay: runs the plan, if lookups depend on data.
 
     Its regions are all textures of the plan in their order; buffers are always linear. A row of a
     chunk is a fragment, a quad, or a texel of a copy. Chunks have at most MOST_ROWS rows and
@@ -75,17 +91,31 @@ def trace_fragments(
     after the next one is made. A Repeat is a step with the same number of iterations. A pass whose
     rectangle or lookups are not affine in the iteration is analysed for each iteration.
 
-    Raises InputError for a lookup whose texel is not known without executing the program, for
-    dispatches, and if `line_bytes` is not a power of two or is smaller than a texel.
+    Raises DependentError for a lookup whose texel is not known without executing the program, if
+    nothing runs it; InputError for dispatches, and if `line_bytes` is not a power of two or is
+    smaller than a texel.
     """
     space = address_space(plan, access.layout, line_bytes)
+    recording = None if replay is None else Recording(plan, replay, space, access)
+
+    def made(number: int, step: Repeat) -> Iterator[tuple[_Pass | RecordedPass, ...]]:
+        for place, pass_ in enumerate(step.body if step.count else ()):
+            if isinstance(pass_, ClearPass):
+                continue
+            try:
+                yield _repeated(plan, pass_, step.count, space, access)
+            except DependentError:
+                if recording is None:
+                    raise
+                recording.wanted.add((number, place))
+                yield (RecordedPass(recording, number, place),)
+
     steps = []
-    for step in plan.repeats():
-        drawn = [pass_ for pass_ in step.body if step.count and not isinstance(pass_, ClearPass)]
-        passes = tuple(_repeated(plan, pass_, step.count, space, access) for pass_ in drawn)
-        if passes:
+    for number, step in enumerate(plan.repeats()):
+        if passes := tuple(made(number, step)):
             steps.append(_step(step.count, passes))
-    return AccessTrace(plan.name, space.regions, tuple(steps), line_bytes)
+    of_inputs = recording is not None and bool(recording.wanted)
+    return AccessTrace(plan.name, space.regions, tuple(steps), line_bytes, of_inputs)
 
 
 # Passes ------------------------------------------------------------------------------------------
@@ -229,7 +259,7 @@ def _repeated(
     if not moves(pass_):
         try:
             return (_pass(plan, pass_, count, space, access),)
-        except InputError:  # not affine over all iterations, but perhaps in each of them
+        except DependentError:  # not affine over all iterations, but perhaps in each of them
             if not varies(pass_):
                 raise
     known: dict[object, _Pass] = {}
@@ -274,10 +304,10 @@ def _pass(plan: Plan, pass_: Pass, count: int, space: AddressSpace, access: Acce
     return _Pass(size, axes, by_row, raster, quads, in_flight, space, not is_copy)
 
 
-def _step(count: int, passes: tuple[tuple[_Pass, ...], ...]) -> Step:
+def _step(count: int, passes: tuple[tuple[_Pass | RecordedPass, ...], ...]) -> Step:
     """passes: of each pass one for all iterations, or one for each."""
 
-    def at(iteration: int) -> list[_Pass]:
+    def at(iteration: int) -> list[_Pass | RecordedPass]:
         return [pass_[min(iteration, len(pass_) - 1)] for pass_ in passes]
 
     def shifts(iteration: int) -> dict[int, int] | None:

@@ -18,6 +18,7 @@ from gpgpu_legacy.cache.access import (
 from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.fragments import trace_fragments
 from gpgpu_legacy.cache.kernels import trace_kernels
+from gpgpu_legacy.cache.recorded import Replay
 from gpgpu_legacy.cache.simulate import Progress, RegionTally, Simulated, simulate
 from gpgpu_legacy.cache.texel_accesses import QUAD
 from gpgpu_legacy.errors import InputError
@@ -26,14 +27,18 @@ from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 
 
-def plan_trace(plan: Plan, line_bytes: int, access: Access = DEFAULT_ACCESS) -> AccessTrace:
+def plan_trace(
+    plan: Plan, line_bytes: int, access: Access = DEFAULT_ACCESS, replay: Replay | None = None
+) -> AccessTrace:
     """The accesses of a validated plan, in lines of `line_bytes` bytes.
+
+    replay: runs a plan that draws, if its lookups depend on data.
 
     A plan of dispatches has no raster order, no texture layout and no fragments in flight. Raises
     InputError if `access` chooses any for such a plan, and if the plan's accesses depend on data.
     """
     if not plan.dispatches:
-        return trace_fragments(plan, access, line_bytes=line_bytes)
+        return trace_fragments(plan, access, line_bytes=line_bytes, replay=replay)
     if access != DEFAULT_ACCESS:
         raise InputError(
             f"{plan.name} dispatches kernels, which have neither a raster order nor quads nor a "
@@ -47,15 +52,16 @@ def cache_run(
     plan: Plan,
     memory: Memory,
     access: Access = DEFAULT_ACCESS,
+    replay: Replay | None = None,
     *,
     every_pass: bool = False,
     progress: Progress = lambda _: None,
 ) -> Simulated:
-    """Simulate a plan's accesses in a memory; see `simulate` for every_pass and progress.
+    """Simulate a plan's accesses in a memory; see `plan_trace` for replay, and `simulate`.
 
     Raises InputError as plan_trace does.
     """
-    trace = plan_trace(plan, memory.levels[0].line_bytes, access)
+    trace = plan_trace(plan, memory.levels[0].line_bytes, access, replay)
     return simulate(trace, memory, every_pass=every_pass, progress=progress)
 
 
@@ -97,6 +103,7 @@ def heat_map(
     plan: Plan,
     memory: Memory,
     access: Access = DEFAULT_ACCESS,
+    replay: Replay | None = None,
     *,
     progress: Progress = lambda _: None,
 ) -> tuple[Simulated, HeatMap]:
@@ -106,7 +113,7 @@ def heat_map(
     that draw a rectangle of its size. Raises InputError as plan_trace does, and for a plan that
     draws nothing.
     """
-    trace = plan_trace(plan, memory.levels[0].line_bytes, access)
+    trace = plan_trace(plan, memory.levels[0].line_bytes, access, replay)
     counter = _FragmentCounter(plan, access)
     result = simulate(trace, memory, progress=progress, misses=counter.add)
     return result, counter.heat_map()

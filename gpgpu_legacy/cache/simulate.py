@@ -156,13 +156,14 @@ class Simulated:
     """The outcome of a trace.
 
     iterations: of all steps. `iterations_repeated` of them were proven to repeat others and
-    multiplied.
+    multiplied. of_inputs: as of the trace.
     """
 
     regions: tuple[RegionTally, ...]
     levels: tuple[LevelTally, ...]
     iterations_simulated: int
     iterations_repeated: int
+    of_inputs: bool = False
 
     @property
     def iterations(self) -> int:
@@ -326,6 +327,7 @@ class _Run:
             levels=_level_tallies(caches),
             iterations_simulated=self.iterations_simulated,
             iterations_repeated=self.iterations_repeated,
+            of_inputs=caches.trace.of_inputs,
         )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
-from math import ceil, floor, lcm, log2
+from math import lcm
 from typing import NamedTuple
 
 import numpy as np
@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.access import LINEAR, NO_ACCESS, Layout, MemoryRegion, Positions, lay_out
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.lower.analysis.affine import Clamped, Linear, Value, lookup_coordinates
+from gpgpu_legacy.lower.analysis.affine import Linear, Value, lookup_coordinates
 from gpgpu_legacy.lower.numba_code import native
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, Plan
-from gpgpu_legacy.plan.sampling import LEAST_RHO2, MOST_BIAS, MOST_RHO2, coordinate_count
+from gpgpu_legacy.plan.sampling import coordinate_count
 from gpgpu_legacy.plan.textures import (
+    Extent,
     Filter,
     Rect,
-    Sampler,
     Texture,
     TextureKind,
     Wrap,
@@ -35,9 +35,15 @@ from gpgpu_legacy.plan.textures import (
 )
 
 I64 = NDArray[np.int64]
-Form = Linear | Clamped
 
 _MOST_REGIONS = 1 << 14  # so that an int16 holds twice the number
+
+
+class DependentError(InputError):
+    """A lookup of which only a run tells the texels."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"{why}, so that its texels are known only in a run; `cache` makes one")
 
 
 # The address space -------------------------------------------------------------------------------
@@ -122,8 +128,8 @@ class TexelAccess:
     """
 
     texture: Texture
-    s: Form
-    t: Form
+    s: Linear
+    t: Linear
     writes: bool
     size: tuple[int, int]
     first_row: int = 0
@@ -168,12 +174,12 @@ def _own(texture: Texture, rect: Rect, *, writes: bool) -> TexelAccess:
 
 
 def _lookups(plan: Plan, pass_: FragmentPass, count: int) -> Iterator[TexelAccess]:
-    """A program's lookups; InputError for a texel that is not known without executing it.
+    """A program's lookups; DependentError for a texel that is not known without executing it.
 
     A linear lookup reads each texel of GL's equations (3.24) and (3.25), weight 0 or not.
     """
     if pass_.program.branches:
-        raise InputError(f"{pass_.program.name} has branches; a trace can follow programs without")
+        raise DependentError(f"{pass_.program.name} has branches")
     bound = {binding.unit: binding for binding in pass_.bindings}
     lookups = [(i, bound[i.texture.unit]) for i in pass_.program.instructions if i.texture]
     forms = lookup_coordinates(pass_, count)
@@ -181,58 +187,20 @@ def _lookups(plan: Plan, pass_: FragmentPass, count: int) -> Iterator[TexelAcces
         texture, sampler = plan.texture(binding.texture), binding.sampler
         where = f"{pass_.program.name or 'a program'}:{instruction.span.line}"
         what = f"{where}: {instruction.mnemonic} from {texture.name}"
-        if texture.kind in _LAYERED:
-            raise InputError(
-                f"{what} is a lookup in a {texture.kind.value} texture; a trace can follow those "
-                "in RECT, 1D and 2D textures"
-            )
-        if instruction.mnemonic in ("TXB", "TXL") and sampler.has_lod:
-            raise InputError(f"{what} has a bias; a trace can follow lookups without")
-        in_base = _in_texels(texture, sampler.base_level, coordinates, what)
-        if sampler.has_lod and any(isinstance(form, Clamped) for form in in_base):
-            raise InputError(
-                f"{what} is at clamped coordinates, and chooses a level by their slopes; a trace "
-                "can follow clamps in one level"
-            )
-        s, t = (form.form if isinstance(form, Clamped) else form for form in in_base)
-        for level, filter_ in levels_looked_up(texture, sampler, ((s.x, t.x), (s.y, t.y))):
-            size = texture.extent.level(level, texture.kind)
-            here = _in_texels(texture, level, coordinates, what)
-            linear = filter_ is Filter.LINEAR
-            along = linear, linear and coordinate_count(texture.kind) > 1
-            axes = zip(here, sampler.wraps, along, strict=False)
-            (column, across), (row, up) = (_taps(*axis) for axis in axes)
-            sides, first = (size.width, size.height), texture.extent.first_row(level)
-            for above, beside in product(up, across):
-                yield TexelAccess(texture, column, row, False, sides, first, (beside, above))
+        if texture.kind in _LAYERED or sampler.has_lod:
+            raise DependentError(f"{what} chooses a layer or a level")
+        level, linear = sampler.base_level, sampler.filter is Filter.LINEAR
+        size = texture.extent.level(level, texture.kind)
+        here = _in_texels(texture, size, coordinates, what)
+        along = linear, linear and coordinate_count(texture.kind) > 1
+        axes = zip(here, sampler.wraps, along, strict=False)
+        (column, across), (row, up) = (_taps(*axis) for axis in axes)
+        sides, first = (size.width, size.height), texture.extent.first_row(level)
+        for above, beside in product(up, across):
+            yield TexelAccess(texture, column, row, False, sides, first, (beside, above))
 
 
-def levels_looked_up(
-    texture: Texture, sampler: Sampler, slopes: Sequence[Sequence[Fraction]]
-) -> Iterator[tuple[int, Filter]]:
-    """The levels that a lookup without a bias reads, each with the filter within it.
-
-    slopes: along x and along y, of s and of t in texels of the first level that may be read.
-    """
-    if not sampler.has_lod:
-        yield sampler.base_level, sampler.filter
-        return
-    rho2 = max(sum(float(slope) ** 2 for slope in each) for each in slopes)
-    lod = 0.5 * log2(min(max(rho2, LEAST_RHO2), MOST_RHO2))
-    lod += min(max(sampler.bias, -MOST_BIAS), MOST_BIAS)
-    lod = min(max(lod, sampler.min_lod), sampler.max_lod)
-    levels, within = sampler.levels_read(texture.extent, texture.kind), sampler.filter.within
-    above = min(max(lod, 0.0), len(levels) - 1.0)
-    if within is not sampler.magnifying and lod <= sampler.switch:
-        yield levels[0], sampler.magnifying
-    elif sampler.filter.between is Filter.LINEAR:
-        for whole in (floor(above), min(floor(above) + 1, len(levels) - 1)):
-            yield levels[whole], within
-    else:
-        yield levels[ceil(above + 0.5) - 1], within
-
-
-def _taps(form: Form, wrap: Wrap, linear: bool) -> tuple[Form, list[Edges]]:
+def _taps(form: Linear, wrap: Wrap, linear: bool) -> tuple[Linear, list[Edges]]:
     """The form of the first texel that a lookup reads along an axis, and its taps."""
     half = Fraction(1, 2)  # of a fragment to the first one's centre, and of a texel to its edge
     border = 2 if wrap is Wrap.CLAMP_TO_BORDER else int(linear and wrap is Wrap.CLAMP)
@@ -245,24 +213,21 @@ _LAYERED = (TextureKind.T3D, TextureKind.CUBE)
 
 
 def _in_texels(
-    texture: Texture, level: int, coordinates: tuple[Value, Value], what: str
-) -> tuple[Form, Form]:
-    """Coordinates in texels of a level; for a 1D texture, t is that of its only row.
+    texture: Texture, size: Extent, coordinates: tuple[Value, Value], what: str
+) -> tuple[Linear, Linear]:
+    """Coordinates in texels of a level of that size; of a 1D texture, t is that of its only row.
 
-    what: the lookup, in words. Raises InputError for coordinates that are no affine forms.
+    what: the lookup, in words. Raises DependentError for coordinates that are no affine forms.
     """
     s, t = coordinates
     if coordinate_count(texture.kind) == 1:
         t = Linear(Fraction(0))
     if texture.kind is not TextureKind.RECT:
-        size = texture.extent.level(level, texture.kind)
         s, t = s * Linear(Fraction(size.width)), t * Linear(Fraction(size.height))
-    if isinstance(s, Form) and isinstance(t, Form):
+    if isinstance(s, Linear) and isinstance(t, Linear):
         return s, t
-    raise InputError(
-        f"{what} is at coordinates that are not exactly affine in the fragment's position "
-        "(made from texels, state or rounded numbers); a trace can follow those that are, and "
-        "clamps of them"
+    raise DependentError(
+        f"{what} is at coordinates that are not exactly affine in the fragment's position"
     )
 
 
@@ -288,14 +253,12 @@ class Axis(NamedTuple):
     """The columns, or the rows, that slots access; every array has one entry per slot.
 
     forms: int64 [4, slots], the constant and the coefficients of x, y and the iteration. The texel
-    is this form, from `least` to `most`, over `denominators`, rounded down, and brought into
-    `sizes` by the Edges that `repeats`, `borders`, `taps` and `mirrors` are the fields of. starts:
-    where the texture's offsets begin in the address space's table.
+    is this form over `denominators`, rounded down, and brought into `sizes` by the Edges that
+    `repeats`, `borders`, `taps` and `mirrors` are the fields of. starts: where the texture's
+    offsets begin in the address space's table.
     """
 
     forms: I64
-    least: I64
-    most: I64
     denominators: I64
     sizes: I64
     repeats: I64
@@ -327,7 +290,6 @@ class Axis(NamedTuple):
         leaves = (np.minimum(texels, 0) + low < 0) | (
             np.maximum(texels, 0) + high + self.taps >= self.sizes
         )
-        leaves |= self.least > -_FAR
         if (rest != 0).any() or ((texels != 0) & (leaves | self.repeats)).any():
             return None
         first, last = ((self.starts + self.taps + end).tolist() for end in (low, high))
@@ -346,19 +308,14 @@ def _distance(table: I64, first: int, last: int, texels: int) -> int | None:
     return int(apart[0]) if (apart == apart[0]).all() else None
 
 
-_FAR = 1 << 62  # of a form that is not clamped
-
-
-def make_axis(slots: Sequence[tuple[Form, int, Edges, int]]) -> Axis:
+def make_axis(slots: Sequence[tuple[Linear, int, Edges, int]]) -> Axis:
     """An axis from each slot's form, size, edges and start."""
     rows = []
-    for given, size, edges, start in slots:
-        form = given.form if isinstance(given, Clamped) else given
-        ends = [given.low.constant, given.high.constant] if isinstance(given, Clamped) else []
-        numbers = [form.constant, form.x, form.y, form.iteration, *ends]
+    for form, size, edges, start in slots:
+        numbers = form.constant, form.x, form.y, form.iteration
         common = lcm(*(number.denominator for number in numbers))
         whole = [int(number * common) for number in numbers]
-        rows.append((*whole, *(() if ends else (-_FAR, _FAR)), common, size, *edges, start))
+        rows.append((*whole, common, size, *edges, start))
     columns = np.ascontiguousarray(np.array(rows, np.int64).T)
     return Axis(columns[:4], *columns[4:])
 
@@ -374,7 +331,7 @@ def add_offsets(  # noqa: PLR0917 - numba takes them by position
 
     places: x and y of each place.
     """
-    (xs, ys), (forms, least, most, denominators, sizes, repeats, borders, taps, mirrors, starts) = (
+    (xs, ys), (forms, denominators, sizes, repeats, borders, taps, mirrors, starts) = (
         places,
         axis,
     )
@@ -387,7 +344,7 @@ def add_offsets(  # noqa: PLR0917 - numba takes them by position
         lowest, highest = -1 if border else 0, size if border == 2 else size - 1
         entries = table[starts[slot] : starts[slot] + size]
         for place in range(xs.size):
-            texel = min(max(constant + x * xs[place] + y * ys[place], least[slot]), most[slot])
+            texel = constant + x * xs[place] + y * ys[place]
             if mirror:  # in halves of a numerator, in which a texel's centre is a whole number
                 copies = 4 * size * below
                 half = (2 * texel + (mirror - 1) * below) % copies

@@ -218,7 +218,7 @@ def cache_command(
 
     if heat_map is not None and report.plot is not None:
         raise InputError("--heat-map draws one run, which has no other plot; leave --plot out")
-    cases = cache.cases_of(jobs.pipelines(), accesses.accesses(), memories.memories())
+    cases = cache.cases_of(jobs.cases(), accesses.accesses(), memories.memories())
     if heat_map is not None and len(cases) > 1:
         raise InputError("--heat-map draws one run; give each parameter and option one value")
     if report.plot is not None:

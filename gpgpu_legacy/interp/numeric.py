@@ -199,35 +199,34 @@ _ZERO = np.zeros((1, 1), np.float32)
 _CONSTANTS = {"0": _ZERO, "1": np.ones((1, 1), np.float32)}
 
 
-def sample(  # noqa: PLR0917 - as an instruction gives them
-    storage: Storage,
-    sampler: Sampler,
-    s: F32,
-    t: F32,
-    r: F32,
-    bias: F32 = _ZERO,
-    *,
-    gives_lod: bool = False,
-) -> Planes:
-    """Look up a texture of any kind but BUFFER (extension, section 3.11.6).
+def sample(storage: Storage, sampler: Sampler, *place: F32, gives_lod: bool = False) -> Planes:
+    """Look up a texture; place: as `looked_up` takes it.
+
+    Returns r, g, b and a, float32, each in the shape that the used coordinates broadcast to.
+    """
+    texel = looked_up(Lookup(storage, sampler), *place, gives_lod=gives_lod)
+    held = {**_CONSTANTS, **dict(zip("rgba", texel.planes, strict=False))}
+    return [held[source] for source in storage.texture.format.reads]
+
+
+def looked_up(
+    lookup: Lookup, s: F32, t: F32, r: F32, bias: F32 = _ZERO, *, gives_lod: bool = False
+) -> Any:
+    """The texel of a lookup in a texture of any kind but BUFFER (extension, section 3.11.6).
 
     s, t, r: float32 arrays of shapes that broadcast: unnormalised for RECT, a direction for CUBE,
     else normalised. Coordinates that the kind does not use are ignored. bias: of the level of
     detail; with gives_lod, of one that is 0. A sampler that needs levels of detail needs arrays of
-    whole quads. Returns r, g, b and a, float32, each in the shape that the used coordinates
-    broadcast to.
+    whole quads.
     """
-    lookup, texture = _Lookup(storage, sampler), storage.texture
+    sampler, texture = lookup.sampler, lookup.storage.texture
     place = (s, t, r)[: parameter_count(texture.kind, sampler)]
     if sampler.has_lod:
         points = place[: coordinate_count(texture.kind)]
         lod = _ZERO if gives_lod else _of_fragments(lookup.level_of_detail(_in_quads(points)))
-        texel = lookup.detailed(place, lod, np.atleast_2d(bias))
-    else:
-        level = level_of(texture.extent, texture.kind, sampler.base_level)
-        texel = lookup.in_level(sampler.filter, level, place)
-    held = {**_CONSTANTS, **dict(zip("rgba", texel.planes, strict=False))}
-    return [held[source] for source in texture.format.reads]
+        return lookup.detailed(place, lod, np.atleast_2d(bias))
+    level = level_of(texture.extent, texture.kind, sampler.base_level)
+    return lookup.in_level(sampler.filter, level, place)
 
 
 def _in_quads(place: Sequence[F32]) -> list[list[F32]]:
@@ -262,7 +261,7 @@ def _planes(value: Any, count: int) -> Any:
     return value.planes if isinstance(value, _Texel) else [value] * count
 
 
-class _Lookup(Sampling):
+class Lookup(Sampling):
     """Lookups in a texture's storage."""
 
     def __init__(self, storage: Storage, sampler: Sampler) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.storage import Sample
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Format, Matrix, Numeric
+from gpgpu_legacy.runtime.executor import reference
+from gpgpu_legacy.runtime.prepared import Observer
 
 
 def as_operands(plan: Plan, inputs: Mapping[str, ArrayLike]) -> dict[str, F32]:
@@ -108,6 +111,17 @@ def operands_of(
 ) -> dict[str, F32]:
     """The given inputs, checked, or samples that depend on the seed. plan: of p."""
     return as_operands(plan, inputs) if inputs else sample_inputs(plan, p.samples, seed)
+
+
+def replay(
+    p: PlanBuilder, observer: Observer, inputs: Mapping[str, ArrayLike] | None = None
+) -> None:
+    """Run a plan on the reference machine, with all iterations of its loops, and show each pass.
+
+    inputs: samples without any.
+    """
+    plan = replace(p.plan(), steps=p.plan().steps_at_most)
+    reference().run(plan, operands_of(p, plan, inputs), observer=observer)
 
 
 def sample_inputs(plan: Plan, samples: Mapping[str, Sample], seed: int = 0) -> dict[str, F32]:

@@ -36,6 +36,7 @@ from gpgpu_legacy.count.coalescing import RULES, CoalescingRule, transactions
 from gpgpu_legacy.count.traffic import count_plan, work_of_pass
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.inputs import replay
 from gpgpu_legacy.plan.numbers import numbers_text
 from gpgpu_legacy.plan.plan import (
     ComputePass,
@@ -240,11 +241,11 @@ class CacheModel:
     memory: Memory
     access: Access
 
-    def memory_bytes(self, plan: Plan) -> int:
+    def memory_bytes(self, p: PlanBuilder) -> int:
         """The memory traffic behind the caches, in bytes; raises as `cache_run` does."""
         from gpgpu_legacy.cache.run import cache_run, memory_bytes  # imports numba
 
-        return memory_bytes(cache_run(plan, self.memory, self.access))
+        return memory_bytes(cache_run(p.plan(), self.memory, self.access, partial(replay, p)))
 
 
 def cache_model(cache: str | None, layout: str, raster: str, in_flight: int) -> CacheModel | None:
@@ -279,7 +280,7 @@ def predict_plan(
             raise InputError(f"pass_us is {pass_us:g}; give the microseconds of a pass, as in 5")
         given = Fact(pass_us, GIVEN, Confidence.HIGH)
         profile = with_fields(profile, hardware=with_fields(profile.hardware, pass_us=given))
-    served = None if cache is None else cache.memory_bytes(plan)
+    served = None if cache is None else cache.memory_bytes(p)
     prediction = predict(plan, profile, memory_bytes=served)
     seconds = prediction.compute_seconds
     return with_fields(

@@ -8,6 +8,7 @@ from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.chips.profile import Confidence, Fact, Profile
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import CacheModel, predict
 from gpgpu_legacy.predict.prediction import TimeStage
@@ -29,9 +30,9 @@ class Served(Setting):
     parameters: dict[str, Plain]
 
     @property
-    def plan(self) -> Plan:
-        """The plan of the product."""
-        return find_product(self.method).plan(**self.parameters)
+    def product(self) -> PlanBuilder:
+        """What builds its plan."""
+        return find_product(self.method).builder(**self.parameters)
 
 
 def memory_bytes(case: Served) -> int | None:
@@ -39,8 +40,8 @@ def memory_bytes(case: Served) -> int | None:
     if case.cache == PERFECT:
         return None
     if case.cache == NO_CACHE:
-        return count_plan(case.plan).bytes_requested
-    return CacheModel(Memory((parse_cache(case.cache),)), case.access).memory_bytes(case.plan)
+        return count_plan(case.product.plan()).bytes_requested
+    return CacheModel(Memory((parse_cache(case.cache),)), case.access).memory_bytes(case.product)
 
 
 def unit_seconds(plan: Plan, chip: Profile, total: int | None) -> dict[str, float]:

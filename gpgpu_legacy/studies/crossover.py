@@ -243,7 +243,7 @@ def crossover(
         for method in BLOCKED
         for setting in dict.fromkeys((*none, *where, *perfect))
     ]
-    plans = {case.method: case.plan for case in cases}
+    plans = {case.method: case.product.plan() for case in cases}
     known = [with_clocks(chip, 1) for chip in chips]
     for chip, plan in product(known, plans.values()):
         unit_seconds(plan, chip, None)

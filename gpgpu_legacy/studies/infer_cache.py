@@ -341,7 +341,7 @@ def infer(
     """
     wanted = [products_of(curve, settings) for curve in curves]
     for curve, cases in zip(curves, wanted, strict=True):
-        unit_seconds(cases[0].plan, find_profile(curve.chip), None)
+        unit_seconds(cases[0].product.plan(), find_profile(curve.chip), None)
     every = [*chain(*wanted)]
     totals = iter(sweep(memory_bytes, every, pool, lambda case, _: progress(str(case))))
     rates = []
@@ -405,7 +405,7 @@ def _rates(curve: Curve, products: Sequence[Served], totals: list[int | None]) -
     """
     chips, columns = [with_clocks(find_profile(curve.chip), n) for n in CLOCKS], []
     for one, known in zip(products, np.array(totals).reshape(len(products), -1), strict=True):
-        plan = one.plan
+        plan = one.product.plan()
         work = 2 * curve.size**3 if curve.quantity == "GFLOPS" else count_plan(plan).bytes_requested
         seconds = (max(unit_seconds(plan, *at).values()) for at in product(chips, known.tolist()))
         columns.append([1e-9 * work / each for each in seconds])

@@ -17,7 +17,6 @@ from gpgpu_legacy.isa.ir import Program, Vec4
 from gpgpu_legacy.isa.opcodes import ARBFP, Form
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.analysis.affine import (
-    Clamped,
     Linear,
     TexelForm,
     Unknown,
@@ -109,7 +108,7 @@ def probed(draw: st.DrawFn, numbers: st.SearchStrategy[float]) -> tuple[str, Fra
 
 def forms_and_values(
     text: str, given_pass: FragmentPass, *, rounds: bool
-) -> Iterator[tuple[Linear | Clamped, np.ndarray, int]]:
+) -> Iterator[tuple[Linear, np.ndarray, int]]:
     """With a lookup at each register of a program: the forms of its coordinates, what the NumPy
     machine puts in the register, and the iteration."""
     for name in given_pass.program.temporaries:
@@ -122,7 +121,7 @@ def forms_and_values(
             assert isinstance(run, FragmentPass)
             found = texels_of(run)
             for component, form in enumerate(forms):
-                if isinstance(form, Linear | Clamped):
+                if isinstance(form, Linear):
                     yield form, found[..., component], iteration
 
 
@@ -131,7 +130,7 @@ def forms_and_values(
 def test_a_known_form_is_what_the_machine_computes(made: tuple[str, FragmentPass]) -> None:
     """Exactly, at each fragment of some iterations."""
     for form, found, iteration in forms_and_values(*made, rounds=False):
-        assert isinstance(form, Clamped) or not form.error
+        assert not form.error
         assert_form(form, found, constant_rect(made[1].rect), iteration)
 
 
@@ -143,8 +142,7 @@ TENTH = st.integers(-70, 70).map(lambda i: float(np.float32(i / 10)))
 def test_a_rounded_form_is_as_near_as_its_error_says(made: tuple[str, FragmentPass]) -> None:
     for form, found, iteration in forms_and_values(*made, rounds=True):
         assert_form(form, found, constant_rect(made[1].rect), iteration)
-        if isinstance(form, Linear):
-            assert form.error <= Fraction(1, 1000) * (1 + form.largest)  # else that says little
+        assert form.error <= Fraction(1, 1000) * (1 + form.largest)  # else that says little
 
 
 def texels_of(each: FragmentPass) -> np.ndarray:
@@ -153,11 +151,7 @@ def texels_of(each: FragmentPass) -> np.ndarray:
     return np.stack(target.planes, axis=-1)
 
 
-def assert_form(
-    given_form: Linear | Clamped, found: np.ndarray, rect: Rect, iteration: int
-) -> None:
-    is_clamped = isinstance(given_form, Clamped)
-    form = given_form.form if is_clamped else given_form
+def assert_form(form: Linear, found: np.ndarray, rect: Rect, iteration: int) -> None:
     for y in range(rect.height):
         for x in range(rect.width):
             exact = (
@@ -166,8 +160,6 @@ def assert_form(
                 + form.y * (Fraction(2 * y + 1) / 2)
                 + form.iteration * iteration
             )
-            if is_clamped:
-                exact = min(max(exact, given_form.low.constant), given_form.high.constant)
             value = float(found[rect.y + y, rect.x + x])
             assert abs(Fraction(value) - exact) <= form.error, "of known forms without one: exactly"
 

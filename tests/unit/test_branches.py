@@ -235,6 +235,9 @@ def test_a_chip_is_predicted_at_least_the_fewest_instructions_and_a_range_of_bra
 def test_leaving_early_gives_the_same_picture_for_fewer_instructions() -> None:
     plans = [find("mandelbrot", width=24, height=18, trips=40, early=e) for e in (False, True)]
     fixed, early = (plan.run(executor="numpy", exact=True) for plan in plans)
+    cached = [plan.cache("1K,4way,64B", in_flight=5) for plan in plans]
+    assert [one.of_inputs for one in cached] == [False, True]
+    assert cached[0].regions == cached[1].regions
     assert early.gigabytes_per_s is None and fixed.gigabytes_per_s
     assert "Counted at most: passes" in str(early.grids()[0].notes)
     assert_array_equal(early.steps, fixed.steps)

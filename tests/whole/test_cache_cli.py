@@ -170,7 +170,6 @@ def test_a_heat_map_by_hand(
         ((LM, "--quads", "--raster", "3x3"), "quads of 2x2 fragments do not fill tiles of 3x3"),
         ((LM, "n=4,x"), "n is 'x'; give a whole number"),
         ((LM, "--heat-map", "{tmp}/x.png", "--plot", "{tmp}/y.png"), "leave --plot out"),
-        (("bitonic-sort",), "not exactly affine"),
         ((LM, "--heat-map", "{tmp}/none/x.png"), "there is no folder"),
         ((LM, "--heat-map", "{tmp}/x.png", "n=4,5"), "--heat-map draws one run"),
         ((LM, "--plot", "{tmp}/x.png"), "a parameter, as in n=256,512, or of --cache, --in-flight"),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cache_conventions import Access, accesses_of, pass_traces, written_out
-from drawing import corners, fragment_texcoords, program, texture
+from drawing import ZERO, corners, fragment_texcoords, program, show, texture
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from plans import Made, plans
@@ -18,10 +18,14 @@ from products import METHODS_AND_WAYS, plan_of
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.cache import fragments
 from gpgpu_legacy.cache.access import NO_ACCESS, AccessTrace, parse_access
 from gpgpu_legacy.cache.fragments import MOST_LINES, MOST_ROWS, trace_fragments
+from gpgpu_legacy.cache.recorded import Replay
+from gpgpu_legacy.cache.texel_accesses import DependentError, TexelAccess, texel_accesses
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.numbers import Affine
@@ -29,6 +33,7 @@ from gpgpu_legacy.plan.plan import (
     Binding,
     CopyPass,
     FragmentPass,
+    Pass,
     Plan,
     Repeat,
     Step,
@@ -47,6 +52,7 @@ from gpgpu_legacy.plan.textures import (
     TextureKind,
     Wrap,
 )
+from gpgpu_legacy.runtime.executor import reference
 
 LAYOUTS = ("linear", "4x4", "3x5", "morton", "6d")
 RASTERS = ("scan", "tiled:8x8", "tiled:4x2", "morton", "hilbert")
@@ -65,6 +71,25 @@ def trace(
     return trace_fragments(plan, access, **more)
 
 
+def ran(plan: Plan, **given: F32) -> Replay:
+    """Runs a plan; given: inputs, of which the others are 0."""
+    zeros = {m.name: np.zeros((m.rows, m.columns), np.float32) for m in plan.operands}
+    return lambda observe: reference().run(plan, zeros | given, observer=observe)
+
+
+def recorded(plan: Plan, *how: str, **more: Any) -> AccessTrace:
+    """The trace of a plan of which all lookups are recorded."""
+
+    def only_copies(plan: Plan, pass_: Pass, count: int) -> list[TexelAccess]:
+        if isinstance(pass_, FragmentPass):
+            raise DependentError("by request")
+        return texel_accesses(plan, pass_, count)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fragments, "texel_accesses", only_copies)
+        return trace(plan, *how, replay=ran(plan), **more)
+
+
 def in_lines(accesses: list[Access], line_bytes: int) -> list[Access]:
     return [(number, writes, address // line_bytes) for number, writes, address in accesses]
 
@@ -73,11 +98,12 @@ def assert_as_plain_python(
     plan: Plan, layout: str, raster: str, *, quads: bool, line_bytes: int, in_flight: int = 1
 ) -> None:
     how: dict[str, Any] = {"quads": quads, "in_flight": in_flight}
-    made = list(pass_traces(trace(plan, layout, raster, line_bytes=line_bytes, **how)))
     expected = accesses_of(plan, layout, raster, **how)
-    assert [each.accesses for each in made] == [len(each) for each in expected]
-    for pass_, accesses in zip(made, expected, strict=True):
-        assert written_out(pass_) == in_lines(accesses, line_bytes)
+    for traced in (trace, recorded):
+        made = list(pass_traces(traced(plan, layout, raster, line_bytes=line_bytes, **how)))
+        assert [each.accesses for each in made] == [len(each) for each in expected]
+        for pass_, accesses in zip(made, expected, strict=True):
+            assert written_out(pass_) == in_lines(accesses, line_bytes)
 
 
 # Against plain Python ----------------------------------------------------------------------------
@@ -121,7 +147,7 @@ def test_methods(
 def test_random_plans(  # noqa: PLR0917
     made: Made, layout: str, raster: str, quads: bool, line: int, in_flight: int
 ) -> None:
-    """Several targets, blends, copies, discards, Repeats that are not fused, clamped lookups."""
+    """Several targets, blends, copies, discards, Repeats that are not fused, lookups."""
     drawn = [p.drawn.area for p in passes(made.plan) if isinstance(p, FragmentPass)]
     assume(sum(drawn) <= 600)
     try:
@@ -214,7 +240,7 @@ def test_a_lookup_touches_the_texels_that_it_blends(  # noqa: PLR0917
     how: Filter,
 ) -> None:
     scale = np.array([1.0, 1.0] if kind is TextureKind.RECT else [0.125, 0.25])
-    read = Texture("G", kind, Extent(8, 1 if kind is TextureKind.T1D else 4), R16F)
+    read = Texture("G", kind, Extent(8, 1 if kind is TextureKind.T1D else 4), R16F, ZERO)
     text = program(
         f"TEX R0, fragment.texcoord[0], texture[0], {kind.value};", "MOV result.color, R0;"
     )
@@ -224,12 +250,16 @@ def test_a_lookup_touches_the_texels_that_it_blends(  # noqa: PLR0917
     )
     sampler = Sampler(how, wrap_s=wrap, wrap_t=wrap)
     plan = one_pass(draw(text, placed, sampler=sampler), read=read)
-    [made] = pass_traces(trace(plan, "4x4", raster, line_bytes=4, quads=quads, in_flight=in_flight))
     [expected] = accesses_of(plan, "4x4", raster, quads=quads, in_flight=in_flight)
-    assert written_out(made) == in_lines(expected, 4)
+    for traced in (recorded, trace):
+        how_many: dict[str, Any] = {"quads": quads, "in_flight": in_flight}
+        [made] = pass_traces(traced(plan, "4x4", raster, line_bytes=4, **how_many))
+        assert written_out(made) == in_lines(expected, 4)
     if how is Filter.LINEAR and wrap not in (Wrap.CLAMP, Wrap.CLAMP_TO_BORDER):
         assert made.accesses == len(expected) == 8 * (3 if kind is TextureKind.T1D else 5)
 
+
+# What only a run tells ---------------------------------------------------------------------------
 
 CLAMPS = (
     "ADD R0, fragment.texcoord[0], -1; MAX R0, R0, 0.5;",
@@ -244,53 +274,65 @@ CLAMPS = (
     "sampler", [Sampler(), Sampler(Filter.LINEAR, Wrap.CLAMP), Sampler(wrap_s=Wrap.CLAMP_TO_BORDER)]
 )
 @pytest.mark.parametrize("lines", CLAMPS)
-def test_clamps_of_affine_coordinates(
-    lines: str, sampler: Sampler, quads: bool, layout: str
-) -> None:
+def test_clamps_are_recorded(lines: str, sampler: Sampler, quads: bool, layout: str) -> None:
     text = program(lines, "TEX R0, R0, texture[0], RECT;", "MOV result.color, R0;")
     each = draw(text, plane((-1.5, 1.5, 0.5), (0.25, 0.5, 1.0)), sampler=sampler)
-    plan = one_pass(each)
-    [made] = pass_traces(trace(plan, layout, quads=quads, line_bytes=4))
+    plan = one_pass(each, read=texture("G", 4, 2, R32F))
+    [made] = pass_traces(trace(plan, layout, quads=quads, line_bytes=4, replay=ran(plan)))
     [expected] = accesses_of(plan, layout, "scan", quads=quads, in_flight=1)
     assert written_out(made) == in_lines(expected, 4)
 
 
-# What cannot be traced ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("lines", "complaint"),
-    [
-        (("TEX R0, fragment.texcoord[0], texture[0], RECT;",
-          "TEX R1, R0, texture[0], RECT;"), "test.fp:4: TEX from G is at coordinates that are not"),
-        (("MUL R0, fragment.texcoord[0], fragment.texcoord[0];",
-          "TXP R1, R0, texture[0], RECT;"), "test.fp:4: TXP from G is at coordinates that are not"),
-        (("TEX R1, fragment.color, texture[0], RECT;",), "test.fp:3: TEX from G is at coordinates"),
-        (("MAX R0, fragment.texcoord[0], fragment.texcoord[0].y;",
-          "TEX R1, R0, texture[0], RECT;"), "test.fp:4: TEX from G is at coordinates that are not"),
-        (("MAX R0, fragment.texcoord[0], 1; ADD R0, R0, fragment.texcoord[0];",
-          "TEX R1, R0, texture[0], RECT;"), "test.fp:4: TEX from G is at coordinates that are not"),
-    ],
-)  # fmt: skip
-def test_a_dependent_lookup_is_refused(lines: tuple[str, ...], complaint: str) -> None:
-    with pytest.raises(InputError, match=complaint):
-        trace(one_pass(draw(program(*lines, "MOV result.color, R1;"))))
-
-
-@pytest.mark.parametrize(
-    ("kind", "depth", "complaint"),
-    [
-        (TextureKind.T3D, 2, "is a lookup in a 3D texture"),
-        (TextureKind.CUBE, 6, "is a lookup in a CUBE texture"),
-    ],
+DEPENDENT = (
+    ("MUL R0, fragment.texcoord[0], fragment.texcoord[0];", "TXP R1, R0, texture[0], RECT;"),
+    ("TEX R1, fragment.color, texture[0], RECT;",),
+    ("MAX R0, fragment.texcoord[0], fragment.texcoord[0].y;", "TEX R1, R0, texture[0], RECT;"),
 )
-def test_other_lookups_are_refused(kind: TextureKind, depth: int, complaint: str) -> None:
+
+
+@pytest.mark.parametrize("lines", DEPENDENT)
+def test_a_lookup_that_is_not_affine_is_recorded(lines: tuple[str, ...]) -> None:
+    plan = one_pass(draw(program(*lines, "MOV result.color, R1;")))
+    with pytest.raises(DependentError, match=f"test.fp:{2 + len(lines)}: T.. from G is at coordin"):
+        trace(plan)
+    [made] = pass_traces(trace(plan, line_bytes=4, replay=ran(plan)))
+    [expected] = accesses_of(plan, "linear", "scan", quads=False)
+    assert written_out(made) == in_lines(expected, 4)
+
+
+@pytest.mark.parametrize("quads", [False, True])
+def test_a_branch_is_recorded_fragment_by_fragment(quads: bool) -> None:
+    """G has the places 3, 2, 1 and 0 in its lower row, where columns 0 and 1 look up once more; the
+    others look up twice in the upper row. Then the lower row looks up once, and the upper one four
+    times.
+    """
     text = program(
-        f"TEX R0, fragment.texcoord[0], texture[0], {kind.value};", "MOV result.color, R0;"
+        "OPTION NV_fragment_program2;",
+        "TEMP R0, R1, R2;",
+        "TEX R0, fragment.texcoord[0], texture[0], RECT;",
+        "SUBC R1.x, fragment.position, 2; IF LT.x; TEX R2, R0.xyxx, texture[0], RECT;",
+        "ELSE; TEX R2, {0, 1}, texture[0], RECT; TEX R2, {1, 1}, texture[0], RECT; ENDIF;",
+        "REP {4}; SUBC R1.y, 1, fragment.position; TEX R2, {2, 1}, texture[0], RECT;",
+        "BRK (GT.y); ENDREP; MOV result.color, R2;",
+        temporaries="",
     )
-    read = Texture("G", kind, Extent(4, 4, depth), R32F)
-    with pytest.raises(InputError, match=complaint):
-        trace(one_pass(draw(text), read=read))
+    values = np.array([[3, 2, 1, 0], [0, 0, 0, 0]], np.float32)
+    plan = show([Repeat(2, (draw(text),))], texture("T", 4, 2, R32F), {"G": values[..., None]})
+    made = trace(plan, quads=quads, line_bytes=4, replay=ran(plan, G=values))
+    assert made.of_inputs
+    sides = {(x, y): [(3 - x) * (1 - y)] if x < 2 else [4, 5] for x in range(4) for y in range(2)}
+    of_fragment = {
+        (x, y): [4 * y + x, *side, *[6] * (4 if y else 1)] for (x, y), side in sides.items()
+    }
+    places = [[(x, y)] for y in range(2) for x in range(4)]
+    if quads:
+        places = [[(x + i, j) for j in range(2) for i in range(2)] for x in (0, 2)]
+    for pass_ in pass_traces(made):
+        [chunk] = pass_.chunks()
+        by_row = [[n for n in row if n != NO_ACCESS and n < 8] for row in chunk.lines.tolist()]
+        for row, fragments_ in zip(by_row, places, strict=True):
+            assert sorted(row) == sorted(n for place in fragments_ for n in of_fragment[place])
+            assert quads or row == of_fragment[fragments_[0]]
 
 
 def test_dispatches_are_refused() -> None:
@@ -412,7 +454,8 @@ def test_buffers_stay_linear() -> None:
     [
         (Sampler(Filter.NEAREST_MIPMAP_NEAREST), {1: 1}),
         (Sampler(Filter.LINEAR_MIPMAP_NEAREST, bias=1.0), {2: 4}),
-        (Sampler(Filter.LINEAR_MIPMAP_LINEAR), {1: 4, 2: 4}),
+        (Sampler(Filter.LINEAR_MIPMAP_LINEAR, bias=0.25), {1: 4, 2: 4}),
+        (Sampler(Filter.LINEAR_MIPMAP_LINEAR), {1: 4}),  # it has no part of the next
         (Sampler(Filter.NEAREST_MIPMAP_LINEAR, bias=0.5), {1: 1, 2: 1}),
         (Sampler(Filter.NEAREST_MIPMAP_NEAREST, magnify=Filter.LINEAR, bias=-1.0), {0: 4}),
         (Sampler(Filter.LINEAR, base_level=2), {2: 4}),
@@ -423,20 +466,12 @@ def test_a_mipmap_is_read_in_the_levels_that_the_slopes_choose(
 ) -> None:
     """Two texels of level 0 a fragment: λ is 1, and a trilinear lookup reads eight texels."""
     text = program("TEX R0, fragment.texcoord[0], texture[0], 2D;", "MOV result.color, R0;")
-    read = Texture("G", TextureKind.T2D, Extent(16, 16, 1, 5), R32F)
+    read = Texture("G", TextureKind.T2D, Extent(16, 16, 1, 5), R32F, ZERO)
     places = Texcoords(0, corners((0.0, 0, 0, 1), (2 / 16, 0, 0, 0), (0, 2 / 16, 0, 0), 2, 2))
     each = draw(text, places, sampler=sampler, size=(2, 2))
-    [made] = pass_traces(trace(one_pass(each, read=read, size=(2, 2)), line_bytes=4))
+    plan = one_pass(each, read=read, size=(2, 2))
+    [made] = pass_traces(trace(plan, line_bytes=4, replay=ran(plan)))
     rows = [line // 16 for _, writes, line in written_out(made) if not writes]
     firsts = [read.extent.first_row(n) for n in range(6)]
     found = Counter(sum(row >= first for first in firsts) - 1 for row in rows)
     assert found == {level: 4 * texels for level, texels in levels.items()}
-
-
-def test_a_bias_of_the_program_is_not_followed() -> None:
-    text = program("TXB R0, fragment.texcoord[0], texture[0], 2D;", "MOV result.color, R0;")
-    read = Texture("G", TextureKind.T2D, Extent(8, 8, 1, 4), R32F)
-    places = Texcoords(0, corners((0.0, 0, 0, 1), (0.25, 0, 0, 0), (0, 0.25, 0, 0), 2, 2))
-    each = draw(text, places, sampler=Sampler(Filter.LINEAR_MIPMAP_LINEAR), size=(2, 2))
-    with pytest.raises(InputError, match="TXB from G has a bias"):
-        trace(one_pass(each, read=read, size=(2, 2)))

@@ -1,9 +1,8 @@
 """Finds lookup coordinates that are affine in the fragment's position and the iteration.
 
 A program is executed on forms instead of numbers. A form is a Symbol: operations that keep it
-affine give a form, MAX, MIN and saturation with numbers a Clamped one, and all others UNKNOWN. So
-the analysis knows no opcode by name. A pass runs only
-the instructions that its coordinates depend on (liveness.py).
+affine give a form, and all others UNKNOWN. So the analysis knows no opcode by name. A pass runs
+only the instructions that its coordinates depend on (liveness.py).
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from math import lcm
 from operator import mul
-from typing import Any, TypeGuard
+from typing import Any
 
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.execute import Components, Domain, execute, execute_instruction
@@ -105,11 +104,10 @@ class Linear(Symbol):
         return most <= 2**24
 
     def operate(self, name: str, operands: tuple[Any, ...]) -> Any:
-        """Operations that keep a form affine give a form; of others see Clamped."""
+        """Operations that keep a form affine give a form."""
         kept = _KEPT.get(name)
-        if kept is None or not all(isinstance(operand, Linear) for operand in operands):
-            return _on_clamped(name, operands)
-        return kept(*operands)
+        known = kept is not None and all(isinstance(operand, Linear) for operand in operands)
+        return kept(*operands) if kept and known else UNKNOWN
 
     def moved(self, x: Fraction, y: Fraction, more: Fraction = Fraction(0)) -> Linear:
         """The form that has, at the first fragment, the value of fragment (x, y) and more."""
@@ -129,85 +127,7 @@ class Linear(Symbol):
         )
 
 
-@frozen
-class Clamped(Symbol):
-    """A form, but `low` where it is below that number, and `high` where it is above that one.
-
-    low, high: constants. All are exact.
-    """
-
-    form: Linear
-    low: Linear
-    high: Linear
-
-    def operate(self, name: str, operands: tuple[Any, ...]) -> Any:
-        """Sums, products and clamps with numbers give another one; all others give UNKNOWN."""
-        return _on_clamped(name, operands)
-
-    def moved(self, x: Fraction, y: Fraction, more: Fraction = Fraction(0)) -> Clamped:
-        """As the form's; more: added to the numbers, too."""
-        low, high = (end.moved(x, y, more) for end in (self.low, self.high))
-        return Clamped(self.form.moved(x, y, more), low, high)
-
-
-@frozen
-class _Greater(Symbol):
-    """The comparison a > b, by which MAX and MIN choose one of both."""
-
-    a: Linear | Clamped
-    b: Linear | Clamped
-
-    def operate(self, name: str, operands: tuple[Any, ...]) -> Any:
-        if name == "where" and operands[0] is self and {*operands[1:]} == {self.a, self.b}:
-            return _chosen(self.a, self.b, max if operands[1] == self.a else min)
-        return UNKNOWN
-
-
-Value = Linear | Clamped | Unknown
-
-
-def _on_clamped(name: str, operands: tuple[Any, ...]) -> Any:
-    """An operation on forms and clamped ones."""
-    clamped = [operand for operand in operands if isinstance(operand, Clamped)]
-    if not all(isinstance(operand, Linear | Clamped) for operand in operands):
-        return UNKNOWN
-    if name == "greater":
-        return _Greater(*operands)
-    if name not in _KEPT or len(clamped) != 1:
-        return UNKNOWN
-    form, low, high = (
-        _KEPT[name](*(part if operand is clamped[0] else operand for operand in operands))
-        for part in (clamped[0].form, clamped[0].low, clamped[0].high)
-    )
-    if not (_is_exact(form) and _is_number(low) and _is_number(high)):
-        return UNKNOWN
-    ends = (low, high) if low.constant <= high.constant else (high, low)
-    return Clamped(form, *ends)
-
-
-def _chosen(a: Linear | Clamped, b: Linear | Clamped, chosen: Callable[..., Linear]) -> Value:
-    """The larger or the smaller of a form and a number."""
-    a, b = (b, a) if _is_number(a) else (a, b)
-    if not _is_number(b) or not (isinstance(a, Clamped) or _is_exact(a)):
-        return UNKNOWN
-
-    def with_number(part: Linear) -> Linear:
-        return chosen(part, b, key=lambda one: one.constant)
-
-    if isinstance(a, Clamped):
-        return Clamped(a.form, with_number(a.low), with_number(a.high))
-    if a.is_constant:
-        return with_number(a)
-    ends = (Linear(end, ranges=a.ranges) for end in (-a.largest, a.largest))
-    return Clamped(a, *map(with_number, ends))
-
-
-def _is_exact(value: Value) -> TypeGuard[Linear]:
-    return isinstance(value, Linear) and not value.error
-
-
-def _is_number(value: Value) -> TypeGuard[Linear]:
-    return _is_exact(value) and value.is_constant
+Value = Linear | Unknown
 
 
 def _sum(a: Linear, b: Linear) -> Value:
@@ -419,14 +339,8 @@ class _Forms(Domain[Value]):
     def discard(self, condition: Value) -> None:
         """No coordinate depends on it."""
 
-    def saturated(self, value: Value) -> Value:
-        if isinstance(value, Unknown):
-            return UNKNOWN
-        for number, chosen in ((0.0, max), (1.0, min)):
-            end = self.constant(number)
-            if not isinstance(value, Unknown) and isinstance(end, Linear):
-                value = _chosen(value, end, chosen)
-        return value
+    def saturated(self, _: Value) -> Value:
+        return UNKNOWN
 
     def in_quad(self, fetched: Callable[[], Value]) -> Sequence[Value]:
         return [UNKNOWN] * 3

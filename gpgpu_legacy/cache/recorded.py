@@ -1,0 +1,233 @@
+"""The accesses of passes whose lookups depend on data, as they are in a run.
+
+The reference machine executes the program of such a pass again, on the textures that the run had.
+Each lookup that any fragment executes is a slot, on each side of a branch and in each trip of a
+loop; fragments that do not execute it make no access there. A filter's texels are slots of their
+own, in the levels that each fragment reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.cache.access import NO_ACCESS, Access, Chunk, PassTrace
+from gpgpu_legacy.cache.texel_accesses import QUAD, AddressSpace
+from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.interp.machine import (
+    BoundStorage,
+    FragmentInputs,
+    FragmentMachine,
+    band_of,
+    inputs_of,
+)
+from gpgpu_legacy.interp.numeric import Lookup, Storage, encode, looked_up
+from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.isa.execute import Components, execute
+from gpgpu_legacy.isa.ir import Instruction
+from gpgpu_legacy.isa.opcodes import OPCODES, Symbol
+from gpgpu_legacy.memory import require_memory
+from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.textures import constant_rect
+
+Read = Callable[[str], F32]
+Replay = Callable[[Callable[[int, Pass, Read], None]], object]
+"""Runs the plan, all iterations of its loops, and calls a function after each pass that runs: with
+its number, the pass, and what reads a texture.
+"""
+
+I64 = NDArray[np.int64]
+MOST_LINES = 1 << 18  # of a chunk
+
+
+class Recording:
+    """The accesses of some passes of a plan; the run is made when the first are asked for.
+
+    wanted: the passes, by the numbers of their step and of their place in it.
+    """
+
+    def __init__(self, plan: Plan, replay: Replay, space: AddressSpace, access: Access) -> None:
+        self.plan, self.replay, self.space, self.access = plan, replay, space, access
+        self.wanted = set[tuple[int, int]]()
+
+    def trace(self, step: int, place: int, iteration: int) -> PassTrace:
+        """A pass that is wanted, in an iteration."""
+        return self._traces[step, place, iteration]
+
+    @cached_property
+    def _traces(self) -> dict[tuple[int, int, int], PassTrace]:
+        found: dict[tuple[int, int, int], PassTrace] = {}
+        order = (
+            (number, place, iteration)
+            for number, step in enumerate(self.plan.repeats())
+            for iteration in range(step.count)
+            for place in range(len(step.body))
+        )
+
+        def observe(_: int, pass_: Pass, read: Read) -> None:
+            at = next(order)
+            if at[:2] in self.wanted and isinstance(pass_, FragmentPass):
+                found[at] = self._recorded(pass_, read)
+
+        self.replay(observe)
+        return found
+
+    def _recorded(self, pass_: FragmentPass, read: Read) -> PassTrace:
+        """The trace of a pass that has just run; none of the textures that it looks up changed."""
+        rect, drawn, quads = constant_rect(pass_.rect), pass_.drawn, self.access.quads
+        bound = {}
+        for binding in pass_.bindings:
+            texture = self.plan.texture(binding.texture)
+            storage, texels = Storage(texture), read(texture.name)
+            storage.planes = [encode(plane, texture.format) for plane in np.moveaxis(texels, -1, 0)]
+            bound[binding.unit] = storage, binding.sampler
+        area = band_of(pass_, 0, rect.height)
+        corner = drawn.y - rect.y - area.start, drawn.x - rect.x - area.left
+        inside = tuple(
+            slice(first, first + size)
+            for first, size in zip(corner, (drawn.height, drawn.width), strict=True)
+        )
+        slots = _Slots(self.space)
+
+        def add(name: str, rows: Any, columns: Any, mask: Any, *, writes: bool = False) -> None:
+            parts = (np.broadcast_to(part, area.shape)[inside] for part in (rows, columns, mask))
+            slots.add(name, *parts, writes=writes)
+
+        for side in area.sides:
+            own = True if side is None else area.is_above(rect) == side
+            machine = _Recorder(inputs_of(pass_, area, side), bound)
+            with np.errstate(all="ignore"):
+                execute(pass_.program, machine)
+            for unit, rows, columns, mask in machine.found:
+                add(bound[unit][0].texture.name, rows, columns, own & mask)
+        y, x = np.indices(area.shape)
+        for target in pass_.targets:
+            for writes in (False, True) if pass_.blend else (True,):
+                place = y + area.start + rect.y, x + area.left + rect.x
+                add(target, *place, True, writes=writes)
+        lines, kinds = slots.rows(quads=quads)
+        positions = [*self.access.raster.positions(drawn.width, drawn.height, quads=quads)]
+        xs, ys = (np.concatenate(each) for each in zip(*positions, strict=True))
+        in_flight = max(1, min(self.access.in_flight, drawn.area))
+        lanes = len(QUAD) if quads else 1
+
+        def chunks() -> Iterator[Chunk]:
+            most = max(1, MOST_LINES // len(kinds) // in_flight) * in_flight
+            for first in range(0, len(xs), most):
+                part = lines[ys[first : first + most], xs[first : first + most]]
+                yield Chunk(part, kinds, np.ones(len(part), np.int32), in_flight, lanes)
+
+        size = drawn.width, drawn.height
+        return PassTrace(int(np.count_nonzero(lines != NO_ACCESS)), chunks, size)
+
+
+class _Slots:
+    """Lines of all fragments, slot by slot."""
+
+    def __init__(self, space: AddressSpace) -> None:
+        self.space, self.lines, self.kinds = space, list[I64](), list[int]()
+
+    def add(self, name: str, rows: Any, columns: Any, mask: Any, *, writes: bool) -> None:
+        """The accesses to a texture, where the mask holds."""
+        if not mask.any():
+            return
+        space, number = self.space, self.space.numbers[name]
+        require_memory(
+            8 * mask.size * (2 * len(self.lines) + 4),
+            f"the lookups of {mask.size} fragments that depend on data",
+            "simulate a smaller plan",
+        )
+        columns, rows = columns + space.columns[number], rows + space.rows[number]
+        lines = (space.table[columns] + space.table[rows]) // space.line_bytes
+        self.lines.append(np.where(mask, lines, NO_ACCESS))
+        self.kinds.append(2 * number + writes)
+
+    def rows(self, *, quads: bool) -> tuple[I64, NDArray[np.int16]]:
+        """The lines [y, x, slots] of fragments, or of quads, and the kinds of the slots."""
+        lines, kinds = np.stack(self.lines, -1), np.array(self.kinds, np.int16)
+        if not quads:
+            return lines, kinds
+        height, width, count = lines.shape
+        around = ((0, height % 2), (0, width % 2), (0, 0))
+        padded = np.pad(lines, around, constant_values=NO_ACCESS)
+        split = padded.reshape(-(-height // 2), 2, -(-width // 2), 2, count)
+        lines = split.transpose(0, 2, 4, 1, 3).reshape(*split.shape[::2][:2], -1)
+        return lines, np.repeat(kinds, len(QUAD))
+
+
+@frozen
+class RecordedPass:
+    """A pass of a step whose accesses are recorded."""
+
+    recording: Recording
+    step: int
+    place: int
+
+    def trace(self, iteration: int) -> PassTrace:
+        """One iteration of it."""
+        return self.recording.trace(self.step, self.place, iteration)
+
+    def moves(self, _: int) -> None:
+        """Nothing proves that an iteration is another one, shifted."""
+
+
+# Executing ---------------------------------------------------------------------------------------
+
+
+class _Recorder(FragmentMachine):
+    """Also keeps what fragments look up: unit, rows, columns and a mask."""
+
+    def __init__(self, inputs: FragmentInputs, bound: dict[int, BoundStorage]) -> None:
+        super().__init__(inputs, bound)
+        self.bound = bound
+        self.found: list[tuple[int, Any, Any, Any]] = []
+
+    def look_up(
+        self, instruction: Instruction, coordinates: Sequence[F32], components: Components
+    ) -> dict[Components, F32]:
+        assert instruction.texture is not None
+        unit, active = instruction.texture.unit, True if self.active is None else self.active
+        lookup = _Places(*self.bound[unit])
+        gives_lod = OPCODES[instruction.mnemonic].gives_lod
+        touched = looked_up(lookup, *coordinates, gives_lod=gives_lod)
+        for number, mask in sorted(touched.masks.items()):
+            self.found.append((unit, *lookup.fetches[number], mask & active))
+        return super().look_up(instruction, coordinates, components)
+
+
+class _Touched(Symbol):
+    """The texels of which a value is made: by number of the fetch, for which fragments."""
+
+    __slots__ = ("masks",)
+
+    def __init__(self, masks: dict[int, Any]) -> None:
+        self.masks = masks
+
+    def operate(self, name: str, operands: tuple[Any, ...]) -> _Touched:
+        holds: tuple[Any, ...] = (True,) * len(operands)
+        if name == "where" and not isinstance(operands[0], Symbol):
+            holds = True, operands[0], ~operands[0]
+        masks: dict[int, Any] = {}
+        for operand, where in zip(operands, holds, strict=True):
+            for number, mask in operand.masks.items() if isinstance(operand, _Touched) else ():
+                masks[number] = masks.get(number, False) | (mask & where)
+        return _Touched(masks)
+
+
+class _Places(Lookup):
+    """Lookups that find places and no texels."""
+
+    def __init__(self, *bound: Any) -> None:
+        super().__init__(*bound)
+        self.fetches: list[tuple[Any, Any]] = []
+
+    def border(self) -> Any:
+        return 0.0
+
+    def fetched(self, name: str, column: Any, row: Any, first_row: Any) -> Any:
+        self.fetches.append((row + first_row, column))
+        return _Touched({len(self.fetches) - 1: np.True_})
