@@ -14,7 +14,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import partial
-from itertools import combinations
+from itertools import combinations, permutations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,7 +33,6 @@ from gpgpu_legacy.present.grid import Entry, Grid, Numeral, as_markdown
 
 F64 = NDArray[np.float64]
 Indices = NDArray[np.intp]
-Terms = dict[tuple[int, ...], list[float]]
 KERNELS = Path("platforms", "brook", "src", "kernels")
 WIDTH, J_WIDTH, SUM_WIDTH, SUMS = 32, 16, 64, 4
 """Of the platform's streams: atoms, those of the inner loop by fours, and SUMS partial forces."""
@@ -48,19 +47,19 @@ CHIPS = ("radeon-x800-xt", "geforce-6800-ultra")
 
 
 class Molecule(NamedTuple):
-    """Places in nm, charges, sigmas and epsilons of atoms, in OpenMM's units; its bonds' terms.
+    """Places in nm, charges, sigmas and epsilons of atoms, in OpenMM's units; and paths.
 
-    bonds, angles: length or angle at rest and stiffness. torsions: five coefficients of Ryckaert
-    and Bellemans, then stiffness, phase and multiplicity.
+    paths: four atoms in a row. numbers: of each path, as the kernel takes them: five coefficients
+    of Ryckaert and Bellemans; a torsion's stiffness, phase and multiplicity; two angles and three
+    lengths at rest, each with its stiffness; sigma and four epsilon of the pair of its ends.
     """
 
     places: F64
     charges: F64
     sigmas: F64
     epsilons: F64
-    bonds: Terms
-    angles: Terms
-    torsions: Terms
+    paths: Indices
+    numbers: F64
 
 
 def molecule(atoms: int, seed: int) -> Molecule:
@@ -76,58 +75,54 @@ def molecule(atoms: int, seed: int) -> Molecule:
             near[parent].append(len(places))
             near.append([parent])
             places.append(place)
-    pairs = [(j, k) for j in range(atoms) for k in near[j] if j < k]
-    corners = [(i, j, k) for j in range(atoms) for i, k in combinations(sorted(near[j]), 2)]
-    paths = [(i, j, k, n) for j, k in pairs for i in near[j] for n in near[k] if i != k and n != j]
-    return Molecule(
-        np.array(places),
-        rng.uniform(-0.5, 0.5, atoms),
-        rng.uniform(0.2, 0.24, atoms),
-        rng.uniform(0.2, 0.8, atoms),
-        {key: [rng.uniform(0.13, 0.17), rng.uniform(1e5, 3e5)] for key in pairs},
-        {key: [rng.uniform(1.7, 2.2), rng.uniform(200, 600)] for key in corners},
-        {
-            key: [*rng.uniform(-9, 9, 6), rng.uniform(0, 3), float(rng.integers(1, 4))]
-            for key in paths
-        },
-    )
+    bonds = [(j, k) for j in range(atoms) for k in near[j] if j < k]
+    paths = [(i, j, k, n) for j, k in bonds for i in near[j] for n in near[k] if i != k and n != j]
+    low = [*5 * [-9.0], -9.0, 0.0, 1.0, *2 * [1.7, 60.0], *3 * [0.13, 3e4], 0.2, 0.8]
+    high = [*5 * [9.0], 9.0, 3.0, 4.0, *2 * [2.2, 200.0], *3 * [0.17, 1e5], 0.24, 3.2]
+    numbers = rng.uniform(low, high, (len(paths), 20))
+    numbers[:, 7] //= 1
+    charges, sigmas = rng.uniform(-0.5, 0.5, atoms), rng.uniform(0.2, 0.24, atoms)
+    epsilons = rng.uniform(0.2, 0.8, atoms)
+    return Molecule(np.array(places), charges, sigmas, epsilons, np.array(paths), numbers)
 
 
 # The forces in float64 ----------------------------------------------------------------------------
 
 
-def pair_energy(m: Molecule, places: F64, i: Indices, j: Indices) -> float:
-    """The energy of charges and of Lennard-Jones' potential, in kJ/mol."""
+def pair_energy(r: F64, charges: F64, sigmas: F64, epsilons: F64) -> float:
+    """The energy of charges' products and of Lennard-Jones' potential at distances, in kJ/mol."""
+    six = (sigmas / r) ** 6
+    return float((4 * epsilons * (six**2 - six) + COULOMB * charges / r).sum())
+
+
+def far_energy(m: Molecule, places: F64, i: Indices, j: Indices) -> float:
+    """The energy of pairs of atoms that no path has."""
     r = np.linalg.norm(places[i] - places[j], axis=-1)
-    six = ((m.sigmas[i] + m.sigmas[j]) / 2 / r) ** 6
-    attracted = 4 * np.sqrt(m.epsilons[i] * m.epsilons[j]) * (six**2 - six)
-    return float((attracted + COULOMB * m.charges[i] * m.charges[j] / r).sum())
+    epsilons = np.sqrt(m.epsilons[i] * m.epsilons[j])
+    return pair_energy(r, m.charges[i] * m.charges[j], (m.sigmas[i] + m.sigmas[j]) / 2, epsilons)
 
 
-def bond_energy(m: Molecule, places: F64) -> float:
-    """The energy of bonds, angles and torsions, and of the pairs at a torsion's ends."""
-
-    def to(terms: Terms, a: int, b: int) -> F64:
-        ends = np.array(list(terms))
-        return places[ends[:, b]] - places[ends[:, a]]
+def path_energy(m: Molecule, places: F64) -> float:
+    """The energy of the paths."""
 
     def angle(a: F64, b: F64) -> F64:
         return np.arctan2(np.linalg.norm(np.cross(a, b), axis=-1), (a * b).sum(-1))
 
-    def harmonic(terms: Terms, values: F64) -> float:
-        rest, stiffness = np.array(list(terms.values())).T
-        return float((stiffness / 2 * (values - rest) ** 2).sum())
-
-    total = harmonic(m.bonds, np.linalg.norm(to(m.bonds, 0, 1), axis=-1))
-    total += harmonic(m.angles, angle(to(m.angles, 1, 0), to(m.angles, 1, 2)))
-    first, second, third = (to(m.torsions, n, n + 1) for n in range(3))
-    one, other = np.cross(first, second), np.cross(second, third)
-    phi = angle(one, other) * np.sign((first * other).sum(-1))
-    *coefficients, stiffness, phase, times = np.array(list(m.torsions.values())).T
-    total += float((stiffness * (1 + np.cos(times * phi - phase))).sum())
-    total += sum(float((c * (-np.cos(phi)) ** n).sum()) for n, c in enumerate(coefficients, 1))
-    ends = np.array([(path[0], path[-1]) for path in m.torsions])
-    return total + pair_energy(m, places, *ends.T)
+    i, j, k, n = (places[m.paths[:, end]] for end in range(4))
+    *coefficients, stiffness, phase, times = m.numbers.T[:8]
+    one, other = np.cross(j - i, k - j), np.cross(k - j, n - k)
+    phi = angle(one, other) * np.sign(((j - i) * other).sum(-1))
+    total = (stiffness * (1 + np.cos(times * phi - phase))).sum()
+    for power, c in enumerate(coefficients, 1):
+        total += (c * (-np.cos(phi)) ** power).sum()
+    turns = [angle(i - j, k - j), angle(j - k, n - k)]
+    turns += [np.linalg.norm(a - b, axis=-1) for a, b in ((i, j), (j, k), (k, n))]
+    for column, turn in enumerate(turns):
+        rest, stiffness = m.numbers.T[8 + 2 * column : 10 + 2 * column]
+        total += (stiffness / 2 * (turn - rest) ** 2).sum()
+    charges = m.charges[m.paths[:, 0]] * m.charges[m.paths[:, 3]]
+    ends = np.linalg.norm(i - n, axis=-1)
+    return float(total) + pair_energy(ends, charges, m.numbers[:, 18], m.numbers[:, 19] / 4)
 
 
 def gradient(energy: Callable[[F64], float], places: F64, step: float = 1e-6) -> F64:
@@ -140,10 +135,9 @@ def gradient(energy: Callable[[F64], float], places: F64, step: float = 1e-6) ->
     return found
 
 
-def near_pairs(m: Molecule) -> set[tuple[int, int]]:
-    """The atoms with one, two or three bonds between them, whose pairs the first kernel leaves."""
-    ends = [(key[0], key[-1]) for terms in (m.bonds, m.angles, m.torsions) for key in terms]
-    return {*ends, *((b, a) for a, b in ends)}
+def near_pairs(m: Molecule) -> set[tuple[int, ...]]:
+    """The atoms of one path, in both orders."""
+    return {pair for path in m.paths.tolist() for pair in permutations(path, 2)}
 
 
 def forces(m: Molecule) -> dict[str, F64]:
@@ -151,8 +145,8 @@ def forces(m: Molecule) -> dict[str, F64]:
     near = near_pairs(m)
     pairs = [pair for pair in combinations(range(len(m.places)), 2) if pair not in near]
     i, j = np.array(pairs).T
-    apart = -gradient(partial(pair_energy, m, i=i, j=j), m.places)
-    return {"pairs": apart, "all": apart - gradient(partial(bond_energy, m), m.places)}
+    apart = -gradient(partial(far_energy, m, i=i, j=j), m.places)
+    return {"pairs": apart, "all": apart - gradient(partial(path_energy, m), m.places)}
 
 
 # The kernels --------------------------------------------------------------------------------------
@@ -222,42 +216,18 @@ class Platform:
         return merged
 
     def bonded(self, m: Molecule, before: Stream) -> Stream:
-        """Each path of four atoms computes its own terms, those of each bond and angle once."""
-        bonds, angles = dict(m.bonds), dict(m.angles)
-        angles |= {key[::-1]: value for key, value in angles.items()}
-
-        def taken(terms: Terms, *key: int) -> list[float]:
-            found = terms.pop(key, None) or terms.get(key[::-1]) or [1.0, 0.0]
-            terms.pop(key[::-1], None)
-            return found
-
-        paths = np.full((len(m.torsions) + len(m.angles), 4), -1.0)
-        numbers, charges = np.zeros((len(paths), 20)), np.zeros(len(paths))
-        count = 0
-        for (i, j, k, n), (*first, stiffness, phase, times) in m.torsions.items():
-            paths[count], charges[count] = (i, j, k, n), m.charges[i] * m.charges[n]
-            turned = taken(angles, i, j, k) + taken(angles, j, k, n)
-            lengths = taken(bonds, i, j) + taken(bonds, j, k) + taken(bonds, k, n)
-            pair = [(m.sigmas[i] + m.sigmas[n]) / 2, 4 * np.sqrt(m.epsilons[i] * m.epsilons[n])]
-            numbers[count] = [*first, stiffness, phase, times, *turned, *lengths, *pair]
-            count += 1
-        while angles:
-            (i, j, k), _ = next(iter(angles.items()))
-            paths[count, :3] = i, j, k
-            numbers[count, 8:12] = [*taken(angles, i, j, k), 1, 0]
-            numbers[count, 12:] = [*taken(bonds, i, j), *taken(bonds, j, k), 1, 0, -1, 0]
-            count += 1
-        paths, numbers = paths[:count], numbers[:count]
-        given = [self.stream(f"numbers{n}", numbers[:, 4 * n : 4 * n + 4], WIDTH) for n in range(5)]
-        rows = -(-count // WIDTH)
-        bonded = self.results("bonded", rows, WIDTH, 4)
+        columns = [m.numbers[:, n : n + 4] for n in range(0, 20, 4)]
+        charges = m.charges[m.paths[:, 0]] * m.charges[m.paths[:, 3]]
+        bonded = self.results("bonded", -(-len(m.paths) // WIDTH), WIDTH, 4)
         self.call(
             *("kforce_CDLJ.br", "kbonded_CDLJ", COULOMB, WIDTH, self.places),
-            self.stream("products", charges[:count], WIDTH),
-            *(self.stream("paths", paths, WIDTH), *given, *bonded),
+            self.stream("products", charges, WIDTH),
+            self.stream("paths", m.paths, WIDTH),
+            *(self.stream(f"numbers{n}", column, WIDTH) for n, column in enumerate(columns)),
+            *bonded,
         )
         for a, b in ((0, 2), (1, 3)):
-            maps = [self.inverse(f"map{n}_", paths[:, n], MAPS[n]) for n in (a, b)]
+            maps = [self.inverse(f"map{n}_", m.paths[:, n], MAPS[n]) for n in (a, b)]
             (after,) = self.results(f"gathered{a}", self.rows, WIDTH)
             self.call(
                 *("kinvmap_gather.br", f"kinvmap_gather{MAPS[a]}_{MAPS[b]}", WIDTH),
@@ -266,7 +236,7 @@ class Platform:
             before = after
         return before
 
-    def inverse(self, name: str, ends: F64, count: int) -> list[Stream]:
+    def inverse(self, name: str, ends: Indices, count: int) -> list[Stream]:
         """For each atom, the paths that have it at one end, four in each of so many streams."""
         found = np.full((self.rows * WIDTH, 4 * count), -1.0)
         for atom in range(self.atoms):

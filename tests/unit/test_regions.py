@@ -1,40 +1,23 @@
-"""Cg, GLSL and Brook with branches and loops that depend on data, against loops in Python."""
+"""Cg and GLSL with branches and loops that depend on data, against Python and a C compiler."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from commands import Command
 from drawing import draw_all, fragment_texcoords
 from kernel_runs import differences
 
-from gpgpu_legacy import Pipeline
 from gpgpu_legacy.errors import AssemblyError, InputError
 from gpgpu_legacy.interp import machine
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
-from gpgpu_legacy.languages.brook.kernels import Kernels
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.cg.compiler import compile_text, compile_unit
 from gpgpu_legacy.languages.glsl import fragments
 from gpgpu_legacy.languages.language import CompilerOptions
 from gpgpu_legacy.languages.shading.faults import PROFILES
 from gpgpu_legacy.runtime.executor import find_executor
-
-COLLATZ = """
-float next(float n) { if (frac(n / 2) == 0) return n / 2; return 3 * n + 1; }
-float4 main(float2 p : TEXCOORD0) : COLOR
-{
-    float n = floor(p.x), trips = 0, highest = n;
-    while (n > 1) {
-        n = next(n);
-        trips++;
-        if (n > highest) highest = n;
-    }
-    return float4(trips, highest, n, 0);
-}
-"""
 
 PRIME = """
 void main()
@@ -59,21 +42,11 @@ void main()
 LONG = "r = r * p.y + p.x; r = r * p.y + p.z; r = r * r + p.w; "
 
 
-def drawn(program: Program, executor: str = "numpy") -> list[list[float]]:
+def drawn(program: Program) -> list[list[float]]:
     """The colours of 4 by 4 fragments, the first row first."""
     assert assemble(disassemble(program)) == program
-    (pixels,) = draw_all(
-        program, (4, 4), texcoords=[fragment_texcoords(0, 4, 4)], executor=find_executor(executor)
-    )
+    (pixels,) = draw_all(program, (4, 4), texcoords=[fragment_texcoords(0, 4, 4)])
     return [list(map(float, pixel)) for pixel in pixels.reshape(16, 4)]
-
-
-def collatz(n: float) -> list[float]:
-    trips, highest = 0, n
-    while n > 1:
-        n = n / 2 if n % 2 == 0 else 3 * n + 1
-        trips, highest = trips + 1, max(highest, n)
-    return [trips, highest, n, 0]
 
 
 def prime(n: int) -> list[float]:
@@ -90,12 +63,6 @@ def prime(n: int) -> list[float]:
         if found:
             break
     return [found, tried, skipped, n]
-
-
-@pytest.mark.parametrize("executor", ["numpy", "jit"])
-def test_loops_make_the_trips_of_each_fragment(executor: str) -> None:
-    expected = [collatz(float(x)) for _ in range(4) for x in range(4)]
-    assert drawn(compile_text(COLLATZ, "collatz.cg"), executor) == expected
 
 
 def test_names_are_none_of_those_that_options_need() -> None:
@@ -170,16 +137,6 @@ def test_a_profile_says_whether_a_text_that_fits_a_straight_line_branches(run: C
     assert "says its own profile" in run("count", "!!ARBfp1.0 END", "--profile=fp40")[2]
 
 
-def test_a_kernel_of_brook_loops_on_its_elements() -> None:
-    text = "kernel void twos(float a<>, out float b<>) { b = 1; while (b < a) b = b * 2; }"
-    p = Pipeline("twos")
-    a, b = p.stream("a", "float", 5, given=True), p.stream("b", "float", 5)
-    p.call(Kernels(parse(text, "twos.br")).find("twos"), a, b)
-    p.output("b", b)
-    values = np.array([0, 1, 3, 1000, 2**20], np.float32)
-    assert p.run({"a": values}, executor="numpy").outputs["b"].tolist() == [1, 1, 4, 1024, 2**20]
-
-
 def test_an_index_that_depends_on_data_chooses_what_is_assigned_to() -> None:
     text = """struct Pair { float2 a; float b[3]; };
 float4 main(float2 p : TEXCOORD0) : COLOR
@@ -204,19 +161,6 @@ float4 main(float2 p : TEXCOORD0) : COLOR
     with pytest.raises(AssemblyError, match="chooses from 65 elements; at most 64 can be assigned"):
         program = "{ float a[65]; a[p.x] = 1; return a[0]; }"
         compile_text(f"float4 main(float2 p : TEXCOORD0) : COLOR {program}", "large.cg")
-
-
-def test_a_fragment_that_is_discarded_in_a_loop_leaves_it() -> None:
-    text = """float4 main(float2 p : TEXCOORD0) : COLOR
-{
-    float x = p.x;
-    while (x < 9) { for (int i = 0; i < 300; i++) { if (x < 2) discard; x += p.y; } }
-    return x;
-}"""
-    program = compile_text(text, "discard.cg", CompilerOptions(profile="fp40"))
-    assert [c[0] for c in drawn(program)] == [
-        0 if x < 2 else x + 300 * (y + 0.5) for y in range(4) for x in np.arange(4) + 0.5
-    ]
 
 
 def test_what_is_too_deep_or_too_long_is_refused() -> None:
