@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from gpgpu_legacy.errors import NoRoomError
+from gpgpu_legacy.frozen import frozen
 
 SURELY_THERE = 2**25
 """Requests up to this many bytes are not checked: Python and its libraries take more, and a check
@@ -20,7 +20,7 @@ costs time.
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class Room:
     """Memory that may still be taken. size_bytes: at least 0. owner: the subject of "X has"."""
 

@@ -6,7 +6,7 @@ A sweep is every combination of plans, caches and orders of accesses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -22,6 +22,7 @@ from gpgpu_legacy.cache.run import HeatMap, cache_run, heat_map, plan_trace
 from gpgpu_legacy.cache.simulate import LevelTally, Progress, RegionTally
 from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import InputError, described
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.measure.timing import Budget, BudgetSpentError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import replay
@@ -304,7 +305,7 @@ def _percent(part: int, whole: int) -> Numeral | None:
 # Cases --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Simulation:
     """A plan with a memory and an order of accesses. inputs: samples if None."""
 

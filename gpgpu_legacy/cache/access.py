@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import InputError, as_positive, described
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.numba_code import native
 
 # Layouts -----------------------------------------------------------------------------------------
@@ -40,7 +41,7 @@ LONGEST_SIDE = 8192
 """The longest side of a block or tile: that of the largest texture (plan/textures.py)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Placement:
     """Where the texels of one texture lie, in bytes.
 
@@ -53,7 +54,7 @@ class Placement:
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Layout:
     """A texture layout by its canonical name.
 
@@ -108,7 +109,7 @@ def _spread(values: I64, common: int, first: int) -> I64:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Spelling(Generic[T]):
     """One way to write a choice: its form and its meaning, for people, and its reader.
 
@@ -206,7 +207,7 @@ class Order(Enum):
     HILBERT = "hilbert"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Raster:
     """An order of fragments by its canonical name; tile: in fragments, only for TILED."""
 
@@ -375,7 +376,7 @@ def parse_raster(text: str) -> Raster:
 MOST_IN_FLIGHT = 1 << 16
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Access:
     """A texture layout and a raster order.
 
@@ -436,7 +437,7 @@ NO_ACCESS = -1
 REGION_ALIGNMENT = 4096
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryRegion:
     """A texture or buffer in the address space: its first byte, and its size with padding.
 
@@ -496,7 +497,7 @@ class Chunk:
     lanes: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PassTrace:
     """The accesses of one pass, in one iteration.
 
@@ -510,7 +511,7 @@ class PassTrace:
     drawn: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """Passes that run `count` times, one iteration after another.
 
@@ -530,7 +531,7 @@ class Step:
         return sum(pass_.accesses for pass_ in self.passes(iteration))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AccessTrace:
     """All accesses of a plan.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 
 from gpgpu_legacy.errors import InputError, as_whole
+from gpgpu_legacy.frozen import frozen
 
 _EXAMPLE = 'for example "8K,4way,64B" or "32K,fully,128B,fifo"'
 _SIZE = re.compile(r"([0-9]{1,15})(k|m)?")
@@ -38,7 +38,7 @@ class Policy(Enum):
         return self in {Policy.RANDOM, Policy.RANDOM_PLRU}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cache:
     """A set-associative cache; line l belongs to set `l % sets`, for any number of sets.
 
@@ -83,7 +83,7 @@ class Cache:
         return f"{_short(self.size_bytes)},{ways},{self.line_bytes}B{policy}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Memory:
     """One or two levels of cache in front of memory, and how writes pass through them.
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
 from math import ceil
@@ -31,6 +30,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.cache.caches import Cache
 from gpgpu_legacy.cache.sets import HIT, Level, look, new_level
 from gpgpu_legacy.errors import InputError, as_whole, real_in
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.numba_code import inlined, native
 
 # Paging ------------------------------------------------------------------------------------------
@@ -84,7 +84,7 @@ class PageKind(Enum):
     XNU = "xnu"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Paging:
     """A mapping of pages to frames.
 
@@ -181,7 +181,7 @@ def _first_free(colours_of: NDArray[np.int64], colours: int) -> NDArray[np.int64
 Int64s = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Hierarchy:
     """The hierarchy between a core and its memory.
 
@@ -226,7 +226,7 @@ class Hierarchy:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HostCounts:
     """Accesses and their misses. The loads of page walks are not among the accesses.
 

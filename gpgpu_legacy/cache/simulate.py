@@ -18,6 +18,7 @@ from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.drive import ABSENT, BACKS, FILLS, MISSES, USES
 from gpgpu_legacy.cache.machine import Caches
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.memory import require_memory
 
 # Repeats -----------------------------------------------------------------------------------------
@@ -113,7 +114,7 @@ Progress = Callable[[float], object]
 _MOST_LINES = 1 << 18  # of a chunk whose repeated rows are written out: 2 MB, like a maker's chunk
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RegionTally:
     """The outcome of a region's accesses; hits are those in level 1.
 
@@ -139,7 +140,7 @@ class RegionTally:
         return self.read_hits + self.write_hits
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LevelTally:
     """Lookups in one level.
 
@@ -151,7 +152,7 @@ class LevelTally:
     misses: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Simulated:
     """The outcome of a trace.
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.access import LINEAR, NO_ACCESS, Layout, MemoryRegion, Positions, lay_out
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.analysis.affine import Linear, Value, lookup_coordinates
 from gpgpu_legacy.lower.numba_code import native
 from gpgpu_legacy.memory import require_memory
@@ -119,7 +120,7 @@ class Edges(NamedTuple):
     mirror: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TexelAccess:
     """One access of every fragment of a pass: to texel (⌊s⌋, ⌊t⌋) of a texture, within its edges.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from itertools import chain
 from math import prod
@@ -27,6 +27,7 @@ from gpgpu_legacy.chips.verdict import (
     yes_or_no_sides,
 )
 from gpgpu_legacy.count.resources import Resources, resources
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.plan.numbers import numbers_text
 from gpgpu_legacy.plan.plan import ComputePass, CopyPass, FragmentPass, Plan, numbered_passes
@@ -100,7 +101,7 @@ _text = lru_cache(maxsize=256)(numbers_text)  # one text for all limits and chip
 _ByTexture = dict[str, list[range]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Uses:
     """The passes of a plan by what they use: programs, kernels, and textures by their names.
 
@@ -140,7 +141,7 @@ def _uses(plan: Plan) -> _Uses:
     return uses
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Textures:
     """Textures that are used in one way, with the passes that do so."""
 

@@ -19,13 +19,14 @@ compiler stores them in the order that it needs.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import accumulate, product
 from typing import Annotated
 
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import (
     Attribute,
     AttributeKind,
@@ -114,7 +115,7 @@ def instruction_set(name: str) -> InstructionSet:
     return from_toml(folder.joinpath(file).read_text("utf-8"), InstructionSet, file)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Moved:
     """An operand that is moved before its instruction. number: of the source, from 0."""
 
@@ -122,7 +123,7 @@ class Moved:
     pieces: Pieces
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NativeUse:
     """The native cost of one instruction.
 
@@ -147,7 +148,7 @@ class NativeUse:
         return sum(len(moved.pieces) for moved in self.moved)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NativeCount:
     """The native arithmetic instructions of a program, one use for each instruction of its text.
 
@@ -229,7 +230,7 @@ def _written(program: Program) -> dict[str, frozenset[int]]:
     return written
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Counter:
     """written: the components of each temporary that any instruction writes."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,6 +22,7 @@ from gpgpu_legacy.cli.words import (
     split,
 )
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.frozen import frozen
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.pipeline import Pipeline
@@ -38,7 +39,7 @@ SIZES = "n=256,512,1024"
 """The default sizes of products."""
 
 
-@dataclass(frozen=True)
+@frozen
 class EntrantOptions:
     """The cases to measure."""
 
@@ -62,7 +63,7 @@ class EntrantOptions:
     ] = False
 
 
-@dataclass(frozen=True)
+@frozen
 class RoundOptions:
     """The budget and the number of rounds."""
 
@@ -142,7 +143,7 @@ def _whole_call(
     return {"C": c}
 
 
-@dataclass(frozen=True)
+@frozen
 class SearchOptions:
     """The search space of `tune`, and its budget."""
 

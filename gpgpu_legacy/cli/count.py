@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -25,6 +24,7 @@ from gpgpu_legacy.cli.words import (
     assembled,
 )
 from gpgpu_legacy.errors import AssemblyError, InputError
+from gpgpu_legacy.frozen import frozen
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.cache import CacheRun, CacheSweep, Simulation
@@ -100,7 +100,7 @@ def _program_or_faults(file: str) -> Program | AssemblyError:
         return error
 
 
-@dataclass(frozen=True)
+@frozen
 class CacheOptions(AccessOptions):
     """The cache that a plan's accesses go through."""
 
@@ -144,7 +144,7 @@ def predict_command(
     return predict_plan(job.pipeline(), chip, through.model(), pass_us)
 
 
-@dataclass(frozen=True)
+@frozen
 class MemoryOptions:
     """The caches to simulate, each with the same second level and the same writes."""
 
@@ -173,7 +173,7 @@ class MemoryOptions:
         ]
 
 
-@dataclass(frozen=True)
+@frozen
 class AccessesOptions:
     """How fragments access textures: all combinations of orders, layouts and numbers in flight."""
 

@@ -12,7 +12,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cached_property
 from importlib import import_module
 from itertools import count
@@ -34,6 +34,7 @@ from gpgpu_legacy.cli.options import (
     parameters_in,
 )
 from gpgpu_legacy.errors import InputError, hint, integer_in, natural_in
+from gpgpu_legacy.frozen import frozen
 
 if TYPE_CHECKING:
     from gpgpu_legacy.measure.timing import Budget
@@ -181,7 +182,7 @@ app.add_command(studies)
 R = TypeVar("R", bound="Recorded")
 
 
-@dataclass(frozen=True)
+@frozen
 class ShownOptions:
     """The options for the output of a result."""
 
@@ -203,7 +204,7 @@ class ShownOptions:
             print_tables(result.grids(whole=self.whole), self.table_format)
 
 
-@dataclass(frozen=True)
+@frozen
 class Report:
     """The progress of a command."""
 
@@ -266,7 +267,7 @@ def up_to(total: int, step: Callable[[str], None]) -> Callable[[str, float], Non
     return reach
 
 
-@dataclass(frozen=True)
+@frozen
 class Kept(Report):
     """The same, for results in files."""
 

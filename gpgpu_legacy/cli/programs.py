@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -19,6 +18,7 @@ from gpgpu_legacy.cli.words import (
     parse_texel,
 )
 from gpgpu_legacy.errors import InputError, natural_in, real_in
+from gpgpu_legacy.frozen import frozen
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.programs import ProgramRun
@@ -37,7 +37,7 @@ ProgramFile = Annotated[
 OutputFile = Annotated[Path | None, "-o", "--output", "FILE", "Write to this file."]
 
 
-@dataclass(frozen=True)
+@frozen
 class DrawOptions:
     """The inputs of a program, and the background: the keywords of run_program."""
 

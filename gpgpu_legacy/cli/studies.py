@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,6 +35,7 @@ from gpgpu_legacy.cli.words import (
     warn_if_busy,
 )
 from gpgpu_legacy.errors import InputError, as_positive
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.studies.cache_table import defaults
 from gpgpu_legacy.studies.tiles import CACHES, TILES
 
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 # Methods on machines -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class LineageOptions:
     """The methods that `lineage` runs."""
 
@@ -89,7 +89,7 @@ def lineage_command(size: Size, what: LineageOptions, report: Kept) -> Lineage |
         return as_record(Lineage, benchmark.measure(budget, step, report.save))
 
 
-@dataclass(frozen=True)
+@frozen
 class RoofOptions:
     """The chips whose roofs are shown, and how this machine is measured."""
 
@@ -206,7 +206,7 @@ def mispredictions_command() -> Mispredictions:
 # Caches ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class TableOptions:
     """The combinations to simulate, and the budget."""
 
@@ -246,7 +246,7 @@ def cache_table_command(table: TableOptions, report: Kept) -> CacheTable:
         )
 
 
-@dataclass(frozen=True)
+@frozen
 class MapOptions:
     """The chips, the product and the caches of a map."""
 
@@ -283,7 +283,7 @@ def crossover_command(options: MapOptions, report: Kept) -> Crossover:
         return crossover(chips, (options.size, options.block), where, pool, step)
 
 
-@dataclass(frozen=True)
+@frozen
 class InferenceOptions:
     """The caches to weigh, and the rates to weigh them by."""
 
@@ -324,7 +324,7 @@ def infer_cache_command(options: InferenceOptions, report: Kept) -> InferredCach
         return infer(curves, where, options.noise, pool, step)
 
 
-@dataclass(frozen=True)
+@frozen
 class TileOptions(AccessOptions):
     """The product, the tiles and caches to simulate, and the order of accesses."""
 
@@ -359,7 +359,7 @@ def tiles_command(options: TileOptions, report: Report) -> TileTable:
 # Numbers -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class HostOptions:
     """The cases to simulate, all combinations of machine, paging and policy."""
 
@@ -455,7 +455,7 @@ def precision_command(
 # Pictures ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class ShownProduct:
     """The product that a picture shows."""
 

@@ -32,6 +32,7 @@ from gpgpu_legacy.cli.options import (
     executor_names,
 )
 from gpgpu_legacy.errors import InputError, hint, integer_in, naturals_in
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.languages.language import is_text, split_entry
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ Dask = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@frozen
 class AccessOptions:
     """How fragments access textures."""
 
@@ -114,7 +115,7 @@ class AccessOptions:
         return parse_access(self.layout, self.raster, in_flight=self.in_flight)
 
 
-@dataclass(frozen=True)
+@frozen
 class MachineOptions:
     """The executor of a plan, and how it computes."""
 
@@ -236,7 +237,7 @@ class Job:
         return find_algorithm(self.what)
 
 
-@dataclass(frozen=True)
+@frozen
 class RunJob(Job):
     """A WHAT that is run: on its inputs, or on samples."""
 
@@ -248,7 +249,7 @@ class RunJob(Job):
         return pipeline.inputs(arrays, self.seed)
 
 
-@dataclass(frozen=True)
+@frozen
 class Jobs:
     """Several WHAT, and sweeps of their parameters."""
 
@@ -278,7 +279,7 @@ class Jobs:
         return cases
 
 
-@dataclass(frozen=True)
+@frozen
 class Size:
     """The size of n×n matrices, for a study of all methods."""
 

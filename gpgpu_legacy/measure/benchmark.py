@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, as_positive
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.bench import Bench, Skipped, Timed
 from gpgpu_legacy.measure.engine import (
@@ -81,7 +82,7 @@ Checked = tuple[float, int | None] | None
 """A product's error against float64 and the number of rows checked, None for all; or None."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Case:
     """A pipeline to measure.
 

@@ -38,6 +38,7 @@ from gpgpu_legacy.chips.profile import (
     calibrated_name,
 )
 from gpgpu_legacy.files import check_writable, make_folder, write_text
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.lower.groups.shape import GroupShape
@@ -74,7 +75,7 @@ Build = Callable[[PlanBuilder, int], object]
 """Adds a number of iterations to a plan."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CeilingTask:
     """The measurement of one ceiling.
 
@@ -172,7 +173,7 @@ def _arithmetic(
         p.draw(program, into=screen, texcoords={0: Texels(width=1, height=1)}, local=local)
 
 
-@dataclass(frozen=True)
+@frozen
 class _Walk:
     """How fragments look up texels along rows and columns.
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.measure.timing import DEFAULT_ROUNDS, Budget, OtherWork, Rounds, take_rounds
 from gpgpu_legacy.memory import free_memory
 from gpgpu_legacy.plan.plan import Plan
@@ -33,7 +34,7 @@ _MATRICES = 6  # float32: A, B, C, C's second framebuffer, and two for transfers
 # What it takes and gives -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class Ready:
     """A job that is open.
 
@@ -47,7 +48,7 @@ class Ready:
     settle: Callable[[], object] = lambda: None
 
 
-@dataclass(frozen=True)
+@frozen
 class MeasuredJob:
     """Work to run at a size.
 
@@ -69,7 +70,7 @@ class MeasuredJob:
         return f"{self.case or f'n = {self.size}'}: {self.label}"
 
 
-@dataclass(frozen=True)
+@frozen
 class JobOutcome:
     """A job's result.
 
@@ -94,7 +95,7 @@ class JobOutcome:
         return min(self.samples), max(self.samples)
 
 
-@dataclass(frozen=True)
+@frozen
 class NotRun:
     """A job without a result, and why. is_refused: a driver or a library raised an error."""
 
@@ -103,7 +104,7 @@ class NotRun:
     is_refused: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class Measured:
     """The results of a measurement, or those so far.
 
@@ -170,7 +171,7 @@ def measure(
     return measurement.so_far()
 
 
-@dataclass(frozen=True)
+@frozen
 class _Cost:
     """The times of a series at a size, in seconds of the budget's clock.
 

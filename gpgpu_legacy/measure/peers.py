@@ -20,6 +20,7 @@ import numpy as np
 
 from gpgpu_legacy.algorithms.algorithm import guarded, module_of, running
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.runtime.devices import processor
 
@@ -73,7 +74,7 @@ def _call(function: Callable[[], object]) -> None:
     function()
 
 
-@dataclass(frozen=True)
+@frozen
 class PeerLibrary:
     """A library's own product of two float32 matrices.
 

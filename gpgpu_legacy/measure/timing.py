@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import inf
 from statistics import median
@@ -13,6 +12,7 @@ from time import perf_counter, process_time, sleep
 from typing import TYPE_CHECKING, TypeVar
 
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, as_positive
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.runtime.devices import processor
 from gpgpu_legacy.runtime.prepared import Timings
 from gpgpu_legacy.serial import fields_of
@@ -121,7 +121,7 @@ MOST_RUNS = 1_000_000
 """The most runs of one plan for a median of its times, all of which are kept."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Rounds:
     """The rules for the number of measurements.
 
@@ -306,7 +306,7 @@ _VARIABLES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@frozen
 class Platform:
     """A machine's devices in words, and the driver of its OpenGL."""
 

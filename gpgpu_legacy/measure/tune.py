@@ -20,6 +20,7 @@ import numpy as np
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.analysis.register_tile import MOST_ROWS, MOST_VECTORS
@@ -74,7 +75,7 @@ Axes = Callable[[TunedWay], Iterator[tuple[str, list[TunedWay]]]]
 """The axes at a way: the name of each, and the ways that differ from it along that axis."""
 
 
-@dataclass(frozen=True)
+@frozen
 class SearchResult:
     """The result of a search.
 

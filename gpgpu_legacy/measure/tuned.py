@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import check_writable, data_folder, make_folder
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.measure.timing import Platform, busy_notes, this_platform
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -277,7 +277,7 @@ def tuning_report(
 # What `auto` makes of it -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class TunedChoice:
     """A run's parameters, executors and Machine."""
 

@@ -8,7 +8,7 @@ smaller product, or with the beginning of a plan.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import cbrt, ceil
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from gpgpu_legacy.algorithms.matmul.product import FIELD, Shape, Stored
 from gpgpu_legacy.count.traffic import count_repeated
 from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.reference import F64
@@ -36,7 +37,7 @@ from gpgpu_legacy.plan.plan import (
 WHOLE_CHECK, ROWS_CHECKED = 1024, 64  # up to how many rows each is checked, and how many above
 
 
-@dataclass(frozen=True)
+@frozen
 class PipelineProduct:
     """The product A·B that a pipeline computes. stored: which of the two is given transposed."""
 

@@ -200,7 +200,7 @@ LARGEST_COUNT = 2**31 - 1
 """The most iterations of a repeat: more than any machine runs, and what a counter in C holds."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Swap:
     """Exchanges two textures: from here on, each name means the other's texels."""
 
@@ -533,7 +533,7 @@ def _written_out(loop: RecordedLoop, iteration: int, places: Places) -> Iterator
                 yield _constant(_InBody(item, loop, range(iteration, iteration + 1)), places)
 
 
-@dataclass(frozen=True)
+@frozen
 class _InBody:
     """A pass of a Repeat's body. iterations: its loop's, one for each iteration of the Repeat."""
 

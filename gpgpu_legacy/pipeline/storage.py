@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import InputError, as_member, as_positive, as_whole, described, kind_of
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.pipeline.values import Values
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
@@ -46,7 +46,7 @@ def row_of(channels: int) -> Packing:
 ROW_OF_FOUR = row_of(CHANNELS)
 
 
-@dataclass(frozen=True)
+@frozen
 class Packed:
     """How a matrix lies in a texture of width × height texels. format: the default one."""
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator as Iterating
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from math import prod
 from typing import Any
 
 from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import InputError, as_positive, as_whole, hint, shape_in_words
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.languages.brook.kernels import FLOAT_TYPES, FLOATS, ElementType
 from gpgpu_legacy.languages.brook.places import StreamPlace, rectangle
 from gpgpu_legacy.pipeline.storage import Sample, StorageBuilder
@@ -28,7 +29,7 @@ _FORMATS = ("r32f", "rg32f", "rgba32f", "rgba32f")
 """The formats of fields, by the number of components."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Stream:
     """A stream of a plan, or a domain of one.
 
@@ -64,7 +65,7 @@ class Stream:
         return replace(self, place=place)
 
 
-@dataclass(frozen=True)
+@frozen
 class Iterator:
     """A stream of numbers that no memory holds, from `start` up to `end`, which is left out.
 

@@ -7,12 +7,13 @@ iteration of the innermost repeat.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, cast
 
 from gpgpu_legacy.door import public
 from gpgpu_legacy.errors import InputError, as_integer, described
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import AttributeKind, Vec4
 from gpgpu_legacy.pipeline.loops import LoopExpression, RecordedLoop
 from gpgpu_legacy.plan.numbers import Integer, Number, NumberVec4
@@ -29,7 +30,7 @@ _MISSING: Vec4 = (0.0, 0.0, 0.0, 1.0)
 
 
 @public
-@dataclass(frozen=True)
+@frozen
 class Texels:
     """Texture coordinates that lay a rectangle of a texture over the rectangle that is drawn.
 
@@ -49,7 +50,7 @@ class Texels:
     w: Any = 1.0
 
 
-@dataclass(frozen=True)
+@frozen
 class Values:
     """Converts the caller's values inside a loop, or outside all loops."""
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,7 @@ from gpgpu_legacy.chips.verdict import Answer
 from gpgpu_legacy.count.coalescing import RULES, CoalescingRule, transactions
 from gpgpu_legacy.count.traffic import count_plan, work_of_pass
 from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import replay
 from gpgpu_legacy.plan.numbers import numbers_text
@@ -234,7 +235,7 @@ THIS = "this"
 """The name of the chip that is this machine."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CacheModel:
     """Caches to simulate, and the order in which fragments access textures."""
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from gpgpu_legacy.count.instructions import executions, lookups_by_unit
 from gpgpu_legacy.count.traffic import count_plan, count_repeated
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.ir.expressions import Compose, Constant, Element, Expression, constant
 from gpgpu_legacy.ir.kernel import applied
 from gpgpu_legacy.ir.statements import with_expressions
@@ -64,7 +65,7 @@ from gpgpu_legacy.predict.rates import Rates
 # by their order, and equal parts are analysed once.
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanPart:
     """Steps of a plan that do the same work.
 
@@ -271,7 +272,7 @@ def _steps(plan: Plan, *, apart: bool) -> tuple[FusedPasses | UnfusedRepeat | Pa
     return tuple(fused_steps(expand_opaque_repeats(plan), apart=True))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Counter:
     """Adds the passes of one plan up."""
 
