@@ -125,6 +125,14 @@ class NamedFile(Record):
 F = TypeVar("F", bound=NamedFile)
 
 
+MaybeRate = Fact[Rate] | None
+MaybeAmount = Fact[Amount] | None
+MaybeFlag = Fact[bool] | None
+MaybeLine = Fact[Line] | None
+MaybeLimit = Fact[Most] | None
+"""Facts that a chip's profile may lack."""
+
+
 class Hardware(Section):
     """The chip's parts and rates.
 
@@ -147,44 +155,44 @@ class Hardware(Section):
     of a vector register.
     """
 
-    core_clock_mhz: Fact[Rate] | None = None
-    shader_clock_mhz: Fact[Rate] | None = None
-    pixel_pipelines: Fact[Amount] | None = None
-    texture_units: Fact[Amount] | None = None
-    multiprocessors: Fact[Amount] | None = None
-    cores: Fact[Amount] | None = None
-    memory_gb_per_s: Fact[Rate] | None = None
-    memory_mib: Fact[Amount] | None = None
-    cached_gb_per_s: Fact[Rate] | None = None
-    cached_mib: Fact[Amount] | None = None
-    shared_memory: Fact[bool] | None = None
-    bus: Fact[Line] | None = None
-    bus_gb_per_s: Fact[Rate] | None = None
-    fragment_peak_gflops: Fact[Rate] | None = None
-    compute_peak_gflops: Fact[Rate] | None = None
-    arithmetic_width: Fact[Amount] | None = None
-    branch_clocks: Fact[Rate] | None = None
-    lookup_clocks_32_bits: Fact[Rate] | None = None
-    lookup_clocks_128_bits: Fact[Rate] | None = None
-    lookups_32_bits_g_per_s: Fact[Rate] | None = None
-    lookups_128_bits_g_per_s: Fact[Rate] | None = None
-    fills_32_bits_g_per_s: Fact[Rate] | None = None
-    fills_128_bits_g_per_s: Fact[Rate] | None = None
-    blends_32_bits_g_per_s: Fact[Rate] | None = None
-    blends_128_bits_g_per_s: Fact[Rate] | None = None
-    upload_gb_per_s: Fact[Rate] | None = None
-    readback_gb_per_s: Fact[Rate] | None = None
-    dots_g_per_s: Fact[Rate] | None = None
-    shared_memory_gb_per_s: Fact[Rate] | None = None
-    tiles_at_once: Fact[Rate] | None = None
-    pass_us: Fact[Rate] | None = None
-    run_us: Fact[Rate] | None = None
-    chains_passes: Fact[bool] | None = None
-    stages_lookups: Fact[bool] | None = None
-    writes_overlap: Fact[bool] | None = None
-    coalescing: Fact[Line] | None = None
-    shared_memory_clocks: Fact[Rate] | None = None
-    accesses_per_clock: Fact[Rate] | None = None
+    core_clock_mhz: MaybeRate = None
+    shader_clock_mhz: MaybeRate = None
+    pixel_pipelines: MaybeAmount = None
+    texture_units: MaybeAmount = None
+    multiprocessors: MaybeAmount = None
+    cores: MaybeAmount = None
+    memory_gb_per_s: MaybeRate = None
+    memory_mib: MaybeAmount = None
+    cached_gb_per_s: MaybeRate = None
+    cached_mib: MaybeAmount = None
+    shared_memory: MaybeFlag = None
+    bus: MaybeLine = None
+    bus_gb_per_s: MaybeRate = None
+    fragment_peak_gflops: MaybeRate = None
+    compute_peak_gflops: MaybeRate = None
+    arithmetic_width: MaybeAmount = None
+    branch_clocks: MaybeRate = None
+    lookup_clocks_32_bits: MaybeRate = None
+    lookup_clocks_128_bits: MaybeRate = None
+    lookups_32_bits_g_per_s: MaybeRate = None
+    lookups_128_bits_g_per_s: MaybeRate = None
+    fills_32_bits_g_per_s: MaybeRate = None
+    fills_128_bits_g_per_s: MaybeRate = None
+    blends_32_bits_g_per_s: MaybeRate = None
+    blends_128_bits_g_per_s: MaybeRate = None
+    upload_gb_per_s: MaybeRate = None
+    readback_gb_per_s: MaybeRate = None
+    dots_g_per_s: MaybeRate = None
+    shared_memory_gb_per_s: MaybeRate = None
+    tiles_at_once: MaybeRate = None
+    pass_us: MaybeRate = None
+    run_us: MaybeRate = None
+    chains_passes: MaybeFlag = None
+    stages_lookups: MaybeFlag = None
+    writes_overlap: MaybeFlag = None
+    coalescing: MaybeLine = None
+    shared_memory_clocks: MaybeRate = None
+    accesses_per_clock: MaybeRate = None
     register_bits: Fact[Bits] | None = None
 
 
@@ -197,9 +205,9 @@ class Formats(Section):
     float_blending_bits: of the widest one that it can blend; 0 without one.
     """
 
-    largest_texture_texels: Fact[Amount] | None = None
-    largest_target_texels: Fact[Amount] | None = None
-    rectangle_textures: Fact[bool] | None = None
+    largest_texture_texels: MaybeAmount = None
+    largest_target_texels: MaybeAmount = None
+    rectangle_textures: MaybeFlag = None
     float_texture_kinds: Fact[Several[Line]] | None = None
     float_filters: Fact[Several[Line]] | None = None
     float_target_bits: Fact[Bits] | None = None
@@ -220,16 +228,16 @@ class Programs(Section):
     rounded; absent if that is not known.
     """
 
-    language: Fact[Line] | None = None
-    arb_fragment_program: Fact[bool] | None = None
+    language: MaybeLine = None
+    arb_fragment_program: MaybeFlag = None
     options: Fact[Several[Line]] | None = None
     operations: Fact[Several[Line]] | None = None
-    swizzles: Fact[bool] | None = None
+    swizzles: MaybeFlag = None
     instruction_set: Fact[Name] | None = None
-    arithmetic: Fact[Line] | None = None
-    rounding: Fact[Line] | None = None
-    kernels: Fact[bool] | None = None
-    work_group_threads: Fact[Most] | None = None
+    arithmetic: MaybeLine = None
+    rounding: MaybeLine = None
+    kernels: MaybeFlag = None
+    work_group_threads: MaybeLimit = None
 
 
 class TextureEnvironments(Section):
@@ -240,28 +248,28 @@ class TextureEnvironments(Section):
     unclamped: whether colours may be left unclamped (ARB_color_buffer_float).
     """
 
-    units: Fact[Most] | None = None
-    combine: Fact[bool] | None = None
-    dot3: Fact[bool] | None = None
-    crossbar: Fact[bool] | None = None
-    unclamped: Fact[bool] | None = None
+    units: MaybeLimit = None
+    combine: MaybeFlag = None
+    dot3: MaybeFlag = None
+    crossbar: MaybeFlag = None
+    unclamped: MaybeFlag = None
 
 
 class Limits(Section):
     """A program's limits: the largest number allowed of each, or UNLIMITED."""
 
-    alu_instructions: Fact[Most] | None = None
-    texture_instructions: Fact[Most] | None = None
-    instructions: Fact[Most] | None = None
-    indirections: Fact[Most] | None = None
-    temporaries: Fact[Most] | None = None
-    parameters: Fact[Most] | None = None
-    attributes: Fact[Most] | None = None
-    coordinate_sets: Fact[Most] | None = None
-    image_units: Fact[Most] | None = None
-    local_parameters: Fact[Most] | None = None
-    env_parameters: Fact[Most] | None = None
-    color_outputs: Fact[Most] | None = None
+    alu_instructions: MaybeLimit = None
+    texture_instructions: MaybeLimit = None
+    instructions: MaybeLimit = None
+    indirections: MaybeLimit = None
+    temporaries: MaybeLimit = None
+    parameters: MaybeLimit = None
+    attributes: MaybeLimit = None
+    coordinate_sets: MaybeLimit = None
+    image_units: MaybeLimit = None
+    local_parameters: MaybeLimit = None
+    env_parameters: MaybeLimit = None
+    color_outputs: MaybeLimit = None
 
 
 class Profile(Record):
@@ -276,7 +284,7 @@ class Profile(Record):
     title: Line
     kind: ProfileKind
     aliases: Several[Name] = ()
-    released: Fact[Line] | None = None
+    released: MaybeLine = None
     notes: Several[OneLine] = ()
     executor: Name | None = None
     provenance: Recorded | None = None
