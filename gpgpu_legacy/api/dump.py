@@ -44,7 +44,7 @@ def _texts(plan: Plan, *, exact: bool) -> dict[str, str]:
     files |= {name: disassemble(program) for program, name in program_names(plan).items()}
     files |= {name: kernel.text for kernel, name in kernel_names(plan).items()}
     run = without_tables(plan)  # in the form that executors get
-    draws = [pass_ for _, pass_ in run.weighted_passes() if isinstance(pass_, FragmentPass)]
+    draws = [*run.only(FragmentPass)]
     keys = dict.fromkeys(shader_key(run, pass_, decide(run, pass_), exact=exact) for pass_ in draws)
     for number, key in enumerate(keys):
         files[f"shader-{number}.vert"] = vertex_shader(key.varyings)

@@ -76,7 +76,7 @@ class _Watcher:
         self._plan, self._names, self._places = plan, names, places(plan)
         largest, targets = 0, 0
         read: set[str] = set()
-        for _, pass_ in plan.weighted_passes():
+        for pass_ in plan.as_written:
             written = [plan.texture(name) for name in written_by(pass_) if name in names]
             texels = (t.extent.width * t.extent.rows * t.format.channels for t in written)
             largest = max(largest, 4 * sum(texels))  # as float32

@@ -170,7 +170,7 @@ def _beyond_equality(plan: Plan) -> Iterator[str]:
     The names of programs and kernels, and the signs of zeros: RCP of -0 is -∞.
     """
     yield repr([texture.initial for texture in plan.textures])
-    for _, pass_ in plan.weighted_passes():
+    for pass_ in plan.as_written:
         if isinstance(pass_, FragmentPass):
             yield pass_.program.name
         elif isinstance(pass_, ComputePass):

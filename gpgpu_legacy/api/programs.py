@@ -108,7 +108,7 @@ class Drawing:
     @property
     def draw(self) -> FragmentPass:
         """The pass that draws the rectangle, the first one if there are several."""
-        return next(p for _, p in self.plan.weighted_passes() if isinstance(p, FragmentPass))
+        return next(self.plan.only(FragmentPass))
 
 
 class DrawingKeywords(DrawKeywords, total=False):

@@ -59,8 +59,8 @@ def trace_kernels(plan: Plan, *, line_bytes: int = 64) -> AccessTrace:
     Raises PlanError for a plan with passes other than dispatches, for a kernel whose control flow
     or addresses depend on data, and for an access outside an array; InputError as `lay_out` does.
     """
-    dispatches = [pass_ for _, pass_ in plan.weighted_passes() if isinstance(pass_, ComputePass)]
-    if len(dispatches) < sum(1 for _ in plan.weighted_passes()):
+    dispatches = [*plan.only(ComputePass)]
+    if len(dispatches) < len(plan.as_written):
         raise PlanError(f"{plan.name} draws; trace_kernels is for plans of dispatches")
     maker = _Maker(plan, [pass_.kernel for pass_ in dispatches], line_bytes)
     steps = tuple(maker.step(step) for step in plan.repeats() if step.count and step.body)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, cycle, islice
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from gpgpu_legacy.errors import InputError, PlanError, counted, described
 from gpgpu_legacy.frozen import frozen
@@ -331,6 +331,9 @@ Step = Pass | Repeat | Until
 """An item of a plan."""
 
 
+P = TypeVar("P", FragmentPass, CopyPass, ClearPass, ComputePass)
+
+
 @dataclass(frozen=True, repr=False)
 class Plan:
     """An algorithm at one size: operands, textures, steps in the order in which they run, results.
@@ -367,8 +370,7 @@ class Plan:
             (step.count if isinstance(step, Repeat) else None, map(_box, numbers, passes_of(step)))
             for numbers, step in numbered_steps(self)
         )
-        count = sum(1 for _ in self.weighted_passes())
-        return plan_svg(self.name, self.operands, self.results, steps, count)
+        return plan_svg(self.name, self.operands, self.results, steps, len(self.as_written))
 
     def texture(self, name: str) -> Texture:
         """A texture of the plan.
@@ -404,6 +406,18 @@ class Plan:
             for pass_ in repeat.body if repeat.count else ():
                 yield repeat.count, pass_
 
+    @cached_property
+    def as_written(self) -> tuple[Pass, ...]:
+        """The passes that run at least once, each as the plan writes it."""
+        return tuple(pass_ for _, pass_ in self.weighted_passes())
+
+    def only(self, kind: type[P]) -> Iterator[P]:
+        """Those among them of a kind.
+
+        kind: FragmentPass, CopyPass, ClearPass or ComputePass.
+        """
+        return (pass_ for pass_ in self.as_written if isinstance(pass_, kind))
+
     @property
     def pass_count(self) -> int:
         """The number of passes that run, of all kinds."""
@@ -417,7 +431,7 @@ class Plan:
     @property
     def kinds(self) -> frozenset[type[Pass]]:
         """The kinds of pass that run."""
-        return frozenset(type(pass_) for _, pass_ in self.weighted_passes())
+        return frozenset(map(type, self.as_written))
 
     @property
     def dispatches(self) -> bool:
@@ -427,22 +441,23 @@ class Plan:
     @property
     def is_sequential(self) -> bool:
         """Whether nothing can run in parallel: every pass is a kernel in a single invocation."""
-        passes = [pass_ for _, pass_ in self.weighted_passes()]
-        return bool(passes) and all(
+        return bool(self.as_written) and all(
             isinstance(p, ComputePass) and p.groups == (1, 1) and p.kernel.threads == 1
-            for p in passes
+            for p in self.as_written
         )
 
     def programs(self) -> tuple[Program, ...]:
         """The distinct programs of the plan, in the order of their first use."""
-        programs = [p.program for _, p in self.weighted_passes() if isinstance(p, FragmentPass)]
-        return tuple(dict.fromkeys(programs))
+        return tuple(dict.fromkeys(pass_.program for pass_ in self.only(FragmentPass)))
+
+    def kernels(self) -> tuple[Kernel, ...]:
+        """The distinct kernels of the plan, likewise."""
+        return tuple(dict.fromkeys(pass_.kernel for pass_ in self.only(ComputePass)))
 
     @property
     def branches(self) -> bool:
         """Whether a program has branches or loops, so that counts are bounds."""
-        passes = (p for _, p in self.weighted_passes() if isinstance(p, FragmentPass))
-        return any(p.program.branches for p in passes)
+        return any(pass_.program.branches for pass_ in self.only(FragmentPass))
 
 
 # Loops --------------------------------------------------------------------------------------------

@@ -14,8 +14,7 @@ from math import inf
 from gpgpu_legacy import code_cache
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.ir.kernel import Kernel
-from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
+from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.runtime.executor import AUTO, Executor, executors, find_executor, reference
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Device, Machine, Task
 
@@ -172,7 +171,7 @@ def _keep(key: str, content: bytes) -> None:
 def _key(name: str, plan: Plan) -> str:
     """An executor, and a plan's programs and kernels as far as estimates tell them apart."""
     names = (f"{p.name} {len(p.instructions)}" for p in plan.programs())
-    return f"{name} has compiled {', '.join([*names, *(k.name for k in _kernels(plan))])}"
+    return f"{name} has compiled {', '.join([*names, *(k.name for k in plan.kernels())])}"
 
 
 @lru_cache(maxsize=16)
@@ -185,7 +184,7 @@ def task_of(plan: Plan) -> Task:
     programs = plan.programs()
     return Task(
         programs=tuple(len(program.instructions) for program in programs),
-        kernels=len(_kernels(plan)),
+        kernels=len(plan.kernels()),
         steps=len(plan.steps),
         passes=plan.pass_count,
         instructions=sum(
@@ -199,10 +198,4 @@ def task_of(plan: Plan) -> Task:
         + counts.shared_loads
         + counts.shared_stores,
         invocations=counts.invocations,
-    )
-
-
-def _kernels(plan: Plan) -> tuple[Kernel, ...]:
-    return tuple(
-        dict.fromkeys(p.kernel for _, p in plan.weighted_passes() if isinstance(p, ComputePass))
     )

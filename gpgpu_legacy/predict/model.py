@@ -344,7 +344,7 @@ def predict_passes(plan: Plan, chip: Profile) -> tuple[PassTime, ...]:
     """
     groups: dict[Hashable, list[tuple[PlanPart, Prediction]]] = {}
     for part in parts_of(plan, apart=not Rates(chip.hardware).fuses_passes):
-        work = tuple(work_of_pass(pass_) for _, pass_ in part.plan.weighted_passes())
+        work = tuple(map(work_of_pass, part.plan.as_written))
         group = groups.setdefault((work, part.plan.textures), [])
         group.append((part, predict(part.plan, chip)))
     return tuple(map(_pass_time, groups.values()))

@@ -135,8 +135,8 @@ def instructions_of(plan: Plan) -> frozenset[str]:
     for program in plan.programs():
         names |= {instruction.mnemonic for instruction in program.instructions}
         names |= {program.fog.value} if program.fog else set()
-    for _, pass_ in plan.weighted_passes():
-        if isinstance(pass_, FragmentPass) and pass_.blend is not None:
+    for pass_ in plan.only(FragmentPass):
+        if pass_.blend is not None:
             names |= {_blended(pass_.blend, plan.texture(n).format) for n in pass_.targets}
     return frozenset(names)
 
@@ -288,11 +288,10 @@ _BLENDED = "!!ARBfp1.0 MOV result.color, program.local[0]; END"
 def paths_of(plan: Plan) -> frozenset[DataPath]:
     """The data paths that a plan uses; a kernel uses all but blends."""
     paths = {DataPath.MOVED}
-    for _, pass_ in plan.weighted_passes():
-        if isinstance(pass_, FragmentPass | ComputePass):
-            paths |= frozenset(DataPath) - {DataPath.BLENDED}
-        if isinstance(pass_, FragmentPass) and pass_.blend is not None:
-            paths.add(DataPath.BLENDED)
+    if plan.kinds & {FragmentPass, ComputePass}:
+        paths |= set(DataPath) - {DataPath.BLENDED}
+    if any(pass_.blend for pass_ in plan.only(FragmentPass)):
+        paths.add(DataPath.BLENDED)
     return frozenset(paths)
 
 

@@ -392,8 +392,8 @@ class JitPrepared(HostPrepared):
 
 def _first_columns(plan: Plan) -> Iterator[tuple[str, int]]:
     """For textures that fragments write, the column that a rectangle of theirs begins with."""
-    for _, pass_ in plan.weighted_passes():
-        if isinstance(pass_, FragmentPass) and isinstance(pass_.rect, Rect):
+    for pass_ in plan.only(FragmentPass):
+        if isinstance(pass_.rect, Rect):
             yield from ((name, pass_.rect.x) for name in pass_.targets)
 
 

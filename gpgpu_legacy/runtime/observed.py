@@ -81,7 +81,7 @@ def _quantities(plan: Plan) -> dict[str, str]:
     """For each texture, the first of those that hold the same quantity."""
     group = {texture.name: texture.name for texture in plan.textures}
     alone = drawn_textures(plan).difference(*plan.alternating)
-    passes = (pass_ for _, pass_ in plan.weighted_passes() if isinstance(pass_, CopyPass))
+    passes = plan.only(CopyPass)
     copies = ((p.source, p.target) for p in passes if alone.issuperset((p.source, p.target)))
     for pair in dict.fromkeys((*plan.alternating, *copies)):
         first, second = sorted((group[name] for name in pair), key=list(group).index)
@@ -130,7 +130,7 @@ def textures_behind(plan: Plan, names: Collection[str]) -> frozenset[str]:
     The search goes backwards: a pass that writes a texture may copy or look up another, which an
     earlier pass wrote.
     """
-    passes = [pass_ for _, pass_ in plan.weighted_passes()]
+    passes = plan.as_written
     written = drawn_textures(plan)
     textures = frozenset(names)
     while True:
@@ -148,7 +148,7 @@ def textures_behind(plan: Plan, names: Collection[str]) -> frozenset[str]:
 
 def drawn_textures(plan: Plan) -> frozenset[str]:
     """The textures that passes write."""
-    return frozenset(name for _, pass_ in plan.weighted_passes() for name in written_by(pass_))
+    return frozenset(name for pass_ in plan.as_written for name in written_by(pass_))
 
 
 def chosen_textures(plan: Plan, names: Sequence[str]) -> frozenset[str]:

@@ -16,7 +16,7 @@ from gpgpu_legacy.measure.bench import Attempt, Bench, Timed
 from gpgpu_legacy.measure.benchmark import Benchmark, tuned
 from gpgpu_legacy.measure.peers import TITLES
 from gpgpu_legacy.measure.timing import Rounds, busy_notes
-from gpgpu_legacy.plan.plan import ComputePass, Plan
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.present.plot import (
     COLOURS,
@@ -232,9 +232,7 @@ def bytes_from_memory(case: tuple[str, int, str]) -> int:
 
 def _shared(plan: Plan) -> set[str]:
     """The names of the shared arrays of its kernels."""
-    passes = (pass_ for _, pass_ in plan.weighted_passes())
-    kernels = [pass_.kernel for pass_ in passes if isinstance(pass_, ComputePass)]
-    return {array.name for kernel in kernels for array in kernel.shared}
+    return {array.name for kernel in plan.kernels() for array in kernel.shared}
 
 
 # The picture ------------------------------------------------------------------------------------

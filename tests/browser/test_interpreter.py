@@ -191,7 +191,7 @@ def test_a_trace_tells_what_the_packages_own_tells(
     plan = plan_from_json(plan_as_json(made.plan))  # lines are those of the text in plan.json
     assume(are_exact(plan))
     operands = made.operands
-    names = {name for _, pass_ in plan.weighted_passes() for name in written_by(pass_)}
+    names = {name for pass_ in plan.as_written for name in written_by(pass_)}
     assume(names)
     name = data.draw(st.sampled_from(sorted(names)))
     extent = plan.texture(name).extent

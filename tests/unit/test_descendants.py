@@ -58,7 +58,7 @@ def test_products(method: Algorithm, shape: tuple[int, int, int], largest: int) 
 
 
 def drawn(plan: Plan) -> list[FragmentPass]:
-    return [pass_ for _, pass_ in plan.weighted_passes() if isinstance(pass_, FragmentPass)]
+    return [*plan.only(FragmentPass)]
 
 
 @BOTH

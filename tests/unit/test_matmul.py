@@ -92,7 +92,7 @@ def test_an_empty_sum_is_zero_as_numpys(shape: tuple[int, int, int]) -> None:
 
 
 def kinds(plan: Plan) -> set[type]:
-    return {type(pass_) for _, pass_ in plan.weighted_passes()}
+    return {*map(type, plan.as_written)}
 
 
 @pytest.mark.parametrize("name", ["hall-carr-hart-single", "hall-carr-hart-multi"])
@@ -103,7 +103,7 @@ def test_the_three_ways_differ_as_they_are_named(name: str) -> None:
     assert copies == fragment_passes(copied)
     assert CopyPass not in kinds(plans[Accumulate.PING_PONG]) | kinds(plans[Accumulate.BLEND])
     for way, plan in plans.items():
-        drawn = [pass_ for _, pass_ in plan.weighted_passes() if isinstance(pass_, FragmentPass)]
+        drawn = [*plan.only(FragmentPass)]
         assert {pass_.blend for pass_ in drawn} == {ADD if way is Accumulate.BLEND else None}
         reads_f = any(len(pass_.bindings) == 3 for pass_ in drawn)
         assert reads_f == (way is not Accumulate.BLEND)
@@ -145,7 +145,7 @@ def test_figure_1s_coordinates(literally: bool, i: Affine, m: float, n: float) -
     """texA: (0, i), (0, i), (m-1, i), (m-1, i); texB: (i, 0), (i, n-1), (i, n-1), (i, 0); row first
     in the figure, and clockwise from the upper left. Texel centres make m of m-1, i+0.5 of i."""
     plan = LARSON.plan(m=4, l=6, n=5, as_printed=literally)
-    [pass_] = [p for _, p in plan.weighted_passes() if isinstance(p, FragmentPass)]
+    [pass_] = plan.only(FragmentPass)
     figure = {
         0: ((0, i), (0, i), (m, i), (m, i)),
         1: ((i, 0), (i, n), (i, n), (i, 0)),

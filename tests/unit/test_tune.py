@@ -174,7 +174,7 @@ class Counter(FakeExecutor):
         self.blocks = list[int]()
 
     def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> RunResult:
-        [draw, *_] = [p for _, p in plan.weighted_passes() if isinstance(p, FragmentPass)]
+        [draw, *_] = plan.only(FragmentPass)
         block = sum(i.mnemonic == "MAD" for i in draw.program.instructions) // 2
         self.blocks.append(block)
         if block == 8:

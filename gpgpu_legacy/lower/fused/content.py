@@ -225,7 +225,7 @@ def gathered_textures(fused_steps: Iterable[FusedPasses], plan: Plan) -> frozens
     With its channels side by side such a texel is one load, and one miss of a cache; planes, which
     rows of fragments read and write, would take four. Affine lookups, which read rows, need planes.
     """
-    passes = [pass_ for _, pass_ in plan.weighted_passes()]
+    passes = plan.as_written
     gathered, others = set[str](), {name for pass_ in passes for name in written_by(pass_)}
     others |= {pass_.source for pass_ in passes if isinstance(pass_, CopyPass)}
     for fused in fused_steps:

@@ -12,7 +12,7 @@ from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.page.recordings import DEVICES, Recordings, recordings
 from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.papers.measuring import MS_PER_S
-from gpgpu_legacy.plan.plan import ComputePass, Plan
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.published.schema import Quantity
 from gpgpu_legacy.studies.lineage import of_memory, story
@@ -65,12 +65,7 @@ def make_section() -> PageSection:
 def _step(method: Algorithm, recorded: Recordings) -> LineageStep:
     small = _small_plan(method)
     programs = {program.name: disassemble(program) for program in small.programs()}
-    kernels = {
-        pass_.kernel.name: pass_.kernel.text
-        for _, pass_ in small.weighted_passes()
-        if isinstance(pass_, ComputePass)
-    }
-    texts = programs | kernels
+    texts = programs | {kernel.name: kernel.text for kernel in small.kernels()}
     block = f", b = {_SMALL_BLOCK}" if _has_free_block(method) else ""
     sizes = {time.size for time in recorded.times if time.method == method.name}
     return LineageStep(

@@ -227,8 +227,7 @@ def _host_misses(hierarchy: Hierarchy, size: int) -> HostMisses:
 
 def _pass(product: Product) -> ComputePass:
     """The dispatch that computes a product; the first of several."""
-    passes = (pass_ for _, pass_ in product.plan.weighted_passes())
-    return next(pass_ for pass_ in passes if isinstance(pass_, ComputePass))
+    return next(product.plan.only(ComputePass))
 
 
 def loads_of_an_iteration(product: Product, array: str) -> Value:

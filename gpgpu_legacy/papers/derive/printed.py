@@ -15,7 +15,7 @@ from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.count.traffic import Counts, fragments_per_pass
 from gpgpu_legacy.papers.derive.inputs import Inputs, PlanOrProgramChange, Product, Rounded, Value
-from gpgpu_legacy.plan.plan import ComputePass, FragmentPass
+from gpgpu_legacy.plan.plan import FragmentPass
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.published.papers import MeasuredCell
 
@@ -40,8 +40,7 @@ def _instructions(product: Product, mnemonic: str = "") -> int:
 
 
 def _threads(product: Product) -> int:
-    passes = (pass_ for _, pass_ in product.plan.weighted_passes())
-    return max(math.prod(p.kernel.local_size) for p in passes if isinstance(p, ComputePass))
+    return max(math.prod(kernel.local_size) for kernel in product.plan.kernels())
 
 
 def _steps_beyond(product: Product) -> int:

@@ -276,7 +276,7 @@ class Surfaces:
         for texture in plan.textures:
             image = self._images[texture.name] = self._image(texture)
             self._require_room(image)
-        for _, pass_ in plan.weighted_passes():
+        for pass_ in plan.as_written:
             self._require_draw_buffers(written_by(pass_))
         for image in self._images.values():
             self._allocate(image)

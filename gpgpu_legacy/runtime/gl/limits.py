@@ -49,9 +49,7 @@ def is_llvmpipe(info: Mapping[str, Any]) -> bool:
 
 def why_inexact(plan: Plan, info: Mapping[str, Any]) -> str:
     """Why the driver may round or add differently from a kernel's text, in words; empty if not."""
-    kernels = [
-        pass_.kernel for _, pass_ in plan.weighted_passes() if isinstance(pass_, ComputePass)
-    ]
+    kernels = plan.kernels()
     if kernels and not is_llvmpipe(info):
         return f"{info['GL_RENDERER']} may contract the multiply-adds of a kernel"
     chained = next((kernel for kernel in kernels if _has_chain(kernel)), None)
@@ -97,9 +95,7 @@ def _needs_of(plan: Plan) -> Iterator[tuple[str, int, int, str, str]]:
         takes = f"{noun} {texture.name} takes {size} bytes"
         remedy = "multiply smaller matrices, or use the numpy executor"
         yield "GL_MAX_SHADER_STORAGE_BLOCK_SIZE", 0, size, takes, remedy
-    for _, pass_ in plan.weighted_passes():
-        if not isinstance(pass_, ComputePass):
-            continue
+    for pass_ in plan.only(ComputePass):
         kernel, smaller = pass_.kernel, "choose a smaller block"
         work_group, has = "GL_MAX_COMPUTE_WORK_GROUP", f"{kernel.name} has work groups of"
         threads = kernel.threads
