@@ -207,7 +207,6 @@ def _again(  # noqa: PLR0917
 def _below(  # noqa: PLR0917
     second: Level,
     policy: int,
-    wide: bool,
     granule: int,
     kind: int,
     fill: int,
@@ -216,7 +215,7 @@ def _below(  # noqa: PLR0917
 ) -> Any:
     """A lookup in level 2; returns 1 on a miss."""
     counts = ledger.counts
-    outcome = look(second, 0, granule, fill, dirty, policy, wide)
+    outcome = look(second, 0, granule, fill, dirty, policy)
     counts[kind, USES_2] += 1
     if outcome == HIT:
         return 0
@@ -244,7 +243,7 @@ def _drive(  # noqa: PLR0912, PLR0915, PLR0917
     (first_row, end, _, _), slot_1, slot_end, weights = part
     kinds, acts, copies, last = slots.kinds, slots.acts, slots.copies, slots.last
     counts = ledger.counts
-    policy_1, wide_1, policy_2, wide_2 = first.policy, first.wide, second.policy, second.wide
+    policy_1, policy_2 = first.policy, second.policy
     shift, sets, mask, entries = first.granule_shift, first.sets, first.mask, first.entries
     width = np.int64(slot_end - slot_1)
     filled = 0
@@ -270,7 +269,7 @@ def _drive(  # noqa: PLR0912, PLR0915, PLR0917
                     counts[kinds[slot], ABSENT] += 1
                     continue
                 act = acts[slot]
-                if not wide_1 and not (two and act == THROUGH):
+                if not (two and act == THROUGH):
                     line = granule >> shift
                     place = np.uint64(copies[slot] * sets + set_of(line, sets, mask))
                     front = entries[place, 0]
@@ -280,7 +279,7 @@ def _drive(  # noqa: PLR0912, PLR0915, PLR0917
                             last[slot] = 0
                         continue
                 kind, fill = kinds[slot], int(act != THROUGH)
-                outcome = look(first, copies[slot], granule, fill, act & 1, policy_1, wide_1)
+                outcome = look(first, copies[slot], granule, fill, act & 1, policy_1)
                 missed = int(outcome != HIT)
                 counts[kind, MISSES] += missed
                 fills += missed & fill
@@ -291,7 +290,7 @@ def _drive(  # noqa: PLR0912, PLR0915, PLR0917
                 elif not missed:
                     continue
                 if two:
-                    below = _below(second, policy_2, wide_2, granule, kind, fill, 0, ledger)
+                    below = _below(second, policy_2, granule, kind, fill, 0, ledger)
                     if not fill:
                         last[slot] += 2 * below
                 elif fill:
@@ -300,7 +299,7 @@ def _drive(  # noqa: PLR0912, PLR0915, PLR0917
                     into = _back(outcome, first, ledger)
                     if two:
                         evicted = (outcome >> 1) << first.granule_shift
-                        _below(second, policy_2, wide_2, evicted, into, 1, 1, ledger)
+                        _below(second, policy_2, evicted, into, 1, 1, ledger)
                     else:
                         counts[into, BACKS] += 1
             left -= 1

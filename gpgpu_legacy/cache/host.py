@@ -352,7 +352,7 @@ def _level(cache: Cache, seed: int = 0) -> Level:
 @inlined
 def _use(level: Level, line: int, dirty: int) -> Any:
     """Look up a line, and fill it in on a miss."""
-    return look(level, 0, line, 1, dirty, level.policy, level.wide)
+    return look(level, 0, line, 1, dirty, level.policy)
 
 
 @native

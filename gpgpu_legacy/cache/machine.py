@@ -20,7 +20,7 @@ from gpgpu_legacy.cache.drive import (
     drive,
     new_flight,
 )
-from gpgpu_legacy.cache.sets import new_level, read_ordered, write_ordered
+from gpgpu_legacy.cache.sets import new_level
 
 
 class Caches:
@@ -77,18 +77,11 @@ class Caches:
 
     def state(self) -> list[NDArray[np.int64]]:
         """The entries of each level in order, int64 [copies × sets, ways]; copies."""
-        states = [level.entries.copy() for level in self.levels]
-        for level, state in zip(self.levels, states, strict=True):
-            if level.wide:
-                read_ordered(level, state)
-        return states
+        return [level.entries.copy() for level in self.levels]
 
     def restore(self, states: Sequence[NDArray[np.int64]]) -> None:
         for level, state in zip(self.levels, states, strict=True):
-            if level.wide:
-                write_ordered(level, state)
-            else:
-                level.entries[:] = state
+            level.entries[:] = state
 
     def maps(self, moves: Mapping[int, int]) -> bool:
         """Whether moving regions by these bytes moves whole lines to lines, and sets to sets."""

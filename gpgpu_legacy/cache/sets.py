@@ -12,9 +12,7 @@ and the line that the tree would evict in its last way. A use of a line turns al
 away from it, which swaps the two halves of each node whose bit pointed to it. The trees lie one
 after the other, in order of use.
 
-`touch` is the primitive for such sets. Sets of more than WIDE ways, where a search from the front
-would be slow, have an index beside the entries (`Level`), except with pseudo-LRU. `look` handles
-both kinds, with the same outcome.
+`touch` is the primitive for such sets, which `look` finds for a line of a trace.
 """
 
 from __future__ import annotations
@@ -39,10 +37,7 @@ BYPASS = -2
 HIT = -3
 """Results of `touch` other than evicted entries: filled an empty way, missed unfilled, hit."""
 
-WIDE = 32
-
 _GOLDEN = 0x9E3779B97F4A7C15
-_ROW_FACTOR = 0xC2B2AE3D27D4EB4F
 
 
 @inlined
@@ -193,11 +188,7 @@ class Level(NamedTuple):
     """Caches of one shape, as native code needs them.
 
     entries: int64 [copies × sets, ways]. state: of random replacement, uint64 [1]. mask: see
-    `set_of`. granule_shift: log2 of the trace's lines in a line of this
-    cache. Wide sets have an index: table, the indices in `entries` (counted row by row) by a hash
-    of row and line, -1 if free; links, the next newer and the next older index in the set; ends,
-    the newest and the oldest index of each row, and the number in use. Other sets have arrays of
-    one element there.
+    `set_of`. granule_shift: log2 of the trace's lines in a line of this cache.
     """
 
     entries: NDArray[np.int64]
@@ -206,18 +197,12 @@ class Level(NamedTuple):
     sets: int
     mask: int
     granule_shift: int
-    wide: bool
-    table: NDArray[np.int32]
-    links: NDArray[np.int32]
-    ends: NDArray[np.int32]
 
 
 def new_level(cache: Cache, granule_bytes: int, *, copies: int, seed: int) -> Level:
     """Empty caches; granule_bytes: of the trace's lines, which may not exceed the cache's."""
     entries = np.full((copies * cache.sets, cache.ways), EMPTY, np.int64)
     mixed = (seed + 1) * _GOLDEN % (1 << 64)  # or else not 0, from which xorshift cannot move on
-    wide = cache.ways > WIDE and POLICIES[cache.policy] < PLRU
-    places = entries.size if wide else 1
     return Level(
         entries,
         np.array([mixed or _GOLDEN], np.uint64),
@@ -225,149 +210,17 @@ def new_level(cache: Cache, granule_bytes: int, *, copies: int, seed: int) -> Le
         cache.sets,
         cache.sets - 1 if cache.sets.bit_count() == 1 else -1,
         (cache.line_bytes // granule_bytes).bit_length() - 1,
-        wide,
-        np.full(1 << (4 * places - 1).bit_length(), -1, np.int32),
-        np.full((places, 2), -1, np.int32),
-        np.tile(np.array([-1, -1, 0], np.int32), (len(entries) if wide else 1, 1)),
     )
 
 
 @inlined
 def look(  # noqa: PLR0917
-    level: Level, copy: int, granule: int, fill: int, dirty: int, policy: int, wide: bool
+    level: Level, copy: int, granule: int, fill: int, dirty: int, policy: int
 ) -> Any:
-    """`touch` a line of the trace in one of the level's caches, wide or not.
+    """`touch` a line of the trace in one of the level's caches.
 
-    policy, wide: the level's own, as arguments so that they may be constants in the caller.
+    policy: the level's own, as an argument so that it may be a constant in the caller.
     """
     line = granule >> level.granule_shift
     row = copy * level.sets + set_of(line, level.sets, level.mask)
-    if wide:
-        return _look_wide(level, row, line, fill, dirty)
     return touch(level.entries, row, line, policy, fill, dirty, level.state)
-
-
-@native
-def _look_wide(level: Level, row: int, line: int, fill: int, dirty: int) -> Any:
-    """`touch` by the index instead of a search."""
-    ways = level.entries.shape[1]
-    slot = _slot(level, row, line)
-    place = level.table[slot]
-    if place >= 0:
-        level.entries[row, place - row * ways] |= dirty
-        if level.policy == LRU and level.ends[row, 0] != place:
-            _unlink(level, row, place)
-            _link(level, row, place)
-        return HIT
-    if not fill:
-        return BYPASS
-    taken = level.ends[row, 2]
-    if taken < ways:
-        way = np.int64(taken)
-        level.ends[row, 2] = taken + 1
-    elif level.policy == RANDOM:
-        way = _random(level.state, ways)
-    else:
-        way = level.ends[row, 1] - row * ways
-    place = row * ways + way
-    victim = level.entries[row, way]
-    if victim != EMPTY:
-        _forget(level, row, victim >> 1)
-        _unlink(level, row, place)
-        slot = _slot(level, row, line)  # slots of the table have moved
-    level.entries[row, way] = (line << 1) | dirty
-    level.table[slot] = place
-    _link(level, row, place)
-    return victim
-
-
-@native
-def _home(level: Level, row: int, line: int) -> Any:
-    """The preferred slot of a line of that row in the table."""
-    mixed = np.uint64(line) * np.uint64(_GOLDEN) + np.uint64(row) * np.uint64(_ROW_FACTOR)
-    # By the highest bits, neighbours and lines at any other regular distance are spread evenly.
-    return np.int64(((mixed >> np.uint64(32)) * np.uint64(level.table.size)) >> np.uint64(32))
-
-
-@native
-def _slot(level: Level, row: int, line: int) -> Any:
-    """The slot of a line of that row in the table, or the free slot that it would get."""
-    ways = level.entries.shape[1]
-    slot = _home(level, row, line)
-    while True:
-        way = level.table[slot] - row * ways
-        if level.table[slot] < 0 or (0 <= way < ways and level.entries[row, way] >> 1 == line):
-            return slot
-        slot = (slot + 1) & (level.table.size - 1)
-
-
-@native
-def _forget(level: Level, row: int, line: int) -> None:
-    """Remove a line from the table, and close the gap (Knuth, volume 3, 6.4 R)."""
-    last = level.table.size - 1
-    ways = level.entries.shape[1]
-    free = _slot(level, row, line)
-    slot = free
-    while True:
-        slot = (slot + 1) & last
-        place = level.table[slot]
-        if place < 0:
-            break
-        home = _home(level, place // ways, level.entries[place // ways, place % ways] >> 1)
-        if (slot - home) & last >= (slot - free) & last:
-            level.table[free] = place
-            free = slot
-    level.table[free] = -1
-
-
-@native
-def _unlink(level: Level, row: int, place: int) -> None:
-    newer, older = level.links[place, 0], level.links[place, 1]
-    if newer >= 0:
-        level.links[newer, 1] = older
-    else:
-        level.ends[row, 0] = older
-    if older >= 0:
-        level.links[older, 0] = newer
-    else:
-        level.ends[row, 1] = newer
-
-
-@native
-def _link(level: Level, row: int, place: int) -> None:
-    """Make a place the newest of its row."""
-    newest = level.ends[row, 0]
-    level.links[place, 0] = -1
-    level.links[place, 1] = newest
-    if newest >= 0:
-        level.links[newest, 0] = place
-    else:
-        level.ends[row, 1] = place
-    level.ends[row, 0] = place
-
-
-@native
-def read_ordered(level: Level, ordered: NDArray[np.int64]) -> None:
-    """The entries in the order of narrow sets: each row from the newest on, then EMPTY."""
-    ways = level.entries.shape[1]
-    for row in range(len(level.entries)):
-        place = level.ends[row, 0]
-        for way in range(ways):
-            ordered[row, way] = EMPTY
-            if place >= 0:
-                ordered[row, way] = level.entries[row, place - row * ways]
-                place = level.links[place, 1]
-
-
-@native
-def write_ordered(level: Level, ordered: NDArray[np.int64]) -> None:
-    """Set the entries of wide sets, in order; the inverse of `read_ordered`."""
-    level.table[:] = -1
-    level.entries[:] = EMPTY
-    for row in range(len(level.entries)):
-        level.ends[row, 0] = level.ends[row, 1] = -1
-        level.ends[row, 2] = 0
-        for way in range(level.entries.shape[1] - 1, -1, -1):
-            entry = ordered[row, way]
-            if entry != EMPTY:
-                _look_wide(level, row, entry >> 1, 1, entry & 1)

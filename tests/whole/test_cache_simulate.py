@@ -18,7 +18,6 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import NO_ACCESS, AccessTrace, Chunk, MemoryRegion, PassTrace, Step
 from gpgpu_legacy.cache.caches import Cache, Memory, Policy, parse_cache
 from gpgpu_legacy.cache.fragments import trace_fragments
-from gpgpu_legacy.cache.sets import WIDE
 from gpgpu_legacy.cache.simulate import LevelTally, Simulated, simulate
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.timing import BudgetSpentError
@@ -218,7 +217,7 @@ def chunks_of(draw: st.DrawFn) -> Chunk:
 def caches(draw: st.DrawFn, *, shortest: int = GRANULE, random: bool = True) -> Cache:
     policies = [policy for policy in Policy if random or policy not in RANDOM]
     line = draw(st.sampled_from([16, 32, 64]).filter(lambda size: size >= shortest))
-    ways = draw(st.sampled_from([1, 2, 3, 4, 8, 12, 24, WIDE, WIDE + 1, 40]))
+    ways = draw(st.sampled_from([1, 2, 3, 4, 8, 12, 24, 40]))
     sets = draw(st.sampled_from([1, 2, 3, 4, 5, 8] if ways <= 8 else [1, 2, 3]))
     return Cache(sets * ways * line, ways, line, draw(st.sampled_from(policies)))
 
