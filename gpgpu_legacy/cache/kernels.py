@@ -44,7 +44,6 @@ from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, constant_groups
 
 CHUNK_ACCESSES = 1 << 19  # of a chunk, or of a row that is longer
-ROW_SLOTS = 1 << 14  # of a chunk's row, or the invocations of a work group if they are more
 BATCH_INVOCATIONS = 1 << 22  # the most that the reference machine executes at a time
 LARGEST_RECORD = 1 << 24  # lines kept for a batch, before they are spread out: 128 MiB
 
@@ -141,10 +140,7 @@ class _Maker:
     def single(self, pass_: ComputePass) -> Iterator[Chunk]:
         """The chunks of a kernel of one invocation a work group."""
         for lines, kinds in self.addresses(pass_):
-            for start, period, repeats in repetitions(kinds, ROW_SLOTS):
-                rows = lines[start : start + period * repeats].reshape(repeats, period)
-                slots = kinds[start : start + period]
-                yield Chunk(rows.copy(), slots.copy(), np.ones(repeats, np.int32))
+            yield Chunk(lines[None].copy(), kinds.copy(), np.ones(1, np.int32))
 
     def addresses(self, pass_: ComputePass) -> Iterator[tuple[Lines, Kinds]]:
         """Lines and kinds, one after another; the arrays are reused for the next ones."""
@@ -251,7 +247,7 @@ class _Record:
         self.kinds.append(place.kind + store)
 
     def chunks(self, grid: WorkGroups, local_size: tuple[int, int]) -> Iterator[Chunk]:
-        """A row for each work group if the row is short, else one for each of its repetitions."""
+        """A row for each work group, in as many chunks as one would be too long."""
         if not self.lines:
             return
         threads, accesses = prod(local_size), len(self.lines)
@@ -263,88 +259,13 @@ class _Record:
         steps = np.array([lines.strides for lines in broadcast]) // values.itemsize
         first = starts[:, None] + steps[:, 2:] @ invocations  # of a work group, by invocation
         kinds = np.array(self.kinds, np.int16)
-        whole = accesses * threads <= min(ROW_SLOTS, CHUNK_ACCESSES)
-        together = max(1, CHUNK_ACCESSES // (accesses * threads)) if whole else 1
-        parts = [(0, accesses, 1)] if whole else list(_parts(kinds, threads))
+        together = max(1, CHUNK_ACCESSES // (accesses * threads))
+        at_once = max(1, CHUNK_ACCESSES // threads)
         for group in range(0, groups.shape[1], together):
             here = groups[:, group : group + together]
-            for start, period, repeats in parts:
-                taken = slice(start, start + period * repeats)
+            for start in range(0, accesses, at_once):
+                taken = slice(start, start + at_once)
                 of_groups = here.T @ steps[taken, :2].T
-                lines = values[of_groups[:, :, None] + first[taken]].reshape(-1, period * threads)
-                slots = np.repeat(kinds[start : start + period], threads)
+                slots = np.repeat(kinds[taken], threads)
+                lines = values[of_groups[:, :, None] + first[taken]].reshape(-1, len(slots))
                 yield Chunk(lines, slots, np.ones(len(lines), np.int32))
-
-
-def _parts(kinds: Kinds, threads: int) -> Iterator[tuple[int, int, int]]:
-    """The repetitions in a work group, in pieces no longer than a chunk: start, period, repeats."""
-    for start, period, repeats in repetitions(kinds, max(1, ROW_SLOTS // threads)):
-        most = max(1, CHUNK_ACCESSES // (period * threads))
-        shorter = max(1, CHUNK_ACCESSES // threads)  # of a single row
-        if repeats == 1 and period > shorter:
-            for first in range(0, period, shorter):
-                yield start + first, min(shorter, period - first), 1
-            continue
-        for first in range(0, repeats, most):
-            yield start + first * period, period, min(most, repeats - first)
-
-
-# Rows ------------------------------------------------------------------------------------------
-
-
-def repetitions(kinds: Kinds, longest: int) -> Iterator[tuple[int, int, int]]:
-    """A sequence cut into stretches that repeat: start, period and repeats of each, in order.
-
-    Readers are fast if many rows have the same kinds. longest: of a period. Stretches without
-    repetition are periods that occur once.
-    """
-    start = at = 0
-    stride = 0
-    while at < kinds.size:
-        period, repeats = _repetition(kinds[at:], longest)
-        if repeats < 2:
-            stride += 1
-            at += max(1, stride // _PATIENCE)  # longer and longer strides while nothing repeats
-            continue
-        yield from _once(start, at, longest)
-        yield at, period, repeats
-        start = at = at + period * repeats
-        stride = 0
-    yield from _once(start, kinds.size, longest)
-
-
-_PATIENCE = 16
-_OCCURRENCES = 8  # of each kind that are tried as periods
-
-
-def _once(start: int, end: int, longest: int) -> Iterator[tuple[int, int, int]]:
-    for first in range(start, end, longest):
-        yield first, min(longest, end - first), 1
-
-
-def _repetition(kinds: Kinds, longest: int) -> tuple[int, int]:
-    """The initial period of a sequence that covers most of it, and how often it occurs."""
-    beginning = kinds[: 2 * longest]
-    periods: set[int] = set()
-    for kind in np.flatnonzero(np.bincount(beginning)).tolist():
-        places = np.flatnonzero(beginning == kind)[: _OCCURRENCES + 1]
-        periods.update((places - places[0]).tolist())
-    best = 1, 1
-    for period in sorted(period for period in periods if 0 < period <= longest):
-        repeats = 1 + _same(kinds[:-period], kinds[period:]) // period
-        if repeats > 1 and period * repeats > best[0] * best[1]:
-            best = period, repeats
-        if period * (repeats + 1) > kinds.size:
-            break  # it covers the whole sequence
-    return best
-
-
-def _same(left: Kinds, right: Kinds) -> int:
-    """The length of the common beginning."""
-    done, piece = 0, 64
-    while done < left.size:
-        different = left[done : done + piece] != right[done : done + piece]
-        if different.any():
-            return done + int(different.argmax())
-        done, piece = done + different.size, 2 * piece
-    return done
