@@ -55,7 +55,7 @@ def draw(page: Page, heights: list[int]) -> None:
 def test_a_curve_is_drawn_before_it_is_shown(open_page: Opener) -> None:
     """16 lines hold 4 rows of B in 8 lines; 128 hold all of A and B, which are sent once."""
     page = open_page("why", View(calm=True))
-    told, said = page.locator("#why .told"), page.locator("#why .note")
+    told, said = page.locator("#why .told"), page.locator("#why .sketch p")
     curve = page.locator("#why .bits")
     expect(page.get_by_role("combobox", name="Cache")).to_be_disabled()
     draw(page, [90, 70, 50, 40, 20, 0])
@@ -85,7 +85,9 @@ def test_a_finger_draws(open_page: Opener) -> None:
 
 def test_the_walk_says_what_missed(open_page: Opener) -> None:
     page = open_page("why", View(calm=True), at="why.b=0")
-    forward = page.get_by_role("group", name="Lookup").get_by_role("button", name="Forward")
+    walk = page.get_by_role("group", name="Lookup")
+    walk.get_by_role("button", name="To the beginning").click()
+    forward = walk.get_by_role("button", name="Forward")
     for misses, at, hit in ((1, 1, "miss"), (2, 2, "miss"), (3, 3, "miss"), (3, 4, "hit")):
         forward.click()
         expect(page.locator("#why .says")).to_contain_text(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from browser_pages import Modules, Opener, View
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from gpgpu_legacy.api.programs import run_program
 from gpgpu_legacy.count.resources import resources
@@ -211,3 +211,12 @@ def test_five_tasks_are_checked_and_wrong_programs_are_told_why(open_page: Opene
     assert page.locator("#write u").all_inner_texts() == ["R9"]
     flat = write(page, LOOK.replace("RECT", "2D"))
     assert flat.startswith("2D cannot stand here: as in TEX R0, R1, texture[0], RECT;")
+
+
+def test_a_text_of_another_version_is_named_beside_the_box(open_page: Opener) -> None:
+    page = open_page("write", View(calm=True), at="write.version=0.0.9&write.program=FOO%20R0%3B")
+    expect(page.locator(".editor + .said")).to_contain_text("This text is of version “0.0.9”, and")
+    write(page, LOOK)
+    page.wait_for_function("location.hash.includes('TEX')")
+    other = open_page("write", View(calm=True), at=page.url.split("#")[1])
+    assert other.locator(".editor + .said").inner_text() == ""

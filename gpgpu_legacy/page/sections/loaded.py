@@ -228,10 +228,8 @@ def _chip(profile: Profile, verdicts: Sequence[Verdict]) -> ChipData:
 def _most(row: Row) -> tuple[int | float | None, str]:
     """What the tighter side allows: a number, if it is one, and in words."""
     sides = [side for side in row.sides if side]
-    numbers = [side.allowed for side in sides if isinstance(side.allowed, int | float)]
-    least = min(numbers, default=None)
-    shown = (side for side in sides if least is None or side.allowed == least)
-    return least, ", ".join(dict.fromkeys(map(str, shown)))
+    numbers = [(side.allowed, str(side)) for side in sides if isinstance(side.allowed, int | float)]
+    return min(numbers) if numbers else (None, ", ".join(dict.fromkeys(map(str, sides))))
 
 
 def make_section() -> PageSection:

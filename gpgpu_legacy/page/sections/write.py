@@ -21,6 +21,7 @@ from gpgpu_legacy.page.products import LESSON_SCRIPTS
 from gpgpu_legacy.page.scenes import decoded_program, scene_of
 from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.sources import package_version
 
 SIDE = 16
 """Texels across the pictures."""
@@ -148,6 +149,7 @@ def make_section() -> PageSection:
         "resources": [each.value for each in RESOURCES],
         "scene": _scene(),
         "box": tables(),
+        "version": package_version(),
     }
     html = rendered("lesson/write.html.j2", tasks=tasks)
     scripts = (*LESSON_SCRIPTS, "player/texels.js", "lesson/program-reader.js", "lesson/write.js")

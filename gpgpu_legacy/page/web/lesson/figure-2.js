@@ -49,7 +49,7 @@ class Figure2 {
     this.moment = element("p", { class: "figure2-moment" });
     this.legend = element("p", { class: "legend" });
     this.device = element("p", { class: "note figure2-device" });
-    this.fragment = element("div", { class: "figure2-fragment", role: "region", "aria-label": "Fragment" });
+    this.fragment = element("div", { class: "figure2-fragment", role: "region", "aria-label": "Fragment of the framebuffer" });
     const picture = (name, title) => framed(title, grids[name]);
     this.cross = element("div", { class: "cross" }, this.heart.root, picture("B", "B"), picture("A", "A"),
       picture("framebuffer", "Framebuffer"));

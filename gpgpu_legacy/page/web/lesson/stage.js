@@ -113,11 +113,13 @@ function screenOf(root, texts, pictures) {
     element("div", { class: "screen-picture" }, ...pictures)));
 }
 
-// Keeps the sliders and choices of a screen in the address, each by the first word of its label.
-function keepControls(root, address) {
+// Keeps the sliders and choices of a screen in the address, each by the first word of its label; and
+// `fixed` words with them.
+function keepControls(root, address, fixed = {}) {
   const controls = [...root.querySelectorAll("[type=range], textarea, select:not(.transport select)")];
   const word = (control) => `${root.id}.${/\w+/.exec(control.ariaLabel ?? control.labels[0].textContent)[0].toLowerCase()}`;
   const writer = new AddressWriter(address, root, () => ({
+    ...fixed,
     ...Object.fromEntries(controls.map((control) => [word(control), control.value])),
     "figure-2.A": Matrices.text(editedMatrices.A), "figure-2.B": Matrices.text(editedMatrices.B),
   }));

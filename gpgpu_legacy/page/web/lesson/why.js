@@ -122,14 +122,18 @@ sections.why = (root, data, address) => {
     }
     held.replaceChildren(...[...lines.keys()].reverse().map((line) => element("li", { class: line === last ? (hit ? "hit" : "acts") : "" }, line)));
     const misses = looked.filter((each) => !each.hit).length;
-    words.textContent = `Fragment ${fragment + 1}: so far ${misses} of ${at} lookups missed (now a ${hit ? "hit" : "miss"}), and memory sent ${grouped(misses * bytes)} bytes.`;
+    words.textContent = !at ? "Nothing is looked up yet: press Play." : `Fragment ${fragment + 1}: so far ${misses} of ${at} lookups missed (now a ${hit ? "hit" : "miss"}), and memory sent ${grouped(misses * bytes)} bytes.`;
   }
 
   const walk = element("div", { class: "stripes" }, ...pictures.map(([name, canvas]) => framed(name, canvas)), framed("the cache", held));
-  question.asks.after(element("div", { class: "sketch" }, chart, ...guesses, least));
-  screenOf(root, [question.root], [walk, words, transport.root,
+  const drawing = element("div", { class: "sketch" }, chart, ...guesses, least);
+  rove(drawing, "input", 0); // up and down move a point
+  question.asks.after(drawing);
+  const legend = element("p", { class: "note" }, "Light: in the cache. Grey: hits of this fragment. Orange: lines that memory sent it.");
+  screenOf(root, [question.root], [walk, words, legend, transport.root,
     element("div", { class: "controls" }, block.root, cache.root, order.root)]);
   open();
+  if (calm()) transport.to(transport.last / 2 + 1);
   keepControls(root, address);
   transport.playWhenSeen(walk);
 };

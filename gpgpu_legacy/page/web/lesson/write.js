@@ -3,7 +3,7 @@
 const WRITE_GREYS = { anchors: [[0, 0, 0], [255, 255, 255]], low: 0, high: 1, far: [], not_finite: [214, 40, 160] };
 const WRITE_HIDDEN = 3; // other inputs, on which a program must be right, too
 
-sections.write = (root, { tasks, cards, resources, scene, box: tables }, address) => {
+sections.write = (root, { tasks, cards, resources, scene, box: tables, version }, address) => {
   const [plan, reader, colours] = [new PlanOf(scene), new ProgramReader(tables), new TexelColours(WRITE_GREYS)];
   const { width, height } = plan.textures[0];
   const { program: name, targets, bindings } = plan.pass(0);
@@ -15,6 +15,7 @@ sections.write = (root, { tasks, cards, resources, scene, box: tables }, address
     placeholder: "TEX R0, fragment.texcoord[0], texture[0], RECT;\nMOV result.color, R0;",
   });
   const marks = element("pre", { "aria-hidden": "true" });
+  const field = element("div", {}, element("div", { class: "editor" }, marks, box));
   const asks = element("p", { class: "asks" });
   const words = element("p", { class: "says", role: "status" });
   const bars = new Bars();
@@ -77,7 +78,7 @@ sections.write = (root, { tasks, cards, resources, scene, box: tables }, address
     words.textContent = says(program, mine, off);
     const panels = [...inputs.map((data, n) => [`texture[${n}]`, data]), ["the target", target.data], ["yours", mine?.data], ["what differs", off]];
     pictures.replaceChildren(...panels.map(([title, data]) => {
-      const canvas = element("canvas", { role: "img", "aria-label": title });
+      const canvas = element("canvas", { role: "img", "aria-label": title, width, height });
       if (data) colours.paint(canvas, { width, data }, task.channels > 1 && data !== off ? null : 0);
       return framed(title, canvas);
     }));
@@ -97,7 +98,11 @@ sections.write = (root, { tasks, cards, resources, scene, box: tables }, address
   }
 
   screenOf(root, [element("div", { class: "question" }, choice.root, asks)], [
-    element("div", { class: "editor" }, marks, box), words, pictures, card.root, bars.root, loads, root.querySelector("details")]);
+    field, words, pictures, card.root, bars.root, loads, root.querySelector("details")]);
   open();
-  keepControls(root, address);
+  keepControls(root, address, { "write.version": version });
+  address.follow(() => {
+    const of = address.get("write.version") ?? version;
+    say(field, of === version ? "" : `This text is of version ${quoted(of)}, and the page of ${version}: it may mean something else here.`);
+  });
 };

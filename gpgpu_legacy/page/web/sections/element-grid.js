@@ -137,7 +137,8 @@ class ElementGrid {
       }
       if (cell.textContent !== short) cell.textContent = short;
       if (cell.tagName === "BUTTON") {
-        const said = `${this.label}, row ${row + 1}, column ${column + 1}: ${whole}`;
+        // The name has what is seen; the title says it exactly.
+        const said = `${this.label}, row ${row + 1}, column ${column + 1}: ${cover === null ? short : whole}`;
         cell.setAttribute("aria-label", end ? `${said}, clamped` : said);
         cell.title = end ? `${whole}, clamped` : whole;
       }

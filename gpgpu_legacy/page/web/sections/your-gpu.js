@@ -34,10 +34,9 @@ class YourGpu {
       element("p", { class: "asks" }, `The ${then.name} could do ${threeDigits(then.gflops)} GFLOPS at most, by its data. How many times that is your GPU? Guess, then start.`),
       element("label", { class: "slide" }, this.guess, this.times));
     this.told = element("p", { class: "told", role: "status" });
-    this.question.append(this.told);
-    const controls = element("div", { class: "yours-controls" }, this.start, this.stop,
-      element("label", { for: "yours-most" }, "up to n ="), this.most);
-    screenOf(root, [this.question, controls, this.progress], [this.axis.root, this.table]);
+    this.question.append(element("div", { class: "yours-controls" }, this.start, this.stop,
+      element("label", { for: "yours-most" }, "up to n ="), this.most), this.progress, this.told);
+    screenOf(root, [this.question], [this.axis.root, this.table]);
     root.querySelector(".screen-picture").append(root.querySelector(".yours-from"));
     this.guessed();
     keepControls(root, address);
