@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.api.programs import run_program
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Program, TextureTarget
 from gpgpu_legacy.languages.c.parser import parse
-from gpgpu_legacy.languages.c.syntax import Declare
+from gpgpu_legacy.languages.c.syntax import Declare, Number
 from gpgpu_legacy.languages.glsl.fragments import compile_text
 from gpgpu_legacy.languages.glsl.words import FRAGMENTS
 from gpgpu_legacy.languages.language import CompilerOptions
@@ -30,21 +30,27 @@ _WIDTHS = {"float": "x", "vec2": "xy", "vec3": "xyz", "vec4": "xyzw"}
 
 @dataclass(frozen=True)
 class Drawn:
-    """Colours, (outputs, height, width, 4), of the package and of the driver."""
+    """Colours, (outputs, height, width, 4), of the package and of the driver.
+
+    again: draws the package's at inputs that are moved by a part of each.
+    """
 
     ours: F32
     theirs: F32
     program: Program
+    again: Callable[[float], F32]
 
-    def apart(self) -> F32:
-        """The differences relative to the range of the driver's colours.
+    def apart(self, other: F32 | None = None) -> F32:
+        """The differences from the driver's, or other ones, relative to the range of the driver's.
 
-        What is infinite or NaN in either is left out: GLSL 1.20 does not say what 1 / 0 is.
+        They are NaN where either is not finite: GLSL 1.20 does not say what 1 / 0 is.
         """
-        finite = np.isfinite(self.ours) & np.isfinite(self.theirs)
-        theirs = self.theirs[finite]
-        size = max(1.0, float(np.ptp(theirs))) if theirs.size else 1.0
-        return np.abs(self.ours[finite] - theirs) / np.float32(size)
+        theirs = self.theirs if other is None else other
+        known = self.theirs[np.isfinite(self.theirs)]
+        size = max(1.0, float(np.ptp(known))) if known.size else 1.0
+        with np.errstate(invalid="ignore"):
+            apart = np.abs(self.ours - theirs) / np.float32(size)
+        return np.where(np.isfinite(apart), apart, np.float32(np.nan))
 
 
 @cache
@@ -95,8 +101,31 @@ def drawn(
         "clear": (0, 0, 0, 0),
         "draw_buffers": program.color_outputs,
     }  # fmt: skip
-    ours = run_program(program, width, height, executor=executor, **asked)
-    return Drawn(np.reshape(ours, theirs.shape), theirs, program)
+
+    def ours(part: float) -> F32:
+        own = asked
+        if part:
+            own = {
+                **asked,
+                "texcoords": {n: at * (1 + part) for n, at in asked["texcoords"].items()},
+            }
+            own["uniforms"] = {n: _moved(v, part) for n, v in asked["uniforms"].items()}
+            own["textures"] = {
+                unit: (target, _moved(texture, part), how)
+                for unit, (target, texture, how) in asked["textures"].items()
+            }
+        made = run_program(program, width, height, executor=executor, **own)
+        return np.reshape(made, theirs.shape)
+
+    return Drawn(ours(0.0), theirs, program, ours)
+
+
+def _moved(numbers: Any, part: float) -> F32:
+    """Numbers moved by a part of each, up or down; a small whole number stays: it may be an int."""
+    given = np.asarray(numbers, np.float32)
+    signs = np.random.default_rng(int(abs(part) * 2**24)).choice((-1, 1), given.shape)
+    stays = (given == np.floor(given)) & (np.abs(given) < 4)
+    return np.where(stays, given, given * np.float32(1 + part * signs)).astype(np.float32)
 
 
 def _smooth(rng: np.random.Generator, width: int, height: int) -> F32:
@@ -136,8 +165,9 @@ def _by_driver(
         fragment_shader=f"{head}\n{macros}{precision}{body}",
     )
     attributes = {"corner": 2 * _CORNERS - 1}
-    for name in varyings:
-        attributes[f"a_{name}"] = given.corners.get(name, np.zeros((4, 4)))
+    for name, (_, length) in varyings.items():
+        for own in _elements(name, length):
+            attributes[f"a_{own}"] = given.corners.get(own, np.zeros((4, 4)))
     used = [name for name in attributes if name in shader]
     order = [0, 1, 3, 2]
     data = np.hstack([attributes[name][order] for name in used]).astype("f4")
@@ -210,14 +240,17 @@ def _is_es(text: str) -> bool:
     return re.search(r"\bprecision\s+\w+\s+float\b", plain) is not None
 
 
-def _varyings(text: str, defines: Mapping[str, str]) -> dict[str, str]:
-    """The types of the varyings that a text declares, by name."""
+def _varyings(text: str, defines: Mapping[str, str]) -> dict[str, tuple[str, int]]:
+    """The types of the varyings that a text declares, and of arrays the lengths, by name."""
     found = _VERSION.search(text)
     version = found[1] if found else "100" if _is_es(text) else "110"
     own = {"__VERSION__": version} | ({"GL_ES": "1"} if version == "100" else {})
     unit = parse(text, "shader", defines=own | {**defines}, words=FRAGMENTS)
     return {
-        d.name: d.type.name.replace("float", "vec") if d.type.name != "float" else "float"
+        d.name: (
+            d.type.name.replace("float", "vec") if d.type.name != "float" else "float",
+            sum(int(n.value) for n in d.dimensions if isinstance(n, Number)),
+        )
         for item in unit.items
         if isinstance(item, Declare)
         for d in item.declarations
@@ -225,13 +258,21 @@ def _varyings(text: str, defines: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _vertex(head: str, varyings: Mapping[str, str]) -> str:
+def _elements(name: str, length: int) -> dict[str, str]:
+    """A varying, or the elements of an array, by the names that a program has for them."""
+    return {f"{name}_{n}": f"{name}[{n}]" for n in range(length)} or {name: name}
+
+
+def _vertex(head: str, varyings: Mapping[str, tuple[str, int]]) -> str:
     """A vertex shader that gives the varyings."""
     new = int(re.findall(r"\d+", head)[0]) >= 130
     given, left = ("in", "out") if new else ("attribute", "varying")
     lines = [head, f"{given} vec2 corner;"]
-    for name, kind in varyings.items():
-        lines += [f"{given} vec4 a_{name};", f"{left} {kind} {name};"]
-    moved = "".join(f" {n} = a_{n}.{_WIDTHS[kind]};" for n, kind in varyings.items())
+    moved = ""
+    for name, (kind, length) in varyings.items():
+        lines.append(f"{left} {kind} {name}{f'[{length}]' if length else ''};")
+        for own, element in _elements(name, length).items():
+            lines.append(f"{given} vec4 a_{own};")
+            moved += f" {element} = a_{own}.{_WIDTHS[kind]};"
     lines.append(f"void main() {{ gl_Position = vec4(corner, 0.0, 1.0);{moved} }}")
     return "\n".join(lines)

@@ -16,11 +16,12 @@ import signal
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 
@@ -42,8 +43,11 @@ from gpgpu_legacy.languages.language import (
 )
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import SAMPLER, Graph, Vector
-from gpgpu_legacy.languages.shading.types import Numbers, Type, leaves
+from gpgpu_legacy.languages.shading.types import Numbers, SamplerType, Type, leaves, size
 from gpgpu_legacy.pipeline import streams
+
+if TYPE_CHECKING:
+    from glsl_driver import F32, Drawn
 
 GLSL = {*SHADERS, ".js"}
 PIXEL_SHADER = re.compile(r"pixel(?:shader|fragment)\s*=\s*compile\s+\w+\s+(\w+)", re.IGNORECASE)
@@ -51,6 +55,32 @@ COLOUR = re.compile(r"(col|color|depth|depr)\d*", re.IGNORECASE)
 AGREES = "agrees"
 CLOSE, FEW = 2e-3, 0.01
 """A shader agrees if no more than this part of its numbers is further apart, of their range."""
+
+HANGS = "they hang on"
+LAST_BITS = [n * 2.0**-22 for n in range(1, 9)]
+OPEN: dict[str, dict[str, str]] = {
+    "what is given to functions outside their domains": {
+        "sqrt(x)": "sqrt(abs(x))", "inversesqrt(x)": "inversesqrt(abs(x) + 1e-12)",
+        "pow(x, y)": "pow(abs(x) + 1e-6, y)", "log(x)": "log(abs(x) + 1e-6)",
+        "log2(x)": "log2(abs(x) + 1e-6)", "normalize(x)": "normalize((x) + 1e-6)",
+        "acos(x)": "acos(clamp(x, -1.0, 1.0))", "asin(x)": "asin(clamp(x, -1.0, 1.0))",
+    },
+    "the neighbours of derivatives": {
+        "fwidth(x)": "((x) * 0.0 + 0.3)", "dFdx(x)": "((x) * 0.0 + 0.1)",
+        "dFdy(x)": "((x) * 0.0 + 0.2)",
+    },
+    "texels outside the texture": {
+        "texelFetch(s, p, l)": "texelFetch(s, clamp(p, ivec2(0), textureSize(s, l) - 1), l)",
+        "texelFetchOffset(s, p, l, o)": "texelFetch(s, (p) + (o), l)",
+    },
+    "how exact angles' functions are": {
+        "sin(x)": "(abs(fract((x) * 0.15915494 - 0.25) - 0.5) * 4.0 - 1.0)",
+        "cos(x)": "(abs(fract((x) * 0.15915494) - 0.5) * 4.0 - 1.0)",
+        "acos(x)": "(1.5707964 - (x))", "asin(x)": "(x)",
+    },
+}  # fmt: skip
+"""What GLSL leaves open, and macros in whose stead it has one meaning."""
+
 POSITION = re.compile(r"(position|hpos)\d*", re.IGNORECASE)
 
 
@@ -192,24 +222,66 @@ def inlined(text: str, folder: Path) -> str:
 
 
 def as_drawn(text: str, name: str, defines: dict[str, str], executor: str) -> str:
-    """Whether a shader draws what the driver draws, at random inputs."""
+    """Whether a shader draws what the driver draws at random inputs, or what that hangs on.
+
+    A text without a version that the driver does not take is drawn as 1.30, too.
+    """
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from glsl_driver import drawn
 
     pragmas = re.finditer(r'#pragma parameter (\w+)\s+"[^"]*"\s+([-\d.]+)', text)
     values = {found[1]: float(found[2]) for found in pragmas}
+
+    def draw(macros: Mapping[str, str]) -> Drawn:
+        return drawn(text, name, defines={**defines, **macros}, values=values, executor=executor)
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            apart = drawn(text, name, defines=defines, values=values, executor=executor).apart()
+            both = draw({})
+            if agrees(both):
+                return AGREES
+            apart = both.apart()[np.isfinite(both.apart())]
+            part, most = (apart > CLOSE).mean(), apart.max()
+            differs = f"{part:.1%} of the numbers differ, by {most:.2g} at most"
+            return f"{differs}; {reason(both, draw)}"
     except TooLongError:
         raise
     except Exception as error:
+        if not re.search(r"#\s*version", text):
+            return as_drawn(f"#version 130\n{text}", name, defines, executor)
         return f"not drawn: {' '.join(str(error).split())[:150]}"
-    far = (apart > CLOSE).sum() / max(1, apart.size)
-    return (
-        AGREES if far <= FEW else f"{far:.1%} of the numbers differ, by {apart.max():.2g} at most"
-    )
+
+
+def reason(both: Drawn, draw: Callable[[Mapping[str, str]], Drawn]) -> str:
+    """What the numbers that are far from the driver's hang on, if the rest agrees."""
+    with patch.object(Graph, "zeros", unwritten):
+        others = {"variables that nobody wrote": [draw({}).ours]}
+    others["the last bits of what is given"] = [both.again(part) for part in LAST_BITS]
+    for what, several in others.items():
+        if agrees(both, several):
+            return f"{HANGS} {what}"
+    for what, macros in OPEN.items():
+        if agrees(draw(macros)):
+            return f"{HANGS} {what}"
+    both = draw({name: body for macros in OPEN.values() for name, body in macros.items()})
+    several = [both.again(part) for part in LAST_BITS]
+    return f"{HANGS} several of these" if agrees(both, several) else "unexplained"
+
+
+def agrees(both: Drawn, others: Sequence[F32] = ()) -> bool:
+    """Whether both agree in the numbers that are in none of the others far from ours."""
+    apart = both.apart()
+    far = apart > CLOSE
+    for other in others:
+        far &= ~(both.apart(other) > CLOSE)
+    return bool(far.sum() <= FEW * np.isfinite(apart).sum())
+
+
+def unwritten(graph: Graph, kind: Type) -> Vector:
+    """A value of variables before their first assignment that is not the package's own, 0."""
+    samples = any(isinstance(leaf, SamplerType) for leaf, _ in leaves(kind))
+    return graph.built(kind, [graph.numbers(*[0.0 if samples else 0.37] * size(kind))])
 
 
 def fragment_entries(unit: Unit) -> Iterator[str]:
@@ -313,6 +385,7 @@ def main() -> int:
             counts["fragment programs"] += bool(file.suffix != ".br" and row.kernels)
             counts["that compile"] += row.verdict.startswith("compiles")
             counts["that agree with the driver"] += row.verdict.endswith(AGREES)
+            counts["that would but for what is open"] += HANGS in row.verdict
             counts["that cannot be drawn"] += "; not drawn: " in row.verdict
         if file.suffix != ".br" and any(row.kernels for row in rows):
             counts["files with fragment programs"] += 1

@@ -21,7 +21,7 @@ def test_random_shaders_agree_with_the_driver() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             apart = drawn(text, seed=seed).apart()
-        assert (apart > 1e-5).sum() <= 0.02 * apart.size, text
+        assert (apart > 1e-5).sum() <= 0.02 * np.isfinite(apart).sum(), text
 
 
 DERIVATIVES = """

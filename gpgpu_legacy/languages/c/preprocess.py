@@ -112,9 +112,9 @@ class _Reader(Preprocessor):  # type: ignore[misc]
         self.expand_filemacro = False
         self.evaluator = lambda tokens, **_: Condition("".join(t.value for t in tokens))
         self.macros.clear()  # such as __TIME__
+        self.depth = self.expanded = 0
         for name, value in options.defines.items():
             self.define(f"{name} {value}")
-        self.depth = self.expanded = 0
         self.opened: list[str] = []
 
     def tokens(self, text: str) -> Iterator[Any]:
