@@ -17,7 +17,7 @@ from gpgpu_legacy.api.programs import run_program
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Program, TextureTarget
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Declare, Number
-from gpgpu_legacy.languages.glsl.fragments import compile_text
+from gpgpu_legacy.languages.glsl.fragments import compile_text, version_of
 from gpgpu_legacy.languages.glsl.words import FRAGMENTS
 from gpgpu_legacy.languages.language import CompilerOptions
 
@@ -154,7 +154,7 @@ def _by_driver(
     size = given.size
     context = _context()
     found = _VERSION.search(text)
-    head = found[0] if found else "#version 100" if _is_es(text) else "#version 110"
+    head = found[0] if found else f"#version {version_of(text)[0]}"
     macros = "".join(f"#define {name} {value}\n" for name, value in defines.items())
     precision = "precision highp float;\n" if "version 100" in head else ""
     body = text[found.end() :] if found else text
@@ -167,7 +167,7 @@ def _by_driver(
     attributes = {"corner": 2 * _CORNERS - 1}
     for name, (_, length) in varyings.items():
         for own in _elements(name, length):
-            attributes[f"a_{own}"] = given.corners.get(own, np.zeros((4, 4)))
+            attributes[f"a_{own}"] = _corners(own, given.corners)
     used = [name for name in attributes if name in shader]
     order = [0, 1, 3, 2]
     data = np.hstack([attributes[name][order] for name in used]).astype("f4")
@@ -234,17 +234,9 @@ _COLUMNS = {0x8B5A: 2, 0x8B5B: 3, 0x8B5C: 4}
 _FLOATS = {0x1406, 0x8B50, 0x8B51, 0x8B52, 0x8B5A, 0x8B5B, 0x8B5C}
 
 
-def _is_es(text: str) -> bool:
-    """Whether a text without a version has a precision that only GLSL ES knows."""
-    plain = re.sub(r"#\s*ifdef\s+GL_ES\b.*?#\s*endif", "", text, flags=re.DOTALL)
-    return re.search(r"\bprecision\s+\w+\s+float\b", plain) is not None
-
-
 def _varyings(text: str, defines: Mapping[str, str]) -> dict[str, tuple[str, int]]:
     """The types of the varyings that a text declares, and of arrays the lengths, by name."""
-    found = _VERSION.search(text)
-    version = found[1] if found else "100" if _is_es(text) else "110"
-    own = {"__VERSION__": version} | ({"GL_ES": "1"} if version == "100" else {})
+    _, own = version_of(text)
     unit = parse(text, "shader", defines=own | {**defines}, words=FRAGMENTS)
     return {
         d.name: (
@@ -256,6 +248,16 @@ def _varyings(text: str, defines: Mapping[str, str]) -> dict[str, tuple[str, int
         for d in item.declarations
         if d.type.qualifiers & {"varying", "in"} and not d.name.startswith("gl_")
     }
+
+
+def _corners(own: str, corners: Mapping[str, F32]) -> F32:
+    """A varying's values, the last two components of a set that it shares, or none."""
+    for name, at in corners.items():
+        if name == own or name.startswith(f"{own}_"):
+            return at
+        if name.endswith(f"_{own}"):
+            return np.roll(at, 2, axis=1)
+    return np.zeros((4, 4), np.float32)
 
 
 def _elements(name: str, length: int) -> dict[str, str]:

@@ -212,6 +212,15 @@ def test_results_and_what_is_given_have_their_places() -> None:
     }  # fmt: skip
 
 
+def test_small_varyings_share_sets_where_eight_are_too_few() -> None:
+    text = "varying vec2 a, b, c, d, e, f, g, h, i; void main() { vec2 x = b + c + d + e + f + g;"
+    program = compile_text(f"{text} gl_FragColor = vec4(a + x + h, i); }}", "nine.frag")
+    assert [own for _, own in program.names] == ["a_i", *"bcdefgh"]
+    zeros = dict.fromkeys("bcdefgh", (0.0, 0.0))
+    drawn = run_program(program, 1, 1, texcoords={"a_i": (1.0, 2.0, 3.0, 4.0), **zeros})
+    assert drawn.tolist() == [[[1.0, 2.0, 3.0, 4.0]]]
+
+
 def test_a_pipeline_draws_it_with_its_names() -> None:
     p = Pipeline("saxpy")
     x, y = (p.input(name, 2, 2, packing="image") for name in "xy")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from typing import Any
 
 from gpgpu_legacy.isa.ir import Span
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.shading.faults import Fault
 
-_COMPARISONS = {"<", ">", "<=", ">=", "==", "!="}
 _LOOP = "write for (int i = CONSTANT; i < CONSTANT; i++), or take it so: --lenient"
 _INDEX = "use constants and loops' indices, or take it so: --lenient"
 
@@ -42,24 +40,16 @@ def _constant(x: c.Expression | None, known: Set[str]) -> bool:
 
 def _index(loop: c.For, known: Set[str]) -> str:
     """The index of a loop that A.4 allows."""
-    start, condition, step = loop.start, loop.condition, loop.step
-    step = step.assignment if isinstance(step, c.Postfix) else step
-    if (
-        isinstance(start, c.Declare)
-        and len(start.declarations) == 1
-        and isinstance(condition, c.Binary)
-        and isinstance(step, c.Assign)
-    ):
-        index = start.declarations[0]
-        constants: tuple[Any, ...] = index.value, condition.right, step.value
-        own = c.Name(index.name)
-        written = (x.target for x in c.walk(loop.body) if isinstance(x, c.Assign))
-        if (
-            condition.operator in _COMPARISONS
-            and step.operator in ("+=", "-=")
-            and own == condition.left == step.target
-            and all(_constant(x, known) for x in constants)
-            and own not in written
+    step = loop.step.assignment if isinstance(loop.step, c.Postfix) else loop.step
+    match loop.start, loop.condition, step:
+        case (
+            c.Declare((c.Declaration(name=name, value=first),)),
+            c.Binary("<" | ">" | "<=" | ">=" | "==" | "!=", c.Name(left), last),
+            c.Assign("+=" | "-=", c.Name(target), by),
+        ) if (
+            name == left == target
+            and all(_constant(x, known) for x in (first, last, by))
+            and c.Name(name) not in (getattr(x, "target", None) for x in c.walk(loop.body))
         ):
-            return index.name
+            return name
     raise Fault("GLSL ES need not take this loop (A.4)", _LOOP, loop.at)

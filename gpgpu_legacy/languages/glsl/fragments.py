@@ -66,6 +66,8 @@ class _Compiler(Rules):
             if isinstance(x, c.Index) and x.base == c.Name("gl_TexCoord")
         }
         self._sets = [k for k in range(_SETS) if not indices & {k, None}]
+        self._used: dict[Attribute, int] = {}
+        """How many components of texture coordinate sets the text's own varyings have."""
 
     # What a shader is given -----------------------------------------------------------------------
 
@@ -132,6 +134,11 @@ class _Compiler(Rules):
             elif self._sets:
                 attribute = Attribute(AttributeKind.TEXCOORD, self._sets.pop(0))
                 value = self.bindings.attribute(attribute, name)
+                self._used[attribute] = size(leaf)
+            elif shared := [a for a, n in self._used.items() if n + size(leaf) <= 4]:
+                first = self._used[shared[0]]
+                value = self.bindings.attribute(shared[0], name, after=first)
+                self._used[shared[0]] += size(leaf)
             else:
                 expected = f"{_SETS} texture coordinate sets are taken: join some in a vec4"
                 raise Fault(f"there is no room for the varying {d.name}", expected, d.at)
@@ -188,10 +195,7 @@ class _Compiler(Rules):
 
 def compile_text(text: str, name: str, options: CompilerOptions = DEFAULT_OPTIONS) -> Program:
     """The Program of a fragment shader; AssemblyError for a text that is wrong."""
-    number = _VERSION.search(text)
-    is_es = not number and _FLOAT_PRECISION.search(_OF_ES.sub("", text))
-    version = int(number[1]) if number else 100 if is_es else 110
-    own = {"__VERSION__": str(version)} | ({"GL_ES": "1"} if version == 100 else {})
+    version, own = version_of(text)
     named = {*re.findall(r"gl_\w+", text)}
     declared = "\n".join(x for x in DECLARED if named & {*re.findall(r"(gl_\w+)[;[ ]", x)})
     unit = parse(
@@ -213,6 +217,14 @@ def compile_text(text: str, name: str, options: CompilerOptions = DEFAULT_OPTION
     except Fault as fault:
         problem, expected = (_TYPE.sub(_spelled, x) for x in (fault.problem, fault.expected))
         raise unit.texts.error(problem, fault.at, expected) from None
+
+
+def version_of(text: str) -> tuple[int, dict[str, str]]:
+    """The version of a text, which need not say it, with its predefined macros."""
+    number = _VERSION.search(text)
+    is_es = not number and _FLOAT_PRECISION.search(_OF_ES.sub("", text))
+    version = int(number[1]) if number else 100 if is_es else 110
+    return version, {"__VERSION__": str(version)} | ({"GL_ES": "1"} if version == 100 else {})
 
 
 def _spelled(match: re.Match[str]) -> str:

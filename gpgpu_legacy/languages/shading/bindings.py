@@ -48,10 +48,12 @@ class Bindings:
         self._declarations.append(ParameterDeclaration(own, (parameter,), is_array=False))
         return self.graph.leaf(parameter)
 
-    def attribute(self, attribute: Attribute, name: str) -> Vector:
-        """The numbers of an attribute."""
-        self._names.setdefault(attribute, name)
-        return self.graph.leaf(attribute)
+    def attribute(self, attribute: Attribute, name: str, *, after: int = 0) -> Vector:
+        """The numbers of an attribute, or those after the first, whose name it then joins."""
+        own = self._names.setdefault(attribute, name)
+        if after:
+            self._names[attribute] = f"{own}_{name}"
+        return self.graph.leaf(attribute)[after:]
 
     def unit(self, number: int, name: str, at: Span) -> Vector:
         """The sampler of a texture image unit."""
