@@ -12,13 +12,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawing import Made, texture
+from drawing import Made, program, texture
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from neighbours import relaxations, same_as_passes
 from sorting import in_order, shuffled, sort_plan
 
 from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import CopyPass
 from gpgpu_legacy.plan.textures import R32F
 from gpgpu_legacy.runtime import schedule, workers
@@ -90,3 +91,35 @@ def test_a_row_of_passes_by_several_threads(force: Force) -> None:
             assert np.array_equal(
                 prepared.run({"values": values}).outputs["sorted"], in_order(values)
             )
+
+
+OFFSETS = st.tuples(st.integers(-20, 20), st.integers(-3, 3))
+
+
+@settings(max_examples=8)
+@given(
+    st.sampled_from((1, 15, 16, 17, 33, 48, 70, 129)),
+    st.integers(1, 6),
+    st.lists(OFFSETS, min_size=1, max_size=4),
+    st.sampled_from(("r32f", "r16f", "unorm8", "rgba32f")),
+)
+def test_lookups_beyond_the_edges_of_wide_textures(
+    width: int, height: int, offsets: list[tuple[int, int]], texel_format: str
+) -> None:
+    lines = ["TEX sum, fragment.position, texture[0], RECT;"]
+    for right, up in offsets:
+        lines += [f"ADD at, fragment.position, {{{right}, {up}, 0, 0}};",
+                  "TEX texel, at, texture[0], RECT;", "MAD sum, texel, 0.375, sum;"]  # fmt: skip
+    body = program(*lines, "FRC result.color, sum;", temporaries="TEMP sum, at, texel;")
+    p = PlanBuilder("edges")
+    x = p.texture("x", width, height, format=texel_format)
+    y = p.texture("y", width, height, format=texel_format)
+    given_ = p.input("given", height, width)
+    p.draw(program("TEX result.color, fragment.position, texture[0], RECT;"), {0: given_}, into=x)
+    with p.repeat(4):
+        p.draw(body, {0: x}, into=y)
+        p.swap(x, y)
+    p.output("x", x)
+    rng = np.random.default_rng(len(offsets))
+    operands = {"given": rng.random((height, width), np.float32)}
+    same_as_passes(JIT, p.plan(), operands, None, stages)

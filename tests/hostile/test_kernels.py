@@ -7,15 +7,23 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import llvmlite.binding as llvm
+import numpy as np
 from attacks import ATTACK, mutated_text
 from kernels import dispatch, wrongly_proven
 
 from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError
+from gpgpu_legacy.interp.dataless import CountingMachine
+from gpgpu_legacy.interp.kernel import Array, Mask
+from gpgpu_legacy.ir.expressions import Element
+from gpgpu_legacy.ir.statements import Loop
+from gpgpu_legacy.ir.types import Type
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.lower.emit.llvm_kernel import KernelEmitter
+from gpgpu_legacy.plan.plan import ComputePass
 
 
 def test_no_access_is_proven_that_the_reference_machine_finds_outside() -> None:
@@ -70,3 +78,45 @@ def test_mutated_kernels_have_a_diagnostic_with_a_place_or_are_kernels() -> None
         except GpgpuLegacyError as error:
             assert "\n" not in str(error)
     assert accepted > 0
+
+
+def test_what_is_counted_at_once_is_what_is_counted_trip_by_trip() -> None:
+    random = ATTACK.random("counted kernels")
+    for _ in range(ATTACK.count(20, 500)):
+        seed = random.randrange(2**40)
+        pass_ = dispatch(seed)
+        assert _tallied(pass_, at_once=True) == _tallied(pass_, at_once=False), seed
+
+
+class _Tally:
+    """Counts active invocations of every event."""
+
+    def __init__(self, pass_: ComputePass) -> None:
+        self.invocations, self.weight = pass_.invocations, 1
+        self.totals: Counter[str] = Counter()
+
+    def note(self, what: str, mask: Mask) -> None:
+        active = self.invocations
+        if mask is not None:
+            active = int(np.count_nonzero(mask)) * (self.invocations // mask.size)
+        self.totals[what] += active * self.weight
+
+    def access(self, element: Element, index: Array, mask: Mask, *, store: bool) -> None:
+        self.note(f"{element.array.name} {store}", mask)
+
+    def arithmetic(self, type_: Type, mask: Mask) -> None:
+        self.note("arithmetic", mask)
+
+    def barrier(self, mask: Mask) -> None:
+        self.note("barriers", mask)
+
+
+class _TripByTrip(CountingMachine):
+    def counted(self, loop: Loop, mask: Mask) -> None:
+        return None
+
+
+def _tallied(pass_: ComputePass, *, at_once: bool) -> Counter[str]:
+    tally = _Tally(pass_)
+    (CountingMachine if at_once else _TripByTrip)(pass_, tally).run()
+    return +tally.totals
