@@ -456,7 +456,7 @@ LIMITS = {
     "Brook programs": ("host/*.py",),
     "Sizes and memory": (
         "algorithms/matmul/product.py", "algorithms/matmul/tiles.py", "pipeline/loops.py",
-        "measure/timing.py", "studies/cache_table/model.py", "cli/words.py", "memory.py",
+        "measure/timing.py", "studies/cache_sweep.py", "cli/words.py", "memory.py",
     ),
     "What is kept on disk": ("code_cache.py",),
     "Messages": ("errors.py",),

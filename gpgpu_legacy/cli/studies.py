@@ -36,16 +36,15 @@ from gpgpu_legacy.cli.words import (
 )
 from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.studies.cache_table import defaults
-from gpgpu_legacy.studies.tiles import CACHES, TILES
+from gpgpu_legacy.studies import cache_defaults as defaults
 
 if TYPE_CHECKING:
     from gpgpu_legacy.predict.mispredictions import Mispredictions
+    from gpgpu_legacy.studies.anomaly import Anomaly
     from gpgpu_legacy.studies.branching import Stripes
-    from gpgpu_legacy.studies.cache_table.result import CacheTable
+    from gpgpu_legacy.studies.cache_table import CacheTable
     from gpgpu_legacy.studies.crossover import Crossover
     from gpgpu_legacy.studies.figure_2 import PassByPass
-    from gpgpu_legacy.studies.host_anomaly.result import Anomaly
     from gpgpu_legacy.studies.infer_cache import InferredCache
     from gpgpu_legacy.studies.lineage import Lineage, Lineages
     from gpgpu_legacy.studies.multichannel import Multichannel
@@ -228,8 +227,8 @@ def cache_table_command(table: TableOptions, report: Kept) -> CacheTable:
     fit the budget are listed; the defaults take minutes to hours to simulate. A table that is
     stopped goes on where it ended.
     """
-    from gpgpu_legacy.studies.cache_table import model
-    from gpgpu_legacy.studies.cache_table.result import CacheTable
+    from gpgpu_legacy.studies import cache_sweep as model
+    from gpgpu_legacy.studies.cache_table import CacheTable
     from gpgpu_legacy.studies.sweep import workers
 
     if recorded := report.read(CacheTable):
@@ -270,7 +269,7 @@ def crossover_command(options: MapOptions, report: Kept) -> Crossover:
     the fragments in flight; the paper's claims are points on it.
     """
     from gpgpu_legacy.chips.profile import find_profile
-    from gpgpu_legacy.studies.cache_table.model import settings
+    from gpgpu_legacy.studies.cache_sweep import settings
     from gpgpu_legacy.studies.crossover import Crossover, crossover
     from gpgpu_legacy.studies.sweep import workers
 
@@ -306,7 +305,7 @@ def infer_cache_command(options: InferenceOptions, report: Kept) -> InferredCach
     Every size, line, layout and number in flight is simulated and weighed by its likelihood; each
     text is held out in turn. A curve over b would tell more than the texts do: it says how much.
     """
-    from gpgpu_legacy.studies.cache_table.model import settings
+    from gpgpu_legacy.studies.cache_sweep import settings
     from gpgpu_legacy.studies.infer_cache import (
         InferredCache,
         infer,
@@ -334,8 +333,8 @@ class TileOptions(AccessOptions):
         Several[int],
         "T",
         "Draw tiles of T×T texels one after another, each through all of its passes.",
-    ] = TILES
-    cache: Annotated[Several[str], CACHE] = CACHES
+    ] = (8, 16, 32, 64, 128)
+    cache: Annotated[Several[str], CACHE] = ("8K,fully,64B", "8K,4way,64B")
     budget: AnyTime = None
 
 
@@ -404,8 +403,8 @@ def anomaly_command(
     other sizes, which are shown beside the published ones.
     """
     from gpgpu_legacy.algorithms.registry import find_product
-    from gpgpu_legacy.studies.host_anomaly import model
-    from gpgpu_legacy.studies.host_anomaly.simulation import METHOD, make_cases
+    from gpgpu_legacy.studies import anomaly as model
+    from gpgpu_legacy.studies.host_misses import METHOD, make_cases
 
     whats, given = split(words)
     if whats or given.keys() - {"n"}:

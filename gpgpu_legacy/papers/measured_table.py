@@ -85,16 +85,12 @@ class SpeedUps(Record):
 
 
 class TimedRow(Record):
-    """A row: its size, and the threads of a block where these tell rows apart.
-
-    interpolated: ms between two sizes of another table, by label.
-    """
+    """A row: its size, and the threads of a block where these tell rows apart."""
 
     size: int
     threads: int | None
     cells: tuple[TimedCell, ...]
     ratios: tuple[SpeedUps, ...]
-    interpolated: dict[str, float | None]
 
     @property
     def place(self) -> int:
@@ -431,13 +427,6 @@ def _published(paper: Paper, table: TimedTable) -> Grid:
     if published.rate is not Rate.NONE:
         columns += [_rate_column(table, series, "recomputed") for series in table.timed]
     columns += [_ratio_column(table, n, "recomputed") for n, _ in enumerate(published.ratios)]
-    for one in published.interpolations:
-        between = [line.interpolated[one.label] for line in table.rows]
-        times = [line.number(one.series) for line in table.rows]
-        columns += [
-            (f"{one.label}, interpolated, ms", between),
-            (f"{one.series} / {one.label}", list(map(quotient, times, between))),
-        ]
     caption = f"{paper.short}, {table.where}: {published.caption}"
     return _grid(table.id, caption, table, columns, published.notes)
 

@@ -30,7 +30,7 @@ from gpgpu_legacy.papers.measured_table import (
 )
 from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.published.papers import MeasuredCell, MeasuredTable, Paper, Row, Series
-from gpgpu_legacy.published.schema import Interpolation, Quantity, Rate
+from gpgpu_legacy.published.schema import Quantity, Rate
 from gpgpu_legacy.runtime.executor import Executor, available
 from gpgpu_legacy.runtime.prepared import Timings
 from gpgpu_legacy.serial import as_record, provenance, with_fields
@@ -210,16 +210,11 @@ def _line(
     size, block = row
     own = [(series, series.at(*row)) for series in table.series]
     cells = [_cell(table, s, cell, taken, names[s.label]) for s, cell in own if cell is not None]
-    between = {one.label: interpolated_seconds(paper, one, row) for one in table.interpolations}
     line = TimedRow(
         size=size,
         threads=None if block is None else block**2,
         cells=tuple(cells),
         ratios=(),
-        interpolated={
-            label: None if seconds is None else MS_PER_S * seconds
-            for label, seconds in between.items()
-        },
     )
 
     def shown_with(label: str, executor: str) -> float | None:
@@ -283,21 +278,3 @@ def rate(kind: Rate, size: int, seconds: float | None) -> float | None:
     if kind is Rate.GFLOPS:
         return 2e-9 * size**3 / seconds
     return 1e9 * seconds / size**3
-
-
-def interpolated_seconds(paper: Paper, interpolation: Interpolation, row: Row) -> float | None:
-    """A published time between two sizes of another table, linear in the time of a step.
-
-    None if the other table has no such block, or no size on either side.
-    """
-    size, block = row
-    series = paper.measurements(interpolation.table).find(interpolation.of)
-    points = [(c.size, c.value / MS_PER_S) for c in series.cells if c.block == block]
-    below = [p for p in points if p[0] <= size]
-    above = [p for p in points if p[0] >= size]
-    if not below or not above:
-        return None
-    (n0, t0), (n1, t1) = max(below), min(above)
-    share = 0.0 if n0 == n1 else (size - n0) / (n1 - n0)
-    step = (1.0 - share) * t0 / n0**3 + share * t1 / n1**3
-    return step * size**3

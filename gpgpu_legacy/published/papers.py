@@ -95,7 +95,7 @@ class MeasuredTable(MeasuredHead, kw_only=True):
 def measured_table(paper: str, entry: MeasuredEntry) -> MeasuredTable:
     """A paper's table of measurements, from its entry in the file.
 
-    Raises KeyError if a ratio or an interpolation names no series of the table.
+    Raises KeyError if a ratio names no series of the table.
     """
     series = tuple(
         as_record(Series, each, cells=tuple(_cell(entry.where, each, cell) for cell in each.cells))
@@ -104,8 +104,6 @@ def measured_table(paper: str, entry: MeasuredEntry) -> MeasuredTable:
     table = as_record(MeasuredTable, entry, id=f"{paper}/{entry.id}", series=series)
     for ratio in table.ratios:
         table.find(ratio.over), table.find(ratio.under)
-    for interpolation in table.interpolations:
-        table.find(interpolation.series)
     return table
 
 

@@ -270,26 +270,13 @@ class Ratio(Record):
     under: str
 
 
-class Interpolation(Record):
-    """Times of a series of another table, interpolated at the sizes of this table's `series`.
-
-    table: the other table's id in the same paper. of: the label of its series.
-    """
-
-    label: str
-    series: str
-    table: str
-    of: str
-
-
-class MeasuredHead(TableHead, rename={"ratios": "ratio", "interpolations": "interpolation"}):
+class MeasuredHead(TableHead, rename={"ratios": "ratio"}):
     """A table of measurements, without its columns."""
 
     key: Key
     rate: Rate
     notes: tuple[str, ...]
     ratios: tuple[Ratio, ...] = ()
-    interpolations: tuple[Interpolation, ...] = ()
 
 
 class MeasuredEntry(MeasuredHead, kw_only=True):

@@ -49,8 +49,8 @@ from gpgpu_legacy.studies.behind_cache import (
     unit_seconds,
     with_clocks,
 )
-from gpgpu_legacy.studies.cache_table.defaults import BLOCKED
-from gpgpu_legacy.studies.cache_table.result import Setting
+from gpgpu_legacy.studies.cache_defaults import BLOCKED
+from gpgpu_legacy.studies.cache_table import Setting
 from gpgpu_legacy.studies.sweep import sweep
 
 

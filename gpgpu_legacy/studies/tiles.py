@@ -30,10 +30,6 @@ from gpgpu_legacy.plan.textures import LARGEST_TEXTURE, RGBA32F
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result, not_run_grids
 from gpgpu_legacy.serial import Record, as_record
 
-TILES = (8, 16, 32, 64, 128)
-CACHES = ("8K,fully,64B", "8K,4way,64B")
-"""The default cases."""
-
 
 @dataclass(frozen=True, slots=True)
 class Tiles:

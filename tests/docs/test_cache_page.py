@@ -15,8 +15,8 @@ from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.predict.model import CacheModel, predict_plan
 from gpgpu_legacy.predict.prediction import Prediction
 from gpgpu_legacy.serial import read_recorded
-from gpgpu_legacy.studies.cache_table.defaults import BEFORE, BLOCKED, IN_FLIGHT
-from gpgpu_legacy.studies.cache_table.result import CacheTable, Judgement, Measure, Setting
+from gpgpu_legacy.studies.cache_defaults import BEFORE, BLOCKED, IN_FLIGHT
+from gpgpu_legacy.studies.cache_table import CacheTable, Judgement, Measure, Setting
 
 PAGE = ROOT / "docs" / "explanation" / "caches.md"
 SCANNED, IN_TILES = ("scan", "linear", "8K,4way,64B"), ("tiled:8x8", "8x8", "8K,4way,64B")

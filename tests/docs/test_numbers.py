@@ -19,8 +19,8 @@ from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.formulas import formula_tables
 from gpgpu_legacy.present.grid import as_markdown
 from gpgpu_legacy.published.papers import papers
-from gpgpu_legacy.studies.host_anomaly.model import FIT_SIZES, anomaly, fit
-from gpgpu_legacy.studies.host_anomaly.simulation import make_cases, published_times
+from gpgpu_legacy.studies.anomaly import FIT_SIZES, anomaly, fit
+from gpgpu_legacy.studies.host_misses import make_cases, published_times
 
 TABLES = ROOT / "docs" / "explanation" / "larson-mcallister-hall-carr-hart.md"
 ANOMALY = ROOT / "docs" / "explanation" / "dobravec-bulic.md"

@@ -33,7 +33,7 @@ from gpgpu_legacy.present.grid import Grid, RecordedResult, as_csv, as_text
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.serial import json_text, read_recorded, toml_text
 from gpgpu_legacy.studies.branching import Stripes
-from gpgpu_legacy.studies.cache_table.result import CacheTable
+from gpgpu_legacy.studies.cache_table import CacheTable
 from gpgpu_legacy.studies.crossover import Crossover
 from gpgpu_legacy.studies.infer_cache import InferredCache, read_curves
 from gpgpu_legacy.studies.lineage import Lineage, LineageMemory

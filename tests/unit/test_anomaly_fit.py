@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from gpgpu_legacy.chips.hosts import find_host
-from gpgpu_legacy.studies.host_anomaly.model import fit, support
-from gpgpu_legacy.studies.host_anomaly.simulation import (
+from gpgpu_legacy.studies.anomaly import fit, support
+from gpgpu_legacy.studies.host_misses import (
     HostMisses,
     HostRow,
     find_ways,

@@ -117,7 +117,8 @@ def test_the_picture_can_be_read_and_has_every_number(
     check_legible(figure)
     x, y, z, *cells = ([text.get_text() for text in axes.texts] for axes in figure.axes)
     for texts, matrix in zip((x, y, z), (found.a, found.b, found.z), strict=True):
-        padded = np.block([*zip(*[iter(quadrants(matrix))] * 2, strict=True)])  # type: ignore[arg-type]
+        upper_left, upper_right, lower_left, lower_right = quadrants(matrix)
+        padded = np.block([[upper_left, upper_right], [lower_left, lower_right]])
         assert list(map(float, texts)) == list(padded.ravel())
     adds = found.multiply_adds(found.typical)
     sums = cells[5::6]

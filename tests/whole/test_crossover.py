@@ -12,7 +12,7 @@ from PIL import Image
 
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.studies.behind_cache import NO_CACHE, PERFECT
-from gpgpu_legacy.studies.cache_table.model import settings
+from gpgpu_legacy.studies.cache_sweep import settings
 from gpgpu_legacy.studies.crossover import Crossover, crossover
 
 SINGLE, MULTI = "hall-carr-hart-single", "hall-carr-hart-multi"

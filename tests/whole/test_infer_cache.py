@@ -12,7 +12,7 @@ from PIL import Image
 from test_crossover import CHIP, LOOKUPS, MEMORY, MULTI, traffic
 
 from gpgpu_legacy.chips.profile import Confidence
-from gpgpu_legacy.studies.cache_table.model import settings
+from gpgpu_legacy.studies.cache_sweep import settings
 from gpgpu_legacy.studies.infer_cache import (
     Curve,
     InferredCache,

@@ -27,7 +27,7 @@ from gpgpu_legacy.present.plot import (
 from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.studies.branching import Stripes
-from gpgpu_legacy.studies.cache_table.result import CacheTable
+from gpgpu_legacy.studies.cache_table import CacheTable
 from gpgpu_legacy.studies.crossover import Crossover
 from gpgpu_legacy.studies.infer_cache import InferredCache
 

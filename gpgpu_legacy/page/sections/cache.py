@@ -10,7 +10,7 @@ from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.sources import recorded_file
-from gpgpu_legacy.studies.cache_table.defaults import (
+from gpgpu_legacy.studies.cache_defaults import (
     BEFORE,
     BLOCKED,
     CACHES,
@@ -18,7 +18,7 @@ from gpgpu_legacy.studies.cache_table.defaults import (
     LAYOUTS,
     RASTERS,
 )
-from gpgpu_legacy.studies.cache_table.result import (
+from gpgpu_legacy.studies.cache_table import (
     CLAIM,
     PAPER,
     CacheTable,

@@ -39,7 +39,7 @@ from gpgpu_legacy.predict.prediction import Prediction
 from gpgpu_legacy.predict.rates import Rates
 from gpgpu_legacy.predict.work import count_accesses
 from gpgpu_legacy.published.schema import ProgramChange
-from gpgpu_legacy.studies.host_anomaly.simulation import HostMisses, simulate_host
+from gpgpu_legacy.studies.host_misses import HostMisses, simulate_host
 from gpgpu_legacy.studies.largest_block import fit
 
 # Facts --------------------------------------------------------------------------------------------

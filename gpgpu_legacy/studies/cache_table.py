@@ -32,7 +32,7 @@ from gpgpu_legacy.serial import (
     as_record,
     with_fields,
 )
-from gpgpu_legacy.studies.cache_table.defaults import BEFORE
+from gpgpu_legacy.studies.cache_defaults import BEFORE
 
 PAPER, CLAIM = "hall-carr-hart-2003", "section-6-cache-coherence"
 

@@ -34,8 +34,8 @@ from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.measure.timing import Budget, BudgetSpentError
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.serial import as_record, provenance
-from gpgpu_legacy.studies.cache_table.defaults import BEFORE, BLOCKED, BLOCKS, SIZE
-from gpgpu_legacy.studies.cache_table.result import (
+from gpgpu_legacy.studies.cache_defaults import BEFORE, BLOCKED, BLOCKS, SIZE
+from gpgpu_legacy.studies.cache_table import (
     CacheTable,
     Setting,
     TableCase,
