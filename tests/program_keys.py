@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Program, TextureTarget
-from gpgpu_legacy.lower.analysis.folding import undecided
+from gpgpu_legacy.lower.analysis.fusion import undecided
 from gpgpu_legacy.lower.fragments import ShaderKey
 from gpgpu_legacy.lower.sampling import SampledUnit
 from gpgpu_legacy.plan.textures import RGBA32F, Extent, Sampler, TextureKind

@@ -11,7 +11,7 @@ import numpy as np
 from gpgpu_legacy.files import Write, check_output_folder, text_writer, write_folder
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.languages.registry import disassemble
-from gpgpu_legacy.lower.analysis.folding import decide
+from gpgpu_legacy.lower.analysis.fusion import decide
 from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader, vertex_shader
 from gpgpu_legacy.lower.fragments import shader_key
 from gpgpu_legacy.plan.expand import without_tables

@@ -19,6 +19,7 @@ from gpgpu_legacy.ir.expressions import (
     Expression,
     Joined,
     Operation,
+    Read,
     Variable,
 )
 from gpgpu_legacy.ir.types import Axes, Components, Operator, Type
@@ -271,6 +272,23 @@ def all_expressions(statements: Iterable[Statement]) -> Iterator[Expression]:
     for statement in statements_below(statements):
         for value in expressions_of(statement):
             yield from walk(value)
+
+
+def read_first(statements: Iterable[Statement]) -> dict[tuple[Variable, int], None]:
+    """The components of variables that statements read before they write them, in that order.
+
+    A loop has at least one trip.
+    """
+    written: set[tuple[Variable, int]] = set()
+    early: dict[tuple[Variable, int], None] = {}
+    for statement in statements_below(statements):
+        for value in (part for whole in expressions_of(statement) for part in walk(whole)):
+            if isinstance(value, Read):
+                places = ((value.variable, c) for c in value.components)
+                early.update((place, None) for place in places if place not in written)
+        if isinstance(statement, Assign):
+            written |= {(statement.variable, c) for c in statement.components}
+    return early
 
 
 def with_expressions(statement: Statement, change: Callable[[Expression], Expression]) -> Statement:

@@ -31,13 +31,12 @@ from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.execute import ALL, execute
 from gpgpu_legacy.isa.fog import FOG_COORDINATE
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction, Program
-from gpgpu_legacy.lower.analysis.folding import Decisions, Folded
+from gpgpu_legacy.lower.analysis.fusion import Decisions, Folded
 from gpgpu_legacy.lower.analysis.liveness import coordinate_components
 from gpgpu_legacy.lower.lowering import (
     CORNERS,
     KILLED,
     Lowering,
-    MaskedLowering,
     as_decoded,
     attribute_of,
     attribute_value,
@@ -53,6 +52,7 @@ from gpgpu_legacy.lower.lowering import (
     result_variable,
     variables_read,
 )
+from gpgpu_legacy.lower.masked import MaskedLowering
 from gpgpu_legacy.lower.sampling import (
     SampledUnit,
     fetch_function,

@@ -6,7 +6,7 @@ centre, fog, rounding to a target's format, blending.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import product, starmap
@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from gpgpu_legacy.ir.expressions import (
-    Compose,
     Composite,
     Constant,
     Expression,
@@ -26,7 +25,6 @@ from gpgpu_legacy.ir.expressions import (
     Read,
     Role,
     Variable,
-    all_of,
     component,
     components,
     compose,
@@ -47,10 +45,8 @@ from gpgpu_legacy.ir.statements import (
     If,
     Statement,
     all_expressions,
-    expressions_of,
     statements_below,
     uncontracted,
-    walk,
 )
 from gpgpu_legacy.ir.types import (
     ALONG_X,
@@ -232,7 +228,7 @@ class Lowering(Domain[Expression]):
             return Read(variable, components, self.axes_of(variable, components))
         if isinstance(register, Attribute):
             variable = attribute_variable(register, self._corner)
-            axes = union(_attribute_axes(register.kind, c) for c in components)
+            axes = union(attribute_axes(register.kind, c) for c in components)
             value: Expression = Read(variable, components, axes)
             return value if coordinate else self.rounded(value)
         if register.space is ParameterSpace.CONSTANT:
@@ -319,199 +315,6 @@ class Lowering(Domain[Expression]):
         return {components: compose([value] * len(components))}
 
 
-class MaskedLowering(Lowering):
-    """A Lowering in which branches are masks, where fragments are computed with others.
-
-    Both sides are executed, and what is stored is chosen by a variable that is 1 where the fragment
-    is active, else 0; in a quad each corner has its own. A loop ends with a Break where all are 0.
-    """
-
-    masks = True
-    """False for branches as they are."""
-    places: Sequence[int] = (0,)
-    """The fragment itself, and the corners of its quad that it reads."""
-    _masks: tuple[_Flag, ...] = ()
-    """Of the blocks around, from the innermost loop on."""
-
-    def store(
-        self, register: DestinationRegister, components: Components, value: Expression
-    ) -> None:
-        if self._masks:
-            before = self.read(register, components, coordinate=False)
-            value = operation(Operator.SELECT, self._is_set(self._masks[-1]), value, before)
-        super().store(register, components, value)
-
-    def discard(self, condition: Expression) -> None:
-        active = [self._is_set(mask) for mask in self._masks[-1:]]
-        super().discard(all_of([condition, *active]))
-
-    def branch(self, branch: Branch, then: Walk, otherwise: Walk) -> None:
-        if not self.masks:
-            super().branch(branch, then, otherwise)
-            return
-        number, instruction = branch.head
-        test, chosen = instruction.test, ("chosen", number)
-        assert test is not None
-        for _ in self._each_place():
-            self._set(chosen, holds(test, self), 1.0, 0.0)
-        for name, side in (("then", then), ("otherwise", otherwise)):
-            for _ in self._each_place():
-                outer = self._flag(self._masks[-1]) if self._masks else 1.0
-                yes, no = (outer, 0.0) if side is then else (0.0, outer)
-                self._set((name, number), self._is_set(chosen), yes, no)
-            around, self._masks = self._masks, (*self._masks, (name, number))
-            side()
-            self._masks = around
-
-    def loop(self, loop: Repetition, body: Walk) -> None:
-        if not self.masks:
-            super().loop(loop, body)
-            return
-        number, instruction = loop.head
-        count = fetch(instruction.srcs[0], (0,), self)
-        around, mask = self._masks, ("within", number)
-        for _ in self._each_place():
-            outer = self._flag(around[-1]) if around else 1.0
-            self._set(mask, count >= 1.0, outer, 0.0)
-        trip = Variable("trips", FLOAT, number=number)
-        self.assign(trip, (0,), constant(1.0))
-
-        def one() -> None:
-            self._masks = (mask,)
-            body()
-            done = Read(trip, (0,), self.axes_of(trip, (0,))) + 1.0
-            self.assign(trip, (0,), done)
-            left = []
-            for _ in self._each_place():
-                within = Read(trip, (0,), self.axes_of(trip, (0,))) <= count
-                self._set(mask, within, self._flag(mask), 0.0)
-                left.append(operation(Operator.NOT, self._is_set(mask)))
-            self.statements.append(If(all_of(left), (Break(),)))
-
-        known = int(count.values[0]) if isinstance(count, Constant) else MOST_TRIPS
-        if known > 0:
-            self.repeat(known, one)
-        self._masks = around
-
-    def leave(self, condition: Expression) -> None:
-        if not self.masks:
-            super().leave(condition)
-            return
-        leaving = ("leaving", 0)
-        self._set(leaving, condition, self._flag(self._masks[-1]), 0.0)
-        for mask in self._masks:
-            self._set(mask, self._is_set(leaving), 0.0, self._flag(mask))
-
-    def repeat(self, trips: int, body: Callable[[], None]) -> None:
-        """Add a loop of several trips, whose statements `body` adds."""
-        self._loops += 1
-        number = Variable("trip", INT, number=self._loops)
-        first, last = constant(0, Kind.INT), constant(trips, Kind.INT)
-        self.statements.append(For(number, first, last, tuple(self._collected(body))))
-
-    def _each_place(self) -> Iterator[int]:
-        for corner in self.places:
-            self._corner = corner
-            yield corner
-        self._corner = 0
-
-    def _set(self, flag: _Flag, condition: Expression, yes: Any, no: Any) -> None:
-        value = operation(Operator.SELECT, condition, yes, no)
-        self.assign(_flag_variable(flag, self._corner), (0,), value)
-
-    def _flag(self, flag: _Flag) -> Expression:
-        variable = _flag_variable(flag, self._corner)
-        return Read(variable, (0,), self.axes_of(variable, (0,)))
-
-    def _is_set(self, flag: _Flag) -> Expression:
-        return operation(Operator.GREATER, self._flag(flag), 0.0)
-
-
-_Flag = tuple[str, int]
-"""The name of a variable that is 1 or 0, and the number of the instruction that it is for."""
-
-
-def _flag_variable(flag: _Flag, corner: int) -> Variable:
-    name, number = flag
-    return Variable(name, FLOAT, number=number, corner=corner)
-
-
-class AxesLowering(MaskedLowering):
-    """A MaskedLowering that tracks the axes along which each component of a variable varies."""
-
-    def __init__(self, draw: int) -> None:
-        """draw: the number of the pass."""
-        super().__init__(discards=False, draw=draw)
-        self.axes: dict[tuple[Variable, int], Axes] = {}
-
-    def assign(self, variable: Variable, components: Components, value: Expression) -> None:
-        """Add an assignment."""
-        super().assign(variable, components, value)
-        self.axes |= {
-            (variable, c): self._component_axes(value, index) for index, c in enumerate(components)
-        }
-
-    def axes_of(self, variable: Variable, components: Components) -> Axes:
-        """The axes along which components of a variable vary here."""
-        return union(self.axes.get((variable, c), NOWHERE) for c in components)
-
-    def _component_axes(self, value: Expression, index: int) -> Axes:
-        """The axes along which one component of a value varies."""
-        if value.type.width == 1 or value.axes == NOWHERE:
-            return value.axes
-        match value:
-            case Read(variable=variable, components=read):
-                if variable.role is Role.ATTRIBUTE:
-                    return _attribute_axes(AttributeKind(variable.name), read[index])
-                return self.axes.get((variable, read[index]), value.axes)
-            case Compose(operands=parts):
-                return parts[index].axes
-            case Operation(operands=operands):
-                return union(self._component_axes(operand, index) for operand in operands)
-        return value.axes
-
-    def repeat(self, trips: int, body: Callable[[], None]) -> None:
-        """Add a loop of several trips, whose statements `body` adds."""
-        before, outer = self.axes, self.statements
-        while True:
-            self.axes, self.statements = dict(before), []
-            body()
-            wider = {p: axes | before.get(p, NOWHERE) for p, axes in self.axes.items()}
-            if wider == before:
-                break
-            before = wider
-        statements = tuple(self.statements)
-        carried = tuple((*place, before[place]) for place in _carried(statements))
-        number = Variable("trip", INT)
-        first, last = constant(0, Kind.INT), constant(trips, Kind.INT)
-        self.statements = outer
-        self.statements.append(For(number, first, last, statements, carried=carried))
-
-
-def read_first(statements: Iterable[Statement]) -> dict[tuple[Variable, int], None]:
-    """The components of variables that statements read before they write them, in that order.
-
-    A loop has at least one trip.
-    """
-    written: set[tuple[Variable, int]] = set()
-    early: dict[tuple[Variable, int], None] = {}
-    for statement in statements_below(statements):
-        for value in (part for whole in expressions_of(statement) for part in walk(whole)):
-            if isinstance(value, Read):
-                places = ((value.variable, c) for c in value.components)
-                early.update((place, None) for place in places if place not in written)
-        if isinstance(statement, Assign):
-            written |= {(statement.variable, c) for c in statement.components}
-    return early
-
-
-def _carried(statements: Sequence[Statement]) -> list[tuple[Variable, int]]:
-    """The components that statements read before they write them, and those that they write."""
-    assigned = [s for s in statements_below(statements) if isinstance(s, Assign)]
-    written = {(s.variable, c) for s in assigned for c in s.components}
-    return [place for place in read_first(statements) if place in written]
-
-
 def rounded(value: Expression, arithmetic: Arithmetic) -> Expression:
     """A value in the registers' format."""
     return operation(Operator.ROUND, value) if arithmetic.rounds else value
@@ -590,7 +393,8 @@ def variables_read(statements: Iterable[Statement], role: Role) -> dict[Variable
 # Attributes ------------------------------------------------------------------------------------
 
 
-def _attribute_axes(kind: AttributeKind, index: int) -> Axes:
+def attribute_axes(kind: AttributeKind, index: int) -> Axes:
+    """The axes along which a component of an attribute varies."""
     if kind is AttributeKind.POSITION:
         return (ALONG_X, ALONG_Y, NOWHERE, NOWHERE)[index]
     return EVERYWHERE

@@ -33,21 +33,14 @@ from gpgpu_legacy.isa.opcodes import NV_OPTIONS
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.languages.arb.printer import disassemble, operand_texts
 from gpgpu_legacy.languages.texenv.printer import stages
-from gpgpu_legacy.lower.analysis.folding import undecided
+from gpgpu_legacy.lower.analysis.fusion import undecided
 from gpgpu_legacy.lower.emit.javascript import function_text
 from gpgpu_legacy.lower.fragments import fails_function, shader_key, write_function
 from gpgpu_legacy.lower.sampling import SampledUnit, lod_function, lookup_function, place_function
 from gpgpu_legacy.page.definitions import DEFINITIONS
 from gpgpu_legacy.page.shaders import shaders_of
 from gpgpu_legacy.plan.expand import at_iteration
-from gpgpu_legacy.plan.plan import (
-    ComputePass,
-    CopyPass,
-    FragmentPass,
-    Pass,
-    Plan,
-    state_values,
-)
+from gpgpu_legacy.plan.plan import ComputePass, CopyPass, FragmentPass, Pass, Plan, state_values
 from gpgpu_legacy.plan.serialise import constant_record, plan_record, program_names
 from gpgpu_legacy.plan.textures import Filter, Rect
 from gpgpu_legacy.serial import plain

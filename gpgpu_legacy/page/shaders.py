@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
 from gpgpu_legacy.isa.ir import AttributeKind, ParameterSpace, Program
-from gpgpu_legacy.lower.analysis.folding import Decisions, decide, undecided
+from gpgpu_legacy.lower.analysis.fusion import Decisions, decide, undecided
 from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL_ES, fragment_shader, size_name, vertex_shader
 from gpgpu_legacy.lower.emit.text import identifier

@@ -6,20 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from drawing import (
-    corners,
-    draw,
-    fragment_texcoords,
-    program,
-    texture,
-)
+from drawing import corners, draw, fragment_texcoords, program, texture
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import program_texts
 
 from gpgpu_legacy.isa.ir import Dst, Instruction, Program, ResultKind, ResultRegister
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.lower.analysis.folding import Decisions, Folded, decide, undecided
+from gpgpu_legacy.lower.analysis.fusion import Decisions, Folded, decide, undecided
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.plan.textures import (
     RGBA32F,

@@ -15,7 +15,8 @@ from gpgpu_legacy.ir.types import ALONG_X, ALONG_Y, EVERYWHERE, FLOAT, NOWHERE, 
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind
 from gpgpu_legacy.lower.fragments import ShaderKey, fragment_statements
-from gpgpu_legacy.lower.lowering import AxesLowering, attribute_variable, temporary_variable
+from gpgpu_legacy.lower.lowering import attribute_variable, temporary_variable
+from gpgpu_legacy.lower.masked import AxesLowering
 from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, Wrap
 
 

@@ -28,7 +28,7 @@ from gpgpu_legacy.ir.expressions import (
     components,
     read,
 )
-from gpgpu_legacy.ir.statements import Assign, Call, Declare, Statement, all_expressions
+from gpgpu_legacy.ir.statements import Assign, Call, Declare, Statement, all_expressions, read_first
 from gpgpu_legacy.ir.types import COMPARISONS, FLOAT, Components, Kind, Operator, type_of
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.ir import (
@@ -54,7 +54,6 @@ from gpgpu_legacy.lower.lowering import (
     attribute_of,
     attribute_value,
     attribute_variable,
-    read_first,
     result_variable,
     variables_read,
 )

@@ -41,7 +41,6 @@ from gpgpu_legacy.lower.lookups import (
 )
 from gpgpu_legacy.lower.lowering import (
     KILLED,
-    AxesLowering,
     as_read,
     attribute_value,
     cleared_registers,
@@ -53,6 +52,7 @@ from gpgpu_legacy.lower.lowering import (
     result_variable,
     variables_read,
 )
+from gpgpu_legacy.lower.masked import AxesLowering
 from gpgpu_legacy.lower.sampling import SampledUnit, lod_function, lookup_arguments, lookup_function
 
 

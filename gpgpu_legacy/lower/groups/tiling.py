@@ -22,7 +22,7 @@ from gpgpu_legacy.ir.expressions import (
     operation,
     read,
 )
-from gpgpu_legacy.ir.statements import Declare, For, If, Statement, Store, trip_count
+from gpgpu_legacy.ir.statements import Declare, For, If, Statement, Store, read_first, trip_count
 from gpgpu_legacy.ir.types import EVERYWHERE, INT, Operator
 from gpgpu_legacy.lower.fused.body import own_texel, own_variable
 from gpgpu_legacy.lower.fused.content import Advance, Content
@@ -51,7 +51,6 @@ from gpgpu_legacy.lower.groups.staging import (
 )
 from gpgpu_legacy.lower.groups.tile import Fragment, RegisterTile, TexelLoads
 from gpgpu_legacy.lower.lookups import AffineLookup
-from gpgpu_legacy.lower.lowering import read_first
 
 
 @frozen

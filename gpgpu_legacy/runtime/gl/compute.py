@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.ir.types import DTYPES, Kind
-from gpgpu_legacy.lower.analysis.folding import undecided
-from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
+from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps, undecided
 from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
 from gpgpu_legacy.lower.emit.glsl_fragment import GROUP, compute_shader
 from gpgpu_legacy.lower.emit.glsl_groups import ITERATIONS, emit_groups, emit_temporal

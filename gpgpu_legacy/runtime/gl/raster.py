@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpgpu_legacy.lower.analysis.folding import decide
+from gpgpu_legacy.lower.analysis.fusion import decide
 from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader
 from gpgpu_legacy.lower.fragments import shader_key
 from gpgpu_legacy.lower.values import over_iterations
