@@ -87,7 +87,6 @@ def remaining(body: str, iterations: int = 1, far: Number = 2**30) -> int:
         "R[15 - x] = 1.0;",
         "if (x < n && y < n) R[y * n + x] = 1.0;",
         "if (!(x >= n || y >= n)) R[y * n + x] = 1.0;",
-        "bool in_row = x < n; if (in_row) { if (y < n) R[y * n + x] = 1.0; }",
         "R[(x < 5) ? x : 99] = 1.0;",
         "R[x < 5 ? 4 - x : x] = 1.0;",
         "int i = x * 7; if (i > 99) i = 99; R[i] = 1.0;",

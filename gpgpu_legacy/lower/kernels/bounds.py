@@ -28,10 +28,9 @@ from gpgpu_legacy.ir.expressions import (
 )
 from gpgpu_legacy.ir.kernel import RANGES, Kernel, assigned_names, numbered, parts
 from gpgpu_legacy.ir.statements import Assign, Declare, If, Loop, Statement, Store
-from gpgpu_legacy.ir.types import BOOL, Operator, Type
+from gpgpu_legacy.ir.types import Operator, Type
 from gpgpu_legacy.lower.kernels.integers import (
     DispatchNumbers,
-    Facts,
     Integers,
     LinearForm,
     comparison,
@@ -105,29 +104,22 @@ class _Walk(Integers):
         self.kinds[name] = variable.type
         if variable.type.is_integer:
             self.numbers[name] = self.number(value)
-        elif variable.type == BOOL:
-            self.conditions[name] = self.condition(value)
         else:
             self.visit(value)
 
     def branch(self, statement: If) -> None:
-        facts = self.condition(statement.condition)
-        before = self.numbers, self.conditions
-        sides: list[tuple[tuple[LinearForm, ...], dict[str, LinearForm], dict[str, Facts]]] = []
+        facts, before = self.condition(statement.condition), self.numbers
+        sides: list[tuple[tuple[LinearForm, ...], dict[str, LinearForm]]] = []
         for holds, body in ((facts.true, statement.then), (facts.false, statement.otherwise)):
-            self.numbers, self.conditions = dict(before[0]), dict(before[1])
+            self.numbers = dict(before)
             with self.ranges.given(holds):
                 self.statements(body)
-            sides.append((holds, self.numbers, self.conditions))
-        (_, one, _), (_, other, _) = sides
-        self.numbers, self.conditions = {}, {}
-        for name in before[0]:
-            self.numbers[name] = one[name]
-            if one[name] != other[name]:
-                self.numbers[name] = self.either([(holds, n[name]) for holds, n, _ in sides])
-        for name, known in sides[0][2].items():
-            if sides[1][2].get(name) == known:
-                self.conditions[name] = known
+            sides.append((holds, self.numbers))
+        self.numbers = {}
+        for name in before:
+            forms = [(holds, numbers[name]) for holds, numbers in sides]
+            alike = forms[0][1] == forms[1][1]
+            self.numbers[name] = forms[0][1] if alike else self.either(forms)
 
     # Loops ----------------------------------------------------------------------------------
 
@@ -139,25 +131,22 @@ class _Walk(Integers):
         for name in changed:
             self.forget(name)
         trips = self.trips(loop.condition, induction)
-        before = dict(self.numbers), dict(self.conditions)
         if trips is None:
             induction, trips = {}, _UNBOUNDED
         after = self.ranges.symbol(0, trips)
         self.put(_at(induction, after))
         self.condition(loop.condition)  # which is evaluated after the last trip, too
-        ended = dict(self.numbers), dict(before[1])
+        ended = dict(self.numbers)
         if trips:
             self.put(_at(induction, self.ranges.symbol(0, trips - 1)))
-            self.conditions = dict(before[1])
             with self.ranges.given(self.condition(loop.condition).true):
                 self.statements(inside)
-        self.numbers, self.conditions = ended
+        self.numbers = ended
 
     def forget(self, name: str) -> None:
         """A variable has any value of its type."""
         if name in self.numbers:
             self.numbers[name] = self.anything(self.kinds[name])
-        self.conditions.pop(name, None)
 
     def put(self, numbers: Mapping[str, LinearForm]) -> None:
         """New values of variables: any value of the type if the form may wrap around."""

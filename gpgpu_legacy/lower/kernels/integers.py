@@ -174,7 +174,6 @@ class Integers:
         self.lengths = dict(dispatch.lengths)
         self.unproven: set[int] = set()
         self.numbers: dict[str, LinearForm] = {}  # of the private integers that are known here
-        self.conditions: dict[str, Facts] = {}  # of the private bools that are known here
         self.kinds: dict[str, Type] = {}
         self.exactly = False  # integers are taken not to wrap around; see `trips`
         iteration = self.ranges.symbol(0, max(dispatch.iterations - 1, 0))
@@ -230,13 +229,11 @@ class Integers:
         if not are_small or not self.ranges.is_within(flat, 0, length - 1):
             self.unproven.add(element.number)
 
-    def condition(self, expression: Expression) -> Facts:  # noqa: PLR0911 - a case each
+    def condition(self, expression: Expression) -> Facts:
         """The facts of a bool if it is true, and if it is false."""
         match expression:
             case Constant(values=(value,)):
                 return _UNKNOWN if value else _NEVER
-            case Read(variable=variable):
-                return self.conditions.get(variable.name, _UNKNOWN)
             case Operation(operator=Operator.NOT, operands=(operand,)):
                 facts = self.condition(operand)
                 return Facts(facts.false, facts.true)

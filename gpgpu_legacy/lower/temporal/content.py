@@ -99,12 +99,13 @@ def temporal_content(
 ) -> tuple[TemporalContent, Arguments]:
     """The Content and the Arguments of a Neighbourhood; textures: by name.
 
-    Raises UnsupportedError if only some of the textures end with the rectangle, and for numbers
-    that differ between iterations.
+    Raises UnsupportedError if only some of the textures end with the rectangle, for numbers that
+    differ between iterations, and for programs with a loop.
     """
-    if any(map(varies, found.passes)):
-        raise UnsupportedError("numbers that vary")
     content, arguments = content_of(found, textures)
+    loops = any(part.trips > 1 for draw in content.draws for part in live_segments(draw))
+    if loops or any(map(varies, found.passes)):
+        raise UnsupportedError("loops, or numbers that vary")
     numbers = {name: n for n, name in enumerate(arguments.textures)}
     live = tuple(sorted(numbers[name] for name in found.live))
     alike = ((False, False), (False, False))

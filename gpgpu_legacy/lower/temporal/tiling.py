@@ -37,7 +37,6 @@ from gpgpu_legacy.ir.statements import (
     Store,
     all_expressions,
     rebuilt,
-    trip_count,
 )
 from gpgpu_legacy.ir.types import (
     ALONG_X,
@@ -120,7 +119,6 @@ class TemporalTiling:
         self.keeps = tuple(any(content.keeps[axis]) for axis in range(2))
         self.meets_edge = True
         self.iteration: Expression = integer(0)
-        self.trip: Expression = integer(0)
 
     def statements(self) -> list[Statement]:
         """All of them, the variables' declarations first."""
@@ -309,7 +307,7 @@ class TemporalTiling:
     ) -> Expression:
         """A texel of a texture that no pass writes."""
         at = (self._read(_DRAWN[0], fragment), self._read(_DRAWN[1], fragment))
-        return texel_element(self.content, lookup, advance, at, (self.iteration, self.trip))
+        return texel_element(self.content, lookup, advance, at, (self.iteration, integer(0)))
 
     # Iterations
 
@@ -358,9 +356,6 @@ class TemporalTiling:
         for position, statement in enumerate(self.body):
             if position in barriers.before:
                 tile.add(Barrier())
-            if isinstance(statement, For):
-                self._loop(statement)
-                continue
             tile.execute(self._kept_around(statement))
             surface = _written_surface(statement)
             if surface in near:
@@ -379,18 +374,6 @@ class TemporalTiling:
         value = operation(Operator.SELECT, all_of(sides), statement.value, held)
         return replace(statement, value=value)
 
-    def _loop(self, loop: For) -> None:
-        tile, number = self.tile, Variable("trip", INT)
-        head = tile.widen_for(loop)
-
-        def trip() -> None:
-            self.trip = read(number)
-            tile.trip(loop, head)
-
-        inner = tile.inside(trip)
-        tile.add(For(number, integer(0), integer(trip_count(loop)), inner))
-        self.trip = integer(0)
-
 
 def _written_surface(statement: Statement) -> int:
     """The surface whose own texel a statement writes; -1 if it writes none."""
@@ -407,7 +390,7 @@ def _kept_texels(
     most: numbers of a fragment that are kept.
     """
     kept: dict[AffineLookup[int], Variable] = {}
-    for part in all_expressions(s for s in body if not isinstance(s, For)):
+    for part in all_expressions(body):
         if not isinstance(part, Texel) or not isinstance(part.lookup, AffineLookup):
             continue
         lookup = part.lookup
