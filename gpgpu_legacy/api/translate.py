@@ -137,12 +137,12 @@ def _in_opengl(code: str, scene: dict[str, Any]) -> F32:
         return np.load(drawn)  # type: ignore[no-any-return]
 
 
-def kernel_program(what: str) -> Program:
+def kernel_program(what: str, profile: str = "") -> Program:
     """The program of `FILE.br:kernel` on streams of two dimensions and any one size.
 
     Raises InputError for a kernel that depends on the sizes, or takes several passes.
     """
-    kernel = as_brook(what, what)
+    kernel = as_brook(what, what, profile)
     place, limits = StreamPlace.whole((64, 64)), DEFAULT_LIMITS
     most = PassLimits(limits.draw_buffers, limits.instructions)
     made: tuple[Compiled, ...] = ()

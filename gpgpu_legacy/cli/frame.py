@@ -156,8 +156,9 @@ app = Commands(
             ["--profile"],
             metavar="NAME",
             expose_value=False,
-            help="What Cg, HLSL and GLSL are compiled for: arbfp1 has no branches, fp40 and ps_3_0 "
-            "branch as the text does (default: branches where a text needs them); anywhere, too.",
+            help="What Cg, HLSL, GLSL and Brook are compiled for: arbfp1 has no branches, fp40 and "
+            "ps_3_0 branch as the text does (default: branches where a text needs them); "
+            "anywhere, too.",
         ),
     ],
     context_settings={"max_content_width": 100},

@@ -12,6 +12,7 @@ from gpgpu_legacy.cli.options import Argument, Several
 from gpgpu_legacy.cli.words import (
     Job,
     MachineOptions,
+    asked,
     assembled,
     pairs,
     parse_size,
@@ -335,7 +336,7 @@ def _translated(job: Job) -> Program:
             raise InputError(f"{job.what} is translated for all values; leave {job.words[1]} out")
         from gpgpu_legacy.api.translate import kernel_program
 
-        return kernel_program(job.what)
+        return kernel_program(job.what, asked().get("profile", ""))
     programs = job.pipeline().plan().programs()
     if len(programs) != 1:
         has = f"{len(programs)} programs" if programs else "no fragment program"

@@ -12,7 +12,15 @@ import click
 
 from gpgpu_legacy.cli.frame import Report, answers
 from gpgpu_legacy.cli.options import PICTURE, Several, section_names
-from gpgpu_legacy.cli.words import Job, MachineOptions, RunJob, pairs, parse_texel, warn_if_busy
+from gpgpu_legacy.cli.words import (
+    Job,
+    MachineOptions,
+    RunJob,
+    asked,
+    pairs,
+    parse_texel,
+    warn_if_busy,
+)
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.figures.options import AnimationOptions, FigureOptions
 
@@ -89,6 +97,7 @@ def _run_brook(words: Several[str], how: MachineOptions) -> BrookRun:
         machine=how.machine(),
         stdin=lambda: sys.stdin.buffer.read(MOST_INPUT + 1),
         out=show if is_shown else None,
+        profile=asked().get("profile", ""),
     )
 
 

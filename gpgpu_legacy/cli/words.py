@@ -220,7 +220,7 @@ class Job:
         if self.brook:
             from gpgpu_legacy.host.record import recorded
 
-            return recorded(*self.brook)
+            return recorded(*self.brook, profile=asked().get("profile", ""))
         algorithm, given = self.algorithm, split(self.words)[1]
         for name, value in given.items():
             parameter = algorithm.parameters.get(name)
@@ -341,6 +341,11 @@ def _built(algorithm: Algorithm, given: Mapping[str, str]) -> tuple[Pipeline, di
     return pipeline.sized(arrays), arrays
 
 
+def asked() -> dict[str, Any]:
+    """The options that may stand anywhere: of how texts are compiled."""
+    return click.get_current_context().find_root().obj or {}
+
+
 def assembled(given: str) -> Program:
     """The program of a file, such as FILE.fp or FILE.cg:entry, of standard input, or of a text.
 
@@ -355,7 +360,7 @@ def assembled(given: str) -> Program:
         text, name = read_standard_input(MOST_CHARACTERS), "standard input"
     elif not is_text(given):
         text, name = read_text(Path(split_entry(given)[0]), MOST_CHARACTERS), given
-    return program_of(text, name, **(click.get_current_context().find_root().obj or {}))
+    return program_of(text, name, **asked())
 
 
 # Values of options ------------------------------------------------------------------------------

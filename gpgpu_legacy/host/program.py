@@ -61,6 +61,7 @@ def run_brook(
     stdin: Callable[[], bytes] = bytes,
     out: Callable[[int, bytes], object] | None = None,
     recorder: Recorder | None = None,
+    profile: str = "",
     **how: Any,
 ) -> BrookRun:
     """Run a Brook program with its arguments.
@@ -69,7 +70,7 @@ def run_brook(
     machine, how: a Machine, or its fields by themselves, as for a pipeline's `run`. It reads files
     of its own folder and no others, and writes none. Its clock stands still. stdin: gives what it
     reads from there. out: is given what it prints, as it comes, with 1 for stdout and 2 for stderr.
-    recorder: is told of each kernel call.
+    recorder: is told of each kernel call. profile: for which kernels are compiled; see `call`.
 
     Raises AssemblyError for a text with faults, and InputError, with file, line and column, for a
     program that fails.
@@ -90,7 +91,7 @@ def run_brook(
     def run(plan: Plan, given: dict[str, F32]) -> dict[str, F32]:
         return dict(execute(plan, given, executor, machine)[1].outputs)
 
-    objects, kernels = ProgramMemory(), Kernels(unit)
+    objects, kernels = ProgramMemory(), Kernels(unit, profile)
     streams = Streams(objects, kernels, run, show, recorder)
     functions = library.library(objects, path.parent, show, stdin)
     written = {

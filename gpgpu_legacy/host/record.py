@@ -61,10 +61,10 @@ class CallRecorder:
         return done
 
 
-def recorded(path: str, *arguments: str) -> tuple[Pipeline, dict[str, F32]]:
+def recorded(path: str, *arguments: str, profile: str = "") -> tuple[Pipeline, dict[str, F32]]:
     """Run a program for its kernel calls: returns them as a pipeline, and its inputs."""
     recorder = CallRecorder(Path(path).stem)
-    run_brook(path, *arguments, recorder=recorder)
+    run_brook(path, *arguments, recorder=recorder, profile=profile)
     if not recorder.written:
         raise InputError(f"{path} calls no kernel with these arguments, so it has no plan")
     for name, stream in recorder.written.items():

@@ -63,6 +63,7 @@ class PlanBuilder(PassBuilder):
         *arguments: Any,
         targets: int = DEFAULT_LIMITS.draw_buffers,
         instructions: int = DEFAULT_LIMITS.instructions,
+        profile: str = "",
         **named: Any,
     ) -> Stream | None:
         """Call a kernel or a reduction of a Brook text; see how to use Brook's kernels.
@@ -70,13 +71,14 @@ class PlanBuilder(PassBuilder):
         kernel: `FILE.br:name`, a text with one kernel, or a kernel of Kernels. arguments, named: in
         the order of its parameters, or by their names: streams and their domains, rectangle
         textures, Iterators, numbers and vectors. targets, instructions: what a pass has at most, as
-        on a chip; more take several passes. Returns the result of a reduction, a new stream of one
-        element if none is given.
+        on a chip; more take several passes. profile: arbfp1, fp40 or ps_3_0, for which a text is
+        compiled; without one it branches only where it does not fit a straight line. Returns the
+        result of a reduction, a new stream of one element if none is given.
         """
         from gpgpu_legacy.languages.brook.compile import PassLimits
         from gpgpu_legacy.pipeline.calls import call
 
-        code = as_brook(kernel, self._name("kernel", kernel))
+        code = as_brook(kernel, self._name("kernel", kernel), profile)
         return call(self, code, arguments, named, PassLimits(targets, instructions))
 
     @property

@@ -94,8 +94,11 @@ def as_kernel(given: object, name: str) -> Kernel:
     raise InputError(f"the kernel is {kind_of(given)}; give a Kernel, its text or its file")
 
 
-def as_brook(given: object, name: str) -> BrookKernel:
-    """A kernel of a Brook text: from one, from the text of a single one, or `FILE.br:kernel`."""
+def as_brook(given: object, name: str, profile: str = "") -> BrookKernel:
+    """A kernel of a Brook text: from one, from the text of a single one, or `FILE.br:kernel`.
+
+    profile: for which a text is compiled.
+    """
     from gpgpu_legacy.languages.brook.kernels import BrookKernel
 
     if isinstance(given, BrookKernel):
@@ -103,18 +106,19 @@ def as_brook(given: object, name: str) -> BrookKernel:
     if not isinstance(given, str):
         raise InputError(f"the kernel is {kind_of(given)}; give `FILE.br:kernel` or its text")
     if is_text(given):
-        return _brook(given, name, None).find()
+        return _brook(given, name, None, profile).find()
     file, _, kernel = given.partition(".br:")
     path = _found(Path(f"{file}.br" if kernel else file))
-    return _brook(read_text(path, MOST_CHARACTERS), str(path), path.parent).find(kernel)
+    text = read_text(path, MOST_CHARACTERS)
+    return _brook(text, str(path), path.parent, profile).find(kernel)
 
 
 @lru_cache(maxsize=64)
-def _brook(text: str, name: str, folder: Path | None) -> Kernels:
+def _brook(text: str, name: str, folder: Path | None, profile: str) -> Kernels:
     from gpgpu_legacy.languages.brook.kernels import Kernels
     from gpgpu_legacy.languages.c.parser import parse
 
-    return Kernels(parse(text, name, folder=folder))
+    return Kernels(parse(text, name, folder=folder), profile)
 
 
 _assembled = lru_cache(maxsize=256)(program_of)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from commands import Command
 from drawing import draw_all, fragment_texcoords
 from kernel_runs import differences
 
+from gpgpu_legacy.api.translate import kernel_program
 from gpgpu_legacy.errors import AssemblyError, InputError
 from gpgpu_legacy.interp import machine
 from gpgpu_legacy.isa.ir import Program
@@ -135,6 +138,20 @@ def test_a_profile_says_whether_a_text_that_fits_a_straight_line_branches(run: C
     )  # fmt: skip
     assert "did you mean fp40?" in run("count", cg, "--profile=fp41")[2]
     assert "says its own profile" in run("count", "!!ARBfp1.0 END", "--profile=fp40")[2]
+
+
+def test_a_profile_says_it_of_kernels_of_brook_too(run: Command, tmp_path: Path) -> None:
+    long = "b = b * a + 1; b = b * a + 2; b = b * b + 3; "
+    choice = f"kernel void some(float a<>, out float b<>) {{ b = 1; if (a > 2) {{ {long} }} }}"
+    for profile, branches in (("arbfp1", False), ("", False), ("fp40", True)):
+        assert kernel_program(choice, profile).branches == branches
+    text = "kernel void twos(float a<>, out float b<>) { b = 1; while (b < a) b = b * 2; }"
+    file = tmp_path / "twos.br"
+    file.write_text(text + "int main() { float a<3>, b<3>; twos(a, b); return 0; }")
+    for words in (("run", str(file)), ("dump", str(file), "-o", str(tmp_path / "calls"))):
+        code, _, said = run(*words, "--profile", "arbfp1")
+        assert (code, "arbfp1 has no branches" in said) == (2, True)
+    assert run("run", str(file), "--profile", "ps_3_0")[0] == 0
 
 
 def test_an_index_that_depends_on_data_chooses_what_is_assigned_to() -> None:

@@ -215,7 +215,8 @@ def compiled(
     reduction; None copies its elements. placed: as of a pass. Raises Fault for what no fragment
     program can do.
     """
-    return fitted(partial(_compiled, kernel, out, bound, limits, fold, placed=placed))
+    code = partial(_compiled, kernel, out, bound, limits, fold, placed=placed)
+    return fitted(code, kernel.kernels.profile, lambda made: [one.program for one in made])
 
 
 def _compiled(

@@ -99,9 +99,11 @@ class BrookKernel:
 class Kernels:
     """The kernels of a text."""
 
-    def __init__(self, unit: Unit) -> None:
-        """unit: the whole text; functions that are no kernels do not matter."""
-        self.unit = unit
+    def __init__(self, unit: Unit, profile: str = "") -> None:
+        """unit: the whole text; functions that are no kernels do not matter. profile: for which
+        kernels are compiled, as of CompilerOptions.
+        """
+        self.unit, self.profile = unit, profile
 
     @cached_property
     def _structs(self) -> dict[str, Struct]:

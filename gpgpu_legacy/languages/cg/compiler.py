@@ -21,7 +21,7 @@ from gpgpu_legacy.languages.cg.library import CgEvaluator
 from gpgpu_legacy.languages.diagnostics import meant
 from gpgpu_legacy.languages.language import DEFAULT_OPTIONS, HLSL, CompilerOptions
 from gpgpu_legacy.languages.shading.bindings import UNITS, Bindings
-from gpgpu_legacy.languages.shading.faults import Fault, of_profile
+from gpgpu_legacy.languages.shading.faults import Fault, fitted
 from gpgpu_legacy.languages.shading.graph import UNREADABLE, Graph, Vector
 from gpgpu_legacy.languages.shading.mathematics import CG, DIRECT3D9
 from gpgpu_legacy.languages.shading.types import SamplerType, StructType, Type, leaves, size
@@ -188,7 +188,7 @@ def compile_text(text: str, name: str, options: CompilerOptions = DEFAULT_OPTION
     own = DIRECT3D9 if name.lower().endswith(HLSL) else CG
     compiled = partial(compile_unit, unit, options.entry, options.mathematics or own)
     try:
-        return of_profile(compiled, options.profile)
+        return fitted(compiled, options.profile, lambda program: [program])
     except Fault as fault:
         raise unit.texts.error(fault.problem, fault.at, fault.expected) from None
 

@@ -25,7 +25,7 @@ from gpgpu_legacy.languages.glsl.words import FRAGMENTS
 from gpgpu_legacy.languages.language import DEFAULT_OPTIONS, CompilerOptions
 from gpgpu_legacy.languages.shading.bindings import Bindings
 from gpgpu_legacy.languages.shading.expressions import Place
-from gpgpu_legacy.languages.shading.faults import Fault, of_profile
+from gpgpu_legacy.languages.shading.faults import Fault, fitted
 from gpgpu_legacy.languages.shading.graph import Graph, Vector
 from gpgpu_legacy.languages.shading.mathematics import GLSL
 from gpgpu_legacy.languages.shading.types import SamplerType, Type, leaves, size
@@ -213,7 +213,7 @@ def compile_text(text: str, name: str, options: CompilerOptions = DEFAULT_OPTION
             )
         if version == 100 and not options.lenient:
             check_restrictions(unit, has_precision=bool(_FLOAT_PRECISION.search(text)))
-        return of_profile(compiled, options.profile)
+        return fitted(compiled, options.profile, lambda program: [program])
     except Fault as fault:
         problem, expected = (_TYPE.sub(_spelled, x) for x in (fault.problem, fault.expected))
         raise unit.texts.error(problem, fault.at, expected) from None

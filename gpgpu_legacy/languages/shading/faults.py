@@ -4,7 +4,8 @@ the compilation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import TypeVar
 
 from gpgpu_legacy.errors import InputError, hint
@@ -29,27 +30,28 @@ class TooLong(Fault):
     """A text that does not fit a straight line."""
 
 
-def fitted(compiled: Callable[..., T], profile: str = "") -> T:
+def fitted(
+    compiled: Callable[..., T],
+    profile: str,
+    programs: Callable[[T], Iterable[Program]],
+) -> T:
     """What is compiled: into a straight line if it fits one and the profile leaves the choice, else
     with `branching`.
+
+    programs: those of it, which have NVIDIA's instructions only if the profile does.
     """
     if profile and profile not in PROFILES:
         raise InputError(f"there is no profile {profile}; {hint(profile, PROFILES)}")
     try:
-        return compiled(branching=PROFILES.get(profile, False))
+        made = compiled(branching=PROFILES.get(profile, False))
     except TooLong as fault:
         if profile:
             if not PROFILES[profile]:
                 fault.expected = f"{profile} has no branches: name another profile, or none"
             raise
-        return compiled(branching=True)
-
-
-def of_profile(compiled: Callable[..., Program], profile: str) -> Program:
-    """The Program that is `fitted`, and has NVIDIA's instructions only if the profile does."""
-    program = fitted(compiled, profile)
-    for instruction in program.instructions if not PROFILES.get(profile, True) else ():
-        if OPCODES[instruction.mnemonic].option:
+        made = compiled(branching=True)
+    for instruction in chain(*(p.instructions for p in programs(made))):
+        if not PROFILES.get(profile, True) and OPCODES[instruction.mnemonic].option:
             problem = f"{profile} has no derivatives, and no levels of detail that are given"
             raise Fault(problem, "name another profile, or none", instruction.span)
-    return program
+    return made
