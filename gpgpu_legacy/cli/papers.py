@@ -85,11 +85,11 @@ def _formula_tables(
     from gpgpu_legacy.papers import formulas
 
     size, block = _point(given)
-    times = formulas.NOTHING_TIMED
+    times = None
     if budget_s is not None:
-        steps = formulas.count_runs(size, block)
-        with report.work("measuring", steps, budget_s) as (budget, step):
-            times = formulas.time_methods(size, block, budget, progress=step)
+        benchmark = formulas.benchmark_of(size, block)
+        with report.work("measuring", benchmark.steps, budget_s) as (budget, step):
+            times = benchmark.measure(budget, step)
     return formulas.formula_tables(size, block, paper, times, every=every)
 
 
@@ -150,12 +150,12 @@ def report_command(
 ) -> Iterator[Path]:
     """Write a folder with the tables, the figures, the timings and a page that shows them all."""
     from gpgpu_legacy.page.report import write_report
-    from gpgpu_legacy.papers.formulas import count_runs
+    from gpgpu_legacy.papers.formulas import benchmark_of
 
     whats, given = split(words)
     for what in whats:
         raise InputError(f"a report covers all papers; leave {what} out")
     size, block = _point(given)
-    total = count_runs(size, block) if measure else 0
-    with report.progress("measuring", total) as step:
-        yield write_report(folder, size, block, measure=measure, progress=step)
+    benchmark = benchmark_of(size, block) if measure else None
+    with report.progress("measuring", benchmark.steps if benchmark else 0) as step:
+        yield write_report(folder, size, block, benchmark, progress=step)

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from gpgpu_legacy.api.doctor import ExecutorRecord, executor_records
 from gpgpu_legacy.files import Write, check_output_folder, text_writer, write_folder
+from gpgpu_legacy.measure.bench import Bench
+from gpgpu_legacy.measure.benchmark import Benchmark
 from gpgpu_legacy.measure.timing import Budget, this_platform
 from gpgpu_legacy.page.cells import BLOCK
 from gpgpu_legacy.page.page import TITLE, introduction, page_text
@@ -17,13 +19,7 @@ from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.page.sections import SECTIONS, sections_of
 from gpgpu_legacy.page.sections.tables import NAME as TABLES
 from gpgpu_legacy.page.sections.tables import make_section as tables_section
-from gpgpu_legacy.papers.formulas import (
-    MEASURED,
-    NOTHING_TIMED,
-    MethodTimes,
-    formula_tables,
-    time_methods,
-)
+from gpgpu_legacy.papers.formulas import formula_tables
 from gpgpu_legacy.present.animation import png_of
 from gpgpu_legacy.present.grid import (
     Grid,
@@ -63,32 +59,32 @@ class ReportTimes(Recorded, kw_only=True):
     size: int
     block: int
     executors: tuple[ExecutorRecord, ...]
-    times: MethodTimes
+    times: Bench | None
 
 
 def write_report(
     folder: Path,
     size: int,
     block: int,
+    benchmark: Benchmark | None = None,
     *,
-    measure: bool = True,
     progress: Callable[[str], object] = lambda _: None,
 ) -> Path:
     """Write the report of n×n matrices with block b, and return the path of its page.
 
-    size: n. block: b. measure: whether to time the methods on the executors of this machine.
+    size: n. block: b. benchmark: of the methods on the executors of this machine; None without.
     progress: called with the name of the next measurement. The files are made first and get their
     names at the end, the page last (see `write_folder`), so that an interrupted report leaves the
     previous one as it was. Files of other names stay. Raises InputError if `folder` or a file of it
     cannot be written, or the size or block is out of range.
     """
     check_output_folder(folder, (*(name for name, _ in _FILES), PAGE))
-    times = time_methods(size, block, progress=progress) if measure else NOTHING_TIMED
+    times = benchmark.measure(Budget(inf), progress) if benchmark else None
     write_folder(folder, _contents(size, block, times))
     return folder / PAGE
 
 
-def _contents(size: int, block: int, times: MethodTimes) -> dict[str, Write]:
+def _contents(size: int, block: int, times: Bench | None) -> dict[str, Write]:
     """The files of the report, by name."""
     tables = formula_tables(size, block, times=times, every=True)
     grids = [*tables.grids(), *_through_caches()]
@@ -115,9 +111,8 @@ def _contents(size: int, block: int, times: MethodTimes) -> dict[str, Write]:
     sections = [
         *(made[name] for name in SECTIONS),
         *(
-            PageSection("measured-here", "Measured here", _measured(g))
-            for g in grids
-            if g.id == MEASURED
+            PageSection("measured-here", "Measured here", _measured(grid))
+            for grid in (times.grids()[:1] if times else ())
         ),
         PageSection(
             "executors",
@@ -147,14 +142,14 @@ def _through_caches() -> list[Grid]:
         return make_table(products, where, Budget(inf), pool=pool).grids(whole=True)
 
 
-def _here(size: int, block: int, times: MethodTimes) -> list[Time]:
+def _here(size: int, block: int, times: Bench | None) -> list[Time]:
     """The times for the tables: none if the tables have another block."""
-    if block != BLOCK:
+    if times is None or block != BLOCK:
         return []
     here, file = "this machine", "timings.json"
     return [
-        as_record(Time, one, device=here, size=size, on=one.device, file=file)
-        for one in times.measured
+        as_record(Time, one, method=one.plan, device=here, size=size, on=one.device, file=file)
+        for one in times.results
     ]
 
 

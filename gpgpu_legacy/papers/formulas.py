@@ -6,7 +6,6 @@ No formula is typed in here.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import products
@@ -15,20 +14,17 @@ from gpgpu_legacy.count.closed_form import same_formula
 from gpgpu_legacy.count.coalescing import RULES, CoalescingRule, transactions
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import PlanError, as_positive
-from gpgpu_legacy.measure.engine import JobOutcome, MeasuredJob, count_steps, measure
-from gpgpu_legacy.measure.timing import Budget, Rounds, busy_notes, this_platform
+from gpgpu_legacy.measure.bench import Bench
+from gpgpu_legacy.measure.benchmark import Benchmark, Case
+from gpgpu_legacy.measure.timing import Rounds, this_platform
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.derive.printed import count, recovered
-from gpgpu_legacy.papers.measuring import product_job
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.present.grid import Entry, Formula, Grid, RecordedResult
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.published.schema import FormulaRow, PublishedTable
-from gpgpu_legacy.runtime.executor import able, find_executor
+from gpgpu_legacy.runtime.executor import able
 from gpgpu_legacy.serial import Record, as_record, provenance
-
-MEASURED = "measured"
-"""The id of the grid of times."""
 
 ROUNDS = Rounds(count=3, most_runs=1, longest_s=1.0)
 
@@ -101,46 +97,6 @@ class MethodCost(Record):
     bytes_transacted: dict[str, int | None]
 
 
-class MethodTime(Record):
-    """A method on an executor here.
-
-    seconds: of its passes alone, the median of its runs. gflops: 2n³ operations over the seconds.
-    gigabytes_per_s: GB (10⁹ bytes) that its instructions request, over the seconds. Both rates are
-    None where the seconds are 0. first_run: whether the seconds are of a single run, the first.
-    """
-
-    method: str
-    executor: str
-    device: str
-    seconds: float
-    gflops: float | None
-    gigabytes_per_s: float | None
-    first_run: bool = False
-
-
-class MethodNotRun(Record):
-    """A method that was not run on an executor, and why."""
-
-    method: str
-    executor: str
-    reason: str
-
-
-class MethodTimes(Record):
-    """The measurements, by method and executor.
-
-    busy_share: the part of the processors' time that other processes took meanwhile, from 0 to 1;
-    None where it is not known.
-    """
-
-    measured: tuple[MethodTime, ...] = ()
-    not_run: tuple[MethodNotRun, ...] = ()
-    busy_share: float | None = None
-
-
-NOTHING_TIMED = MethodTimes()
-
-
 class FormulaTables(RecordedResult, kw_only=True):
     """Tables at size n and block b, and the costs of every method if they were counted.
 
@@ -151,7 +107,7 @@ class FormulaTables(RecordedResult, kw_only=True):
     block: int
     tables: tuple[CheckedTable, ...]
     methods: tuple[MethodCost, ...] = ()
-    times: MethodTimes = NOTHING_TIMED
+    times: Bench | None = None
 
     def __repr__(self) -> str:
         names = ", ".join(table.id for table in self.tables)
@@ -162,9 +118,7 @@ class FormulaTables(RecordedResult, kw_only=True):
         result = [self._analysis(table) for table in self.tables]
         if self.methods:
             result.append(self._every_method())
-        if self.times.measured or self.times.not_run:
-            result.append(self._measured())
-        return result
+        return [*result, *(self.times.grids() if self.times else ())]
 
     def _analysis(self, table: CheckedTable) -> Grid:
         published = table.published
@@ -237,24 +191,6 @@ class FormulaTables(RecordedResult, kw_only=True):
         caption = f"Every method, counted at n = {self.size}."
         return Grid("every-method", caption, heads, rows, (note,))
 
-    def _measured(self) -> Grid:
-        heads = ("method", "executor", "seconds", "GFLOPS", "GB/s requested", "device")
-        rows = tuple(
-            (m.method, m.executor, m.seconds, m.gflops, m.gigabytes_per_s, m.device)
-            for m in self.times.measured
-        )
-        caption = (
-            f"Measured here at n = {self.size}, b = {self.block}, the framebuffer copied to F."
-        )
-        notes = (
-            f"Seconds cover the passes alone: medians of {ROUNDS.count} runs, or a single run "
-            f"where that takes {ROUNDS.longest_s:g} s or more. GFLOPS are 2n³ over the seconds, "
-            "and GB/s are Table 1's bytes (10⁹) over the seconds.",
-            *(f"{m.method} on {m.executor} is not run: {m.reason}." for m in self.times.not_run),
-            *busy_notes(self.times.busy_share),
-        )
-        return Grid(MEASURED, caption, heads, rows, notes)
-
 
 _OWN_COLUMNS: dict[str, tuple[tuple[str, Callable[[CheckedRow], Entry]], ...]] = {
     "bytes_requested": (
@@ -283,7 +219,7 @@ def formula_tables(
     size: int,
     block: int,
     paper: str | None = None,
-    times: MethodTimes = NOTHING_TIMED,
+    times: Bench | None = None,
     *,
     every: bool = False,
 ) -> FormulaTables:
@@ -291,10 +227,9 @@ def formula_tables(
 
     times: our own. every: whether to count every method. Raises as `regenerate` does.
     """
-    is_timed = bool(times.measured or times.not_run)
     name = f"tables of formulas of {paper} at {size}, {block}"
     return FormulaTables(
-        **(provenance(this_platform().driver) if is_timed else {}),
+        **(provenance(this_platform().driver) if times else {}),
         size=size,
         block=block,
         tables=tuple(recalled(name, lambda: regenerate(size, block, paper))),
@@ -380,57 +315,15 @@ def _transacted(plan: Plan, rule: CoalescingRule) -> int | None:
         return None
 
 
-_Run = tuple[str, str]  # a method's name and an executor's
+def benchmark_of(size: int, block: int) -> Benchmark:
+    """Every method of the tables on every executor that works here, on random n×n matrices.
 
-
-def count_runs(size: int, block: int) -> int:
-    """The number of progress reports of `time_methods`."""
-    return count_steps(_jobs(size, block), ROUNDS)
-
-
-def time_methods(
-    size: int,
-    block: int,
-    budget: Budget | None = None,
-    *,
-    progress: Callable[[str], object] = lambda _: None,
-) -> MethodTimes:
-    """Time every method of the tables on every executor that works here, on random n×n matrices.
-
-    budget: for all of it; without one everything is run. Raises InputError if the size or the block
-    is out of range.
+    Raises InputError if the size or the block is out of range.
     """
-    jobs = _jobs(size, block)
-    results = measure(jobs, budget or Budget(inf), ROUNDS, progress=progress)
-    left_out = [(*left.job.series, left.reason) for left in results.not_run]
-    return MethodTimes(
-        measured=tuple(_measured(outcome, block) for outcome in results.outcomes),
-        not_run=tuple(MethodNotRun(method=m, executor=e, reason=why) for m, e, why in left_out),
-        busy_share=results.busy_share,
-    )
-
-
-def _jobs(size: int, block: int) -> list[MeasuredJob]:
     as_positive("the size", size)
     products = [Product(name, size, block) for name in methods_of_tables()]
-    return [
-        product_job((product.method, executor.name), product, executor)
+    cases = [
+        Case(product.builder, executors=[executor.name for executor in able(product.plan)])
         for product in products
-        for executor in able(product.plan)
     ]
-
-
-def _measured(outcome: JobOutcome, block: int) -> MethodTime:
-    method, executor = outcome.job.series
-    size, seconds = outcome.job.size, outcome.seconds
-    requested = Product(method, size, block).counts.bytes_requested
-    per_s = 1e-9 / seconds if seconds > 0.0 else None
-    return MethodTime(
-        method=method,
-        executor=executor,
-        device=find_executor(executor).device(),
-        seconds=seconds,
-        gflops=None if per_s is None else 2 * size**3 * per_s,
-        gigabytes_per_s=None if per_s is None else requested * per_s,
-        first_run=outcome.is_first_run,
-    )
+    return Benchmark(cases, peers=(), has_reference=False, rounds=ROUNDS)

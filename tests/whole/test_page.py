@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from markdown_pages import ROOT
 
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.page import report as report_room
 from gpgpu_legacy.page.report import write_report
 from gpgpu_legacy.page.sections import SECTIONS
 from gpgpu_legacy.page.sections.tables import NAME as TABLES
-from gpgpu_legacy.papers.formulas import MethodTime, MethodTimes, methods_of_tables
+from gpgpu_legacy.papers.formulas import methods_of_tables
+from gpgpu_legacy.serial import read_recorded, with_fields
 
 
 class Reader(HTMLParser):
@@ -48,7 +53,7 @@ def small_simulations() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_report(tmp_path_factory.mktemp("made") / "report", 16, 4, measure=False)
+    return write_report(tmp_path_factory.mktemp("made") / "report", 16, 4)
 
 
 def read(file: Path) -> Reader:
@@ -75,28 +80,23 @@ def test_the_page_has_what_was_measured_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     device, seconds = "a device of the test", 0.0125
-    times = MethodTimes(
-        measured=tuple(
-            MethodTime(
-                method=name,
-                executor="the-executor",
-                device=device,
-                seconds=seconds,
-                gflops=2e-9 * 1024**3 / seconds,
-                gigabytes_per_s=1.5,
-            )
-            for name in methods_of_tables()
-        )
+    recorded = read_recorded(ROOT / "benchmarks" / "bench-h100.json", Bench)
+    [one, *_] = recorded.results
+    results = tuple(
+        with_fields(one, plan=name, executor="the-executor", device=device, seconds=seconds)
+        for name in methods_of_tables()
     )
-    monkeypatch.setattr(report_room, "time_methods", lambda *_, **__: times)
+    bench = with_fields(recorded, results=results, not_run=())
+    benchmark: Any = SimpleNamespace(measure=lambda *_: bench)
     monkeypatch.setattr(report_room, "SECTIONS", (TABLES,))
-    page = write_report(tmp_path / "report", 1024, 32)
+    page = write_report(tmp_path / "report", 1024, 32, benchmark)
     assert read(page).all("id", "section") == [TABLES, "measured-here", "executors", "files"]
-    rows = [row for row in page.read_text("utf-8").split("<tr>") if device in row]
+    text = page.read_text("utf-8")
+    rows = [row for row in text.split("<tr>") if '"executor">the-executor' in row]
     assert all(f">{name}<" in row for name, row in zip(methods_of_tables(), rows, strict=True))
     # Larson & McAllister's 16 bytes a fragment, of n² fragments, in n passes.
     rate = f"{16 * 1024**3 / seconds / 1e9:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-    assert f"this machine: 12.5 ms, {rate} GB/s" in page.read_text("utf-8")
+    assert f"this machine: 12.5 ms, {rate} GB/s" in text
 
 
 def test_a_report_that_fails_leaves_the_one_before(
@@ -112,6 +112,6 @@ def test_a_report_that_fails_leaves_the_one_before(
     monkeypatch.setattr(report_room, "SECTIONS", (TABLES,))
     monkeypatch.setattr(report_room, "png_of", fails)
     with pytest.raises(InputError, match="no figure today"):
-        write_report(before, 8, 2, measure=False)
+        write_report(before, 8, 2)
     assert (before / "index.html").read_text() == "before"
     assert [each.name for each in tmp_path.iterdir()] == ["report"]
