@@ -33,8 +33,7 @@ from turns import medians_in_turn, print_result  # from benchmarks/
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.measure.timing import OtherWork
-from gpgpu_legacy.page.scenes import PLAYER, Scene, scene_of
-from gpgpu_legacy.page.shaders import shaders_of
+from gpgpu_legacy.page.scenes import PLAYER, Scene, scene_of, shaders_of
 from gpgpu_legacy.runtime.devices import processor_name
 from gpgpu_legacy.serial import Record, Recorded, plain, provenance
 

@@ -15,10 +15,9 @@ from gpgpu_legacy.api.run import as_it_ran
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.door import public
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
-from gpgpu_legacy.page.names import people
 from gpgpu_legacy.page.page import page_text
 from gpgpu_legacy.page.played import PLAYED, played_plan
-from gpgpu_legacy.page.section import PageSection, rendered
+from gpgpu_legacy.page.section import PageSection, people, rendered
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 

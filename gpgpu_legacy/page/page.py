@@ -6,9 +6,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from gpgpu_legacy.page.definitions import DEFINITIONS, definitions_script
-from gpgpu_legacy.page.names import NAMES, names_script
 from gpgpu_legacy.page.products import PRODUCTS, products_script
-from gpgpu_legacy.page.section import PageSection, embedded_json, rendered, web_text
+from gpgpu_legacy.page.section import (
+    NAMES,
+    PageSection,
+    embedded_json,
+    names_script,
+    rendered,
+    web_text,
+)
 from gpgpu_legacy.page.sections import LEARN
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.sources import package_version

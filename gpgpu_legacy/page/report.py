@@ -12,11 +12,11 @@ from gpgpu_legacy.files import Write, check_output_folder, text_writer, write_fo
 from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.benchmark import Benchmark
 from gpgpu_legacy.measure.timing import Budget, this_platform
-from gpgpu_legacy.page.cells import BLOCK
 from gpgpu_legacy.page.page import TITLE, introduction, page_text
 from gpgpu_legacy.page.recordings import Time
 from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.page.sections import SECTIONS, sections_of
+from gpgpu_legacy.page.sections.tables import BLOCK
 from gpgpu_legacy.page.sections.tables import NAME as TABLES
 from gpgpu_legacy.page.sections.tables import make_section as tables_section
 from gpgpu_legacy.papers.formulas import formula_tables

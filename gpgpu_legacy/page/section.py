@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from dataclasses import dataclass
 from functools import cache
@@ -9,13 +10,17 @@ from importlib.resources import files
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from gpgpu_legacy.algorithms.registry import shipped_algorithms
 from gpgpu_legacy.files import Write
-from gpgpu_legacy.page.glossary import term
-from gpgpu_legacy.page.names import people
-from gpgpu_legacy.serial import json_compact
+from gpgpu_legacy.serial import json_compact, json_text
+from gpgpu_legacy.sources import documentation_file
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
+
+NAMES = "names.js"
+"""The script that knows the names of algorithms for people, among those of a page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +70,59 @@ def _environment() -> Environment:
     return Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
+
+
+# Words --------------------------------------------------------------------------------------------
+
+
+@cache
+def glossary() -> dict[str, str]:
+    """The sentences of docs/glossary.md by word; several words may share theirs."""
+    sentences: dict[str, str] = {}
+    for entry in documentation_file("glossary.md").read_text("utf-8").split("\n\n")[1:]:
+        words, _, meaning = entry.partition("\n: ")
+        sentences |= dict.fromkeys(words.split(", "), " ".join(re.sub("[*`]", "", meaning).split()))
+    return sentences
+
+
+def term(word: str, shown: str = "") -> Markup:
+    """A word as HTML, underlined; its sentence appears on hover, focus and tap.
+
+    shown: what stands in the text, by default the word.
+    """
+    from markupsafe import Markup
+
+    return Markup(
+        '<span class="term" tabindex="0">{}<span class="meaning" role="tooltip">'
+        "<strong>{}</strong> {}</span></span>"
+    ).format(shown or word, word, glossary()[word])
+
+
+_TITLES = {
+    "larson-mcallister": "Larsen & McAllister",
+    "hall-carr-hart-single": "Single-channel",
+    "hall-carr-hart-multi": "Multichannel",
+    "govindaraju-tiled": "Govindaraju’s tiles",
+    "mali-sgemm": "Mali SGEMM",
+    "opengl-compute-tiled": "OpenGL compute",
+    "dobravec-bulic-host": "Dobravec & Bulić, host",
+    "dobravec-bulic-global": "Dobravec & Bulić, global",
+    "dobravec-bulic-shared": "Dobravec & Bulić, shared",
+    "packed-2x2": "Packed 2×2",
+}
+"""Of the others, the name is the title."""
+
+
+@cache
+def people() -> dict[str, str]:
+    """The names of the shipped algorithms for people, by those of the command line."""
+    return {
+        a.name: f"{_TITLES.get(a.name, a.name.replace('-', ' ').capitalize())}, {a.year}"
+        for a in shipped_algorithms()
+    }
+
+
+def names_script() -> str:
+    """The text of the script: `peopleName(name)`; what is no algorithm's name stays as it is."""
+    names = json_text(people())
+    return f"const NAMES = {names};\nconst peopleName = (name) => NAMES[name] ?? name;\n"

@@ -10,8 +10,7 @@ import numpy as np
 from browser_pages import Modules
 from numpy.typing import NDArray
 
-from gpgpu_legacy.page.scenes import scene_of
-from gpgpu_legacy.page.shaders import shaders_of
+from gpgpu_legacy.page.scenes import scene_of, shaders_of
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.serial import plain
 

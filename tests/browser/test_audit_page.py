@@ -7,7 +7,7 @@ from collections import Counter
 from browser_pages import PHONE, Opener
 from playwright.sync_api import Page
 
-from gpgpu_legacy.page.cells import AuditedClaim, judged
+from gpgpu_legacy.page.sections.tables import AuditedClaim, judged
 from gpgpu_legacy.papers.audit.result import recorded
 from gpgpu_legacy.published.papers import papers
 

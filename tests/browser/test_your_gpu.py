@@ -9,8 +9,8 @@ import pytest
 from browser_pages import EACH_RENDERER, PHONE, Opener, section_of
 from playwright.sync_api import Page, expect
 
-from gpgpu_legacy.page.names import people
 from gpgpu_legacy.page.products import METHODS
+from gpgpu_legacy.page.section import people
 from gpgpu_legacy.page.sections.your_gpu import SIZES
 
 PATIENCE_MS = 120_000

@@ -9,7 +9,7 @@ import pytest
 
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.page.shaders import PageShader, shaders_of
+from gpgpu_legacy.page.scenes import PageShader, shaders_of
 from gpgpu_legacy.plan.plan import Plan
 
 

@@ -7,9 +7,16 @@ from html import unescape
 
 import pytest
 
-from gpgpu_legacy.page.cells import BLOCK, SIZE, CellLine, Cells, tables_of
 from gpgpu_legacy.page.recordings import recordings
-from gpgpu_legacy.page.sections.tables import bars_of, make_section
+from gpgpu_legacy.page.sections.tables import (
+    BLOCK,
+    SIZE,
+    CellLine,
+    Cells,
+    bars_of,
+    make_section,
+    tables_of,
+)
 from gpgpu_legacy.papers.audit.result import recorded
 from gpgpu_legacy.published.papers import find_paper, papers
 

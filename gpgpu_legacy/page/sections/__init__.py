@@ -14,12 +14,12 @@ from gpgpu_legacy.code_cache import recalled
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page.section import PageSection
 
-SCREENS = ("stretch", "multiply", "add", "eight-bits", "programs", "channels", "why")
+SCREENS = ("stretch", "multiply", "add", "eight-bits", "programs", "channels", "why", "kernel")
 """Screens of the lesson that one module makes."""
 
 LEARN: tuple[str, ...] = (
     "figure-2",
-    *SCREENS,
+    *SCREENS[:-1],
     "your-gpu",
     "algorithms",
     "kernel",

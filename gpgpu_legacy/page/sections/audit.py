@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from gpgpu_legacy.page.cells import AuditedClaim, judged
 from gpgpu_legacy.page.section import PageSection, rendered
+from gpgpu_legacy.page.sections.tables import AuditedClaim, judged
 from gpgpu_legacy.papers.audit.model import how_derived, off_in_words, printed, words
 from gpgpu_legacy.papers.audit.result import recorded
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict, by_cause

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
+
+import numpy as np
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import parse_access
@@ -12,8 +15,12 @@ from gpgpu_legacy.cache.run import cache_run
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.languages.arb.printer import disassemble
+from gpgpu_legacy.languages.shaders import load_kernel
+from gpgpu_legacy.page.played import PLAYED, played_plan
 from gpgpu_legacy.page.products import LESSON_SCRIPTS, METHODS
 from gpgpu_legacy.page.section import PageSection, rendered
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.sources import shader_text
 from gpgpu_legacy.studies.largest_block import fit
 
 SIZE, BLOCKS = 1024, (1, 2, 3, 4, 8, 16, 32)
@@ -29,7 +36,8 @@ def make_screen(name: str) -> PageSection:
     title, short, data_of = SCREENS[name]
     data = data_of()
     html = rendered(f"lesson/{name}.html.j2", **data)
-    return PageSection(name, title, html, data, (*LESSON_SCRIPTS, f"lesson/{name}.js"), short)
+    scripts = (*LESSON_SCRIPTS, *(PLAYED if "played" in data else ()), f"lesson/{name}.js")
+    return PageSection(name, title, html, data, scripts, short)
 
 
 def _costs(method: str, **given: Any) -> dict[str, int]:
@@ -123,6 +131,47 @@ def _why() -> dict[str, Any]:
     }
 
 
+_FILE, _KERNEL = "examples/drum.br", "vibrate"
+_DRUM, _TIMES = 32, 20
+
+
+def _kernel() -> dict[str, Any]:
+    """A kernel of Brook: its lines, the line of each instruction, and the drum that they move."""
+    p = PlanBuilder("drum")
+    before, now = p.input("before", _DRUM, _DRUM), p.input("now", _DRUM, _DRUM)
+    following = p.texture("next", _DRUM, _DRUM)
+    with p.repeat(_TIMES):
+        for _ in range(3):  # textures, which take turns
+            p.call(load_kernel(_FILE, _KERNEL), now, now, before, following)
+            before, now, following = now, following, before
+    p.output("skin", now)
+    i, j = np.mgrid[:_DRUM, :_DRUM]
+    stroke = np.maximum(1 - ((i - 12) ** 2 + (j - 10) ** 2) / 50, 0).astype(np.float32) ** 2
+    [program] = p.plan().programs()
+    found = [re.search(r":(\d+): ", i.origin) for i in program.instructions]
+    origins = [int(each[1]) if each else 0 for each in found]
+    lines = _lines(min(origins))
+    return {
+        "played": played_plan(p, {"before": stroke, "now": stroke}),
+        "lines": [*lines.values()],
+        "origins": [sum(first <= at for first in lines) - 1 for at in origins],
+    }
+
+
+def _lines(first: int) -> dict[int, str]:
+    """The kernel from its first line on: its statements, by the numbers of their lines."""
+    lines: dict[int, str] = {}
+    begun = 0
+    for number, line in enumerate(shader_text(_FILE).splitlines()[first - 1 :], first):
+        begun = begun or number
+        lines[begun] = f"{lines[begun]}\n  {line.strip()}" if begun in lines else line
+        if line.endswith((";", "{", "}")):
+            begun = 0
+        if line == "}":
+            break
+    return lines
+
+
 SCREENS: dict[str, tuple[str, str, Callable[[], dict[str, Any]]]] = {
     "stretch": ("1. A rectangle reads a column", "1 Stretch", dict),
     "multiply": ("2. Two textures, one product", "2 Multiply", dict),
@@ -131,5 +180,6 @@ SCREENS: dict[str, tuple[str, str, Callable[[], dict[str, Any]]]] = {
     "programs": ("5. A program of b steps", "5 Programs", _programs),
     "channels": ("6. Four channels at once", "6 Channels", _channels),
     "why": ("7. Why b?", "7 Why b", _why),
+    "kernel": ("10. A kernel and its text", "10 Kernel", _kernel),
 }
 """By name: the title, the name in the list of sections, and what makes the data."""

@@ -14,8 +14,7 @@ from gpgpu_legacy.chips.catalogue import source_notes
 from gpgpu_legacy.chips.check_plan import check_on_each
 from gpgpu_legacy.chips.profile import Profile, ProfileKind, profiles
 from gpgpu_legacy.chips.verdict import Answer, Row, Verdict
-from gpgpu_legacy.page.names import people
-from gpgpu_legacy.page.section import PageSection, rendered
+from gpgpu_legacy.page.section import PageSection, people, rendered
 from gpgpu_legacy.papers.formulas import methods_of_tables
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.papers import papers

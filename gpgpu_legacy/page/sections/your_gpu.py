@@ -11,9 +11,8 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.page.products import LESSON_SCRIPTS, METHODS
 from gpgpu_legacy.page.recordings import TITLES, recordings
-from gpgpu_legacy.page.scenes import Scene
+from gpgpu_legacy.page.scenes import Scene, shaders_of
 from gpgpu_legacy.page.section import PageSection, rendered
-from gpgpu_legacy.page.shaders import shaders_of
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.serialise import plan_record
 from gpgpu_legacy.predict.model import predict_plan

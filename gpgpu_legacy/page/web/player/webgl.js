@@ -134,7 +134,7 @@ class GpuUniform {
 
 // A plan's textures and shaders on a GPU, and the state after some of its passes.
 class GpuRun {
-  // gpu: a Gpu. plan: a PlanOf, whose scene has `shaders` (page/shaders.py).
+  // gpu: a Gpu. plan: a PlanOf, whose scene has `shaders` (page/scenes.py).
   constructor(gpu, plan) {
     Object.assign(this, { gpu, plan, gl: gpu.gl, at: 0, commands: [], framebuffers: new Map() });
     this.storage = Object.fromEntries(plan.textures.map((t) => [t.name, this.stored(t)]));
