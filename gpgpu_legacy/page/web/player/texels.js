@@ -59,6 +59,11 @@ class TexelColours {
   }
 }
 
+// A listener here for each picture would keep all pictures that ever were.
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  for (const picture of document.querySelectorAll(".texels")) picture.dispatchEvent(new Event("recolour"));
+});
+
 class TexelPicture {
   // name: of the texture. view: of its numbers; `channels` are those that are shown, none where a
   // texel is shown as a colour of r, g and b. choose(x, y): called with the texel that is chosen.
@@ -77,11 +82,10 @@ class TexelPicture {
     this.tools = element("span", { class: "texels-tools" },
       this.#button("−", `Show ${name} smaller`, 0.5), this.#button("+", `Show ${name} larger`, 2));
     this.said = element("p", { class: "texels-said", role: "status" });
-    this.root = element("figure", { class: planes > 1 ? "texels texels-wide" : "texels" },
+    this.root = element("figure", { class: planes > 1 ? "texels texels-wide" : "texels", recolour: () => this.#draw() },
       element("figcaption", {}, element("strong", {}, name), " ", this.size, this.tools),
       this.box, this.legend(), this.said);
     new ResizeObserver(() => this.#draw()).observe(this.root);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.#draw());
   }
 
   // Shows the texels of a texture, as players give them, and marks around rectangles of texels:
