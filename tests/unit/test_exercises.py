@@ -12,6 +12,7 @@ from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Answer
 from gpgpu_legacy.page.sections.exercises import (
     CHIP,
+    COST_BLOCKS,
     MULTI,
     SINGLE,
     WHITE,
@@ -57,13 +58,12 @@ def test_the_moment_of_a_draw_has_the_matrices() -> None:
 def test_lookups_and_bytes_of_a_multiply_add(method: str, channels: int, per_step: int) -> None:
     found = costs(method)
     assert found.per_step == per_step
-    for cost in found.at:
-        b = cost.block
+    for b in COST_BLOCKS:
         # 2b texels and the sum so far; one texel is written.
-        assert cost.lookups == Fraction(2 * b + 1, per_step * b)
-        assert cost.bytes_requested == Fraction(4 * channels * (2 * b + 2), per_step * b)
-    assert found.lookup_limit == Fraction(2, per_step)
-    assert found.byte_limit == Fraction(8 * channels, per_step)
+        assert found.lookups.at[b] == Fraction(2 * b + 1, per_step * b)
+        assert found.bytes_requested.at[b] == Fraction(4 * channels * (2 * b + 2), per_step * b)
+    assert found.lookups.limit == Fraction(2, per_step)
+    assert found.bytes_requested.limit == Fraction(8 * channels, per_step)
 
 
 def test_the_largest_block_is_the_last_that_loads() -> None:

@@ -66,33 +66,23 @@ def _cause(one: AuditedClaim) -> str:
 
 
 def _shown(one: AuditedClaim, sharing: int) -> dict[str, object]:
-    """A claim in the form of its template. sharing: how many claims have its cause."""
+    """A claim, and its words for the template. sharing: how many claims have its cause."""
     claim, entry = one.claim, one.entry
     published = printed(claim.published)
     formula = claim.rule is Rule.FORMULA
     differs = entry.verdict is AuditVerdict.DIFFERS
     return {
-        "name": one.name,
-        "paper": one.paper.id,
-        "short": one.paper.short,
-        "where": claim.where,
-        "verdict": entry.verdict.value,
+        "of": one,
         "title": claim.quote if claim.is_of_text and claim.quote else claim.where,
         "quote": claim.quote if claim.is_of_text else "",
         "published": pretty(published) if formula else published,
         "reading": "" if claim.reading is None else printed(claim.reading),
         "computed": pretty(entry.computed) if formula else entry.computed,
-        "unit": claim.unit,
         "off": off_in_words(claim, entry.computed) if differs else "",
         "how": how_derived(claim),
         "arguments": _arguments(claim.arguments),
         "rests_on": claim.rests_on if entry.verdict is AuditVerdict.RESTS_ON else "",
-        "reason": claim.reason,
-        "otherwise": entry.otherwise,
-        "repaired": claim.repaired,
-        "source": claim.source,
         "turned_by": words(claim),
-        "cause": entry.cause,
         "sharing": sharing,
     }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -97,76 +96,48 @@ def _level(value: float) -> int:
 # Lookups ------------------------------------------------------------------------------------------
 
 
+COST_SIZE, COST_BLOCKS = 64, (1, 2, 4, 8, 16, 32)
+
+
 @dataclass(frozen=True, slots=True)
 class MultiplyAddCost:
-    """The cost of a method's multiply-add at a block: lookups, and bytes requested."""
+    """The cost of a multiply-add. at: counted, by block. form: in b. limit: of it as b grows."""
 
-    block: int
-    lookups: Fraction
-    bytes_requested: Fraction
+    at: dict[int, Fraction]
+    form: str
+    limit: Fraction
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """A method's costs by block, and the closed forms that counts of its plans obey.
+    """A method's costs. per_step: the multiply-adds of a fragment in each of a pass's b steps."""
 
-    per_step: the multiply-adds of a fragment in each of the b steps of a pass. …_limit: the limit
-    of a closed form as b grows.
-    """
-
-    method: str
     per_step: Fraction
-    at: tuple[MultiplyAddCost, ...]
-    lookups: str
-    bytes_requested: str
-    lookup_limit: Fraction
-    byte_limit: Fraction
-
-
-COST_SIZE, COST_BLOCKS = 64, (1, 2, 4, 8, 16, 32)
+    lookups: MultiplyAddCost
+    bytes_requested: MultiplyAddCost
 
 
 def costs(method: str) -> Costs:
     """The costs of a multiply-add by a method, counted and recovered."""
-    multiply_adds = COST_SIZE**3
-    counts = {block: _counts(method, COST_SIZE, block) for block in COST_BLOCKS}
-    lookups, requested = _form(method, "lookup"), _form(method, "bytes_requested")
-    return Costs(
-        method=method,
-        per_step=Fraction(multiply_adds, counts[1].fragments),
-        at=tuple(
-            MultiplyAddCost(
-                block,
-                Fraction(one.lookup, multiply_adds),
-                Fraction(one.bytes_requested, multiply_adds),
-            )
-            for block, one in counts.items()
-        ),
-        lookups=pretty(str(lookups)),
-        bytes_requested=pretty(str(requested)),
-        lookup_limit=_limit(lookups),
-        byte_limit=_limit(requested),
-    )
+    step = Fraction(COST_SIZE**3, _counts(method, COST_SIZE, 1).fragments)
+    return Costs(step, _cost(method, "lookup"), _cost(method, "bytes_requested"))
 
 
 def _counts(method: str, size: int, block: int) -> Counts:
     return count_plan(find_product(method).plan(n=size, block=block))
 
 
-def _form(method: str, name: str) -> Any:
-    """One of the counts for each multiply-add, as a formula in b."""
-    from sympy import Symbol, factor
+def _cost(method: str, name: str) -> MultiplyAddCost:
+    """One of the counts for each multiply-add."""
+    from sympy import Symbol, factor, limit, oo
 
-    recovered = closed_form.recover(lambda n, b: getattr(_counts(method, n, b), name))
-    return factor(recovered / Symbol("n", positive=True) ** 3)
+    def count(n: int, b: int) -> int:
+        return int(getattr(_counts(method, n, b), name))
 
-
-def _limit(form: Any) -> Fraction:
-    """The limit of a formula as b grows."""
-    from sympy import Symbol, limit, oo
-
-    value = limit(form, Symbol("b", positive=True), oo)
-    return Fraction(int(value.p), int(value.q))
+    form = factor(closed_form.recover(count) / Symbol("n", positive=True) ** 3)
+    end = limit(form, Symbol("b", positive=True), oo)
+    at = {block: Fraction(count(COST_SIZE, block), COST_SIZE**3) for block in COST_BLOCKS}
+    return MultiplyAddCost(at, pretty(str(form)), Fraction(int(end.p), int(end.q)))
 
 
 # The largest block --------------------------------------------------------------------------------
@@ -226,7 +197,7 @@ def make_section() -> PageSection:
         sums=sums,
         single=single,
         multi=multi,
-        blocks=list(zip(single.at, multi.at, strict=True)),
+        blocks=COST_BLOCKS,
         loaded=loaded(),
     )
     scripts = (*LESSON_SCRIPTS, "sections/exercises.js")
