@@ -126,7 +126,7 @@ sections.why = (root, data, address) => {
   }
 
   const walk = element("div", { class: "stripes" }, ...pictures.map(([name, canvas]) => framed(name, canvas)), framed("the cache", held));
-  const drawing = element("div", { class: "sketch" }, chart, ...guesses, least);
+  const drawing = element("div", { class: "sketch", role: "group", "aria-label": "The curve" }, chart, ...guesses, least);
   rove(drawing, "input", 0); // up and down move a point
   question.asks.after(drawing);
   const legend = element("p", { class: "note" }, "Light: in the cache. Grey: hits of this fragment. Orange: lines that memory sent it.");
