@@ -241,13 +241,22 @@ def _varyings(text: str, defines: Mapping[str, str]) -> dict[str, tuple[str, int
     return {
         d.name: (
             d.type.name.replace("float", "vec") if d.type.name != "float" else "float",
-            sum(int(n.value) for n in d.dimensions if isinstance(n, Number)),
+            sum(_length(n, text) for n in d.dimensions),
         )
         for item in unit.items
         if isinstance(item, Declare)
         for d in item.declarations
         if d.type.qualifiers & {"varying", "in"} and not d.name.startswith("gl_")
     }
+
+
+def _length(x: Any, text: str) -> int:
+    """The length of an array: a number, or a constant's name."""
+    if isinstance(x, Number):
+        return int(x.value)
+    found = re.search(rf"const\s+(?:\w+\s+)?int\s+{x.name}\s*=\s*(\d+)", text)
+    assert found, x
+    return int(found[1])
 
 
 def _corners(own: str, corners: Mapping[str, F32]) -> F32:

@@ -37,7 +37,7 @@ class Language:
     raises AssemblyError for a text that breaks the language's rules, and InputError for one of more
     than MOST_CHARACTERS. suffixes: of files without a header.
     sign: a pattern that a text without a header has somewhere, if its file's suffix tells nothing.
-    options: the names of the CompilerOptions that assemble takes as keywords, too.
+    compiles: whether assemble takes CompilerOptions as keywords, too.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Language:
     assemble: Callable[..., Program]
     suffixes: tuple[str, ...] = ()
     sign: str = "(?!)"
-    options: tuple[str, ...] = ()
+    compiles: bool = False
 
 
 @frozen

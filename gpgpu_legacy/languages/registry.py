@@ -10,7 +10,7 @@ from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import gpgpu_legacy.languages
 from gpgpu_legacy.door import public
@@ -47,23 +47,26 @@ def language_of(text: str, name: str = "") -> Language:
     return next(iter([*named, *reversed(signed), *languages()]))
 
 
-def program_of(text: str, name: str, *, lenient: bool = False, **asked: str) -> Program:
+def program_of(
+    text: str, name: str, *, lenient: bool = False, mathematics: str = "", profile: str = ""
+) -> Program:
     """The Program of a text in any shader language.
 
-    lenient: whether to take what its language forbids and drivers took. asked: `mathematics` and
-    `profile`, each of CompilerOptions, or empty.
+    lenient: whether to take what its language forbids and drivers took. mathematics, profile: of
+    CompilerOptions, or empty.
     """
     from gpgpu_legacy.languages.arb.parser import with_header_first
 
     text = with_header_first(text) if lenient else text
     language = language_of(text, name)
-    options: dict[str, Any] = {option: value for option, value in asked.items() if value}
-    for option, why in (("mathematics", "has one meaning"), ("profile", "says its own profile")):
-        if option in options and option not in language.options:
-            raise InputError(f"{language.name} {why}; leave {option} out")
-    if "lenient" in language.options:
-        options["lenient"] = lenient
-    return language.assemble(text, name, **options)
+    if language.compiles:
+        asked = {"lenient": lenient, "mathematics": mathematics, "profile": profile}
+        return language.assemble(text, name, **asked)
+    if mathematics or profile:
+        why = "has one meaning, and says its own profile"
+        option = "mathematics" if mathematics else "profile"
+        raise InputError(f"{language.name} {why}; leave {option} out")
+    return language.assemble(text, name)
 
 
 @lru_cache(maxsize=64)

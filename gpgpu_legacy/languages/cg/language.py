@@ -16,6 +16,5 @@ def assemble(text: str, name: str, **asked: Any) -> Program:
 
 
 LANGUAGE = Language(
-    "Cg 1.x and HLSL", "", assemble, WITH_ENTRIES, r"\)\s*(:\s*\w+\s*)?\{",
-    ("mathematics", "profile"),
-)  # fmt: skip
+    "Cg 1.x and HLSL", "", assemble, WITH_ENTRIES, r"\)\s*(:\s*\w+\s*)?\{", compiles=True
+)

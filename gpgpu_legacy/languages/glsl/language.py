@@ -17,5 +17,5 @@ def assemble(text: str, name: str, **asked: Any) -> Program:
 
 LANGUAGE = Language(
     "GLSL 1.10 to 1.30 and GLSL ES 1.00", "", assemble, SHADERS,
-    r"\bvoid\s+main\s*\(\s*(void)?\s*\)", ("lenient", "mathematics", "profile"),
+    r"\bvoid\s+main\s*\(\s*(void)?\s*\)", compiles=True,
 )  # fmt: skip
