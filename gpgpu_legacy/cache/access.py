@@ -501,7 +501,7 @@ class Chunk:
 class PassTrace:
     """The accesses of one pass, in one iteration.
 
-    accesses: their number, in all chunks; those that a border replaces are counted. chunks: makes
+    accesses: their number, in all chunks. chunks: makes
     the chunks, again at each call; each but the last holds whole batches. drawn: width and height
     of the rectangle of fragments that it draws, in raster order; None if it draws none.
     """

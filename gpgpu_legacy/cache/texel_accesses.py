@@ -107,17 +107,12 @@ def address_space(plan: Plan, layout: Layout, line_bytes: int) -> AddressSpace:
 class Edges(NamedTuple):
     """From a floor along an axis to a texel (GL 1.5, sections 3.8.7 and 3.8.8).
 
-    The floor is clamped to the texture's texels; with a `border` of 1 to the texel before them,
-    too, with one of 2 also to that after them. Then `tap` is added. A texel of the border is no
-    access; any other beyond the edge is the one at the edge. If the texture repeats, the sum wraps
-    around instead. mirror: 1 if every second copy is turned round, and 2 if a linear filter then
-    clamps.
+    The floor is clamped to the texture's texels. Then `tap` is added; a texel beyond the edge is
+    the one at the edge. If the texture repeats, the sum wraps around instead.
     """
 
     repeats: bool = False
-    border: int = 0
     tap: int = 0
-    mirror: int = 0
 
 
 @frozen
@@ -191,6 +186,8 @@ def _lookups(plan: Plan, pass_: FragmentPass, count: int) -> Iterator[TexelAcces
         if texture.kind in _LAYERED or sampler.has_lod:
             raise DependentError(f"{what} chooses a layer or a level")
         level, linear = sampler.base_level, sampler.filter is Filter.LINEAR
+        if not {Wrap.CLAMP_TO_EDGE, Wrap.REPEAT}.issuperset(sampler.wraps):
+            raise DependentError(f"{what} has a border or mirrors")
         size = texture.extent.level(level, texture.kind)
         here = _in_texels(texture, size, coordinates, what)
         along = linear, linear and coordinate_count(texture.kind) > 1
@@ -204,9 +201,7 @@ def _lookups(plan: Plan, pass_: FragmentPass, count: int) -> Iterator[TexelAcces
 def _taps(form: Linear, wrap: Wrap, linear: bool) -> tuple[Linear, list[Edges]]:
     """The form of the first texel that a lookup reads along an axis, and its taps."""
     half = Fraction(1, 2)  # of a fragment to the first one's centre, and of a texel to its edge
-    border = 2 if wrap is Wrap.CLAMP_TO_BORDER else int(linear and wrap is Wrap.CLAMP)
-    mirror = (1 + linear) * (wrap is Wrap.MIRRORED_REPEAT)
-    taps = [Edges(wrap is Wrap.REPEAT, border, tap, mirror) for tap in range(1 + linear)]
+    taps = [Edges(wrap is Wrap.REPEAT, tap) for tap in range(1 + linear)]
     return form.moved(half, half, -half * linear), taps
 
 
@@ -255,7 +250,7 @@ class Axis(NamedTuple):
 
     forms: int64 [4, slots], the constant and the coefficients of x, y and the iteration. The texel
     is this form over `denominators`, rounded down, and brought into `sizes` by the Edges that
-    `repeats`, `borders`, `taps` and `mirrors` are the fields of. starts: where the texture's
+    `repeats` and `taps` are the fields of. starts: where the texture's
     offsets begin in the address space's table.
     """
 
@@ -263,9 +258,7 @@ class Axis(NamedTuple):
     denominators: I64
     sizes: I64
     repeats: I64
-    borders: I64
     taps: I64
-    mirrors: I64
     starts: I64
 
     def in_quads(self) -> Axis:
@@ -332,7 +325,7 @@ def add_offsets(  # noqa: PLR0917 - numba takes them by position
 
     places: x and y of each place.
     """
-    (xs, ys), (forms, denominators, sizes, repeats, borders, taps, mirrors, starts) = (
+    (xs, ys), (forms, denominators, sizes, repeats, taps, starts) = (
         places,
         axis,
     )
@@ -341,28 +334,16 @@ def add_offsets(  # noqa: PLR0917 - numba takes them by position
             continue
         constant, x, y = forms[0, slot] + iteration * forms[3, slot], forms[1, slot], forms[2, slot]
         below, size, repeat = denominators[slot], sizes[slot], repeats[slot]
-        border, tap, mirror = borders[slot], taps[slot], mirrors[slot]
-        lowest, highest = -1 if border else 0, size if border == 2 else size - 1
+        tap = taps[slot]
         entries = table[starts[slot] : starts[slot] + size]
         for place in range(xs.size):
             texel = constant + x * xs[place] + y * ys[place]
-            if mirror:  # in halves of a numerator, in which a texel's centre is a whole number
-                copies = 4 * size * below
-                half = (2 * texel + (mirror - 1) * below) % copies
-                half = min(half, copies - half)
-                if mirror == 2:
-                    half = min(max(half, below), (2 * size - 1) * below) - below
-                texel = half // (2 * below)
-            elif below != 1:
+            if below != 1:
                 texel //= below
             if repeat:
                 texel = (texel + tap) % size
             else:
-                texel = min(max(texel, lowest), highest) + tap
-                if border and not 0 <= texel < size:
-                    addresses[slot, place] += OUTSIDE
-                    continue
-                texel = min(texel, size - 1)
+                texel = min(min(max(texel, 0), size - 1) + tap, size - 1)
             addresses[slot, place] += entries[np.uint64(texel)]
 
 
