@@ -35,7 +35,7 @@ hostile: $(READY)
 # A hundred thousand random programs on numpy and on all executors that promise its bits: with PROGRAMS=n that many,
 # with HOSTILE_SEED=n others; with DASK=tcp://… on a cluster, whose workers have PYTHONPATH=tests:tests/hostile.
 differential: export PROGRAMS ?= 100000
-differential: export KERNELS ?= 2000
+differential: export KERNELS ?= 1000
 differential: export MESA_SHADER_CACHE_DISABLE = true
 differential: $(READY)
 	$(BIN)/python -m pytest -q -n 0 tests/hostile/test_random_programs.py tests/differential/test_random_kernels.py

@@ -12,7 +12,7 @@ from kernel_runs import LANGUAGES, differences
 from gpgpu_legacy.runtime.executor import Executor
 
 KERNELS = int(os.environ.get("KERNELS", "16"))
-"""Of each language and executor, as straight lines and with branches; `make differential`: 2000."""
+"""Of each language and executor, as straight lines and with branches; `make differential`: 1000."""
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

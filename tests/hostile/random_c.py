@@ -14,24 +14,7 @@ UNSIGNED = (
     "bool",
 )
 FLOATS = ("float", "double")
-_BINARY = (
-    "+",
-    "-",
-    "*",
-    "/",
-    "%",
-    "<<",
-    ">>",
-    "<",
-    ">",
-    "<=",
-    ">=",
-    "==",
-    "!=",
-    *"&|^?",
-    "&&",
-    "||",
-)
+_BINARY = (*"+-*/%<>&|^?", "<<", ">>", "<=", ">=", "==", "!=", "&&", "||")
 TYPES = SIGNED + UNSIGNED + FLOATS
 
 # GCC folds 0.0 - x to -x where x is an int's: so pf prints no sign of a zero.
@@ -194,29 +177,7 @@ class Writer:
         if depth == 0:
             return self.one(self.integer(), self.integer(), "defined(HERE)", "NOWHERE")
         a, b = self.condition(depth - 1), self.condition(depth - 1)
-        operator = self.one(
-            *[
-                "+",
-                "-",
-                "*",
-                "/",
-                "%",
-                "<<",
-                ">>",
-                "<",
-                ">",
-                "<=",
-                ">=",
-                "==",
-                "!=",
-                "&",
-                "|",
-                "^",
-                "&&",
-                "||",
-                "?",
-            ]
-        )
+        operator = self.one(*_BINARY)
         if operator == "?":
             return f"({self.condition(depth - 1)} ? {a} : {b})"
         b = f"(({b}) & 7 | 1)" if operator in {"/", "%", "<<", ">>"} else b

@@ -434,3 +434,5 @@ def test_shapes_that_do_not_fit_take_one_line() -> None:
         p.stream("q", "float", (9000, 9000))
     with pytest.raises(InputError, match="saxpy has no parameter w; choose from alpha, x, y, z"):
         p.call(KERNELS.find("saxpy"), 1, a, a, w=a)
+    with pytest.raises(GpgpuLegacyError, match="1:45: a kernel of this name is above; give each"):
+        Kernels(parse(2 * "kernel void a(out float b<>) {} ", "a.br")).find("a")

@@ -58,6 +58,14 @@ class ParameterRole(Enum):
     NUMBER = "a number or a vector"
 
 
+WRITTEN = {
+    "reduce": ParameterRole.REDUCE,
+    "out": ParameterRole.OUT,
+    "iter": ParameterRole.ITERATOR,
+}
+"""By the word that a parameter has for it."""
+
+
 @frozen
 class KernelParameter:
     """A parameter of a kernel. rank: the dimensions of a gather; 0 for the others."""
@@ -140,13 +148,18 @@ class Kernels:
     @cached_property
     def functions(self) -> dict[str, Function]:
         """The kernels and reductions by name."""
-        return {
-            item.name: item
-            for item in self.unit.items
-            if isinstance(item, Function)
-            and item.body is not None
-            and item.type.qualifiers & {"kernel", "reduce"}
-        }
+        found = dict[str, Function]()
+        for item in self.unit.items:
+            if (
+                isinstance(item, Function)
+                and item.body
+                and item.type.qualifiers & {"kernel", "reduce"}
+            ):
+                if item.name in found:
+                    problem = "a kernel of this name is above"
+                    raise self.unit.texts.error(problem, item.at, "give each a name of its own")
+                found[item.name] = item
+        return found
 
     def find(self, name: str = "") -> BrookKernel:
         """The kernel of that name, or the text's only one."""
@@ -182,16 +195,10 @@ class Kernels:
     def _parameter(self, given: Declaration) -> KernelParameter:
         qualifiers = given.type.qualifiers
         rank = len(given.dimensions)
-        is_stream = given.stream is not None
-        rows = (
-            ("reduce" in qualifiers, ParameterRole.REDUCE),
-            ("out" in qualifiers, ParameterRole.OUT),
-            ("iter" in qualifiers, ParameterRole.ITERATOR),
-            (rank > 0, ParameterRole.GATHER),
-            (is_stream, ParameterRole.STREAM),
-            (True, ParameterRole.NUMBER),
-        )
-        role = next(role for holds, role in rows if holds)
+        role = ParameterRole.NUMBER if given.stream is None else ParameterRole.STREAM
+        role = ParameterRole.GATHER if rank else role
+        for word in qualifiers & WRITTEN.keys():
+            role = WRITTEN[word]
         name = given.type.name
         if role is ParameterRole.NUMBER and name.startswith(
             ("int", "half", "fixed", "bool", "double")
