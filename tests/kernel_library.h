@@ -1,7 +1,7 @@
 /* What random kernels compute, in C99: float32, statement by statement, and the functions of the
    Cg manual or, with -DGLSL, of GLSL's chapter 8. A quotient is the product with the reciprocal,
-   sqrt is 1/(1/sqrt), an int is a float without a fraction. A vector has four components always;
-   what is beyond its width means nothing. */
+   sqrt is 1/(1/sqrt), an int is a float without a fraction whose zero has no sign. A vector has
+   four components always; what is beyond its width means nothing. */
 
 #include <math.h>
 
@@ -72,8 +72,8 @@ OF_ONE(saturate_, unit_1(a))
 static float smoother(float t) { return t * t * (3.0f - 2.0f * t); }
 OF_THREE(smoothstep_, smoother(unit_1(divide1(c - a, b - a))))
 
-OF_TWO(quotient, truncf(truncf(a) / b))
-OF_TWO(remainder_, fmodf(truncf(a), b))
+OF_TWO(quotient, truncf(truncf(a) / b) + 0)
+OF_TWO(remainder_, fmodf(truncf(a), b) + 0)
 OF_TWO(total, truncf(a) + b)
 
 static float dot_(int n, V a, V b)
