@@ -6,10 +6,16 @@ tests/differential/.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import pytest
 from drawing import program
-from hypothesis import given
+from framebuffers import operations
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from program_keys import program_key
+from strategies import program_texts, reaches
 
 from gpgpu_legacy.ir.expressions import (
     Array,
@@ -27,12 +33,22 @@ from gpgpu_legacy.ir.statements import (
     Declare,
 )
 from gpgpu_legacy.ir.types import BOOL, FLOAT, INT, VEC4, Operator
-from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.emit.glsl import GlslEmitter, literal, variable_name
 from gpgpu_legacy.lower.emit.glsl_fragment import (
     GLSL,
+    compute_shader,
+    fragment_shader,
+    vertex_shader,
 )
+from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
+from gpgpu_legacy.lower.emit.hosts import vertex_shader as host_vertex_shader
 from gpgpu_legacy.lower.lowering import Lowering, temporary_variable
+from gpgpu_legacy.plan.framebuffer import Writes
+from gpgpu_legacy.plan.textures import RGBA32F, Rect
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.gl import core
 
 NAN, INF = float("nan"), float("inf")
 
@@ -198,3 +214,31 @@ def test_what_is_declared_is_precise_save_whole_numbers(exact: bool) -> None:
 )
 def test_constants_are_hidden_where_compilers_fold_them(value: Expression, text: str) -> None:
     assert emitter(exact=True).expression(value) == text
+
+
+@pytest.fixture(scope="module")
+def context(ready: Callable[[str], Executor]) -> core.GlContext:
+    ready("gl-compute")
+    return core.compute_context()
+
+
+@pytest.mark.gl
+@given(data=st.data())
+@settings(max_examples=15)
+def test_a_compiler_takes_any_program(context: core.GlContext, data: st.DataObject) -> None:
+    """Every name is declared before it is used, once, and of the type that it is used with."""
+    text = assemble(data.draw(program_texts(reach=data.draw(reaches()))))
+    arithmetic = ARITHMETICS[data.draw(st.sampled_from(sorted(ARITHMETICS)))]
+    key = program_key(text, exact=data.draw(st.booleans()), arithmetic=arithmetic)
+    given = data.draw(operations(Rect(0, 0, 8, 8), RGBA32F))
+    scissored = given.pop("scissor", None) is not None
+    written = replace(key, writes=Writes(**given))
+    translation = glsl_translation(text, exact=key.exact)
+    kept = host_vertex_shader(translation), translation.text
+    shaders = fragment_shader(key), compute_shader(written, scissored=scissored), *kept
+    for shader in shaders:  # reserved by the specification, which a compiler need not say
+        assert all("__" not in line.partition("//")[0] for line in shader.splitlines())
+    with context.current() as ctx:
+        ctx.program(vertex_shader=vertex_shader(), fragment_shader=shaders[0]).release()
+        ctx.compute_shader(shaders[1]).release()
+        ctx.program(vertex_shader=kept[0], fragment_shader=kept[1]).release()
