@@ -5,10 +5,9 @@ the same lines resident; hits and misses depend on nothing else, so the next rep
 outcome. It also leaves the same state: with LRU and pseudo-LRU the order afterwards is that of the
 row's last uses, which the next repetition reproduces; FIFO and random replacement change nothing on
 a hit; dirty lines stay dirty. So a row is simulated until a repetition fills nothing; the remaining
-repetitions, and equal rows after it, have the same outcome. The same holds for the parts of a
-batch, which are shorter rows, and for a batch of one repeated row, which is such a row with more
-repetitions of each access. An access that is a part on its own hits when it is repeated, if it
-fills lines.
+repetitions have the same outcome. The same holds for the parts of a batch, which are shorter rows,
+and for a batch of one repeated row, which is such a row with more repetitions of each access. An
+access that is a part on its own hits when it is repeated, if it fills lines.
 """
 
 from __future__ import annotations
@@ -247,17 +246,9 @@ def _drive(  # noqa: PLR0912, PLR0915, PLR0917
     shift, sets, mask, entries = first.granule_shift, first.sets, first.mask, first.entries
     width = np.int64(slot_end - slot_1)
     filled = 0
-    quiet = absent = False
     for at in range(first_row, end):
         row = np.uint64(at)
         left = np.int64(weights[at - first_row])
-        if quiet and not mapped:
-            slot = slot_1
-            while slot < slot_end and lines[row, slot] == lines[at - 1, slot]:
-                slot += np.uint64(1)
-            if slot == slot_end:
-                _again(lines, at, left, (slot_1, slot_end), slots, counts, two, absent)
-                continue
         absent = False
         while left > 0:
             fills = 0
@@ -304,8 +295,7 @@ def _drive(  # noqa: PLR0912, PLR0915, PLR0917
                         counts[into, BACKS] += 1
             left -= 1
             filled += fills
-            quiet = width == 1 or fills == 0
-            if quiet and left:
+            if left and (width == 1 or fills == 0):
                 _again(lines, at, left, (slot_1, slot_end), slots, counts, two, absent)
                 break
     return filled

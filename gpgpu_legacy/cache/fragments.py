@@ -46,8 +46,6 @@ from gpgpu_legacy.cache.texel_accesses import (
     add_offsets,
     address_space,
     make_axis,
-    settle,
-    stretches,
     texel_accesses,
     walk,
 )
@@ -198,17 +196,14 @@ class _Pass:
             upwards = axis.forms[2] != 0
             add_offsets(axis, across, ~upwards, table, (xs, np.zeros_like(xs)), iteration)
             add_offsets(axis, up, upwards, table, (np.zeros_like(ys), ys), iteration)
-        settle(across, up, self.space.line_bytes - 1)
-        across = np.ascontiguousarray(across.T)
-        up = np.ascontiguousarray(up.T)
-        return across, up, stretches(across), stretches(up)
+        return np.ascontiguousarray(across.T), np.ascontiguousarray(up.T)
 
     def _one_by_one(
         self, axes: tuple[Axis, ...], positions: Iterator[Positions], iteration: int
     ) -> Iterator[tuple[Positions, Tables]]:
         slots, table = len(self.kinds), self.space.table
         at_once, every = max(1, MOST_LINES // slots), np.ones(slots, np.bool_)
-        nothing, only = np.zeros((1, slots), np.int64), np.zeros(1, np.int64)
+        nothing = np.zeros((1, slots), np.int64)
         for xs, ys in positions:
             for first in range(0, len(xs), at_once):
                 x, y = (side[first : first + at_once].astype(np.int64) for side in (xs, ys))
@@ -216,8 +211,7 @@ class _Pass:
                 for axis in axes:
                     add_offsets(axis, addresses, every, table, (x, y), iteration)
                 numbers = np.arange(len(x), dtype=np.int32)
-                whole = np.ascontiguousarray(addresses.T)
-                tables = whole, nothing, numbers.astype(np.int64), only
+                tables = np.ascontiguousarray(addresses.T), nothing
                 yield (numbers, np.zeros_like(numbers)), tables
 
     def _outside(self, places: I64, axis: int) -> I64:

@@ -235,11 +235,8 @@ Mask = NDArray[np.bool_]
 QUAD = ((0, 0), (1, 0), (0, 1), (1, 1))
 OUTSIDE = 1 << 60  # bytes; no address reaches it, and two of it do not overflow
 
-Tables = tuple[I64, I64, I64, I64]
-"""Two tables [positions along an axis, slots]: the sum of an entry of each is an address, or
-another address in the same line. Then, for each position of either axis, the number of its stretch
-of equal entries.
-"""
+Tables = tuple[I64, I64]
+"""Two tables [positions along an axis, slots]: the sum of an entry of each is an address."""
 
 
 # Slots: the accesses of a fragment or quad as arrays ---------------------------------------------
@@ -347,30 +344,6 @@ def add_offsets(  # noqa: PLR0917 - numba takes them by position
             addresses[slot, place] += entries[np.uint64(texel)]
 
 
-def settle(across: I64, up: I64, in_line: int) -> None:
-    """Change tables [slots, places] so that more entries are equal, and all sums keep their lines.
-
-    If all of a slot's entries in one table have the same offset in a line, that offset is moved to
-    the other table. If no two offsets add up to a whole line, the offsets are dropped.
-    """
-    for here, there in ((across, up), (up, across)):
-        places = here & in_line
-        least = places.min(axis=1, keepdims=True)
-        least[(places != least).any(axis=1)] = 0
-        here[:] -= least
-        there[:] += least
-    dropped = (across & in_line).max(axis=1) + (up & in_line).max(axis=1) <= in_line
-    across[dropped] &= ~in_line
-    up[dropped] &= ~in_line
-
-
-def stretches(table: I64) -> I64:
-    """For a table [places, slots], int64 [places]: equal neighbours have the same number."""
-    numbers = np.zeros(len(table), np.int64)
-    numbers[1:] = (table[1:] != table[:-1]).any(axis=1).cumsum()
-    return numbers
-
-
 @native
 def walk(
     start: tuple[int, int],
@@ -385,30 +358,19 @@ def walk(
     the first position that is left. out: the lines and the times of the rows.
     """
     (first, rows), (xs, ys), (lines, times) = start, positions, out
-    across, up, stretch_across, stretch_up = tables
-    at_x, at_y, run = -1, -1, 0
+    across, up = tables
     for position in range(first, xs.size):
         x, y = np.uint64(xs[position]), np.uint64(ys[position])
-        if stretch_across[x] == at_x and stretch_up[y] == at_y:
-            run += 1
+        if rows and not _differs(across[x], up[y], lines[rows - 1], shift):
+            times[rows - 1] += 1
             continue
-        changed = not rows or _differs(across[x], up[y], lines[rows - 1], shift)
-        if changed and rows == times.size:
-            times[rows - 1] += run
+        if rows == times.size:
             return position, rows
-        at_x, at_y = stretch_across[x], stretch_up[y]
-        if not changed:
-            run += 1
-            continue
-        if rows:
-            times[rows - 1] += run
-        run = 0
         for slot in range(lines.shape[1]):
             address = across[x, slot] + up[y, slot]
             lines[rows, slot] = address >> shift if address < OUTSIDE else NO_ACCESS
         times[rows] = 1
         rows += 1
-    times[rows - 1] += run
     return xs.size, rows
 
 
