@@ -76,6 +76,7 @@ def _rows(bench: Bench) -> tuple[list[str], Iterator[Row]]:
 
     Where nothing is a peer, each executor is compared with the first.
     """
+    assert not bench.wrong, f"{bench.wrong[0].name} at {bench.wrong[0].case} is wrong"
     several = len(bench.plans) > 1
     cases = list(dict.fromkeys(result.case for result in bench.results))
     lines: dict[str, dict[str, Timed]] = {}

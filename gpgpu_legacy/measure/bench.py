@@ -35,6 +35,9 @@ Setting = (
 )
 """The value of a parameter."""
 
+FAR = 0.01
+"""An error from which on a result is called wrong: that of half precision is below it."""
+
 UNSTEADY = 4.0
 """A run that takes more than this many times as long as another of its kind was disturbed."""
 
@@ -253,6 +256,12 @@ class Bench(RecordedResult, kw_only=True):
             yield "Errors are from float64, relative to the largest magnitude."
         if any(r.max_difference is not None for r in self.results):
             yield "Differences are from the reference machine; 0 is bit for bit."
+        if self.wrong:
+            far = "; ".join(f"{r.name} at {r.case}" for r in self.wrong)
+            yield (
+                f"The errors of {far} are over {100 * FAR:g} %: unless its textures hold no more, "
+                "such a result is wrong, and its time says nothing."
+            )
         sampled = dict.fromkeys(r.case for r in self.results if r.rows_checked)
         if sampled:
             yield f"At {'; '.join(sampled)} the error is that of rows chosen at random."
@@ -268,6 +277,11 @@ class Bench(RecordedResult, kw_only=True):
                 "others: the machine was busy, and ratios may be wrong."
             )
         yield from busy_notes(self.busy_share)
+
+    @property
+    def wrong(self) -> tuple[Timed, ...]:
+        """The results that are too far from the reference function."""
+        return tuple(r for r in self.results if (r.max_error or 0.0) > FAR)
 
     def _ratios(self) -> Grid:
         """The speed of the executors relative to each peer; no rows without peers."""

@@ -20,7 +20,7 @@ from products import (
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
-from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors
+from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, measured_shapes
 from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, Plan, Repeat, Step
@@ -73,7 +73,6 @@ GROUPS = {
     "one fragment an invocation": GroupShape((8, 8), 1, 1, 0, 1),
     "odd": GroupShape((4, 16), 3, 2, 4, 2),
     "neighbours": GroupShape((8, 8), 4, 4, 8, 4, 4),
-    "neighbours of which some have fewer": GroupShape((8, 8), 4, 6, 8, 4, 4),
     "more neighbours across than up": GroupShape((8, 8), 4, 2, 8, 4, 4),
 }
 
@@ -92,6 +91,24 @@ def test_products_in_groups_of_every_shape(
     compute: Executor, method: str, group: GroupShape
 ) -> None:
     assert_exact(compute, plan_of(find_product(method), (21, 19, 67)), group)
+
+
+SHIPPED = {
+    "hall-carr-hart-multi": (4, 8), "hall-carr-hart-single": (1, 2), "larson-mcallister": (1, 1),
+}  # fmt: skip
+"""Products, and the kind of passes that their shapes in group_shapes.toml are for."""
+
+
+@pytest.mark.parametrize("method", SHIPPED)
+def test_products_are_whole_in_every_shape_that_ships(compute: Executor, method: str) -> None:
+    """The kinds are all that there are; each shape has two tiles at least, not unrolled."""
+    shapes = measured_shapes()
+    assert set(shapes) == {*SHIPPED.values()}
+    for timed in shapes[SHIPPED[method]]:
+        across, up = timed.shape.tile
+        blocks = 2 if method == "hall-carr-hart-multi" else 1
+        plan = plan_of(find_product(method), (blocks * (up + 3), 9, blocks * (across + 5)))
+        assert_exact(compute, plan, replace(timed.shape, unroll=1))
 
 
 @pytest.mark.parametrize("most", [1, 7])

@@ -122,8 +122,11 @@ def test_errors_and_differences_by_hand(monkeypatch: pytest.MonkeyPatch) -> None
         Known("other", [1.5, 3.0]),
         Known("same", [1.0, 5.0]),
     )
-    found = by_name(bench(made(clearing(), two_numbers)))
+    measured = bench(made(clearing(), two_numbers))
+    found = by_name(measured)
     assert list(found) == ["two_numbers", "machine", "other", "same"]
+    [notes] = [grid.notes for grid in measured.grids() if grid.id == "bench"]
+    assert any("machine at" in note and "over 1 %" in note for note in notes)
     assert {name: r.max_error for name, r in found.items()} == {
         "two_numbers": None,
         "machine": 0.25,  # |5 - 4| / 4

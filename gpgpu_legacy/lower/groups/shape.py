@@ -122,7 +122,7 @@ def _largest(content: Content, size: tuple[int, int] | None, device: Multiproces
     alive = numbers_alive(content)
     measured = [
         timed
-        for timed in (_measured().get((channels, alive), ()) if device.count > 1 else ())
+        for timed in (measured_shapes().get((channels, alive), ()) if device.count > 1 else ())
         if timed.shape.columns * timed.shape.rows <= device.fragments
     ]
     if measured:
@@ -159,7 +159,7 @@ class _Timed:
 
 
 @cache
-def _measured() -> dict[tuple[int, int], list[_Timed]]:
+def measured_shapes() -> dict[tuple[int, int], list[_Timed]]:
     """The shapes of group_shapes.toml, by channels and live numbers."""
     text = files("gpgpu_legacy.lower.groups").joinpath("group_shapes.toml").read_text("utf-8")
     shapes: dict[tuple[int, int], list[_Timed]] = {}
