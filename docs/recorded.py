@@ -39,7 +39,7 @@ RECORDINGS = (
         "products-h200.json", "The same on one H200, at sizes that fill the last wave or do not"
     ),
     Recording("whole-h100.json", "Whole calls, from and to the host's memory, on one H100"),
-    Recording("bench-cpu16.json", "Products on 16 cores, those of the H100's host"),
+    Recording("bench-cpu16.json", "Products on 16 cores, those of the H200's host"),
     Recording("bench-cpu.json", "Products on two cores, with AVX-512"),
     Recording("bench-cpu-avx2.json", "Products on two cores, with AVX2"),
     Recording("jacobi-h100.json", "200 passes of Jacobi's relaxation on one H100"),
