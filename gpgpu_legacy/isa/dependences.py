@@ -94,5 +94,8 @@ class _MadeOf(Domain[_Value]):
     def rounded(self, value: Any) -> _Value:
         return value if type(value) is _Value else _NOTHING
 
+    def compose(self, values: Sequence[Any]) -> _Value:
+        return _united(values)
+
     def replicated(self, value: _Value, components: Components) -> dict[Components, _Value]:
         return {components: value}
