@@ -331,7 +331,7 @@ def _in_glsl(row: Opcode) -> str:
     if row.form is Form.DERIVATIVE:
         values = [Read(Variable(name, kind), ALL) for name in ("a", "a_right", "a_up")]
     result = row.evaluate(*(v if whole else [component(v, c) for c in ALL] for v in values))
-    value = compose(result) if isinstance(result, list | tuple) else result
+    value = compose(result[:4]) if isinstance(result, list | tuple) else result
     return GlslEmitter(GLSL, exact=False).expression(value)
 
 

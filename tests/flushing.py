@@ -156,7 +156,7 @@ def _watched(note: Callable[[str, Callable[..., Any], Any, Any], None]) -> Itera
         yield
 
 
-_MOVES = ("ABS", "MOV", "SWZ", "TEX", "TXB", "TXL", "interpolate", "sample")
+_MOVES = ("ABS", "MOV", "SWZ", "TEX", "TXB", "TXD", "TXL", "interpolate", "sample")
 
 
 def _floats(values: Any) -> list[Any]:

@@ -29,7 +29,7 @@ from gpgpu_legacy.interp.numeric import Lookup, Storage, encode, looked_up
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.execute import Components, execute
 from gpgpu_legacy.isa.ir import Instruction
-from gpgpu_legacy.isa.opcodes import OPCODES, Symbol
+from gpgpu_legacy.isa.opcodes import Symbol
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import constant_rect
@@ -187,13 +187,12 @@ class _Recorder(FragmentMachine):
         self.found: list[tuple[int, Any, Any, Any]] = []
 
     def look_up(
-        self, instruction: Instruction, coordinates: Sequence[F32], components: Components
+        self, instruction: Instruction, coordinates: Sequence[Any], components: Components
     ) -> dict[Components, F32]:
         assert instruction.texture is not None
         unit, active = instruction.texture.unit, True if self.active is None else self.active
         lookup = _Places(*self.bound[unit])
-        gives_lod = OPCODES[instruction.mnemonic].gives_lod
-        touched = looked_up(lookup, *coordinates, gives_lod=gives_lod)
+        touched = looked_up(lookup, *coordinates)
         for number, mask in sorted(touched.masks.items()):
             self.found.append((unit, *lookup.fetches[number], mask & active))
         return super().look_up(instruction, coordinates, components)

@@ -277,15 +277,18 @@ class _Counter:
 
     def _lookup(self, instruction: Instruction) -> NativeUse:
         """A lookup takes its coordinates from a register, in its order and with its signs."""
-        [src] = instruction.srcs
-        read = _coordinates(instruction)
-        is_parameter = isinstance(src.register, Parameter)  # lookups cannot read these
-        pieces = self.known.pieces(src, read) if is_parameter or not _is_plain(src, read) else ()
-        moved = (Moved(0, pieces),) if pieces else ()
+        read, moved = _coordinates(instruction), []
+        for number, src in enumerate(instruction.srcs):
+            is_parameter = isinstance(src.register, Parameter)  # lookups cannot read these
+            if is_parameter or not _is_plain(src, read):
+                moved.append(Moved(number, self.known.pieces(src, read)))
+        pieces = [piece for one in moved for piece in one.pieces]
         extras = [sum(ends) for ends in zip((0, 0), *self._extras(instruction), strict=True)]
         vector = sum(bool(self.known.parts(piece)[0]) for piece in pieces)
         w = self.known.parts(read)[1] and bool(pieces)
-        return NativeUse(instruction, vector + extras[0], int(w), len(pieces) + extras[1], moved)
+        return NativeUse(
+            instruction, vector + extras[0], int(w), len(pieces) + extras[1], tuple(moved)
+        )
 
     def _extras(self, instruction: Instruction) -> Iterator[Range]:
         """The instructions before and after a lookup."""
@@ -317,7 +320,7 @@ def _coordinates(instruction: Instruction) -> Components:
     """The components of its coordinates that a lookup reads; all components for KIL."""
     if instruction.texture is None:
         return (0, 1, 2, 3)
-    last = () if instruction.mnemonic == "TEX" else (_W,)
+    last = () if instruction.mnemonic in ("TEX", "TXD") else (_W,)
     return (*range(instruction.texture.target.coordinates), *last)
 
 

@@ -49,7 +49,7 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
     Vec4,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, saturated
+from gpgpu_legacy.isa.opcodes import Form, Opcode, saturated
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.plan.framebuffer import AlphaTest
 from gpgpu_legacy.plan.interpolation import (
@@ -414,12 +414,10 @@ class FragmentMachine(Domain[F32]):
         planes[component] = value
 
     def look_up(
-        self, instruction: Instruction, coordinates: Sequence[F32], components: Components
+        self, instruction: Instruction, coordinates: Sequence[Any], components: Components
     ) -> dict[Components, F32]:
         assert instruction.texture is not None
-        gives_lod = OPCODES[instruction.mnemonic].gives_lod
-        bound = self._textures[instruction.texture.unit]
-        texel = sample(*bound, *coordinates, gives_lod=gives_lod)
+        texel = sample(*self._textures[instruction.texture.unit], *coordinates)
         return {(c,): texel[c] for c in components}
 
     def test_alpha(self, test: AlphaTest | None, target: Format) -> None:

@@ -22,6 +22,7 @@ from gpgpu_legacy.plan.sampling import (
     coordinate_count,
     level_of,
     parameter_count,
+    sloping,
 )
 from gpgpu_legacy.plan.textures import (
     Filter,
@@ -199,31 +200,35 @@ _ZERO = np.zeros((1, 1), np.float32)
 _CONSTANTS = {"0": _ZERO, "1": np.ones((1, 1), np.float32)}
 
 
-def sample(storage: Storage, sampler: Sampler, *place: F32, gives_lod: bool = False) -> Planes:
+def sample(storage: Storage, sampler: Sampler, *place: Any) -> Planes:
     """Look up a texture; place: as `looked_up` takes it.
 
     Returns r, g, b and a, float32, each in the shape that the used coordinates broadcast to.
     """
-    texel = looked_up(Lookup(storage, sampler), *place, gives_lod=gives_lod)
+    texel = looked_up(Lookup(storage, sampler), *place)
     held = {**_CONSTANTS, **dict(zip("rgba", texel.planes, strict=False))}
     return [held[source] for source in storage.texture.format.reads]
 
 
 def looked_up(
-    lookup: Lookup, s: F32, t: F32, r: F32, bias: F32 = _ZERO, *, gives_lod: bool = False
+    lookup: Lookup, s: F32, t: F32, r: F32, bias: F32 = _ZERO, *given: Sequence[Sequence[F32]]
 ) -> Any:
     """The texel of a lookup in a texture of any kind but BUFFER (extension, section 3.11.6).
 
     s, t, r: float32 arrays of shapes that broadcast: unnormalised for RECT, a direction for CUBE,
     else normalised. Coordinates that the kind does not use are ignored. bias: of the level of
-    detail; with gives_lod, of one that is 0. A sampler that needs levels of detail needs arrays of
-    whole quads.
+    detail. given: the derivatives along x and y that it comes from; empty if it is 0. Without them
+    a sampler that needs levels of detail needs arrays of whole quads.
     """
     sampler, texture = lookup.sampler, lookup.storage.texture
     place = (s, t, r)[: parameter_count(texture.kind, sampler)]
     if sampler.has_lod:
-        points = place[: coordinate_count(texture.kind)]
-        lod = _ZERO if gives_lod else _of_fragments(lookup.level_of_detail(_in_quads(points)))
+        if not given:
+            points = _in_quads(place[: coordinate_count(texture.kind)])
+            lod = _of_fragments(lookup.level_of_detail(points))
+        for slopes in given:
+            points = sloping(texture.kind, place, slopes)
+            lod = lookup.level_of_detail(points) if slopes else _ZERO
         return lookup.detailed(place, lod, np.atleast_2d(bias))
     level = level_of(texture.extent, texture.kind, sampler.base_level)
     return lookup.in_level(sampler.filter, level, place)

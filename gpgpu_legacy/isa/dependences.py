@@ -76,9 +76,11 @@ class _MadeOf(Domain[_Value]):
         self, instruction: Instruction, coordinates: Sequence[Any], components: Components
     ) -> dict[Components, _Value]:
         assert instruction.texture is not None
-        *place, bias = coordinates
-        used = place[: instruction.texture.target.coordinates]
-        return {components: _united([*used, bias])}
+        target, bias = instruction.texture.target, coordinates[3]
+        slopes = (
+            v for given in coordinates[4:] for s in given for v in s[: target.kind.coordinates]
+        )
+        return {components: _united([*coordinates[: target.coordinates], bias, *slopes])}
 
     def discard(self, condition: _Value) -> None:
         self.parts = dict.fromkeys(ALL, condition.parts)

@@ -70,9 +70,9 @@ class Domain(ABC, Generic[V]):
 
     @abstractmethod
     def look_up(
-        self, instruction: Instruction, coordinates: Sequence[V], components: Components
+        self, instruction: Instruction, coordinates: Sequence[Any], components: Components
     ) -> dict[Components, V]:
-        """The wanted components, by groups, of the texel at s, t, r with a LOD bias."""
+        """The wanted components, by groups, of the texel at what the opcode's row gives."""
 
     @abstractmethod
     def discard(self, condition: Any) -> None:
@@ -254,7 +254,7 @@ def _results(
             value = domain.evaluate(row, [fetch(src, (0,), domain) for src in srcs])
             return domain.replicated(value, components)
         case Form.SAMPLE:
-            coordinates = domain.evaluate(row, [vector(srcs[0], domain, coordinate=True)])
+            coordinates = domain.evaluate(row, [vector(s, domain, coordinate=True) for s in srcs])
             return domain.look_up(instruction, coordinates, components)
     values = domain.evaluate(row, [vector(src, domain) for src in srcs])
     if len({id(values[c]) for c in components}) == 1:

@@ -110,6 +110,14 @@ class OperandList(Enum):
         OperandKind.TEXTURE_UNIT,
         OperandKind.TEXTURE_TARGET,
     )
+    SLOPES_OP = (
+        OperandKind.DESTINATION,
+        OperandKind.VECTOR,
+        OperandKind.VECTOR,
+        OperandKind.VECTOR,
+        OperandKind.TEXTURE_UNIT,
+        OperandKind.TEXTURE_TARGET,
+    )
     KILL_OP = (OperandKind.VECTOR,)
     TEST_OP = (OperandKind.TEST,)
     COUNT_OP = (OperandKind.VECTOR,)
@@ -123,7 +131,7 @@ class Form(Enum):
     SCALAR: the result is one value of scalar sources, replicated to all components.
     VECTOR: every component may depend on all (dot and cross products, DST, LIT, SCS).
     DERIVATIVE: componentwise, of the source at the fragments (0, 0), (1, 0) and (0, 1) of the quad.
-    SAMPLE: the result is a texture lookup whose coordinate is the source.
+    SAMPLE: the result is a texture lookup whose coordinate is the first source.
     KILL: there is no result; the fragment is discarded if a condition holds.
     FLOW: there is no result; IF, ELSE, ENDIF, REP, ENDREP and BRK say what is executed.
     """
@@ -160,12 +168,13 @@ class Opcode:
 
     evaluate: defines what the opcode computes, in Python's operators and NumPy's ufuncs. For
     COMPONENTWISE and SCALAR it takes one value for each source and returns one; for VECTOR it takes
-    four components for each source and returns four. For SAMPLE it turns the source into the
-    coordinates s, t, r and the LOD bias. For KILL it returns the condition. A value is a float32
+    four components for each source and returns four. For SAMPLE it turns the sources into the
+    coordinates s, t, r and the LOD bias, and, if it gives_lod, the derivatives along x and y; with
+    none of these the level of detail is 0. For KILL it returns the condition. A value is a float32
     array, or any object with these operators, such as a Symbol.
     spec: the section of the extension. saturable: it may have `_SAT`. undefined: None if there is a
     result for all sources. option: the first of NV_OPTIONS that has it; empty for ARBfp1.0 itself.
-    gives_lod: whether a lookup's bias is added to a level of detail of 0, not to the quad's.
+    gives_lod: whether a lookup's sources give the level of detail, and not the quad.
     """
 
     mnemonic: str
@@ -463,7 +472,16 @@ _NV_ROWS = (
         option=_NV2,
         undefined=Undefined(lambda a: _dot3(a, a) == 0, "a vector of length 0"),
     ),
-    Opcode("TXL", *_SAMPLE, lambda a: a, "3.11.6.6", option=_NV2, gives_lod=True),
+    Opcode(
+        "TXD",
+        OperandList.SLOPES_OP,
+        Form.SAMPLE,
+        lambda a, x, y: (a[0], a[1], a[2], _f32(0), (x, y)),
+        "3.11.6.5",
+        option=_NV,
+        gives_lod=True,
+    ),
+    Opcode("TXL", *_SAMPLE, lambda a: (*a, ()), "3.11.6.6", option=_NV2, gives_lod=True),
 )
 
 

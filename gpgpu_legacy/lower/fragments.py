@@ -192,7 +192,7 @@ class _Fragment(MaskedLowering):
         assert instruction.texture is not None
         unit, folded = self.units[instruction.texture.unit], self.folded[self.number]
         if folded is None:
-            given = lookup_arguments(coordinates, unit.kind, unit.sampler)
+            given = lookup_arguments(coordinates, unit.number, unit)
             return components(Call(given, self.function(unit)), wanted)
         texel = Texel(FoldedLookup(folded, unit), wanted, EVERYWHERE)
         return as_decoded(texel, unit.format) if self.decodes else texel

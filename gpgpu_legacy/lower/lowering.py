@@ -105,7 +105,7 @@ KILLED = Variable("killed", FLOAT)
 """For targets without a discard statement: 1 if the fragment is dead, else 0."""
 
 LOD = Variable("lod", FLOAT)
-"""The level of detail of a lookup, without biases."""
+"""The level of detail that a lookup takes from its quad, without biases."""
 
 CORNERS = (1, 2, 3)
 """The fragments (0, 0), (1, 0) and (0, 1) of the fragment's own quad."""
@@ -187,9 +187,7 @@ class Lowering(Domain[Expression]):
         row = OPCODES[instruction.mnemonic]
         if row.form is Form.DERIVATIVE and instruction.srcs[0].register == instruction.register:
             instruction = self._of_a_copy(instruction)
-        if row.gives_lod:
-            self.assign(LOD, (0,), Constant((0.0,), FLOAT))
-        elif lod is not None and (components or corners):
+        if lod is not None and not row.gives_lod and (components or corners):
             count = len(lod.parameters) // len(CORNERS)
             coordinates = list[Expression]()
             for self._corner in CORNERS:
@@ -255,7 +253,7 @@ class Lowering(Domain[Expression]):
     def texel(
         self, instruction: Instruction, coordinates: Sequence[Any], components: Components
     ) -> Expression:
-        """Components of the texel that a lookup finds at s, t and r with a bias."""
+        """Components of the texel that a lookup finds at what the opcode's row gives."""
         raise NotImplementedError
 
     def discard(self, condition: Expression) -> None:

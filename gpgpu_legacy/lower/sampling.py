@@ -34,6 +34,7 @@ from gpgpu_legacy.plan.sampling import (
     coordinate_count,
     level_of,
     parameter_count,
+    sloping,
 )
 from gpgpu_legacy.plan.textures import RGBA32F, Extent, Filter, Format, Sampler, TextureKind
 
@@ -115,11 +116,20 @@ def lod_function(number: int, unit: SampledUnit) -> Function:
 
 
 def lookup_arguments(
-    coordinates: Sequence[Expression], kind: TextureKind, sampler: Sampler
+    coordinates: Sequence[Any], number: int, unit: SampledUnit
 ) -> tuple[Expression, ...]:
-    """The arguments of a lookup function, from s, t, r and the bias; LOD has been assigned."""
-    place = coordinates[: parameter_count(kind, sampler)]
-    return (*place, read(LOD), expression(coordinates[3])) if sampler.has_lod else tuple(place)
+    """The arguments of the lookup function of that number, from what an opcode's row gives; unless
+    that gives the level of detail, LOD has been assigned.
+    """
+    place = tuple(coordinates[: parameter_count(unit.kind, unit.sampler)])
+    if not unit.sampler.has_lod:
+        return place
+    lod: Expression = read(LOD)
+    for slopes in coordinates[4:]:
+        points = sloping(unit.kind, place, slopes)
+        given = tuple(expression(v) for point in points for v in point)
+        lod = Call(given, lod_function(number, unit)) if slopes else constant(0.0)
+    return (*place, lod, expression(coordinates[3]))
 
 
 def _place(unit: SampledUnit, prefix: str = "") -> list[Read]:

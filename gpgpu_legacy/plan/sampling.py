@@ -99,6 +99,13 @@ class _Face:
     negative: V
 
 
+def sloping(kind: TextureKind, place: Sequence[V], slopes: Sequence[Sequence[V]]) -> list[list[V]]:
+    """Points whose level of detail is that of derivatives along x and y at a place."""
+    count = coordinate_count(kind)
+    own = [*place[:count]] if kind is TextureKind.CUBE else [0.0] * count
+    return [own, *([*map(add, own, slope)] for slope in slopes)]
+
+
 class Sampling(ABC):
     """Lookups in a texture through a sampler, on the values of a domain."""
 

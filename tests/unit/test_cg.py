@@ -285,9 +285,9 @@ def test_the_library_computes_what_it_says(call: str) -> None:
          "2:8: I is no interface; a struct has an interface after its colon"),
         ("float4 main(float *p : TEXCOORD0) : COLOR\n{ return 0; }",
          "1:20: p is a pointer; kernels have arrays and no pointers"),
-        ("float4 main(float2 p : TEX0, uniform sampler2D s) : COLOR\n{ return tex2D(s, p, p, p); }",
-         "2:10: tex2D cannot be compiled; ARB_fragment_program has no lookup with derivatives: "
-         "leave them out, or use tex2Dbias"),
+        ("float4 main(float2 p : TEX0, sampler2D s) : COLOR\n{ return tex2Dcmpbias(s, p); }",
+         "2:10: tex2Dcmpbias cannot be compiled; ARB_fragment_program has no comparison with a "
+         "bias: use tex2Dbias"),
         ("float4 main(float4 p : TEXCOORD0) : COLOR\n{ return determinant(p); }",
          "2:10: determinant does not take a float4; expected determinant(float2x2) or "
          "determinant(float3x3) or determinant(float4x4)"),

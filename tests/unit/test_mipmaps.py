@@ -191,6 +191,64 @@ def test_a_level_of_detail_that_is_given_takes_no_heed_of_slopes(
     np.testing.assert_allclose(shown, np.broadcast_to(lod, shown.shape), rtol=0, atol=1e-6)
 
 
+SLOPES_OF = {
+    "glsl": "uniform sampler2D i; void main() { vec2 p = gl_FragCoord.xy; gl_FragColor = "
+    "texture2DGradARB(i, p * 0.7, vec2(0.25, 0.0), vec2(0.0, p.x * 0.5)); }",
+    "cg": "float4 main(float2 p : WPOS, uniform sampler2D i) : COLOR "
+    "{ return tex2D(i, p * 0.7, float2(0.25, 0), float2(0, p.x * 0.5)); }",
+}
+SLOPES = """!!ARBfp1.0
+OPTION NV_fragment_program;
+TEMP r, x, y;
+MUL r, fragment.position, 0.7;
+MOV x, {0.25, 0, 0, 9};
+MUL y, fragment.position.yxyx, {0, 0.5, 0, 9};
+TXD result.color, r, x, y, texture[0], 2D;
+END
+"""
+
+
+@on("numpy", "jit", "gl-raster", "gl-compute")
+@pytest.mark.parametrize("language", ["arb", *SLOPES_OF])
+def test_slopes_that_are_given_choose_the_level_in_each_fragment(
+    ready: Ready, name: str, language: str
+) -> None:
+    """Along x 2 texels, along y 2·column + 1 texels of 8×4: λ is the logarithm of the greater."""
+    image = levels_image(8, 4, Sampler(TRILINEAR, Wrap.REPEAT, Wrap.REPEAT))
+    compiled = {"arb": assemble, "glsl": compile_text, "cg": compile_cg}[language](
+        SLOPES_OF.get(language, SLOPES), "slopes"
+    )
+    drawn = draw(compiled, SIZE, textures={0: image}, executor=ready(name))
+    lod = np.log2([2, 3, 5, 7, 9, 11]).clip(max=3)
+    assert (drawn[:, 0, 0] == 1.0).all()
+    np.testing.assert_allclose(drawn[..., 0], np.tile(lod, (SIZE[1], 1)), rtol=0, atol=1e-5)
+
+
+@on("jit", "gl-raster", "gl-compute")
+@pytest.mark.parametrize("kind", [TextureKind.T1D, T2D, T3D, CUBE, TextureKind.RECT])
+def test_lookups_with_slopes_have_the_bits_of_numpy(
+    ready: Ready, name: str, kind: TextureKind
+) -> None:
+    """One feeds another, and that one the coordinates of a quad, whose corners have own levels."""
+    once = f"TXD r, r, {{}}, texture[0], {kind.value};"
+    lines = "MUL x, fragment.position.yxyx, 0.15;", once.format("x, -x.yzxw"), once.format("-r, x")
+    text = SLOPES.splitlines()
+    text[4:-1] = [*lines, f"TEX result.color, r, texture[0], {kind.value};"]
+    sampler = Sampler({CUBE: NEAREST_LEVEL}.get(kind, TRILINEAR), Wrap.REPEAT, Wrap.REPEAT)
+    extent = Extent(8, 1 if kind is TextureKind.T1D else 8, {T3D: 8, CUBE: 6}.get(kind, 1))
+    if kind is TextureKind.RECT:
+        sampler = Sampler(Filter.LINEAR, magnify=Filter.NEAREST)
+    else:
+        extent = replace(extent, levels=extent.most_levels(kind))
+    texels = np.random.default_rng(1).random((extent.rows, 8, 4), np.float32)
+    texels *= 8 if kind is TextureKind.RECT else 1
+    image = Image(texels, kind, extent.depth, sampler, levels=extent.levels, height=extent.height)
+    compiled, given = assemble("\n".join(text), "slopes"), {"textures": {0: image}}
+    expected = draw(compiled, SIZE, **given)
+    assert len(np.unique(expected)) > 8
+    assert_same_bits(draw(compiled, SIZE, **given, executor=ready(name)), expected)
+
+
 @EACH_EXECUTOR
 @pytest.mark.parametrize("bent", [False, True])
 def test_every_executor(ready: Ready, name: str, bent: bool) -> None:

@@ -61,10 +61,8 @@ PUNCTUATION = {
 BINDINGS = ("fragment", "program", "result", "state", "texture")
 
 
-REFUSED = "PK2H PK2US PK4B PK4UB UP2H UP2US UP4B UP4UB TXD A0"
-"""Words of NVIDIA's options that are not supported: packed numbers, lookups with derivatives
-given, and the index of loops.
-"""
+REFUSED = "PK2H PK2US PK4B PK4UB UP2H UP2US UP4B UP4UB A0"
+"""Words of NVIDIA's options that are not supported: packed numbers and the index of loops."""
 
 _OF_NVIDIA = {
     **dict.fromkeys(("SHORT", "LONG"), "SIZE"),

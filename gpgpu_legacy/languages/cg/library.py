@@ -18,8 +18,6 @@ _REFUSED = {
     r"noise": "no chip of the time computes noise: look it up in a texture",
     r"tex(1D|2D|3D|CUBE|RECT)cmpbias":
      "ARB_fragment_program has no comparison with a bias: use tex2Dbias",
-    r"tex(1D|2D|3D|CUBE|RECT)(grad|/4)":
-     "ARB_fragment_program has no lookup with derivatives: leave them out, or use tex2Dbias",
 }  # fmt: skip
 
 

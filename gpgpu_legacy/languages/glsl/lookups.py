@@ -40,23 +40,24 @@ class Lookups:
         if match is None:
             return None
         kind, shape, is_projected, level, moves = match.groups()
-        if level == "Grad":
-            raise Fault(f"{name} cannot be compiled", "give a level, not gradients", at)
         unit, target = self._texture(name, values[0], at)
         expected = f"sampler{shape or ''}{'Shadow' if kind == 'shadow' else ''}"
         if shape and SAMPLERS[expected] is not target:
             raise Fault(f"{name} is given {described(values[0])}", f"expected {expected}", at)
         width = target.coordinates
         widths = {width + 1, 4} if is_projected else {width}
-        least, most = (2 + bool(level) + bool(moves), 3 + bool(moves))
-        if not least <= len(values) <= most or len(values[1]) not in widths:
+        least = 2 + bool(moves) + {None: 0, "Lod": 1, "Grad": 2}[level]
+        most = max(least, 3 + bool(moves))
+        slopes = [v.of("float") for v in values[2:4]] if level == "Grad" else []
+        fits = all(len(slope) == target.kind.coordinates for slope in slopes)
+        if not least <= len(values) <= most or len(values[1]) not in widths or not fits:
             given = ", ".join(map(described, values[1:]))
             problem = f"{name} is given {given or 'nothing'}"
             raise Fault(problem, f"expected {min(widths)} coordinates", at)
-        place, others = values[1], values[2:]
+        place, others = values[1], values[2 + len(slopes) :]
         bias: Vector | None = None
         biased = "TXB"
-        if level:
+        if level == "Lod":
             bias = others.pop(0).of("float")
             if bias.constant == (0.0,):
                 bias = self._graph.numbers(_BASE)
@@ -72,7 +73,9 @@ class Lookups:
             )
         bias = others.pop() if others else bias
         mnemonic = biased if bias else "TXP" if is_projected and not moves else "TEX"
-        last = (bias,) if bias else (place[-1],)
+        if slopes:
+            mnemonic = "TXD"
+        last = slopes or [bias or place[-1]]
         texel = self._graph.look_up(unit, target, self._graph.join(plain, *last), mnemonic)
         return texel[:1] if target.is_shadow and kind == "texture" else texel
 

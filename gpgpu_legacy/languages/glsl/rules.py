@@ -237,7 +237,7 @@ class Rules(Evaluator):
         """The text's own functions of a name before the library's, which they may join."""
         own = super().overloads(name)
         known = name in self.library.texts
-        return [*own, *self.library.functions(name, 0, own[0].at)] if known else own
+        return [*own, *self.library.functions(name, own[0].at)] if known else own
 
     def chosen(
         self, functions: Sequence[c.Function], values: Sequence[Vector], call: c.Call

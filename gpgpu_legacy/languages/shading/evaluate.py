@@ -256,7 +256,7 @@ class Evaluator(BranchingFlow):
 
     def call_library(self, name: str, call: c.Call) -> Vector | None:
         """A function of the language's own library."""
-        functions = self.library.functions(name, len(call.arguments), call.at)
+        functions = self.library.functions(name, call.at)
         if not functions:
             expected = meant(name, [*self._functions, *self.library.texts]) or "define it first"
             raise Fault(f"there is no function {name}", expected, call.at)

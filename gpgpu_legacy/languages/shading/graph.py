@@ -382,10 +382,13 @@ class Graph:
     def look_up(
         self, unit: int, target: Target, coordinates: Vector, mnemonic: str = "TEX"
     ) -> Vector:
-        """The texel at the coordinates. TXP divides by the fourth, TXB biases by it."""
-        literals = coordinates.literals[: target.coordinates]
-        if mnemonic != "TEX":
-            literals += coordinates.literals[-1:]
+        """The texel at the coordinates. TXP divides by the last, TXB biases by it; TXD takes the
+        derivatives after them.
+        """
+        literals = coordinates.literals
+        if mnemonic != "TXD":
+            last = () if mnemonic == "TEX" else literals[-1:]
+            literals = literals[: target.coordinates] + last
         return self.parts(mnemonic, literals, TextureSource(unit, target), 4)
 
     def dot(self, a: Vector, b: Vector) -> Vector:

@@ -25,8 +25,8 @@ class Library:
     """The functions of a language: those that all have, and its own, in library.cg of a package."""
 
     def __init__(self, package: str, refused: Mapping[str, str], mathematics: str = CG) -> None:
-        """refused: functions that cannot be compiled, and why; a name may have its number of
-        arguments after a /. mathematics: the column of what languages define otherwise.
+        """refused: functions that cannot be compiled, and why. mathematics: the column of what
+        languages define otherwise.
         """
         self._package, self._refused, self._mathematics = package, refused, mathematics
         self._others: dict[str, Library] = {}
@@ -47,10 +47,10 @@ class Library:
         own = {name[1]: name[0] for name in _FUNCTION.finditer(functions_of(self._mathematics))}
         return found | {name: text for name, text in own.items() if name in found}
 
-    def functions(self, name: str, arguments: int, at: Span) -> tuple[Function, ...]:
+    def functions(self, name: str, at: Span) -> tuple[Function, ...]:
         """The functions of a name; none if there are none. Fault for one that is refused."""
         for pattern, why in self._refused.items():
-            if re.fullmatch(f"({pattern})(/.*)?", f"{name}/{arguments}"):
+            if re.fullmatch(pattern, name):
                 raise Fault(f"{name} cannot be compiled", why, at)
         return _functions(name, self.texts[name]) if name in self.texts else ()
 
@@ -99,12 +99,12 @@ def _product(g: Graph, a: Vector, b: Vector) -> Vector:
     return g.built(matrix(product.kind, rows, columns), values) if a.shape and b.shape else product
 
 
-def _look_up(mnemonic: str, g: Graph, image: Vector, at: Vector) -> Vector:
+def _look_up(mnemonic: str, g: Graph, image: Vector, *at: Vector) -> Vector:
     node, kind = image.literals[0] >> 1, image.type
     assert isinstance(kind, SamplerType) and kind.target
     if g.operations[node] is not SAMPLER:
         raise Fault("this sampler is bound to no texture", "pass a uniform one", g.at)
-    return g.look_up(cast(int, g.keys[node]), kind.target, at, mnemonic)
+    return g.look_up(cast(int, g.keys[node]), kind.target, g.join(*at), mnemonic)
 
 
 _OPERATIONS: dict[str, Callable[..., Vector]] = {
@@ -115,5 +115,5 @@ _OPERATIONS: dict[str, Callable[..., Vector]] = {
     "SINGLE": lambda g, a, b: g.numbers(1 in (len(a), len(b))),
     "TRANSPOSED": _transposed,
     "XPD": lambda g, a, b: g.parts("XPD", (*a.literals, *b.literals), None, 3),
-    **{name: partial(_look_up, name) for name in ("TEX", "TXP", "TXB", "TXL")},
+    **{name: partial(_look_up, name) for name in ("TEX", "TXP", "TXB", "TXD", "TXL")},
 }

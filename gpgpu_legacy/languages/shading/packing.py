@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import cast
 
-from gpgpu_legacy.isa.ir import DestinationRegister
+from gpgpu_legacy.isa.ir import DestinationRegister, TextureSource
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.shading.graph import CONSTANT, LEAF, PART, Literals
 from gpgpu_legacy.languages.shading.selection import LEAVES, Operation
@@ -377,6 +377,9 @@ _WIDTHS: dict[str, list[int]] = {"DP3": [3, 3], "DP4": [4, 4], "XPD": [3, 3], "L
 def operand_groups(operation: Operation) -> list[Literals] | None:
     """The operands that must lie in one register each; None for a componentwise operation."""
     operands = operation.operands
+    if operation.mnemonic == "TXD":
+        count = cast(TextureSource, operation.key).target.kind.coordinates
+        return [operands[: -2 * count], operands[-2 * count : -count], operands[-count:]]
     if OPCODES.get(operation.mnemonic, OPCODES["MOV"]).form in (Form.SAMPLE, Form.KILL):
         return [operands]
     widths, left = _WIDTHS.get(operation.mnemonic), iter(operands)

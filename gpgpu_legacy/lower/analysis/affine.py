@@ -330,7 +330,7 @@ class _Forms(Domain[Value]):
             self._temporaries[register.name, component] = value
 
     def look_up(
-        self, instruction: Instruction, coordinates: Sequence[Value], components: Components
+        self, instruction: Instruction, coordinates: Sequence[Any], components: Components
     ) -> dict[Components, Value]:
         s, t, *_ = coordinates
         self.coordinates.append((s, t))

@@ -152,8 +152,9 @@ class _Draw(AxesLowering):
             case AffineLookup() | NeighbourLookup() as lookup:
                 texel = Texel(lookup, present, lookup.axes, self.now.advance)
             case DependentLookup() as lookup:
-                given = lookup_arguments(coordinates, surface.kind, lookup.sampler)
-                return components(Call(given, lookup_function(*self.unit(lookup))), wanted)
+                unit = self.unit(lookup)
+                given = lookup_arguments(coordinates, *unit)
+                return components(Call(given, lookup_function(*unit)), wanted)
         return components(as_read(texel, surface.format), wanted)
 
     def lod(self, lookup: Lookup[int] | None) -> Function | None:
