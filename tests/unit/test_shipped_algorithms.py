@@ -94,6 +94,30 @@ def test_rows_as_long_as_they_are_have_the_bits_of_padded_ones(
     assert run.max_error < 1e-6
 
 
+@on("numpy", "jit", "gl-raster", "gl-compute")
+def test_conjugate_gradients_take_the_matrix_by_rows(
+    name: str, ready: Callable[[str], Executor]
+) -> None:
+    """Poisson's, as by the stencil, and another one, 5 instead of 4, as by elimination."""
+    n, machine = 6, ready(name).name
+    stencil, rows = (
+        find("conjugate-gradient", n=n, tolerance=1e-5, matrix=matrix)
+        for matrix in ("stencil", "rows")
+    )
+    run = rows.run(executor=machine, seed=3, check=True)
+    alike = stencil.run({"b": run.inputs["b"]}, executor="numpy")
+    np.testing.assert_allclose(run.x, alike.x, atol=1e-6)
+    assert abs(run.iterations - alike.iterations) <= 1
+    assert run.max_error < 1e-6
+    values = np.where(run.inputs["values"] == 4, 5, -1)
+    other = rows.run({**run.inputs, "values": values}, executor=machine, check=True)
+    neighbours = np.eye(n, k=1) + np.eye(n, k=-1)
+    dense = 5 * np.eye(n * n) - np.kron(neighbours, np.eye(n)) - np.kron(np.eye(n), neighbours)
+    wanted = np.linalg.solve(dense, run.inputs["b"].ravel()).reshape(n, n)
+    np.testing.assert_allclose(other.x, wanted, atol=1e-5)
+    assert other.max_error < 1e-6
+
+
 # Reductions --------------------------------------------------------------------------------------
 
 FUNCTIONS: dict[str, Callable[..., float]] = {"max": max, "min": min, "sum": fsum}

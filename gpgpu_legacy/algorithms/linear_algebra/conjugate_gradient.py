@@ -15,6 +15,12 @@ The loop ends when the residual's norm is below the tolerance. The program that 
 that number, so it reads a texel back: that costs more than many passes, and Bolz et al. looked only
 now and then, as `every` does.
 
+With `matrix=rows` the matrix is an input, kept row after row as Bolz et al. did, and multiplied as
+by `sparse-matrix-vector` with `rows=true`: each fragment loops over its own row, here of three to
+five entries, which the GeForce 6 made possible. Columns count the texels of the grid, row after
+row, and no vector needs a boundary. Any symmetric and positive definite matrix of as many entries
+will do; the sample is Poisson's.
+
 In exact arithmetic an n×n grid needs at most n² iterations. Here it needs two or three times n.
 
 - J. Bolz, I. Farmer, E. Grinspun, P. Schröder: Sparse matrix solvers on the GPU: conjugate
@@ -25,17 +31,23 @@ In exact arithmetic an n×n grid needs at most n² iterations. Here it needs two
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import patches
+from gpgpu_legacy.algorithms.linear_algebra.sparse_matrix_vector import by_rows, times_by_rows
 from gpgpu_legacy.algorithms.reduction.reduction import reduce, reduced_size
 from gpgpu_legacy.errors import as_positive
+from gpgpu_legacy.languages.brook.places import StreamPlace
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.streams import Stream
 from gpgpu_legacy.pipeline.values import Texels
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from gpgpu_legacy.plan.textures import Texture
@@ -49,23 +61,24 @@ def conjugate_gradient(
     n: Annotated[int, "rows and columns of the grid, without its boundary"] = 64,
     tolerance: Annotated[float, "the norm of the residual at which it ends"] = 1e-3,
     every: Annotated[int, "iterations between two looks at the residual"] = 1,
+    matrix: Annotated[Literal["stencil", "rows"], "a program, or an input by rows"] = "stencil",
 ) -> PlanBuilder:
     """The x that solves -∇²x = b on a grid, 0 around it, from x = 0."""
     p = PlanBuilder("conjugate-gradient")
-    n, ring, size = as_positive("n", n), as_positive("n", n) + 2, reduced_size(n)
+    n, edge = as_positive("n", n), 0 if matrix == "rows" else 1
+    ring, size = n + 2 * edge, reduced_size(n)
     b = p.input("b", n, n, sample=patches)
     x, next_x = (p.texture(name, n, n, initial=0.0) for name in ("x", "next x"))
     r, next_r, product = (p.texture(name, n, n) for name in ("r", "next r", "Ap"))
-    # The direction p has a ring of texels that are never drawn: the boundary, where it is 0.
+    # For a stencil, the direction p has a ring of texels that are never drawn: the boundary, 0.
     d, next_d = (p.texture(name, ring, ring, initial=0.0) for name in ("p", "next p"))
     sums, other_sums = (p.texture(name, size, size, initial=0.0) for name in ("sum", "other sum"))
     rr, next_rr, dap = (p.texture(name, 1, 1) for name in ("r·r", "next r·r", "p·Ap"))
-    whole, inner, at_inner = Texels(x=0, y=0), (1, 1, n, n), Texels(1, 1)
+    whole, inner, at_inner = Texels(x=0, y=0), (edge, edge, n, n), Texels(edge, edge)
     laplacian, multiply, step = (
         load_program(f"{SHADERS}{name}.fp") for name in ("laplacian", "multiply", "step")
     )
-    around = (Texels(), Texels(-1, 0), Texels(1, 0), Texels(0, -1), Texels(0, 1))
-    from_ring = {k: Texels(t.dx + 1, t.dy + 1) for k, t in enumerate(around)}
+    in_ring = (Texels(1, 1), Texels(0, 1), Texels(2, 1), Texels(1, 0), Texels(1, 2))
 
     def dot(into: Texture, one: Texture, other: Texture, place: Texels = whole) -> None:
         """place: of the other vector's first texel."""
@@ -79,12 +92,17 @@ def conjugate_gradient(
         reduce(p, sums, other_sums, "ADD")
         p.copy(sums, into, source_rect=(0, 0, 1, 1))
 
+    times_matrix = (
+        partial(p.draw, laplacian, {0: d}, into=product, texcoords=dict(enumerate(in_ring)))
+        if edge
+        else _product_by_rows(p, d, product)
+    )
     p.copy(b, r)
     p.copy(b, d, target_rect=inner)
     dot(rr, r, r)
     with p.repeat(until=rr, below=tolerance**2, at_most=MOST_PER_SIDE * n, every=every):
-        p.draw(laplacian, {0: d}, into=product, texcoords=from_ring)
-        dot(dap, product, d, Texels(x=1, y=1))
+        times_matrix()
+        dot(dap, product, d, Texels(x=edge, y=edge))
         quotient = {2: rr, 3: dap}
         p.draw(
             step,
@@ -114,21 +132,46 @@ def conjugate_gradient(
         p.swap(r, next_r)
         p.swap(d, next_d)
     p.output("x", x)
-    p.reference = lambda b: solved(b, tolerance, every)[0]
+    p.reference = lambda b, **rows: solved(b, tolerance, every, **rows)[0]
     return p
 
 
-def solved(b: NDArray[Any], tolerance: float, every: int = 1) -> tuple[NDArray[Any], int]:
-    """The same by NumPy, and the number of iterations."""
+def _product_by_rows(p: PlanBuilder, d: Texture, product: Texture) -> Callable[[], Any]:
+    """What multiplies by a matrix that is given by rows; the sample is Poisson's."""
+    import numpy as np
+
+    n = d.extent.width
+    places = np.pad(np.arange(n * n).reshape(n, n), 1, constant_values=-1)
+    nine = np.lib.stride_tricks.sliding_window_view(places, (3, 3)).reshape(-1, 9)
+    five = nine[:, [1, 3, 4, 5, 7]]
+    inside = five >= 0
+
+    def stored(name: str, entries: Any) -> Stream:
+        return p.stream(name, "float", len(entries), given=True, sample=lambda *_: entries)
+
+    values = stored("values", (inside * [-1, -1, 4, -1, -1])[inside])
+    columns = stored("columns", five[inside])
+    row = by_rows(p, (n, n), np.append(0, inside.sum(1).cumsum()), values, columns)
+    elements = Stream(d.name, values.type, (d,), StreamPlace.whole((n * n,), n))
+    return partial(p.call, *row, elements, p.texture("zero", n, n, initial=0.0), product)
+
+
+def solved(
+    b: NDArray[Any], tolerance: float, every: int = 1, **rows: Any
+) -> tuple[NDArray[Any], int]:
+    """The same by NumPy, and the number of iterations. rows: the matrix, if it is no stencil."""
     import numpy as np
 
     x, r = np.zeros_like(b), b.copy()
     d, rr, done = r.copy(), (r * r).sum(), 0
     while done < MOST_PER_SIDE * len(b) and not (done % every == 0 and rr < tolerance**2):
-        padded = np.pad(d, 1)
-        product = (
-            4 * d - padded[1:-1, :-2] - padded[1:-1, 2:] - padded[:-2, 1:-1] - padded[2:, 1:-1]
-        )
+        if rows:
+            product = times_by_rows(d, 0, **rows)
+        else:
+            padded = np.pad(d, 1)
+            product = (
+                4 * d - padded[1:-1, :-2] - padded[1:-1, 2:] - padded[:-2, 1:-1] - padded[2:, 1:-1]
+            )
         along = rr / (d * product).sum()
         x, r = x + along * d, r - along * product
         rr, before = (r * r).sum(), rr

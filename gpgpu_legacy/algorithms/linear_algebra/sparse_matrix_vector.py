@@ -12,6 +12,7 @@ Bolz et al. kept rows one after another, as in compressed row storage, and a poi
 chip could not loop either: rows of one length were drawn together. With `rows=true` a row is a loop
 that its fragment leaves by itself, which the GeForce 6 made possible: one pass, and no zeros.
 Fragments of a block wait for the longest row among them, so `run` counts how often they diverge.
+`conjugate-gradient` solves with such rows if `matrix=rows`.
 
 The kernels are in Brook. A number of trips that is compiled in unrolls; one that a stream holds
 becomes a REP and a BRK. Sums run in the order of the entries either way, and have the same bits as
@@ -34,6 +35,7 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.languages.shaders import load_kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.streams import Stream
 
 KERNELS = "sparse_matrix_vector/rows.br"
 
@@ -64,9 +66,8 @@ def sparse_matrix_vector(
         sample=lambda rng, shape: rng.integers(0, n, shape).astype(float),
     )  # fmt: skip
     if rows:
-        extent = p.stream("extents", "float2", n, given=True, sample=lambda *_: _pairs(starts))
-        p.call(load_kernel(KERNELS, "row"), extent, values, columns, x, y, y)
-        p.reference = _by_rows
+        p.call(*by_rows(p, n, starts, values, columns), x, y, y)
+        p.reference = times_by_rows
     else:
         padded = load_kernel(KERNELS, "padded")
         with p.repeat(longest // block) as i:
@@ -82,13 +83,21 @@ def _starts(n: int, longest: int) -> Any:
     """Where rows of 1 to `longest` entries begin, in turns of seven, and where the last ends."""
     import numpy as np
 
-    return np.concatenate([[0], np.cumsum(1 + np.arange(n) * 7 % longest)])
+    return np.append(0, np.cumsum(1 + np.arange(n) * 7 % longest))
 
 
-def _pairs(starts: Any) -> Any:
+def by_rows(p: PlanBuilder, shape: Any, starts: Any, *entries: Stream) -> tuple[Any, ...]:
+    """The kernel that loops over each row, and its arguments before x, y and their sum y + A·x.
+
+    shape: of y. starts: where a sample's rows begin, and the last ends. entries: values, columns.
+    """
     import numpy as np
 
-    return np.stack([starts[:-1], starts[1:]], 1).astype(float)
+    pairs = np.stack([starts[:-1], starts[1:]], 1)
+    extents = p.stream(
+        "extents", "float2", shape, given=True, sample=lambda _, shape: pairs.reshape(shape)
+    )
+    return load_kernel(KERNELS, "row"), extents, *entries
 
 
 def _filled(starts: Any, longest: int) -> Any:
@@ -98,11 +107,13 @@ def _filled(starts: Any, longest: int) -> Any:
     return np.arange(longest)[:, None] < np.diff(starts)
 
 
-def _by_rows(x: Any, y: Any, values: Any, columns: Any, extents: Any) -> Any:
+def times_by_rows(x: Any, y: Any, values: Any, columns: Any, extents: Any) -> Any:
     """The same by NumPy."""
-    products = values * x[columns.astype(int)]
-    sums = [products[int(first) : int(last)].sum() for first, last in extents]
-    return y + sums
+    import numpy as np
+
+    products = values * x.flat[columns.astype(int)]
+    ends = extents.reshape(-1, 2).astype(int)
+    return y + np.reshape([products[first:last].sum() for first, last in ends], x.shape)
 
 
 ALGORITHM = Algorithm(
