@@ -9,6 +9,7 @@ from typing import Any
 from gpgpu_legacy.ir.expressions import Read, Variable, expression
 from gpgpu_legacy.ir.statements import walk
 from gpgpu_legacy.ir.types import FLOAT
+from gpgpu_legacy.isa.opcodes import RELATIONS
 from gpgpu_legacy.lower.emit.javascript import HELPERS, formula_text, opcode_functions
 from gpgpu_legacy.lower.lowering import BESIDE, encoded
 from gpgpu_legacy.plan.interpolation import (
@@ -29,11 +30,12 @@ DEFINITIONS = "player/definitions.js"
 
 @cache
 def definitions_script() -> str:
-    """The text of the script: `opcodesIn`, `interpolationIn`, `encodingsIn` and `DEFINITIONS`.
+    """The text of the script: `opcodesIn` and its like, and `DEFINITIONS`.
 
     `interpolationIn(f)` has the formulas of plan/interpolation.py: of the numbers a, b, c and d at
     the corners, or of a plane's a + b·x + c·y, and of a place x, y, or a size; `encodingsIn(f)` has
-    by a format's name what it holds of a number. f rounds each operation.
+    by a format's name what it holds of a number; `relationsIn(f)`, by a relation's, whether a
+    number has it to 0. f rounds each operation.
     """
     definitions = {
         "beside": [*BESIDE.values()],
@@ -58,11 +60,13 @@ def definitions_script() -> str:
         "position": window_position(x, y, (a, b)),
         "quad": (quad_centre(x, a, 0.0), quad_centre(x, a, 1.0)),
     }
+    relations = {name: choose(a, 0.0, 1.0, 0.0) for name, choose in RELATIONS.items()}
     encodings = {name: encoded(a, texel_format) for name, texel_format in FORMATS.items()}
     return (
         "// Made from the package's own definitions of opcodes, interpolation and formats.\n"
         f"{HELPERS}{opcode_functions()}{_functions('interpolationIn', interpolation)}"
-        f"{_functions('encodingsIn', encodings)}const DEFINITIONS = {json_text(definitions)};\n"
+        f"{_functions('encodingsIn', encodings)}{_functions('relationsIn', relations)}"
+        f"const DEFINITIONS = {json_text(definitions)};\n"
     )
 
 

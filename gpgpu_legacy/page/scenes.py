@@ -18,6 +18,7 @@ from gpgpu_legacy.ir.statements import Function
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
+    CONDITION,
     Attribute,
     AttributeKind,
     DestinationRegister,
@@ -31,7 +32,7 @@ from gpgpu_legacy.isa.ir import (
     Src,
     Temporary,
 )
-from gpgpu_legacy.isa.opcodes import NV_OPTIONS
+from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.languages.arb.printer import disassemble, operand_texts
 from gpgpu_legacy.languages.texenv.printer import stages
@@ -109,15 +110,10 @@ def decoded_program(program: Program) -> dict[str, Any]:
     `registers`: temporaries, and the constants, attributes, parameters and results that
     instructions use. `colors`: the register of each result.color. `line`: of the program's text in
     plan.json, that of the first instruction; each has one. `forms`: the distinct instructions;
-    `order`: which of them each instruction is. In a source's swizzle 4 is the constant 0, and 5 is
-    1. `counts`: of instructions, by their cost.
+    `order`: which of them each instruction is. `jumps`: by the number of an instruction, the one to
+    go to: past the side or the loop that is not executed, or back to a loop's first. In a source's
+    swizzle 4 is the constant 0, and 5 is 1. `counts`: of instructions, by their cost.
     """
-    for option in program.options:
-        if option in NV_OPTIONS:
-            raise InputError(
-                f"{program.name} has OPTION {option}, which pages do not play; see what its "
-                "fragments execute by `gpgpu-legacy trace`"
-            )
     numbers: _Numbers = {}
     if program.fog is not None:
         numbers[FOG_COORDINATE] = 0
@@ -137,6 +133,7 @@ def decoded_program(program: Program) -> dict[str, Any]:
         "line": lines - len(order),  # END is the last line
         "forms": decoded,
         "order": order,
+        **({"jumps": _jumps(program)} if program.branches else {}),
         "counts": asdict(count_instructions(program)),
     }
 
@@ -155,6 +152,11 @@ def _decoded(instruction: Instruction, numbers: _Numbers) -> dict[str, Any]:
         decoded["mask"] = "".join(COMPONENTS[c] for c in dst.components)
     if instruction.saturate:
         decoded["saturate"] = True
+    if instruction.sets_condition:
+        decoded["stores"] = [decoded["dst"], numbers.setdefault(CONDITION, len(numbers))]
+    if instruction.test is not None:
+        test = _source(instruction.test.src, "", numbers)
+        decoded["test"] = {**test, "relation": instruction.test.relation}
     if texture is not None:
         decoded["texture"] = {"unit": texture.unit, "target": texture.target.value}
     return decoded
@@ -168,7 +170,35 @@ def _source(src: Src, text: str, numbers: _Numbers) -> dict[str, Any]:
     }
     if any(src.negate):
         source["negate"] = src.negate
+    if src.absolute:
+        source["absolute"] = True
     return source
+
+
+def _jumps(program: Program) -> dict[int, int]:
+    """Where branches, breaks and the ends of loops lead, by the number of the instruction."""
+    jumps: dict[int, int] = {}
+    opened: list[list[int]] = []
+    for n, instruction in enumerate(program.instructions):
+        match instruction.mnemonic:
+            case "IF" | "REP" | "LOOP":
+                opened.append([n])
+            case "BRK":
+                loop = max(k for k, each in enumerate(opened) if _is_loop(program, each[0]))
+                opened[loop].append(n)
+            case "ELSE":
+                jumps[opened[-1].pop()] = n + 1
+                opened[-1].append(n)
+            case "ENDIF" | "ENDREP" | "ENDLOOP":
+                first, *others = opened.pop()
+                jumps |= dict.fromkeys((first, *others), n + 1)
+                if instruction.mnemonic != "ENDIF":
+                    jumps[n] = first + 1
+    return jumps
+
+
+def _is_loop(program: Program, number: int) -> bool:
+    return program.instructions[number].mnemonic in ("REP", "LOOP")
 
 
 def _register(register: _Register) -> dict[str, Any]:
@@ -230,6 +260,14 @@ class _Code:
     def _of(self, pass_: Pass) -> dict[str, Any] | None:
         if not isinstance(pass_, FragmentPass):
             return None
+        program = pass_.program
+        given = any(OPCODES[i.mnemonic].gives_lod for i in program.instructions)
+        if (pass_.in_quads or given) and any(o in NV_OPTIONS for o in program.options):
+            raise InputError(
+                f"{program.name} has OPTION {program.options[-1]} and needs derivatives or levels "
+                "of detail, which pages do not play together; see what its fragments execute by "
+                "`gpgpu-legacy trace`"
+            )
         bare = replace(pass_, texcoords=(), attributes=())  # which change neither
         key = shader_key(self.plan, bare, undecided(pass_.program), exact=True, drawn=False)
         units = [

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import random_programs
 from browser_pages import Modules
 from drawing import (
     assert_same_bits,
@@ -28,9 +29,10 @@ from strategies import Scene, draw_scene, whole_scenes
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.trace import Fate, Visit
 from gpgpu_legacy.api.trace import trace as trace_of
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.ir import AttributeKind, Fog
-from gpgpu_legacy.isa.opcodes import ARBFP
+from gpgpu_legacy.isa.opcodes import ARBFP, Form
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.page.scenes import INTERPRETER, scene_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -58,6 +60,29 @@ def are_exact(plan: Plan) -> bool:
 
 
 EXACT_OPCODES = [mnemonic for mnemonic in ARBFP if mnemonic not in INEXACT]
+
+
+@pytest.mark.parametrize("number", range(12))
+def test_branches_loops_and_condition_codes(
+    interpreted: Interpreted, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = [row for row in random_programs._NV if row.form in (Form.COMPONENTWISE, Form.VECTOR)]
+    monkeypatch.setattr(random_programs, "_NV", plain)
+    batch = random_programs.random_batch(f"played {number}", branches=True)
+    batch = batch.of(*(part for part in batch.parts if not part.inexact))
+    units = batch.program.texture_units
+    textures = {n: image for n, image in batch.given["textures"].items() if n in units}
+    given = {**batch.given, "textures": textures, "targets": (RGBA32F,) * batch.targets}
+
+    def drawn(executor: Any) -> list[Any]:
+        return draw_all(batch.program, random_programs.SIZE, executor=executor, **given)
+
+    if any(image.sampler.has_lod for image in textures.values()):
+        with pytest.raises(InputError, match="which pages do not play together"):
+            drawn(interpreted)
+        return
+    for part in batch.parts:
+        assert_same_bits(drawn(interpreted)[part.number], drawn(NUMPY)[part.number])
 
 
 LINEAR_FOG = st.sampled_from([(), (Fog.LINEAR.value,)])

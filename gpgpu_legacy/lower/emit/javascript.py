@@ -30,7 +30,7 @@ from gpgpu_legacy.ir.statements import Assign, Call, Declare, Function, Statemen
 from gpgpu_legacy.ir.types import FLOAT, VEC4, Components, Kind, Operator
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.ir import Parameter
-from gpgpu_legacy.isa.opcodes import ARBFP, Form, Opcode, OperandKind
+from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, OperandKind
 from gpgpu_legacy.lower.emit.text import (
     AND,
     ATOM,
@@ -82,7 +82,7 @@ const halfOf = (a) => {
 
 
 def opcode_functions() -> str:
-    """The text of `opcodesIn`: every opcode's function, by its mnemonic.
+    """The text of `opcodesIn`: functions of the opcodes that pages play, by their mnemonics.
 
     `opcodesIn(f)` gives objects with the opcode's `form` (isa/opcodes.py) and `of`, the function;
     f rounds each operation. A function of components takes and gives numbers; one of vectors, four
@@ -90,7 +90,8 @@ def opcode_functions() -> str:
     """
     rows = "".join(
         f'  {row.mnemonic}: {{ form: "{row.form.value}", of: {_of_opcode(row)} }},\n'
-        for row in ARBFP.values()
+        for row in OPCODES.values()
+        if row.form not in (Form.FLOW, Form.DERIVATIVE) and not row.gives_lod
     )
     return f"const opcodesIn = (f) => ({{\n{rows}}});\n"
 

@@ -4,6 +4,9 @@ const INTERPRETER_OPCODES = opcodesIn(Math.fround);
 const IN_SINGLES = interpolationIn(Math.fround);
 const IN_DOUBLES = interpolationIn((number) => number);
 const COMPONENT_LETTERS = "xyzw";
+const RELATIONS = relationsIn(Math.fround);
+// The trips of a loop, and the instructions that a fragment executes.
+const [MOST_TRIPS, MOST_EXECUTED] = [255, 65536];
 // How many numbers the states that are kept may have, so that going back need not begin anew.
 const MOST_KEPT = 2 ** 23;
 
@@ -219,7 +222,27 @@ class FragmentMachine {
 
   // Runs the program; false where it discards the fragment.
   run() {
-    return !this.instructions.some((instruction) => this.step(instruction));
+    const { jumps } = this.program;
+    if (!jumps) return !this.instructions.some((instruction) => this.step(instruction));
+    for (const instruction of this.executed(jumps)) if (this.step(instruction)) return false;
+    return true;
+  }
+
+  // The instructions that a fragment executes, each before it does.
+  *executed(jumps = {}) {
+    const trips = [];
+    for (let [n, left] = [0, MOST_EXECUTED]; n < this.instructions.length; n += 1, left -= 1) {
+      if (!left) throw new PlanError(`A fragment executes more than ${MOST_EXECUTED} instructions.`);
+      const instruction = this.instructions[n];
+      yield instruction;
+      if (!(n in jumps)) continue;
+      const { decoded: { op }, holds, sources: [count] } = instruction;
+      const to = jumps[n] - 1;
+      if (count) trips[n] = Math.floor(Math.min(count(this.registers, 0), MOST_TRIPS));
+      const tested = holds?.(this.registers);
+      const repeats = () => (count ? !(trips[n] >= 1) : (trips[to] -= 1) >= 1);
+      if (op === "IF" ? !tested : op === "ELSE" || (tested ?? repeats())) n = to;
+    }
   }
 
   // The registers of the colour for a target.
@@ -234,11 +257,11 @@ class FragmentMachine {
   trace() {
     const steps = [];
     let discarded = false;
-    for (const instruction of this.instructions) {
+    for (const instruction of this.executed(this.program.jumps)) {
       const { decoded, sources, unclamped, lookup } = instruction;
       const operands = sources.map((read, n) => ({
         text: decoded.srcs[n].text,
-        value: [0, 1, 2, 3].map((c) => read(this.registers, c)),
+        value: sourceVector(read, this.registers),
       }));
       const unsaturated = unclamped ? this.register(decoded.dst, unclamped) : null;
       discarded = Boolean(this.step(instruction)) || discarded;
@@ -269,15 +292,19 @@ class FragmentMachine {
   // An instruction as functions of the registers: `execute` gives true where it ends the fragment.
   compiled(decoded) {
     const sources = decoded.srcs.map((source) => this.source(source));
-    const { form, of } = INTERPRETER_OPCODES[decoded.op];
+    const { form, of } = INTERPRETER_OPCODES[decoded.op] ?? {};
+    const passes = decoded.test && this.passing(decoded.test);
+    const holds = passes && ((r) => [0, 1, 2, 3].some((c) => passes(r, c)));
     if (form === "kill") {
-      const execute = (r) => of(...sources.map((read) => sourceVector(read, r)));
+      const execute = holds ?? ((r) => of(...sources.map((read) => sourceVector(read, r))));
       return { decoded, sources, execute, ends: true };
     }
+    if (!form) return { decoded, sources, holds, execute: () => false };
     const places = [...decoded.mask].map((letter) => COMPONENT_LETTERS.indexOf(letter));
     const made = { decoded, sources };
     const compute = this.computing(form, of, sources, decoded.texture, places, made);
-    const storing = (clamp) => registerStore(4 * decoded.dst, places, compute, clamp);
+    const bases = (decoded.stores ?? [decoded.dst]).map((n) => 4 * n);
+    const storing = (clamp) => registerStore(bases, places, compute, clamp, passes);
     made.execute = storing(decoded.saturate);
     if (decoded.saturate) made.unclamped = storing(false);
     return made;
@@ -300,13 +327,19 @@ class FragmentMachine {
     return (r) => this.units[texture.unit].sample(...made.coordinates(r));
   }
 
+  // A test as a function of the registers and a component.
+  passing({ relation, ...source }) {
+    const read = this.source(source);
+    return (r, c) => RELATIONS[relation](read(r, c));
+  }
+
   // A source as a function of the registers and a component, under its swizzle and its sign.
-  source({ register, swizzle, negate }) {
+  source({ register, swizzle, negate, absolute }) {
     const places = swizzle.map((selector) =>
       selector < 4 ? 4 * register + selector : this.constants + selector - 4,
     );
-    if (!negate) return (r, c) => r[places[c]];
-    return (r, c) => (negate[c] ? -r[places[c]] : r[places[c]]);
+    const read = absolute ? (r, c) => Math.abs(r[places[c]]) : (r, c) => r[places[c]];
+    return negate ? (r, c) => (negate[c] ? -read(r, c) : read(r, c)) : read;
   }
 }
 
@@ -314,11 +347,15 @@ function sourceVector(read, registers) {
   return [read(registers, 0), read(registers, 1), read(registers, 2), read(registers, 3)];
 }
 
-// All components are computed before any is stored.
-function registerStore(base, places, compute, clamp) {
+// All components are computed, and tested, before any is stored: in the destination, and in the
+// condition code if the instruction sets it.
+function registerStore(bases, places, compute, clamp, passes) {
   return (r) => {
     const value = compute(r);
-    for (const n of places) r[base + n] = clamp ? saturatedOf(value[n]) : value[n];
+    const written = passes ? places.filter((n) => passes(r, n)) : places;
+    for (const base of bases) {
+      for (const n of written) r[base + n] = clamp ? saturatedOf(value[n]) : value[n];
+    }
     return false;
   };
 }

@@ -7,10 +7,7 @@ const TRACE_FORMULAS = { MOV: [], ADD: ["+"], SUB: ["−"], MUL: ["×"], MAD: ["
 const TRACE_WIDTHS = { DP3: 3, DP4: 4, DPH: 4, DST: 4, LIT: 4, XPD: 3 };
 
 const destinationOf = (step) =>
-  /^\S+\s+([^,;]+)/
-    .exec(step.text)[1]
-    .trim()
-    .replace(/\.[xyzwrgba]+$/, "");
+  (/\S\s+([^\s,;]+)/.exec(step.text)?.[1] ?? "").replace(/\.[xyzwrgba]+$/, "");
 
 // Digits enough to follow the arithmetic.
 function traceNumber(value) {
@@ -51,8 +48,9 @@ function traceText(text, coordinates) {
   });
 }
 
-// What an instruction did, as a line of a list. text: of the instruction.
+// What an instruction did, as a line of a list; its text alone if it computes nothing.
 function traceLine(step, channels, text) {
+  if (!step.result) return [element("code", {}, text)];
   const work = element("span", { class: "trace-work" });
   if (step.lookup) {
     const { texture, x, y } = step.lookup;
