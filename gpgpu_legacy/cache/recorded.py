@@ -183,7 +183,6 @@ class _Recorder(FragmentMachine):
 
     def __init__(self, inputs: FragmentInputs, bound: dict[int, BoundStorage]) -> None:
         super().__init__(inputs, bound)
-        self.bound = bound
         self.found: list[tuple[int, Any, Any, Any]] = []
 
     def look_up(
@@ -191,7 +190,7 @@ class _Recorder(FragmentMachine):
     ) -> dict[Components, F32]:
         assert instruction.texture is not None
         unit, active = instruction.texture.unit, True if self.active is None else self.active
-        lookup = _Places(*self.bound[unit])
+        lookup = _Places(*self._textures[unit])
         touched = looked_up(lookup, *coordinates)
         for number, mask in sorted(touched.masks.items()):
             self.found.append((unit, *lookup.fetches[number], mask & active))

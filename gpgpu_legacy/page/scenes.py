@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any
 
 from gpgpu_legacy.count.instructions import count_instructions
@@ -21,11 +22,14 @@ from gpgpu_legacy.isa.ir import (
     CONDITION,
     Attribute,
     AttributeKind,
+    Body,
+    Branch,
     DestinationRegister,
     Instruction,
     Parameter,
     ParameterSpace,
     Program,
+    Repetition,
     ResultKind,
     ResultRegister,
     SourceRegister,
@@ -133,7 +137,7 @@ def decoded_program(program: Program) -> dict[str, Any]:
         "line": lines - len(order),  # END is the last line
         "forms": decoded,
         "order": order,
-        **({"jumps": _jumps(program)} if program.branches else {}),
+        **({"jumps": _jumps(program.body)} if program.branches else {}),
         "counts": asdict(count_instructions(program)),
     }
 
@@ -175,30 +179,33 @@ def _source(src: Src, text: str, numbers: _Numbers) -> dict[str, Any]:
     return source
 
 
-def _jumps(program: Program) -> dict[int, int]:
-    """Where branches, breaks and the ends of loops lead, by the number of the instruction."""
+def _jumps(body: Body, after: int = 0) -> dict[int, int]:
+    """Where branches, breaks and the ends of loops lead, by the number of the instruction.
+
+    after: the instruction behind the loop that a break leaves.
+    """
     jumps: dict[int, int] = {}
-    opened: list[list[int]] = []
-    for n, instruction in enumerate(program.instructions):
-        match instruction.mnemonic:
-            case "IF" | "REP" | "LOOP":
-                opened.append([n])
-            case "BRK":
-                loop = max(k for k, each in enumerate(opened) if _is_loop(program, each[0]))
-                opened[loop].append(n)
-            case "ELSE":
-                jumps[opened[-1].pop()] = n + 1
-                opened[-1].append(n)
-            case "ENDIF" | "ENDREP" | "ENDLOOP":
-                first, *others = opened.pop()
-                jumps |= dict.fromkeys((first, *others), n + 1)
-                if instruction.mnemonic != "ENDIF":
-                    jumps[n] = first + 1
+    for part, behind in zip_longest(body, body[1:]):
+        match part:
+            case (number, Instruction(mnemonic="BRK")):
+                jumps[number] = after
+            case Branch(head=(number, _), then=then):
+                end = _number(behind)  # the ENDIF
+                jumps |= _jumps(then, after) | _jumps(part.otherwise, after) | {number: end}
+                match then:
+                    case (*_, (last, Instruction(mnemonic="ELSE"))):
+                        jumps |= {number: last + 1, last: end}
+            case Repetition(head=(number, _), body=inner):
+                end = _number(inner[-1])
+                jumps |= _jumps(inner, end + 1) | {number: end + 1, end: number + 1}
     return jumps
 
 
-def _is_loop(program: Program, number: int) -> bool:
-    return program.instructions[number].mnemonic in ("REP", "LOOP")
+def _number(step: object) -> int:
+    """The number of an instruction that is no head of a branch or a loop."""
+    assert isinstance(step, tuple)
+    number, _ = step
+    return int(number)
 
 
 def _register(register: _Register) -> dict[str, Any]:
@@ -261,8 +268,9 @@ class _Code:
         if not isinstance(pass_, FragmentPass):
             return None
         program = pass_.program
-        given = any(OPCODES[i.mnemonic].gives_lod for i in program.instructions)
-        if (pass_.in_quads or given) and any(o in NV_OPTIONS for o in program.options):
+        if any(option in NV_OPTIONS for option in program.options) and (
+            pass_.in_quads or any(OPCODES[i.mnemonic].gives_lod for i in program.instructions)
+        ):
             raise InputError(
                 f"{program.name} has OPTION {program.options[-1]} and needs derivatives or levels "
                 "of detail, which pages do not play together; see what its fragments execute by "
