@@ -309,15 +309,15 @@ def _opcodes(rows: Iterable[Opcode]) -> str:
 
 def _in_glsl(row: Opcode) -> str:
     """What is emitted for a row's meaning, of sources that are called a, b and c."""
-    from gpgpu_legacy.ir.expressions import (
+    from gpgpu_legacy.isa.execute import ALL
+    from gpgpu_legacy.isa.expressions import (
         Read,
         Variable,
         component,
         compose,
     )
-    from gpgpu_legacy.ir.types import FLOAT, VEC4
-    from gpgpu_legacy.isa.execute import ALL
     from gpgpu_legacy.isa.opcodes import Form, OperandKind
+    from gpgpu_legacy.isa.types import FLOAT, VEC4
     from gpgpu_legacy.lower.emit.glsl import GlslEmitter
     from gpgpu_legacy.lower.emit.glsl_fragment import GLSL
 
@@ -450,13 +450,13 @@ LIMITS = {
         "algorithms/algorithm.py",
     ),
     "Pictures and arrays": (
-        "present/*.py", "api/arrays.py", "figures/pictures.py", "api/programs.py",
+        "present/*.py", "api/arrays.py", "api/figures/pictures.py", "api/programs.py",
         "api/figure.py",
     ),
-    "Brook programs": ("host/*.py",),
+    "Brook programs": ("api/host/*.py",),
     "Sizes and memory": (
         "algorithms/matmul/product.py", "algorithms/matmul/tiles.py", "pipeline/loops.py",
-        "measure/timing.py", "studies/cache_sweep.py", "cli/words.py", "memory.py",
+        "measure/timing.py", "studies/cache_sweep.py", "cli/words.py", "plan/memory.py",
     ),
     "What is kept on disk": ("code_cache.py",),
     "Messages": ("errors.py",),
@@ -544,9 +544,9 @@ def algorithms() -> str:
 def compiled() -> str:
     """What the Cg compiler needs for a program, beside the program that was written by hand."""
     from gpgpu_legacy.count.resources import Resource, resources
+    from gpgpu_legacy.files import shader_folder, shader_text
     from gpgpu_legacy.languages.cg.compiler import compile_text
     from gpgpu_legacy.languages.shaders import load_program
-    from gpgpu_legacy.sources import shader_folder, shader_text
 
     templates: dict[str, dict[str, Any]] = {
         "multi": {"block": 6, "transpose_a": False, "transpose_b": False, "accumulate": "copy"},
@@ -584,7 +584,7 @@ def mathematics() -> str:
 
 def c_library() -> str:
     """The functions that the host part of a Brook program may call."""
-    from gpgpu_legacy.host.library import library_text
+    from gpgpu_legacy.api.host.library import library_text
     from gpgpu_legacy.languages.c.syntax import Function
 
     names = {item.name for item in library_text() if isinstance(item, Function)}

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpgpu_legacy.files import recorded_file
 from gpgpu_legacy.measure.bench import Bench, Timed
 from gpgpu_legacy.serial import read_recorded
-from gpgpu_legacy.sources import recorded_file
 
 BEGIN = "<!-- recorded: pytest --update-golden writes what stands here -->\n"
 END = "<!-- /recorded -->"

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm as Algorithm
     from gpgpu_legacy.api.cache import CacheRun as CacheRun
     from gpgpu_legacy.api.count import Count as Count
+    from gpgpu_legacy.api.figures.figure import Figure as Figure
+    from gpgpu_legacy.api.figures.options import AnimationOptions as AnimationOptions
+    from gpgpu_legacy.api.figures.options import FigureOptions as FigureOptions
+    from gpgpu_legacy.api.figures.pictures import picture as picture
+    from gpgpu_legacy.api.host.program import run_brook as run_brook
     from gpgpu_legacy.api.matmul import matmul as matmul
     from gpgpu_legacy.api.pipeline import Pipeline as Pipeline
     from gpgpu_legacy.api.pipeline import find as find
@@ -27,12 +32,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.errors import AssemblyError as AssemblyError
     from gpgpu_legacy.errors import GpgpuLegacyError as GpgpuLegacyError
     from gpgpu_legacy.errors import GpgpuLegacyWarning as GpgpuLegacyWarning
-    from gpgpu_legacy.figures.figure import Figure as Figure
-    from gpgpu_legacy.figures.options import AnimationOptions as AnimationOptions
-    from gpgpu_legacy.figures.options import FigureOptions as FigureOptions
-    from gpgpu_legacy.figures.pictures import picture as picture
-    from gpgpu_legacy.host.program import run_brook as run_brook
-    from gpgpu_legacy.isa.ir import Program as Program
+    from gpgpu_legacy.isa.program import Program as Program
     from gpgpu_legacy.languages.registry import disassemble as disassemble
     from gpgpu_legacy.measure.bench import Bench as Bench
     from gpgpu_legacy.page.one_plan import player as player
@@ -48,12 +48,12 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Algorithm": "algorithms.algorithm",
-    "AnimationOptions": "figures.options",
+    "AnimationOptions": "api.figures.options",
     "AssemblyError": "errors",
     "CacheRun": "api.cache",
     "Count": "api.count",
-    "Figure": "figures.figure",
-    "FigureOptions": "figures.options",
+    "Figure": "api.figures.figure",
+    "FigureOptions": "api.figures.options",
     "GpgpuLegacyError": "errors",
     "GpgpuLegacyWarning": "errors",
     "Machine": "runtime.machine",
@@ -61,7 +61,7 @@ _HOMES = {
     "Plan": "plan.plan",
     "Bench": "measure.bench",
     "Prediction": "predict.prediction",
-    "Program": "isa.ir",
+    "Program": "isa.program",
     "Run": "api.run",
     "Texels": "pipeline.values",
     "Trace": "api.trace",
@@ -72,11 +72,11 @@ _HOMES = {
     "find": "api.pipeline",
     "find_executor": "runtime.executor",
     "matmul": "api.matmul",
-    "picture": "figures.pictures",
+    "picture": "api.figures.pictures",
     "plan_as_json": "plan.serialise",
     "player": "page.one_plan",
     "read_plan": "plan.serialise",
-    "run_brook": "host.program",
+    "run_brook": "api.host.program",
     "run_program": "api.programs",
 }
 

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from gpgpu_legacy.errors import InputError, reason_of
-from gpgpu_legacy.files import cache_folder
-from gpgpu_legacy.sources import library_versions, package_digest
+from gpgpu_legacy.files import cache_folder, library_versions, package_digest
 
 R = TypeVar("R")
 

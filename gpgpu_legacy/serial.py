@@ -22,8 +22,7 @@ import msgspec
 import msgspec.inspect
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import read_text_bytes, write_text
-from gpgpu_legacy.sources import commit, package_version
+from gpgpu_legacy.files import commit, package_version, read_text_bytes, write_text
 
 # Bounds of what is read ---------------------------------------------------------------------------
 

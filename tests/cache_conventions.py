@@ -16,7 +16,7 @@ from scalar_machine import LOOKUPS, F, _Fragment, taps
 from strategies import Scene
 
 from gpgpu_legacy.cache.access import NO_ACCESS, AccessTrace, Chunk, PassTrace
-from gpgpu_legacy.isa.ir import Instruction
+from gpgpu_legacy.isa.program import Instruction
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, Plan, state_values

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gpgpu_legacy.isa.ir import Program, Vec4
+from gpgpu_legacy.isa.program import Program, Vec4
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.framebuffer import Blend
 from gpgpu_legacy.plan.numbers import NumberVec4

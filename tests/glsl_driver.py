@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.api.programs import run_program
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Program, TextureTarget
+from gpgpu_legacy.isa.program import Attribute, AttributeKind, Program, TextureTarget
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Declare, Number
 from gpgpu_legacy.languages.glsl.fragments import compile_text, version_of

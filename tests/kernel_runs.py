@@ -20,7 +20,7 @@ from random_kernels import Brook, C, Cg, Glsl, Writer
 
 from gpgpu_legacy import Pipeline
 from gpgpu_legacy.errors import GpgpuLegacyError
-from gpgpu_legacy.isa.ir import Program, Vec4
+from gpgpu_legacy.isa.program import Program, Vec4
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.languages.brook.kernels import Kernels

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from drawing import texture
 
-from gpgpu_legacy.isa.ir import AttributeKind
+from gpgpu_legacy.isa.program import AttributeKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.plan.framebuffer import ADD

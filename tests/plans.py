@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from strategies import ANY_FLOAT, DRAW_BUFFERS, SEED, Reach, program_texts, vec4, vector
 from varying import Setting, varied
 
-from gpgpu_legacy.isa.ir import SHADOW, AttributeKind, TextureTarget
+from gpgpu_legacy.isa.program import SHADOW, AttributeKind, TextureTarget
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.framebuffer import ADD

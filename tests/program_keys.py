@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
-from gpgpu_legacy.isa.ir import Program, TextureTarget
+from gpgpu_legacy.isa.program import Program, TextureTarget
 from gpgpu_legacy.lower.analysis.fusion import undecided
 from gpgpu_legacy.lower.fragments import ShaderKey
 from gpgpu_legacy.lower.sampling import SampledUnit

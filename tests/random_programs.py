@@ -31,8 +31,8 @@ from strategies import (
     random_image,
 )
 
-from gpgpu_legacy.isa.ir import Program, Vec4
 from gpgpu_legacy.isa.opcodes import ARBFP, OPCODES, Form, Opcode
+from gpgpu_legacy.isa.program import Program, Vec4
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.plan.framebuffer import ADD

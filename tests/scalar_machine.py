@@ -15,7 +15,7 @@ from drawing import Image
 from numpy.typing import NDArray
 from strategies import Scene
 
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.program import (
     Attribute,
     AttributeKind,
     Dst,

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.numbers import NumberVec4, Table
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, ParameterValue, Plan, Repeat, Step

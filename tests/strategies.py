@@ -17,8 +17,8 @@ import numpy as np
 from drawing import F32, Image, corners, draw_all
 from hypothesis import strategies as st
 
-from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
 from gpgpu_legacy.isa.opcodes import ARBFP, Opcode, OperandKind
+from gpgpu_legacy.isa.program import AttributeKind, Program, Vec4
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.plan import AttributeCorners, Texcoords
 from gpgpu_legacy.plan.textures import (

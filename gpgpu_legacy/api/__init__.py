@@ -1,4 +1,5 @@
-"""The functions that `import gpgpu_legacy` offers: the pipeline and its verbs, products, programs.
+"""What `import gpgpu_legacy` offers: the pipeline, its verbs and their results, products, programs.
 
-The results of verbs live here; drawing pictures and parsing a command line do not.
+host/ runs whole Brook programs, and figures/ draws what the verb `figure` shows. Parsing a command
+line does not live here.
 """

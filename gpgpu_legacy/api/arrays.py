@@ -15,12 +15,12 @@ from typing import IO, Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.api.figures.pictures import FORMATS, is_picture, png_of, read_picture
 from gpgpu_legacy.errors import InputError, as_positive, reason_of, shape_in_words
-from gpgpu_legacy.figures.pictures import FORMATS, is_picture, png_of, read_picture
 from gpgpu_legacy.files import check_distinct, check_writable, open_data, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.pipeline.inputs import matrices_of
+from gpgpu_legacy.plan.memory import require_memory
 from gpgpu_legacy.plan.plan import Plan
 
 Array = NDArray[np.generic]

@@ -20,9 +20,8 @@ from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access, parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import HeatMap, cache_run, heat_map, plan_trace
 from gpgpu_legacy.cache.simulate import LevelTally, Progress, RegionTally
-from gpgpu_legacy.door import public
+from gpgpu_legacy.decorators import frozen, public
 from gpgpu_legacy.errors import InputError, described
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.measure.timing import Budget, BudgetSpentError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import replay

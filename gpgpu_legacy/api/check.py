@@ -14,8 +14,8 @@ from gpgpu_legacy.chips.verdict import Verdict
 from gpgpu_legacy.count.instructions import BOUNDS, count_instructions, executions, lookups_by_unit
 from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.errors import AssemblyError, Diagnostic, InputError
-from gpgpu_legacy.isa.ir import Program, TextureTarget
 from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.isa.program import Program, TextureTarget
 from gpgpu_legacy.languages.texenv.printer import stages
 from gpgpu_legacy.plan.textures import RGBA32F, find_format
 from gpgpu_legacy.present.grid import Entry, Grid, Result

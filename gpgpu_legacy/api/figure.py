@@ -7,11 +7,11 @@ from pathlib import PurePath
 
 from numpy.typing import ArrayLike
 
+from gpgpu_legacy.api.figures.figure import Figure
+from gpgpu_legacy.api.figures.options import LEAST_PASSES, FigureOptions
+from gpgpu_legacy.api.figures.sheet_plot import Panel
 from gpgpu_legacy.api.run import as_it_runs, execute
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.figures.figure import Figure
-from gpgpu_legacy.figures.options import LEAST_PASSES, FigureOptions
-from gpgpu_legacy.figures.sheet_plot import Panel
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import operands_of

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, find_product
 from gpgpu_legacy.api.prepared import prepared
 from gpgpu_legacy.api.run import with_machine
-from gpgpu_legacy.door import public
+from gpgpu_legacy.decorators import public
 from gpgpu_legacy.errors import InputError, shape_in_words
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.tuned import choose, state

@@ -15,7 +15,7 @@ from gpgpu_legacy.algorithms.algorithm import ITERATIONS, Algorithm
 from gpgpu_legacy.algorithms.parameters import titled
 from gpgpu_legacy.algorithms.registry import find_algorithm
 from gpgpu_legacy.api.keywords import CacheKeywords
-from gpgpu_legacy.door import block, public
+from gpgpu_legacy.decorators import block, public
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError, hint, shape_in_words
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -25,10 +25,10 @@ from gpgpu_legacy.plan.textures import Matrix
 if TYPE_CHECKING:
     from gpgpu_legacy.api.cache import CacheRun
     from gpgpu_legacy.api.count import Count
+    from gpgpu_legacy.api.figures.figure import Figure
     from gpgpu_legacy.api.run import OpenPlan, Run
     from gpgpu_legacy.api.trace import Trace
     from gpgpu_legacy.chips.verdict import Verdict
-    from gpgpu_legacy.figures.figure import Figure
     from gpgpu_legacy.measure.bench import Bench
     from gpgpu_legacy.predict.prediction import Prediction
 

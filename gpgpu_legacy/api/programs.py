@@ -23,10 +23,10 @@ from gpgpu_legacy.api.run import (
     with_machine,
 )
 from gpgpu_legacy.api.trace import Trace, trace
-from gpgpu_legacy.door import public
+from gpgpu_legacy.decorators import public
 from gpgpu_legacy.errors import InputError, as_integer, as_member, as_positive, described, warn
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
+from gpgpu_legacy.isa.program import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.lower.analysis.program_warnings import program_warnings
 from gpgpu_legacy.pipeline.builder import PlanBuilder

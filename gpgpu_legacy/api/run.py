@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.api.prepared import prepared
 from gpgpu_legacy.count.traffic import Counts, count_plan
-from gpgpu_legacy.door import block
+from gpgpu_legacy.decorators import block
 from gpgpu_legacy.errors import (
     InputError,
     PlanError,
@@ -25,15 +25,15 @@ from gpgpu_legacy.errors import (
 )
 from gpgpu_legacy.isa.arithmetic import F32, find_arithmetic
 from gpgpu_legacy.isa.execute import BLOCK, Event, Tally, undefined_for_some
-from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.measure.timing import as_repeat, median_timings
 from gpgpu_legacy.measure.tuned import as_tuned
-from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import as_operands, matrices_of, operands_of
 from gpgpu_legacy.pipeline.reference import OutputError, expected, output_error, worst
 from gpgpu_legacy.plan.expand import settled
+from gpgpu_legacy.plan.memory import require_memory
 from gpgpu_legacy.plan.plan import Plan, Until
 from gpgpu_legacy.predict import auto
 from gpgpu_legacy.present.grid import Entry, Grid, Result, plain

@@ -16,8 +16,8 @@ from gpgpu_legacy.interp.machine import FragmentMachine, band_of, inputs_of
 from gpgpu_legacy.interp.numeric import Storage, sample
 from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
 from gpgpu_legacy.isa.execute import ALL, execute, vector
-from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.program import Instruction
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
 from gpgpu_legacy.languages.texenv.printer import stages
 from gpgpu_legacy.plan.framebuffer import Writes

@@ -19,7 +19,7 @@ from gpgpu_legacy.api.steps import TracedInstruction, TracedTexel, Value, as_val
 from gpgpu_legacy.errors import InputError, as_integer, counted, described
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
-from gpgpu_legacy.isa.ir import COMPONENTS
+from gpgpu_legacy.isa.program import COMPONENTS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import operands_of
 from gpgpu_legacy.plan.plan import (

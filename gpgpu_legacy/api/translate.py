@@ -15,7 +15,7 @@ import numpy as np
 from gpgpu_legacy.api.programs import run_program
 from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.program import (
     COMPONENTS,
     Attribute,
     AttributeKind,

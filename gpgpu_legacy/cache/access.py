@@ -19,8 +19,8 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, as_positive, described
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.numba_code import native
 
 # Layouts -----------------------------------------------------------------------------------------

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, as_whole
-from gpgpu_legacy.frozen import frozen
 
 _EXAMPLE = 'for example "8K,4way,64B" or "32K,fully,128B,fifo"'
 _SIZE = re.compile(r"([0-9]{1,15})(k|m)?")

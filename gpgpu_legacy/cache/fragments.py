@@ -49,8 +49,8 @@ from gpgpu_legacy.cache.texel_accesses import (
     texel_accesses,
     walk,
 )
-from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.expand import at_iteration
+from gpgpu_legacy.plan.memory import require_memory
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     CopyPass,

@@ -29,8 +29,8 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.caches import Cache
 from gpgpu_legacy.cache.sets import HIT, Level, look, new_level
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, as_whole, real_in
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.numba_code import inlined, native
 
 # Paging ------------------------------------------------------------------------------------------

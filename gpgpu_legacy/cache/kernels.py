@@ -35,8 +35,8 @@ from gpgpu_legacy.count.kernels import count_compute_pass
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine, uniform_values
 from gpgpu_legacy.interp.kernel import Mask, WorkGroups
-from gpgpu_legacy.ir.expressions import Element
-from gpgpu_legacy.ir.kernel import Kernel, outside
+from gpgpu_legacy.isa.expressions import Element
+from gpgpu_legacy.isa.kernel import Kernel, outside
 from gpgpu_legacy.lower.emit.llvm_kernel import TraceEmitter
 from gpgpu_legacy.lower.kernels.bounds import unproven
 from gpgpu_legacy.lower.machine_code import compile_kernel, words_of

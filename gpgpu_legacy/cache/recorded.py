@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.access import NO_ACCESS, Access, Chunk, PassTrace
 from gpgpu_legacy.cache.texel_accesses import QUAD, AddressSpace
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.interp.machine import (
     BoundStorage,
     FragmentInputs,
@@ -28,9 +28,9 @@ from gpgpu_legacy.interp.machine import (
 from gpgpu_legacy.interp.numeric import Lookup, Storage, encode, looked_up
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.execute import Components, execute
-from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.isa.opcodes import Symbol
-from gpgpu_legacy.memory import require_memory
+from gpgpu_legacy.isa.program import Instruction
+from gpgpu_legacy.plan.memory import require_memory
 from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import constant_rect
 

@@ -22,8 +22,8 @@ from gpgpu_legacy.cache.recorded import Replay
 from gpgpu_legacy.cache.simulate import Progress, RegionTally, Simulated, simulate
 from gpgpu_legacy.cache.texel_accesses import QUAD
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.expand import at_iteration
+from gpgpu_legacy.plan.memory import require_memory
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 
 

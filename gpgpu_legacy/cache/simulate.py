@@ -17,9 +17,9 @@ from gpgpu_legacy.cache.access import AccessTrace, Chunk, MemoryRegion, PassTrac
 from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.drive import ABSENT, BACKS, FILLS, MISSES, USES
 from gpgpu_legacy.cache.machine import Caches
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.memory import require_memory
+from gpgpu_legacy.plan.memory import require_memory
 
 # Repeats -----------------------------------------------------------------------------------------
 #

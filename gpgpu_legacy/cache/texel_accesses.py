@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.access import LINEAR, NO_ACCESS, Layout, MemoryRegion, Positions, lay_out
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.analysis.affine import Linear, Value, lookup_coordinates
 from gpgpu_legacy.lower.numba_code import native
-from gpgpu_legacy.memory import require_memory
+from gpgpu_legacy.plan.memory import require_memory
 from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.sampling import coordinate_count
 from gpgpu_legacy.plan.textures import (

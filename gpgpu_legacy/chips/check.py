@@ -26,8 +26,8 @@ from gpgpu_legacy.chips.verdict import (
     yes_or_no_sides,
 )
 from gpgpu_legacy.count.resources import Resource, Resources, Usage, Use, resources
-from gpgpu_legacy.isa.ir import COMPONENTS, IDENTITY, Instruction, Program, TextureTarget
 from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, CostClass
+from gpgpu_legacy.isa.program import COMPONENTS, IDENTITY, Instruction, Program, TextureTarget
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
 from gpgpu_legacy.languages.language import SHADERS, WITH_ENTRIES, split_entry
 from gpgpu_legacy.serial import as_record, with_fields

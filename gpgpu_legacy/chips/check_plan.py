@@ -27,8 +27,8 @@ from gpgpu_legacy.chips.verdict import (
     yes_or_no_sides,
 )
 from gpgpu_legacy.count.resources import Resources, resources
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.plan.numbers import numbers_text
 from gpgpu_legacy.plan.plan import ComputePass, CopyPass, FragmentPass, Plan, numbered_passes
 from gpgpu_legacy.plan.textures import Filter, Numeric, Texture

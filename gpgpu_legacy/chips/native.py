@@ -25,9 +25,10 @@ from importlib.resources import files
 from itertools import accumulate, product
 from typing import Annotated
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.opcodes import OPCODES, CostClass, Form
+from gpgpu_legacy.isa.program import (
     Attribute,
     AttributeKind,
     Instruction,
@@ -41,7 +42,6 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
     TextureTarget,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, CostClass, Form
 from gpgpu_legacy.lower.analysis.liveness import live_components
 from gpgpu_legacy.serial import Line, Meta, Record, Several, Whole, from_toml
 

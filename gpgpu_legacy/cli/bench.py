@@ -21,8 +21,8 @@ from gpgpu_legacy.cli.words import (
     Seed,
     split,
 )
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.frozen import frozen
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.pipeline import Pipeline

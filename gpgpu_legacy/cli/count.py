@@ -23,8 +23,8 @@ from gpgpu_legacy.cli.words import (
     Seed,
     assembled,
 )
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import AssemblyError, InputError
-from gpgpu_legacy.frozen import frozen
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.cache import CacheRun, CacheSweep, Simulation
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.cache.access import Access
     from gpgpu_legacy.cache.caches import Memory
     from gpgpu_legacy.chips.verdict import Verdict
-    from gpgpu_legacy.isa.ir import Program
+    from gpgpu_legacy.isa.program import Program
     from gpgpu_legacy.predict.model import CacheModel
     from gpgpu_legacy.predict.prediction import Prediction
 
@@ -214,7 +214,7 @@ def cache_command(
     """
     from gpgpu_legacy.api import cache
     from gpgpu_legacy.api.cache_plot import across_of
-    from gpgpu_legacy.figures.heat_map_plot import draw_heat_map, heat_map_caption
+    from gpgpu_legacy.api.figures.heat_map_plot import draw_heat_map, heat_map_caption
 
     if heat_map is not None and report.plot is not None:
         raise InputError("--heat-map draws one run, which has no other plot; leave --plot out")

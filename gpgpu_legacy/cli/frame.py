@@ -33,8 +33,8 @@ from gpgpu_legacy.cli.options import (
     check_files,
     parameters_in,
 )
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, hint, integer_in, natural_in
-from gpgpu_legacy.frozen import frozen
 
 if TYPE_CHECKING:
     from gpgpu_legacy.measure.timing import Budget

@@ -14,8 +14,8 @@ from gpgpu_legacy.errors import InputError
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.catalogue import AlgorithmFacts, Catalogue
     from gpgpu_legacy.api.doctor import Diagnosis
+    from gpgpu_legacy.api.fit import Fit
     from gpgpu_legacy.chips.catalogue import Chip, Chips
-    from gpgpu_legacy.studies.largest_block import Fit
 
 
 @answers("algorithms")
@@ -67,8 +67,8 @@ def chips_command(
 @answers("fit")
 def fit_command(job: Job, chip: Annotated[str, CHIP]) -> Fit:
     """Find the largest block of a product that loads on a chip, and why the next does not."""
+    from gpgpu_legacy.api.fit import fit
     from gpgpu_legacy.chips.profile import find_profile
-    from gpgpu_legacy.studies.largest_block import fit
 
     return fit(job.algorithm, find_profile(chip), split(job.words)[1])
 
@@ -92,8 +92,7 @@ def examples_command(
 
     README.txt there has the commands, too. Nothing is overwritten.
     """
-    from gpgpu_legacy.files import read_text, text_writer, write_folder
-    from gpgpu_legacy.sources import shader_folder
+    from gpgpu_legacy.files import read_text, shader_folder, text_writer, write_folder
 
     listed = sorted((shader_folder() / "examples").iterdir())
     texts = {file.name: read_text(file) for file in listed if file.is_file()}

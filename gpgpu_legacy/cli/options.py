@@ -229,7 +229,7 @@ def algorithm_names(*_: object) -> Names:
 
 def paper_names(*_: object) -> Names:
     """The papers."""
-    from gpgpu_legacy.published import paper_ids
+    from gpgpu_legacy.papers.published import paper_ids
 
     return ((name, "") for name in paper_ids())
 

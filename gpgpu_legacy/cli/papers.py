@@ -12,7 +12,7 @@ from gpgpu_legacy.cli.options import Argument, Several, paper_names
 from gpgpu_legacy.cli.words import PAPER_BLOCK, PAPER_SIZE, TABLES_BUDGET_S, Seconds, split
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
-from gpgpu_legacy.published import paper_ids
+from gpgpu_legacy.papers.published import paper_ids
 
 if TYPE_CHECKING:
     from gpgpu_legacy.papers.audit.result import Audit
@@ -57,7 +57,7 @@ def tables_command(
     """Regenerate a paper's tables, with our own counts and times beside them."""
     from gpgpu_legacy.papers import measuring
     from gpgpu_legacy.papers.measured_table import check_plots
-    from gpgpu_legacy.published.papers import find_paper
+    from gpgpu_legacy.papers.published.papers import find_paper
 
     whats, given = split(words)
     if len(whats) > 1:
@@ -118,7 +118,7 @@ def audit_command(
     """
     from gpgpu_legacy.files import check_writable
     from gpgpu_legacy.papers.audit import model, result
-    from gpgpu_legacy.published.papers import find_paper, papers
+    from gpgpu_legacy.papers.published.papers import find_paper, papers
 
     if recorded is not None:
         if paper is not None:

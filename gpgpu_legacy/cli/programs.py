@@ -18,13 +18,13 @@ from gpgpu_legacy.cli.words import (
     parse_size,
     parse_texel,
 )
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, natural_in, real_in
-from gpgpu_legacy.frozen import frozen
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.programs import ProgramRun
     from gpgpu_legacy.api.trace import Trace
-    from gpgpu_legacy.isa.ir import Program
+    from gpgpu_legacy.isa.program import Program
 
 
 ProgramFile = Annotated[
@@ -174,7 +174,7 @@ def _value(option: str, text: str | None) -> Any:
 def _textures(texts: Several[str], program: Program) -> dict[int, tuple[Any, ...]]:
     """Textures by unit, from UNIT=FILE[,WORD]...; a file's name may contain commas."""
     from gpgpu_legacy.api.arrays import read_array
-    from gpgpu_legacy.isa.ir import TextureTarget
+    from gpgpu_legacy.isa.program import TextureTarget
     from gpgpu_legacy.pipeline.names import TEXTURE_WORDS, is_texture_word, unit_of
 
     targets = [target.value for target in TextureTarget]

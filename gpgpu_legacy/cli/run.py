@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
+from gpgpu_legacy.api.figures.options import AnimationOptions, FigureOptions
 from gpgpu_legacy.cli.frame import Report, answers
 from gpgpu_legacy.cli.options import PICTURE, Several, section_names
 from gpgpu_legacy.cli.words import (
@@ -22,13 +23,12 @@ from gpgpu_legacy.cli.words import (
     warn_if_busy,
 )
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.figures.options import AnimationOptions, FigureOptions
 
 if TYPE_CHECKING:
+    from gpgpu_legacy.api.host.program import BrookRun
     from gpgpu_legacy.api.pipeline import Pipeline
     from gpgpu_legacy.api.run import Run
     from gpgpu_legacy.api.trace import Trace
-    from gpgpu_legacy.host.program import BrookRun
 
 
 @answers("run")
@@ -80,8 +80,8 @@ def run_command(
 
 def _run_brook(words: Several[str], how: MachineOptions) -> BrookRun:
     """Run FILE.br with its arguments, and print what it prints as it comes, unless JSON is."""
-    from gpgpu_legacy.host.library import MOST_INPUT
-    from gpgpu_legacy.host.program import run_brook
+    from gpgpu_legacy.api.host.library import MOST_INPUT
+    from gpgpu_legacy.api.host.program import run_brook
 
     is_shown = not click.get_current_context().params["as_json"]
 

@@ -34,8 +34,8 @@ from gpgpu_legacy.cli.words import (
     split,
     warn_if_busy,
 )
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, as_positive
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.studies import cache_defaults as defaults
 
 if TYPE_CHECKING:
@@ -293,7 +293,7 @@ class InferenceOptions:
     in_flight: Annotated[Several[int], IN_FLIGHT] = (1, 16, 256)
     noise: Annotated[float, "SIGMA", "Standard deviation of the logarithm of a rate."] = 0.1
     data: Annotated[
-        Path | None, "TOML", "Rates in a file like published/curves/product_rates.toml."
+        Path | None, "TOML", "Rates in a file like papers/published/curves/product_rates.toml."
     ] = None
     dask: Dask = ""
 
@@ -403,8 +403,8 @@ def anomaly_command(
     other sizes, which are shown beside the published ones.
     """
     from gpgpu_legacy.algorithms.registry import find_product
+    from gpgpu_legacy.papers.host_misses import METHOD, make_cases
     from gpgpu_legacy.studies import anomaly as model
-    from gpgpu_legacy.studies.host_misses import METHOD, make_cases
 
     whats, given = split(words)
     if whats or given.keys() - {"n"}:

@@ -31,8 +31,8 @@ from gpgpu_legacy.cli.options import (
     chip_names,
     executor_names,
 )
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, hint, integer_in, naturals_in
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.languages.language import is_text, split_entry
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.api.pipeline import Pipeline
     from gpgpu_legacy.cache.access import Access
     from gpgpu_legacy.isa.arithmetic import F32
-    from gpgpu_legacy.isa.ir import Program
+    from gpgpu_legacy.isa.program import Program
     from gpgpu_legacy.runtime.machine import Machine
 
 T = TypeVar("T")
@@ -218,7 +218,7 @@ class Job:
     def built(self) -> tuple[Pipeline, dict[str, Any]]:
         """The pipeline, and the inputs from files, or those that a program's run had."""
         if self.brook:
-            from gpgpu_legacy.host.record import recorded
+            from gpgpu_legacy.api.host.record import recorded
 
             return recorded(*self.brook, profile=asked().get("profile", ""))
         algorithm, given = self.algorithm, split(self.words)[1]

@@ -16,8 +16,8 @@ from math import ceil, lcm, prod
 from typing import Any
 
 from gpgpu_legacy.count.traffic import ADDITIVE, Counts, count_plan
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, PlanError
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.serial import Record
 

@@ -10,16 +10,16 @@ from collections import Counter
 from functools import lru_cache
 from math import floor
 
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.execute import MOST_TRIPS
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
+from gpgpu_legacy.isa.program import (
     Body,
     Branch,
     Instruction,
     Program,
     Repetition,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
 
 BOUNDS = (
     "At most: both sides of branches and all trips of loops are counted; a run on numpy counts "

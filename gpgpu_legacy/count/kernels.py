@@ -15,12 +15,12 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.interp.dataless import CountingMachine
 from gpgpu_legacy.interp.kernel import Array, Mask
-from gpgpu_legacy.ir.expressions import Element
-from gpgpu_legacy.ir.kernel import check_data_independent
-from gpgpu_legacy.ir.types import Type
+from gpgpu_legacy.isa.expressions import Element
+from gpgpu_legacy.isa.kernel import check_data_independent
+from gpgpu_legacy.isa.types import Type
 from gpgpu_legacy.plan.expand import at_iteration, values_of
 from gpgpu_legacy.plan.plan import ComputePass, Plan, varies
 

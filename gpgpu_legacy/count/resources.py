@@ -15,10 +15,11 @@ from math import copysign, inf
 from struct import pack, unpack
 from typing import TypeVar
 
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.combiners import DOT_PRODUCTS, UNCLAMPED, CombinerMode
 from gpgpu_legacy.isa.dependences import parts_read
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
+from gpgpu_legacy.isa.program import (
     Attribute,
     AttributeKind,
     FixedFunction,
@@ -32,7 +33,6 @@ from gpgpu_legacy.isa.ir import (
     Span,
     Temporary,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
 
 
 class Resource(Enum):

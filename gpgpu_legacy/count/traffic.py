@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 
 from gpgpu_legacy.count.instructions import count_instructions, lookups_by_unit
 from gpgpu_legacy.count.kernels import Additive, count_compute_pass, distinct_dispatches
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.kernel import control_uniforms
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.kernel import control_uniforms
 from gpgpu_legacy.plan.expand import drawn_areas, total_area
 from gpgpu_legacy.plan.plan import (
     ClearPass,

@@ -1,7 +1,7 @@
 """The reference machine for kernels without data: the operations that happen, and their addresses.
 
 It is for kernels whose control flow and addresses depend on integers and uniforms only, never on
-loaded data (ir/kernel.py).
+loaded data (isa/kernel.py).
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from gpgpu_legacy.interp.kernel import (
     merged,
     narrowed,
 )
-from gpgpu_legacy.ir.expressions import Element, Operation, Read
-from gpgpu_legacy.ir.kernel import RANGES, uniform_loops
-from gpgpu_legacy.ir.statements import Assign, Loop, Statement, walk
-from gpgpu_legacy.ir.types import Operator
+from gpgpu_legacy.isa.expressions import Element, Operation, Read
+from gpgpu_legacy.isa.kernel import RANGES, uniform_loops
+from gpgpu_legacy.isa.statements import Assign, Loop, Statement, walk
+from gpgpu_legacy.isa.types import Operator
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
 NO_DATA: Array = np.zeros((1, 1, 1, 1), np.float32)

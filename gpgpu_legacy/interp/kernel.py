@@ -15,9 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.isa.expressions import (
     BuiltIn,
     Choice,
     Compose,
@@ -30,9 +30,9 @@ from gpgpu_legacy.ir.expressions import (
     Role,
     Swizzle,
 )
-from gpgpu_legacy.ir.kernel import RANGES, Kernel, outside_error
-from gpgpu_legacy.ir.statements import Assign, Barrier, Declare, If, Loop, Statement, Store
-from gpgpu_legacy.ir.types import DTYPES, UINT, Kind, Operator, Type
+from gpgpu_legacy.isa.kernel import RANGES, Kernel, outside_error
+from gpgpu_legacy.isa.statements import Assign, Barrier, Declare, If, Loop, Statement, Store
+from gpgpu_legacy.isa.types import DTYPES, UINT, Kind, Operator, Type
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
 Array = NDArray[Any]

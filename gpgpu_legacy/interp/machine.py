@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Mask, Storage, sample
 from gpgpu_legacy.isa.arithmetic import F32, FP32, Arithmetic
 from gpgpu_legacy.isa.execute import (
@@ -34,7 +34,8 @@ from gpgpu_legacy.isa.execute import (
     holds,
 )
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS, fog_factor, fog_mixed
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.opcodes import Form, Opcode, saturated
+from gpgpu_legacy.isa.program import (
     Attribute,
     AttributeKind,
     Branch,
@@ -49,7 +50,6 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
     Vec4,
 )
-from gpgpu_legacy.isa.opcodes import Form, Opcode, saturated
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.plan.framebuffer import AlphaTest
 from gpgpu_legacy.plan.interpolation import (

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.opcodes import Symbol
 
 F32 = NDArray[np.float32]

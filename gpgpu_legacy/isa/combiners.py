@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 
 UNCLAMPED = "CLAMP_FRAGMENT_COLOR FALSE"
 """The state of ARB_color_buffer_float: no unit clamps its result, as float textures want it."""

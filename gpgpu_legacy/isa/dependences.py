@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any
 
 from gpgpu_legacy.isa.execute import ALL, Components, Domain, execute_instruction
-from gpgpu_legacy.isa.ir import DestinationRegister, Instruction, Register, Temporary
 from gpgpu_legacy.isa.opcodes import Symbol
+from gpgpu_legacy.isa.program import DestinationRegister, Instruction, Register, Temporary
 
 Parts = frozenset[tuple[str, int]]
 """Components of temporaries: the register's name and 0 to 3."""

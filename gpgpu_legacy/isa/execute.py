@@ -15,7 +15,8 @@ from functools import lru_cache, partial, reduce
 from operator import or_
 from typing import Any, Generic, TypeVar
 
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.opcodes import OPCODES, RELATIONS, Form, Opcode
+from gpgpu_legacy.isa.program import (
     CONDITION,
     Body,
     Branch,
@@ -29,7 +30,6 @@ from gpgpu_legacy.isa.ir import (
     Selector,
     Src,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, RELATIONS, Form, Opcode
 
 V = TypeVar("V")
 

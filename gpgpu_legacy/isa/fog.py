@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Fog
+from gpgpu_legacy.isa.program import Attribute, AttributeKind, Fog
 
 FOG_COLOR = "state.fog.color"
 FOG_PARAMS = "state.fog.params"  # density, start, end, 1 / (end - start)

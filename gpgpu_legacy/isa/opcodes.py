@@ -13,7 +13,7 @@ from functools import partial
 from math import nan, pi
 from typing import Any
 
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 
 # Symbols ------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.isa.ir import Vec4
+from gpgpu_legacy.isa.program import Vec4
 from gpgpu_legacy.isa.state_bindings import ROWS, BindingError, StateBinding, StateElement, resolve
 
 # Values that the caller gives -----------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from enum import Enum
 
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 
 
 class Index(Enum):

@@ -8,8 +8,8 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.program import Program
 
 HLSL = (".fx", ".fxh", ".hlsl", ".psh")
 """Suffixes of HLSL."""

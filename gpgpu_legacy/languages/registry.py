@@ -13,13 +13,13 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 import gpgpu_legacy.languages
-from gpgpu_legacy.door import public
+from gpgpu_legacy.decorators import public
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.languages.language import Language, split_entry
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.ir.kernel import Kernel
+    from gpgpu_legacy.isa.kernel import Kernel
 
 
 @cache

@@ -6,11 +6,11 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.sources import shader_text
+from gpgpu_legacy.files import shader_text
+from gpgpu_legacy.isa.program import Program
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.ir.kernel import Kernel as ComputeKernel
+    from gpgpu_legacy.isa.kernel import Kernel as ComputeKernel
     from gpgpu_legacy.languages.brook.kernels import BrookKernel
 
 

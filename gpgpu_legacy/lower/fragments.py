@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
+from gpgpu_legacy.isa.execute import ALL, execute
+from gpgpu_legacy.isa.expressions import (
     Array,
     Constant,
     Element,
@@ -25,12 +27,19 @@ from gpgpu_legacy.ir.expressions import (
     constant,
     operation,
 )
-from gpgpu_legacy.ir.statements import Assign, Call, Declare, Function, If, Return, Statement, Store
-from gpgpu_legacy.ir.types import EVERYWHERE, FLOAT, INT, VEC4, Components, Kind, Operator, type_of
-from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
-from gpgpu_legacy.isa.execute import ALL, execute
 from gpgpu_legacy.isa.fog import FOG_COORDINATE
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction, Program
+from gpgpu_legacy.isa.program import Attribute, AttributeKind, Instruction, Program
+from gpgpu_legacy.isa.statements import (
+    Assign,
+    Call,
+    Declare,
+    Function,
+    If,
+    Return,
+    Statement,
+    Store,
+)
+from gpgpu_legacy.isa.types import EVERYWHERE, FLOAT, INT, VEC4, Components, Kind, Operator, type_of
 from gpgpu_legacy.lower.analysis.fusion import Decisions, Folded
 from gpgpu_legacy.lower.analysis.liveness import coordinate_components
 from gpgpu_legacy.lower.lowering import (

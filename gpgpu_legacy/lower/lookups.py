@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Generic, TypeVar
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.types import EVERYWHERE, Axes
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.types import EVERYWHERE, Axes
 from gpgpu_legacy.lower.analysis.affine import TexelForm
 from gpgpu_legacy.plan.textures import Sampler
 

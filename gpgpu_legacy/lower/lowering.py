@@ -14,7 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
+from gpgpu_legacy.isa.execute import (
+    ALL,
+    MOST_TRIPS,
+    Domain,
+    Walk,
+    execute_instruction,
+    fetch,
+    holds,
+    vector,
+)
+from gpgpu_legacy.isa.expressions import (
     Composite,
     Constant,
     Expression,
@@ -33,49 +44,9 @@ from gpgpu_legacy.ir.expressions import (
     operation,
     read,
 )
-from gpgpu_legacy.ir.statements import (
-    Assign,
-    Break,
-    Call,
-    Dead,
-    Declare,
-    Discard,
-    For,
-    Function,
-    If,
-    Statement,
-    all_expressions,
-    statements_below,
-    uncontracted,
-)
-from gpgpu_legacy.ir.types import (
-    ALONG_X,
-    ALONG_Y,
-    EVERYWHERE,
-    FLOAT,
-    INT,
-    NOWHERE,
-    VEC4,
-    Axes,
-    Components,
-    Kind,
-    Operator,
-    type_of,
-    union,
-)
-from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
-from gpgpu_legacy.isa.execute import (
-    ALL,
-    MOST_TRIPS,
-    Domain,
-    Walk,
-    execute_instruction,
-    fetch,
-    holds,
-    vector,
-)
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS, fog_factor, fog_mixed
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.program import (
     CONDITION,
     Attribute,
     AttributeKind,
@@ -92,7 +63,36 @@ from gpgpu_legacy.isa.ir import (
     ResultRegister,
     Temporary,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.statements import (
+    Assign,
+    Break,
+    Call,
+    Dead,
+    Declare,
+    Discard,
+    For,
+    Function,
+    If,
+    Statement,
+    all_expressions,
+    statements_below,
+    uncontracted,
+)
+from gpgpu_legacy.isa.types import (
+    ALONG_X,
+    ALONG_Y,
+    EVERYWHERE,
+    FLOAT,
+    INT,
+    NOWHERE,
+    VEC4,
+    Axes,
+    Components,
+    Kind,
+    Operator,
+    type_of,
+    union,
+)
 from gpgpu_legacy.plan import encoding
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend
 from gpgpu_legacy.plan.interpolation import interpolated, quad_centre, window_position

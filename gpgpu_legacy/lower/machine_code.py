@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy import code_cache
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.ir.kernel import Kernel
-from gpgpu_legacy.ir.types import DTYPES
+from gpgpu_legacy.isa.kernel import Kernel
+from gpgpu_legacy.isa.types import DTYPES
 from gpgpu_legacy.lower.emit.llvm_fused import VectorUnit
 from gpgpu_legacy.lower.emit.llvm_kernel import ENTRY, KernelEmitter
 from gpgpu_legacy.lower.forks import held_across_forks

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.isa.execute import MOST_TRIPS, Walk, fetch, holds
+from gpgpu_legacy.isa.expressions import (
     Compose,
     Constant,
     Expression,
@@ -17,7 +18,8 @@ from gpgpu_legacy.ir.expressions import (
     constant,
     operation,
 )
-from gpgpu_legacy.ir.statements import (
+from gpgpu_legacy.isa.program import AttributeKind, Branch, DestinationRegister, Repetition
+from gpgpu_legacy.isa.statements import (
     Assign,
     Break,
     For,
@@ -26,9 +28,7 @@ from gpgpu_legacy.ir.statements import (
     read_first,
     statements_below,
 )
-from gpgpu_legacy.ir.types import FLOAT, INT, NOWHERE, Axes, Components, Kind, Operator, union
-from gpgpu_legacy.isa.execute import MOST_TRIPS, Walk, fetch, holds
-from gpgpu_legacy.isa.ir import AttributeKind, Branch, DestinationRegister, Repetition
+from gpgpu_legacy.isa.types import FLOAT, INT, NOWHERE, Axes, Components, Kind, Operator, union
 from gpgpu_legacy.lower.lowering import Lowering, attribute_axes
 
 

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.isa.execute import ALL, execute
+from gpgpu_legacy.isa.expressions import (
     Expression,
     Given,
     Read,
@@ -20,10 +21,9 @@ from gpgpu_legacy.ir.expressions import (
     expression,
     operation,
 )
-from gpgpu_legacy.ir.statements import Assign, Statement
-from gpgpu_legacy.ir.types import EVERYWHERE, Components, Operator
-from gpgpu_legacy.isa.execute import ALL, execute
-from gpgpu_legacy.isa.ir import Instruction, Program, ResultRegister
+from gpgpu_legacy.isa.program import Instruction, Program, ResultRegister
+from gpgpu_legacy.isa.statements import Assign, Statement
+from gpgpu_legacy.isa.types import EVERYWHERE, Components, Operator
 from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.lower.lowering import Lowering, behind_fog, fog_declared, result_variable
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.expressions import (
     Expression,
     Fetch,
     Read,
@@ -24,8 +24,8 @@ from gpgpu_legacy.ir.expressions import (
     operation,
     read,
 )
-from gpgpu_legacy.ir.statements import Call, Declare, Function, Statement, uncontracted
-from gpgpu_legacy.ir.types import FLOAT, INT, Kind, Operator, type_of
+from gpgpu_legacy.isa.statements import Call, Declare, Function, Statement, uncontracted
+from gpgpu_legacy.isa.types import FLOAT, INT, Kind, Operator, type_of
 from gpgpu_legacy.lower.lowering import LOD, as_decoded, as_read
 from gpgpu_legacy.plan.sampling import (
     Sampling,

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Parameter, ParameterSpace
+from gpgpu_legacy.isa.program import Attribute, AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.plan.expand import at_iteration, corners_at
 from gpgpu_legacy.plan.interpolation import is_planar

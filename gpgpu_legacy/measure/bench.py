@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from gpgpu_legacy.door import public
+from gpgpu_legacy.decorators import public
 from gpgpu_legacy.measure.bench_plot import BenchPoint, BenchSeries, draw_bench
 from gpgpu_legacy.measure.timing import busy_notes
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult

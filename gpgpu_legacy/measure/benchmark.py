@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, as_positive
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.bench import Bench, Skipped, Timed
 from gpgpu_legacy.measure.engine import (

@@ -37,9 +37,9 @@ from gpgpu_legacy.chips.profile import (
     calibrated_folder,
     calibrated_name,
 )
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.files import check_writable, make_folder, write_text
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.measure.timing import Budget, OtherWork, Rounds, busy_notes, take_rounds

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.measure.timing import DEFAULT_ROUNDS, Budget, OtherWork, Rounds, take_rounds
-from gpgpu_legacy.memory import free_memory
+from gpgpu_legacy.plan.memory import free_memory
 from gpgpu_legacy.plan.plan import Plan
 
 PROBE_SIZE, PROBE_STEP = 64, 4  # the first size to probe, and the ratio of the next to it

@@ -19,8 +19,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from gpgpu_legacy.algorithms.algorithm import guarded, module_of, running
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.runtime.devices import processor
 

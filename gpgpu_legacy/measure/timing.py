@@ -11,8 +11,8 @@ from statistics import median
 from time import perf_counter, process_time, sleep
 from typing import TYPE_CHECKING, TypeVar
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, as_positive
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.runtime.devices import processor
 from gpgpu_legacy.runtime.prepared import Timings
 from gpgpu_legacy.serial import fields_of

@@ -15,9 +15,9 @@ from typing import Any
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import check_writable, data_folder, make_folder
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.measure.timing import Platform, busy_notes, this_platform
 from gpgpu_legacy.pipeline.builder import PlanBuilder

@@ -16,8 +16,8 @@ import numpy as np
 
 from gpgpu_legacy.algorithms.matmul.product import FIELD, Shape, Stored
 from gpgpu_legacy.count.traffic import count_repeated
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.reference import F64

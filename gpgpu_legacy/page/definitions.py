@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from gpgpu_legacy.ir.expressions import Read, Variable, expression
-from gpgpu_legacy.ir.statements import walk
-from gpgpu_legacy.ir.types import FLOAT
+from gpgpu_legacy.isa.expressions import Read, Variable, expression
 from gpgpu_legacy.isa.opcodes import RELATIONS
+from gpgpu_legacy.isa.statements import walk
+from gpgpu_legacy.isa.types import FLOAT
 from gpgpu_legacy.lower.emit.javascript import HELPERS, formula_text, opcode_functions
 from gpgpu_legacy.lower.lowering import BESIDE, encoded
 from gpgpu_legacy.plan.interpolation import (

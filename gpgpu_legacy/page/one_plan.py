@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from gpgpu_legacy.algorithms.parameters import titled
 from gpgpu_legacy.api.run import as_it_ran
 from gpgpu_legacy.count.traffic import count_plan
-from gpgpu_legacy.door import public
+from gpgpu_legacy.decorators import public
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
 from gpgpu_legacy.page.page import page_text
 from gpgpu_legacy.page.played import PLAYED, played_plan

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from gpgpu_legacy.files import package_version
 from gpgpu_legacy.page.definitions import DEFINITIONS, definitions_script
 from gpgpu_legacy.page.products import PRODUCTS, products_script
 from gpgpu_legacy.page.section import (
@@ -16,8 +17,7 @@ from gpgpu_legacy.page.section import (
     web_text,
 )
 from gpgpu_legacy.page.sections import LEARN
-from gpgpu_legacy.published.papers import papers
-from gpgpu_legacy.sources import package_version
+from gpgpu_legacy.papers.published.papers import papers
 
 TITLE = "Multiplying by drawing"
 _FIRST, _LAST = "base.js", "start.js"

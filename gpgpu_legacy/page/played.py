@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.figure import figure
+from gpgpu_legacy.api.figures.figure import Figure
 from gpgpu_legacy.api.run import as_it_ran
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.figures.figure import Figure
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.page.scenes import PLAYER, scene_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder

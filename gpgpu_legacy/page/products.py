@@ -8,11 +8,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+from gpgpu_legacy.algorithms.matmul.larson_mcallister import DEMONSTRATION_A, DEMONSTRATION_B
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.page.scenes import INTERPRETER, scene_of
 from gpgpu_legacy.page.section import embedded_json
 from gpgpu_legacy.plan.textures import R32F
-from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, DEMONSTRATION_B
 
 PRODUCTS = "sections/products.js"
 """The name of the script, among those of a section."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from gpgpu_legacy.files import recorded_file
 from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.peers import TITLES as LIBRARIES
 from gpgpu_legacy.serial import Record, as_record, read_recorded
-from gpgpu_legacy.sources import recorded_file
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,9 @@ from typing import Any
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.traffic import Counts, count_pass
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.ir.statements import Function
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES
+from gpgpu_legacy.isa.program import (
     COMPONENTS,
     CONDITION,
     Attribute,
@@ -36,8 +36,8 @@ from gpgpu_legacy.isa.ir import (
     Src,
     Temporary,
 )
-from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES
 from gpgpu_legacy.isa.state import state_vector
+from gpgpu_legacy.isa.statements import Function
 from gpgpu_legacy.languages.arb.printer import disassemble, operand_texts
 from gpgpu_legacy.languages.texenv.printer import stages
 from gpgpu_legacy.lower.analysis.fusion import Decisions, decide, undecided

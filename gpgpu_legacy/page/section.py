@@ -11,9 +11,8 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from gpgpu_legacy.algorithms.registry import shipped_algorithms
-from gpgpu_legacy.files import Write
+from gpgpu_legacy.files import Write, documentation_file
 from gpgpu_legacy.serial import json_compact, json_text
-from gpgpu_legacy.sources import documentation_file
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -19,10 +19,10 @@ from gpgpu_legacy.measure.benchmark import Benchmark, Case
 from gpgpu_legacy.measure.timing import Rounds, this_platform
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.derive.printed import count, recovered
+from gpgpu_legacy.papers.published.papers import papers
+from gpgpu_legacy.papers.published.schema import FormulaRow, PublishedTable
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.present.grid import Entry, Formula, Grid, RecordedResult
-from gpgpu_legacy.published.papers import papers
-from gpgpu_legacy.published.schema import FormulaRow, PublishedTable
 from gpgpu_legacy.runtime.executor import able
 from gpgpu_legacy.serial import Record, as_record, provenance
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import Write, check_output_folder, write_folder
 from gpgpu_legacy.measure.timing import Rounds, busy_notes
+from gpgpu_legacy.papers.published.papers import MeasuredTable, Paper, Series, find_paper
+from gpgpu_legacy.papers.published.schema import Quantity, Rate
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult
 from gpgpu_legacy.present.plot import (
     COLOURS,
@@ -24,8 +26,6 @@ from gpgpu_legacy.present.plot import (
     set_powers_of_two,
     style_axes,
 )
-from gpgpu_legacy.published.papers import MeasuredTable, Paper, Series, find_paper
-from gpgpu_legacy.published.schema import Quantity, Rate
 from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.serial import Record
 

@@ -28,9 +28,9 @@ from gpgpu_legacy.papers.measured_table import (
     quotient,
     source_of,
 )
+from gpgpu_legacy.papers.published.papers import MeasuredCell, MeasuredTable, Paper, Row, Series
+from gpgpu_legacy.papers.published.schema import Quantity, Rate
 from gpgpu_legacy.pipeline.inputs import sample_inputs
-from gpgpu_legacy.published.papers import MeasuredCell, MeasuredTable, Paper, Row, Series
-from gpgpu_legacy.published.schema import Quantity, Rate
 from gpgpu_legacy.runtime.executor import Executor, available
 from gpgpu_legacy.runtime.prepared import Timings
 from gpgpu_legacy.serial import as_record, provenance, with_fields

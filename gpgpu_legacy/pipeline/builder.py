@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from gpgpu_legacy.door import public
+from gpgpu_legacy.decorators import public
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.pipeline.loops import Places, is_until, steps_of
 from gpgpu_legacy.pipeline.names import as_brook

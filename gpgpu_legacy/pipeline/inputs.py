@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from gpgpu_legacy.errors import InputError, as_whole, shape_in_words
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.storage import Sample
+from gpgpu_legacy.plan.memory import require_memory
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Format, Matrix, Numeric
 from gpgpu_legacy.runtime.executor import reference

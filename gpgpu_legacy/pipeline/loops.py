@@ -20,8 +20,8 @@ from itertools import accumulate
 from math import copysign, isnan
 from typing import Any, NoReturn
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.plan.expand import number_at, with_numbers, with_textures
 from gpgpu_legacy.plan.numbers import Affine, Number, PerIteration, Table
 from gpgpu_legacy.plan.plan import (

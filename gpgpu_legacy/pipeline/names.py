@@ -10,11 +10,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpgpu_legacy.door import public
+from gpgpu_legacy.decorators import public
 from gpgpu_legacy.errors import InputError, described, hint, kind_of
 from gpgpu_legacy.files import read_text
-from gpgpu_legacy.ir.kernel import Kernel
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.kernel import Kernel
+from gpgpu_legacy.isa.program import (
     Attribute,
     AttributeKind,
     Parameter,

@@ -6,7 +6,7 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, TypedDict, Unpack, cast
 
-from gpgpu_legacy.door import block, public
+from gpgpu_legacy.decorators import block, public
 from gpgpu_legacy.errors import (
     InputError,
     PlanError,
@@ -14,8 +14,8 @@ from gpgpu_legacy.errors import (
     described,
     warn,
 )
-from gpgpu_legacy.ir.kernel import Kernel
-from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
+from gpgpu_legacy.isa.kernel import Kernel
+from gpgpu_legacy.isa.program import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.pipeline.loops import (
     LARGEST_COUNT,

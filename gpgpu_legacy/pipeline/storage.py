@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from gpgpu_legacy.door import public
+from gpgpu_legacy.decorators import frozen, public
 from gpgpu_legacy.errors import InputError, as_member, as_positive, as_whole, described, kind_of
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.pipeline.values import Values
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,

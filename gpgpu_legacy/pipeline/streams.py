@@ -9,9 +9,8 @@ from itertools import count
 from math import prod
 from typing import Any
 
-from gpgpu_legacy.door import public
+from gpgpu_legacy.decorators import frozen, public
 from gpgpu_legacy.errors import InputError, as_positive, as_whole, hint, shape_in_words
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.languages.brook.kernels import FLOAT_TYPES, FLOATS, ElementType
 from gpgpu_legacy.languages.brook.places import StreamPlace, rectangle
 from gpgpu_legacy.pipeline.storage import Sample, StorageBuilder

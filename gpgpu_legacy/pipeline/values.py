@@ -11,10 +11,9 @@ from dataclasses import KW_ONLY
 from numbers import Integral, Real
 from typing import Any, cast
 
-from gpgpu_legacy.door import public
+from gpgpu_legacy.decorators import frozen, public
 from gpgpu_legacy.errors import InputError, as_integer, described
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import AttributeKind, Vec4
+from gpgpu_legacy.isa.program import AttributeKind, Vec4
 from gpgpu_legacy.pipeline.loops import LoopExpression, RecordedLoop
 from gpgpu_legacy.plan.numbers import Integer, Number, NumberVec4
 from gpgpu_legacy.plan.plan import (

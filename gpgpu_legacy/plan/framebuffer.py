@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, as_member, described
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, saturated
+from gpgpu_legacy.isa.program import Vec4
 from gpgpu_legacy.plan.numbers import Finite
 from gpgpu_legacy.plan.textures import Format, Numeric
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Vec4
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.program import Vec4
 from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import Corners
 from gpgpu_legacy.plan.textures import Rect

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Annotated
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Vec4
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.program import Vec4
 from gpgpu_legacy.serial import Meta
 
 LARGEST_INTEGER = 2**53

@@ -18,9 +18,9 @@ from itertools import chain, cycle, islice
 from pathlib import PurePath
 from typing import TYPE_CHECKING, TypeVar
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, PlanError, counted, described
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Program, Vec4
+from gpgpu_legacy.isa.program import Attribute, AttributeKind, Program, Vec4
 from gpgpu_legacy.plan.diagram import Box, plan_svg
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, Writes
 from gpgpu_legacy.plan.numbers import (
@@ -45,7 +45,7 @@ from gpgpu_legacy.plan.textures import (
 from gpgpu_legacy.serial import Index
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.ir.kernel import Kernel
+    from gpgpu_legacy.isa.kernel import Kernel
 
 
 @frozen

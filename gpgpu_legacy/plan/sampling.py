@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import TextureTarget
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.program import TextureTarget
 from gpgpu_legacy.plan.textures import Extent, Filter, Format, Numeric, Sampler, TextureKind, Wrap
 
 V = Any

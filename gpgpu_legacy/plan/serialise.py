@@ -26,12 +26,11 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 import numpy as np
 
-from gpgpu_legacy.door import public
+from gpgpu_legacy.decorators import frozen, public
 from gpgpu_legacy.errors import AssemblyError, InputError, PlanError
 from gpgpu_legacy.files import read_text
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.kernel import Kernel
-from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.isa.kernel import Kernel
+from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.languages.registry import disassemble, kernel_of, language_of
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, alpha_test_of, blend_of
 from gpgpu_legacy.plan.limits import (

@@ -6,9 +6,9 @@ from dataclasses import replace
 from enum import Enum
 from functools import cache
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, described
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Vec4
+from gpgpu_legacy.isa.program import Vec4
 from gpgpu_legacy.plan.numbers import Finite, Integer, integer_at
 from gpgpu_legacy.serial import Index, Size
 

@@ -8,7 +8,7 @@ from math import isfinite, prod
 from typing import TypeVar
 
 from gpgpu_legacy.errors import PlanError, counted, described, shape_in_words
-from gpgpu_legacy.isa.ir import AttributeKind
+from gpgpu_legacy.isa.program import AttributeKind
 from gpgpu_legacy.plan.expand import drawn_areas, extremes_of, number_at, values_of
 from gpgpu_legacy.plan.framebuffer import Factor
 from gpgpu_legacy.plan.numbers import Integer, Number, Table

@@ -62,8 +62,8 @@ def _problems(pass_: Pass, count: int) -> Iterator[str]:
 
 
 def _uniforms(pass_: ComputePass, count: int) -> Iterator[str]:
-    from gpgpu_legacy.ir.kernel import RANGES
-    from gpgpu_legacy.ir.types import BOOL
+    from gpgpu_legacy.isa.kernel import RANGES
+    from gpgpu_legacy.isa.types import BOOL
 
     types = {uniform.name: uniform.type for uniform in pass_.kernel.uniforms}
     for uniform in pass_.uniforms:
@@ -159,7 +159,7 @@ def _unknown_state(bindings: list[str]) -> Iterator[str]:
 
 
 def _of_dispatch(pass_: ComputePass) -> Iterator[str]:
-    from gpgpu_legacy.ir.types import BOOL
+    from gpgpu_legacy.isa.types import BOOL
 
     name = pass_.kernel.name
     yield from _once(f"binding of {name}: ", [buffer.binding for buffer in pass_.buffers])

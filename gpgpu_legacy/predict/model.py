@@ -34,8 +34,8 @@ from gpgpu_legacy.chips.profile import (
 from gpgpu_legacy.chips.verdict import Answer
 from gpgpu_legacy.count.coalescing import RULES, CoalescingRule, transactions
 from gpgpu_legacy.count.traffic import count_plan, work_of_pass
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, PlanError
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import replay
 from gpgpu_legacy.plan.numbers import numbers_text

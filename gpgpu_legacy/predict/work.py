@@ -18,13 +18,13 @@ from typing import NamedTuple
 
 from gpgpu_legacy.count.instructions import executions, lookups_by_unit
 from gpgpu_legacy.count.traffic import count_plan, count_repeated
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.expressions import Compose, Constant, Element, Expression, constant
-from gpgpu_legacy.ir.kernel import applied
-from gpgpu_legacy.ir.statements import with_expressions
-from gpgpu_legacy.ir.types import Operator
-from gpgpu_legacy.isa.ir import ResultRegister
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.expressions import Compose, Constant, Element, Expression, constant
+from gpgpu_legacy.isa.kernel import applied
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass, Form
+from gpgpu_legacy.isa.program import ResultRegister
+from gpgpu_legacy.isa.statements import with_expressions
+from gpgpu_legacy.isa.types import Operator
 from gpgpu_legacy.lower.analysis.affine import Linear, lookup_coordinates
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, Lookups, UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.analysis.liveness import live_components

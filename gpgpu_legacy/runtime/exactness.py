@@ -19,8 +19,8 @@ from functools import cache
 
 import numpy as np
 
-from gpgpu_legacy.isa.ir import AttributeKind, Fog, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, OperandKind
+from gpgpu_legacy.isa.program import AttributeKind, Fog, Vec4
 from gpgpu_legacy.plan.framebuffer import ADD, Blend, blend_of
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import (

@@ -17,11 +17,11 @@ from typing import ClassVar
 
 import gpgpu_legacy.runtime.executors
 from gpgpu_legacy.count.instructions import executions
-from gpgpu_legacy.door import public
+from gpgpu_legacy.decorators import public
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import FP32
-from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.expand import without_tables
+from gpgpu_legacy.plan.memory import require_memory
 from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime.exactness import (

@@ -15,9 +15,9 @@ from sys import getrefcount
 
 import numpy as np
 
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.interp.numeric import Storage, Stored, slices, views_of
-from gpgpu_legacy.ir.kernel import outside
+from gpgpu_legacy.isa.kernel import outside
 from gpgpu_legacy.lower.analysis.fusion import (
     FusedPasses,
     Steps,

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from gpgpu_legacy.door import public
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen, public
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, FragmentPass, Pass
 

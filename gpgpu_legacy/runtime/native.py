@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.interp.numeric import Storage, Stored, stored_dtype
-from gpgpu_legacy.isa.ir import Attribute, Parameter
+from gpgpu_legacy.isa.program import Attribute, Parameter
 from gpgpu_legacy.lower.emit import llvm_schedule as layout
 from gpgpu_legacy.lower.emit.llvm_basics import (
     COUNT,

@@ -7,8 +7,8 @@ from itertools import chain, repeat
 
 import numpy as np
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Storage, encode
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.plan import (

@@ -20,8 +20,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, shape_in_words
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.execute import Tally
 from gpgpu_legacy.plan.plan import Pass, Plan, Step, Until
 from gpgpu_legacy.runtime.machine import Machine

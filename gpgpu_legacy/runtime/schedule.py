@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood
 from gpgpu_legacy.lower.emit import llvm_schedule as layout

@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from gpgpu_legacy.interp.numeric import Stored, decode, encode, pack, stored_dtype, unpack
-from gpgpu_legacy.isa.ir import Vec4
+from gpgpu_legacy.isa.program import Vec4
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     ComputePass,

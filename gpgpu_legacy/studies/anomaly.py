@@ -34,19 +34,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpgpu_legacy.present.grid import Entry, Grid, Result
-from gpgpu_legacy.present.plot import (
-    COLOURS,
-    GREY,
-    INK,
-    SOFT,
-    add_head,
-    new_figure,
-    save_figure,
-    style_axes,
-)
-from gpgpu_legacy.serial import Record, with_fields
-from gpgpu_legacy.studies.host_misses import (
+from gpgpu_legacy.papers.host_misses import (
     ROWS,
     WORD_BYTES,
     HostCase,
@@ -60,6 +48,18 @@ from gpgpu_legacy.studies.host_misses import (
     published_times,
     simulate_host,
 )
+from gpgpu_legacy.present.grid import Entry, Grid, Result
+from gpgpu_legacy.present.plot import (
+    COLOURS,
+    GREY,
+    INK,
+    SOFT,
+    add_head,
+    new_figure,
+    save_figure,
+    style_axes,
+)
+from gpgpu_legacy.serial import Record, with_fields
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

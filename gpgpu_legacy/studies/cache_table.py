@@ -15,9 +15,9 @@ from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
 from gpgpu_legacy.api.cache import CONVENTIONS, IN_FLIGHT
 from gpgpu_legacy.cache.access import MOST_IN_FLIGHT, Access, parse_access
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.papers.published.papers import find_paper
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult, not_run_grids
 from gpgpu_legacy.present.plot import INK, add_head, check_count, new_figure, save_figure
-from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.serial import (
     Limit,
     Line,

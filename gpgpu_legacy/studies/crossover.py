@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Annotated
 
 from gpgpu_legacy.chips.profile import Profile
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.papers.published.papers import Claim, find_paper
 from gpgpu_legacy.present.grid import Entry, Grid, RecordedResult
 from gpgpu_legacy.present.plot import (
     COLOURS,
@@ -30,7 +31,6 @@ from gpgpu_legacy.present.plot import (
     save_figure,
     set_plain_numbers,
 )
-from gpgpu_legacy.published.papers import Claim, find_paper
 from gpgpu_legacy.serial import (
     Line,
     Meta,

@@ -23,11 +23,16 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 from PIL.ImageDraw import ImageDraw
 
+from gpgpu_legacy.algorithms.matmul.larson_mcallister import (
+    ALGORITHM,
+    DEMONSTRATION_A,
+    DEMONSTRATION_B,
+)
 from gpgpu_legacy.algorithms.parameters import Plain
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.expand import passes
@@ -52,26 +57,10 @@ from gpgpu_legacy.studies.pages import (
     page,
 )
 
-METHOD = find_product("larson-mcallister")
+METHOD = find_product(ALGORITHM.name)
 
 LARGEST = 16
 """Rows and columns of the largest matrices to draw: texels of larger ones cannot be counted."""
-
-# The paper's text gives no numbers, so these are ours. They are eighths: float32 holds every
-# product and sum exactly, and all executors draw the same picture.
-DEMONSTRATION_A = (
-    (1.000, 0.250, 0.375, 0.750),
-    (0.125, 0.750, 0.625, 0.250),
-    (0.750, 0.125, 1.000, 0.375),
-    (0.250, 0.625, 0.125, 1.000),
-)
-
-DEMONSTRATION_B = (
-    (0.750, 0.125, 0.375, 1.000),
-    (0.250, 0.875, 0.625, 0.125),
-    (0.625, 0.375, 0.125, 0.750),
-    (0.125, 0.750, 1.000, 0.250),
-)
 
 
 class Frame(Record):

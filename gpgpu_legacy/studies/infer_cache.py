@@ -100,7 +100,7 @@ class Curves(Record, rename={"curves": "curve"}):
     curves: tuple[Curve, ...]
 
 
-_RATES = Path(__file__).parents[1] / "published/curves/product_rates.toml"
+_RATES = Path(__file__).parents[1] / "papers/published/curves/product_rates.toml"
 
 
 def read_curves(path: Path | None = None) -> tuple[Curve, ...]:

@@ -12,6 +12,7 @@ from gpgpu_legacy.algorithms.registry import find_product, products
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import recorded_file
 from gpgpu_legacy.measure.bench import Attempt, Bench, Timed
 from gpgpu_legacy.measure.benchmark import Benchmark, tuned
 from gpgpu_legacy.measure.peers import TITLES
@@ -32,7 +33,6 @@ from gpgpu_legacy.present.plot import (
 )
 from gpgpu_legacy.runtime.executor import AUTO
 from gpgpu_legacy.serial import Line, PositiveInt, Recorded, Size, read_recorded
-from gpgpu_legacy.sources import recorded_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -24,7 +24,7 @@ from gpgpu_legacy.api.steps import (
     trace_fragment,
 )
 from gpgpu_legacy.isa.arithmetic import F32, FP32
-from gpgpu_legacy.isa.ir import COMPONENTS
+from gpgpu_legacy.isa.program import COMPONENTS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import FragmentPass, read_by

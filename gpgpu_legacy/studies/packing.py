@@ -18,14 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.api.fit import fit, last_that_holds
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.native import NativeCount, count_native, instruction_set
 from gpgpu_legacy.chips.profile import Profile, ProfileKind, find_profile
 from gpgpu_legacy.chips.verdict import Answer
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import COMPONENTS, Program
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
+from gpgpu_legacy.isa.program import COMPONENTS, Program
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
@@ -42,7 +43,6 @@ from gpgpu_legacy.present.plot import (
     style_axes,
 )
 from gpgpu_legacy.serial import Record, fields_of
-from gpgpu_legacy.studies.largest_block import fit, last_that_holds
 from gpgpu_legacy.studies.packing_search import (
     CHANNELS,
     PACKINGS,

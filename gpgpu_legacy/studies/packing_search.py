@@ -28,10 +28,10 @@ from typing import NamedTuple
 
 from gpgpu_legacy.chips.native import InstructionSet, NativeUse, count_native, instruction_set
 from gpgpu_legacy.chips.profile import Profile
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import DestinationRegister, Program, SourceRegister
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
+from gpgpu_legacy.isa.program import DestinationRegister, Program, SourceRegister
 
 CHANNELS = 4
 

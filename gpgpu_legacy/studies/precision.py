@@ -44,8 +44,8 @@ from gpgpu_legacy.algorithms.registry import products
 from gpgpu_legacy.errors import InputError, as_whole
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, F32, FP32, Arithmetic, Fixed, find_arithmetic
-from gpgpu_legacy.isa.ir import Temporary
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.program import Temporary
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.plan import FragmentPass, Plan

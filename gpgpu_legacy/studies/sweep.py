@@ -25,8 +25,8 @@ from typing import TypeVar
 
 from gpgpu_legacy import code_cache
 from gpgpu_legacy.errors import InputError, reason_of
+from gpgpu_legacy.files import package_digest
 from gpgpu_legacy.runtime.devices import thread_count
-from gpgpu_legacy.sources import package_digest
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -9,7 +9,7 @@ from playwright.sync_api import Page
 
 from gpgpu_legacy.page.sections.tables import AuditedClaim, judged
 from gpgpu_legacy.papers.audit.result import recorded
-from gpgpu_legacy.published.papers import papers
+from gpgpu_legacy.papers.published.papers import papers
 
 
 def claims() -> list[AuditedClaim]:

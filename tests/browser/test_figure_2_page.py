@@ -9,7 +9,7 @@ from browser_pages import Opener, View
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
-from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, DEMONSTRATION_B
+from gpgpu_legacy.algorithms.matmul.larson_mcallister import DEMONSTRATION_A, DEMONSTRATION_B
 
 F32 = NDArray[np.float32]
 HIDDEN = "not shown yet"

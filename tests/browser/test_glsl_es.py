@@ -14,17 +14,17 @@ from program_keys import program_key
 
 from gpgpu_legacy import run_program
 from gpgpu_legacy.api.translate import random_scene
+from gpgpu_legacy.files import shader_folder
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.isa.fog import Fog
-from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.isa.opcodes import ARBFP, OperandKind
+from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL_ES, fragment_shader, vertex_shader
 from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
 from gpgpu_legacy.lower.emit.hosts import host_code
 from gpgpu_legacy.lower.fragments import ShaderKey
 from gpgpu_legacy.plan.textures import REPEATING, Extent, Filter, Sampler, Wrap
-from gpgpu_legacy.sources import shader_folder
 
 LINKED = """(() => {
     const gl = document.createElement("canvas").getContext("webgl2");

@@ -31,8 +31,8 @@ from gpgpu_legacy.api.trace import Fate, Visit
 from gpgpu_legacy.api.trace import trace as trace_of
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import decode, encode
-from gpgpu_legacy.isa.ir import AttributeKind, Fog
 from gpgpu_legacy.isa.opcodes import ARBFP, Form
+from gpgpu_legacy.isa.program import AttributeKind, Fog
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.page.scenes import INTERPRETER, scene_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder

@@ -9,11 +9,11 @@ import pytest
 from browser_pages import PHONE, Opener, View
 from playwright.sync_api import Page, expect
 
+from gpgpu_legacy.algorithms.matmul.larson_mcallister import DEMONSTRATION_A, DEMONSTRATION_B
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.page.sections.lesson import BLOCKS, SIZE
-from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, DEMONSTRATION_B
 
 CALM = View(calm=True)
 A, B = (np.array(matrix) for matrix in (DEMONSTRATION_A, DEMONSTRATION_B))

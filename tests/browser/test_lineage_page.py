@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from browser_pages import Opener
 
-from gpgpu_legacy.sources import recorded_file
+from gpgpu_legacy.files import recorded_file
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

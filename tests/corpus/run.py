@@ -28,7 +28,7 @@ import numpy as np
 from gpgpu_legacy import Pipeline
 from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.files import read_text
-from gpgpu_legacy.isa.ir import Parameter, ParameterSpace
+from gpgpu_legacy.isa.program import Parameter, ParameterSpace
 from gpgpu_legacy.languages.brook.kernels import BrookKernel, Kernels, ParameterRole
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Function, Struct, Unit
@@ -102,7 +102,7 @@ class TooLongError(Exception):
 
 def brook(file: Path, executor: str) -> Row:
     """A Brook program's run."""
-    from gpgpu_legacy.host.program import run_brook
+    from gpgpu_legacy.api.host.program import run_brook
 
     kernels, gold = 0, gold_of(file)
     missed = "" if gold is None else "not printed"

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from random_programs import MOST_JOINED, UNDEFINED
 
 from gpgpu_legacy.isa.arithmetic import Arithmetic
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.opcodes import ARBFP, OperandList
+from gpgpu_legacy.isa.program import (
     IDENTITY,
     DestinationRegister,
     Dst,
@@ -31,7 +32,6 @@ from gpgpu_legacy.isa.ir import (
     Src,
     Temporary,
 )
-from gpgpu_legacy.isa.opcodes import ARBFP, OperandList
 from gpgpu_legacy.runtime.machine import Machine
 
 DRAW_BUFFERS = "ARB_draw_buffers"

@@ -17,8 +17,8 @@ from drawing import F32, draw, draw_all, program
 from driver_programs import UNDEFINED, batched, joined
 from instructions import MASKS, Writer
 
-from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.isa.opcodes import ARBFP, Form, Opcode
+from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.plan.textures import RGBA32F
 from gpgpu_legacy.runtime.executor import Executor
 

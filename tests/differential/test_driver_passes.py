@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program, Vec4
+from gpgpu_legacy.isa.program import AttributeKind, Fog, Program, Vec4
 from gpgpu_legacy.isa.state import canonical_state
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.plan import AttributeCorners, Corners, Texcoords

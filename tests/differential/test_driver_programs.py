@@ -33,8 +33,8 @@ from strategies import (
     vec4,
 )
 
-from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.isa.opcodes import ARBFP, Form
+from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.plan.plan import AttributeCorners

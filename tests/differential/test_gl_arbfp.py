@@ -11,7 +11,7 @@ from products import random_operands
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.program import (
     Dst,
     Instruction,
     Program,

@@ -44,8 +44,8 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, Arithmetic
-from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program
 from gpgpu_legacy.isa.opcodes import ARBFP, Form
+from gpgpu_legacy.isa.program import AttributeKind, Fog, Program
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
     CopyPass,

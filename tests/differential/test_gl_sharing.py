@@ -21,7 +21,7 @@ from products import random_operands, whole_operands
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
-from gpgpu_legacy.isa.ir import Program, Vec4
+from gpgpu_legacy.isa.program import Program, Vec4
 from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.plan import (
     ComputePass,

@@ -17,10 +17,10 @@ from gpgpu_legacy.chips.hosts import hosts
 from gpgpu_legacy.papers.audit.result import recorded
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.formulas import formula_tables
+from gpgpu_legacy.papers.host_misses import make_cases, published_times
+from gpgpu_legacy.papers.published.papers import papers
 from gpgpu_legacy.present.grid import as_markdown
-from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.studies.anomaly import FIT_SIZES, anomaly, fit
-from gpgpu_legacy.studies.host_misses import make_cases, published_times
 
 TABLES = ROOT / "docs" / "explanation" / "larson-mcallister-hall-carr-hart.md"
 ANOMALY = ROOT / "docs" / "explanation" / "dobravec-bulic.md"

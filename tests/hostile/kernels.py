@@ -15,8 +15,8 @@ import numpy as np
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.kernel import Array, KernelMachine, Mask, WorkGroups
-from gpgpu_legacy.ir.expressions import Element
-from gpgpu_legacy.ir.kernel import numbered
+from gpgpu_legacy.isa.expressions import Element
+from gpgpu_legacy.isa.kernel import numbered
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.lower.kernels.bounds import unproven
 from gpgpu_legacy.plan.plan import BufferBinding, ComputePass, Plan, UniformValue, constant_groups

@@ -18,9 +18,9 @@ from kernels import dispatch, wrongly_proven
 from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError
 from gpgpu_legacy.interp.dataless import CountingMachine
 from gpgpu_legacy.interp.kernel import Array, Mask
-from gpgpu_legacy.ir.expressions import Element
-from gpgpu_legacy.ir.statements import Loop
-from gpgpu_legacy.ir.types import Type
+from gpgpu_legacy.isa.expressions import Element
+from gpgpu_legacy.isa.statements import Loop
+from gpgpu_legacy.isa.types import Type
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.lower.emit.llvm_kernel import KernelEmitter
 from gpgpu_legacy.plan.plan import ComputePass

@@ -15,7 +15,7 @@ from attacks import ATTACK, assert_read_or_refused, refusal
 from PIL import Image, ImageFile
 
 from gpgpu_legacy.api.arrays import read_array
-from gpgpu_legacy.figures.pictures import FORMATS
+from gpgpu_legacy.api.figures.pictures import FORMATS
 
 
 def refused(path: Path, *words: str) -> None:

@@ -20,7 +20,8 @@ from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.count.resources import resources
 from gpgpu_legacy.errors import AssemblyError
-from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.files import shader_folder
+from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.lower.analysis.program_warnings import program_warnings
@@ -28,7 +29,6 @@ from gpgpu_legacy.lower.emit.glsl_fragment import GLSL_ES, compute_shader, fragm
 from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
 from gpgpu_legacy.lower.emit.hosts import host_code
 from gpgpu_legacy.lower.emit.numpy_source import numpy_source
-from gpgpu_legacy.sources import shader_folder
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 

@@ -11,7 +11,7 @@ import pytest
 from attacks import ATTACK
 from random_c import random_program
 
-from gpgpu_legacy.host.program import run_brook
+from gpgpu_legacy.api.host.program import run_brook
 
 CC = shutil.which("cc") or ""
 

@@ -28,9 +28,9 @@ from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.timing import this_platform
 from gpgpu_legacy.measure.tuned import tuning_report
 from gpgpu_legacy.papers.audit import result as audit
+from gpgpu_legacy.papers.published.papers import papers
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.present.grid import Grid, RecordedResult, as_csv, as_text
-from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.serial import json_text, read_recorded, toml_text
 from gpgpu_legacy.studies.branching import Stripes
 from gpgpu_legacy.studies.cache_table import CacheTable
@@ -150,7 +150,7 @@ _USES = {
     "benchmarks/branching.json": _study(Stripes),
     "benchmarks/crossover.json": _study(Crossover),
     "benchmarks/infer-cache.json": _study(InferredCache),
-    "gpgpu_legacy/published/curves/*.toml": _curves,
+    "gpgpu_legacy/papers/published/curves/*.toml": _curves,
     "gpgpu_legacy/papers/audit/verdicts.json": _verdicts,
     "gpgpu_legacy/chips/profiles/**/*.toml": _profile,
 }

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from gpgpu_legacy.ir.expressions import Expression, Read, Variable, component, compose
-from gpgpu_legacy.ir.statements import walk
-from gpgpu_legacy.ir.types import Kind, Type
 from gpgpu_legacy.isa.execute import ALL
+from gpgpu_legacy.isa.expressions import Expression, Read, Variable, component, compose
 from gpgpu_legacy.isa.opcodes import ARBFP, RESERVED_WORDS, CostClass, Form, Opcode, OperandList
+from gpgpu_legacy.isa.statements import walk
+from gpgpu_legacy.isa.types import Kind, Type
 
 NAN, INF = float("nan"), float("inf")
 TINY = 2.0**-149  # the least denormal

@@ -25,11 +25,11 @@ from gpgpu_legacy.papers.audit.result import (
 )
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict, count_findings
 from gpgpu_legacy.papers.derive.inputs import Rounded
-from gpgpu_legacy.predict.mispredictions import LoggedTime, compare, read_log
-from gpgpu_legacy.published.papers import Claim, Paper, find_paper, papers, read_paper
-from gpgpu_legacy.published.schema import (
+from gpgpu_legacy.papers.published.papers import Claim, Paper, find_paper, papers, read_paper
+from gpgpu_legacy.papers.published.schema import (
     Rule,
 )
+from gpgpu_legacy.predict.mispredictions import LoggedTime, compare, read_log
 from gpgpu_legacy.serial import read_recorded
 
 OPENGL, DOBRAVEC = "opengl-compute", "dobravec-bulic-2017"
@@ -205,7 +205,7 @@ def test_a_cause_counts_once_with_the_first_of_its_verdicts() -> None:
 
 def data(paper: str) -> str:
     name = paper.replace("-", "_") + ".toml"
-    return files("gpgpu_legacy.published").joinpath(name).read_text("utf-8")
+    return files("gpgpu_legacy.papers.published").joinpath(name).read_text("utf-8")
 
 
 def test_verdicts_are_those_recorded(update_golden: bool) -> None:
@@ -228,7 +228,7 @@ def test_data_that_cannot_be_computed_with_is_named(
     monkeypatch: pytest.MonkeyPatch, run: Command
 ) -> None:
     changed = with_a_change(DOBRAVEC, "{ size = 720, value = 398 }", "{ size = 728, value = 398 }")
-    monkeypatch.setattr("gpgpu_legacy.published.papers.papers", lambda: changed)
+    monkeypatch.setattr("gpgpu_legacy.papers.published.papers.papers", lambda: changed)
     code, out, errors = run("audit", DOBRAVEC, "--format", "csv")
     assert (code, errors) == (1, "")
     rows = list(csv.reader(out.splitlines()))

@@ -11,7 +11,7 @@ import pytest
 from gpgpu_legacy.papers.audit.model import Finding, recalled_audit
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.derive.inputs import Rounded
-from gpgpu_legacy.published.papers import find_paper
+from gpgpu_legacy.papers.published.papers import find_paper
 
 PAPER = find_paper("dobravec-bulic-2017")
 # Table 1, as it is printed: n of 8n×8n, and ms.

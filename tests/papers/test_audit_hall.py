@@ -10,7 +10,7 @@ import pytest
 
 from gpgpu_legacy.papers.audit.model import Finding, judge
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
-from gpgpu_legacy.published.papers import find_paper
+from gpgpu_legacy.papers.published.papers import find_paper
 
 HALL = find_paper("hall-carr-hart-2003")
 

@@ -9,7 +9,7 @@ import pytest
 from gpgpu_legacy.papers.audit.model import Finding, derivations, recalled_audit
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.derive.inputs import Inputs, Rounded
-from gpgpu_legacy.published.papers import find_paper
+from gpgpu_legacy.papers.published.papers import find_paper
 
 OPENGL, MALI = "opengl-compute", "mali-sdk-sgemm"
 

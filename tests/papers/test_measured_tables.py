@@ -14,9 +14,9 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.papers.measured_table import MeasuredTables, Status, TimeHere
 from gpgpu_legacy.papers.measuring import measure_paper
+from gpgpu_legacy.papers.published.papers import MeasuredTable, Series, find_paper, papers
 from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.present.grid import Grid
-from gpgpu_legacy.published.papers import MeasuredTable, Series, find_paper, papers
 from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine
 from gpgpu_legacy.runtime.prepared import F32, RunResult, Timings
 

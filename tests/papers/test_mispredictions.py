@@ -12,10 +12,10 @@ from gpgpu_legacy.algorithms.parameters import plainly
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product
+from gpgpu_legacy.papers.published.papers import papers
 from gpgpu_legacy.predict.mispredictions import LoggedTime, Origin, compare, read_log
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Evidence
-from gpgpu_legacy.published.papers import papers
 
 ROOT = Path(__file__).parents[2]
 CASES = read_log().case

@@ -13,8 +13,8 @@ from strategies import PARAMETERS, SMALL_NUMBER, TEXCOORD_SETS, planes, program_
 
 from gpgpu_legacy.interp import machine as reference
 from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.isa.ir import Program, Vec4
 from gpgpu_legacy.isa.opcodes import ARBFP, Form
+from gpgpu_legacy.isa.program import Program, Vec4
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.analysis.affine import (
     Linear,

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from gpgpu_legacy.chips.hosts import find_host
-from gpgpu_legacy.studies.anomaly import fit, support
-from gpgpu_legacy.studies.host_misses import (
+from gpgpu_legacy.papers.host_misses import (
     HostMisses,
     HostRow,
     find_ways,
     make_rows,
     published_times,
 )
+from gpgpu_legacy.studies.anomaly import fit, support
 
 CACHE = find_host("core2-3mb").hierarchy.l2
 

@@ -12,7 +12,13 @@ from language import Writer
 
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.errors import AssemblyError, InputError
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.files import shader_folder, shader_text
+from gpgpu_legacy.isa.opcodes import (
+    ARBFP,
+    RESERVED_WORDS,
+    OperandKind,
+)
+from gpgpu_legacy.isa.program import (
     Instruction,
     Parameter,
     ParameterSpace,
@@ -21,16 +27,10 @@ from gpgpu_legacy.isa.ir import (
     Src,
     Temporary,
 )
-from gpgpu_legacy.isa.opcodes import (
-    ARBFP,
-    RESERVED_WORDS,
-    OperandKind,
-)
 from gpgpu_legacy.languages.arb.limits import MOST_INSTRUCTIONS, AssemblerLimits
 from gpgpu_legacy.languages.arb.parser import HEADER, assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.languages.registry import program_of
-from gpgpu_legacy.sources import shader_folder, shader_text
 
 CORPUS = Path(__file__).parent.parent / "corpus"
 VALID = sorted((CORPUS / "valid").glob("*.fp"))

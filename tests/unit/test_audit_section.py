@@ -10,7 +10,7 @@ import pytest
 
 from gpgpu_legacy.page.sections.audit import make_section
 from gpgpu_legacy.papers.audit.model import off_in_words, recalled_audit
-from gpgpu_legacy.published.papers import find_paper
+from gpgpu_legacy.papers.published.papers import find_paper
 
 OPENGL = "opengl-compute"
 

@@ -21,7 +21,7 @@ from gpgpu_legacy.errors import AssemblyError, InputError, PlanError
 from gpgpu_legacy.interp.machine import FragmentInputs, FragmentMachine
 from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.isa.execute import execute
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Program, ResultKind, ResultRegister
+from gpgpu_legacy.isa.program import Attribute, AttributeKind, Program, ResultKind, ResultRegister
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.lower.analysis.liveness import live_components

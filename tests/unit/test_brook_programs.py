@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from gpgpu_legacy.api.host.program import BrookRun, run_brook
+from gpgpu_legacy.api.host.record import recorded
 from gpgpu_legacy.api.pipeline import find
 from gpgpu_legacy.cli import main
 from gpgpu_legacy.errors import GpgpuLegacyError
-from gpgpu_legacy.host.program import BrookRun, run_brook
-from gpgpu_legacy.host.record import recorded
 
 KERNELS = r"""
 #include <stdio.h>

@@ -8,7 +8,7 @@ from time import perf_counter, process_time
 import pytest
 
 from gpgpu_legacy.errors import AssemblyError
-from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.isa.program import Span
 from gpgpu_legacy.languages.c import preprocess, tokens
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import (

@@ -17,7 +17,7 @@ from gpgpu_legacy.cache.kernels import trace_kernels
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine
 from gpgpu_legacy.interp.kernel import Array, Mask, WorkGroups
-from gpgpu_legacy.ir.expressions import Element
+from gpgpu_legacy.isa.expressions import Element
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.numbers import Affine, Number

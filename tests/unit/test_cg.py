@@ -12,7 +12,7 @@ from kernel_runs import differences
 from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import AssemblyError
-from gpgpu_legacy.isa.ir import Program, TextureTarget
+from gpgpu_legacy.isa.program import Program, TextureTarget
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble, print_instruction
 from gpgpu_legacy.languages.c.parser import parse

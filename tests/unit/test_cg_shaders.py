@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from drawing import F32, Image, corners, draw_all
 
-from gpgpu_legacy.isa.ir import ParameterSpace, Program
+from gpgpu_legacy.files import shader_folder, shader_text
+from gpgpu_legacy.isa.program import ParameterSpace, Program
 from gpgpu_legacy.languages.cg.compiler import compile_text
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.plan.plan import Texcoords
 from gpgpu_legacy.plan.textures import TextureKind
-from gpgpu_legacy.sources import shader_folder, shader_text
 
 TEMPLATES: dict[str, dict[str, Any]] = {
     "hall_carr_hart_2003/multi": {

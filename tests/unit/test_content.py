@@ -10,9 +10,9 @@ from drawing import corners, program, texture
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpgpu_legacy.ir.statements import Statement
 from gpgpu_legacy.isa.dependences import Parts, parts_read
-from gpgpu_legacy.isa.ir import AttributeKind, Instruction
+from gpgpu_legacy.isa.program import AttributeKind, Instruction
+from gpgpu_legacy.isa.statements import Statement
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, all_fused, fused_steps
 from gpgpu_legacy.lower.analysis.liveness import live_components
 from gpgpu_legacy.lower.analysis.register_tile import register_tile

@@ -16,8 +16,8 @@ from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp import dataless
 from gpgpu_legacy.interp.kernel import Array, KernelMachine, Mask, WorkGroups
-from gpgpu_legacy.ir.expressions import Element
-from gpgpu_legacy.ir.types import Type
+from gpgpu_legacy.isa.expressions import Element
+from gpgpu_legacy.isa.types import Type
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.plan.numbers import Number
 from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat

@@ -14,8 +14,8 @@ from PIL import Image, ImageSequence
 
 from gpgpu_legacy import run_program
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import shader_folder
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.sources import shader_folder
 
 LIFE = shader_folder() / "examples" / "life.fp"
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from gpgpu_legacy.api.figure import figure as figure_of
-from gpgpu_legacy.api.pipeline import Pipeline
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.figures.figure import Figure
-from gpgpu_legacy.figures.options import (
+from gpgpu_legacy.api.figures.figure import Figure
+from gpgpu_legacy.api.figures.options import (
     AnimationOptions,
     FigureOptions,
     TexelsShown,
 )
+from gpgpu_legacy.api.pipeline import Pipeline
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.textures import Rect
 

@@ -8,10 +8,7 @@ import pytest
 from PIL import Image
 
 from gpgpu_legacy.runtime.executor import find_executor
-from gpgpu_legacy.studies.figure_2 import (
-    METHOD,
-    demonstrate,
-)
+from gpgpu_legacy.studies.figure_2 import METHOD, demonstrate
 
 SIZES = [(1, 1, 1), (2, 16, 5), (16, 3, 1), (16, 16, 16)]
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import program_texts
 
-from gpgpu_legacy.isa.ir import Dst, Instruction, Program, ResultKind, ResultRegister
+from gpgpu_legacy.isa.program import Dst, Instruction, Program, ResultKind, ResultRegister
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.analysis.fusion import Decisions, Folded, decide, undecided
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from drawing import corners, program, texture
 
-from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.lower.analysis.affine import TexelForm
 from gpgpu_legacy.lower.analysis.fusion import (
     FusedPasses,

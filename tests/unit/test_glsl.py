@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from program_keys import program_key
 from strategies import program_texts, reaches
 
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
+from gpgpu_legacy.isa.expressions import (
     Array,
     Constant,
     Element,
@@ -29,11 +30,10 @@ from gpgpu_legacy.ir.expressions import (
     constant,
     operation,
 )
-from gpgpu_legacy.ir.statements import (
+from gpgpu_legacy.isa.statements import (
     Declare,
 )
-from gpgpu_legacy.ir.types import BOOL, FLOAT, INT, VEC4, Operator
-from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
+from gpgpu_legacy.isa.types import BOOL, FLOAT, INT, VEC4, Operator
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.emit.glsl import GlslEmitter, literal, variable_name
 from gpgpu_legacy.lower.emit.glsl_fragment import (

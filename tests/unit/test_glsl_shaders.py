@@ -9,7 +9,7 @@ import pytest
 
 from gpgpu_legacy import Pipeline, assemble, run_program
 from gpgpu_legacy.errors import AssemblyError
-from gpgpu_legacy.isa.ir import AttributeKind, TextureTarget
+from gpgpu_legacy.isa.program import AttributeKind, TextureTarget
 from gpgpu_legacy.languages.cg.compiler import compile_text as compile_cg
 from gpgpu_legacy.languages.glsl.fragments import compile_text
 from gpgpu_legacy.languages.language import CompilerOptions

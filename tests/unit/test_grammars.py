@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpgpu_legacy.grammars import open_grammar
+from gpgpu_legacy.languages.grammars import open_grammar
 
 PACKAGE, TEXT = "a_language", "sums = 1 + 2 + 3"
 GRAMMAR = r"""

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from gpgpu_legacy.api.host import library, memory, program
+from gpgpu_legacy.api.host.program import BrookRun, run_brook
+from gpgpu_legacy.api.host.text import printed
 from gpgpu_legacy.errors import GpgpuLegacyError
-from gpgpu_legacy.host import library, memory, program
-from gpgpu_legacy.host.program import BrookRun, run_brook
-from gpgpu_legacy.host.text import printed
 
 
 @pytest.fixture

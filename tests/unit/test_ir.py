@@ -9,11 +9,11 @@ import pytest
 from drawing import program
 from program_keys import program_key
 
-from gpgpu_legacy.ir.expressions import Compose, Expression, Operation, Read, Role, component
-from gpgpu_legacy.ir.statements import Assign, Call, Declare, Statement, all_expressions, walk
-from gpgpu_legacy.ir.types import ALONG_X, ALONG_Y, EVERYWHERE, FLOAT, NOWHERE, Operator
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind
+from gpgpu_legacy.isa.expressions import Compose, Expression, Operation, Read, Role, component
+from gpgpu_legacy.isa.program import Attribute, AttributeKind
+from gpgpu_legacy.isa.statements import Assign, Call, Declare, Statement, all_expressions, walk
+from gpgpu_legacy.isa.types import ALONG_X, ALONG_Y, EVERYWHERE, FLOAT, NOWHERE, Operator
 from gpgpu_legacy.lower.fragments import ShaderKey, fragment_statements
 from gpgpu_legacy.lower.lowering import attribute_variable, temporary_variable
 from gpgpu_legacy.lower.masked import AxesLowering

@@ -8,7 +8,7 @@ import pytest
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import products
-from gpgpu_legacy.ir.kernel import element_of, numbered
+from gpgpu_legacy.isa.kernel import element_of, numbered
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.lower.kernels.bounds import unproven
 from gpgpu_legacy.lower.kernels.integers import MOST_ELEMENTS

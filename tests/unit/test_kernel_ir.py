@@ -8,18 +8,18 @@ from dataclasses import fields, is_dataclass
 
 import pytest
 
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.isa.expressions import (
     Composite,
     Expression,
     Variable,
     read,
 )
-from gpgpu_legacy.ir.kernel import (
+from gpgpu_legacy.isa.kernel import (
     Kernel,
     applied,
     parts,
 )
-from gpgpu_legacy.ir.types import INT, Operator
+from gpgpu_legacy.isa.types import INT, Operator
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 
 EVERY_NODE = """#version 430 core

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gpgpu_legacy.errors import AssemblyError
-from gpgpu_legacy.ir.expressions import Constant
-from gpgpu_legacy.ir.statements import Declare
-from gpgpu_legacy.ir.types import DOUBLE, FLOAT, INT, UINT
+from gpgpu_legacy.isa.expressions import Constant
+from gpgpu_legacy.isa.statements import Declare
+from gpgpu_legacy.isa.types import DOUBLE, FLOAT, INT, UINT
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.languages.glsl.limits import MOST_NODES
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from gpgpu_legacy.algorithms.registry import products
+from gpgpu_legacy.files import recorded_file
 from gpgpu_legacy.page.section import PageSection
 from gpgpu_legacy.page.sections.lineage import make_section
 from gpgpu_legacy.serial import plain
-from gpgpu_legacy.sources import recorded_file
 
 
 @pytest.fixture(scope="module")

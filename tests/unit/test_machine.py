@@ -21,8 +21,8 @@ from strategies import ANY_FLOAT, SMALL_NUMBER, Scene, draw_scene, vec4, whole_s
 
 from gpgpu_legacy.interp import machine as reference
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP16, FP32, FX12, RC9, Arithmetic
-from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program, Vec4
 from gpgpu_legacy.isa.opcodes import ARBFP, Form, OperandKind
+from gpgpu_legacy.isa.program import AttributeKind, Fog, Program, Vec4
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.framebuffer import ADD, Blend
 from gpgpu_legacy.plan.plan import AttributeCorners, Binding, FragmentPass, Texcoords

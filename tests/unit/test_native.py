@@ -19,7 +19,7 @@ from gpgpu_legacy.chips.native import (
 )
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Outcome, Row, Verdict
-from gpgpu_legacy.isa.ir import Program, Selector, Src, Temporary
+from gpgpu_legacy.isa.program import Program, Selector, Src, Temporary
 from gpgpu_legacy.languages.arb.parser import assemble
 
 R300, PS_2_0 = instruction_set("r300"), instruction_set("ps-2-0")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.interp.numeric import pack, unpack
-from gpgpu_legacy.isa.ir import AttributeKind
+from gpgpu_legacy.isa.program import AttributeKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.plan.expand import execution_order, expand, passes

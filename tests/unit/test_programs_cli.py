@@ -16,7 +16,7 @@ from commands import Command
 from PIL import Image
 
 from gpgpu_legacy import assemble, disassemble
-from gpgpu_legacy.sources import shader_folder
+from gpgpu_legacy.files import shader_folder
 
 EXAMPLES = shader_folder() / "examples"
 IDENTITY = "!!ARBfp1.0\nTEX result.color, fragment.texcoord[0], texture[0], RECT;\nEND\n"

@@ -12,7 +12,7 @@ from kernel_runs import differences
 from gpgpu_legacy.api.translate import kernel_program
 from gpgpu_legacy.errors import AssemblyError, InputError
 from gpgpu_legacy.interp import machine
-from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.languages.c.parser import parse

@@ -12,10 +12,10 @@ from drawing import on
 from gpgpu_legacy import assemble, run_program
 from gpgpu_legacy.api.programs import discarded, make_drawing, run_drawing
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError, PlanError
+from gpgpu_legacy.files import shader_text
 from gpgpu_legacy.plan.textures import Filter, Sampler, Wrap
 from gpgpu_legacy.predict import auto
 from gpgpu_legacy.runtime.executor import executors, find_executor
-from gpgpu_legacy.sources import shader_text
 
 # Programs of these tests are given less, or more, than they read.
 pytestmark = pytest.mark.filterwarnings("ignore::gpgpu_legacy.errors.GpgpuLegacyWarning")

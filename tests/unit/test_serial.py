@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import commit
 from gpgpu_legacy.serial import (
     Record,
     Recorded,
@@ -27,7 +28,6 @@ from gpgpu_legacy.serial import (
     toml_text,
     write_json,
 )
-from gpgpu_legacy.sources import commit
 
 
 class Colour(Enum):

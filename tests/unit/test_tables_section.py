@@ -18,7 +18,7 @@ from gpgpu_legacy.page.sections.tables import (
     tables_of,
 )
 from gpgpu_legacy.papers.audit.result import recorded
-from gpgpu_legacy.published.papers import find_paper, papers
+from gpgpu_legacy.papers.published.papers import find_paper, papers
 
 HALL, OPENGL, MALI = "hall-carr-hart-2003", "opengl-compute", "mali-sdk-sgemm"
 N, B = SIZE, BLOCK

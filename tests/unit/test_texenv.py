@@ -21,7 +21,7 @@ from gpgpu_legacy.isa.combiners import (
     CombinerOperand,
     CombinerSource,
 )
-from gpgpu_legacy.isa.ir import Span, TextureTarget, TextureUnit
+from gpgpu_legacy.isa.program import Span, TextureTarget, TextureUnit
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.languages.registry import disassemble as source_of
 from gpgpu_legacy.languages.registry import language_of

@@ -21,13 +21,13 @@ from strategies import STATE
 from gpgpu_legacy import assemble, disassemble, run_program
 from gpgpu_legacy.api.translate import kernel_program
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import shader_folder, shader_text
 from gpgpu_legacy.interp.numeric import Storage, sample
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.languages.registry import language_of
 from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
 from gpgpu_legacy.lower.emit.numpy_source import numpy_source
 from gpgpu_legacy.plan.textures import RGBA32F
-from gpgpu_legacy.sources import shader_folder, shader_text
 
 # Programs of these tests are given less, or more, than they read.
 pytestmark = pytest.mark.filterwarnings("ignore::gpgpu_legacy.errors.GpgpuLegacyWarning")

@@ -17,8 +17,8 @@ from gpgpu_legacy.cache.host import Hierarchy, PageKind, Paging, measure
 from gpgpu_legacy.chips.hosts import HostsFile, find_host
 from gpgpu_legacy.chips.profile import read_named
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.papers.host_misses import HostMisses, simulate_host
 from gpgpu_legacy.studies.anomaly import FIT_SIZES
-from gpgpu_legacy.studies.host_misses import HostMisses, simulate_host
 
 # The simulation against plain Python ------------------------------------------------------------
 

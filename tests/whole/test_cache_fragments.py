@@ -26,7 +26,7 @@ from gpgpu_legacy.cache.texel_accesses import DependentError, TexelAccess, texel
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (

@@ -13,6 +13,11 @@ from products import random_operands
 
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.api.fit import (
+    Fit,
+    Largest,
+    fit,
+)
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
@@ -21,11 +26,6 @@ from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import find_executor
-from gpgpu_legacy.studies.largest_block import (
-    Fit,
-    Largest,
-    fit,
-)
 
 MULTI, SINGLE = "hall-carr-hart-multi", "hall-carr-hart-single"
 

@@ -18,13 +18,13 @@ from matplotlib.figure import Figure
 from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.papers.measured_table import plots
 from gpgpu_legacy.papers.measuring import measured_tables
+from gpgpu_legacy.papers.published.papers import find_paper
 from gpgpu_legacy.present.plot import (
     FORMATS,
     label_lines,
     new_figure,
     set_plain_numbers,
 )
-from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.studies.branching import Stripes
 from gpgpu_legacy.studies.cache_table import CacheTable

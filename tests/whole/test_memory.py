@@ -12,13 +12,14 @@ import numpy as np
 import psutil
 import pytest
 
-from gpgpu_legacy import find_executor, memory
+from gpgpu_legacy import find_executor
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.prepared import close_prepared
 from gpgpu_legacy.api.run import run
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.memory import Room, free_memory, require_memory
 from gpgpu_legacy.pipeline.inputs import sample_inputs
+from gpgpu_legacy.plan import memory
+from gpgpu_legacy.plan.memory import Room, free_memory, require_memory
 from gpgpu_legacy.runtime import workers
 
 GB = 10**9

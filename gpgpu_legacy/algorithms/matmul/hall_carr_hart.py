@@ -22,7 +22,7 @@ from gpgpu_legacy.algorithms.matmul.product import (
 )
 from gpgpu_legacy.algorithms.matmul.tiles import TexelLayout, Tile, TiledProduct
 from gpgpu_legacy.errors import as_positive
-from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.values import Texels

@@ -25,6 +25,22 @@ from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.textures import FORMATS, Numeric
 
+# Figure 2 draws this product. The paper's text gives no numbers, so these are ours. They are
+# eighths: float32 holds every product and sum exactly, and all executors draw the same picture.
+DEMONSTRATION_A = (
+    (1.000, 0.250, 0.375, 0.750),
+    (0.125, 0.750, 0.625, 0.250),
+    (0.750, 0.125, 1.000, 0.375),
+    (0.250, 0.625, 0.125, 1.000),
+)
+
+DEMONSTRATION_B = (
+    (0.750, 0.125, 0.375, 1.000),
+    (0.250, 0.875, 0.625, 0.125),
+    (0.625, 0.375, 0.125, 0.750),
+    (0.125, 0.750, 1.000, 0.250),
+)
+
 
 def larson_mcallister(
     sizes: Sizes,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.errors import InputError, as_positive
-from gpgpu_legacy.ir.kernel import Kernel
+from gpgpu_legacy.isa.kernel import Kernel
 from gpgpu_legacy.languages.shaders import load_compute_kernel, load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from gpgpu_legacy.algorithms.matmul.product import Shape, Stored, add_operands
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.isa.ir import Vec4
+from gpgpu_legacy.isa.program import Vec4
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.loops import LoopExpression
 from gpgpu_legacy.plan.textures import (

@@ -34,7 +34,7 @@ from gpgpu_legacy.algorithms.matmul.tiles import (
     region,
     segments,
 )
-from gpgpu_legacy.isa.ir import Vec4
+from gpgpu_legacy.isa.program import Vec4
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.storage import CHANNELS, ROW_OF_FOUR

@@ -11,8 +11,8 @@ from typing import TypeVar
 
 from lark import Token
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.program import (
     DRAW_BUFFERS,
     Attribute,
     AttributeKind,

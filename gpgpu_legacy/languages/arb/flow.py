@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 from lark import Token
 
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.execute import MOST_TRIPS
-from gpgpu_legacy.isa.ir import CodeTest, Instruction, Parameter, Span, Src
 from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind, OperandList
+from gpgpu_legacy.isa.program import CodeTest, Instruction, Parameter, Span, Src
 from gpgpu_legacy.languages.arb.instructions import InstructionReader
 from gpgpu_legacy.languages.arb.syntax import FlowStatement, Path, WrittenOperand, form
 from gpgpu_legacy.languages.diagnostics import FaultError, meant, offset_of, shortened

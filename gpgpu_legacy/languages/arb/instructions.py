@@ -7,7 +7,8 @@ from itertools import pairwise
 
 from lark import Token
 
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, RELATIONS, OperandKind
+from gpgpu_legacy.isa.program import (
     COMPONENTS,
     CONDITION,
     IDENTITY,
@@ -28,7 +29,6 @@ from gpgpu_legacy.isa.ir import (
     TextureSource,
     TextureTarget,
 )
-from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, RELATIONS, OperandKind
 from gpgpu_legacy.languages.arb import bindings
 from gpgpu_legacy.languages.arb.bindings import Elements
 from gpgpu_legacy.languages.arb.limits import AssemblerLimits

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.languages.language import MOST_CHARACTERS
 
 LONGEST_NAME = 128

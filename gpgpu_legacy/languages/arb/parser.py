@@ -15,7 +15,8 @@ from dataclasses import replace
 from lark import Token
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.opcodes import ARBFP, NV_OPTIONS, OPCODES
+from gpgpu_legacy.isa.program import (
     CONDITION,
     DRAW_BUFFERS,
     SHADOW,
@@ -28,7 +29,6 @@ from gpgpu_legacy.isa.ir import (
     Span,
     Temporary,
 )
-from gpgpu_legacy.isa.opcodes import ARBFP, NV_OPTIONS, OPCODES
 from gpgpu_legacy.languages.arb import bindings
 from gpgpu_legacy.languages.arb.flow import Flow
 from gpgpu_legacy.languages.arb.instructions import (

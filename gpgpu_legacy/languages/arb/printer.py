@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from math import isinf
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
+from gpgpu_legacy.isa.program import (
     COMPONENTS,
     CONDITION,
     IDENTITY,
@@ -22,7 +23,6 @@ from gpgpu_legacy.isa.ir import (
     Src,
     Temporary,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
 from gpgpu_legacy.languages.arb.parser import HEADER
 
 _LETTERS = dict(zip(Selector, COMPONENTS + "01", strict=True))

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from lark import Token
 
-from gpgpu_legacy.isa.ir import Attribute, ParameterDeclaration, ResultRegister, Temporary
+from gpgpu_legacy.isa.program import Attribute, ParameterDeclaration, ResultRegister, Temporary
 from gpgpu_legacy.languages.diagnostics import EarlierFaultError, FaultError, meant, shortened
 
 VARIABLES = "3.11.3"

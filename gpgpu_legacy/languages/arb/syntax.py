@@ -14,9 +14,7 @@ from lark import Lark, Token, Transformer, v_args
 from lark.exceptions import UnexpectedToken
 from lark.parsers.lalr_analysis import Shift
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.grammars import open_grammar
-from gpgpu_legacy.isa.ir import TextureTarget, Vec4
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.opcodes import (
     ARBFP,
     NV_OPTIONS,
@@ -26,8 +24,10 @@ from gpgpu_legacy.isa.opcodes import (
     Opcode,
     OperandKind,
 )
+from gpgpu_legacy.isa.program import TextureTarget, Vec4
 from gpgpu_legacy.languages.arb.limits import LONGEST_NAME
 from gpgpu_legacy.languages.diagnostics import FaultError, offset_of, shortened
+from gpgpu_legacy.languages.grammars import open_grammar
 
 # Tokens -------------------------------------------------------------------------------------------
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpgpu_legacy.isa.ir import Fog, Parameter, Program, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
+from gpgpu_legacy.isa.program import Fog, Parameter, Program, Vec4
 from gpgpu_legacy.languages.arb.limits import AssemblerLimits
 from gpgpu_legacy.languages.diagnostics import FaultError
 

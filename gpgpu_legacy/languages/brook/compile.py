@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa import ir as isa
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa import program as isa
+from gpgpu_legacy.isa.program import (
     Attribute,
     AttributeKind,
     ParameterDeclaration,

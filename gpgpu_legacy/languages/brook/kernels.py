@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, hint
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.isa.program import Span
 from gpgpu_legacy.languages.c.syntax import (
     Declaration,
     Declare,

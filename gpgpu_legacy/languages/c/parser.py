@@ -14,12 +14,12 @@ from lark import Lark
 from lark.exceptions import UnexpectedToken
 
 from gpgpu_legacy.errors import AssemblyError, InputError
-from gpgpu_legacy.grammars import open_grammar
 from gpgpu_legacy.languages.c import syntax as tree
 from gpgpu_legacy.languages.c.literals import PRECEDENCE, number_of, text_of
 from gpgpu_legacy.languages.c.preprocess import Options, Preprocessed
 from gpgpu_legacy.languages.c.tokens import KINDS, C, Lexeme, Tokens, Words
 from gpgpu_legacy.languages.diagnostics import meant, shortened
+from gpgpu_legacy.languages.grammars import open_grammar
 from gpgpu_legacy.languages.language import MOST_CHARACTERS
 
 DEEPEST = 200

@@ -12,10 +12,10 @@ from typing import Any
 
 from pcpp import Preprocessor
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import read_text
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.isa.program import Span
 from gpgpu_legacy.languages.c.literals import Condition
 from gpgpu_legacy.languages.c.syntax import BEFORE, Texts
 from gpgpu_legacy.languages.language import MOST_CHARACTERS

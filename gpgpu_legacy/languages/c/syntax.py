@@ -11,9 +11,9 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import Any
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import AssemblyError
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.isa.program import Span
 
 NOWHERE = Span(0, 0)
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 from lark import Token
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.program import Span
 from gpgpu_legacy.languages.c.preprocess import Preprocessed
 
 MOST_TOKENS = 2**17

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.program import (
     Attribute,
     AttributeKind,
     Parameter,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.languages.language import WITH_ENTRIES, Language, compiled
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.isa.program import Span
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.shading.faults import Fault
 

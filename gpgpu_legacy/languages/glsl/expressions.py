@@ -7,7 +7,7 @@ from itertools import combinations
 from operator import add, mul, sub
 from typing import TypeVar
 
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.isa.expressions import (
     Array,
     BuiltIn,
     Choice,
@@ -23,9 +23,9 @@ from gpgpu_legacy.ir.expressions import (
     components,
     read,
 )
-from gpgpu_legacy.ir.kernel import StorageBuffer, applied
-from gpgpu_legacy.ir.types import BOOL, DOUBLE, FLOAT, INT, UINT, VEC4, Operator, Type
-from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.isa.kernel import StorageBuffer, applied
+from gpgpu_legacy.isa.program import Span
+from gpgpu_legacy.isa.types import BOOL, DOUBLE, FLOAT, INT, UINT, VEC4, Operator, Type
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.diagnostics import meant
 from gpgpu_legacy.languages.glsl.limits import DEEPEST, MOST_NODES, TOO_DEEP, nodes_and_levels

@@ -7,11 +7,11 @@ from math import prod
 from typing import Any, TypeVar
 
 from gpgpu_legacy.errors import AssemblyError, InputError
-from gpgpu_legacy.ir.expressions import Array, Element, Read, Role, Variable
-from gpgpu_legacy.ir.kernel import Kernel, StorageBuffer
-from gpgpu_legacy.ir.statements import Assign, Barrier, Declare, If, Loop, Statement, Store
-from gpgpu_legacy.ir.types import Type
-from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.isa.expressions import Array, Element, Read, Role, Variable
+from gpgpu_legacy.isa.kernel import Kernel, StorageBuffer
+from gpgpu_legacy.isa.program import Span
+from gpgpu_legacy.isa.statements import Assign, Barrier, Declare, If, Loop, Statement, Store
+from gpgpu_legacy.isa.types import Type
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.diagnostics import Text

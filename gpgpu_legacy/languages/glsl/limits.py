@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.isa.expressions import (
     Choice,
     Compose,
     Element,
@@ -10,7 +10,7 @@ from gpgpu_legacy.ir.expressions import (
     Operation,
     Swizzle,
 )
-from gpgpu_legacy.ir.types import Operator
+from gpgpu_legacy.isa.types import Operator
 
 MOST_TEXT = 2**16
 """Characters of a kernel; the longest here has 3 000."""

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import cast
 
-from gpgpu_legacy.isa.ir import Span, TextureTarget
+from gpgpu_legacy.isa.program import Span, TextureTarget
 from gpgpu_legacy.languages.glsl.words import SAMPLERS
 from gpgpu_legacy.languages.shading.expressions import described
 from gpgpu_legacy.languages.shading.faults import Fault

@@ -11,7 +11,7 @@ from functools import reduce
 from math import inf
 from operator import add, and_, ge, gt, le, lt
 
-from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.isa.program import Span
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.glsl.words import MATRICES, SAMPLERS
 from gpgpu_legacy.languages.shading.evaluate import Evaluator

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpgpu_legacy.isa.ir import TextureTarget
+from gpgpu_legacy.isa.program import TextureTarget
 from gpgpu_legacy.languages.c.tokens import KINDS, Words, token_pattern
 
 _OF_C = "if else for while do break continue discard return const uniform shared"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.opcodes import NV_OPTIONS, RESERVED_WORDS
+from gpgpu_legacy.isa.program import (
     CONDITION,
     Attribute,
     Parameter,
@@ -15,7 +16,6 @@ from gpgpu_legacy.isa.ir import (
     ResultRegister,
     Span,
 )
-from gpgpu_legacy.isa.opcodes import NV_OPTIONS, RESERVED_WORDS
 from gpgpu_legacy.languages.arb.limits import LONGEST_NAME
 from gpgpu_legacy.languages.arb.syntax import words_of
 from gpgpu_legacy.languages.c import syntax as c

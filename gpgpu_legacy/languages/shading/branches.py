@@ -18,7 +18,7 @@ from functools import reduce
 from operator import or_
 
 from gpgpu_legacy.isa.execute import MOST_TRIPS
-from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.isa.program import Span
 from gpgpu_legacy.languages.arb.flow import MOST_IFS, MOST_LOOPS
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.shading.expressions import Variable

@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, Form
+from gpgpu_legacy.isa.program import (
     CONDITION,
     DRAW_BUFFERS,
     IDENTITY,
@@ -30,7 +31,6 @@ from gpgpu_legacy.isa.ir import (
     TextureSource,
     Vec4,
 )
-from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, Form
 from gpgpu_legacy.languages.c.syntax import Texts
 from gpgpu_legacy.languages.shading.graph import CONSTANT, LEAF, Graph, Literals, Vector
 from gpgpu_legacy.languages.shading.homes import Homes

@@ -8,8 +8,8 @@ from itertools import islice
 from operator import add, and_, ge, gt, le, lt, mul, or_, sub, xor
 from typing import Any, cast
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.program import Span
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.diagnostics import meant
 from gpgpu_legacy.languages.shading.faults import Fault

@@ -9,8 +9,8 @@ from itertools import chain
 from typing import TypeVar
 
 from gpgpu_legacy.errors import InputError, hint
-from gpgpu_legacy.isa.ir import Program, Span
 from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.isa.program import Program, Span
 
 PROFILES = {"arbfp1": False, "fp40": True, "ps_3_0": True}
 """The profiles of the time that may be asked for, and whether they have NVIDIA's instructions."""

@@ -16,10 +16,10 @@ from typing import cast
 
 import numpy as np
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Attribute, Parameter, Span, TextureSource
-from gpgpu_legacy.isa.ir import TextureTarget as Target
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.isa.program import Attribute, Parameter, Span, TextureSource
+from gpgpu_legacy.isa.program import TextureTarget as Target
 from gpgpu_legacy.languages.c.syntax import BEFORE, NOWHERE
 from gpgpu_legacy.languages.shading.faults import TooLong
 from gpgpu_legacy.languages.shading.regions import (

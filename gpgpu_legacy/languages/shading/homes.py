@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from operator import or_
 
-from gpgpu_legacy.isa.ir import DestinationRegister, Temporary
+from gpgpu_legacy.isa.program import DestinationRegister, Temporary
 from gpgpu_legacy.languages.shading.graph import FREE, Graph
 from gpgpu_legacy.languages.shading.regions import Home, Key, StraightSegment, loops, segments
 

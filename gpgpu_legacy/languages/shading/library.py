@@ -9,7 +9,7 @@ from functools import cache, cached_property, partial
 from pkgutil import get_data
 from typing import cast
 
-from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.isa.program import Span
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Function
 from gpgpu_legacy.languages.shading.expressions import described

@@ -5,8 +5,8 @@ A text follows its own language's column, unless it is told another.
 
 from __future__ import annotations
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, hint
-from gpgpu_legacy.frozen import frozen
 
 CG, DIRECT3D9, GLSL = "cg", "direct3d9", "glsl"
 MATHEMATICS = {

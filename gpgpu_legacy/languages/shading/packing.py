@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import cast
 
-from gpgpu_legacy.isa.ir import DestinationRegister, TextureSource
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.program import DestinationRegister, TextureSource
 from gpgpu_legacy.languages.shading.graph import CONSTANT, LEAF, PART, Literals
 from gpgpu_legacy.languages.shading.selection import LEAVES, Operation
 

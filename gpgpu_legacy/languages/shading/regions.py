@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.isa.program import Span
 
 
 @dataclass(eq=False)

@@ -13,7 +13,7 @@ from itertools import combinations
 from math import inf
 from operator import or_
 
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
 from gpgpu_legacy.languages.shading.packing import Class, Pack, Packer, is_lookup
 

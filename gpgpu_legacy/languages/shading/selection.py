@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import cast
 
-from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.isa.program import Span
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import CONSTANT, LEAF, PART, UNREADABLE, Graph, Literals
 

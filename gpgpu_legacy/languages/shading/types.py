@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import COMPONENTS, TextureTarget
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.program import COMPONENTS, TextureTarget
 from gpgpu_legacy.languages.c.syntax import Declaration
 
 KINDS = ("bool", "int", "fixed", "half", "float")

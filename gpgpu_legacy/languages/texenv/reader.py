@@ -16,8 +16,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.combiners import (
     DOT_PRODUCTS,
     UNCLAMPED,
@@ -28,7 +28,7 @@ from gpgpu_legacy.isa.combiners import (
     CombinerOperand,
     CombinerSource,
 )
-from gpgpu_legacy.isa.ir import FixedFunction, Program, Span, TextureTarget, TextureUnit, Vec4
+from gpgpu_legacy.isa.program import FixedFunction, Program, Span, TextureTarget, TextureUnit, Vec4
 from gpgpu_legacy.languages.diagnostics import FaultError, Text, meant, shortened
 from gpgpu_legacy.languages.language import MOST_CHARACTERS
 from gpgpu_legacy.languages.texenv.stages import program_of

@@ -17,7 +17,7 @@ from gpgpu_legacy.isa.combiners import (
     CombinerFunction,
     CombinerSource,
 )
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.program import (
     Attribute,
     AttributeKind,
     Dst,

@@ -15,9 +15,10 @@ from math import lcm
 from operator import mul
 from typing import Any
 
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.execute import Components, Domain, execute, execute_instruction
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.opcodes import Symbol
+from gpgpu_legacy.isa.program import (
     Attribute,
     AttributeKind,
     DestinationRegister,
@@ -28,7 +29,6 @@ from gpgpu_legacy.isa.ir import (
     ResultRegister,
     Temporary,
 )
-from gpgpu_legacy.isa.opcodes import Symbol
 from gpgpu_legacy.lower.analysis.liveness import coordinate_components
 from gpgpu_legacy.plan.interpolation import PLANAR_TOLERANCE
 from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4, Table

@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.lower.analysis.affine import TexelForm, Value, chosen_texels, lookup_coordinates
 from gpgpu_legacy.lower.analysis.liveness import live_components
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, Lookup, OwnLookup

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
 from gpgpu_legacy.isa.dependences import Parts, parts_read
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.program import (
     Body,
     Branch,
     Instruction,
@@ -21,7 +22,6 @@ from gpgpu_legacy.isa.ir import (
     ResultKind,
     ResultRegister,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
 
 Needed = set[tuple[str, int]]
 """Components of temporaries."""

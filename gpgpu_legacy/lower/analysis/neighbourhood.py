@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.lower.analysis.affine import TexelForm, Value, lookup_coordinates, nearest_texels
 from gpgpu_legacy.lower.analysis.fusion import (
     FusedPasses,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from collections.abc import Set as AbstractSet
 from typing import cast
 
-from gpgpu_legacy.isa.ir import Instruction, ParameterSpace, Program, TextureTarget
+from gpgpu_legacy.isa.program import Instruction, ParameterSpace, Program, TextureTarget
 from gpgpu_legacy.lower.analysis.affine import Linear, Value, lookup_coordinates
 from gpgpu_legacy.plan.plan import Corners, FragmentPass, Texcoords
 from gpgpu_legacy.plan.textures import Rect

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from gpgpu_legacy.ir.expressions import Read, Role, Variable
-from gpgpu_legacy.ir.statements import (
+from gpgpu_legacy.isa.expressions import Read, Role, Variable
+from gpgpu_legacy.isa.statements import (
     Assign,
     Break,
     Call,
@@ -28,7 +28,7 @@ from gpgpu_legacy.ir.statements import (
     trip_count,
     walk,
 )
-from gpgpu_legacy.ir.types import ALONG_X, ALONG_Y, EVERYWHERE, NOWHERE, Axes
+from gpgpu_legacy.isa.types import ALONG_X, ALONG_Y, EVERYWHERE, NOWHERE, Axes
 
 MOST_ROWS, MOST_VECTORS = 8, 4
 APART = (1, 2)

@@ -23,7 +23,7 @@ and calls is a subclass of TextEmitter (text.py).
    arrays in fragments.py replace the framebuffer. Write the head last: it lists the names that were
    used.
 6. Keep the order of operations. A product and a sum become one multiply-add only if multiply_add in
-   ir/statements.py finds one and the caller did not ask for `exact`.
+   isa/statements.py finds one and the caller did not ask for `exact`.
 
 tests/ir_values.py has the meaning of each statement in NumPy. Compare the new target with the
 reference machine on the random programs of tests/strategies.py.

@@ -11,8 +11,9 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
+from gpgpu_legacy.isa.expressions import (
     Compose,
     Constant,
     Expression,
@@ -25,7 +26,8 @@ from gpgpu_legacy.ir.expressions import (
     Swizzle,
     Variable,
 )
-from gpgpu_legacy.ir.statements import (
+from gpgpu_legacy.isa.program import COMPONENTS, Attribute, AttributeKind, Parameter, ParameterSpace
+from gpgpu_legacy.isa.statements import (
     Assign,
     Barrier,
     Break,
@@ -42,9 +44,7 @@ from gpgpu_legacy.ir.statements import (
     multiply_add,
     walk,
 )
-from gpgpu_legacy.ir.types import COMPARISONS, Kind, Operator, type_of
-from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
-from gpgpu_legacy.isa.ir import COMPONENTS, Attribute, AttributeKind, Parameter, ParameterSpace
+from gpgpu_legacy.isa.types import COMPARISONS, Kind, Operator, type_of
 from gpgpu_legacy.languages.arb.printer import print_instruction
 from gpgpu_legacy.lower.emit.glsl_functions import (
     EXACT_HELPERS,

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from gpgpu_legacy.ir.expressions import Array, Fetch, Given, Place, PlanePart, Texel, Variable
-from gpgpu_legacy.ir.statements import Call
-from gpgpu_legacy.isa.ir import Attribute, Parameter
+from gpgpu_legacy.isa.expressions import Array, Fetch, Given, Place, PlanePart, Texel, Variable
+from gpgpu_legacy.isa.program import Attribute, Parameter
+from gpgpu_legacy.isa.statements import Call
 from gpgpu_legacy.lower.emit.glsl import (
     PLANE_PARTS,
     Dialect,

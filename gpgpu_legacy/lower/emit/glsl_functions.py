@@ -9,10 +9,10 @@ from dataclasses import replace
 from functools import cache
 from math import frexp
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.types import Operator
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.arithmetic import FP16, JUST_BELOW, Arithmetic, Fixed, Floating
-from gpgpu_legacy.isa.ir import COMPONENTS
+from gpgpu_legacy.isa.program import COMPONENTS
+from gpgpu_legacy.isa.types import Operator
 
 
 @frozen

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from gpgpu_legacy.ir.expressions import Array, Element, Fetch, Given, Variable
-from gpgpu_legacy.ir.statements import Call, Statement
+from gpgpu_legacy.isa.expressions import Array, Element, Fetch, Given, Variable
+from gpgpu_legacy.isa.statements import Call, Statement
 from gpgpu_legacy.lower.emit.glsl import GlslEmitter
 from gpgpu_legacy.lower.emit.glsl_fragment import COMPUTE, buffer, declared
 from gpgpu_legacy.lower.fused.body import fused_body

@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.isa.execute import ALL
+from gpgpu_legacy.isa.expressions import (
     Constant,
     Expression,
     Fetch,
@@ -28,10 +29,7 @@ from gpgpu_legacy.ir.expressions import (
     components,
     read,
 )
-from gpgpu_legacy.ir.statements import Assign, Call, Declare, Statement, all_expressions, read_first
-from gpgpu_legacy.ir.types import COMPARISONS, FLOAT, Components, Kind, Operator, type_of
-from gpgpu_legacy.isa.execute import ALL
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.program import (
     Attribute,
     AttributeKind,
     Instruction,
@@ -40,6 +38,15 @@ from gpgpu_legacy.isa.ir import (
     ResultRegister,
     TextureTarget,
 )
+from gpgpu_legacy.isa.statements import (
+    Assign,
+    Call,
+    Declare,
+    Statement,
+    all_expressions,
+    read_first,
+)
+from gpgpu_legacy.isa.types import COMPARISONS, FLOAT, Components, Kind, Operator, type_of
 from gpgpu_legacy.lower.emit.glsl import (
     PLANE_PARTS,
     Dialect,

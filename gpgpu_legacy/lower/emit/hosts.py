@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Parameter, TextureTarget
+from gpgpu_legacy.isa.program import Attribute, AttributeKind, Parameter, TextureTarget
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.lower.emit.glsl_translation import Translation
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isinf, isnan
 from typing import Any
 
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.isa.execute import ALL
+from gpgpu_legacy.isa.expressions import (
     Compose,
     Constant,
     Expression,
@@ -26,11 +27,10 @@ from gpgpu_legacy.ir.expressions import (
     compose,
     expression,
 )
-from gpgpu_legacy.ir.statements import Assign, Call, Declare, Function, Statement
-from gpgpu_legacy.ir.types import FLOAT, VEC4, Components, Kind, Operator
-from gpgpu_legacy.isa.execute import ALL
-from gpgpu_legacy.isa.ir import Parameter
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, OperandKind
+from gpgpu_legacy.isa.program import Parameter
+from gpgpu_legacy.isa.statements import Assign, Call, Declare, Function, Statement
+from gpgpu_legacy.isa.types import FLOAT, VEC4, Components, Kind, Operator
 from gpgpu_legacy.lower.emit.text import (
     AND,
     ATOM,

@@ -12,7 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from gpgpu_legacy.ir.types import Kind
+from gpgpu_legacy.isa.types import Kind
 
 F16, F32, F64 = ir.HalfType(), ir.FloatType(), ir.DoubleType()
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))

@@ -20,8 +20,8 @@ from typing import Any
 
 from llvmlite import ir
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.expressions import (
     Compose,
     Constant,
     Expression,
@@ -36,7 +36,8 @@ from gpgpu_legacy.ir.expressions import (
     Texel,
     Variable,
 )
-from gpgpu_legacy.ir.statements import (
+from gpgpu_legacy.isa.program import Parameter
+from gpgpu_legacy.isa.statements import (
     Assign,
     Call,
     Declare,
@@ -50,8 +51,7 @@ from gpgpu_legacy.ir.statements import (
     trip_count,
     walk,
 )
-from gpgpu_legacy.ir.types import ALONG_X, EVERYWHERE, Components
-from gpgpu_legacy.isa.ir import Parameter
+from gpgpu_legacy.isa.types import ALONG_X, EVERYWHERE, Components
 from gpgpu_legacy.lower.analysis.register_tile import instruction_count, register_tile
 from gpgpu_legacy.lower.emit.llvm_basics import (
     DEPTH,

@@ -23,7 +23,7 @@ from typing import Any
 from llvmlite import ir
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.isa.expressions import (
     BuiltIn,
     Choice,
     Compose,
@@ -37,7 +37,7 @@ from gpgpu_legacy.ir.expressions import (
     Swizzle,
     Variable,
 )
-from gpgpu_legacy.ir.kernel import (
+from gpgpu_legacy.isa.kernel import (
     Kernel,
     assigned,
     check_data_independent,
@@ -45,7 +45,7 @@ from gpgpu_legacy.ir.kernel import (
     numbered,
     with_inside,
 )
-from gpgpu_legacy.ir.statements import (
+from gpgpu_legacy.isa.statements import (
     Assign,
     Declare,
     If,
@@ -56,7 +56,7 @@ from gpgpu_legacy.ir.statements import (
     statements_below,
     walk,
 )
-from gpgpu_legacy.ir.types import INT, VEC4, Components, Kind
+from gpgpu_legacy.isa.types import INT, VEC4, Components, Kind
 from gpgpu_legacy.lower.emit.llvm_basics import (
     ELEMENTS,
     I1,

@@ -16,9 +16,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.types import ALONG_X, ALONG_Y, EVERYWHERE
-from gpgpu_legacy.isa.ir import Attribute, Parameter
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.program import Attribute, Parameter
+from gpgpu_legacy.isa.types import ALONG_X, ALONG_Y, EVERYWHERE
 from gpgpu_legacy.lower.emit.llvm_basics import (
     ALIGNMENTS,
     BASE_WORDS,

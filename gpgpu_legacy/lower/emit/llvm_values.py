@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.expressions import Operation
-from gpgpu_legacy.ir.types import (
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.expressions import Operation
+from gpgpu_legacy.isa.types import (
     COMPARISONS,
     DTYPES,
     EVERYWHERE,

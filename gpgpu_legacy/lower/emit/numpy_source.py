@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.isa.expressions import (
     Compose,
     Composite,
     Constant,
@@ -27,9 +27,9 @@ from gpgpu_legacy.ir.expressions import (
     Variable,
     read,
 )
-from gpgpu_legacy.ir.statements import Assign, Declare, Discard, Statement
-from gpgpu_legacy.ir.types import Components, Operator
-from gpgpu_legacy.isa.ir import COMPONENTS, Instruction, Parameter, Program
+from gpgpu_legacy.isa.program import COMPONENTS, Instruction, Parameter, Program
+from gpgpu_legacy.isa.statements import Assign, Declare, Discard, Statement
+from gpgpu_legacy.isa.types import Components, Operator
 from gpgpu_legacy.lower.emit.text import ATOM, BITS, INFIX, SIGN, TextEmitter, identifier
 from gpgpu_legacy.lower.lowering import attribute_of
 from gpgpu_legacy.lower.programs import (

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.isa.expressions import (
     Compose,
     Constant,
     Element,
@@ -25,9 +25,9 @@ from gpgpu_legacy.ir.expressions import (
     Swizzle,
     Texel,
 )
-from gpgpu_legacy.ir.statements import Call
-from gpgpu_legacy.ir.types import COMPARISONS, INT, Operator
-from gpgpu_legacy.isa.ir import Parameter
+from gpgpu_legacy.isa.program import Parameter
+from gpgpu_legacy.isa.statements import Call
+from gpgpu_legacy.isa.types import COMPARISONS, INT, Operator
 
 ATOM = 9
 """The precedence of a name or a call; operators have lower ones, by the number in their table."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.isa.execute import ALL, execute
+from gpgpu_legacy.isa.expressions import (
     Expression,
     Read,
     Role,
@@ -20,10 +21,9 @@ from gpgpu_legacy.ir.expressions import (
     operation,
     read,
 )
-from gpgpu_legacy.ir.statements import Assign, Call, Function, Statement, multiply_add, walk
-from gpgpu_legacy.ir.types import EVERYWHERE, Components, Kind, Operator, type_of
-from gpgpu_legacy.isa.execute import ALL, execute
-from gpgpu_legacy.isa.ir import Instruction
+from gpgpu_legacy.isa.program import Instruction
+from gpgpu_legacy.isa.statements import Assign, Call, Function, Statement, multiply_add, walk
+from gpgpu_legacy.isa.types import EVERYWHERE, Components, Kind, Operator, type_of
 from gpgpu_legacy.lower.fused.content import (
     Content,
     DrawnProgram,

@@ -22,8 +22,8 @@ from dataclasses import field, replace
 from functools import lru_cache
 from itertools import chain
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.ir import Attribute, Instruction, Program
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.program import Attribute, Instruction, Program
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, Lookups, Stretch
 from gpgpu_legacy.lower.analysis.liveness import coordinate_components, live_components
 from gpgpu_legacy.lower.lookups import (

@@ -13,8 +13,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.expressions import (
     Array,
     Element,
     Expression,
@@ -27,9 +27,9 @@ from gpgpu_legacy.ir.expressions import (
     operation,
     read,
 )
-from gpgpu_legacy.ir.statements import Function
-from gpgpu_legacy.ir.types import INT, IVEC2, VEC4, Kind, Operator, type_of
-from gpgpu_legacy.isa.ir import Parameter
+from gpgpu_legacy.isa.program import Parameter
+from gpgpu_legacy.isa.statements import Function
+from gpgpu_legacy.isa.types import INT, IVEC2, VEC4, Kind, Operator, type_of
 from gpgpu_legacy.lower.fused.content import Arguments, Content
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.lower.lookups import AffineLookup

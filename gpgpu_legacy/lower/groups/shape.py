@@ -16,11 +16,11 @@ from importlib.resources import files
 from itertools import chain
 from math import gcd, prod
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.expressions import Role
-from gpgpu_legacy.ir.statements import For, read_first
-from gpgpu_legacy.ir.types import EVERYWHERE
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.expressions import Role
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.statements import For, read_first
+from gpgpu_legacy.isa.types import EVERYWHERE
 from gpgpu_legacy.lower.analysis.register_tile import demands_of
 from gpgpu_legacy.lower.fused.body import fused_body
 from gpgpu_legacy.lower.fused.content import Content, ProgramSegment, live_segments

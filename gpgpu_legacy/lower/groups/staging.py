@@ -14,9 +14,17 @@ from dataclasses import replace
 from enum import Enum
 from math import prod
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.expressions import Array, Element, Expression, Texel, Variable, operation, read
-from gpgpu_legacy.ir.statements import (
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.expressions import (
+    Array,
+    Element,
+    Expression,
+    Texel,
+    Variable,
+    operation,
+    read,
+)
+from gpgpu_legacy.isa.statements import (
     Assign,
     Barrier,
     Declare,
@@ -27,7 +35,7 @@ from gpgpu_legacy.ir.statements import (
     all_expressions,
     trip_count,
 )
-from gpgpu_legacy.ir.types import FLOAT, INT, Kind, Operator, Type, type_of
+from gpgpu_legacy.isa.types import FLOAT, INT, Kind, Operator, Type, type_of
 from gpgpu_legacy.lower.fused.content import Content
 from gpgpu_legacy.lower.groups.invocation import (
     CORNER,

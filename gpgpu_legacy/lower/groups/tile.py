@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.expressions import Expression, Read, Role, Texel, Variable, read
-from gpgpu_legacy.ir.statements import Assign, Declare, For, Statement, all_expressions, rebuilt
-from gpgpu_legacy.ir.types import EVERYWHERE, NOWHERE, Axes, Components
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.expressions import Expression, Read, Role, Texel, Variable, read
+from gpgpu_legacy.isa.statements import Assign, Declare, For, Statement, all_expressions, rebuilt
+from gpgpu_legacy.isa.types import EVERYWHERE, NOWHERE, Axes, Components
 from gpgpu_legacy.lower.fused.content import Advance
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.lower.lookups import AffineLookup

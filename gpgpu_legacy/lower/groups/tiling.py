@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.expressions import (
     Element,
     Expression,
     Texel,
@@ -22,8 +22,8 @@ from gpgpu_legacy.ir.expressions import (
     operation,
     read,
 )
-from gpgpu_legacy.ir.statements import Declare, For, If, Statement, Store, read_first, trip_count
-from gpgpu_legacy.ir.types import EVERYWHERE, INT, Operator
+from gpgpu_legacy.isa.statements import Declare, For, If, Statement, Store, read_first, trip_count
+from gpgpu_legacy.isa.types import EVERYWHERE, INT, Operator
 from gpgpu_legacy.lower.fused.body import own_texel, own_variable
 from gpgpu_legacy.lower.fused.content import Advance, Content
 from gpgpu_legacy.lower.groups.invocation import (

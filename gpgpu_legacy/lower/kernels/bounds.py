@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.isa.expressions import (
     Choice,
     Constant,
     Expression,
@@ -26,9 +26,9 @@ from gpgpu_legacy.ir.expressions import (
     Read,
     Variable,
 )
-from gpgpu_legacy.ir.kernel import RANGES, Kernel, assigned_names, numbered, parts
-from gpgpu_legacy.ir.statements import Assign, Declare, If, Loop, Statement, Store
-from gpgpu_legacy.ir.types import Operator, Type
+from gpgpu_legacy.isa.kernel import RANGES, Kernel, assigned_names, numbered, parts
+from gpgpu_legacy.isa.statements import Assign, Declare, If, Loop, Statement, Store
+from gpgpu_legacy.isa.types import Operator, Type
 from gpgpu_legacy.lower.kernels.integers import (
     DispatchNumbers,
     Integers,
@@ -42,7 +42,7 @@ _UNBOUNDED = 2**40  # trips: more than any loop of 32 bits that ends
 
 
 def unproven(pass_: ComputePass, lengths: Mapping[str, int], iterations: int = 1) -> frozenset[int]:
-    """The numbers (ir/kernel.py) of the accesses that may be outside their arrays.
+    """The numbers (isa/kernel.py) of the accesses that may be outside their arrays.
 
     pass_: without Tables. lengths: elements of the buffers by their names in the kernel.
     iterations: the number of runs of the pass; uniforms may be Affine in them.

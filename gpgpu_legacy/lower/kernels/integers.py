@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.expressions import (
     BuiltIn,
     Choice,
     Constant,
@@ -24,8 +24,8 @@ from gpgpu_legacy.ir.expressions import (
     Read,
     Role,
 )
-from gpgpu_legacy.ir.kernel import RANGES, Kernel
-from gpgpu_legacy.ir.types import BOOL, UINT, Operator, Type
+from gpgpu_legacy.isa.kernel import RANGES, Kernel
+from gpgpu_legacy.isa.types import BOOL, UINT, Operator, Type
 
 MOST_TERMS = 16
 """Symbols of a form that are kept apart; for a longer form only the range is kept."""

@@ -20,9 +20,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import count
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.isa.expressions import (
     BuiltIn,
     Constant,
     Element,
@@ -34,7 +34,7 @@ from gpgpu_legacy.ir.expressions import (
     Variable,
     read,
 )
-from gpgpu_legacy.ir.kernel import (
+from gpgpu_legacy.isa.kernel import (
     Kernel,
     assigned,
     assigned_names,
@@ -42,7 +42,7 @@ from gpgpu_legacy.ir.kernel import (
     parts,
     variable_names,
 )
-from gpgpu_legacy.ir.statements import (
+from gpgpu_legacy.isa.statements import (
     Assign,
     Barrier,
     Declare,
@@ -57,7 +57,7 @@ from gpgpu_legacy.ir.statements import (
     statements_below,
     with_expressions,
 )
-from gpgpu_legacy.ir.types import Operator
+from gpgpu_legacy.isa.types import Operator
 
 GROUP, ROW, INVOCATION = 0, 1, 2
 """The levels, from the outermost loop to the innermost."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood, Reach
 from gpgpu_legacy.lower.fused.content import (
     Arguments,

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.expressions import (
     Array,
     Constant,
     Element,
@@ -27,7 +27,7 @@ from gpgpu_legacy.ir.expressions import (
     operation,
     read,
 )
-from gpgpu_legacy.ir.statements import (
+from gpgpu_legacy.isa.statements import (
     Assign,
     Barrier,
     Declare,
@@ -38,7 +38,7 @@ from gpgpu_legacy.ir.statements import (
     all_expressions,
     rebuilt,
 )
-from gpgpu_legacy.ir.types import (
+from gpgpu_legacy.isa.types import (
     ALONG_X,
     ALONG_Y,
     BOOL,

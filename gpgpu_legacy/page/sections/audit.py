@@ -10,9 +10,9 @@ from gpgpu_legacy.page.sections.tables import AuditedClaim, judged
 from gpgpu_legacy.papers.audit.model import how_derived, off_in_words, printed, words
 from gpgpu_legacy.papers.audit.result import recorded
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict, by_cause
+from gpgpu_legacy.papers.published.papers import papers
+from gpgpu_legacy.papers.published.schema import Rule
 from gpgpu_legacy.present.grid import pretty
-from gpgpu_legacy.published.papers import papers
-from gpgpu_legacy.published.schema import Rule
 
 _MEANINGS = {
     AuditVerdict.DIFFERS: "ours is another value",

@@ -6,10 +6,10 @@ from itertools import product
 from math import log2
 
 from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
+from gpgpu_legacy.files import recorded_file
 from gpgpu_legacy.page.section import PageSection, rendered
-from gpgpu_legacy.published.papers import find_paper
+from gpgpu_legacy.papers.published.papers import find_paper
 from gpgpu_legacy.serial import read_recorded
-from gpgpu_legacy.sources import recorded_file
 from gpgpu_legacy.studies.cache_defaults import (
     BEFORE,
     BLOCKED,

@@ -7,7 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
+from gpgpu_legacy.algorithms.matmul.larson_mcallister import DEMONSTRATION_A
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.api.fit import Largest, fit
 from gpgpu_legacy.api.matmul import matmul
 from gpgpu_legacy.chips.profile import Profile, find_profile
 from gpgpu_legacy.count import closed_form
@@ -18,8 +20,7 @@ from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.plan.textures import UNORM8
 from gpgpu_legacy.present.grid import pretty
 from gpgpu_legacy.runtime.executor import reference
-from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, demonstrate
-from gpgpu_legacy.studies.largest_block import Largest, fit
+from gpgpu_legacy.studies.figure_2 import demonstrate
 
 # The answers --------------------------------------------------------------------------------------
 

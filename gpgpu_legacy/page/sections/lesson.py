@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.api.fit import fit
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.files import shader_text
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.languages.shaders import load_kernel
 from gpgpu_legacy.page.played import PLAYED, played_plan
 from gpgpu_legacy.page.products import LESSON_SCRIPTS, METHODS
 from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.sources import shader_text
-from gpgpu_legacy.studies.largest_block import fit
 
 SIZE, BLOCKS = 1024, (1, 2, 3, 4, 8, 16, 32)
 """The n and the values of b at which the lesson counts."""

@@ -12,9 +12,9 @@ from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.page.recordings import DEVICES, Recordings, recordings
 from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.papers.measuring import MS_PER_S
+from gpgpu_legacy.papers.published.papers import papers
+from gpgpu_legacy.papers.published.schema import Quantity
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.published.papers import papers
-from gpgpu_legacy.published.schema import Quantity
 from gpgpu_legacy.studies.lineage import of_memory, story
 
 SIZE = 1024

@@ -10,16 +10,16 @@ from math import inf
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, find_product
+from gpgpu_legacy.api.fit import steps_first
 from gpgpu_legacy.chips.catalogue import source_notes
 from gpgpu_legacy.chips.check_plan import check_on_each
 from gpgpu_legacy.chips.profile import Profile, ProfileKind, profiles
 from gpgpu_legacy.chips.verdict import Answer, Row, Verdict
 from gpgpu_legacy.page.section import PageSection, people, rendered
 from gpgpu_legacy.papers.formulas import methods_of_tables
+from gpgpu_legacy.papers.published.papers import papers
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.serial import Record, as_record, fields_of
-from gpgpu_legacy.studies.largest_block import steps_first
 
 SIZE = 1024
 """The n of the n×n matrices, as in the papers' tables."""

@@ -15,9 +15,16 @@ from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.formulas import CheckedCell, CheckedRow, CheckedTable, regenerate
 from gpgpu_legacy.papers.measuring import MS_PER_S
+from gpgpu_legacy.papers.published.papers import (
+    Claim,
+    MeasuredCell,
+    MeasuredTable,
+    Paper,
+    Series,
+    papers,
+)
+from gpgpu_legacy.papers.published.schema import Key, PrintedMatrix, Quantity, Rule
 from gpgpu_legacy.present.grid import plain, pretty
-from gpgpu_legacy.published.papers import Claim, MeasuredCell, MeasuredTable, Paper, Series, papers
-from gpgpu_legacy.published.schema import Key, PrintedMatrix, Quantity, Rule
 
 NAME = "tables"
 """The name of the section."""

@@ -11,9 +11,10 @@ import numpy as np
 
 from gpgpu_legacy.chips.profile import UNLIMITED, find_profile
 from gpgpu_legacy.count.resources import Resource
+from gpgpu_legacy.files import package_version
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.isa.ir import TextureTarget
 from gpgpu_legacy.isa.opcodes import ARBFP
+from gpgpu_legacy.isa.program import TextureTarget
 from gpgpu_legacy.languages.arb.instructions import OPERANDS_OF
 from gpgpu_legacy.languages.arb.parser import HEADER, assemble
 from gpgpu_legacy.languages.arb.syntax import instruction_tables
@@ -21,7 +22,6 @@ from gpgpu_legacy.page.products import LESSON_SCRIPTS
 from gpgpu_legacy.page.scenes import decoded_program, scene_of
 from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.sources import package_version
 
 SIDE = 16
 """Texels across the pictures."""

@@ -26,8 +26,8 @@ from gpgpu_legacy.count.closed_form import same_formula
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.derive.inputs import Inputs, Rounded, Value
-from gpgpu_legacy.published.papers import Alternative, Claim, Paper, Published
-from gpgpu_legacy.published.schema import (
+from gpgpu_legacy.papers.published.papers import Alternative, Claim, Paper, Published
+from gpgpu_legacy.papers.published.schema import (
     CellChange,
     Change,
     ClaimChange,

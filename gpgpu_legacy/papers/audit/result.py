@@ -12,9 +12,9 @@ from pathlib import Path
 from gpgpu_legacy.papers.audit.model import Finding, printed, shown, turned, words
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict, count_findings
 from gpgpu_legacy.papers.derive.inputs import Rounded, Value
+from gpgpu_legacy.papers.published.papers import Claim, Paper, Published, find_paper
+from gpgpu_legacy.papers.published.schema import Rule
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult, pretty
-from gpgpu_legacy.published.papers import Claim, Paper, Published, find_paper
-from gpgpu_legacy.published.schema import Rule
 from gpgpu_legacy.serial import (
     OneLine,
     Record,

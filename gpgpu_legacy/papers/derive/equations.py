@@ -11,16 +11,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.algorithms.matmul.larson_mcallister import (
+    ALGORITHM,
+    DEMONSTRATION_A,
+    DEMONSTRATION_B,
+)
 from gpgpu_legacy.api.matmul import matmul
 from gpgpu_legacy.api.programs import run_program
 from gpgpu_legacy.chips.native import count_native, instruction_set
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.count.instructions import count_instructions
-from gpgpu_legacy.isa.ir import Program, TextureTarget
+from gpgpu_legacy.isa.program import Program, TextureTarget
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Value
 from gpgpu_legacy.runtime.executor import reference
-from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, DEMONSTRATION_B, METHOD
 
 
 def wrong_elements(method: str, size: int, as_printed: bool, state: str | None = None) -> Value:
@@ -45,7 +49,7 @@ def results_below_white(texture_format: str, state: str) -> Value:
     """
     a, b = np.array(DEMONSTRATION_A), np.array(DEMONSTRATION_B)
     chosen: dict[str, Any] = {"texture_format": texture_format, "state": state}
-    ours = matmul(a, b, METHOD.name, executor=reference().name, **chosen)
+    ours = matmul(a, b, ALGORITHM.name, executor=reference().name, **chosen)
     return int(np.sum(ours[a @ b > 1] != 1))
 
 

@@ -23,13 +23,13 @@ from gpgpu_legacy.chips.hosts import (
 )
 from gpgpu_legacy.chips.profile import Fact, Profile, find_profile
 from gpgpu_legacy.count.traffic import Counts, count_plan
-from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
+from gpgpu_legacy.papers.published.papers import MeasuredCell, Paper
+from gpgpu_legacy.papers.published.schema import PlanChange, ProgramChange, Scalar
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan, Repeat
 from gpgpu_legacy.plan.textures import FORMATS, Rect
-from gpgpu_legacy.published.papers import MeasuredCell, Paper
-from gpgpu_legacy.published.schema import PlanChange, ProgramChange, Scalar
 from gpgpu_legacy.serial import with_fields
 
 

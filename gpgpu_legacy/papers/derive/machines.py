@@ -9,6 +9,7 @@ from functools import cache
 
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.api.fit import fit
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.host import Hierarchy, Paging
@@ -18,29 +19,28 @@ from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.hosts import Capability, Host, Processor
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.count.kernels import count_compute_pass
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.isa.expressions import (
     Constant,
     Element,
     Expression,
     Read,
     Swizzle,
 )
-from gpgpu_legacy.ir.kernel import parts
-from gpgpu_legacy.ir.statements import (
+from gpgpu_legacy.isa.kernel import parts
+from gpgpu_legacy.isa.statements import (
     Loop,
     Store,
     statements_below,
     with_expressions,
 )
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Rounded, Value
+from gpgpu_legacy.papers.host_misses import HostMisses, simulate_host
+from gpgpu_legacy.papers.published.schema import ProgramChange
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Prediction
 from gpgpu_legacy.predict.rates import Rates
 from gpgpu_legacy.predict.work import count_accesses
-from gpgpu_legacy.published.schema import ProgramChange
-from gpgpu_legacy.studies.host_misses import HostMisses, simulate_host
-from gpgpu_legacy.studies.largest_block import fit
 
 # Facts --------------------------------------------------------------------------------------------
 

@@ -15,9 +15,9 @@ from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.count.traffic import Counts, fragments_per_pass
 from gpgpu_legacy.papers.derive.inputs import Inputs, PlanOrProgramChange, Product, Rounded, Value
+from gpgpu_legacy.papers.published.papers import MeasuredCell
 from gpgpu_legacy.plan.plan import FragmentPass
 from gpgpu_legacy.plan.textures import Rect
-from gpgpu_legacy.published.papers import MeasuredCell
 
 _FLOAT_BYTES = 4
 

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.combiners import Combiner, CombinerMode
-from gpgpu_legacy.isa.ir import (
+from gpgpu_legacy.isa.program import (
     Attribute,
     AttributeKind,
     FixedFunction,

@@ -14,9 +14,9 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.types import DTYPES, Kind
+from gpgpu_legacy.isa.types import DTYPES, Kind
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps, undecided
 from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
 from gpgpu_legacy.lower.emit.glsl_fragment import GROUP, compute_shader

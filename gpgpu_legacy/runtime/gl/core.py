@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError, NoDeviceRoomError, PlanError
-from gpgpu_legacy.memory import in_words
+from gpgpu_legacy.plan.memory import in_words
 from gpgpu_legacy.runtime.gl import egl
 from gpgpu_legacy.runtime.gl.egl import Need, advice_here, quiet_driver_cache
 from gpgpu_legacy.runtime.gl.headers import GL

@@ -11,8 +11,8 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import NoDeviceRoomError, PlanError
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Stored
 from gpgpu_legacy.plan.framebuffer import Blend, Equation
 from gpgpu_legacy.plan.numbers import NumberVec4

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import ExecutorUnavailableError
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.runtime.gl.headers import (
     EGL,
     EGL_EXTENSION_FUNCTIONS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
-from gpgpu_legacy.memory import SURELY_THERE
+from gpgpu_legacy.plan.memory import SURELY_THERE
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Executor
 

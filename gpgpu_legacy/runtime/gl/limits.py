@@ -21,10 +21,10 @@ from typing import Any
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.dataless import NO_DATA
 from gpgpu_legacy.interp.kernel import Array, KernelMachine, Mask, WorkGroups
-from gpgpu_legacy.ir.expressions import Element, Expression, Operation
-from gpgpu_legacy.ir.kernel import Kernel, parts, uniform_loops
-from gpgpu_legacy.ir.statements import Loop
-from gpgpu_legacy.ir.types import Operator
+from gpgpu_legacy.isa.expressions import Element, Expression, Operation
+from gpgpu_legacy.isa.kernel import Kernel, parts, uniform_loops
+from gpgpu_legacy.isa.statements import Loop
+from gpgpu_legacy.isa.types import Operator
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ComputePass, Plan, UniformValue, constant_groups
 from gpgpu_legacy.plan.textures import Texture, TextureKind

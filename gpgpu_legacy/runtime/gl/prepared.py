@@ -15,8 +15,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Stored, decode, stored_dtype
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.numbers import NumberVec4

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.lower.emit.glsl_fragment import vertex_shader
 from gpgpu_legacy.runtime.gl.core import GlBuffer, GlContext, inner
 from gpgpu_legacy.runtime.gl.sharing import Releasable

@@ -24,8 +24,8 @@ from weakref import WeakValueDictionary, finalize
 
 import numpy as np
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import ExecutorUnavailableError
-from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.runtime.devices import is_gpu
 from gpgpu_legacy.runtime.gl.egl import CurrentContext, SavedContext, leave_without_the_driver
 from gpgpu_legacy.runtime.gl.headers import GL

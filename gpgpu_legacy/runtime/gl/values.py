@@ -14,7 +14,7 @@ import numpy as np
 
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
-from gpgpu_legacy.isa.ir import AttributeKind, Parameter, ParameterSpace
+from gpgpu_legacy.isa.program import AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name, parameter_name
 from gpgpu_legacy.lower.values import F64, over_iterations, parameter_values
 from gpgpu_legacy.plan.interpolation import is_bent, slopes

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from gpgpu_legacy.door import public
+from gpgpu_legacy.api.figures.options import AnimationOptions, FigureOptions, TexelsShown
+from gpgpu_legacy.api.figures.sheet_plot import Panel, ShownPanel, sheet_of
+from gpgpu_legacy.decorators import public
 from gpgpu_legacy.errors import counted
-from gpgpu_legacy.figures.options import AnimationOptions, FigureOptions, TexelsShown
-from gpgpu_legacy.figures.sheet_plot import Panel, ShownPanel, sheet_of
 from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.textures import Numeric, Rect, Texture

@@ -1,6 +1,6 @@
 """The papers as data: what they printed, and where.
 
-Nothing is recomputed here; papers/ does that.
+Nothing is recomputed here; the rest of papers/ does that.
 """
 
 from __future__ import annotations

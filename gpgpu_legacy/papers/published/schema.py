@@ -1,4 +1,4 @@
-"""The shape of published/*.toml: a record for everything that a file may hold.
+"""The shape of papers/published/*.toml: a record for everything that a file may hold.
 
 A paper has tables of formulas (`table`), tables of measurements (`measured`), matrices (`matrix`)
 and claims: of the text (`claims`), and one for each cell of a table (`cells` says how a column is
@@ -357,7 +357,7 @@ class ColumnEntry(Judged, kw_only=True):
 
 
 class ClaimHead(Judged, kw_only=True):
-    """The fields of a claim; `gpgpu_legacy.published.papers.Claim` describes them."""
+    """The fields of a claim; `gpgpu_legacy.papers.published.papers.Claim` describes them."""
 
     id: str
     where: str

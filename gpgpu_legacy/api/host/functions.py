@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from gpgpu_legacy.errors import hint
-from gpgpu_legacy.host.expressions import ExpressionCompiler
-from gpgpu_legacy.host.library import library_text
-from gpgpu_legacy.host.memory import HostError, ProgramMemory
-from gpgpu_legacy.host.types import (
+from gpgpu_legacy.api.host.expressions import ExpressionCompiler
+from gpgpu_legacy.api.host.library import library_text
+from gpgpu_legacy.api.host.memory import HostError, ProgramMemory
+from gpgpu_legacy.api.host.types import (
     INT,
     LONG,
     VOID,
@@ -25,7 +24,7 @@ from gpgpu_legacy.host.types import (
     Type,
     record,
 )
-from gpgpu_legacy.host.values import (
+from gpgpu_legacy.api.host.values import (
     Lvalue,
     Value,
     added,
@@ -36,7 +35,8 @@ from gpgpu_legacy.host.values import (
     settled,
     usual,
 )
-from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.errors import hint
+from gpgpu_legacy.isa.program import Span
 from gpgpu_legacy.languages.c import syntax as c
 
 

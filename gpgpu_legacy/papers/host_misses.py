@@ -19,7 +19,7 @@ from gpgpu_legacy.cache.host import Hierarchy, Paging, measure, parse_paging
 from gpgpu_legacy.cache.kernels import first_dispatch_addresses
 from gpgpu_legacy.chips.hosts import Host, find_host, hosts
 from gpgpu_legacy.errors import InputError, as_member
-from gpgpu_legacy.published.papers import find_paper
+from gpgpu_legacy.papers.published.papers import find_paper
 from gpgpu_legacy.serial import Record, as_record
 
 # Cases --------------------------------------------------------------------------------------------

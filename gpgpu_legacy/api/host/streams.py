@@ -13,8 +13,8 @@ from weakref import finalize
 
 import numpy as np
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.host.memory import HostError, ProgramMemory
+from gpgpu_legacy.api.host.memory import HostError, ProgramMemory
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.languages.brook.kernels import BrookKernel, ElementType, Kernels, ParameterRole
 from gpgpu_legacy.languages.brook.scatter import scatter_rounds

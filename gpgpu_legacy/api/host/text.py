@@ -9,8 +9,8 @@ from struct import pack
 from sys import byteorder
 from typing import Any
 
-from gpgpu_legacy.host.memory import HostError, ProgramMemory
-from gpgpu_legacy.host.values import rounder
+from gpgpu_legacy.api.host.memory import HostError, ProgramMemory
+from gpgpu_legacy.api.host.values import rounder
 from gpgpu_legacy.languages.c.literals import rounded_once
 
 MOST_WIDTH = 1 << 16

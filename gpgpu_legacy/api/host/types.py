@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from struct import calcsize
 
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 
 
 @frozen

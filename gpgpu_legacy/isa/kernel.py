@@ -14,9 +14,9 @@ from functools import cache, cached_property
 from itertools import count
 from math import prod
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.isa.expressions import (
     Array,
     Choice,
     Element,
@@ -26,7 +26,7 @@ from gpgpu_legacy.ir.expressions import (
     Role,
     Variable,
 )
-from gpgpu_legacy.ir.statements import (
+from gpgpu_legacy.isa.statements import (
     Assign,
     Barrier,
     Declare,
@@ -38,7 +38,7 @@ from gpgpu_legacy.ir.statements import (
     walk,
     with_expressions,
 )
-from gpgpu_legacy.ir.types import EVERYWHERE, FLOAT, Kind, Operator, Type
+from gpgpu_legacy.isa.types import EVERYWHERE, FLOAT, Kind, Operator, Type
 
 RANGES = {Kind.INT: (-(2**31), 2**31 - 1), Kind.UINT: (0, 2**32 - 1)}
 """The least and the greatest integer of a kind."""

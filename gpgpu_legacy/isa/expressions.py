@@ -19,8 +19,10 @@ from functools import partial, reduce
 from operator import add, mul, sub
 from typing import Any, Generic, TypeVar
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.types import (
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.opcodes import Symbol
+from gpgpu_legacy.isa.program import Attribute, Parameter, TextureSource
+from gpgpu_legacy.isa.types import (
     ALONG_X,
     ALONG_Y,
     BOOL,
@@ -38,8 +40,6 @@ from gpgpu_legacy.ir.types import (
     type_of,
     union,
 )
-from gpgpu_legacy.isa.ir import Attribute, Parameter, TextureSource
-from gpgpu_legacy.isa.opcodes import Symbol
 
 Known = TypeVar("Known")
 """A target's record of where a texel lies."""

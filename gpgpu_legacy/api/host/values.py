@@ -10,9 +10,8 @@ from math import copysign, inf, isnan, nan
 from struct import pack, unpack
 from typing import Any
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.host.memory import HostError
-from gpgpu_legacy.host.types import (
+from gpgpu_legacy.api.host.memory import HostError
+from gpgpu_legacy.api.host.types import (
     ANY_STREAM,
     BY_CODE,
     DOUBLE,
@@ -28,6 +27,7 @@ from gpgpu_legacy.host.types import (
     StreamType,
     Type,
 )
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.languages.c.literals import quotient, remainder, rounded_once
 
 COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))

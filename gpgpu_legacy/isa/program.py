@@ -13,7 +13,7 @@ from enum import Enum
 from functools import cached_property
 from math import copysign
 
-from gpgpu_legacy.frozen import frozen
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.combiners import Combiner, CombinerMode, CombinerSource
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 

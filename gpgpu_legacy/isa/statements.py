@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.ir.expressions import (
+from gpgpu_legacy.decorators import frozen
+from gpgpu_legacy.isa.expressions import (
     Composite,
     Constant,
     Element,
@@ -22,8 +22,8 @@ from gpgpu_legacy.ir.expressions import (
     Read,
     Variable,
 )
-from gpgpu_legacy.ir.types import Axes, Components, Operator, Type
-from gpgpu_legacy.isa.ir import Instruction
+from gpgpu_legacy.isa.program import Instruction
+from gpgpu_legacy.isa.types import Axes, Components, Operator, Type
 
 
 def multiply_add(value: Expression) -> tuple[Expression, Expression, Expression] | None:

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpgpu_legacy.errors import GpgpuLegacyError, hint
-from gpgpu_legacy.host.memory import MOST_BYTES, HostError, ProgramMemory, in_words
-from gpgpu_legacy.host.streams import COMBINATIONS
-from gpgpu_legacy.host.types import (
+from gpgpu_legacy.api.host.memory import MOST_BYTES, HostError, ProgramMemory, in_words
+from gpgpu_legacy.api.host.streams import COMBINATIONS
+from gpgpu_legacy.api.host.types import (
     BY_CODE,
     DOUBLE,
     FLOAT,
@@ -28,7 +27,7 @@ from gpgpu_legacy.host.types import (
     StreamType,
     Type,
 )
-from gpgpu_legacy.host.values import (
+from gpgpu_legacy.api.host.values import (
     COMPARISONS,
     Lvalue,
     Value,
@@ -48,6 +47,7 @@ from gpgpu_legacy.host.values import (
     stored,
     usual,
 )
+from gpgpu_legacy.errors import GpgpuLegacyError, hint
 from gpgpu_legacy.languages.c import syntax as c
 
 

@@ -11,18 +11,18 @@ from traceback import walk_tb
 from types import CodeType
 from typing import Any
 
+from gpgpu_legacy.api.host import library
+from gpgpu_legacy.api.host.functions import Compiler
+from gpgpu_legacy.api.host.memory import OPERATIONS, HostError, ProgramMemory, in_words
+from gpgpu_legacy.api.host.streams import WRITTEN, Recorder, Streams
+from gpgpu_legacy.api.host.types import CFunction
+from gpgpu_legacy.api.host.values import FUNCTIONS, rounder
 from gpgpu_legacy.api.run import execute, with_machine
-from gpgpu_legacy.door import public
+from gpgpu_legacy.decorators import public
 from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError, hint
 from gpgpu_legacy.files import read_text
-from gpgpu_legacy.host import library
-from gpgpu_legacy.host.functions import Compiler
-from gpgpu_legacy.host.memory import OPERATIONS, HostError, ProgramMemory, in_words
-from gpgpu_legacy.host.streams import WRITTEN, Recorder, Streams
-from gpgpu_legacy.host.types import CFunction
-from gpgpu_legacy.host.values import FUNCTIONS, rounder
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.isa.ir import Span
+from gpgpu_legacy.isa.program import Span
 from gpgpu_legacy.languages.brook.kernels import Kernels
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import BEFORE

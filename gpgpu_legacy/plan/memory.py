@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import NoRoomError
-from gpgpu_legacy.frozen import frozen
 
 SURELY_THERE = 2**25
 """Requests up to this many bytes are not checked: Python and its libraries take more, and a check

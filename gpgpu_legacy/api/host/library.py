@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from gpgpu_legacy.api.host.memory import HostError, ProgramMemory
+from gpgpu_legacy.api.host.text import Source, printed, scanned, taken
+from gpgpu_legacy.api.host.values import rounder
 from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.files import open_data
-from gpgpu_legacy.host.memory import HostError, ProgramMemory
-from gpgpu_legacy.host.text import Source, printed, scanned, taken
-from gpgpu_legacy.host.values import rounder
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Item
 

@@ -1,7 +1,8 @@
-"""The public door: arguments that do not fit a signature are told in one line.
+"""What classes and functions are marked with: value objects, and the public door.
 
-What users call is marked `@public`. A call whose arguments have the types of one that was checked
-before costs a look-up.
+A class that holds fields and never changes is `@frozen`. What users call is `@public`: arguments
+that do not fit its signature are told in one line. A call whose arguments have the types of one
+that was checked before costs a look-up.
 """
 
 from __future__ import annotations
@@ -10,14 +11,25 @@ import inspect
 import os
 from collections.abc import Callable, Generator, Mapping, Sized
 from contextlib import _GeneratorContextManager
+from dataclasses import dataclass
 from functools import cache, wraps
-from typing import Any, NoReturn, ParamSpec, SupportsFloat, TypeVar
+from typing import Any, NoReturn, ParamSpec, SupportsFloat, TypeVar, dataclass_transform
 
 from gpgpu_legacy.errors import InputError, UnknownNameError, described, hint
 
+C = TypeVar("C")
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
+
+
+@dataclass_transform(frozen_default=True)
+def frozen(value: type[C]) -> type[C]:
+    """The class as a dataclass whose objects are immutable, equal by their fields, and slotted."""
+    return dataclass(frozen=True, slots=True)(value)
+
+
+# The public door --------------------------------------------------------------------------------
 
 _KINDS: dict[str, tuple[Any, str]] = {
     "str": (str, "a text"),

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from gpgpu_legacy.api.host.memory import HostError
+from gpgpu_legacy.api.host.program import run_brook
+from gpgpu_legacy.api.host.streams import StreamData, arguments_of, uses
 from gpgpu_legacy.api.pipeline import Pipeline
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.host.memory import HostError
-from gpgpu_legacy.host.program import run_brook
-from gpgpu_legacy.host.streams import StreamData, arguments_of, uses
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.languages.brook.kernels import BrookKernel
 from gpgpu_legacy.pipeline.streams import Stream

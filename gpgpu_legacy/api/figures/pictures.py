@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.door import public
+from gpgpu_legacy.decorators import public
 from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.isa.arithmetic import F32

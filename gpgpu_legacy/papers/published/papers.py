@@ -1,4 +1,4 @@
-"""The papers that the package knows, read from published/*.toml: their tables, and their claims.
+"""The papers that the package knows, with their tables and claims, read from the .toml files here.
 
 A claim is one of the text, or one for each cell of the tables and matrices.
 """
@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.published.schema import (
+from gpgpu_legacy.papers.published.schema import (
     AlternativeEntry,
     Argument,
     CellEntry,
@@ -331,7 +331,7 @@ class Paper(Citation, kw_only=True):
 @cache
 def papers() -> tuple[Paper, ...]:
     """All papers in the package: those with formulas first, then by the names of their files."""
-    folder = files("gpgpu_legacy.published")
+    folder = files("gpgpu_legacy.papers.published")
     names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".toml"))
     read = [read_paper(folder.joinpath(name).read_text("utf-8"), name) for name in names]
     return tuple(sorted(read, key=lambda paper: not paper.tables))

@@ -7,7 +7,7 @@ from enum import Enum
 from math import isfinite
 from typing import Annotated
 
-from gpgpu_legacy.door import public
+from gpgpu_legacy.decorators import public
 from gpgpu_legacy.errors import InputError, as_positive
 
 _SHORTEST_MS, _LONGEST_MS = 20, 60_000  # browsers slow down what is faster
