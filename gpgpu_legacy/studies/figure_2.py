@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
-from PIL.ImageDraw import ImageDraw
+from PIL.ImageDraw import Draw, ImageDraw
 
 from gpgpu_legacy.algorithms.matmul.larson_mcallister import (
     ALGORITHM,
@@ -41,21 +42,10 @@ from gpgpu_legacy.plan.textures import UNORM8
 from gpgpu_legacy.present.animation import film_of, png_of
 from gpgpu_legacy.present.colours import Colour
 from gpgpu_legacy.present.grid import Grid, Result
-from gpgpu_legacy.present.pixel_text import Align, Font, draw_line
+from gpgpu_legacy.present.pixel_text import Align, Font, draw_line, wrap
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.serial import Record, fields_of
-from gpgpu_legacy.studies.pages import (
-    EXACT,
-    INK,
-    MARGIN,
-    MARK,
-    SOFT_INK,
-    SPACE,
-    draw_centred,
-    draw_operators,
-    matrices_for,
-    page,
-)
+from gpgpu_legacy.studies.operands import EXACT, matrices_for
 
 METHOD = find_product(ALGORITHM.name)
 
@@ -151,7 +141,7 @@ def demonstrate(
     own, plan = {"A": DEMONSTRATION_A, "B": DEMONSTRATION_B}, p.plan()
     drawn = [pass_ for pass_ in passes(plan) if isinstance(pass_, FragmentPass)]
     free = ("texture_format", "state")
-    operands = matrices_for(p, LARGEST, given, own=own, samples={}, seed=seed, free=free)
+    operands = matrices_for(p, LARGEST, given, own, seed=seed, free=free)
     sums: list[F32] = []
 
     def observe(_: int, pass_: Pass, read: Callable[[str], F32]) -> None:
@@ -197,6 +187,11 @@ def _lookup(unit: int) -> Program:
 Values = NDArray[np.floating]
 
 # Only the accents have a hue. They stand out against every grey level.
+PAPER: Colour = (246, 246, 246)
+INK: Colour = (28, 28, 28)
+SOFT_INK: Colour = (92, 92, 92)
+RULE: Colour = (205, 205, 205)
+MARK: Colour = (226, 92, 12)
 _GRID: Colour = (92, 118, 152)
 _NAN: Colour = (204, 52, 64)
 _ON_LIGHT: Colour = (0, 0, 0)
@@ -204,6 +199,7 @@ _ON_DARK: Colour = (255, 255, 255)
 _MIDDLE_LEVEL = 117  # on lighter greys, black has more contrast (WCAG 2.1) than white
 
 # Lengths are in pixels.
+MARGIN, SPACE = 36, 12
 _LABELS = 156
 _SMALLEST_PANEL = 160
 _GAP = 56
@@ -213,8 +209,9 @@ _THUMBNAILS_WIDTH, _THUMBNAILS_HEIGHT = 128, 96
 _LARGEST_THUMBNAIL_CELL = 15
 _CELL_PADDING = 3
 _SMALLEST_WITH_LINES = 8
-_LEGEND_PITCH = 2 * Font.BODY.line_height + _LEGEND_CELL + 3 * SPACE
-_NAME_HEIGHT = Font.BODY_BOLD.line_height + SPACE // 2
+_BODY, _BOLD = Font.BODY.line_height, Font.BODY_BOLD.line_height
+_LEGEND_PITCH = 2 * _BODY + _LEGEND_CELL + 3 * SPACE
+_NAME_HEIGHT = _BOLD + SPACE // 2
 _CORNER_HEIGHT = Font.SMALL.line_height + 3
 
 _HEADS = (
@@ -239,8 +236,8 @@ class _Page:
         self.scale = {name: scale for scale in self.scales for name in scale.names}
         (m, l), n = shown.a.shape, shown.b.shape[1]  # noqa: E741
         most, rows = max(m, l, n), max(m, l)
-        text = max(Font.SMALL.width(text) for scale in self.scales for text in scale.texts)
-        smallest = max(text, Font.SMALL.line_height) + 2 * _CELL_PADDING
+        texts = (scale.text(value) for scale in self.scales for value in scale.values.tolist())
+        smallest = max(Font.SMALL.line_height, *map(Font.SMALL.width, texts)) + 2 * _CELL_PADDING
         self.cell = max(smallest, min(_LARGEST_CELL, _SMALLEST_PANEL // most))
         self.panel = max(_SMALLEST_PANEL, _span(most, self.cell))
         first = MARGIN + _LABELS + self.panel // 2
@@ -248,8 +245,7 @@ class _Page:
         self.small_cell = min(
             _LARGEST_THUMBNAIL_CELL, _THUMBNAILS_WIDTH // (l + n), _THUMBNAILS_HEIGHT // rows
         )
-        thumbnails = _span(rows, self.small_cell)
-        self.label_height = 2 * Font.BODY.line_height + SPACE // 2 + thumbnails
+        self.label_height = 2 * _BODY + SPACE // 2 + _span(rows, self.small_cell)
         self.rectangle = _span(n, self.cell), _span(m, self.cell)
         self.line_height = max(self.rectangle[1] + 2 * _CORNER_HEIGHT, self.label_height)
         self.legend_height = len(self.scales) * _LEGEND_PITCH - SPACE
@@ -261,32 +257,55 @@ class _Page:
         marked: the only pass to show, with its column of A and row of B framed; if None, each pass
         has a small picture of both beside it. panels: how many of a pass are drawn already.
         """
-        shown = range(len(self.shown.frames)) if marked is None else [marked]
-        pitch = self.line_height + 2 * SPACE
-
-        def draw_operands(draw: ImageDraw, y: int) -> None:
-            middle = (2 * (y + _NAME_HEIGHT) + self.operands_height) // 2
-            for place, (name, values) in enumerate(self.operands.items()):
-                centre, framed = self.centres[place], marked if place < panels else None
-                upper = self.draw_panel(draw, centre, middle, name, values, framed=framed)
-                draw_centred(draw, centre, upper - _NAME_HEIGHT, name, Font.BODY_BOLD)
-            self.draw_legend(draw, middle)
-
-        def draw_passes(draw: ImageDraw, y: int) -> None:
-            for place, number in enumerate(shown):
-                middle = y + place * pitch + self.line_height // 2
-                self.draw_pass(draw, middle, number, panels, thumbnails=marked is None)
-
         count = len(self.shown.frames)
-        return page(
-            self.centres[-1] + self.panel - self.panel // 2 + MARGIN,
-            "Larson-McAllister matrix multiplication",
-            [f"C = A × B, {self.shown.sizes}, in {count} pass{'es' * (count > 1)}"],
-            upper=(_NAME_HEIGHT + self.operands_height, draw_operands),
-            heads=dict(zip(self.centres, _HEADS, strict=True)),
-            lower=(len(shown) * pitch, draw_passes),
-            caption=self.caption(thumbnails=marked is None),
-        )
+        numbers = range(count) if marked is None else [marked]
+        width = self.centres[-1] + self.panel - self.panel // 2 + MARGIN
+        caption = wrap(self.caption(thumbnails=marked is None), Font.BODY, width - 2 * MARGIN)
+        subtitle = MARGIN + Font.TITLE.line_height
+        operands = subtitle + _BODY + 2 * SPACE + _NAME_HEIGHT
+        heads = operands + self.operands_height + 3 * SPACE
+        passes, pitch = heads + 2 * _BOLD + SPACE, self.line_height + 2 * SPACE
+        foot = passes + len(numbers) * pitch
+        image = Image.new("RGB", (width, foot + SPACE + len(caption) * _BODY + MARGIN), PAPER)
+        draw = Draw(image)
+        title = "Larson-McAllister matrix multiplication"
+        draw_line(draw, MARGIN, MARGIN, title, Font.TITLE, fill=INK)
+        said = f"C = A × B, {self.shown.sizes}, in {count} pass{'es' * (count > 1)}"
+        draw_line(draw, MARGIN, subtitle, said, fill=SOFT_INK)
+        self.draw_operands(draw, operands + self.operands_height // 2, marked, panels)
+        for centre, head in zip(self.centres, _HEADS, strict=True):
+            for place, text in enumerate(head):
+                _centred(draw, centre, heads + place * _BOLD, text, Font.BODY_BOLD)
+        for place, number in enumerate(numbers):
+            middle = passes + place * pitch + self.line_height // 2
+            self.draw_pass(draw, middle, number, panels, thumbnails=marked is None)
+        for place, text in enumerate(caption):
+            draw_line(draw, MARGIN, foot + SPACE + place * _BODY, text, fill=SOFT_INK)
+        for y in (heads - 3 * SPACE // 2, foot - SPACE // 2):
+            draw.line((MARGIN, y, width - MARGIN, y), fill=RULE)
+        return image
+
+    def draw_operands(self, draw: ImageDraw, middle: int, marked: int | None, panels: int) -> None:
+        """A and B, and beside them the grey levels of each scale."""
+        for place, (name, values) in enumerate(self.operands.items()):
+            centre, framed = self.centres[place], marked if place < panels else None
+            upper = self.draw_panel(draw, centre, middle, name, values, framed=framed)
+            _centred(draw, centre, upper - _NAME_HEIGHT, name, Font.BODY_BOLD)
+        length = _span(_LEGEND_CELLS, _LEGEND_CELL)
+        left = self.centres[2] - self.panel // 2
+        top = middle - self.legend_height // 2
+        for scale in self.scales:
+            title = "value of a texel" if scale.names == _PANELS else " and ".join(scale.names)
+            _centred(draw, left + length // 2, top, title)
+            across = top + _BODY + SPACE // 2 + _LEGEND_CELL // 2
+            levels = np.linspace(scale.black, scale.white, _LEGEND_CELLS)[None]
+            at = (left + length // 2, across)
+            self.draw_panel(draw, *at, scale.names[0], levels, cell=_LEGEND_CELL)
+            for tick in (0, 0.5, 1):
+                x = left + _LEGEND_CELL // 2 + round(tick * (length - _LEGEND_CELL))
+                label = f"{scale.black + tick * (scale.white - scale.black):.3g}"
+                _centred(draw, x, across + _LEGEND_CELL // 2 + SPACE // 2, label)
+            top += _LEGEND_PITCH
 
     def draw_pass(
         self, draw: ImageDraw, middle: int, number: int, panels: int, *, thumbnails: bool
@@ -296,24 +315,25 @@ class _Page:
         panels: how many are drawn; without the last, the framebuffer is as before the pass.
         thumbnails: with A and B, the pass's column and row framed.
         """
-        top = middle - (self.label_height // 2 if thumbnails else Font.BODY.line_height)
+        top = middle - (self.label_height // 2 if thumbnails else _BODY)
         label = f"pass {number + 1} of {len(self.shown.frames)}"
         draw_line(draw, MARGIN, top, label, Font.BODY_BOLD, fill=INK)
-        draw_line(draw, MARGIN, top + Font.BODY.line_height, f"i = {number + 1}", fill=SOFT_INK)
-        if thumbnails:
-            x, y = MARGIN, top + 2 * Font.BODY.line_height + SPACE // 2
-            for name, values in self.operands.items():
-                height, width = (_span(count, self.small_cell) for count in values.shape)
-                at = (x + width // 2, y + height // 2)
-                self.draw_panel(draw, *at, name, values, cell=self.small_cell, framed=number)
-                x += width + SPACE
-        *made, after = fields_of(self.shown.frames[number]).values()
+        draw_line(draw, MARGIN, top + _BODY, f"i = {number + 1}", fill=SOFT_INK)
+        x, y = MARGIN, top + 2 * _BODY + SPACE // 2
+        for name, values in self.operands.items() if thumbnails else ():
+            height, width = (_span(count, self.small_cell) for count in values.shape)
+            at = (x + width // 2, y + height // 2)
+            self.draw_panel(draw, *at, name, values, cell=self.small_cell, framed=number)
+            x += width + SPACE
+        *drawn, after = fields_of(self.shown.frames[number]).values()
         before = self.shown.frames[number - 1].framebuffer if number else np.zeros_like(after)
-        for centre, name, values in zip(self.centres, _PANELS, made[:panels], strict=False):
+        for centre, name, values in zip(self.centres, _PANELS, drawn[:panels], strict=False):
             self.draw_panel(draw, centre, middle, name, values)
-        framebuffer = after if panels > len(made) else before
+        framebuffer = after if panels > len(drawn) else before
         self.draw_panel(draw, self.centres[-1], middle, _PANELS[-1], framebuffer)
-        draw_operators(draw, self.centres[:panels], middle, "×=→"[: panels - 1])
+        for (left, right), operator in zip(pairwise(self.centres[:panels]), "×=→", strict=False):
+            y = middle - Font.TITLE.line_height // 2
+            _centred(draw, (left + right) // 2, y, operator, Font.TITLE)
         for centre, corners in zip(self.centres, self.shown.corners[number][:panels], strict=False):
             self.draw_corners(draw, centre, middle, corners)
 
@@ -327,24 +347,6 @@ class _Page:
             away = max(width // 2, Font.SMALL.width(text) + SPACE // 2)
             x, align = (centre + away, Align.RIGHT) if right else (centre - away, Align.LEFT)
             draw_line(draw, x, heights[below], text, Font.SMALL, align=align, fill=SOFT_INK)
-
-    def draw_legend(self, draw: ImageDraw, middle: int) -> None:
-        """The grey levels of each scale, beside the operands."""
-        length = _span(_LEGEND_CELLS, _LEGEND_CELL)
-        left = self.centres[2] - self.panel // 2
-        centre = left + length // 2
-        top = middle - self.legend_height // 2
-        for scale in self.scales:
-            title = "value of a texel" if scale.names == _PANELS else " and ".join(scale.names)
-            draw_centred(draw, centre, top, title)
-            across = top + Font.BODY.line_height + SPACE // 2 + _LEGEND_CELL // 2
-            levels = np.linspace(scale.black, scale.white, _LEGEND_CELLS)
-            self.draw_panel(draw, centre, across, scale.names[0], levels[None], cell=_LEGEND_CELL)
-            for tick in (0, 0.5, 1):
-                x = left + _LEGEND_CELL // 2 + round(tick * (length - _LEGEND_CELL))
-                label = f"{scale.black + tick * (scale.white - scale.black):.3g}"
-                draw_centred(draw, x, across + _LEGEND_CELL // 2 + SPACE // 2, label)
-            top += _LEGEND_PITCH
 
     def draw_panel(
         self,
@@ -376,7 +378,8 @@ class _Page:
             if not is_small:
                 at = (x + cell // 2 + 1, y + (cell - Font.SMALL.line_height) // 2)
                 ink = _ON_LIGHT if (level or 0) > _MIDDLE_LEVEL else _ON_DARK
-                draw_centred(draw, *at, scale.text(float(value)), Font.SMALL, fill=ink)
+                text = scale.text(float(value))
+                draw_line(draw, *at, text, Font.SMALL, align=Align.CENTRE, fill=ink)
         if framed is not None:
             i, j, down, right = (0, framed, rows, 1) if name == "A" else (framed, 0, 1, columns)
             x, y = left + j * cell, upper + i * cell
@@ -406,6 +409,11 @@ class _Page:
             "picture itself was not at hand, and the matrices are not the paper's.": True,
         }
         return " ".join(sentence for sentence, holds in sentences.items() if holds)
+
+
+def _centred(draw: ImageDraw, x: int, y: int, text: str, font: Font = Font.BODY) -> None:
+    """A line of text around x, below y."""
+    draw_line(draw, x, y, text, font, align=Align.CENTRE, fill=INK)
 
 
 def _span(count: int, cell: int) -> int:
@@ -441,11 +449,6 @@ class Scale:
         """A value as it is written in its cell."""
         return f"{value * (1 + 2**-30):.3g}"  # what lies between two is rounded away from 0
 
-    @property
-    def texts(self) -> list[str]:
-        """The texts of all values."""
-        return [self.text(float(value)) for value in self.values]
-
 
 def scales_of(shown: PassByPass) -> tuple[Scale, ...]:
     """The scales of a demonstration: panels that can share one do."""
@@ -460,12 +463,8 @@ def scales_of(shown: PassByPass) -> tuple[Scale, ...]:
     return tuple(Scale(names, values, *ends) for ends, (names, values) in shared.items())
 
 
-def _finite(values: Values) -> NDArray[np.float64]:
-    return values[np.isfinite(values)].astype(np.float64)
-
-
 def _ends(values: Values) -> tuple[float, float]:
-    finite = _finite(values)
+    finite = values[np.isfinite(values)].astype(np.float64)
     low, high = finite.min(initial=0.0), finite.max(initial=0.0)
     span = max(high, -low)
     white = 1.0 if span == 0 or (_LEAST_FILLED <= high <= 1) else float(high)

@@ -28,12 +28,12 @@ from gpgpu_legacy.isa.program import COMPONENTS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import FragmentPass, read_by
-from gpgpu_legacy.present.colours import Colour, hex_of
+from gpgpu_legacy.present.colours import Colour
 from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.present.plot import INK, add_head, new_figure, save_figure
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.observed import initial_storage
-from gpgpu_legacy.studies.pages import EXACT, MARK, matrices_for
+from gpgpu_legacy.studies.operands import EXACT, matrices_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -161,8 +161,7 @@ def demonstrate(
     """
     p = p or METHOD.builder(n=len(DEMONSTRATION_X))
     own = {"A": DEMONSTRATION_X, "B": DEMONSTRATION_Y}
-    digits = dict.fromkeys(own, _digits)
-    operands = matrices_for(p, LARGEST, given, own=own, samples=digits, seed=seed)
+    operands = matrices_for(p, LARGEST, given, own, seed=seed, sample=_digits)
     sizes = {name: p.parameters[name] for name in ("m", "l", "n")}
     plan = METHOD.plan(**sizes, block=-(-len(operands["B"]) // 2))
     extents = [plan.texture(name).extent for name in ("A", "B", "C")]
@@ -194,6 +193,7 @@ _FILLS: dict[str, Colour] = {
     "b": (208, 224, 250),
     "a": (238, 230, 206),
 }
+_MARK = "#e25c0c"
 # The letters of equation (8), by those of the channels.
 _QUADRANTS = {"X": str.maketrans(CHANNELS, "ABCD"), "Y": str.maketrans(CHANNELS, "EFGH")}
 
@@ -278,7 +278,7 @@ def _draw_matrix(
     for down, right in np.ndindex(2, 2):
         corner = (right * columns + first - 0.5, down * rows + top - 0.5)
         size = (last - first + 1, bottom - top + 1)
-        axes.add_patch(Rectangle(corner, *size, fill=False, edgecolor=hex_of(MARK), linewidth=2))
+        axes.add_patch(Rectangle(corner, *size, fill=False, edgecolor=_MARK, linewidth=2))
     axes.axhline(rows - 0.5, color=INK, linewidth=1.2)
     axes.axvline(columns - 0.5, color=INK, linewidth=1.2)
 

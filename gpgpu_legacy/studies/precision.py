@@ -63,7 +63,7 @@ from gpgpu_legacy.present.plot import (
 from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.serial import Record, fields_of
-from gpgpu_legacy.studies.pages import check_parameters
+from gpgpu_legacy.studies.operands import check_parameters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
