@@ -39,7 +39,14 @@ from gpgpu_legacy.predict import auto
 from gpgpu_legacy.present.grid import Entry, Grid, Result, plain
 from gpgpu_legacy.runtime.executor import AUTO, Executor, reference
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Device, Machine
-from gpgpu_legacy.runtime.prepared import Ended, Observer, Prepared, RunResult, Timings
+from gpgpu_legacy.runtime.prepared import (
+    Ended,
+    Observer,
+    Prepared,
+    RunResult,
+    Timings,
+    in_shape,
+)
 from gpgpu_legacy.serial import Record
 
 # Branches ----------------------------------------------------------------------------------------
@@ -455,12 +462,6 @@ def warn_of_undefined(
                     f"{row.undefined.sources} is undefined in the specification, so that a GPU of "
                     f"the time may draw something else; fragments with it: {met}"
                 )
-
-
-def in_shape(plan: Plan, outputs: Mapping[str, F32]) -> dict[str, F32]:
-    """The outputs in the shapes that callers get."""
-    shapes = {matrix.name: matrix.array_shape for matrix in plan.results}
-    return {name: values.reshape(shapes[name]) for name, values in outputs.items()}
 
 
 def as_it_runs(plan: Plan, given: dict[str, F32], executor: str, machine: Machine) -> Plan:

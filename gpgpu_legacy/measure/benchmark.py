@@ -13,11 +13,10 @@ reference machine, if these take part.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain
 from math import inf, isfinite
 from time import perf_counter
@@ -36,7 +35,6 @@ from gpgpu_legacy.measure.engine import (
     Ready,
     bytes_of,
     count_steps,
-    fit_at_once,
     measure,
 )
 from gpgpu_legacy.measure.peers import Calls, OpenPeer, PeerLibrary, PeerRun, libraries
@@ -53,7 +51,7 @@ from gpgpu_legacy.measure.timing import (
     warm_up,
 )
 from gpgpu_legacy.measure.tuned import USUAL, as_tuned
-from gpgpu_legacy.measure.work import beginning, least_size, product_of, rows_checked, size_of
+from gpgpu_legacy.measure.work import PipelineProduct, product_of, rows_checked, size_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import as_operands, sample_inputs
 from gpgpu_legacy.pipeline.reference import (
@@ -63,12 +61,11 @@ from gpgpu_legacy.pipeline.reference import (
     in_float64,
     largest_error,
 )
-from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.predict.auto import MANY, executor_for
+from gpgpu_legacy.predict.auto import MANY, executor_for, first_run_s
 from gpgpu_legacy.runtime.devices import processor
 from gpgpu_legacy.runtime.executor import AUTO, Executor, executors
 from gpgpu_legacy.runtime.machine import Machine, names_of
-from gpgpu_legacy.runtime.prepared import RunResult, Timings
+from gpgpu_legacy.runtime.prepared import RunResult, Timings, in_shape
 from gpgpu_legacy.serial import as_record, provenance
 
 DEFAULT_BUDGET_S = 60.0
@@ -129,11 +126,10 @@ def bench(
 
 
 class _Subject:
-    """A case while it is measured, with the outputs to compare and the differences so far.
+    """A case while it is measured.
 
     standards: the outputs that others are compared with, by the field of a Timed that shows the
-    difference. compared: all such fields, also those whose outputs are still to come. differences:
-    of each entrant's outputs. timings: of every run.
+    difference. compared: all such fields, also those whose outputs are still to come.
     """
 
     def __init__(self, case: Case, label: str, bench: Benchmark) -> None:
@@ -142,49 +138,19 @@ class _Subject:
         self.product = product_of(self.p)
         self.size = size_of(self.plan) if self.product is None else self.product.size
         self.given = None if case.inputs is None else as_operands(self.plan, case.inputs)
-        self.at = lru_cache(maxsize=3)(self._at)
         self.compared: set[str] = set()
         self.standards: dict[str, Arrays] = {}
-        self.differences: dict[_Entrant, dict[str, float]] = defaultdict(dict)
-        self.timings: dict[_Entrant, list[Timings]] = defaultdict(list)
-        self._outputs: dict[_Entrant, Arrays] = {}  # that have more to be compared with
 
-    def _at(self, size: int) -> PlanBuilder:
-        """The pipeline; of a smaller size, a smaller one of its kind to probe."""
-        if size >= self.size:
-            return self.p
-        if self.product is None or self.p.family is None:
-            return PlanBuilder.continuing(beginning(self.plan, size))
-        algorithm, given = self.p.family
-        built: PlanBuilder = algorithm.builder(**{**given, **self.product.scaled(size)})
-        return built
-
-    def inputs(self, p: PlanBuilder) -> Arrays:
-        """Of the pipeline or a smaller one; the same samples where others sample alike."""
-        of = p if self.product is not None else self.p
-        if self.given is not None and of is self.p:
+    @property
+    def inputs(self) -> Arrays:
+        """What is given, or samples: the same ones where others sample alike."""
+        if self.given is not None:
             return self.given
         inputs: Arrays = self.bench.remembered(
-            (*of.operands.values(), *of.samples.items()),
-            lambda: sample_inputs(of.plan(), of.samples, self.bench.seed),
+            (*self.p.operands.values(), *self.p.samples.items()),
+            lambda: sample_inputs(self.plan, self.p.samples, self.bench.seed),
         )
         return inputs
-
-    def keep(self, entrant: _Entrant, outputs: Arrays) -> None:
-        """Keep outputs that are to be compared, or to be compared with."""
-        if entrant.standard is not None:
-            self.standards.setdefault(entrant.standard, outputs)
-        if self.compared and not entrant.is_reference:
-            self._outputs[entrant] = outputs
-
-    def compare(self) -> None:
-        """Compare what can be compared by now, and let go of what needs no more comparing."""
-        for entrant, outputs in list(self._outputs.items()):
-            known = self.differences[entrant]
-            for name in self.standards.keys() - known.keys():
-                known[name] = _difference(outputs, self.standards[name])
-            if known.keys() >= self.compared:
-                del self._outputs[entrant]
 
 
 def _difference(outputs: Arrays, standard: Arrays) -> float:
@@ -197,92 +163,69 @@ def _difference(outputs: Arrays, standard: Arrays) -> float:
 
 # Who takes part ----------------------------------------------------------------------------------
 
+Opener = Callable[[Arrays], AbstractContextManager[PeerRun]]
+"""Opens the pipeline with its inputs, to run it as often as wanted."""
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(eq=False)
 class _Entrant:
-    """A participant in a case: an executor, a peer, a library, or else its function."""
+    """A participant in a case.
+
+    is_peer: whether executors are measured against it. standard: the field of a Timed for
+    comparisons with its outputs, if others are compared with it. executor, product: of one that is
+    an executor, or a library, whose product replaces any plan. timings: of all runs of an executor.
+    differences: of its outputs from the standards.
+    """
 
     subject: _Subject
     name: str
     device: str
+    opened: Opener
+    is_reference: bool = False
+    is_peer: bool = False
+    standard: str | None = None
     executor: Executor | None = None
-    peer: OpenPeer | None = None
-    library: PeerLibrary | None = None
-
-    @property
-    def is_reference(self) -> bool:
-        """Whether it is the reference function."""
-        return self.executor is None and self.peer is None and self.library is None
-
-    @property
-    def is_peer(self) -> bool:
-        """Whether executors are measured against it: a peer, or the driver's own programs."""
-        if self.executor is not None:
-            return self.executor.capabilities.runs_driver_programs
-        return not self.is_reference
-
-    @property
-    def standard(self) -> str | None:
-        """The field of a Timed for comparisons with its outputs, if others are compared with it."""
-        if self.executor is not None:
-            return "max_difference" if self.executor.capabilities.is_reference else None
-        if self.library is not None:
-            return None
-        return "max_error" if self.is_reference else "max_peer_difference"
+    product: PipelineProduct | None = None
+    timings: list[Timings] = field(default_factory=list)
+    differences: dict[str, float] = field(default_factory=dict)
+    outputs: Arrays = field(default_factory=dict)  # while there is more to compare them with
 
     @property
     def who(self) -> dict[str, Any]:
         """The fields of an Attempt."""
-        p, product = self.subject.p, self.subject.product
-        who = {"case": self.subject.label, "executor": self.name}
-        if self.library is not None and product is not None:
-            return {**who, "plan": None, "parameters": product.sizes}
-        return {**who, "plan": p.name, "parameters": p.parameters}
+        who = _who(self.subject, self.name)
+        return {**who, "plan": None, "parameters": self.product.sizes} if self.product else who
+
+    @property
+    def series(self) -> tuple[object, ...]:
+        """What is measured, apart from the size."""
+        p = self.subject.p
+        sizes = "mln" if self.subject.product is not None else p.parameters
+        others = ((n, v) for n, v in p.parameters.items() if n not in sizes)
+        return (self.name,) if self.product else (self.name, p.name, *others)
 
     def job(self) -> MeasuredJob:
-        """The jobs of the engine."""
-        subject, p = self.subject, self.subject.p
-        series: tuple[object, ...] = (self.name,)
-        least, label = subject.size, self.name
-        if self.executor is not None:
-            least, label = min(least, least_size(subject.plan)), f"{p.name} on {self.name}"
-        if subject.product is not None and self.peer is None:
-            least = 1
-        if self.library is None:
-            sizes = "mln" if subject.product is not None else p.parameters
-            series += p.name, *((n, v) for n, v in p.parameters.items() if n not in sizes)
+        """The job of the engine."""
+        subject, executor = self.subject, self.executor
 
         @contextmanager
-        def open_at(size: int) -> Iterator[Ready]:
-            at = subject.at(size)
-            inputs = subject.inputs(at)
-            with self._opened(at, inputs) as runs:
-                yield self._ready(at, inputs, runs)
+        def opened() -> Iterator[Ready]:
+            with self.opened(subject.inputs) as runs:
+                yield self._ready(runs)
 
-        return MeasuredJob(series, subject.size, label, open_at, least=least, case=subject.label)
+        return MeasuredJob(
+            self.series,
+            subject.size,
+            f"{subject.p.name} on {self.name}" if executor else self.name,
+            opened,
+            lambda: first_run_s(executor, subject.plan) if executor else 0.0,
+            case=subject.label,
+            size_bytes=bytes_of(subject.plan),
+        )
 
-    @contextmanager
-    def _opened(self, p: PlanBuilder, inputs: Arrays) -> Iterator[PeerRun]:
-        """Runs a pipeline as often as wanted."""
-        call, machine = self.subject.bench.call, self.subject.case.machine
-        if self.library is not None and self.subject.product is not None:
-            a, b = self.subject.product.factors(inputs)
-            whole = partial(self.library.whole, a, b)
-            yield self.library.opened(a, b) if call is None else Calls(whole)
-        elif self.peer is not None:
-            yield self.peer(inputs, p.parameters)
-        elif self.executor is None:
-            assert p.reference is not None
-            yield Calls(partial(called, p.reference, in_float64(inputs)))
-        elif call is not None:
-            yield Calls(partial(call, p, inputs, self.executor, machine))
-        else:
-            with self.executor.prepare(p.plan(), machine) as prepared:
-                yield Calls(partial(prepared.run, inputs), back=partial(_shaped, p.plan()))
-
-    def _ready(self, p: PlanBuilder, inputs: Arrays, runs: PeerRun) -> Ready:
-        subject, product = self.subject, product_of(p)
-        first: Arrays | None = None
+    def _ready(self, runs: PeerRun) -> Ready:
+        subject, product = self.subject, self.subject.product
+        first: Arrays = {}
         last_s = inf
 
         def run() -> float:
@@ -293,22 +236,14 @@ class _Entrant:
             last_s = perf_counter() - started
             if isinstance(by_its_clock, float):
                 last_s = by_its_clock
-            if isinstance(result := getattr(runs, "result", None), RunResult):
-                last_s = result.timings.compute_s
-                if p is subject.p:
-                    subject.timings[self].append(result.timings)
-            if first is None:
-                first = self._outputs(p, runs) if product or p is subject.p else {}
-                if p is subject.p:
-                    subject.keep(self, first)
-            elif self.library is not None:
-                runs.outputs()  # so that its device rests between runs, as an executor's does
+            if not first:
+                self.keep(first := self._outputs(runs))
             return last_s
 
         def check() -> Checked:
-            if product is None or not first or not subject.bench.has_reference:
+            if product is None or not subject.bench.has_reference:
                 return None
-            rows, number = rows_checked(product)
+            inputs, (rows, number) = subject.inputs, rows_checked(product)
             key = "exact", id(inputs), product.stored
             _, wanted = subject.bench.remembered(key, lambda: (inputs, product.exact(inputs, rows)))
             return largest_error({"C": first["C"][rows]}, {"C": wanted}), number
@@ -320,15 +255,104 @@ class _Entrant:
 
         return Ready(run, check, settle)
 
-    def _outputs(self, p: PlanBuilder, runs: PeerRun) -> Arrays:
+    def _outputs(self, runs: PeerRun) -> Arrays:
         """The outputs of a run by name; from the function in float64, for comparisons."""
-        outputs = runs.outputs()
-        if self.library is not None:
-            return {"C": outputs}
-        if self.executor is not None:
-            return dict(outputs)
         kind = np.float64 if self.is_reference else np.float32
-        return {n: array.astype(kind) for n, array in as_outputs(p.plan(), outputs).items()}
+        outputs = as_outputs(self.subject.plan, runs.outputs())
+        return {name: array.astype(kind) for name, array in outputs.items()}
+
+    def keep(self, outputs: Arrays) -> None:
+        """Keep outputs that are to be compared, or to be compared with."""
+        if self.standard is not None:
+            self.subject.standards.setdefault(self.standard, outputs)
+        if not self.is_reference:
+            self.outputs = outputs
+
+    def compare(self) -> None:
+        """Compare what can be compared by now, and let go of what needs no more comparing."""
+        standards = self.subject.standards if self.outputs else {}
+        for name in standards.keys() - self.differences.keys():
+            self.differences[name] = _difference(self.outputs, standards[name])
+        if self.differences.keys() >= self.subject.compared:
+            self.outputs = {}
+
+
+def _who(subject: _Subject, name: str) -> dict[str, Any]:
+    """The fields of an Attempt of a participant of that name."""
+    p = subject.p
+    return {"case": subject.label, "executor": name, "plan": p.name, "parameters": p.parameters}
+
+
+def _by_function(subject: _Subject, function: Reference) -> _Entrant:
+    """The reference function, in float64."""
+    name = str(getattr(function, "__name__", "")).strip("_")
+
+    return _Entrant(
+        subject,
+        name if name.isidentifier() else "reference",
+        processor(),
+        lambda inputs: nullcontext(Calls(partial(called, function, in_float64(inputs)))),
+        is_reference=True,
+        standard="max_error",
+    )
+
+
+def _by_peer(subject: _Subject, name: str, peer: OpenPeer) -> _Entrant:
+    """A program of today's that computes the same."""
+    return _Entrant(
+        subject,
+        name,
+        this_platform().device,
+        lambda inputs: nullcontext(peer(inputs, subject.p.parameters)),
+        is_peer=True,
+        standard="max_peer_difference",
+    )
+
+
+def _by_library(subject: _Subject, product: PipelineProduct, library: PeerLibrary) -> _Entrant:
+    """A library's own product."""
+
+    def opened(inputs: Arrays) -> AbstractContextManager[PeerRun]:
+        a, b = product.factors(inputs)
+        if subject.bench.call is not None:
+            return nullcontext(Calls(partial(library.whole, a, b)))
+        return nullcontext(library.opened(a, b))
+
+    name, device = library.name, library.device
+    return _Entrant(subject, name, device, opened, is_peer=True, product=product)
+
+
+def _by_executor(subject: _Subject, executor: Executor) -> _Entrant:
+    """An executor; a peer if it runs the driver's own programs."""
+    call, machine, timings = subject.bench.call, subject.case.machine, list[Timings]()
+
+    def timed(result: RunResult) -> float:
+        timings.append(result.timings)
+        return result.timings.compute_s
+
+    @contextmanager
+    def opened(inputs: Arrays) -> Iterator[PeerRun]:
+        if call is not None:
+            yield Calls(partial(call, subject.p, inputs, executor, machine))
+            return
+        with executor.prepare(subject.plan, machine) as prepared:
+            yield Calls(
+                partial(prepared.run, inputs),
+                lambda result: in_shape(subject.plan, result.outputs),
+                timed,
+            )
+
+    capabilities = executor.capabilities
+    return _Entrant(
+        subject,
+        executor.name,
+        executor.device(),
+        opened,
+        is_peer=capabilities.runs_driver_programs,
+        standard="max_difference" if capabilities.is_reference else None,
+        executor=executor,
+        timings=timings,
+    )
 
 
 # A benchmark -------------------------------------------------------------------------------------
@@ -380,33 +404,31 @@ class Benchmark:
         self.entered: dict[MeasuredJob, _Entrant] = {}
         for group in groups.values():
             entrants = [
-                _Entrant(subject, name, here[name].device, library=here[name])
+                _by_library(subject, subject.product, here[name])
                 for subject in [s for s in group if s.product is not None][:1]  # once for all
+                if subject.product is not None
                 for name in (here if peers is None else peers)
             ]
             entrants += chain.from_iterable(map(self._entered, group))
-            for entrant in entrants:
-                self.entered[entrant.job()] = entrant
-                if entrant.standard is not None:
-                    entrant.subject.compared.add(entrant.standard)
+            self.entered |= {entrant.job(): entrant for entrant in entrants}
+        for entrant in self.entered.values():
+            if entrant.standard is not None:
+                entrant.subject.compared.add(entrant.standard)
 
     def _entered(self, subject: _Subject) -> Iterator[_Entrant]:
         """The participants in a case, except libraries."""
         case, p = subject.case, subject.p
         if p.reference is not None and self.has_reference and subject.product is None:
-            yield _Entrant(subject, _name_of(p.reference), processor())
+            yield _by_function(subject, p.reference)
         for name, peer in case.peers.items():
-            yield _Entrant(subject, name, this_platform().device, peer=peer)
-        named = (executor_for(name, subject.plan, case.machine, MANY) for name in case.executors)
-        for executor in dict.fromkeys(named) or executors():
-            if not case.executors:
-                if executor.capabilities.is_reference and subject.product is not None:
-                    continue
-                if reason := _why_not(executor, subject):
-                    who = _Entrant(subject, executor.name, "").who
-                    self.unsuitable.append(Skipped(**who, reason=reason))
-                    continue
-            yield _Entrant(subject, executor.name, executor.device(), executor)
+            yield _by_peer(subject, name, peer)
+        named = [executor_for(name, subject.plan, case.machine, MANY) for name in case.executors]
+        for executor in dict.fromkeys(named or executors()):
+            is_slow = executor.capabilities.is_reference and subject.product is not None
+            if reason := "" if named else _why_not(executor, subject):
+                self.unsuitable.append(Skipped(**_who(subject, executor.name), reason=reason))
+            elif named or not is_slow:
+                yield _by_executor(subject, executor)
 
     def remembered(self, key: object, make: Callable[[], Any]) -> Any:
         """The value made for that key, such as inputs; only a few are kept."""
@@ -439,20 +461,15 @@ class Benchmark:
             self.rounds,
             progress=progress,
             results=lambda measured: save(self._bench(measured, within)),
-            room=self._room,
         )
         result = self._bench(measured, within)
         save(result)
         return result
 
-    def _room(self, size: int) -> int:
-        """The number of prepared plans of a size that fit in memory at once; at least 1."""
-        return fit_at_once(max(bytes_of(s.plan) for s in self.subjects if s.size == size))
-
     def _bench(self, measured: Measured, budget: Budget) -> Bench:
         platform, machine = this_platform(), self.subjects[0].case.machine
-        for subject in self.subjects:
-            subject.compare()
+        for entrant in self.entered.values():
+            entrant.compare()
         return as_record(
             Bench,
             platform,
@@ -478,7 +495,7 @@ class Benchmark:
 
     def _timed(self, outcome: JobOutcome) -> Timed:
         entrant, seconds = self.entered[outcome.job], outcome.seconds
-        differences, runs = entrant.subject.differences[entrant], entrant.subject.timings[entrant]
+        differences, runs = entrant.differences, entrant.timings
         timings = median_timings(runs) if runs else None
         error, rows = outcome.checked or (differences.get("max_error"), None)
         operations = entrant.subject.p.operations
@@ -524,17 +541,6 @@ def _labels(pipelines: Sequence[PlanBuilder]) -> list[str]:
         or p.name
         for p, product, one in zip(pipelines, products, what, strict=True)
     ]
-
-
-def _shaped(plan: Plan, result: RunResult) -> Arrays:
-    """The outputs of a run, in their own shapes."""
-    return {m.name: result.outputs[m.name].reshape(m.array_shape) for m in plan.results}
-
-
-def _name_of(function: Reference) -> str:
-    """The name of a reference function in results: its own, if it has one."""
-    name = str(getattr(function, "__name__", "")).strip("_")
-    return name if name.isidentifier() else "reference"
 
 
 def _why_not(executor: Executor, subject: _Subject) -> str:

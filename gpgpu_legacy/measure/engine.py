@@ -7,13 +7,13 @@ at once, each has its rounds by itself.
 
 A run does not start if it is expected to outlast the budget. The expectation follows from a smaller
 size: computing grows with the cube of the size, transfers and checks with its square, preparing
-with the size itself. If no smaller size was asked for, the engine probes some. A job whose
-rounds do not fit has its first run as its result. If nothing fits, the cheapest job is run once.
+with the size itself. Without a smaller size, the job says what it expects. A job whose rounds do
+not fit has its first run as its result. If nothing fits, the cheapest job is run once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from statistics import median
@@ -24,11 +24,8 @@ from gpgpu_legacy.measure.timing import DEFAULT_ROUNDS, Budget, OtherWork, Round
 from gpgpu_legacy.plan.memory import free_memory
 from gpgpu_legacy.plan.plan import Plan
 
-PROBE_SIZE, PROBE_STEP = 64, 4  # the first size to probe, and the ratio of the next to it
-
 LEAST_BYTES, MOST_BYTES = 2 << 30, 8 << 30  # of prepared plans; the most also fits a GPU's memory
 _SHARE = 8  # of the memory that is free
-_MATRICES = 6  # float32: A, B, C, C's second framebuffer, and two for transfers
 
 
 # What it takes and gives -------------------------------------------------------------------------
@@ -53,17 +50,18 @@ class MeasuredJob:
     """Work to run at a size.
 
     series: identifies the work apart from its size; hashable. label: names the series to people.
-    open: prepares runs of any size, since smaller ones are probed. least: the smallest size that
-    can be opened; `size` if there is no smaller one to probe. case: the work at this size, in
-    words, if not a product of n×n matrices.
+    open: prepares runs. expected_s: about the seconds until the first run is done, as far as is
+    known beforehand. case: the work at this size, in words, if not a product of n×n matrices.
+    size_bytes: about what it takes of memory while it is open.
     """
 
     series: Any
     size: int
     label: str
-    open: Callable[[int], AbstractContextManager[Ready]]
-    least: int = 1
+    open: Callable[[], AbstractContextManager[Ready]]
+    expected_s: Callable[[], float] = lambda: 0.0
     case: str | None = None
+    size_bytes: int = 0
 
     def __str__(self) -> str:
         """The job as progress names it."""
@@ -123,21 +121,15 @@ def count_steps(jobs: Sequence[MeasuredJob], rounds: Rounds) -> int:
     return len(jobs) * (1 + rounds.count)
 
 
-def fit_at_once(plan_bytes: int) -> int:
-    """The number of prepared plans of that size that fit in the memory limit; at least 1."""
-    held = max(LEAST_BYTES, min(MOST_BYTES, free_memory().size_bytes // _SHARE))
-    return max(1, held // max(1, plan_bytes))
+def held_bytes() -> int:
+    """The bytes that jobs may take together, while they are open."""
+    return max(LEAST_BYTES, min(MOST_BYTES, free_memory().size_bytes // _SHARE))
 
 
 def bytes_of(plan: Plan) -> int:
     """About how many bytes a prepared plan takes: textures and transfers."""
     moved = sum(matrix.rows * matrix.columns for matrix in (*plan.operands, *plan.results))
     return 4 * moved + plan.texture_bytes
-
-
-def products_at_once(size: int) -> int:
-    """The number of prepared n×n products that fit in the memory limit; at least 1."""
-    return fit_at_once(_MATRICES * 4 * size**2)
 
 
 # Measuring ---------------------------------------------------------------------------------------
@@ -150,23 +142,22 @@ def measure(
     *,
     progress: Callable[[str], object] = lambda _: None,
     results: Callable[[Measured], object] = lambda _: None,
-    room: Callable[[int], int] = products_at_once,
 ) -> Measured:
     """Measure jobs within the budget, all of one size together, the smallest size first.
 
     progress: called with a description, `count_steps` times in all. results: called with all
-    results so far whenever there are new ones, and when the measurement is interrupted.
-    room: the number of jobs of a size that fit in memory at once. If no job fits the budget, the
-    cheapest one is run once. Results are in the order of the jobs. An error that a driver or a
-    library raises becomes the reason why its job was not run; the other jobs are not affected.
+    results so far whenever there are new ones, and when the measurement is interrupted. If no job
+    fits the budget, the cheapest one is run once. Results are in the order of the jobs. An error
+    that a driver or a library raises becomes the reason why its job was not run; the other jobs are
+    not affected.
     """
-    rank = {job: number for number, job in enumerate(jobs)}
-    measurement = _Measurement(rank, budget, rounds, progress, results)
+    measurement = _Measurement(jobs, budget, rounds, progress, results)
     for size in sorted({job.size for job in jobs}):
         alike = [job for job in jobs if job.size == size]
-        for group in [alike] if room(size) >= len(alike) else [[job] for job in alike]:
+        fit = sum(job.size_bytes for job in alike) <= held_bytes()
+        for group in [alike] if fit else [[job] for job in alike]:
             measurement.together(group)
-    if not measurement.outcomes:
+    if not measurement.so_far().outcomes:
         measurement.cheapest_in_any_case()
     return measurement.so_far()
 
@@ -189,20 +180,45 @@ class _Cost:
         return self.open_s * ratio + self.transfers_s * ratio**2 + self.compute_s * ratio**3
 
 
-@dataclass(slots=True, eq=False)
-class _Contender:
+@dataclass(eq=False)
+class Contender:
+    """Something that runs in turn with others, within a budget.
+
+    run: runs it once, and gives seconds. wall_s: of the last run, with transfers. samples: the
+    seconds of its measured runs.
+    """
+
+    run: Callable[[], float]
+    budget: Budget
+    wall_s: float = 0.0
+    samples: list[float] = field(default_factory=list)
+
+    def once(self) -> float:
+        """The seconds of a run that is not measured."""
+        started = self.budget.clock()
+        seconds = self.run()
+        self.wall_s = self.budget.clock() - started
+        return seconds
+
+    def sample(self) -> bool:
+        """One measured run; False if it does not fit the budget."""
+        if self.budget.refusal(self.wall_s) is not None:
+            return False
+        self.samples.append(self.once())
+        return True
+
+
+@dataclass(eq=False, kw_only=True)
+class _OpenJob(Contender):
     """A job while its size is measured.
 
-    run_s: seconds of its last run, transfers included. unmeasured: seconds of the runs before the
-    rounds. error: why it has left the rounds.
+    unmeasured: seconds of the runs before the rounds. error: why it has left the rounds.
     """
 
     job: MeasuredJob
     ready: Ready
-    run_s: float
-    checked: Any
     unmeasured: list[float]
-    samples: list[float] = field(default_factory=list)
+    checked: Any = None
     error: str | None = None
 
     def result(self) -> JobOutcome | NotRun:
@@ -215,55 +231,41 @@ class _Contender:
 
 @dataclass(eq=False)
 class _Measurement:
-    """The state of a measurement: the costs of each series, and the results so far.
+    """The state of a measurement: the costs of each series, and the results so far."""
 
-    rank: the order of results.
-    """
-
-    rank: Mapping[MeasuredJob, int]
+    jobs: Sequence[MeasuredJob]
     budget: Budget
     rounds: Rounds
     progress: Callable[[str], object]
     results: Callable[[Measured], object]
     other_work: OtherWork = field(default_factory=OtherWork)
     known: dict[Hashable, _Cost] = field(default_factory=dict)
-    outcomes: list[JobOutcome] = field(default_factory=list)
-    not_run: list[NotRun] = field(default_factory=list)
-    contenders: list[_Contender] = field(default_factory=list)
+    done: dict[MeasuredJob, JobOutcome | NotRun] = field(default_factory=dict)
+    open_jobs: list[_OpenJob] = field(default_factory=list)
 
     def so_far(self) -> Measured:
         """The results by now."""
-        known = [*self.outcomes, *self.not_run, *(c.result() for c in self.contenders)]
-        known.sort(key=lambda result: self.rank[result.job])
+        done = self.done | {own.job: own.result() for own in self.open_jobs}
+        results = [done[job] for job in self.jobs if job in done]
         return Measured(
-            tuple(result for result in known if isinstance(result, JobOutcome)),
-            tuple(result for result in known if isinstance(result, NotRun)),
+            tuple(result for result in results if isinstance(result, JobOutcome)),
+            tuple(result for result in results if isinstance(result, NotRun)),
             self.budget.spent_s,
             self.other_work.share(),
         )
 
-    def tell_results(self) -> None:
-        self.results(self.so_far())
-
-    # The order of jobs ---------------------------------------------------------------------------
-
     def expected_s(self, job: MeasuredJob) -> float:
-        """Seconds that running a job once may take, as far as is known; 0 if nothing is."""
+        """Seconds that running a job once may take, as far as is known."""
         cost = self.known.get(job.series)
-        return 0.0 if cost is None else cost.at(job.size)
-
-    def order(self, job: MeasuredJob) -> tuple[bool, float, int]:
-        """The sort key of jobs: their cost, unknown costs last."""
-        return job.series not in self.known, self.expected_s(job), job.size
+        return job.expected_s() if cost is None else cost.at(job.size)
 
     def cheapest_in_any_case(self) -> None:
         """Run the cheapest job once; the next cheapest if it fails."""
-        left_out = [entry for entry in self.not_run if not entry.is_refused]
-        for least in sorted(left_out, key=lambda entry: self.order(entry.job)):
-            self.not_run.remove(least)
-            with self.errors_of(least.job), ExitStack() as held:
-                self.contenders = [self.open(least.job, held)]
-            if self.contenders:
+        left_out = [r.job for r in self.so_far().not_run if not r.is_refused]
+        for job in sorted(left_out, key=self.expected_s):
+            with self.errors_of(job), ExitStack() as held:
+                self.open_jobs = [self.open(job, held)]
+            if self.open_jobs:
                 self.finish()
                 return
 
@@ -273,62 +275,40 @@ class _Measurement:
         """The first runs and all rounds of jobs of one size."""
         try:
             with ExitStack() as held:
-                for job in self.cheapest_of(jobs):
+                for job in sorted(jobs, key=self.expected_s):
                     self.tell_first(job, has_rounds=self.start(job, held))
-                take_rounds(self.contenders, self.take, self.rounds.count, self.after_round)
+                take_rounds(self.open_jobs, self.take, self.rounds.count, self.after_round)
         finally:
             self.finish()
 
-    def cheapest_of(self, jobs: Sequence[MeasuredJob]) -> list[MeasuredJob]:
-        """Jobs of one size, the cheapest first, then those of unknown cost.
-
-        Probes tell the costs. They use at most half of the budget that is left; further probes
-        wait until their jobs start.
-        """
-        probing = self.budget.share(2)
-        rest: list[MeasuredJob] = []
-        for job in jobs:
-            with self.errors_of(job):
-                while not probing.is_over and self.probe(job):
-                    pass
-                rest.append(job)
-                continue
-            self.tell_first(job, has_rounds=False)
-        return sorted(rest, key=self.order)
-
     def finish(self) -> None:
         """Keep the results of a group, complete or interrupted."""
-        for contender in self.contenders:
-            result = contender.result()
-            if isinstance(result, NotRun):
-                self.not_run.append(result)
-                continue
-            self.outcomes.append(result)
-            known = self.known[result.job.series]
-            self.known[result.job.series] = replace(known, compute_s=result.seconds)
-        self.contenders = []
-        self.tell_results()
+        for own in self.open_jobs:
+            self.done[own.job] = result = own.result()
+            if isinstance(result, JobOutcome):
+                known = self.known[own.job.series]
+                self.known[own.job.series] = replace(known, compute_s=result.seconds)
+        self.open_jobs = []
+        self.results(self.so_far())
 
     def tell_first(self, job: MeasuredJob, *, has_rounds: bool) -> None:
         """Report a first run, and all rounds at once for a job that will have none."""
         for _ in range(1 if has_rounds else 1 + self.rounds.count):
             self.progress(str(job))
         if has_rounds:
-            self.tell_results()
+            self.results(self.so_far())
 
-    def after_round(self, _: int) -> Sequence[_Contender]:
-        self.tell_results()
-        return self.contenders
+    def after_round(self, _: int) -> Sequence[_OpenJob]:
+        self.results(self.so_far())
+        return self.open_jobs
 
     def start(self, job: MeasuredJob, held: ExitStack) -> bool:
         """The first run of a job, if it fits; whether it took place. held: closes the job."""
         with self.errors_of(job):
-            while self.probe(job):
-                pass
             if (reason := self.budget.refusal(self.expected_s(job))) is not None:
-                self.not_run.append(NotRun(job, reason))
+                self.done[job] = NotRun(job, reason)
                 return False
-            self.contenders.append(self.open(job, held))
+            self.open_jobs.append(self.open(job, held))
             return True
         return False
 
@@ -338,60 +318,41 @@ class _Measurement:
         try:
             yield
         except Exception as error:  # a driver or a library may raise any error
-            self.not_run.append(NotRun(job, why(error), is_refused=True))
+            self.done[job] = NotRun(job, why(error), is_refused=True)
 
     # Runs ----------------------------------------------------------------------------------------
 
-    def probe(self, job: MeasuredJob) -> bool:
-        """Run the next smaller size to learn its cost; False if none is needed, or none fits."""
-        cost = self.known.get(job.series)
-        size = max(PROBE_SIZE if cost is None else PROBE_STEP * cost.size, job.least)
-        if size >= job.size or self.budget.refusal(cost.at(size) if cost else 0.0) is not None:
-            return False
-        with ExitStack() as held:
-            self.open(replace(job, size=size), held)
-        return True
-
-    def open(self, job: MeasuredJob, held: ExitStack) -> _Contender:
+    def open(self, job: MeasuredJob, held: ExitStack) -> _OpenJob:
         """Open a job, run it and check the result. held: closes it.
 
         The very first run of a series may load libraries, so another one follows if it fits.
         """
         clock, is_new = self.budget.clock, job.series not in self.known
         started = clock()
-        ready = held.enter_context(job.open(job.size))
+        ready = held.enter_context(job.open())
         opened = clock()
-        seconds = [ready.run()]
-        run_s = clock() - opened
-        checked = ready.check()
-        transfers_s = max(0.0, clock() - opened - seconds[0])
-        if is_new and self.budget.refusal(run_s) is None:
-            began = clock()
-            seconds.append(ready.run())
-            run_s = clock() - began
-            transfers_s = min(transfers_s, max(0.0, run_s - seconds[1]))
-        cost = _Cost(job.size, opened - started, transfers_s, min(seconds))
-        self.known[job.series] = cost
-        return _Contender(job, ready, run_s, checked, seconds)
+        own = _OpenJob(ready.run, self.budget, job=job, ready=ready, unmeasured=[])
+        own.unmeasured.append(own.once())
+        own.checked = ready.check()
+        transfers_s = max(0.0, clock() - opened - own.unmeasured[0])
+        if is_new and self.budget.refusal(own.wall_s) is None:
+            own.unmeasured.append(own.once())
+            transfers_s = min(transfers_s, max(0.0, own.wall_s - own.unmeasured[1]))
+        self.known[job.series] = _Cost(job.size, opened - started, transfers_s, min(own.unmeasured))
+        return own
 
-    def take(self, contender: _Contender) -> None:
+    def take(self, own: _OpenJob) -> None:
         """A job's part of a round, within the budget."""
-        if contender.error is None and contender.unmeasured[-1] < self.rounds.longest_s:
+        if own.error is None and own.unmeasured[-1] < self.rounds.longest_s:
             try:
-                self.sample(contender)
+                own.ready.settle()
+                fastest = min(*own.unmeasured, *own.samples, own.wall_s)
+                for _ in range(self.rounds.runs(fastest)):
+                    if not own.sample():
+                        break
             except Exception as error:  # as in `errors_of`
-                contender.error = why(error)
-        self.progress(str(contender.job))
-
-    def sample(self, contender: _Contender) -> None:
-        fastest = min(*contender.unmeasured, *contender.samples, contender.run_s)
-        contender.ready.settle()
-        for _ in range(self.rounds.runs(fastest)):
-            if self.budget.refusal(contender.run_s) is not None:
-                return
-            started = self.budget.clock()
-            contender.samples.append(contender.ready.run())
-            contender.run_s = self.budget.clock() - started
+                own.error = why(error)
+        self.progress(str(own.job))
 
 
 def why(error: Exception) -> str:

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Protocol
@@ -51,16 +52,23 @@ it.
 
 @dataclass
 class Calls:
-    """A PeerRun that calls a function. back: what it returned, as the outputs."""
+    """A PeerRun that calls a function.
+
+    back: the outputs, of what it returned. seconds: of computing, by its own clock.
+    """
 
     call: Callable[[], Any]
-    start: Callable[[], object] = lambda: None
     back: Callable[[Any], Any] = lambda result: result
+    seconds: Callable[[Any], object] = lambda _: None
     result: Any = None
 
-    def compute(self) -> None:
+    def start(self) -> None:
+        """Nothing has to be put back."""
+
+    def compute(self) -> object:
         """Call it."""
         self.result = self.call()
+        return self.seconds(self.result)
 
     def outputs(self) -> Any:
         """Its outputs."""
@@ -70,16 +78,12 @@ class Calls:
 # Libraries ---------------------------------------------------------------------------------------
 
 
-def _call(function: Callable[[], object]) -> None:
-    function()
-
-
 @frozen
 class PeerLibrary:
     """A library's own product of two float32 matrices.
 
     name: what results call it. device: in words. matmul: as NumPy's.
-    bring, back: arrays to the device, and from it. wait: until the device is done.
+    bring, back: arrays to the device, and from it. seconds: of a call on the device, by its clock.
     """
 
     name: str
@@ -87,19 +91,19 @@ class PeerLibrary:
     matmul: Callable[..., Any]
     bring: Callable[[F32], Any] = lambda array: array
     back: Callable[[Any], F32] = lambda array: array
-    time: Callable[[Callable[[], object]], float | None] = _call
+    seconds: Callable[[Callable[[], object]], object] = lambda call: call()
 
     def opened(self, a: F32, b: F32) -> PeerRun:
         """The product of two matrices, which are on the device then."""
         arrays = a, b, np.empty((a.shape[0], b.shape[1]), np.float32)
         left, right, product = map(self.bring, arrays)
         multiply = partial(self.matmul, left, right, out=product)
-        run: PeerRun = SimpleNamespace(
-            start=lambda: None,
-            compute=lambda: self.time(multiply),
-            outputs=lambda: self.back(product),
-        )
-        return run
+
+        def call() -> tuple[object, F32]:
+            seconds = self.seconds(multiply)
+            return seconds, self.back(product)  # so the device rests, as between executors' runs
+
+        return Calls(call, itemgetter(1), itemgetter(0))
 
     def whole(self, a: F32, b: F32) -> F32:
         """The product, with the operands' way to the device and its way back."""
@@ -138,11 +142,6 @@ def _by_events(
     return 1e-3 * elapsed_ms(start, end) / CALLS
 
 
-def _elapsed_in_torch(start: Any, end: Any) -> float:
-    milliseconds: float = start.elapsed_time(end)
-    return milliseconds
-
-
 def _through_torch() -> PeerLibrary | None:
     """NVIDIA's cuBLAS in float32; None without torch, without a GPU for it, or with TF32."""
     try:
@@ -157,7 +156,11 @@ def _through_torch() -> PeerLibrary | None:
         torch.matmul,
         lambda array: torch.from_numpy(array).cuda(),
         lambda tensor: tensor.cpu().numpy(),
-        partial(_by_events, partial(torch.cuda.Event, enable_timing=True), _elapsed_in_torch),
+        partial(
+            _by_events,
+            partial(torch.cuda.Event, enable_timing=True),
+            torch.cuda.Event.elapsed_time,
+        ),
     )
 
 

@@ -26,7 +26,7 @@ from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused
 from gpgpu_legacy.lower.analysis.register_tile import MOST_ROWS, MOST_VECTORS
 from gpgpu_legacy.lower.fused.content import group_content
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape
-from gpgpu_legacy.measure.engine import bytes_of, fit_at_once, why
+from gpgpu_legacy.measure.engine import bytes_of, held_bytes, why
 from gpgpu_legacy.measure.timing import Budget, OtherWork, take_rounds, this_platform
 from gpgpu_legacy.measure.tuned import (
     OFF,
@@ -368,7 +368,7 @@ class WayRunner:
         self.inputs = sample_inputs(plan, p.samples, seed)
         self.product = product_of(p)
         self.first: Mapping[str, F32] = {}
-        self.most = min(MOST_HELD, fit_at_once(bytes_of(plan)))
+        self.most = min(MOST_HELD, max(1, held_bytes() // bytes_of(plan)))
         self.held: dict[TunedWay, Prepared] = {}  # the last used at the end
         self.known: set[TunedWay] = set()
 

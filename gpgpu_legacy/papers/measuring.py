@@ -31,6 +31,7 @@ from gpgpu_legacy.papers.measured_table import (
 from gpgpu_legacy.papers.published.papers import MeasuredCell, MeasuredTable, Paper, Row, Series
 from gpgpu_legacy.papers.published.schema import Quantity, Rate
 from gpgpu_legacy.pipeline.inputs import sample_inputs
+from gpgpu_legacy.predict.auto import first_run_s
 from gpgpu_legacy.runtime.executor import Executor, available
 from gpgpu_legacy.serial import as_record, provenance, with_fields
 
@@ -144,18 +145,27 @@ def _jobs(
     return {_job(product, by_name[name]): (product, name) for product, name in runs}
 
 
+_MATRICES = 6  # of a product: A, B, C, C's second framebuffer, and two for transfers
+
+
 def _job(product: Product, executor: Executor) -> MeasuredJob:
     """A product of random n×n matrices on an executor."""
 
     @contextmanager
-    def open_at(size: int) -> Iterator[Ready]:
-        p = replace(product, size=size).builder
+    def opened() -> Iterator[Ready]:
+        p = product.builder
         operands = sample_inputs(p.plan(), p.samples)
         with executor.prepare(p.plan()) as prepared:
             yield Ready(lambda: prepared.run(operands).timings.compute_s, lambda: None)
 
-    series = replace(product, size=0), executor.name
-    return MeasuredJob(series, product.size, f"{product.method} on {executor.name}", open_at)
+    return MeasuredJob(
+        (replace(product, size=0), executor.name),
+        product.size,
+        f"{product.method} on {executor.name}",
+        opened,
+        lambda: first_run_s(executor, product.builder.plan()),
+        size_bytes=_MATRICES * 4 * product.size**2,
+    )
 
 
 # The tables -------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import inf
+from math import inf, isfinite
 
 from gpgpu_legacy import code_cache
 from gpgpu_legacy.count.traffic import count_plan
@@ -143,6 +143,14 @@ def expected_s(executor: Executor, device: Device, plan: Plan, task: Task, runs:
     return pace.prepare_s(task, is_kept=is_kept, is_started=executor.is_started) + (
         runs * pace.run_s(task)
     )
+
+
+def first_run_s(executor: Executor, plan: Plan) -> float:
+    """About the seconds until the first run is done; 0 if nothing tells."""
+    host = executor.capabilities.is_of_host
+    device = Device.HOST if host else device_of(executor, may_ask=True)
+    seconds = expected_s(executor, device, plan, task_of(plan))
+    return seconds if isfinite(seconds) else 0.0
 
 
 def note(executor: Executor, plan: Plan) -> None:

@@ -341,6 +341,11 @@ def check_operands(
     return checked
 
 
+def in_shape(plan: Plan, outputs: Mapping[str, F32]) -> dict[str, F32]:
+    """The outputs of a run in the shapes that callers get."""
+    return {m.name: outputs[m.name].reshape(m.array_shape) for m in plan.results}
+
+
 def zero_results(plan: Plan, *, but: Mapping[str, F32] = MappingProxyType({})) -> dict[str, F32]:
     """The matrices that a plan computes, by name, filled with zeros.
 

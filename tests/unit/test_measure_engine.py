@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
@@ -43,30 +43,31 @@ class World:
         opening_s: float = 0.0,
         upload_s: float = 0.0,
         check_s: float = 0.0,
+        expected_s: float = 0.0,
     ) -> MeasuredJob:
         """A job whose run takes what it is told to; its check gives the size."""
 
         @contextmanager
-        def open_at(at: int) -> Iterator[Ready]:
+        def opened() -> Iterator[Ready]:
             def run() -> float:
-                self.runs.append((name, at))
-                compute_s = seconds(at) if callable(seconds) else next(seconds)
+                self.runs.append((name, size))
+                compute_s = seconds(size) if callable(seconds) else next(seconds)
                 self.now += upload_s + compute_s
                 return compute_s
 
             def check() -> int:
                 self.now += check_s
-                return at
+                return size
 
             self.now += opening_s
-            self.open.append((name, at))
+            self.open.append((name, size))
             self.most_open = max(self.most_open, len(self.open))
             try:
                 yield Ready(run, check)
             finally:
-                self.open.remove((name, at))
+                self.open.remove((name, size))
 
-        return MeasuredJob(name, size, name, open_at)
+        return MeasuredJob(name, size, name, opened, lambda: expected_s)
 
 
 def key(entry: Any) -> tuple[str, int]:
@@ -114,19 +115,18 @@ def test_a_job_whose_rounds_do_not_fit_has_its_first_run_for_a_result() -> None:
 
 def test_the_cheapest_of_a_size_goes_first_and_results_keep_their_order() -> None:
     world = World()
-    slow = world.job("slow", 128, lambda n: 1e-6 * n**3)
-    quick = world.job("quick", 128, lambda n: 1e-7 * n**3)
+    slow, quick = (world.job(name, 128, expected_s=s) for name, s in (("slow", 2), ("quick", 1)))
     measured = measure([slow, quick], Budget(1e9, world), TWO_ROUNDS)
-    assert [run for run in world.runs if run[1] == 128][:2] == [("quick", 128), ("slow", 128)]
+    assert world.runs[:4] == [("quick", 128)] * 2 + [("slow", 128)] * 2
     assert results(measured) == [("slow", 128), ("quick", 128)]
 
 
-@pytest.mark.parametrize(("least", "probes"), [(1, [64, 256]), (100, [100, 400]), (1000, [])])
-def test_a_job_says_how_small_a_probe_can_be(least: int, probes: list[int]) -> None:
+def test_a_job_that_says_it_will_outlast_the_budget_is_not_begun() -> None:
     world = World()
-    job = replace(world.job("one", 1000, lambda n: 1e-9 * n**3), least=least)
-    measure([job], Budget(1e9, world), Rounds(1, most_runs=1))
-    assert list(dict.fromkeys(size for _, size in world.runs)) == [*probes, 1000]
+    jobs = [world.job("long", 8, expected_s=9.0), world.job("short", 8)]
+    measured = measure(jobs, Budget(8.0, world), Rounds(1, most_runs=1))
+    assert results(measured) == [("short", 8)]
+    assert [run for run in world.runs if run[0] == "long"] == []
 
 
 def test_it_never_ends_empty() -> None:
@@ -146,10 +146,11 @@ def test_it_never_ends_empty() -> None:
 
 def test_a_first_run_that_loads_libraries_does_not_stand_for_its_series() -> None:
     world = World()
-    slow_once = world.job("one", 256, iter([5.0, 0.01, *[0.1] * 10]))
-    measured = measure([slow_once], Budget(30.0, world), TWO_ROUNDS)
-    assert world.runs[:3] == [("one", 64), ("one", 64), ("one", 256)]
-    assert results(measured) == [("one", 256)]
+    seconds = iter([5.0, 0.01, *[0.1] * 20])
+    jobs = [world.job("one", size, seconds) for size in (64, 256)]
+    measured = measure(jobs, Budget(30.0, world), Rounds(1, most_runs=1))
+    assert world.runs[:4] == [("one", 64)] * 3 + [("one", 256)]
+    assert results(measured) == [("one", 64), ("one", 256)]
 
 
 # Errors, room and interrupts ---------------------------------------------------------------------

@@ -15,7 +15,7 @@ from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
 from gpgpu_legacy.measure.bench import Bench, Timed
 from gpgpu_legacy.measure.benchmark import Benchmark, Case
 from gpgpu_legacy.measure.timing import Budget, Rounds
-from gpgpu_legacy.measure.work import beginning, least_size, size_of
+from gpgpu_legacy.measure.work import size_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import ClearPass, Plan, Repeat
 from gpgpu_legacy.plan.textures import (
@@ -248,6 +248,3 @@ def test_what_cannot_be_measured_is_refused_before_anything_runs() -> None:
 def test_the_size_is_the_cube_root_of_the_work() -> None:
     """A clear of 64 × 64 texels of four bytes is 4096 words: 64 of them make 64³."""
     assert size_of(clearing(64, 64)) == 64
-    assert least_size(clearing(64, 64)) == 16
-    assert beginning(clearing(64, 64), 32).pass_count == 8
-    assert beginning(clearing(64, 64), 1).pass_count == 1
