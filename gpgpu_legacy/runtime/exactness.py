@@ -1,8 +1,8 @@
 """What a device computes to other bits than the reference, measured by running small plans on it.
 
 Instructions: OpenGL promises the nearest float32 only for sums, differences and products. Results
-built from these can be exact on any device; approximations of functions are each driver's own. One
-fragment program after another computes random numbers.
+built from these can be exact on any device; approximations of functions are each driver's own. Each
+instruction is a pass or two on random numbers.
 
 Denormal numbers: a GPU may flush them to 0, and so may a CPU: llvmpipe makes the threads that draw
 do so (FTZ and DAZ in x86's MXCSR), and a library compiled with -ffast-math the whole process. A
@@ -13,21 +13,19 @@ No device is known by its name here. All is measured once a process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from functools import cache
 
 import numpy as np
 
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, OperandKind
-from gpgpu_legacy.isa.program import AttributeKind, Fog, Vec4
+from gpgpu_legacy.isa.program import AttributeKind, Fog, Program, Vec4
 from gpgpu_legacy.plan.framebuffer import ADD, Blend, blend_of
-from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
     Binding,
     ComputePass,
-    Corners,
     FragmentPass,
     ParameterValue,
     Plan,
@@ -50,25 +48,61 @@ from gpgpu_legacy.plan.textures import (
 )
 from gpgpu_legacy.runtime.prepared import F32, RunResult
 
-# Instructions ------------------------------------------------------------------------------------
-
 Run = Callable[[Plan, Mapping[str, F32]], RunResult]
 """Runs a plan on operands by name."""
+
+
+def _measuring_plan(
+    side: int,
+    formats: Mapping[str, Format],
+    passes: Iterable[FragmentPass],
+    operands: tuple[str, ...],
+    initial: Vec4 = (0.0, 0.0, 0.0, 0.0),
+) -> Plan:
+    """A few small square textures, drawn to by some passes.
+
+    formats: of the textures, by name. Each is a matrix too, with its channels one below another:
+    an operand, or else a result.
+    """
+    matrices, transfers = {}, {}
+    for name, texel_format in formats.items():
+        rows, square = texel_format.channels * side, Rect(0, 0, side, side)
+        packing = Packing(tuple((row, 0) for row in range(0, rows, side)))
+        matrices[name] = Matrix(name, rows, side)
+        transfers[name] = Transfer(name, Region(0, 0, rows, side), name, square, packing)
+    results = [name for name in formats if name not in operands]
+    return Plan(
+        "exactness",
+        tuple(map(matrices.__getitem__, operands)),
+        tuple(map(matrices.__getitem__, results)),
+        tuple(
+            Texture(name, TextureKind.RECT, Extent(side, side), texel_format, initial)
+            for name, texel_format in formats.items()
+        ),
+        tuple(map(transfers.__getitem__, operands)),
+        tuple(passes),
+        tuple(map(transfers.__getitem__, results)),
+    )
+
+
+def _assembled(text: str) -> Program:
+    from gpgpu_legacy.languages.arb.parser import assemble
+
+    return assemble(text, name="exactness")
+
+
+# Instructions ------------------------------------------------------------------------------------
 
 SIDE = 24
 """Fragments along each side of what is drawn, each with four numbers of each operand."""
 
 _OPERANDS = ("A", "B", "C")
-_DISTANCES: Corners = (
-    (0.2, 0.0, 0.0, 1.0),
-    (1.1, 0.0, 0.0, 1.0),
-    (2.2, 0.0, 0.0, 1.0),
-    (1.3, 0.0, 0.0, 1.0),
+_DISTANCES = AttributeCorners(
+    AttributeKind.FOGCOORD,
+    ((0.2, 0.0, 0.0, 1.0), (1.1, 0.0, 0.0, 1.0), (2.2, 0.0, 0.0, 1.0), (1.3, 0.0, 0.0, 1.0)),
 )
+_FOG = StateValue("state.fog.params", (0.3, 0.1, 2.3, 0.0))
 _HELD = (0.1, 0.7, 0.3, 1.9)  # what a blend adds to
-_TOGETHER = 4  # instructions of a program: targets and textures are at most 8 storage buffers
-
-
 _BLENDS = "blends "
 
 
@@ -97,21 +131,10 @@ def inexact_among(names: frozenset[str], run: Run, reference: Run) -> frozenset[
     """
     is_exact = _is_exact(run, reference)
     wanted = {name for name in names if name in INSTRUCTIONS or name.startswith(_BLENDS)}
-    new = sorted(wanted - is_exact.keys())
-    opcodes = [name for name in new if name in OPCODES]
-    groups = [opcodes[n : n + _TOGETHER] for n in range(0, len(opcodes), _TOGETHER)]
-    plans = [(group, _opcodes_plan([OPCODES[name] for name in group])) for group in groups]
-    for name in sorted(set(new) - set(opcodes)):
-        if name.startswith(_BLENDS):
-            plans.append(([name], _blends_plan(name)))
-        else:
-            fog = (f"OPTION {name};", ["MOV result.color, A;"], None)
-            plans.append(([name], _reading_plan({"result0": RGBA32F}, fog)))
-    operands = _operands()
-    for group, plan in plans:
+    if new := sorted(wanted - is_exact.keys()):
+        plan, operands = _instructions_plan(new), _operands()
         outputs, expected = (by(plan, operands).outputs for by in (run, reference))
-        for name, matrix in zip(group, plan.results, strict=True):
-            is_exact[name] = np.array_equal(outputs[matrix.name], expected[matrix.name])
+        is_exact |= {name: np.array_equal(outputs[name], expected[name]) for name in new}
     return frozenset(name for name in wanted if not is_exact[name])
 
 
@@ -141,13 +164,29 @@ def instructions_of(plan: Plan) -> frozenset[str]:
     return frozenset(names)
 
 
-def _opcodes_plan(rows: Sequence[Opcode]) -> Plan:
-    """A program with an instruction of each opcode, each with a target of its own."""
-    lines = [f"{row.mnemonic} result.color[{n}], {_sources(row)};" for n, row in enumerate(rows)]
-    targets = {f"result{n}": RGBA32F for n in range(len(rows))}
-    options = dict.fromkeys(("ARB_draw_buffers", *(row.option for row in rows if row.option)))
-    text = "".join(f"OPTION {option};\n" for option in options)
-    return _reading_plan(targets, (text, lines, None))
+def _instructions_plan(names: list[str]) -> Plan:
+    """Each instruction draws to a texture that has its name."""
+    formats, passes = dict.fromkeys(_OPERANDS, RGBA32F), []
+    for name in names:
+        texel_format = name.rpartition(" into ")[2]
+        formats[name] = FORMATS.get(texel_format, RGBA32F)
+        passes += [_instruction_pass(name, *of_pass) for of_pass in _passes(name)]
+    return _measuring_plan(SIDE, formats, passes, _OPERANDS, _HELD)
+
+
+def _passes(name: str) -> list[tuple[str, str, Blend | None]]:
+    """The option, the instructions and the blend of each pass that measures an instruction.
+
+    Blends are of numbers of [0, 1] with others, and of alphas with them.
+    """
+    if name in OPCODES:
+        row = OPCODES[name]
+        return [(row.option or "", f"{name} result.color, {_sources(row)};", None)]
+    if not name.startswith(_BLENDS):
+        return [(name, "MOV result.color, A;", None)]
+    blend = blend_of(name.removeprefix(_BLENDS).partition(" into ")[0])
+    text = "ABS {0}, {0}; MUL result.color, {0}, 0.25;"
+    return [("", text.format("B"), None), ("", text.format("C"), blend)]
 
 
 _SUFFIXES = {OperandKind.VECTOR: "", OperandKind.REGISTER: "", OperandKind.SCALAR: ".x"}
@@ -162,86 +201,33 @@ def _sources(row: Opcode) -> str:
     )
 
 
-def _blends_plan(name: str) -> Plan:
-    """Numbers of [0, 1] that are blended with others, and alphas with them."""
-    blend, _, texel_format = name.removeprefix(_BLENDS).partition(" into ")
-    passes = [
-        ("", [f"ABS {operand}, {operand};", f"MUL result.color, {operand}, 0.25;"], how)
-        for operand, how in (("B", None), ("C", blend_of(blend)))
-    ]
-    return _reading_plan({"result0": FORMATS[texel_format]}, *passes)
-
-
-def _reading_plan(
-    targets: Mapping[str, Format], *passes: tuple[str, Sequence[str], Blend | None]
-) -> Plan:
-    """Passes that read all operands. passes: the option, instructions and blend of each."""
-    from gpgpu_legacy.languages.arb.parser import assemble
-
+def _instruction_pass(name: str, option: str, lines: str, blend: Blend | None) -> FragmentPass:
+    """A pass that reads all operands and draws to the texture of that name."""
     loads = [f"TEX {o}, fragment.position, texture[{n}], RECT;" for n, o in enumerate(_OPERANDS)]
-    formats = {**dict.fromkeys(_OPERANDS, RGBA32F), **targets}
-    drawn = (
-        FragmentPass(
-            assemble(
-                "\n".join(["!!ARBfp1.0", option, "TEMP A, B, C;", *loads, *lines, "END"]),
-                name="exactness",
-            ),
-            tuple(Binding(n, name) for n, name in enumerate(_OPERANDS)),
-            tuple(targets),
-            Rect(0, 0, SIDE, SIDE),
-            blend=blend,
-            attributes=(AttributeCorners(AttributeKind.FOGCOORD, _DISTANCES),),
-            state=(StateValue("state.fog.params", (0.3, 0.1, 2.3, 0.0)),),
-        )
-        for option, lines, blend in passes
-    )
-    return _measuring_plan("exactness", SIDE, formats, _OPERANDS, _HELD, *drawn)
-
-
-def _measuring_plan(
-    name: str,
-    side: int,
-    formats: Mapping[str, Format],
-    operands: Collection[str],
-    initial: Vec4,
-    *passes: FragmentPass,
-) -> Plan:
-    """A few small square textures, drawn to by a pass or two.
-
-    formats: of the textures, by name. Each is a matrix too, with its channels one below another:
-    an operand, or else a result.
-    """
-
-    def matrix(texture: str) -> Matrix:
-        return Matrix(texture, formats[texture].channels * side, side)
-
-    def transfer(texture: str) -> tuple[str, Region, str, Rect, Packing]:
-        rows = range(0, formats[texture].channels * side, side)
-        region, packing = Region(0, 0, rows.stop, side), Packing(tuple((row, 0) for row in rows))
-        return texture, region, texture, Rect(0, 0, side, side), packing
-
-    results = [texture for texture in formats if texture not in operands]
-    return Plan(
-        name,
-        tuple(map(matrix, operands)),
-        tuple(map(matrix, results)),
-        tuple(
-            Texture(texture, TextureKind.RECT, Extent(side, side), texel_format, initial)
-            for texture, texel_format in formats.items()
-        ),
-        tuple(Transfer(*transfer(texture)) for texture in operands),
-        passes,
-        tuple(Transfer(*transfer(texture)) for texture in results),
+    options = f"OPTION {option};" if option else ""
+    return FragmentPass(
+        _assembled("\n".join(["!!ARBfp1.0", options, "TEMP A, B, C;", *loads, lines, "END"])),
+        tuple(Binding(n, operand) for n, operand in enumerate(_OPERANDS)),
+        (name,),
+        Rect(0, 0, SIDE, SIDE),
+        blend=blend,
+        attributes=(_DISTANCES,),
+        state=(_FOG,),
     )
 
 
 # Denormal numbers --------------------------------------------------------------------------------
 
 _DENORMAL, _ROOT, _UP = 2.0**-140, 2.0**-70, 2.0**120
+_DENORMAL_BITS = 1 << 149 - 140
+_GIVEN = np.array([[_DENORMAL_BITS]], np.uint32).view(np.float32)  # made without arithmetic
 
 
 class DataPath(Enum):
-    """A path of a denormal through a fragment program; the value names it in messages."""
+    """A path of a denormal through a fragment program; the value names it in messages.
+
+    In the order of the numbers that show it: two targets of four components, then a blended one.
+    """
 
     TEXEL = "operations on texels"
     PARAMETER = "operations on parameters"
@@ -254,12 +240,8 @@ class DataPath(Enum):
     BLENDED = "blends"
 
 
-_OPERATIONS_ALONE = frozenset(DataPath) - {DataPath.MOVED, DataPath.BLENDED}
-
-# As the program draws them: two targets of four components, then the one that is blended.
-_FIRST = (DataPath.TEXEL, DataPath.PARAMETER, DataPath.CONSTANT, DataPath.ATTRIBUTE)
-_SECOND = (DataPath.BETWEEN, DataPath.WRITTEN, DataPath.COMPARED, DataPath.MOVED)
 _EXPECTED = (*(_DENORMAL * _UP,) * 5, _DENORMAL, 1.0, _DENORMAL, _DENORMAL)
+_OPERATIONS_ALONE = frozenset(DataPath) - {DataPath.MOVED, DataPath.BLENDED}
 
 _OPERATIONS = f"""!!ARBfp1.0
 OPTION ARB_draw_buffers;
@@ -301,12 +283,9 @@ def flushed_by(run: Run) -> frozenset[DataPath]:
 
     run: an executor's. Raises ExecutorUnavailableError if the executor cannot run here.
     """
-    operand = np.array([[_DENORMAL]], np.float32)
-    operand.view(np.uint32)[:] = _bits(_DENORMAL)  # whatever this thread does to denormals
-    outputs = run(_denormals_plan(), {"given": operand}).outputs
+    outputs = run(_denormals_plan(), {"given": _GIVEN}).outputs
     values = np.concatenate([outputs[name].reshape(-1) for name in ("first", "second", "blended")])
-    paths, measured = (*_FIRST, *_SECOND, DataPath.BLENDED), values.view(np.uint32).tolist()
-    results = zip(paths, measured, map(_bits, _EXPECTED), strict=True)
+    results = zip(DataPath, values.view(np.uint32).tolist(), map(_bits, _EXPECTED), strict=True)
     return frozenset(path for path, bits, expected in results if bits != expected)
 
 
@@ -321,50 +300,28 @@ def in_words(flushed: frozenset[DataPath]) -> str:
 
 def thread_keeps_denormals() -> bool:
     """Whether the CPU keeps denormals in the calling thread: code on the CPU inherits its mode."""
-    product: np.float32 = _HALVED[0] * _UP_32
+    product: np.float32 = _GIVEN[0, 0] * np.float32(_UP)
     return bool(product)
-
-
-_HALVED = np.frombuffer(np.uint32(2 ** (149 - 140)).tobytes(), np.float32)
-_UP_32 = np.float32(_UP)
 
 
 def _bits(value: float) -> int:
     """A power of two as the bits of a float32, without arithmetic on denormals."""
-    return 1 << 9 if value == _DENORMAL else int(np.float32(value).view(np.uint32))
+    return _DENORMAL_BITS if value == _DENORMAL else int(np.float32(value).view(np.uint32))
 
 
 def _denormals_plan() -> Plan:
     """One fragment: the operations, drawn to two textures, and a colour blended to a third."""
-    from gpgpu_legacy.languages.arb.parser import assemble
-
-    def everywhere(x: float) -> NumberVec4:
-        return (x, 0.0, 0.0, 1.0)
-
-    parameters = tuple(
-        ParameterValue(index, everywhere(x)) for index, x in enumerate((_DENORMAL, _ROOT, _UP))
-    )
-    texel, formats = Rect(0, 0, 1, 1), {"given": R32F, "first": RGBA32F, "second": RGBA32F}
-    return _measuring_plan(
-        "denormals",
-        1,
-        formats | {"blended": R32F},
-        ("given",),
-        (0.0, 0.0, 0.0, 0.0),
+    given, root, up = ((x, 0.0, 0.0, 1.0) for x in (_DENORMAL, _ROOT, _UP))
+    parameters = tuple(ParameterValue(n, vector) for n, vector in enumerate((given, root, up)))
+    texel, coordinates = Rect(0, 0, 1, 1), (Texcoords(0, (given,) * 4),)
+    passes = (
         FragmentPass(
-            assemble(_OPERATIONS, name="denormals"),
-            (Binding(0, "given"),),
-            ("first", "second"),
-            texel,
-            (Texcoords(0, (everywhere(_DENORMAL),) * 4),),
-            parameters,
+            *(_assembled(_OPERATIONS), (Binding(0, "given"),), ("first", "second"), texel),
+            *(coordinates, parameters),
         ),
         FragmentPass(
-            assemble(_BLENDED, name="denormals"),
-            (),
-            ("blended",),
-            texel,
-            locals=parameters[:1],
-            blend=ADD,
+            *(_assembled(_BLENDED), (), ("blended",), texel), locals=parameters[:1], blend=ADD
         ),
     )
+    formats = {"given": R32F, "first": RGBA32F, "second": RGBA32F, "blended": R32F}
+    return _measuring_plan(1, formats, passes, ("given",))
