@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from ctypes import c_ubyte, c_uint
+from ctypes import CDLL, c_ubyte, c_uint, c_void_p
 from dataclasses import replace
 from pathlib import Path
 from threading import Barrier, Thread
@@ -390,9 +390,10 @@ KINDS = ("Buffer", "Framebuffer", "Program", "ProgramARB", "Sampler", "Texture",
 
 def kinds_alive(name: str) -> dict[str, int]:
     """How many objects of each kind the executor's context has, by names that a suite may reach."""
-    find, signatures = egl.load_egl().eglGetProcAddress, dict.fromkeys(KINDS, (c_ubyte, c_uint))
+    find = CDLL("libEGL.so.1").eglGetProcAddress
+    find.restype, signatures = c_void_p, dict.fromkeys(KINDS, (c_ubyte, c_uint))
     with context_of(name).current():
-        alive = egl.load_functions(lambda kind: find(f"glIs{kind}"), signatures)
+        alive = egl.load_functions(lambda kind: find(f"glIs{kind}".encode()), signatures)
         return {kind: sum(map(bool, map(alive[kind], range(1, 1 << 15)))) for kind in KINDS}
 
 

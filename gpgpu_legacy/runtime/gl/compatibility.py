@@ -7,17 +7,10 @@ is made on first use; importing this file loads no library.
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
-from gpgpu_legacy.runtime.gl.egl import (
-    CurrentContext,
-    Need,
-    advice_here,
-    displays,
-    gl_functions,
-    load_egl,
-    make_compatible,
-)
+from gpgpu_legacy.runtime.gl.egl import CurrentContext, advice, gl_functions
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.sharing import SharedContext, one_per_process
 
@@ -37,11 +30,11 @@ REQUIRED_EXTENSIONS = (
 class Context(SharedContext[SimpleNamespace]):
     """A compatibility context: it starts from fresh state (identity matrices, no tests)."""
 
-    def __init__(self, egl: SimpleNamespace, display: int) -> None:
-        """Take over an EGL context, which must be current. egl: EGL's functions."""
-        gl = gl_functions(egl.eglGetProcAddress)
-        super().__init__(gl, gl, CurrentContext(egl))
-        self._egl, self._display = egl, display
+    def __init__(self, native: Any, current: CurrentContext) -> None:
+        """Take over a context of glcontext's, which must be current."""
+        gl = gl_functions(native.load)
+        super().__init__(gl, gl, current)
+        self._context = native
         self.extensions = frozenset(self.string(GL.EXTENSIONS).split())
         gl.glDisable(GL.TEXTURE_CUBE_MAP_SEAMLESS)
         for stage in (GL.CLAMP_VERTEX_COLOR, GL.CLAMP_READ_COLOR):
@@ -49,18 +42,16 @@ class Context(SharedContext[SimpleNamespace]):
         gl.glClampColor(GL.CLAMP_FRAGMENT_COLOR, GL.FIXED_ONLY)  # before the alpha test
 
     def _make_current(self) -> None:
-        if not self._egl.eglMakeCurrent(self._display, None, None, self._native):
-            raise ExecutorUnavailableError(
-                "the OpenGL context cannot be made current (EGL error "
-                f"{self._egl.eglGetError():#x}); end what else uses it in another thread"
-            )
+        self._context.__enter__()
 
     def destroy(self) -> None:
-        """Delete the context, which is no longer current.
+        """Delete the context, which is no longer current."""
+        self._context.release()
 
-        Its display stays initialised: EGL gives the same one to everybody in the process.
-        """
-        self._egl.eglDestroyContext(self._display, self._native)
+
+_LIBRARIES = {"libgl": "libEGL.so.1", "libegl": "libEGL.so.1"}  # libGL, which is X11's, may lack
+_MOST_DEVICES = 32
+_NO_DEVICE = "device index"  # in glcontext's message if there are no more devices
 
 
 @one_per_process
@@ -70,14 +61,16 @@ def context() -> Context:
     Raises ExecutorUnavailableError, which says what to install, if there is none with
     GL_ARB_fragment_program, and in a process forked from one that has used OpenGL.
     """
-    egl = load_egl()
+    current = CurrentContext()
     software: Context | None = None
     problems: list[str] = []
-    for platform, display in displays(egl):
+    for device in range(_MOST_DEVICES):
         try:
-            context = _make_context(egl, display)
+            context = _make_context(current, device)
         except ExecutorUnavailableError as error:
-            problems.append(f"{platform}: {error}")
+            problems.append(str(error))
+            if _NO_DEVICE in str(error):
+                break
             continue
         if context.is_hardware:
             return context
@@ -87,18 +80,26 @@ def context() -> Context:
             context.destroy()
     if software is not None:
         return software
-    reasons = "; ".join(dict.fromkeys(problems)) or "EGL has no display"
     raise ExecutorUnavailableError(
-        f"no OpenGL context with GL_ARB_fragment_program ({reasons}); "
-        f"{advice_here(Need.FRAGMENT_PROGRAMS)}"
+        f"no OpenGL context with GL_ARB_fragment_program ({'; '.join(dict.fromkeys(problems))}); "
+        f"{advice()}"
     )
 
 
-def _make_context(egl: SimpleNamespace, display: int) -> Context:
-    """A context on a display; ExecutorUnavailableError, with the reason alone, if that fails."""
-    with CurrentContext(egl).preserved():
-        make_compatible(egl, display)
-        context = Context(egl, display)
+def _make_context(current: CurrentContext, device: int) -> Context:
+    """A context of a device; ExecutorUnavailableError, with the reason alone, if that fails.
+
+    It is a compatibility context because it is asked for a version before there were profiles.
+    """
+    import glcontext
+
+    with current.preserved():
+        try:
+            create = glcontext.get_backend_by_name("egl")
+            native = create(mode="standalone", glversion=210, device_index=device, **_LIBRARIES)
+        except Exception as error:  # it raises nothing more special
+            raise ExecutorUnavailableError(str(error)) from None
+        context = Context(native, current)
     missing = [name for name in REQUIRED_EXTENSIONS if name not in context.extensions]
     if missing:
         context.destroy()

@@ -11,8 +11,13 @@ from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError, NoDeviceRoomError, PlanError
 from gpgpu_legacy.plan.memory import in_words
-from gpgpu_legacy.runtime.gl import egl
-from gpgpu_legacy.runtime.gl.egl import Need, advice_here, quiet_driver_cache
+from gpgpu_legacy.runtime.gl.egl import (
+    CurrentContext,
+    advice,
+    current_context,
+    gl_functions,
+    quiet_driver_cache,
+)
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.sharing import SharedContext, one_per_process
 
@@ -46,9 +51,9 @@ class GlContext(SharedContext[ModernglContext]):
     framebuffers alone.
     """
 
-    def __init__(self, native: ModernglContext, current: egl.CurrentContext | None) -> None:
+    def __init__(self, native: ModernglContext, current: CurrentContext | None) -> None:
         """See SharedContext."""
-        super().__init__(native, egl.gl_functions(inner(native)._context.load), current)
+        super().__init__(native, gl_functions(inner(native)._context.load), current)
         self._bound: dict[int, GlBuffer] = {}  # the storage buffers known to be bound
         self.barrier = partial(inner(native).memory_barrier, _ALL_BARRIERS, False)
         """Lets earlier stores of shaders be seen by what is called next."""
@@ -121,7 +126,7 @@ def context() -> GlContext:
     quiet_driver_cache()
     problems = []
     for backend in (_EGL, {}):
-        current = egl.current_context() if backend else None
+        current = current_context() if backend else None
         with current.preserved() if current else nullcontext():
             for version in (COMPUTE_VERSION, _LEAST_VERSION):
                 try:
@@ -137,7 +142,7 @@ def context() -> GlContext:
                 return context
         problems.append(problem)
     raise ExecutorUnavailableError(
-        f"no OpenGL 4.0 context ({'; '.join(dict.fromkeys(problems))}); {advice_here(Need.OPENGL)}"
+        f"no OpenGL 4.0 context ({'; '.join(dict.fromkeys(problems))}); {advice()}"
     )
 
 
@@ -150,7 +155,6 @@ def compute_context() -> GlContext:
     if shared.version_code < COMPUTE_VERSION:
         major, minor = divmod(shared.version_code // 10, 10)
         raise ExecutorUnavailableError(
-            f"compute shaders need OpenGL 4.3 and this driver gives {major}.{minor}; "
-            f"{advice_here(Need.COMPUTE_SHADERS)}"
+            f"compute shaders need OpenGL 4.3 and this driver gives {major}.{minor}; {advice()}"
         )
     return shared

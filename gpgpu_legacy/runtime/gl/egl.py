@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ctypes import CFUNCTYPE, c_ubyte
-from enum import Enum
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -22,91 +21,28 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import ExecutorUnavailableError
-from gpgpu_legacy.runtime.gl.headers import (
-    EGL,
-    EGL_EXTENSION_FUNCTIONS,
-    EGL_FUNCTIONS,
-    GL_FUNCTIONS,
-    Signatures,
-)
+from gpgpu_legacy.runtime.gl.headers import EGL, EGL_FUNCTIONS, GL_FUNCTIONS, Signatures
 
 # Advice ------------------------------------------------------------------------------------------
-#
-# Advice for each operating system if OpenGL, or a part of it, is missing.
 #
 # macOS has OpenGL 2.1 and, in a core profile, 4.1, which is its last and has no compute shaders
 # (Apple, OpenGL Capabilities Tables). Windows has OpenGL 1.1 of its own; more comes with the
 # driver of a GPU, or with Mesa's opengl32.dll (github.com/pal1000/mesa-dist-win).
 
 
-class Need(Enum):
-    """The part of OpenGL that an executor needs."""
-
-    OPENGL = "OpenGL 4.0"
-    COMPUTE_SHADERS = "OpenGL 4.3"
-    FRAGMENT_PROGRAMS = "GL_ARB_fragment_program, through EGL"
-
-
-_MESA = {
-    "debian": "apt install libegl1 libgl1-mesa-dri",
-    "fedora": "dnf install mesa-libEGL mesa-dri-drivers",
-    "arch": "pacman -S mesa",
-    "suse": "zypper install Mesa-libEGL1 Mesa-dri",
+_ADVICE = {
+    "Darwin": "macOS ends at OpenGL 4.1, without compute shaders and EGL, and gives it only to "
+    "users who are logged in to its desktop; the executors of the CPU run everything",
+    "Windows": "install the GPU's driver from its maker, or put Mesa's opengl32.dll and "
+    "libgallium_wgl.dll (github.com/pal1000/mesa-dist-win) beside python.exe; gl-arbfp needs EGL, "
+    "which Windows lacks",
 }
-_RELATIVES = {"ubuntu": "debian", "rhel": "fedora", "centos": "fedora", "opensuse": "suse"}
-
-_MACOS = {
-    Need.OPENGL: "macOS makes a context only for a user who is logged in to its desktop; log in "
-    "there, or use the executors of the CPU",
-    Need.COMPUTE_SHADERS: "macOS ends at OpenGL 4.1, which has no compute shaders, and nothing can "
-    "be installed for it; the executors of the CPU run everything",
-    Need.FRAGMENT_PROGRAMS: "macOS has no EGL, and nothing can be installed for it; the other "
-    "executors run the same programs",
-}
-_WINDOWS_DRIVER = (
-    "install the GPU's driver from its maker, or put Mesa's opengl32.dll and libgallium_wgl.dll "
-    "(github.com/pal1000/mesa-dist-win) beside python.exe"
-)
-_WINDOWS = {
-    Need.OPENGL: f"Windows alone has OpenGL 1.1; {_WINDOWS_DRIVER}",
-    Need.COMPUTE_SHADERS: _WINDOWS_DRIVER,
-    Need.FRAGMENT_PROGRAMS: "Windows has no EGL for desktop OpenGL, and this executor knows no "
-    "other way; the other executors run the same programs",
-}
-_OTHERS = {
-    Need.OPENGL: "install a driver, as in: {mesa}",
-    Need.COMPUTE_SHADERS: "install a newer driver, as in: {mesa}",
-    Need.FRAGMENT_PROGRAMS: "install the GPU's driver or Mesa's, as in: {mesa}",
-}
+_INSTALL = "install the GPU's driver or Mesa's, as in: apt install libegl1 libgl1-mesa-dri"
 
 
-def advice(need: Need, system: str, distributions: tuple[str, ...] = ()) -> str:
-    """Advice if there is no such OpenGL, for the middle of a sentence.
-
-    system: as platform.system() has it. distributions: of Linux, the nearest first, by the ids of
-    /etc/os-release; another's packages are named as Debian's are.
-    """
-    if system == "Darwin":
-        return _MACOS[need]
-    if system == "Windows":
-        return _WINDOWS[need]
-    families = (_RELATIVES.get(name, name) for name in distributions)
-    family = next((name for name in families if name in _MESA), "debian")
-    return _OTHERS[need].format(mesa=_MESA[family])
-
-
-def advice_here(need: Need) -> str:
-    """The advice for this system."""
-    return advice(need, platform.system(), _distributions())
-
-
-def _distributions() -> tuple[str, ...]:
-    """The ids of this distribution of Linux, and of those that it is like."""
-    try:
-        release = platform.freedesktop_os_release()
-    except OSError:
-        return ()
-    return (release.get("ID", ""), *release.get("ID_LIKE", "").split())
+def advice() -> str:
+    """Advice for this system if OpenGL, or a part of it, is missing; for the end of a sentence."""
+    return _ADVICE.get(platform.system(), _INSTALL)
 
 
 # Mesa's cache of shaders -------------------------------------------------------------------------
@@ -143,24 +79,18 @@ def _can_write(folder: str) -> bool:
 # EGL ---------------------------------------------------------------------------------------------
 
 
-_MOST_DEVICES = 32
-
-
 def load_egl() -> SimpleNamespace:
     """EGL's functions, by name. Raises ExecutorUnavailableError without libEGL."""
     quiet_driver_cache()
     try:
         library = ctypes.CDLL("libEGL.so.1")
     except OSError as error:
-        raise ExecutorUnavailableError(
-            f"libEGL cannot be loaded ({error}); {advice_here(Need.FRAGMENT_PROGRAMS)}"
-        ) from None
+        raise ExecutorUnavailableError(f"libEGL cannot be loaded ({error}); {advice()}") from None
     egl = SimpleNamespace()
     for name, (result, *arguments) in EGL_FUNCTIONS.items():
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
         setattr(egl, name, function)
-    vars(egl).update(load_functions(egl.eglGetProcAddress, EGL_EXTENSION_FUNCTIONS))
     return egl
 
 
@@ -191,9 +121,9 @@ class SavedContext:
 class CurrentContext:
     """The OpenGL context that is current on a thread: one of ours or another."""
 
-    def __init__(self, functions: SimpleNamespace) -> None:
-        """functions: those of EGL."""
-        self._egl = functions
+    def __init__(self) -> None:
+        """Raises ExecutorUnavailableError without EGL."""
+        self._egl = load_egl()
 
     def handle(self) -> int | None:
         """EGL's handle of the context; OpenGL becomes the interface of this thread."""
@@ -232,70 +162,9 @@ class CurrentContext:
 def current_context() -> CurrentContext | None:
     """Access to a thread's current context; None without EGL."""
     try:
-        return CurrentContext(load_egl())
+        return CurrentContext()
     except ExecutorUnavailableError:
         return None
-
-
-# Displays and their contexts ----------------------------------------------------------------------
-
-
-def displays(egl: SimpleNamespace) -> Iterator[tuple[str, int]]:
-    """The displays that need no window system, GPUs first, then EGL's own choice."""
-    if egl.eglGetPlatformDisplayEXT:
-        for number, device in enumerate(_devices(egl)):
-            display = egl.eglGetPlatformDisplayEXT(EGL.PLATFORM_DEVICE, device, None)
-            if display:
-                yield f"device {number}", display
-        display = egl.eglGetPlatformDisplayEXT(EGL.PLATFORM_SURFACELESS, None, None)
-        if display:
-            yield "surfaceless", display
-    display = egl.eglGetDisplay(None)
-    if display:
-        yield "default display", display
-
-
-def _devices(egl: SimpleNamespace) -> list[int]:
-    if not egl.eglQueryDevicesEXT:
-        return []
-    devices, count = np.zeros(_MOST_DEVICES, np.uintp), np.zeros(1, np.int32)
-    if not egl.eglQueryDevicesEXT(_MOST_DEVICES, devices, count):
-        return []
-    return [device for device in devices[: count[0]].tolist() if device]
-
-
-def make_compatible(egl: SimpleNamespace, display: int) -> None:
-    """Make current a new compatibility context of a display; the caller restores what was so.
-
-    Raises ExecutorUnavailableError, with the reason alone, if that fails.
-    """
-    if not egl.eglInitialize(display, None, None):
-        raise _refused(egl, "cannot be initialised")
-    attributes = (
-        *(EGL.SURFACE_TYPE, EGL.PBUFFER_BIT),
-        *(EGL.RENDERABLE_TYPE, EGL.OPENGL_BIT),
-        EGL.NONE,
-    )
-    if not egl.eglBindAPI(EGL.OPENGL_API):
-        raise _refused(egl, "has no OpenGL")
-    configs, count = np.zeros(1, np.uintp), np.zeros(1, np.int32)
-    egl.eglChooseConfig(display, attributes, configs, 1, count)
-    if not count[0]:
-        raise _refused(egl, "has no configuration for OpenGL")
-    # No attribute asks for a version or a profile: that is what makes it a compatibility one.
-    handle = egl.eglCreateContext(display, int(configs[0]), None, (EGL.NONE,))
-    if not handle:
-        raise _refused(egl, "makes no context")
-    if not egl.eglMakeCurrent(display, None, None, handle):
-        problem = _refused(egl, "makes no context without a surface")
-        egl.eglDestroyContext(display, handle)
-        raise problem
-
-
-def _refused(egl: SimpleNamespace, problem: str) -> ExecutorUnavailableError:
-    error = egl.eglGetError()
-    reason = "" if error == EGL.SUCCESS else f" (EGL error {error:#x})"
-    return ExecutorUnavailableError(problem + reason)
 
 
 # Memory and the process -------------------------------------------------------------------------

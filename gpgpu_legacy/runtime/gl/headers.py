@@ -219,17 +219,9 @@ class GL:
 class EGL:
     """The constants of EGL's headers that are used here, by their names without `EGL_`."""
 
-    SUCCESS = 0x3000
-    NONE = 0x3038
-    SURFACE_TYPE = 0x3033
-    PBUFFER_BIT = 0x0001
-    RENDERABLE_TYPE = 0x3040
-    OPENGL_BIT = 0x0008
     DRAW = 0x3059
     READ = 0x305A
     OPENGL_API = 0x30A2
-    PLATFORM_DEVICE = 0x313F
-    PLATFORM_SURFACELESS = 0x31DD
 
 
 class _Numbers:
@@ -249,15 +241,6 @@ class _Numbers:
         return values
 
 
-class _Text:
-    """The type of an argument that is a name."""
-
-    @staticmethod
-    def from_param(text: str) -> Any:
-        """What ctypes is to pass."""
-        return c_char_p(text.encode("ascii"))
-
-
 _INTEGERS, _FLOATS = _Numbers(c_uint), _Numbers(c_float)
 
 Signatures = Mapping[str, tuple[Any, ...]]
@@ -265,23 +248,11 @@ Signatures = Mapping[str, tuple[Any, ...]]
 
 EGL_FUNCTIONS: Signatures = {
     "eglBindAPI": (c_uint, c_uint),
-    "eglChooseConfig": (c_uint, c_void_p, _INTEGERS, _INTEGERS, c_int, _INTEGERS),
-    "eglCreateContext": (c_void_p, c_void_p, c_void_p, c_void_p, _INTEGERS),
-    "eglDestroyContext": (c_uint, c_void_p, c_void_p),
     "eglGetCurrentContext": (c_void_p,),
     "eglGetCurrentDisplay": (c_void_p,),
     "eglGetCurrentSurface": (c_void_p, c_int),
-    "eglGetDisplay": (c_void_p, c_void_p),
-    "eglGetError": (c_int,),
-    "eglGetProcAddress": (c_void_p, _Text),
-    "eglInitialize": (c_uint, c_void_p, _INTEGERS, _INTEGERS),
     "eglMakeCurrent": (c_uint, c_void_p, c_void_p, c_void_p, c_void_p),
     "eglQueryAPI": (c_uint,),
-}
-
-EGL_EXTENSION_FUNCTIONS: Signatures = {
-    "eglGetPlatformDisplayEXT": (c_void_p, c_uint, c_void_p, _INTEGERS),
-    "eglQueryDevicesEXT": (c_uint, c_int, _INTEGERS, _INTEGERS),
 }
 
 _NAMES: Mapping[tuple[Any, ...], str] = {
