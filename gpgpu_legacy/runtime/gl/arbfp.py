@@ -9,8 +9,8 @@ what a program means, and how fast it can be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from itertools import product
 from math import acos, degrees
 from types import SimpleNamespace
@@ -56,34 +56,21 @@ from gpgpu_legacy.runtime.machine import Machine
 _INTEGERS = ("glTexEnvi", GL.TEXTURE_ENV)
 
 
-class Environments:
-    """The texture environments of a Program that implements them, as calls of OpenGL.
+def environment_calls(
+    context: Context, program: Program, state: FixedFunction
+) -> list[tuple[Any, ...]]:
+    """The calls of OpenGL, each with its function's name, that set the driver's own environments.
 
-    They have the fields of a LoadedProgram: the attributes of a vertex, and no parameters.
+    They are set instead of the program, which stands for them. Raises PlanError if the driver has
+    fewer units.
     """
-
-    locals: tuple[int, ...] = ()
-    env: tuple[int, ...] = ()
-
-    def __init__(self, context: Context, program: Program, state: FixedFunction) -> None:
-        """Raises PlanError if the driver has fewer units."""
-        self._is_clamped = state.clamped
-        self.attributes: tuple[Attribute, ...] = program.attributes_read
-        last = state.units[-1].number
-        require_unit(context, last, f"{program.name or 'the state'} enables TEXTURE{last}")
-        self._calls = [call for unit in state.units for call in _calls(unit)]
-
-    def set(self, gl: SimpleNamespace) -> None:
-        """Enable them instead of programs. The caller keeps OpenGL's state, and calls `reset`."""
-        gl.glDisable(GL.FRAGMENT_PROGRAM)
-        gl.glClampColor(GL.CLAMP_FRAGMENT_COLOR, int(self._is_clamped))
-        for function, *arguments in self._calls:
-            getattr(gl, function)(*arguments)
-
-    @staticmethod
-    def reset(gl: SimpleNamespace) -> None:
-        """Clamp no colour: ENABLE_BIT has this state, but Mesa keeps it with the colour buffer."""
-        gl.glClampColor(GL.CLAMP_FRAGMENT_COLOR, GL.FIXED_ONLY)
+    last = state.units[-1].number
+    require_unit(context, last, f"{program.name or 'the state'} enables TEXTURE{last}")
+    return [
+        ("glDisable", GL.FRAGMENT_PROGRAM),
+        ("glClampColor", GL.CLAMP_FRAGMENT_COLOR, int(state.clamped)),
+        *(call for unit in state.units for call in _calls(unit)),
+    ]
 
 
 def require_unit(context: Context, number: int, use: str) -> None:
@@ -100,7 +87,7 @@ def require_unit(context: Context, number: int, use: str) -> None:
 
 
 def _calls(unit: TextureUnit) -> Iterator[tuple[Any, ...]]:
-    """The calls of OpenGL that set a unit, each with its function's name."""
+    """The calls that set a unit."""
     yield "glActiveTexture", GL.TEXTURE0 + unit.number
     yield "glEnable", TARGETS[TextureKind(unit.target.value)].name
     yield *_INTEGERS, GL.TEXTURE_ENV_MODE, getattr(GL, unit.mode.name)
@@ -155,10 +142,7 @@ _VERTEX_PROGRAM = "\n".join(
 
 
 class LoadedProgram:
-    """A program that the driver holds. It is deleted with the last reference to this.
-
-    attributes: those that each vertex must have. locals, env: the parameters that it reads.
-    """
+    """A program that the driver holds. It is deleted with the last reference to this."""
 
     def __init__(self, context: Context, stage: int, text: str, who: str) -> None:
         """Load the text; PlanError, which names `who`, if the driver refuses it."""
@@ -178,35 +162,21 @@ class LoadedProgram:
             )
         context.release_with(self, [name])
         self.number = name.number
-        self.attributes: tuple[Attribute, ...] = ()
-        self.locals: tuple[int, ...] = ()
-        self.env: tuple[int, ...] = ()
 
 
-def load(context: Context, program: Program) -> LoadedProgram | Environments:
-    """A fragment program, loaded once as long as it is in use; PlanError if the driver refuses it.
-
-    A Program that stands for texture environments gives the driver's own.
+def load(context: Context, program: Program) -> LoadedProgram:
+    """A fragment program, loaded once as long as it is in use; PlanError if the driver refuses it,
+    or has fewer texture environments than it reads.
     """
-    if state := program.state:
-        return context.program(program, lambda: Environments(context, program, state))
-
-    def make() -> LoadedProgram:
-        who = f"program {program.name or 'without a name'}"
-        for binding in program.state_bindings:
-            names, indices = parse_vector(binding)
-            if names[0] == "texenv" and indices:
-                require_unit(context, indices[0], f"{who} reads {binding}")
-        loaded = LoadedProgram(context, GL.FRAGMENT_PROGRAM, disassemble(program), who)
-        attributes = [a for a in program.attributes_read if a.kind is not AttributeKind.POSITION]
-        if program.fog is not None:
-            attributes.append(Attribute(AttributeKind.FOGCOORD))
-        loaded.attributes = tuple(dict.fromkeys(attributes))
-        loaded.locals = program.parameter_indices(ParameterSpace.LOCAL)
-        loaded.env = program.parameter_indices(ParameterSpace.ENV)
-        return loaded
-
-    return context.program(program, make)
+    who = f"program {program.name or 'without a name'}"
+    for binding in program.state_bindings:
+        names, indices = parse_vector(binding)
+        if names[0] == "texenv" and indices:
+            require_unit(context, indices[0], f"{who} reads {binding}")
+    return context.program(
+        program,
+        lambda: LoadedProgram(context, GL.FRAGMENT_PROGRAM, disassemble(program), who),
+    )
 
 
 def load_vertex_program(context: Context) -> LoadedProgram:
@@ -215,11 +185,6 @@ def load_vertex_program(context: Context) -> LoadedProgram:
         _VERTEX_PROGRAM,
         lambda: LoadedProgram(context, GL.VERTEX_PROGRAM, _VERTEX_PROGRAM, "the vertex program"),
     )
-
-
-def vertex_attribute(attribute: Attribute) -> int:
-    """The generic vertex attribute that is interpolated to an attribute of the fragment."""
-    return _ATTRIBUTES[attribute.kind] + attribute.index
 
 
 # State -------------------------------------------------------------------------------------------
@@ -376,41 +341,29 @@ Numbered = tuple[tuple[int, Rows], ...]
 
 
 class BoundProgram(Bound):
-    """The bound objects, with the fragment program and its parameters."""
-
-    def forget(self) -> None:
-        """See Bound."""
-        super().forget()
-        self._program = 0
-        self._alpha_test: AlphaTest | bool | None = False
-        self._locals: dict[tuple[int, int], int] = {}
-        self._env: dict[int, int] = {}
+    """The known state, with the fragment program and its parameters."""
 
     def program(self, number: int) -> None:
         """Bind a fragment program."""
-        if number != self._program:
+        if self.changes("program", number):
             self.gl.glBindProgramARB(GL.FRAGMENT_PROGRAM, number)
-            self._program = number
 
     def alpha_test(self, test: AlphaTest | None) -> None:
         """Set the alpha test."""
-        if test != self._alpha_test:
-            self._alpha_test = test
+        if self.changes("alpha test", test):
             (self.gl.glEnable if test else self.gl.glDisable)(GL.ALPHA_TEST)
             if test is not None:
                 self.gl.glAlphaFunc(getattr(GL, test.comparison.name), test.reference)
 
-    def local(self, index: int, address: int) -> None:
-        """Set a local parameter of the program that is bound."""
-        if self._locals.get((self._program, index)) != address:
+    def local(self, program: int, index: int, address: int) -> None:
+        """Set a local parameter of the program, which is bound."""
+        if self.changes(("local", program, index), address):
             self.gl.glProgramLocalParameter4fvARB(GL.FRAGMENT_PROGRAM, index, address)
-            self._locals[self._program, index] = address
 
     def env(self, index: int, address: int) -> None:
         """Set a parameter that all programs share."""
-        if self._env.get(index) != address:
+        if self.changes(("env", index), address):
             self.gl.glProgramEnvParameter4fvARB(GL.FRAGMENT_PROGRAM, index, address)
-            self._env[index] = address
 
 
 class State(NamedTuple):
@@ -426,11 +379,11 @@ def draw_quad(gl: SimpleNamespace, attributes: Numbered, iteration: int) -> None
     """Draw the viewport's rectangle with the attributes that an iteration has at its corners."""
     vertex = gl.glVertexAttrib4fv
     addresses = [(number, rows.address(iteration)) for number, rows in attributes]
+    addresses.append((POSITION, _FIRST_CORNER))  # the last: it makes the vertex
     gl.glBegin(GL.TRIANGLE_FAN)
     for offset in _CORNER_OFFSETS:
         for number, address in addresses:
             vertex(number, address + offset)
-        vertex(POSITION, _FIRST_CORNER + offset)
     gl.glEnd()
 
 
@@ -442,14 +395,14 @@ class StatefulQuad:
         gl: SimpleNamespace,
         attributes: Numbered,
         state: Iterable[State],
-        environments: Environments | None,
+        calls: Sequence[tuple[Any, ...]],
         check: Callable[[str], object],
     ) -> None:
-        """environments: draw instead of a program.
+        """calls: set texture environments, which draw instead of a program.
 
         check: raises PlanError, naming its argument, if OpenGL failed; of the first draw.
         """
-        self._gl, self._attributes, self._environments = gl, attributes, environments
+        self._gl, self._attributes, self._calls = gl, attributes, calls
         # Setting a light transforms it by the modelview matrix, so matrices are set last.
         self._state = sorted(state, key=lambda state: state.matrix_row is not None)
         self._check: Callable[[str], object] | None = check
@@ -459,8 +412,8 @@ class StatefulQuad:
         gl = self._gl
         gl.glPushAttrib(_STATE_BITS)
         try:
-            if self._environments is not None:
-                self._environments.set(gl)
+            for function, *arguments in self._calls:
+                getattr(gl, function)(*arguments)
             for state in self._state:
                 x, y, z, w = in_iteration(state.values, iteration)
                 value: Vec4 = (x, y, z, w)
@@ -474,8 +427,8 @@ class StatefulQuad:
                 if state.matrix_row is not None:
                     state.matrix_row.reset(gl)
             gl.glPopAttrib()
-            if self._environments is not None:
-                self._environments.reset(gl)
+            # ENABLE_BIT has this state, but Mesa keeps it with the colour buffer.
+            gl.glClampColor(GL.CLAMP_FRAGMENT_COLOR, GL.FIXED_ONLY)
 
 
 class GlArbfpPrepared(DrawnPrepared[Context]):
@@ -491,31 +444,26 @@ class GlArbfpPrepared(DrawnPrepared[Context]):
         super().__init__(context, BoundProgram(context.gl), plan, machine)
 
     def _record_draw(self, pass_: FragmentPass, count: int) -> Paint:
-        bound = self._bound
-        program = load(self.context, pass_.program)
-        locals_ = self._parameters(program.locals, pass_.locals, count)
-        env = self._parameters(program.env, pass_.env, count)
-        attributes = self._attributes(program, pass_, count)
-        state = [self._state(state, count) for state in pass_.state]
-        environments = program if isinstance(program, Environments) else None
-        quad = (
-            StatefulQuad(bound.gl, attributes, state, environments, self._surfaces.check)
-            if state or environments
-            else None
-        )
+        bound, program = self._bound, pass_.program
+        loaded = None if program.state else load(self.context, program)
+        calls = environment_calls(self.context, program, program.state) if program.state else []
+        locals_ = self._parameters(ParameterSpace.LOCAL, program, pass_.locals, count)
+        env = self._parameters(ParameterSpace.ENV, program, pass_.env, count)
+        attributes = self._attributes(pass_, count)
+        draw: Paint = partial(draw_quad, bound.gl, attributes)
+        if pass_.state or calls:
+            state = [self._state(state, count) for state in pass_.state]
+            draw = StatefulQuad(bound.gl, attributes, state, calls, self._surfaces.check)
 
         def paint(iteration: int) -> None:
-            if isinstance(program, LoadedProgram):
-                bound.program(program.number)
             bound.alpha_test(pass_.alpha_test)
-            for index, rows in locals_:
-                bound.local(index, rows.address(iteration))
-            for index, rows in env:
-                bound.env(index, rows.address(iteration))
-            if quad is not None:
-                quad(iteration)
-            else:
-                draw_quad(bound.gl, attributes, iteration)
+            if loaded is not None:
+                bound.program(loaded.number)
+                for index, rows in locals_:
+                    bound.local(loaded.number, index, rows.address(iteration))
+                for index, rows in env:
+                    bound.env(index, rows.address(iteration))
+            draw(iteration)
 
         return paint
 
@@ -526,28 +474,30 @@ class GlArbfpPrepared(DrawnPrepared[Context]):
         return self._interned.setdefault(key, Rows(rounded))
 
     def _parameters(
-        self, indices: Iterable[int], parameters: Iterable[ParameterValue], count: int
+        self,
+        space: ParameterSpace,
+        program: Program,
+        parameters: Iterable[ParameterValue],
+        count: int,
     ) -> Numbered:
         """The parameters that a program reads, with a pass's values for them, else 0."""
-        values: dict[int, NumberVec4] = {
-            parameter.index: parameter.value for parameter in parameters
-        }
+        values: dict[int, NumberVec4] = {p.index: p.value for p in parameters}
         return tuple(
             (index, self._rows(over_iterations(values.get(index, NO_PARAMETER), count)))
-            for index in indices
+            for index in program.parameter_indices(space)
         )
 
-    def _attributes(
-        self, program: LoadedProgram | Environments, pass_: FragmentPass, count: int
-    ) -> Numbered:
+    def _attributes(self, pass_: FragmentPass, count: int) -> Numbered:
         """The vertex attributes that a pass needs, with their corner values."""
-        corner_values = pass_.corners
+        fog = (Attribute(AttributeKind.FOGCOORD),) if pass_.program.fog is not None else ()
         attributes = []
-        for attribute in program.attributes:
-            corners = corner_values.get(attribute) or (ATTRIBUTE_DEFAULTS[attribute.kind],) * 4
+        for attribute in dict.fromkeys((*pass_.program.attributes_read, *fog)):
+            if attribute.kind is AttributeKind.POSITION:
+                continue
+            corners = pass_.corners.get(attribute) or (ATTRIBUTE_DEFAULTS[attribute.kind],) * 4
             numbers = [number for corner in corners for number in corner]
-            rows = self._rows(over_iterations(numbers, count))
-            attributes.append((vertex_attribute(attribute), rows))
+            number = _ATTRIBUTES[attribute.kind] + attribute.index
+            attributes.append((number, self._rows(over_iterations(numbers, count))))
         return tuple(attributes)
 
     def _state(self, state: StateValue, count: int) -> State:

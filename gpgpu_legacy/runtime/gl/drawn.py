@@ -6,7 +6,7 @@ The context must be current for every method.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
 from typing import Any, ClassVar, NamedTuple, TypeVar
@@ -40,7 +40,7 @@ from gpgpu_legacy.plan.textures import (
 )
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.prepared import Call, GlPrepared, record_steps
-from gpgpu_legacy.runtime.gl.sharing import Name, Releasable, SharedContext
+from gpgpu_legacy.runtime.gl.sharing import Name, SharedContext
 from gpgpu_legacy.runtime.gl.transfers import DeviceTransfers
 from gpgpu_legacy.runtime.gl.values import Viewport, clear_values, in_iteration, viewport
 from gpgpu_legacy.runtime.machine import Machine
@@ -50,13 +50,6 @@ from gpgpu_legacy.runtime.machine import Machine
 # What is known to be set on a context, so that nothing is set twice: by draws, clears and copies.
 #
 # The context must be current for every method.
-
-
-class Target(NamedTuple):
-    """What is drawn to: the rectangle of a framebuffer."""
-
-    framebuffer: int
-    viewport: Viewport
 
 
 class Operations(NamedTuple):
@@ -72,53 +65,52 @@ Sampled = tuple[int, int, int, int, tuple[int, int]]
 
 
 class Bound:
-    """The objects known to be bound on the context, so that nothing is bound twice."""
+    """The state that is known of the context, so that nothing is set twice."""
 
     def __init__(self, gl: Any) -> None:
         """gl: OpenGL's functions. Nothing is known of the context yet."""
         self.gl = gl
-        self._levels: dict[int, tuple[int, int]] = {}
-        self.forget()
+        self._known: dict[object, object] = {}
 
     def forget(self) -> None:
         """Forget all: others have used the context."""
-        self._framebuffer = 0
-        self._operations: Operations | None = None
-        self._viewport: Viewport | None = None
-        self._textures: dict[tuple[int, int], int] = {}
-        self._samplers: dict[int, int] = {}
+        self._known.clear()
+
+    def changes(self, what: object, value: object) -> bool:
+        """Whether a part of the state is not known to have this value; from now on it is."""
+        if what in self._known and self._known[what] == value:
+            return False
+        self._known[what] = value
+        return True
 
     def aim(self, framebuffer: int) -> None:
         """Bind the framebuffer that is drawn to, cleared or read next."""
-        if framebuffer != self._framebuffer:
+        if self.changes("framebuffer", framebuffer):
             self.gl.glBindFramebuffer(GL.FRAMEBUFFER, framebuffer)
-            self._framebuffer = framebuffer
 
     def texture(self, unit: int, target: int, number: int) -> None:
         """Bind a texture to a unit, which becomes the active one."""
         self.gl.glActiveTexture(GL.TEXTURE0 + unit)
         self.gl.glBindTexture(target, number)
-        self._textures[unit, target] = number
+        self._known[unit, target] = number
 
     def look_up(self, sampled: Sampled) -> None:
         """Bind a texture and a sampler to a unit."""
         unit, target, number, sampler, levels = sampled
-        if self._textures.get((unit, target)) != number:
+        if self.changes((unit, target), number):
             self.texture(unit, target, number)
-        if self._samplers.get(unit) != sampler:
+        if self.changes(("sampler", unit), sampler):
             self.gl.glBindSampler(unit, sampler)
-            self._samplers[unit] = sampler
-        if self._levels.get(number, (0, 0)) != levels:
+        if self.changes(("levels", number), levels):
             self.texture(unit, target, number)
             self.gl.glTexParameteri(target, GL.TEXTURE_BASE_LEVEL, levels[0])
             self.gl.glTexParameteri(target, GL.TEXTURE_MAX_LEVEL, levels[1])
-            self._levels[number] = levels
 
     def operate(self, operations: Operations) -> None:
         """Set what happens to fragments; clears obey the mask and the scissor, too."""
-        if operations == self._operations:
+        if not self.changes("operations", operations):
             return
-        self._operations, gl = operations, self.gl
+        gl = self.gl
         blend, mask, scissor = operations
         for capability, on in ((GL.BLEND, blend), (GL.SCISSOR_TEST, scissor)):
             (gl.glEnable if on else gl.glDisable)(capability)
@@ -131,14 +123,10 @@ class Bound:
             gl.glBlendFunc(*(getattr(GL, f.name) for f in (blend.source, blend.destination)))
             gl.glBlendColor(*blend.constant)
 
-    def draw_to(self, target: Target, operations: Operations) -> None:
-        """Set what is drawn to, and what happens to fragments."""
-        framebuffer, viewport = target
-        self.aim(framebuffer)
-        self.operate(operations)
-        if viewport != self._viewport:
-            self.gl.glViewport(*viewport)
-            self._viewport = viewport
+    def view(self, rect: Viewport) -> None:
+        """Set the viewport."""
+        if self.changes("viewport", rect):
+            self.gl.glViewport(*rect)
 
 
 # Surfaces ----------------------------------------------------------------------------------------
@@ -258,16 +246,15 @@ class Surfaces:
         context: SharedContext[Any],
         bound: Bound,
         plan: Plan,
-        owned: list[Releasable],
+        keep: Callable[[Name], Name],
         *,
         flat: bool,
     ) -> None:
         """Allocate the textures. Raises PlanError, before anything is allocated, if the plan
-        exceeds the driver's limits. owned: the list that owns the new objects; its holder releases
-        them. flat: every texture is a 2D one, its layers one above the other, and texels are
-        fetched, without a sampler's help.
+        exceeds the driver's limits. keep: owns a new object from now on. flat: every texture is a
+        2D one, its layers one above the other, and texels are fetched, without a sampler's help.
         """
-        self._context, self._bound, self._plan, self._owned = context, bound, plan, owned
+        self._context, self._bound, self._plan, self._keep = context, bound, plan, keep
         self._gl, self._flat = context.gl, flat
         self._images: dict[str, Image] = {}
         self._framebuffers: dict[tuple[Surface, ...], int] = {}
@@ -276,8 +263,12 @@ class Surfaces:
         for texture in plan.textures:
             image = self._images[texture.name] = self._image(texture)
             self._require_room(image)
-        for pass_ in plan.as_written:
-            self._require_draw_buffers(written_by(pass_))
+        targets = max((len(written_by(pass_)) for pass_ in plan.as_written), default=0)
+        if targets > (most := context.integer(GL.MAX_DRAW_BUFFERS)):
+            raise PlanError(
+                f"plan {plan.name}: a pass draws to {targets} textures, but {context.renderer} can "
+                f"draw to {most} at once; use more passes"
+            )
         for image in self._images.values():
             self._allocate(image)
 
@@ -289,9 +280,7 @@ class Surfaces:
         return Image(texture, TARGETS[kind], extent, self._make("Textures"), *formats)
 
     def _make(self, kind: str) -> int:
-        name = Name.generated(self._gl, kind)
-        self._owned.append(name)
-        return name.number
+        return self._keep(Name.generated(self._gl, kind)).number
 
     def check(self, what: str) -> None:
         """Raise PlanError if GL has reported an error since the last check."""
@@ -312,14 +301,6 @@ class Surfaces:
             raise PlanError(
                 f"texture {image.texture.name} is {image.size}, but the largest {target.noun} of "
                 f"{self._context.renderer} is {largest}; plan with --largest-texture {largest}"
-            )
-
-    def _require_draw_buffers(self, targets: Sequence[str]) -> None:
-        most = self._context.integer(GL.MAX_DRAW_BUFFERS)
-        if len(targets) > most:
-            raise PlanError(
-                f"plan {self._plan.name}: a pass draws to {len(targets)} textures, but "
-                f"{self._context.renderer} can draw to {most} at once; use more passes"
             )
 
     def _allocate(self, image: Image) -> None:
@@ -344,10 +325,10 @@ class Surfaces:
         if image.layout != GL.DEPTH_COMPONENT:
             self.framebuffer((texture.name, 0))
 
-    def layers(self, name: str) -> Iterator[int]:
-        """The framebuffers of all layers of a texture."""
-        for layer in range(len(self._images[name].layers)):
-            yield self.framebuffer((name, layer))
+    def framebuffers(self, name: str) -> list[int]:
+        """Those of all layers of a texture."""
+        layers = range(len(self._images[name].layers))
+        return [self.framebuffer((name, layer)) for layer in layers]
 
     def framebuffer(self, *surfaces: Surface) -> int:
         """The framebuffer whose colour n is surface n."""
@@ -394,14 +375,15 @@ class Surfaces:
         if key not in self._samplers:
             gl = self._gl
             number = self._samplers[key] = self._make("Samplers")
-            for parameter, value in (
-                (GL.TEXTURE_MIN_FILTER, sampler.filter),
-                (GL.TEXTURE_MAG_FILTER, sampler.magnifying),
-                (GL.TEXTURE_WRAP_S, sampler.wrap_s),
-                (GL.TEXTURE_WRAP_T, sampler.wrap_t),
-                (GL.TEXTURE_WRAP_R, sampler.wrap_r),
+            for name, choice in (
+                ("MIN_FILTER", sampler.filter),
+                ("MAG_FILTER", sampler.magnifying),
+                ("WRAP_S", sampler.wrap_s),
+                ("WRAP_T", sampler.wrap_t),
+                ("WRAP_R", sampler.wrap_r),
             ):
-                gl.glSamplerParameteri(number, parameter, getattr(GL, value.name))
+                parameter = getattr(GL, f"TEXTURE_{name}")
+                gl.glSamplerParameteri(number, parameter, getattr(GL, choice.name))
             gl.glSamplerParameterf(number, GL.TEXTURE_LOD_BIAS, sampler.bias)
             gl.glSamplerParameterf(number, GL.TEXTURE_MIN_LOD, sampler.min_lod)
             gl.glSamplerParameterf(number, GL.TEXTURE_MAX_LOD, sampler.max_lod)
@@ -451,15 +433,18 @@ class Surfaces:
             self._gl.glReadPixels(part.x, part.y, part.width, part.height, *formats, there)
         self._gl.glPixelStorei(GL.PACK_ROW_LENGTH, 0)
 
-    def copy(self, source: str, there: Rect, target: str, here: Rect) -> Callable[[], object]:
-        """A function that copies a rectangle within one image to one within another."""
-        [(number, start, _)] = self._images[source].parts(there)
-        image = self._images[target]
-        [(there_number, end, _)] = image.parts(here)
-        level, layer, _ = image.layers[there_number]
-        framebuffer, bound = self.framebuffer((source, number)), self._bound
+    def copy(self, pass_: CopyPass) -> Call:
+        """A recorded copy, from a rectangle within one image to one within another.
 
-        def run() -> None:
+        It is from the framebuffer to the texture, as in Section 3 of Hall, Carr & Hart.
+        """
+        image, bound = self._images[pass_.target], self._bound
+        [(number, start, _)] = self._images[pass_.source].parts(constant_rect(pass_.source_rect))
+        [(there, end, _)] = image.parts(constant_rect(pass_.target_rect))
+        level, layer, _ = image.layers[there]
+        framebuffer = self.framebuffer((pass_.source, number))
+
+        def run(_: int) -> None:
             bound.aim(framebuffer)
             bound.texture(0, image.target.name, image.number)
             bound.gl.glCopyTexSubImage2D(
@@ -486,8 +471,8 @@ class Draw:
         """paint: sets the pass's program, and draws."""
         self._bound, self._paint = bound, paint
         self._textures = [surfaces.sampled(binding) for binding in pass_.bindings]
-        framebuffer = surfaces.framebuffer(*((name, 0) for name in pass_.targets))
-        self._target = Target(framebuffer, viewport(constant_rect(pass_.rect)))
+        self._framebuffer = surfaces.framebuffer(*((name, 0) for name in pass_.targets))
+        self._viewport = viewport(constant_rect(pass_.rect))
         scissor = viewport(constant_rect(pass_.scissor)) if pass_.scissor else None
         self._operations = Operations(pass_.blend, pass_.mask, scissor)
 
@@ -496,7 +481,9 @@ class Draw:
         bound = self._bound
         for sampled in self._textures:
             bound.look_up(sampled)
-        bound.draw_to(self._target, self._operations)
+        bound.aim(self._framebuffer)
+        bound.operate(self._operations)
+        bound.view(self._viewport)
         self._paint(iteration)
 
     def warm_up(self) -> None:
@@ -505,10 +492,10 @@ class Draw:
         Drivers compile a program for the textures and the target of its first draw, and a run's
         time excludes compiling.
         """
-        whole = self._target
-        self._target = Target(whole.framebuffer, (*whole.viewport[:2], 1, 1))
+        whole = self._viewport
+        self._viewport = (*whole[:2], 1, 1)
         self(0)
-        self._target = whole
+        self._viewport = whole
 
 
 class DrawnPrepared(GlPrepared[_Shared]):
@@ -524,7 +511,7 @@ class DrawnPrepared(GlPrepared[_Shared]):
 
     def _build(self) -> None:
         self._store = self._surfaces = Surfaces(
-            self.context, self._bound, self.plan, self._owned, flat=self.flat
+            self.context, self._bound, self.plan, self.keep, flat=self.flat
         )
         self._make_transfers(self._device_transfers())
         self._recorded = {id(p): record_steps(p, self._record) for p in self.parts.leaves}
@@ -546,7 +533,7 @@ class DrawnPrepared(GlPrepared[_Shared]):
                 paint = self._record_draw(pass_, count)
                 return Draw(self._bound, self._surfaces, pass_, paint)
             case CopyPass():
-                return self._record_copy(pass_)
+                return self._surfaces.copy(pass_)
             case ClearPass():
                 return self._clear(pass_.target, pass_.value, count)
         raise AssertionError(pass_)  # the executor has no other passes
@@ -556,7 +543,7 @@ class DrawnPrepared(GlPrepared[_Shared]):
         """What sets the program of a pass, and draws."""
 
     def _clear(self, name: str, value: NumberVec4, count: int = 1) -> Call:
-        bound, framebuffers = self._bound, tuple(self._surfaces.layers(name))
+        bound, framebuffers = self._bound, self._surfaces.framebuffers(name)
         values = clear_values(value, self.plan.texture(name).format, count)
 
         def clear(iteration: int) -> None:
@@ -567,9 +554,3 @@ class DrawnPrepared(GlPrepared[_Shared]):
                 bound.gl.glClear(GL.COLOR_BUFFER_BIT)
 
         return clear
-
-    def _record_copy(self, pass_: CopyPass) -> Call:
-        """From the framebuffer to the texture, as in Section 3 of Hall, Carr & Hart."""
-        there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
-        copy = self._surfaces.copy(pass_.source, there, pass_.target, here)
-        return lambda _: copy()
