@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.cli.frame import Report, answers
-from gpgpu_legacy.cli.options import Argument, Several, paper_names
-from gpgpu_legacy.cli.words import PAPER_BLOCK, PAPER_SIZE, TABLES_BUDGET_S, Seconds, split
+from gpgpu_legacy.command.frame import Report, answers
+from gpgpu_legacy.command.options import Argument, Several, paper_names
+from gpgpu_legacy.command.words import PAPER_BLOCK, PAPER_SIZE, TABLES_BUDGET_S, Seconds, split
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.published import paper_ids

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from gpgpu_legacy.cli.frame import answers
-from gpgpu_legacy.cli.options import Argument, Several
-from gpgpu_legacy.cli.words import (
+from gpgpu_legacy.command.frame import answers
+from gpgpu_legacy.command.options import Argument, Several
+from gpgpu_legacy.command.words import (
     Job,
     MachineOptions,
     asked,

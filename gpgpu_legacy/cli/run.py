@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import click
 
 from gpgpu_legacy.api.figures.options import AnimationOptions, FigureOptions
-from gpgpu_legacy.cli.frame import Report, answers
-from gpgpu_legacy.cli.options import PICTURE, Several, section_names
-from gpgpu_legacy.cli.words import (
+from gpgpu_legacy.command.frame import Report, answers
+from gpgpu_legacy.command.options import PICTURE, Names, Several
+from gpgpu_legacy.command.words import (
     Job,
     MachineOptions,
     RunJob,
@@ -199,6 +199,13 @@ def figure_command(
     if animate is not None:
         shown.animate(animate, film)
         yield animate
+
+
+def section_names(*_: object) -> Names:
+    """The sections of the page."""
+    from gpgpu_legacy.page.sections import SECTIONS
+
+    return ((name, "") for name in SECTIONS)
 
 
 @answers("page", writes=True)

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gpgpu_legacy.algorithms.matmul.govindaraju_tiled import DEFAULT_BLOCK
-from gpgpu_legacy.cli.frame import Kept, Report, answers
-from gpgpu_legacy.cli.options import FILM, Argument, Several, arithmetic_names, chip_names
-from gpgpu_legacy.cli.words import (
+from gpgpu_legacy.command.frame import Kept, Report, answers
+from gpgpu_legacy.command.options import FILM, Argument, Several, arithmetic_names, chip_names
+from gpgpu_legacy.command.words import (
     ARITHMETICS,
     BLOCK,
     BUDGET_S,

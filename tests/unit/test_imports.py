@@ -25,6 +25,7 @@ ORDER = (
     ("cli",),
     ("page",),
     ("studies",),
+    ("command",),
     ("papers",),
     ("api",),
     ("measure",),

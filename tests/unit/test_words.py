@@ -13,7 +13,7 @@ from gpgpu_legacy.api.pipeline import RESERVED, Pipeline
 from gpgpu_legacy.api.run import opened
 from gpgpu_legacy.api.run import run as run_plan
 from gpgpu_legacy.api.trace import trace
-from gpgpu_legacy.cli.words import Job, Jobs, split
+from gpgpu_legacy.command.words import Job, Jobs, split
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.benchmark import bench
 from gpgpu_legacy.runtime.machine import Machine

@@ -234,13 +234,6 @@ def paper_names(*_: object) -> Names:
     return ((name, "") for name in paper_ids())
 
 
-def section_names(*_: object) -> Names:
-    """The sections of the page."""
-    from gpgpu_legacy.page.sections import SECTIONS
-
-    return ((name, "") for name in SECTIONS)
-
-
 def arithmetic_names(*_: object) -> Names:
     """The arithmetics of the time."""
     from gpgpu_legacy.isa.arithmetic import ARITHMETICS

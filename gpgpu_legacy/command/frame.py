@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hin
 import click
 from click.shell_completion import CompletionItem
 
-from gpgpu_legacy.cli.options import (
+from gpgpu_legacy.command.options import (
     PICTURE,
     PROGRAM,
     RECORD,
