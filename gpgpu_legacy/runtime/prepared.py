@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, islice
 from math import isnan
 from threading import RLock
 from time import perf_counter
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, shape_in_words
 from gpgpu_legacy.isa.execute import Tally
-from gpgpu_legacy.plan.plan import Pass, Plan, Step, Until
+from gpgpu_legacy.plan.plan import Pass, Plan, Round, Step, Until
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.serial import Record
 
@@ -66,6 +66,10 @@ class RunResult:
     tally: Tally | None = None
 
 
+Ahead = Callable[[Until, int], int]
+"""Runs rounds of an Until after its first few while its condition lets them; how many have run."""
+
+
 class Parts:
     """A plan in parts between which questions are asked: `leaves`, plans of the same textures.
 
@@ -75,6 +79,7 @@ class Parts:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self.leaves: list[Plan] = []
+        self.untils: list[Until] = []
         self._split: dict[int, list[Plan | Until]] = {}
         self._add(plan, plan.steps)
 
@@ -92,12 +97,22 @@ class Parts:
             for until in some:
                 assert isinstance(until, Until)
                 parts.append(until)
+                self.untils.append(until)
                 for round_ in (*until.rounds, *until.end):
                     self._add(plan, round_.body)
                     self._add(plan, round_.restore)
 
+    def only(self, round_: Round) -> Plan | None:
+        """The only part of a round's body; None if questions are asked in it."""
+        parts = self._split[id(round_.body)]
+        return parts[0] if len(parts) == 1 and isinstance(parts[0], Plan) else None
+
     def run(
-        self, steps: tuple[Step, ...], texel: Callable[[str], float], ended: list[Ended]
+        self,
+        steps: tuple[Step, ...],
+        texel: Callable[[str], float],
+        ahead: Ahead,
+        ended: list[Ended],
     ) -> Iterator[Plan]:
         """The parts of steps, in order; each has run before the next is asked for.
 
@@ -105,16 +120,17 @@ class Parts:
         """
         for part in self._split[id(steps)]:
             if isinstance(part, Until):
-                yield from self._loop(part, texel, ended)
+                yield from self._loop(part, texel, ahead, ended)
             else:
                 yield part
 
     def _loop(
-        self, until: Until, texel: Callable[[str], float], ended: list[Ended]
+        self, until: Until, texel: Callable[[str], float], ahead: Ahead, ended: list[Ended]
     ) -> Iterator[Plan]:
         number, iterations, reached = len(ended), 0, False
         ended.append(Ended(0, reached))
-        for round_ in until.each_round():
+        rounds = iter(enumerate(until.each_round(), 1))
+        for done, round_ in rounds:
             value = texel(round_.condition)
             if isnan(value):
                 raise InputError(
@@ -123,10 +139,12 @@ class Parts:
                     "from"
                 )
             if reached := value < until.below:
-                yield from self.run(round_.restore, texel, ended)
+                yield from self.run(round_.restore, texel, ahead, ended)
                 break
-            yield from self.run(round_.body, texel, ended)
+            yield from self.run(round_.body, texel, ahead, ended)
             iterations += round_.iterations
+            for _, unasked in islice(rounds, ahead(until, done)):
+                iterations += unasked.iterations
         ended[number] = Ended(iterations, reached)
 
 
@@ -252,7 +270,8 @@ class Prepared(ABC):
         ended: list[Ended] = []
         number = 0
         for _ in range(times):
-            for part in self.parts.run(self.plan.steps, self._first_texel, ended):
+            ahead: Ahead = self._ahead if observer is None else lambda *_: 0
+            for part in self.parts.run(self.plan.steps, self._first_texel, ahead, ended):
                 if observer is None:
                     self._work(part)
                     continue
@@ -268,6 +287,10 @@ class Prepared(ABC):
     def _first_texel(self, name: str) -> float:
         """The red channel of the first texel of a texture, after all that has run."""
         return float(self._texels(name)[0, 0, 0])
+
+    def _ahead(self, until: Until, done: int) -> int:
+        """See Ahead: where a device decides, it is asked less often than after each round."""
+        return 0
 
     def _compute_s(self, host_s: float) -> float:
         """The seconds that computing has just taken. host_s: by the host's clock."""

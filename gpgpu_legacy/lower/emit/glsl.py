@@ -227,6 +227,10 @@ class GlslEmitter(TextEmitter):
         uniforms = [f"uniform float {', '.join(sorted(names, reverse=True))};"] if names else []
         return uniforms, functions
 
+    def function_names(self) -> list[str]:
+        """The names of what the head declares."""
+        return [*self._hidden, *(helper.name for helper in self._helpers), *self._functions]
+
     # Statements
 
     def block(self, statements: Sequence[Statement], depth: int = 1) -> list[str]:

@@ -19,6 +19,7 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.types import DTYPES, Kind
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps, undecided
 from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
+from gpgpu_legacy.lower.emit.glsl_chain import AGAIN, emit_chain
 from gpgpu_legacy.lower.emit.glsl_fragment import GROUP, compute_shader
 from gpgpu_legacy.lower.emit.glsl_groups import ITERATIONS, emit_groups, emit_temporal
 from gpgpu_legacy.lower.fragments import shader_key
@@ -42,9 +43,11 @@ from gpgpu_legacy.plan.plan import (
     FragmentPass,
     Pass,
     Plan,
+    Until,
     constant_groups,
 )
 from gpgpu_legacy.plan.textures import Transfer, constant_rect
+from gpgpu_legacy.runtime.gl.chains import FusedStep, Link, Question, across, chains, link_of
 from gpgpu_legacy.runtime.gl.core import GlBuffer, GlContext
 from gpgpu_legacy.runtime.gl.limits import LLVMPIPE_ITERATIONS, check_limits, is_llvmpipe, limit
 from gpgpu_legacy.runtime.gl.prepared import Call, GlPrepared, RecordedSteps, joined
@@ -89,7 +92,7 @@ class DeviceLimits:
     limit. shape: of work groups, if it is tuned. fetches: whether it reads buffer textures faster
     than storage buffers. temporal: the shape where work groups run several iterations of passes
     that read neighbours, if it is tuned. shares_fast: whether shared memory is faster than the
-    textures.
+    textures. chains: whether a work group runs several passes of few fragments faster.
     """
 
     shared_bytes: int
@@ -100,6 +103,7 @@ class DeviceLimits:
     fetches: bool = False
     temporal: TemporalShape | None = None
     shares_fast: bool = False
+    chains: bool = False
 
 
 class Recorder:
@@ -126,6 +130,14 @@ class Recorder:
         self._room = GroupRoom(device.shared_bytes, device.storage_blocks, device.shares_fast)
         self.uniforms, self._blocks = UniformTable(), UniformBlocks()
         self._fuses = not apart and not machine.arithmetic.rounds
+        self._questions = {
+            id(body): Question(round_.condition, until.below)
+            for until in parts.untils
+            for round_ in until.rounds
+            if (body := parts.only(round_))
+        }
+        self.asking: dict[int, tuple[Question, Call]] = {}
+        """The parts that run only while the answer to a question is yes, by their id."""
         self.steps = {id(part): list(joined(self._steps(part))) for part in parts.leaves}
         self.block_buffer: GlBuffer | None = self._blocks.settle(context)
 
@@ -149,7 +161,20 @@ class Recorder:
                     call.warm_up()
 
     def _steps(self, part: Plan) -> Iterator[RecordedSteps]:
-        for step in fused_steps(part, apart=not self._fuses):
+        steps = fused_steps(part, apart=not self._fuses)
+        chained = list(chains(steps, self._link, self._device.storage_blocks - 1))
+        question = self._questions.get(id(part)) if len(chained) == 1 else None
+        for together in chained:
+            links = [link for _, link in together if link]
+            if len(links) > 1:
+                if question and all(question.condition not in a.textures for _, a in links):
+                    question = None
+                call = self._chain(links, question)
+                if question:
+                    self.asking[id(part)] = question, call
+                yield RecordedSteps(1, (), (call,))
+                continue
+            ((step, _),) = together
             if isinstance(step, UnfusedRepeat):
                 tiled = self._tiled(step) if self._fuses else []
                 yield from tiled or [self._one_by_one(step)]
@@ -298,6 +323,36 @@ class Recorder:
                 "another executor"
             )
 
+    # Chains --------------------------------------------------------------------------------
+
+    def _link(self, step: FusedStep) -> Link | None:
+        chains = self._fuses and self._device.chains
+        return link_of(step, self._textures) if chains else None
+
+    def _chain(self, links: Sequence[Link], question: Question | None) -> Dispatch:
+        """Passes that one work group runs. question: if its answer is no, they do nothing."""
+        textures = (name for _, arguments in links for name in arguments.textures)
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(textures))}
+        buffers, values = [self._buffers[name] for name in numbers], dict[str, Values]()
+        asked = None
+        if question:
+            asked = numbers[question.condition], len(buffers)
+            buffers.append(self._storage.counter)
+            values[AGAIN] = np.array([question.again], np.float32)
+        codes = emit_chain(
+            tuple(
+                (content, across(arguments.width), tuple(numbers[n] for n in arguments.textures))
+                for content, arguments in links
+            ),
+            asked,
+            exact=self._machine.exact,
+        )
+        shader = computing_shader(self._context, self._plan.name, codes[0].text)
+        rows = [uniform_blocks(code, link[1]) for code, link in zip(codes, links, strict=True)]
+        block = self._blocks.add(np.hstack(rows))
+        uniforms = self.uniforms.add(shader, values)
+        return Dispatch(self._context, shader, uniforms, buffers, (1, 1), block=block)
+
     # Temporal tiling -----------------------------------------------------------------------
 
     def _tiled(self, repeat: UnfusedRepeat) -> list[RecordedSteps]:
@@ -370,6 +425,9 @@ def _ranges(count: int, together: int) -> NDArray[np.int32]:
 
 _FLOAT_BITS = 32
 
+AHEAD = 16
+"""Rounds of a loop that are dispatched before the host learns whether it has ended."""
+
 
 class GlComputePrepared(GlPrepared[GlContext]):
     """A plan's buffers and shaders, and its steps recorded as dispatches."""
@@ -434,6 +492,22 @@ class GlComputePrepared(GlPrepared[GlContext]):
     def _steps(self, part: Plan, *, observed: bool) -> Sequence[RecordedSteps]:
         return self._recordings[observed].steps[id(part)]
 
+    def _ahead(self, until: Until, done: int) -> int:
+        """See Prepared: the device counts the rounds that it runs without asking the host."""
+        asking, calls = self._recordings[False].asking, []
+        for number in range(done, min(done + AHEAD, until.count)):
+            round_ = until.rounds[number % len(until.rounds)]
+            question, call = asking.get(id(self.parts.only(round_)), (None, None))
+            if call is None or question != Question(round_.condition, until.below):
+                return 0
+            calls.append(call)
+        counter = self._storage.counter
+        counter.clear()
+        for call in calls:
+            call(0)
+        self.context.barrier()
+        return int(np.frombuffer(counter.read(), np.int32)[0])
+
     def _forget(self) -> None:
         super()._forget()
         self._recordings.clear()
@@ -465,4 +539,5 @@ def _device(context: GlContext, tuning: Tuning | None) -> DeviceLimits:
         fetches=software,
         temporal=chosen.temporal,
         shares_fast=context.is_hardware,
+        chains=context.is_hardware,
     )

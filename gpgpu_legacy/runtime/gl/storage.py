@@ -6,7 +6,7 @@ A texture of 8 or 16 bits holds the numbers that its format would, as float32.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -94,12 +94,16 @@ class TextureBuffers:
 
     def release(self) -> None:
         """Release all buffers."""
-        for resource in (
-            *self._fetched.values(),
-            *self._twins.values(),
-            *self.buffers.values(),
-        ):
-            resource.release()
+        for some in (self._fetched, self._twins, self.buffers):
+            for resource in some.values():
+                resource.release()
+        if "counter" in vars(self):
+            self.counter.release()
+
+    @cached_property
+    def counter(self) -> GlBuffer:
+        """A buffer of one integer."""
+        return self.context.buffer(4)
 
     def twin(self, name: str) -> GlBuffer:
         """A second buffer of a texture. Raises UnsupportedError if there is no room for it."""
