@@ -572,7 +572,7 @@ def compiled() -> str:
 
 def mathematics() -> str:
     """What shading languages leave open or define otherwise: a row for each question."""
-    from gpgpu_legacy.languages.shading.mathematics import MATHEMATICS, ROWS
+    from gpgpu_legacy.languages.shading.library import MATHEMATICS, ROWS
 
     heads = [f"`{name}`: {what}" for name, what in MATHEMATICS.items()]
     lines = [f"| | {' | '.join(heads)} |", f"| --- |{' --- |' * len(heads)}"]

@@ -8,8 +8,8 @@ from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.isa.expressions import Constant
 from gpgpu_legacy.isa.statements import Declare
 from gpgpu_legacy.isa.types import DOUBLE, FLOAT, INT, UINT
+from gpgpu_legacy.languages.glsl.expressions import MOST_NODES
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
-from gpgpu_legacy.languages.glsl.limits import MOST_NODES
 
 HEAD = """#version 430 core
 layout(local_size_x = 1) in;

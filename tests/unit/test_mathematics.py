@@ -11,7 +11,7 @@ from gpgpu_legacy import run_program
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.cg import language as cg
 from gpgpu_legacy.languages.glsl import language as glsl
-from gpgpu_legacy.languages.shading.mathematics import MATHEMATICS, ROWS
+from gpgpu_legacy.languages.shading.library import MATHEMATICS, ROWS
 
 NAN, BIG = math.nan, float(np.finfo(np.float32).max)
 # Each expression of x = -4, n = NaN and z = 0 by Cg, Direct3D 9 and GLSL.

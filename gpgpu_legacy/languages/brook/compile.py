@@ -28,7 +28,7 @@ from gpgpu_legacy.languages.brook.kernels import (
 )
 from gpgpu_legacy.languages.brook.places import StreamPlace
 from gpgpu_legacy.languages.brook.split import Cuts
-from gpgpu_legacy.languages.cg.library import CgEvaluator
+from gpgpu_legacy.languages.cg.compiler import CgEvaluator
 from gpgpu_legacy.languages.shading.bindings import identifier
 from gpgpu_legacy.languages.shading.emit import program
 from gpgpu_legacy.languages.shading.faults import Fault, fitted

@@ -1,4 +1,6 @@
-"""Fragment programs: the parameters of an entry function bound by semantics, and its results."""
+"""Cg's evaluator, whose library names lookups in ways of its own; and fragment programs: the
+parameters of an entry function bound by semantics, and its results.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,38 @@ from gpgpu_legacy.isa.program import (
 )
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.parser import parse
-from gpgpu_legacy.languages.cg.library import CgEvaluator
 from gpgpu_legacy.languages.diagnostics import meant
 from gpgpu_legacy.languages.language import DEFAULT_OPTIONS, HLSL, CompilerOptions
 from gpgpu_legacy.languages.shading.bindings import UNITS, Bindings
+from gpgpu_legacy.languages.shading.evaluate import Evaluator
 from gpgpu_legacy.languages.shading.faults import Fault, fitted
 from gpgpu_legacy.languages.shading.graph import UNREADABLE, Graph, Vector
-from gpgpu_legacy.languages.shading.mathematics import CG, DIRECT3D9
+from gpgpu_legacy.languages.shading.library import CG, DIRECT3D9, Library
 from gpgpu_legacy.languages.shading.types import SamplerType, StructType, Type, leaves, size
+
+_SHORT = re.compile(r"[fhx]([1-4])(tex\w+)")
+"""A lookup's name with the number of components that it gives."""
+
+_REFUSED = {
+    r"(un)?pack_(2half|2ushort|4u?byte)":
+     "fragment programs of 2003 have floats without access to their bits",
+    r"noise": "no chip of the time computes noise: look it up in a texture",
+    r"tex(1D|2D|3D|CUBE|RECT)cmpbias":
+     "ARB_fragment_program has no comparison with a bias: use tex2Dbias",
+}  # fmt: skip
+
+
+class CgEvaluator(Evaluator):
+    """Evaluates functions of Cg, and of Brook's kernels."""
+
+    library = Library(__package__, _REFUSED)
+
+    def call_library(self, name: str, call: c.Call) -> Vector | None:
+        """The same; of a lookup, as many components as its name says."""
+        match = _SHORT.fullmatch(name)
+        result = super().call_library(match[2] if match else name, call)
+        return result[: int(match[1])] if match and result else result
+
 
 _SETS, _COLORS = 8, 8
 _TEXCOORDS, _TEXTURES = ("TEXCOORD", "TEX"), ("TEXUNIT", "S", "T")

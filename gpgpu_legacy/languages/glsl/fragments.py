@@ -1,9 +1,16 @@
-"""Fragment shaders in GLSL 1.10 to 1.30 and GLSL ES 1.00, as Programs."""
+"""Fragment shaders in GLSL 1.10 to 1.30 and GLSL ES 1.00, as Programs.
+
+GLSL ES asks a text for a precision (4.5.3) and restricts loops and indices (Appendix A); drivers
+often did not. Lookups (8.7) are named after the texture, what is done to the coordinates, and the
+level.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Set
 from functools import partial
+from typing import cast
 
 from gpgpu_legacy.isa.program import (
     Attribute,
@@ -14,21 +21,145 @@ from gpgpu_legacy.isa.program import (
     ResultKind,
     ResultRegister,
     Span,
+    TextureTarget,
 )
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.parser import parse
-from gpgpu_legacy.languages.glsl.es import check_restrictions
-from gpgpu_legacy.languages.glsl.lookups import Lookups
 from gpgpu_legacy.languages.glsl.rules import Rules
 from gpgpu_legacy.languages.glsl.state import DECLARED, STATE
-from gpgpu_legacy.languages.glsl.words import FRAGMENTS
+from gpgpu_legacy.languages.glsl.words import FRAGMENTS, SAMPLERS
 from gpgpu_legacy.languages.language import DEFAULT_OPTIONS, CompilerOptions
 from gpgpu_legacy.languages.shading.bindings import Bindings
-from gpgpu_legacy.languages.shading.expressions import Place
+from gpgpu_legacy.languages.shading.expressions import Place, described
 from gpgpu_legacy.languages.shading.faults import Fault, fitted
 from gpgpu_legacy.languages.shading.graph import Graph, Vector
-from gpgpu_legacy.languages.shading.mathematics import GLSL
+from gpgpu_legacy.languages.shading.library import GLSL
 from gpgpu_legacy.languages.shading.types import SamplerType, Type, leaves, size
+
+_LOOP = "write for (int i = CONSTANT; i < CONSTANT; i++), or take it so: --lenient"
+_INDEX = "use constants and loops' indices, or take it so: --lenient"
+
+
+def check_restrictions(unit: c.Unit, *, has_precision: bool) -> None:
+    """Raises Fault at the first thing that an implementation need not take."""
+    if not has_precision:
+        expected = "write `precision mediump float;` first, or take it so: --lenient"
+        raise Fault("GLSL ES has no precision of its own for float", expected, Span(1, 1))
+    nodes = [*c.walk(unit.items)]
+    known = {
+        x.name
+        for x in nodes
+        if isinstance(x, c.Declaration) and x.value and "const" in x.type.qualifiers
+    }
+    for x in nodes:
+        if isinstance(x, c.For):
+            known.add(_index(x, known))
+    for x in nodes:
+        if isinstance(x, c.Index) and not _constant(x.index, known):
+            raise Fault("GLSL ES need not take this index (A.5)", _INDEX, x.index.at)
+
+
+def _constant(x: c.Expression | None, known: Set[str]) -> bool:
+    """Whether an expression has constants alone."""
+    called = {id(call.function) for call in c.walk(x) if isinstance(call, c.Call)}
+    names = (n for n in c.walk(x) if isinstance(n, c.Name) and id(n) not in called)
+    return x is not None and all(name.name in known for name in names)
+
+
+def _index(loop: c.For, known: Set[str]) -> str:
+    """The index of a loop that A.4 allows."""
+    step = loop.step.assignment if isinstance(loop.step, c.Postfix) else loop.step
+    match loop.start, loop.condition, step:
+        case (
+            c.Declare((c.Declaration(name=name, value=first),)),
+            c.Binary("<" | ">" | "<=" | ">=" | "==" | "!=", c.Name(left), last),
+            c.Assign("+=" | "-=", c.Name(target), by),
+        ) if (
+            name == left == target
+            and all(_constant(x, known) for x in (first, last, by))
+            and c.Name(name) not in (getattr(x, "target", None) for x in c.walk(loop.body))
+        ):
+            return name
+    raise Fault("GLSL ES need not take this loop (A.4)", _LOOP, loop.at)
+
+
+_NAME = re.compile(
+    r"(texture|shadow)(1D|2D|3D|Cube|2DRect)?(Proj)?(Lod|Grad)?(Offset)?(?:ARB|EXT)?"
+)
+_BASE = -1000.0
+"""A bias with which every lookup reads the base level: OpenGL limits it."""
+
+
+class Lookups:
+    """Evaluates lookups on a graph. size: gives the extents of a unit's texture, in texels."""
+
+    def __init__(self, graph: Graph, size: Callable[[int], Vector]) -> None:
+        self._graph, self._size = graph, size
+
+    def call(self, name: str, values: list[Vector], at: Span) -> Vector | None:
+        """The result of a lookup's call; None if the name is no lookup's."""
+        if name in ("texelFetch", "texelFetchOffset", "textureSize"):
+            unit, target = self._texture(name, values[0], at)
+            if name == "textureSize":
+                return self._extents(unit, target).of("int")
+            place = sum((v.of("float") for v in values[3:]), values[1].of("float")) + 0.5
+            if target is not TextureTarget.RECT:
+                place = place / self._extents(unit, target)
+            return self._graph.look_up(unit, target, place)
+        match = _NAME.fullmatch(name)
+        if match is None:
+            return None
+        kind, shape, is_projected, level, moves = match.groups()
+        unit, target = self._texture(name, values[0], at)
+        expected = f"sampler{shape or ''}{'Shadow' if kind == 'shadow' else ''}"
+        if shape and SAMPLERS[expected] is not target:
+            raise Fault(f"{name} is given {described(values[0])}", f"expected {expected}", at)
+        width = target.coordinates
+        widths = {width + 1, 4} if is_projected else {width}
+        least = 2 + bool(moves) + {None: 0, "Lod": 1, "Grad": 2}[level]
+        most = max(least, 3 + bool(moves))
+        slopes = [v.of("float") for v in values[2:4]] if level == "Grad" else []
+        fits = all(len(slope) == target.kind.coordinates for slope in slopes)
+        if not least <= len(values) <= most or len(values[1]) not in widths or not fits:
+            given = ", ".join(map(described, values[1:]))
+            problem = f"{name} is given {given or 'nothing'}"
+            raise Fault(problem, f"expected {min(widths)} coordinates", at)
+        place, others = values[1], values[2 + len(slopes) :]
+        bias: Vector | None = None
+        biased = "TXB"
+        if level == "Lod":
+            bias = others.pop(0).of("float")
+            if bias.constant == (0.0,):
+                bias = self._graph.numbers(_BASE)
+            else:
+                biased = "TXL"
+        plain = place[:width]
+        if is_projected and (level or others):
+            plain = plain / place[-1]
+        if moves:
+            step = others.pop(0).of("float")
+            plain = plain + (
+                step if target is TextureTarget.RECT else step / self._extents(unit, target)
+            )
+        bias = others.pop() if others else bias
+        mnemonic = biased if bias else "TXP" if is_projected and not moves else "TEX"
+        if slopes:
+            mnemonic = "TXD"
+        last = slopes or [bias or place[-1]]
+        texel = self._graph.look_up(unit, target, self._graph.join(plain, *last), mnemonic)
+        return texel[:1] if target.is_shadow and kind == "texture" else texel
+
+    def _extents(self, unit: int, target: TextureTarget) -> Vector:
+        count = 2 if target is TextureTarget.CUBE else target.kind.coordinates
+        return self._size(unit)[:count]
+
+    def _texture(self, name: str, image: Vector, at: Span) -> tuple[int, TextureTarget]:
+        """The unit and the target of a sampler."""
+        kind = image.type
+        if not isinstance(kind, SamplerType) or kind.target is None:
+            raise Fault(f"{name} is given {described(image)}", "expected a sampler", at)
+        return cast(int, self._graph.keys[image.literals[0] >> 1]), kind.target
+
 
 VERSIONS = (100, 110, 120, 130, 140, 150, 330)
 

@@ -15,8 +15,7 @@ from gpgpu_legacy.isa.types import Type
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.diagnostics import Text
-from gpgpu_legacy.languages.glsl.expressions import TYPES, ExpressionReader
-from gpgpu_legacy.languages.glsl.limits import (
+from gpgpu_legacy.languages.glsl.expressions import (
     DEEPEST_BLOCKS,
     DEEPEST_LOOPS,
     MOST_ARGUMENTS,
@@ -24,6 +23,8 @@ from gpgpu_legacy.languages.glsl.limits import (
     MOST_SHARED,
     MOST_TEXT,
     TOO_DEEP,
+    TYPES,
+    ExpressionReader,
 )
 from gpgpu_legacy.languages.glsl.words import GLSL
 
@@ -136,7 +137,7 @@ def parse_kernel(text: str, name: str = "kernel") -> Kernel:
     AssemblyError, with line and column, at the first construct outside the subset, and where a
     driver, which is given the text itself, could read other statements than these: at directives
     other than #version, and at characters that end or continue lines only for some readers.
-    Kernels have limits; see limits.py.
+    Kernels have limits; see expressions.py.
     """
     if len(text) > MOST_TEXT:
         raise InputError(f"{name} has {len(text)} characters; a kernel has at most {MOST_TEXT}")

@@ -30,15 +30,13 @@ from gpgpu_legacy.languages.shading.graph import (
     SAMPLER,
     UNREADABLE,
     Graph,
-    Vector,
-)
-from gpgpu_legacy.languages.shading.regions import (
     IfBranch,
     Key,
     LoopBreak,
     Region,
     RepLoop,
     StraightSegment,
+    Vector,
 )
 
 LONGEST_SELECT = 6

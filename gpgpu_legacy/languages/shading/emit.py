@@ -32,19 +32,21 @@ from gpgpu_legacy.isa.program import (
     Vec4,
 )
 from gpgpu_legacy.languages.c.syntax import Texts
-from gpgpu_legacy.languages.shading.graph import CONSTANT, LEAF, Graph, Literals, Vector
-from gpgpu_legacy.languages.shading.homes import Homes
-from gpgpu_legacy.languages.shading.packing import Pack, Packer
-from gpgpu_legacy.languages.shading.regions import (
+from gpgpu_legacy.languages.shading.graph import (
+    CONSTANT,
+    LEAF,
+    Graph,
     IfBranch,
+    Literals,
     LoopBreak,
     Region,
     RepLoop,
     StraightSegment,
+    Vector,
     segments,
 )
-from gpgpu_legacy.languages.shading.schedule import scheduled
-from gpgpu_legacy.languages.shading.selection import selected
+from gpgpu_legacy.languages.shading.packing import Pack, Packer, selected
+from gpgpu_legacy.languages.shading.registers import Homes, scheduled
 
 Swizzle = tuple[Selector, Selector, Selector, Selector]
 _LATEST = 32
