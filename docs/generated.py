@@ -570,18 +570,6 @@ def compiled() -> str:
     return "\n".join(lines) + "\n"
 
 
-def mathematics() -> str:
-    """What shading languages leave open or define otherwise: a row for each question."""
-    from gpgpu_legacy.languages.shading.library import MATHEMATICS, ROWS
-
-    heads = [f"`{name}`: {what}" for name, what in MATHEMATICS.items()]
-    lines = [f"| | {' | '.join(heads)} |", f"| --- |{' --- |' * len(heads)}"]
-    for question, row in ROWS.items():
-        cells = (f"{row[name].says} ({row[name].source})" for name in MATHEMATICS)
-        lines.append(f"| `{question}` | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
-
-
 def c_library() -> str:
     """The functions that the host part of a Brook program may call."""
     from gpgpu_legacy.api.host.library import library_text
@@ -622,7 +610,6 @@ GENERATED: dict[str, Callable[[], str]] = {
         lineage_story,
         algorithms,
         compiled,
-        mathematics,
         c_library,
         executors,
         promises,

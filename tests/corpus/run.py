@@ -32,7 +32,7 @@ from gpgpu_legacy.isa.program import Parameter, ParameterSpace
 from gpgpu_legacy.languages.brook.kernels import BrookKernel, Kernels, ParameterRole
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Function, Struct, Unit
-from gpgpu_legacy.languages.cg.compiler import PREDEFINED, _Compiler
+from gpgpu_legacy.languages.cg.compiler import PREDEFINED, CgCompiler
 from gpgpu_legacy.languages.cg.language import assemble
 from gpgpu_legacy.languages.glsl.fragments import compile_text as compile_shader
 from gpgpu_legacy.languages.language import (
@@ -324,7 +324,7 @@ def functions_alone(unit: Unit) -> str:
     functions = [f for f in unit.items if isinstance(f, Function) and f.body and not f.at.file]
     for f in functions:
         graph = Graph()
-        compiler = _Compiler(unit, graph)
+        compiler = CgCompiler(unit, graph)
         compiler.bound(replace(f, parameters=()))
         registers = count()
         try:

@@ -138,7 +138,7 @@ def test_effect_files_have_more_than_functions() -> None:
     MATRIX world; TEXTURE image < string name = "a.dds"; >;
     sampler look = sampler_state { Texture = (image); };
     shared VertexShader objects[1] = { compile vs_1_1 moved() };
-    struct place { float4 at : POSITION; float3 normal : NORMAL; float2 uv : TEXCOORD0_centroid; };
+    struct place { float4 at : POSITION; float3 normal : NORMAL; float2 uv : TEXCOORD0; };
     struct pixel { float4 colour : COLOR; float4 glow : COLOR1; };
     float4 looked_up(sampler where, place place) { return tex2D(where, place.uv); }
     pixel shade(place given) { pixel p = (pixel)0; p.colour = looked_up(look, given); return p; }

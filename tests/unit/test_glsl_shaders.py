@@ -91,6 +91,7 @@ FAULTS = {
     "int i = k > 0.0 ? 1 & int(k) : 2;": "this operator works on bits",
     "vec4 c = texture2D(image, vec3(at, 1.0));": "a vec3; expected 2 coordinates",
     "vec4 c = texture3D(image, vec3(at, 1.0));": "a sampler2D; expected sampler3D",
+    "vec4 c = texture2D(image);": "texture2D is given too little; expected a sampler and",
     "vec4 c = texture2DGradARB(image, at, k, at);": "a float, a vec2; expected 2 coordinates",
     "gl_FragColor = again(1.0);": "again calls itself; fragment programs have no stack",
     "float x = k;": "main has no result; write gl_FragColor",

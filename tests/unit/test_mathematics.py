@@ -11,7 +11,7 @@ from gpgpu_legacy import run_program
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.cg import language as cg
 from gpgpu_legacy.languages.glsl import language as glsl
-from gpgpu_legacy.languages.shading.library import MATHEMATICS, ROWS
+from gpgpu_legacy.languages.shading.library import MATHEMATICS
 
 NAN, BIG = math.nan, float(np.finfo(np.float32).max)
 # Each expression of x = -4, n = NaN and z = 0 by Cg, Direct3D 9 and GLSL.
@@ -52,7 +52,3 @@ def test_a_text_follows_its_own_language() -> None:
     assert glsl.assemble(shader, "f.frag") == in_glsl["glsl"] != in_glsl["cg"]
     with pytest.raises(InputError, match="there is no mathematics gls; did you mean glsl"):
         glsl.assemble(shader, "f.frag", mathematics="gls")
-
-
-def test_every_row_answers_for_every_column() -> None:
-    assert all({*row} == {*MATHEMATICS} for row in ROWS.values())

@@ -88,6 +88,8 @@ def test_a_loop_within_a_loop_makes_its_own_trips() -> None:
 def test_a_loop_may_make_more_trips_than_a_rep_has(monkeypatch: pytest.MonkeyPatch) -> None:
     body = "float s = 0, i = 0; while (i < 100 * p.x) { i++; s += 2; } return float4(s, i, 0, 0);"
     assert drawn(program_of(body, branching=True))[3] == [700.0, 350.0, 0.0, 0.0]
+    counts = f"float i = 0, r; while (i++ < 200) {{ {LONG} r = 2; }} return float4(i, r, 0, 0);"
+    assert drawn(program_of(counts, branching=True))[3] == [201.0, 2.0, 0.0, 0.0]
     monkeypatch.setattr(machine, "MOST_EXECUTED", 1500)
     endless = program_of("float r = 1; while (r < 9) r *= p.x - p.x; return r;", branching=True)
     with pytest.raises(InputError, match=r"line 1: in this REP fragment .* more than 1500"):

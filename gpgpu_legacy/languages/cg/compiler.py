@@ -5,6 +5,7 @@ parameters of an entry function bound by semantics, and its results.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import partial
 
 from gpgpu_legacy.isa.program import (
@@ -53,12 +54,12 @@ class CgEvaluator(Evaluator):
 
 
 _SETS, _COLORS = 8, 8
-_TEXCOORDS, _TEXTURES = ("TEXCOORD", "TEX"), ("TEXUNIT", "S", "T")
+_TEXCOORDS, _TEXTURES = ("TEXCOORD", "TEX"), ("TEXUNIT", "S")
 _ATTRIBUTES = {
     _TEXCOORDS: [Attribute(AttributeKind.TEXCOORD, k) for k in range(_SETS)],
     ("COLOR", "COL"): [Attribute(AttributeKind.COLOR), Attribute(AttributeKind.SECONDARY_COLOR)],
     ("WPOS", "VPOS"): [Attribute(AttributeKind.POSITION)],
-    ("FOG", "FOGC", "FOGP"): [Attribute(AttributeKind.FOGCOORD)],
+    ("FOG",): [Attribute(AttributeKind.FOGCOORD)],
 }
 _INPUTS = {
     f"{name}{k}": attribute
@@ -71,13 +72,13 @@ _OUTPUTS = {
     f"{name}{k}": ResultRegister(ResultKind.COLOR, k)
     for name in ("COLOR", "COL", "SV_TARGET")
     for k in range(_COLORS)
-} | dict.fromkeys(("DEPTH0", "DEPR0"), _DEPTH)
+} | {"DEPTH0": _DEPTH}
 _REGISTER = re.compile(r"([A-Z]*)(\d{1,9})")
 
 
 def _numbered(semantic: str) -> str:
-    """A semantic in capitals, with a 0 if it has no number; HLSL's _centroid has no meaning."""
-    name = semantic.upper().removesuffix("_CENTROID")
+    """A semantic in capitals, with a 0 if it has no number."""
+    name = semantic.upper()
     return f"{name}{'0' if name and not name[-1].isdigit() else ''}"
 
 
@@ -87,7 +88,7 @@ def _register(semantic: str) -> tuple[str, int]:
     return (match[1], int(match[2])) if match else ("", 0)
 
 
-class _Compiler(CgEvaluator):
+class CgCompiler(CgEvaluator):
     """Evaluates an entry function with its parameters bound."""
 
     def __init__(self, unit: c.Unit, graph: Graph) -> None:
@@ -136,7 +137,6 @@ class _Compiler(CgEvaluator):
         stem, first = _register(declaration.register or declaration.semantic)
         if stem == "C":
             self._next = first
-
         parts = []
         for asked, (leaf, name) in enumerate(leaves(kind, declaration.name), first):
             if isinstance(leaf, SamplerType):
@@ -227,8 +227,8 @@ def compile_unit(
     It raises Fault. branching: whether it may branch; else it is a straight line.
     """
     graph = Graph(branching=branching)
-    compiler = _Compiler(unit, graph)
-    compiler.library = compiler.library.by(mathematics)
+    compiler = CgCompiler(unit, graph)
+    compiler.library = replace(compiler.library, mathematics=mathematics)
     function = _entry(unit, entry)
     graph.at = function.at
     values = compiler.run(function, compiler.bound(function))
@@ -259,6 +259,6 @@ def _entry(unit: c.Unit, entry: str) -> c.Function:
     marked = [f for f in functions if f.semantic or any(p.semantic for p in f.parameters)]
     candidates = marked or functions
     if len(candidates) != 1:
-        found = ", ".join(f.name for f in candidates) or "none"
-        raise Fault("there is no function main", f"name one of: {found}", Span(1, 1))
+        several = ", ".join(f.name for f in candidates) or "none"
+        raise Fault("there is no function main", f"name one of: {several}", Span(1, 1))
     return candidates[0]

@@ -8,7 +8,8 @@ level.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Set
+from collections.abc import Set
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -30,7 +31,7 @@ from gpgpu_legacy.languages.glsl.state import DECLARED, STATE
 from gpgpu_legacy.languages.glsl.words import FRAGMENTS, SAMPLERS
 from gpgpu_legacy.languages.language import DEFAULT_OPTIONS, CompilerOptions
 from gpgpu_legacy.languages.shading.bindings import Bindings
-from gpgpu_legacy.languages.shading.expressions import Place, described
+from gpgpu_legacy.languages.shading.expressions import Assignable, described
 from gpgpu_legacy.languages.shading.faults import Fault, fitted
 from gpgpu_legacy.languages.shading.graph import Graph, Vector
 from gpgpu_legacy.languages.shading.library import GLSL
@@ -86,79 +87,9 @@ def _index(loop: c.For, known: Set[str]) -> str:
 _NAME = re.compile(
     r"(texture|shadow)(1D|2D|3D|Cube|2DRect)?(Proj)?(Lod|Grad)?(Offset)?(?:ARB|EXT)?"
 )
+_MNEMONICS = {None: "TEX", "Proj": "TXP", "Bias": "TXB", "Lod": "TXL", "Grad": "TXD"}
 _BASE = -1000.0
 """A bias with which every lookup reads the base level: OpenGL limits it."""
-
-
-class Lookups:
-    """Evaluates lookups on a graph. size: gives the extents of a unit's texture, in texels."""
-
-    def __init__(self, graph: Graph, size: Callable[[int], Vector]) -> None:
-        self._graph, self._size = graph, size
-
-    def call(self, name: str, values: list[Vector], at: Span) -> Vector | None:
-        """The result of a lookup's call; None if the name is no lookup's."""
-        if name in ("texelFetch", "texelFetchOffset", "textureSize"):
-            unit, target = self._texture(name, values[0], at)
-            if name == "textureSize":
-                return self._extents(unit, target).of("int")
-            place = sum((v.of("float") for v in values[3:]), values[1].of("float")) + 0.5
-            if target is not TextureTarget.RECT:
-                place = place / self._extents(unit, target)
-            return self._graph.look_up(unit, target, place)
-        match = _NAME.fullmatch(name)
-        if match is None:
-            return None
-        kind, shape, is_projected, level, moves = match.groups()
-        unit, target = self._texture(name, values[0], at)
-        expected = f"sampler{shape or ''}{'Shadow' if kind == 'shadow' else ''}"
-        if shape and SAMPLERS[expected] is not target:
-            raise Fault(f"{name} is given {described(values[0])}", f"expected {expected}", at)
-        width = target.coordinates
-        widths = {width + 1, 4} if is_projected else {width}
-        least = 2 + bool(moves) + {None: 0, "Lod": 1, "Grad": 2}[level]
-        most = max(least, 3 + bool(moves))
-        slopes = [v.of("float") for v in values[2:4]] if level == "Grad" else []
-        fits = all(len(slope) == target.kind.coordinates for slope in slopes)
-        if not least <= len(values) <= most or len(values[1]) not in widths or not fits:
-            given = ", ".join(map(described, values[1:]))
-            problem = f"{name} is given {given or 'nothing'}"
-            raise Fault(problem, f"expected {min(widths)} coordinates", at)
-        place, others = values[1], values[2 + len(slopes) :]
-        bias: Vector | None = None
-        biased = "TXB"
-        if level == "Lod":
-            bias = others.pop(0).of("float")
-            if bias.constant == (0.0,):
-                bias = self._graph.numbers(_BASE)
-            else:
-                biased = "TXL"
-        plain = place[:width]
-        if is_projected and (level or others):
-            plain = plain / place[-1]
-        if moves:
-            step = others.pop(0).of("float")
-            plain = plain + (
-                step if target is TextureTarget.RECT else step / self._extents(unit, target)
-            )
-        bias = others.pop() if others else bias
-        mnemonic = biased if bias else "TXP" if is_projected and not moves else "TEX"
-        if slopes:
-            mnemonic = "TXD"
-        last = slopes or [bias or place[-1]]
-        texel = self._graph.look_up(unit, target, self._graph.join(plain, *last), mnemonic)
-        return texel[:1] if target.is_shadow and kind == "texture" else texel
-
-    def _extents(self, unit: int, target: TextureTarget) -> Vector:
-        count = 2 if target is TextureTarget.CUBE else target.kind.coordinates
-        return self._size(unit)[:count]
-
-    def _texture(self, name: str, image: Vector, at: Span) -> tuple[int, TextureTarget]:
-        """The unit and the target of a sampler."""
-        kind = image.type
-        if not isinstance(kind, SamplerType) or kind.target is None:
-            raise Fault(f"{name} is given {described(image)}", "expected a sampler", at)
-        return cast(int, self._graph.keys[image.literals[0] >> 1]), kind.target
 
 
 VERSIONS = (100, 110, 120, 130, 140, 150, 330)
@@ -179,14 +110,13 @@ _TYPE = re.compile(r"\b(float|int|bool)([234])(?:x([234]))?\b")
 _ELEMENTS = {"float": "", "int": "i", "bool": "b"}
 
 
-class _Compiler(Rules):
+class ShaderCompiler(Rules):
     """Evaluates main, with what it is given and what it leaves bound."""
 
     def __init__(self, unit: c.Unit, graph: Graph, version: int) -> None:
         self.version = version
         super().__init__(unit, graph)
         self.bindings = Bindings(graph)
-        self._lookups = Lookups(graph, self._size)
         self._locals = self._units = 0
         self._sizes: dict[int, Vector] = {}
         self._written: dict[str, set[int]] = {}
@@ -239,12 +169,6 @@ class _Compiler(Rules):
         parameter = Parameter(ParameterSpace.LOCAL, self._locals - 1)
         return self.bindings.parameter(parameter, name, at)
 
-    def _size(self, unit: int) -> Vector:
-        """A parameter of the program's own: the extents of the texture of a unit."""
-        if unit not in self._sizes:
-            self._sizes[unit] = self._local(f"size_of_{self.bindings.name(unit)}", self.graph.at)
-        return self._sizes[unit]
-
     def _state(self, name: str, at: Span) -> Vector:
         """OpenGL's state, by the name of a built-in uniform's leaf."""
         for pattern, binding in STATE:
@@ -283,11 +207,69 @@ class _Compiler(Rules):
         if name.startswith(("texture", "shadow", "texel")):
             values = [self.evaluate(x) for x in call.arguments]
             self.graph.at = call.at
-            if (texel := self._lookups.call(name, values, call.at)) is not None:
+            if (texel := self._look_up(name, values, call.at)) is not None:
                 return texel
         return super().call_library(name, call)
 
-    def write(self, place: Place, value: Vector) -> None:
+    # Lookups (8.7) --------------------------------------------------------------------------------
+
+    def _look_up(self, name: str, values: list[Vector], at: Span) -> Vector | None:
+        """The result of a lookup's call; None if the name is no lookup's."""
+        match = _NAME.fullmatch(name)
+        if match is None and name not in ("texelFetch", "texelFetchOffset", "textureSize"):
+            return None
+        if len(values) < 2 - (name == "textureSize"):
+            raise Fault(f"{name} is given too little", "expected a sampler and coordinates", at)
+        kind = values[0].type
+        if not isinstance(kind, SamplerType) or kind.target is None:
+            raise Fault(f"{name} is given {described(values[0])}", "expected a sampler", at)
+        unit, target = cast(int, self.graph.keys[values[0].literals[0] >> 1]), kind.target
+        if name == "textureSize":
+            return self._extents(unit, target).of("int")
+        if match is None:
+            texel = sum((v.of("float") for v in values[3:]), values[1].of("float")) + 0.5
+            return self.graph.look_up(unit, target, self._coordinates(unit, target, texel))
+        function, shape, is_projected, level, moves = match.groups()
+        expected = f"sampler{shape or ''}{'Shadow' if function == 'shadow' else ''}"
+        if shape and SAMPLERS[expected] is not target:
+            raise Fault(f"{name} is given {described(values[0])}", f"expected {expected}", at)
+        width = target.coordinates
+        widths = {width + 1, 4} if is_projected else {width}
+        levels = {None: 0, "Lod": 1, "Grad": 2}[level]
+        more = len(values) - 2 - bool(moves) - levels
+        slopes = values[2:4] if level == "Grad" else []
+        fits = all(len(slope) == target.kind.coordinates for slope in slopes)
+        if more not in {0, int(not level)} or len(values[1]) not in widths or not fits:
+            given = ", ".join(map(described, values[1:]))
+            raise Fault(f"{name} is given {given}", f"expected {min(widths)} coordinates", at)
+        place, *others = values[1], *(v.of("float") for v in values[2:])
+        last = [others.pop(0) for _ in range(levels)]
+        if level == "Lod" and last[0].constant == (0.0,):
+            level, last = "Bias", [self.graph.numbers(_BASE)]
+        plain = place[:width]
+        if is_projected and values[2:]:
+            plain = plain / place[-1]
+        elif is_projected:
+            level, last = "Proj", [place[-1]]
+        if moves:
+            plain = plain + self._coordinates(unit, target, others.pop(0))
+        if others:
+            level, last = "Bias", others
+        coordinates = self.graph.join(plain, *last)
+        texel = self.graph.look_up(unit, target, coordinates, _MNEMONICS[level])
+        return texel[:1] if target.is_shadow and function == "texture" else texel
+
+    def _extents(self, unit: int, target: TextureTarget) -> Vector:
+        """The extents of a unit's texture in texels: a parameter of the program's own."""
+        if unit not in self._sizes:
+            self._sizes[unit] = self._local(f"size_of_{self.bindings.name(unit)}", self.graph.at)
+        return self._sizes[unit][: 2 if target is TextureTarget.CUBE else target.kind.coordinates]
+
+    def _coordinates(self, unit: int, target: TextureTarget, texels: Vector) -> Vector:
+        """A number of texels as coordinates."""
+        return texels if target is TextureTarget.RECT else texels / self._extents(unit, target)
+
+    def write(self, place: Assignable, value: Vector) -> None:
         """Assign, if a shader may write there."""
         name = place.variable.name
         if self.scopes[0].get(name) is place.variable:
@@ -303,7 +285,7 @@ class _Compiler(Rules):
 
     def results(self) -> dict[ResultRegister, Vector]:
         """The results that are written."""
-        found: dict[ResultRegister, Vector] = {}
+        results: dict[ResultRegister, Vector] = {}
         free = 0
         for name, d in self.globals.items():
             written = self._written.get(name, ())
@@ -314,14 +296,14 @@ class _Compiler(Rules):
             for leaf in self.values[self.scopes[0][name]].leaves() if written else ():
                 lanes = [n - start for n in written if start <= n < start + len(leaf)]
                 register = ResultRegister(kind, number)
-                if lanes and (leaf.kind != "float" or register in found or number >= _COLORS):
+                if lanes and (leaf.kind != "float" or register in results or number >= _COLORS):
                     expected = f"expected floats, for one of {_COLORS} colours each"
                     raise Fault(f"{name} cannot be result {number}", expected, d.at)
                 if lanes:
-                    found[register] = leaf[: max(lanes) + 1]
+                    results[register] = leaf[: max(lanes) + 1]
                 number, start = number + 1, start + len(leaf)
             free = free if kind is ResultKind.DEPTH else number
-        return found
+        return results
 
 
 def compile_text(text: str, name: str, options: CompilerOptions = DEFAULT_OPTIONS) -> Program:
@@ -371,9 +353,9 @@ def compile_unit(
 ) -> Program:
     """The Program of a unit's main; it raises Fault. branching: whether it may branch."""
     graph = Graph(branching=branching)
-    compiler = _Compiler(unit, graph, version)
-    compiler.library = compiler.library.by(mathematics)
-    functions = [f for f in unit.items if isinstance(f, c.Function) and f.body is not None]
+    compiler = ShaderCompiler(unit, graph, version)
+    compiler.library = replace(compiler.library, mathematics=mathematics)
+    functions = (f for f in unit.items if isinstance(f, c.Function) and f.body)
     main = next((f for f in functions if f.name == "main"), None)
     if main is None or main.parameters or main.type.name != "void":
         raise Fault("there is no function main", "expected void main() { … }", Span(1, 1))

@@ -203,7 +203,7 @@ class Rules(Evaluator):
     def _assign(self, x: c.Assign) -> Vector:
         one = x.value
         if isinstance(one, c.Number) and one.at == x.at:  # ++ and --
-            is_int = self.place(x.target).part.kind == "int"
+            is_int = self.place(x.target).type.kind == "int"
             x = replace(x, value=replace(one, value=1 if is_int else 1.0))
         return super()._assign(x)
 

@@ -13,17 +13,18 @@ out of an IF to somewhere else sets a flag, and what lies between is under an IF
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import reduce
 from operator import or_
+from typing import cast
 
 from gpgpu_legacy.isa.execute import MOST_TRIPS
 from gpgpu_legacy.isa.program import Span
 from gpgpu_legacy.languages.arb.flow import MOST_IFS, MOST_LOOPS
 from gpgpu_legacy.languages.c import syntax as c
-from gpgpu_legacy.languages.shading.expressions import Variable
+from gpgpu_legacy.languages.shading.expressions import ShaderVariable
 from gpgpu_legacy.languages.shading.faults import Fault
-from gpgpu_legacy.languages.shading.flow import JumpScope, StraightFlow, Values, is_out
+from gpgpu_legacy.languages.shading.flow import JumpScope, Leave, StraightFlow, Values, is_out
 from gpgpu_legacy.languages.shading.graph import (
     FREE,
     MOST_STEPS,
@@ -51,31 +52,8 @@ _MOST_UNROLLED = MOST_STEPS // 4
 _MOST_KNOWN_TRIPS = 4096
 
 
-_Leave = tuple[StraightSegment, Values, bool]
-
-
-@dataclass
-class _Scope(JumpScope):
-    """A scope in regions. depth: of the regions around it. flag: where fragments are that jumped
-    here from a region inside. flagged: whether any did.
-
-    reps: of a loop that is one, its REPs. stays: where it keeps whether fragments stay, if they may
-    stay longer than its trips. leaves: the segments that end in its BRKs, with the variables there;
-    in the last trip of a REP without one, with True.
-    """
-
-    depth: int = 0
-    flag: Variable = field(default_factory=lambda: Variable("", False))
-    flagged: bool = False
-    reps: int = 0
-    stays: Key | None = None
-    leaves: list[_Leave] = field(default_factory=list)
-
-
 class BranchingFlow(StraightFlow):
     """Evaluates statements with regions, if the graph branches."""
-
-    _jumps: list[_Scope]  # type: ignore[assignment]
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph)
@@ -122,20 +100,17 @@ class BranchingFlow(StraightFlow):
             return replace(statement, yes=c.Block((statement.yes, *rest), at=statement.at))
         return statement
 
-    def _gone(self) -> list[Variable]:
+    def _gone(self) -> list[ShaderVariable]:
         """The flags of fragments that are not here. Those that leave the loop, too, do so."""
         number = max((k for k, scope in enumerate(self._jumps) if scope.reps), default=-1)
-        zero = self.graph.numbers(0, kind="bool")
-        flags: tuple[list[Variable], list[Variable]] = [], []
-        for k, scope in enumerate(self._jumps):
-            if self.values[scope.flag].constant != (0.0,):
-                flags[k > number].append(scope.flag)
-        outer, inner = flags
-        if outer and number >= 0:
+        outer, inner = (
+            [s.flag for s in scopes if self.values[s.flag].constant != (0.0,)]
+            for scopes in (self._jumps[: number + 1], self._jumps[number + 1 :])
+        )
+        if outer:
             self._break(self._jumps[number], ~reduce(or_, (self.values[f] for f in outer)))
-            self.values |= dict.fromkeys(outer, zero)
-            return inner
-        return outer + inner
+            self.values |= dict.fromkeys(outer, self.graph.numbers(0, kind="bool"))
+        return inner
 
     def _do_jump(self, jump: c.Jump) -> None:
         super()._do_jump(jump)
@@ -144,20 +119,12 @@ class BranchingFlow(StraightFlow):
             if any(scope.reps for scope in self._jumps):  # which no longer end for this fragment
                 self._flag(0)
 
-    def _enter(self, jump: str) -> _Scope:
-        scope = _Scope(jump, len(self._guards), depth=len(self._bases))
-        self._jumps.append(scope)
-        if self.graph.branching:
-            self.values[scope.flag] = self.graph.numbers(0, kind="bool")
-        return scope
-
     def _exit(self, jump: str, *guards: Vector) -> None:
         number = self._target(jump)
-        scope = self._jumps[number]
-        if scope.depth == len(self._bases):
+        if self._jumps[number].depth == len(self._bases):
             super()._exit(jump, *guards)
-            return
-        self._flag(number)
+        else:
+            self._flag(number)
 
     def _flag(self, number: int) -> None:
         """Leave for a scope outside this region, by a BRK if it is outside a REP."""
@@ -171,22 +138,15 @@ class BranchingFlow(StraightFlow):
 
     def _leave(self, scope: JumpScope, *, falls: bool = True) -> None:
         super()._leave(scope, falls=falls)
-        assert isinstance(scope, _Scope)
         flag = self.values.pop(scope.flag, None)
         if flag is not None and flag.constant != (0.0,):
             self._alive, self._lost = True, False
 
     # Branches -------------------------------------------------------------------------------------
 
-    def _do_if(self, statement: c.If) -> None:
+    def _choose(self, condition: Vector, statement: c.If) -> None:
         if self._selects or self._is_short(statement):
-            super()._do_if(statement)
-            return
-        condition = self._truth(statement.condition)
-        if isinstance(condition, bool):
-            chosen = statement.yes if condition else statement.no
-            if chosen is not None:
-                self.execute(chosen)
+            super()._choose(condition, statement)
         elif self._breaks(statement):
             self._break(self._jumps[self._target("break")], ~condition)
         else:
@@ -201,26 +161,26 @@ class BranchingFlow(StraightFlow):
         return is_break and self._jumps[self._target("break")].reps > 0
 
     def _is_short(self, statement: c.If) -> bool:
-        nodes = [*c.walk((statement, *self._called(statement)))]
-        returns = sum(isinstance(node, c.Return) for node in c.walk(statement))
-        if returns and statement is not self._tail:
+        own = c.walk(statement)
+        if statement is not self._tail and any(isinstance(node, c.Return) for node in own):
             return False
+        nodes = [*c.walk((statement, *self._called(statement)))]
         return not any(isinstance(node, c.For | c.Jump) for node in nodes) and (
             sum(isinstance(node, _OPERATIONS) for node in nodes) <= LONGEST_SELECT
         )
 
     def _called(self, *trees: object) -> list[c.Function]:
         """The functions that syntax trees call, and that these call."""
-        found: list[c.Function] = []
+        called: list[c.Function] = []
         names, stack = set[str](), list(trees)
         while stack:
             new = {x.name for x in c.walk(stack.pop()) if isinstance(x, c.Name | c.Member)} - names
             names |= new
-            methods = (f for several in self.methods.values() for f in several if f.name in new)
             functions = [f for name in sorted(new) for f in self._functions.get(name, ())]
-            stack += (functions := [*functions, *methods])
-            found += functions
-        return found
+            functions += (f for several in self.methods.values() for f in several if f.name in new)
+            stack += functions
+            called += functions
+        return called
 
     def _branch_off(
         self,
@@ -228,7 +188,7 @@ class BranchingFlow(StraightFlow):
         yes: c.Statement,
         no: c.Statement | None,
         at: Span,
-        cleared: Sequence[Variable] = (),
+        cleared: Sequence[ShaderVariable] = (),
     ) -> None:
         """An IF. cleared: the flags that are 0 in its first side."""
         if len(self._bases) > MOST_IFS:
@@ -244,7 +204,13 @@ class BranchingFlow(StraightFlow):
             self.values = dict(before)
             if statement is yes:
                 self.values |= dict.fromkeys(cleared, graph.numbers(0, kind="bool"))
-            self._inside(region, statement)
+            graph.spend(len(before) >> 9)
+            graph.enter(region)
+            self._bases.append(len(self._guards))
+            self._alive, self._lost = True, False
+            if statement is not None:
+                self._do_block(c.Block((statement,)))
+            self._bases.pop()
             segment = graph.leave()
             if not self._lost:
                 sides.append((self.values, start if statement is None else segment))
@@ -252,41 +218,26 @@ class BranchingFlow(StraightFlow):
         graph.at = at
         graph.follow(branch)
         self._alive, self._lost = alive, lost
-        self.values = before
-        if len(sides) == 1:
-            ((values, _),) = sides
-            self.values = {variable: values[variable] for variable in before}
-        elif sides:
-            self.values = {
-                variable: self._met(condition, first, variable, sides) for variable in before
-            }
-
-    def _inside(self, region: Region, statement: c.Statement | None) -> None:
-        """Evaluate a statement in a region, which is left open."""
-        self.graph.spend(len(self.values) >> 9)
-        self.graph.enter(region)
-        self._bases.append(len(self._guards))
-        self._alive, self._lost = True, False
-        if statement is not None:
-            self._do_block(c.Block((statement,)))
-        self._bases.pop()
+        met = {v: self._met(condition, first, v, sides) for v in before} if sides else before
+        self.values = met
 
     def _met(
         self,
         condition: Vector,
         first: int,
-        variable: Variable,
+        variable: ShaderVariable,
         sides: Sequence[tuple[Values, StraightSegment]],
     ) -> Vector:
         """A variable after an IF. first: the first node that one of its sides computes."""
-        yes, no = (values[variable] for values, _ in sides)
-        if yes.literals == no.literals:
-            return yes
+        ends = [(values[variable], segment) for values, segment in sides]
+        value, *others = (value for value, _ in ends)
+        if all(other.literals == value.literals for other in others):
+            return value
         operations = self.graph.operations
-        nodes = {x >> 1 for x in (*yes.literals, *no.literals)}
+        nodes = {x >> 1 for v, _ in ends for x in v.literals}
         if all(node < first or operations[node] in FREE for node in nodes):
-            return self.graph.select(condition, yes, no)
-        return self._homed([(v[variable], segment) for v, segment in sides])
+            return self.graph.select(condition, value, *others)
+        return self._homed(ends)
 
     def _homed(self, values: Sequence[tuple[Vector, StraightSegment]]) -> Vector:
         """A value that is left in homes by segments; what they agree in stays."""
@@ -294,18 +245,14 @@ class BranchingFlow(StraightFlow):
         columns = [*zip(*(v.literals for v, _ in values), strict=True)]
         differing = [k for k, column in enumerate(columns) if len(set(column)) > 1]
         literals = [*value.literals]
-        for start in range(0, len(differing), 4):
-            lanes = differing[start : start + 4]
-            for lane, literal in zip(lanes, self.graph.home(len(lanes)).literals, strict=True):
-                literals[lane] = literal
-                for (_, segment), stored in zip(values, columns[lane], strict=True):
-                    segment.stores[self._key(literal)] = stored
+        for lane, literal in zip(differing, self.graph.home(len(differing)), strict=True):
+            literals[lane] = literal
+            for (_, segment), stored in zip(values, columns[lane], strict=True):
+                segment.stores[self._key(literal)] = stored
         return replace(value, literals=tuple(literals))
 
     def _key(self, literal: int) -> Key:
-        key = self.graph.home_of(literal >> 1)
-        assert key is not None
-        return key
+        return cast(Key, self.graph.keys[literal >> 1])
 
     # Loops ----------------------------------------------------------------------------------------
 
@@ -314,7 +261,9 @@ class BranchingFlow(StraightFlow):
         if self._selects or (trips is not None and self._unrolls(loop, trips)):
             super()._iterate(loop)
             return
-        count = trips if trips is not None and trips <= MOST_TRIPS else None
+        count = trips
+        if trips is not None and (trips > MOST_TRIPS or self._assigned(loop.condition)):
+            count = None
         scope = self._enter("break")
         scope.reps = 2 if count is None else 1
         if sum(s.reps for s in self._jumps) > MOST_LOOPS:
@@ -323,7 +272,7 @@ class BranchingFlow(StraightFlow):
         graph, start, before = self.graph, self.graph.segment, dict(self.values)
         tests = loop.condition if count is None else None
         if count is None:
-            (stays,) = graph.home(1).literals
+            (stays,) = graph.home(1)
             scope.stays = self._key(stays)
             start.stores[scope.stays] = graph.numbers(1).literals[0]
         carried = self._carried(loop)
@@ -353,7 +302,7 @@ class BranchingFlow(StraightFlow):
         self._lost = False
         self._alive = all(self.values[s.flag].constant != (1.0,) for s in self._jumps)
 
-    def _trip(self, loop: c.For, scope: _Scope, tests: c.Expression | None) -> None:
+    def _trip(self, loop: c.For, scope: JumpScope, tests: c.Expression | None) -> None:
         """A trip of a loop, with its tests, if it needs any."""
         if loop.tests_first:
             self._test(scope, tests)
@@ -395,36 +344,36 @@ class BranchingFlow(StraightFlow):
 
     def _assigned(self, *trees: object) -> set[str]:
         """The names that syntax trees may assign to, in functions that they call as well."""
-        found = self._own_assigned(trees)
+        names = self._own_assigned(trees)
         for function in self._called(*trees):
             nodes = c.walk(function)
             own = {node.name for node in nodes if isinstance(node, c.Declaration)}
-            found |= self._own_assigned(function) - own
-        return found
+            names |= self._own_assigned(function) - own
+        return names
 
     def _own_assigned(self, tree: object) -> set[str]:
-        found, stack = set[str](), list[object]()
+        """The same, without the functions."""
+        names, targets = set[str](), list[object]()
         for node in c.walk(tree):
             if isinstance(node, c.Assign):
-                stack.append(node.target)
+                targets.append(node.target)
             elif isinstance(node, c.Call):
                 name = getattr(node.function, "name", "")
                 parameters = (p for f in self._functions.get(name, ()) for p in f.parameters)
                 is_method = isinstance(node.function, c.Member)
                 if is_method or name in _WRITERS or any(map(is_out, parameters)):
-                    stack += [node.function, *node.arguments]
-            while stack:
-                part = stack.pop()
-                if isinstance(part, c.Member | c.Index):
-                    stack.append(part.base)
-                elif isinstance(part, c.Name):
-                    found.add(part.name)
-        return found
+                    targets += [node.function, *node.arguments]
+        for part in targets:
+            if isinstance(part, c.Member | c.Index):
+                targets.append(part.base)
+            elif isinstance(part, c.Name):
+                names.add(part.name)
+        return names
 
-    def _carried(self, loop: c.For) -> dict[Variable, Vector]:
+    def _carried(self, loop: c.For) -> dict[ShaderVariable, Vector]:
         """Homes of the variables that a loop changes, which have their values before it."""
         names = self._assigned(loop.body, loop.condition, loop.step)
-        variables = {scope[name]: None for scope in self.scopes for name in names if name in scope}
+        variables = {scope[n]: None for scope in self.scopes for n in sorted(names) if n in scope}
         carried = {}
         for variable in variables:
             value = self.values.get(variable)
@@ -432,11 +381,8 @@ class BranchingFlow(StraightFlow):
                 continue
             literals = [*value.literals]
             self.graph.spend(len(literals) >> 2)
-            for first in range(0, len(literals), 4):
-                homes = self.graph.home(len(literals[first : first + 4])).literals
-                for lane, home in enumerate(homes, first):
-                    if self.graph.operations[literals[lane] >> 1] in (SAMPLER, UNREADABLE):
-                        continue
+            for lane, home in enumerate(self.graph.home(len(literals))):
+                if self.graph.operations[literals[lane] >> 1] not in (SAMPLER, UNREADABLE):
                     self.graph.segment.stores[self._key(home)] = literals[lane]
                     literals[lane] = home
             carried[variable] = replace(value, literals=tuple(literals))
@@ -462,7 +408,12 @@ class BranchingFlow(StraightFlow):
                     del start.stores[self._key(home)]
                     graph.equate(home >> 1, old)
 
-    def _out(self, variable: Variable, homes: Vector | None, leaves: Sequence[_Leave]) -> Vector:
+    def _out(
+        self,
+        variable: ShaderVariable,
+        homes: Vector | None,
+        leaves: Sequence[Leave],
+    ) -> Vector:
         """A variable after a loop. homes: where its trips leave it."""
         graph = self.graph
 
@@ -479,13 +430,13 @@ class BranchingFlow(StraightFlow):
             return first
         return self._homed(ends)
 
-    def _test(self, scope: _Scope, condition: c.Expression | None) -> None:
+    def _test(self, scope: JumpScope, condition: c.Expression | None) -> None:
         """Leave a loop unless its condition holds."""
         truth = self._truth(condition) if condition is not None else True
         if truth is not True:
             self._break(scope, truth or None)
 
-    def _break(self, scope: _Scope, stays: Vector | None = None) -> None:
+    def _break(self, scope: JumpScope, stays: Vector | None = None) -> None:
         """Leave a REP, or where a condition does not hold."""
         graph, segment = self.graph, self.graph.segment
         if scope.stays:

@@ -9,7 +9,7 @@ from math import inf, isinf
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.diagnostics import meant
 from gpgpu_legacy.languages.shading.branches import BranchingFlow
-from gpgpu_legacy.languages.shading.expressions import Variable, described
+from gpgpu_legacy.languages.shading.expressions import ShaderVariable, described
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.flow import is_out
 from gpgpu_legacy.languages.shading.graph import Graph, Vector, widest
@@ -100,7 +100,7 @@ class Evaluator(BranchingFlow):
         if of is not None and isinstance(of.shape, StructType):
             this = self.declare("this", of)
             self.scopes[-1] |= dict.fromkeys((f.name for f in of.shape.fields), this)
-        self.scopes.append({"return": (result := Variable("return", False))})
+        self.scopes.append({"return": (result := ShaderVariable("return", False))})
         for p in function.parameters:
             value = given[p.name] if p.name in given else self.graph.zeros(self.sized(p))
             self.declare(p.name, value, constant="const" in p.type.qualifiers)

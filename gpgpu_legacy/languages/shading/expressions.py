@@ -42,7 +42,7 @@ _MOST_NUMBERS = 2**16
 
 
 @dataclass(eq=False)
-class Variable:
+class ShaderVariable:
     """A declared name. Its value, of one type for good, is in the evaluator's `values`."""
 
     name: str
@@ -50,21 +50,25 @@ class Variable:
 
 
 @frozen
-class Place:
-    """What can be assigned to. part: the places of its numbers in the variable, as literals.
+class Assignable:
+    """What can be assigned to: a part of a variable, whose literals are places in it.
 
-    cases: at an index that depends on data, its conditions and the parts; part is then the first.
+    parts: at an index that depends on data several, each with its condition; else one, with 1.
     """
 
-    variable: Variable
-    part: Vector
+    variable: ShaderVariable
+    parts: Sequence[tuple[Vector, Vector]]
     at: Span
-    cases: tuple[tuple[Vector, Vector], ...] = ()
+
+    @property
+    def type(self) -> Type:
+        """The type of each part."""
+        return self.parts[0][1].type
 
     @property
     def numbers(self) -> set[int]:
         """All places in the variable that may be assigned to."""
-        return {n for part in (self.part, *(p for _, p in self.cases)) for n in part.literals}
+        return {n for _, part in self.parts for n in part.literals}
 
 
 class Expressions:
@@ -78,8 +82,8 @@ class Expressions:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.types = dict(self.built_in)
-        self.scopes: list[dict[str, Variable]] = [{}]
-        self.values: dict[Variable, Vector] = {}
+        self.scopes: list[dict[str, ShaderVariable]] = [{}]
+        self.values: dict[ShaderVariable, Vector] = {}
         self.methods: dict[str, tuple[c.Function, ...]] = {}
         """Of structs and interfaces, by their names."""
 
@@ -119,7 +123,7 @@ class Expressions:
 
     # Names ----------------------------------------------------------------------------------------
 
-    def find(self, name: c.Name) -> Variable:
+    def find(self, name: c.Name) -> ShaderVariable:
         """The variable of a name; `this`, if it is a field's."""
         for scope in reversed(self.scopes):
             if name.name in scope:
@@ -129,15 +133,15 @@ class Expressions:
             f"{name.name} is not declared", meant(name.name, known) or "declare it first", name.at
         )
 
-    def _whole(self, name: c.Name, variable: Variable, value: Vector) -> Vector:
+    def _whole(self, name: c.Name, variable: ShaderVariable, value: Vector) -> Vector:
         """A variable's value, or the field of `this` that the name stands for."""
         if variable.name == name.name:
             return value
         return self.part(value, c.Member(name, name.name, at=name.at))
 
-    def declare(self, name: str, value: Vector, *, constant: bool = False) -> Variable:
+    def declare(self, name: str, value: Vector, *, constant: bool = False) -> ShaderVariable:
         """A new variable in the innermost scope."""
-        variable = self.scopes[-1][name] = Variable(name, constant)
+        variable = self.scopes[-1][name] = ShaderVariable(name, constant)
         self.values[variable] = value
         return variable
 
@@ -254,79 +258,70 @@ class Expressions:
 
     # Places ---------------------------------------------------------------------------------------
 
-    def place(self, expression: c.Expression) -> Place:
+    def place(self, expression: c.Expression) -> Assignable:
         """What an expression assigns to."""
         if isinstance(expression, c.Name):
             variable = self.find(expression)
             whole = self.values[variable]
             self.graph.spend(len(whole) >> 11)
-            part = replace(whole, literals=tuple(range(len(whole))))
-            return Place(variable, self._whole(expression, variable, part), expression.at)
+            whole = replace(whole, literals=tuple(range(len(whole))))
+            part = self._whole(expression, variable, whole)
+            always = self.graph.numbers(1, kind="bool")
+            return Assignable(variable, [(always, part)], expression.at)
         if not isinstance(expression, c.Member | c.Index):
             raise Fault("this cannot be assigned to", "expected a variable", expression.at)
-        place = self.place(expression.base)
+        place, at = self.place(expression.base), expression.at
         if isinstance(expression, c.Member):
-            cases = tuple((case, self.part(part, expression)) for case, part in place.cases)
-            part = self.part(place.part, expression)
-            return replace(place, part=part, at=expression.at, cases=cases)
+            parts = [(case, self.part(part, expression)) for case, part in place.parts]
+            return Assignable(place.variable, parts, at)
         number = self.scalar(expression.index, "int")
-        return self._at_index(place, number, expression.at)
-
-    def _at_index(self, place: Place, number: Vector, at: Span) -> Place:
-        """The element of a place; where the number depends on data, one of all."""
-        cases = place.cases or ((self.graph.numbers(1, kind="bool"), place.part),)
         if number.constant:
             index = int(number.constant[0])
-            chosen = tuple((case, self.element(part, index, at)) for case, part in place.cases)
-            return replace(place, part=self.element(place.part, index, at), at=at, cases=chosen)
-        count = length(place.part.type) * len(cases)
+            parts = [(case, self.element(part, index, at)) for case, part in place.parts]
+            return Assignable(place.variable, parts, at)
+        count = length(place.type) * len(place.parts)
         if count > _MOST_CASES:
             problem = f"this index depends on data, and chooses from {count} elements"
             raise Fault(problem, f"at most {_MOST_CASES} can be assigned to so", at)
         self.graph.at = at
-        chosen = tuple(
+        parts = [
             (case & number.equals(k), self.element(part, k, at))
-            for case, part in cases for k in range(length(part.type))
-        )  # fmt: skip
-        return replace(place, part=self.element(place.part, 0, at), at=at, cases=chosen)
+            for case, part in place.parts
+            for k in range(length(part.type))
+        ]
+        return Assignable(place.variable, parts, at)
 
-    def read(self, place: Place) -> Vector:
-        """The value at a place."""
+    def read(self, place: Assignable) -> Vector:
+        """The value of a part."""
         whole = self.values[place.variable]
-
-        def value(part: Vector) -> Vector:
-            return replace(part, literals=whole[part.literals].literals)
-
-        chosen = value(place.part)
-        for case, part in place.cases[1:]:
-            chosen = self.graph.select(case, value(part), chosen)
+        cases = [(case, replace(x, literals=whole[x.literals].literals)) for case, x in place.parts]
+        (_, chosen), *others = cases
+        for case, value in others:
+            chosen = self.graph.select(case, value, chosen)
         return chosen
 
-    def write(self, place: Place, value: Vector) -> None:
+    def write(self, place: Assignable, value: Vector) -> None:
         """Assign, after the conversion to the place's type."""
-        for case, part in place.cases:
-            own = replace(place, part=part, cases=())
-            value = self.convert(value, part.type, place.at)
-            self.write(own, self.graph.select(case, value, self.read(own)))
-        if place.cases:
-            return
-        variable, numbers = place.variable, place.part.literals
+        variable = place.variable
         if variable.is_constant:
             raise Fault(f"{variable.name} is const", "only a variable can be assigned to", place.at)
-        if len(set(numbers)) < len(numbers):
-            raise Fault("a component is assigned twice", "write each component once", place.at)
-        self.graph.spend(len(numbers) >> 8)
-        value = self.convert(value, place.part.type, place.at)
-        literals = [*self.values[variable].literals]
-        for number, literal in zip(numbers, value.literals, strict=True):
-            literals[number] = literal
-        self.values[variable] = replace(self.values[variable], literals=tuple(literals))
+        value = self.convert(value, place.type, place.at)
+        for case, part in place.parts:
+            numbers, whole, after = part.literals, self.values[variable], value
+            if len(set(numbers)) < len(numbers):
+                raise Fault("a component is assigned twice", "write each component once", place.at)
+            self.graph.spend(len(numbers) >> 8)
+            if not case.constant:
+                before = replace(part, literals=whole[numbers].literals)
+                after = self.graph.select(case, value, before)
+            literals = [*whole.literals]
+            for number, literal in zip(numbers, after.literals, strict=True):
+                literals[number] = literal
+            self.values[variable] = replace(whole, literals=tuple(literals))
 
-    def part(self, value: Vector, x: c.Member | c.Index) -> Vector:
-        """The part of a value that `.name` or an index is; an index must be known."""
+    def part(self, value: Vector, x: c.Member) -> Vector:
+        """The part of a value that `.name` is."""
         kind = value.type
-        if isinstance(x, c.Index):
-            return self.element(value, self.known(x.index, "this index"), x.at)
         fields = [f.name for f in kind.fields] if isinstance(kind, StructType) else []
         self.graph.spend(len(fields) >> 7)
         if x.name in fields:
@@ -393,7 +388,7 @@ class Expressions:
 
     def _assign(self, x: c.Assign) -> Vector:
         place = self.place(x.target)
-        kind = place.part.type if isinstance(x.value, c.Braces) else None
+        kind = place.type if isinstance(x.value, c.Braces) else None
         value = self.initialised(x.value, kind)
         if x.operator != "=":
             value = self.operate(x.operator[:-1], self.read(place), value, x.at)

@@ -13,9 +13,9 @@ from functools import reduce
 from operator import and_
 
 from gpgpu_legacy.languages.c import syntax as c
-from gpgpu_legacy.languages.shading.expressions import Expressions, Variable, of_kind
+from gpgpu_legacy.languages.shading.expressions import Expressions, ShaderVariable, of_kind
 from gpgpu_legacy.languages.shading.faults import Fault, TooLong
-from gpgpu_legacy.languages.shading.graph import Graph, Vector
+from gpgpu_legacy.languages.shading.graph import Graph, Key, StraightSegment, Vector
 
 MOST_OPEN_TRIPS = 1024
 """Trips of a loop that depends on data before it counts as one without a length."""
@@ -23,21 +23,35 @@ MOST_OPEN_TRIPS = 1024
 _SOME_TRIPS = 16
 """Trips after which a loop that nothing known has steered is taken for one without a length."""
 
-Values = dict[Variable, Vector]
+Values = dict[ShaderVariable, Vector]
+
+Leave = tuple[StraightSegment, Values, bool]
 
 
 @dataclass
 class JumpScope:
     """Where jumps lead: the end of a function, of a loop or of a trip, by the jump's name.
 
-    guards: the number of conditions that enclose it. left: whether a fragment jumped here; None if
-    none did. exits: of each jump its condition and the variables there.
+    guards, depth: the numbers of conditions and of regions that enclose it. left: whether a
+    fragment jumped here from its own region; None if none did. exits: of each such jump its
+    condition and the variables there. flag: where fragments are that jumped here from a region
+    inside. flagged: whether any did.
+
+    reps: of a loop that is REPs, their number. stays: where it keeps whether fragments stay, if
+    they may stay longer than its trips. leaves: the segments that end in its BRKs, with the
+    variables there; in the last trip of a REP without one, with True.
     """
 
     jump: str
     guards: int
+    depth: int
     left: Vector | None = None
     exits: list[tuple[Vector, Values]] = field(default_factory=list)
+    flag: ShaderVariable = field(default_factory=lambda: ShaderVariable("", False))
+    flagged: bool = False
+    reps: int = 0
+    stays: Key | None = None
+    leaves: list[Leave] = field(default_factory=list)
 
 
 class StraightFlow(Expressions):
@@ -92,7 +106,11 @@ class StraightFlow(Expressions):
             chosen = statement.yes if condition else statement.no
             if chosen is not None:
                 self.execute(chosen)
-            return
+        else:
+            self._choose(condition, statement)
+
+    def _choose(self, condition: Vector, statement: c.If) -> None:
+        """Run both sides of an `if`, and select."""
         self.graph.spend(len(self.values) >> 9)
         before = dict(self.values)
         yes, yes_alive = self._branch(condition, statement.yes)
@@ -133,8 +151,11 @@ class StraightFlow(Expressions):
             self.graph.kill(of_kind(self.vector(jump.condition), "bool") & self._here())
 
     def _enter(self, jump: str) -> JumpScope:
-        self._jumps.append(JumpScope(jump, len(self._guards)))
-        return self._jumps[-1]
+        scope = JumpScope(jump, len(self._guards), len(self._bases))
+        self._jumps.append(scope)
+        if self.graph.branching:
+            self.values[scope.flag] = self.graph.numbers(0, kind="bool")
+        return scope
 
     def _all(self, guards: Sequence[Vector], scopes: Sequence[JumpScope]) -> Vector:
         """Whether all guards hold and no jump to the scopes was taken."""

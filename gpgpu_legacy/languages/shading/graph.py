@@ -339,10 +339,10 @@ class Graph:
             literal, holds = operands[1] ^ 1, not holds  # of ~condition
         self.segment.test = literal, "NE" if holds else "EQ"
 
-    def home(self, count: int, kind: str = "float") -> Vector:
-        """Numbers that lie in a home."""
-        home = Home()
-        return Vector(self, kind, tuple(2 * self.node(LEAF, (), (home, k)) for k in range(count)))
+    def home(self, count: int) -> Literals:
+        """Numbers that lie in homes, of four each."""
+        homes = [Home() for _ in range(-(-count // 4))]
+        return tuple(2 * self.node(LEAF, (), (homes[k // 4], k % 4)) for k in range(count))
 
     def home_of(self, node: int) -> Key | None:
         """The place in a home that a node reads, if it does that."""

@@ -24,7 +24,7 @@ LEAVES = (CONSTANT, LEAF)
 
 
 @dataclass(slots=True)
-class Operation:
+class ScalarOperation:
     """One scalar operation, or one with vector operands. key: of a lookup its texture, of a part
     its component, of a leaf its register and component, of a constant its magnitude.
     """
@@ -38,7 +38,7 @@ class Operation:
 
 def selected(
     graph: Graph, roots: Sequence[int], placed: Callable[[int], Hashable] = lambda _: None
-) -> dict[int, Operation]:
+) -> dict[int, ScalarOperation]:
     """The operations that the roots need, by node, operands first.
 
     roots: literals. placed: where a node already lies; None of one that is to be computed.
@@ -55,7 +55,7 @@ def selected(
         literal >> 1 for node in uses if read(node)[0] == "ADD" for literal in read(node)[1]
     )
     products = {node for node in uses if read(node)[0] == "MUL" and adding[node] == uses[node]}
-    made: dict[int, Operation] = {}
+    made: dict[int, ScalarOperation] = {}
     needed = {literal >> 1 for literal in roots}
     for node in sorted(uses, reverse=True):
         if node not in needed:
@@ -77,7 +77,7 @@ def selected(
             a, b = read(operands[place] >> 1)[1]
             mnemonic, operands = "MAD", (a ^ (operands[place] & 1), b, operands[1 - place])
         key = placed(node) or graph.keys[node]
-        made[node] = Operation(mnemonic, operands, saturate, key, graph.spans[node])
+        made[node] = ScalarOperation(mnemonic, operands, saturate, key, graph.spans[node])
         needed.update(literal >> 1 for literal in operands)
     return dict(reversed(made.items()))
 
@@ -127,13 +127,13 @@ class Packer:
 
     def __init__(
         self,
-        operations: dict[int, Operation],
+        operations: dict[int, ScalarOperation],
         results: dict[DestinationRegister, dict[int, int]],
         kills: Sequence[Literals],
     ) -> None:
         """results: literals by register and lane. kills: the operands of each KIL."""
         self._written = {(r, lane) for r, lanes in results.items() for lane in lanes}
-        self.operations: dict[int, Operation] = {}
+        self.operations: dict[int, ScalarOperation] = {}
         """Operands come before what reads them."""
         self.lanes: dict[int, tuple[DestinationRegister, list[int]]] = {}
         """The results that nodes write directly."""
@@ -164,7 +164,7 @@ class Packer:
 
     # What must lie together -----------------------------------------------------------------------
 
-    def _add(self, node: int, operation: Operation) -> None:
+    def _add(self, node: int, operation: ScalarOperation) -> None:
         self.operations[node] = operation
         if operation.mnemonic == PART:
             assert isinstance(operation.key, int)
@@ -179,7 +179,7 @@ class Packer:
     def _operation(self, mnemonic: str, operands: Literals) -> int:
         self._new += 1
         span = self.operations[operands[0] >> 1].span
-        self._add(self._new, Operation(mnemonic, operands, False, None, span))
+        self._add(self._new, ScalarOperation(mnemonic, operands, False, None, span))
         return self._new
 
     def producer(self, node: int) -> int:
@@ -256,7 +256,7 @@ class Packer:
 
     # Operands without a choice --------------------------------------------------------------------
 
-    def _settle(self, operation: Operation) -> None:
+    def _settle(self, operation: ScalarOperation) -> None:
         """Bring the operands of a lookup, dot product or the like into one register each."""
         groups = operand_groups(operation) or []
         moves = sum(len({self._home(x) for x in group}) - 1 for group in groups)
@@ -436,7 +436,7 @@ class Packer:
                     stack.append(source)
 
 
-def is_lookup(operation: Operation) -> bool:
+def is_lookup(operation: ScalarOperation) -> bool:
     """Whether an operation reads a texture."""
     return OPCODES[operation.mnemonic].form is Form.SAMPLE
 
@@ -447,7 +447,7 @@ _COMMUTATIVE = {"ADD", "MUL", "MAD"}
 _WIDTHS: dict[str, list[int]] = {"DP3": [3, 3], "DP4": [4, 4], "XPD": [3, 3], "LIT": [3]}
 
 
-def operand_groups(operation: Operation) -> list[Literals] | None:
+def operand_groups(operation: ScalarOperation) -> list[Literals] | None:
     """The operands that must lie in one register each; None for a componentwise operation."""
     operands = operation.operands
     if operation.mnemonic == "TXD":

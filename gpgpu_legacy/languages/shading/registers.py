@@ -36,7 +36,7 @@ NATIVE_INDIRECTIONS = 4
 
 
 @frozen
-class Schedule:
+class PackSchedule:
     """Packs in order. place: the temporary and the lane of each node."""
 
     packs: Sequence[Pack]
@@ -45,7 +45,7 @@ class Schedule:
     indirections: int
 
 
-def scheduled(packer: Packer) -> Schedule:
+def scheduled(packer: Packer) -> PackSchedule:
     """The better of both orders."""
     first = _depth_first(packer)
     plain = _allocated(packer, first, phased=False)
@@ -95,7 +95,7 @@ def _phase(packer: Packer, pack: Pack) -> tuple[float, bool]:
     return (pack.depth, not looks_up) if looks_up or pack.feeds else (inf, False)
 
 
-def _allocated(packer: Packer, packs: Sequence[Pack], *, phased: bool) -> Schedule:
+def _allocated(packer: Packer, packs: Sequence[Pack], *, phased: bool) -> PackSchedule:
     """Temporaries for the classes, by component: a lane is free after its last read."""
     place: dict[int, tuple[int, int]] = {}
     busy = [0, 0, 0, 0]  # the temporaries in use, of each lane, as bits
@@ -127,7 +127,7 @@ def _allocated(packer: Packer, packs: Sequence[Pack], *, phased: bool) -> Schedu
         if is_alu:
             alu |= read | written
     temporaries = 1 + max((temporary for temporary, _ in place.values()), default=-1)
-    return Schedule(packs, place, temporaries, indirections)
+    return PackSchedule(packs, place, temporaries, indirections)
 
 
 def _read(packer: Packer, pack: Pack) -> list[int]:
@@ -148,7 +148,7 @@ def _room(busy: Sequence[int], class_: Class, avoided: int) -> tuple[int, dict[i
     return temporary, fixed | dict(zip(loose, free, strict=False))
 
 
-Place = tuple[Temporary, int]
+Component = tuple[Temporary, int]
 """A register and a component."""
 
 
@@ -165,7 +165,7 @@ class Homes:
         self._number = {segment: n for n, segment in enumerate(self.segments)}
         self._used: dict[Key, set[int]] = defaultdict(set)
         """The segments that write or read each key."""
-        self.places: dict[Key, Place] = {}
+        self.places: dict[Key, Component] = {}
         self.count = 0
         if len(self.segments) > 1:
             self._trace(ends)
@@ -182,7 +182,7 @@ class Homes:
                 found[register][lane] = literal
         return found
 
-    def leaf(self, node: int, segment: StraightSegment) -> Place | None:
+    def leaf(self, node: int, segment: StraightSegment) -> Component | None:
         """Where a segment reads a node; None if it computes it, or if it has no home."""
         if self.graph.owners[node] is segment and node in self.places:
             return None
