@@ -97,7 +97,7 @@ class WaySearch:
     run: called once for a way before that way is measured. budget: no run starts that is expected
     to outlast it; the first way is run whatever the budget. progress: called after each run.
     improved: called with the result so far whenever a faster way is found. tried: the ways that
-    were, and why one was refused. wall_s: seconds of a way's last run, transfers and the check
+    were. wall_s: seconds of a way's last run, transfers and the check
     included. cut_short: whether the budget has kept a run from starting.
     """
 
@@ -106,7 +106,7 @@ class WaySearch:
     budget: Budget
     progress: Callable[[str], object] = lambda _: None
     improved: Callable[[SearchResult], object] = lambda _: None
-    tried: dict[TunedWay, str] = field(default_factory=dict)
+    tried: set[TunedWay] = field(default_factory=set)
     wall_s: dict[TunedWay, float] = field(default_factory=dict)
     cut_short: bool = False
 
@@ -114,7 +114,7 @@ class WaySearch:
         """The result of a search from that way on. Raises RefusedError if the way is refused."""
         self.once(start)
         first = best = self.once(start)
-        self.tried[start] = ""
+        self.tried.add(start)
         way, before = start, None
         while way != before and self.may_run():
             before, number = way, 0
@@ -170,13 +170,12 @@ class WaySearch:
         """Whether a way gives the results, and in a time that is not hopeless."""
         if not self.may_run():
             return False
-        self.tried[way] = ""
+        self.tried.add(way)
         try:
             seconds = self.once(way)  # the first run may be a slow one
             if seconds < 2.0 * HOPELESS * best and self.may_run(way):
                 seconds = self.once(way)
-        except RefusedError as error:
-            self.tried[way] = str(error)
+        except RefusedError:
             return False
         return seconds < HOPELESS * best
 
