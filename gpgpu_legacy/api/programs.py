@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, SupportsIndex, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,15 +24,14 @@ from gpgpu_legacy.api.run import (
 )
 from gpgpu_legacy.api.trace import Trace, trace
 from gpgpu_legacy.decorators import public
-from gpgpu_legacy.errors import InputError, as_integer, as_member, as_positive, described, warn
+from gpgpu_legacy.errors import InputError, as_integer, as_member, as_positive, described
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.program import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
-from gpgpu_legacy.lower.analysis.program_warnings import program_warnings
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import as_numbers, as_singles
-from gpgpu_legacy.pipeline.names import as_sampler, assemble, by_index, sizes, unit_of
-from gpgpu_legacy.pipeline.passes import DrawKeywords
+from gpgpu_legacy.pipeline.names import as_sampler, assemble, by_index, unit_of
+from gpgpu_legacy.pipeline.passes import DrawKeywords, warn_of_mistakes
 from gpgpu_legacy.pipeline.storage import ROW_OF_FOUR, row_of
 from gpgpu_legacy.pipeline.values import Values, indexed
 from gpgpu_legacy.plan.framebuffer import blend_of
@@ -56,11 +55,6 @@ from gpgpu_legacy.runtime.prepared import Observer, RunResult, Timings
 from gpgpu_legacy.serial import Record, fields_of
 
 # Drawings ----------------------------------------------------------------------------------------
-#
-# A program on a rectangle of pixels as a plan, with checked arguments.
-#
-# The plan has one pass, or as many as `passes` says, in which the output replaces a texture.
-
 
 MOST_DRAW_BUFFERS = DEFAULT_LIMITS.draw_buffers
 
@@ -81,19 +75,14 @@ class Drawing:
     given: Mapping[str, Any]
 
     @property
+    def draw(self) -> FragmentPass:
+        """The pass that draws the rectangle, the first one if there are several."""
+        return next(self.plan.only(FragmentPass))
+
+    @property
     def program(self) -> Program:
         """The program."""
         return self.draw.program
-
-    @property
-    def keeps_buffers(self) -> bool:
-        """Whether `draw_buffers` was given, so that the result has an axis of buffers."""
-        return self.given.get("draw_buffers") is not None
-
-    @property
-    def passes(self) -> int:
-        """The number of times that the program draws the rectangle."""
-        return self.given.get("passes") or 1
 
     @property
     def rect(self) -> Rect:
@@ -101,14 +90,9 @@ class Drawing:
         return constant_rect(self.draw.rect)
 
     @property
-    def targets(self) -> tuple[Texture, ...]:
-        """The textures that have the results at the end, in the order of the results."""
-        return tuple(self.plan.texture(output.texture) for output in self.plan.outputs)
-
-    @property
-    def draw(self) -> FragmentPass:
-        """The pass that draws the rectangle, the first one if there are several."""
-        return next(self.plan.only(FragmentPass))
+    def keeps_buffers(self) -> bool:
+        """Whether `draw_buffers` was given, so that the result has an axis of buffers."""
+        return "draw_buffers" in self.given
 
 
 class DrawingKeywords(DrawKeywords, total=False):
@@ -147,40 +131,44 @@ class DrawingKeywords(DrawKeywords, total=False):
 
 def make_drawing(
     program: Program | Path | str,
-    width: int,
-    height: int,
+    width: int | None,
+    height: int | None,
     textures: Mapping[Any, Any] | None = None,
     **keywords: Unpack[DrawingKeywords],
 ) -> Drawing:
-    """The checked drawing of a run_program call: see there for the parameters and the errors."""
+    """The checked drawing of a run_program call: see there for the parameters and the errors.
+
+    width, height: None for those of the texture that is fed back.
+    """
     program = assemble(program)
     given: dict[str, Any] = {n: value for n, value in keywords.items() if value is not None}
     given |= by_index(program, {**given, "textures": textures})
     given["feedback"] = unit_of(program, given.get("feedback"))
     del given["uniforms"]  # which are among local and env now
+    read = bound_textures(program, given["textures"])
+    fed_back = _fed_back(given, read)
+    if fed_back is not None and width is None:
+        width, height = fed_back.texture.extent.width, fed_back.texture.extent.height
     rect = _rectangle(width, height)
     buffers = _draw_buffers(given.get("draw_buffers"), program)
-    textures_read = bound_textures(program, given["textures"])
-    extents = {t.binding.unit: t.texture.extent for t in textures_read}
-    given["local"] = sizes(program, extents) | given["local"]
-    fed_back = _fed_back(given, textures_read, rect)
     p = PlanBuilder(program.name)
     p.warns = False  # it does not know the textures that are left out
-    bound = {t.binding.unit: (_upload(p, t), t.binding.sampler) for t in textures_read}
-    fed_texture = None if fed_back is None else fed_back.texture
-    kind = fed_texture.kind if fed_texture else TextureKind.RECT
+    bound = {t.binding.unit: (_upload(p, t), t.binding.sampler) for t in read}
+    like = Texture("", TextureKind.RECT, Extent(rect.width, rect.height), RGBA32F)
+    if fed_back is not None:
+        _check_fed_back(fed_back, like.extent)
+        like = fed_back.texture
     clear = Values(None).vector("clear", given.get("clear", (0.0, 0.0, 0.0, 0.0)))
     targets = [
         p.texture(
             f"color[{n}]", rect.width, rect.height,
-            kind=kind.value, format=(fed_texture.format if fed_texture else RGBA32F).name,
-            initial=clear,
+            kind=like.kind.value, format=like.format.name, initial=clear,
         )
         for n in range(max(buffers, program.color_outputs))
     ]  # fmt: skip
     values = {name: given[name] for name in DrawKeywords.__annotations__ if name in given}
     unset = {number: _MISSING for number in program.texcoord_sets if number}
-    values["texcoords"] = unset | dict(given.get("texcoords", {}))
+    values["texcoords"] = unset | given["texcoords"]
     if fed_back is None:
         p.draw(program, bound, into=targets, **values)
     else:
@@ -197,28 +185,10 @@ def make_drawing(
     for n, target in enumerate(targets[:buffers]):
         result = p.result(f"color[{n}]", rect.height, 4 * rect.width, shape=shape)
         p.read_back(target, result, packing=ROW_OF_FOUR)
-    operands = {t.binding.texture: t.texels for t in textures_read}
-    return Drawing(p, p.plan(), operands, given)
+    return Drawing(p, p.plan(), {t.binding.texture: t.texels for t in read}, given)
 
 
 _MISSING = ATTRIBUTE_DEFAULTS[AttributeKind.TEXCOORD]
-
-
-def fed_back_size(given: Mapping[str, Any]) -> tuple[int, int] | None:
-    """The width and height of the texture that is fed back; None if there is no feedback.
-
-    Raises InputError if no texture is given for its unit.
-    """
-    textures, unit = given.get("textures", {}), given.get("feedback")
-    if unit is None:
-        return None
-    if unit not in textures:
-        raise InputError(
-            f"feedback is {unit}, a unit without a texture; give it a texture, or "
-            f"feed back to one of the units {', '.join(map(str, textures)) or 'that have one'}"
-        )
-    shape = np.shape(textures[unit][1])
-    return (shape[1], shape[0]) if len(shape) > 1 else None
 
 
 def _upload(p: PlanBuilder, bound: BoundTexture) -> Texture:
@@ -233,21 +203,18 @@ def _upload(p: PlanBuilder, bound: BoundTexture) -> Texture:
     return texture
 
 
-def _fed_back(
-    given: Mapping[str, Any], textures: Sequence[BoundTexture], rect: Rect
-) -> BoundTexture | None:
+def _fed_back(given: Mapping[str, Any], textures: Sequence[BoundTexture]) -> BoundTexture | None:
     """The texture that the output replaces after each pass; None if there is only one pass."""
-    passes = given.get("passes")
+    passes, unit = given.get("passes"), given["feedback"]
     if passes is not None:
         as_positive("passes", passes)
-    if given["feedback"] is None:
+    if unit is None:
         if passes not in (None, 1):
             raise InputError(
                 f"passes is {passes}, but no texture is fed back; give feedback, the unit that "
                 "looks up what the pass before drew"
             )
         return None
-    unit = as_integer("feedback", given["feedback"])
     if passes is None:
         raise InputError(
             f"feedback is {unit}, but passes is not given; give passes, the number of passes"
@@ -256,21 +223,28 @@ def _fed_back(
     if unit not in named:
         units = ", ".join(map(str, named)) or "none"
         raise InputError(
-            f"feedback is {unit}, but the program looks up the units {units}; give one of them"
-        )
-    texture = named[unit].texture
-    wanted = Extent(rect.width, rect.height)
-    is_flat = texture.kind in (TextureKind.RECT, TextureKind.T2D)
-    if not is_flat or texture.extent != wanted or texture.format.channels < 4:
-        raise InputError(
-            f"feedback is {unit}, a {texture.kind.value} texture of {texture.extent.width}×"
-            f"{texture.extent.height} texels of {texture.format.name}; give a RECT or 2D texture "
-            f"of four channels and the rectangle's size, {rect.width}×{rect.height}"
+            f"feedback is {unit}, but the program looks up the units {units} that have a texture; "
+            "give one of them"
         )
     return named[unit]
 
 
-def _rectangle(width: SupportsIndex, height: SupportsIndex) -> Rect:
+def _check_fed_back(bound: BoundTexture, wanted: Extent) -> None:
+    """Raise InputError for a texture that the output cannot replace."""
+    texture = bound.texture
+    is_flat = texture.kind in (TextureKind.RECT, TextureKind.T2D)
+    if not is_flat or texture.extent != wanted or texture.format.channels < 4:
+        raise InputError(
+            f"feedback is {bound.binding.unit}, a {texture.kind.value} texture of "
+            f"{texture.extent.width}×{texture.extent.height} texels of {texture.format.name}; give "
+            "a RECT or 2D texture of four channels and the rectangle's size, "
+            f"{wanted.width}×{wanted.height}"
+        )
+
+
+def _rectangle(width: int | None, height: int | None) -> Rect:
+    if width is None or height is None:
+        raise InputError("give the size of the rectangle to draw, as in --size 256x256")
     rect = Rect(0, 0, as_positive("width", width), as_positive("height", height))
     if rect.area > MOST_FRAGMENTS:
         raise InputError(
@@ -468,22 +442,8 @@ def run_program(
     """
     how, read = with_machine(machine, keywords)
     drawing = make_drawing(program, width, height, textures, **read)
-    warn_about(drawing)
     _, images, _ = run_drawing(drawing, executor, how)
     return images if drawing.keeps_buffers else images[0]
-
-
-def warn_about(drawing: Drawing) -> None:
-    """Issue a GpgpuLegacyWarning for each probable mistake in a program's inputs."""
-    given = drawing.given
-    for text in program_warnings(
-        drawing.program,
-        local_set=given["local"],
-        env_set=given["env"],
-        units_bound=given["textures"],
-        pixel_sets=() if 0 in given.get("texcoords", {}) else (0,),
-    ):
-        warn(text)
 
 
 def run_drawing(
@@ -494,9 +454,11 @@ def run_drawing(
 ) -> tuple[Executor, F32, RunResult]:
     """Run a drawing: returns the executor, the colours (buffers, H, W, 4), and the result.
 
-    It warns of results that the specification leaves undefined. executor: as for run_program.
-    observer: called after each pass.
+    It warns of probable mistakes in the inputs, and of results that the specification leaves
+    undefined. executor: as for run_program. observer: called after each pass.
     """
+    given = drawing.given
+    warn_of_mistakes(drawing.draw, given["texcoords"], given["textures"])
     plan, operands = drawing.plan, dict(drawing.operands)
     chosen, result = execute(plan, operands, executor, machine, observer=observer)
     warn_of_undefined(plan, operands, machine, result)
@@ -511,7 +473,7 @@ def frames_of(drawing: Drawing, path: Path, scale: int = 1) -> tuple[Observer, C
     """
     write = texel_animation_writer(path, scale)
     width, height = drawing.rect.width * scale, drawing.rect.height * scale
-    check_size(width, height, drawing.passes)
+    check_size(width, height, drawing.given.get("passes", 1))
     frames: list[F32] = []
 
     def keep(_number: int, pass_: Pass, read: Callable[[str], F32]) -> None:
@@ -521,39 +483,25 @@ def frames_of(drawing: Drawing, path: Path, scale: int = 1) -> tuple[Observer, C
     return keep, lambda: write(frames)
 
 
-def last_pass(
-    drawing: Drawing, executor: str = AUTO, machine: Machine = DEFAULT_MACHINE
-) -> dict[str, Any]:
-    """The last pass by itself, with the texture that the passes before it fed back."""
-    given, unit = dict(drawing.given), drawing.given["feedback"]
-    if unit is not None and drawing.passes > 1:
-        image = _again(drawing, {**given, "passes": drawing.passes - 1}, executor, machine)
-        target, _, *sampler = given["textures"][unit]
-        given["textures"] = {**given["textures"], unit: (target, image, *sampler)}
-    return {**given, "passes": None, "feedback": None}
-
-
-def _again(drawing: Drawing, given: Mapping[str, Any], executor: str, machine: Machine) -> F32:
-    """What the program draws on the same rectangle when given something else."""
-    rect = drawing.rect
-    other = make_drawing(drawing.program, rect.width, rect.height, **given)
-    _, result = execute(other.plan, dict(other.operands), executor, machine)
-    return next(iter(result.outputs.values()))
-
-
-_PLAIN: Mapping[str, Any] = {"blend": None, "mask": "rgba", "scissor": None}
-
-
 def discarded(drawing: Drawing, executor: Executor, machine: Machine = DEFAULT_MACHINE) -> int:
     """The number of fragments that the last pass discards: they keep two clear colours."""
-    if not (drawing.program.kills or "alpha_test" in drawing.given):
+    given, rect = dict(drawing.given), drawing.rect
+    if not (drawing.program.kills or "alpha_test" in given):
         return 0
-    alone = last_pass(drawing, executor.name, machine)
-    keeps = np.ones((drawing.rect.height, drawing.rect.width), bool)
-    for value in (0.0, 1.0):
-        over = {**alone, "clear": (value,) * 4, **_PLAIN}
-        keeps &= _again(drawing, over, executor.name, machine)[..., 0] == value
-    return int(keeps.sum())
+
+    def drawn(**other: Any) -> F32:
+        drawing_ = make_drawing(drawing.program, rect.width, rect.height, **{**given, **other})
+        _, result = execute(drawing_.plan, dict(drawing_.operands), executor.name, machine)
+        return next(iter(result.outputs.values()))
+
+    unit = given["feedback"]
+    if unit is not None and given["passes"] > 1:
+        target, _, *sampler = given["textures"][unit]
+        before = drawn(passes=given["passes"] - 1)
+        given["textures"] = {**given["textures"], unit: (target, before, *sampler)}
+    given |= {"passes": None, "feedback": None, "blend": None, "mask": "rgba", "scissor": None}
+    keeps = [drawn(clear=(value,) * 4)[..., 0] == value for value in (0.0, 1.0)]
+    return int(np.logical_and(*keeps).sum())
 
 
 def trace_drawing(
@@ -567,7 +515,7 @@ def trace_drawing(
         drawing.builder,
         texel,
         drawing.operands,
-        [target.name for target in drawing.targets] if drawing.keeps_buffers else (),
+        [output.texture for output in drawing.plan.outputs] if drawing.keeps_buffers else (),
         executor=executor,
         machine=machine,
         instructions=True,

@@ -235,33 +235,27 @@ def exec_command(
     """Run a fragment program on a rectangle of pixels, once or with --passes many times."""
     from gpgpu_legacy.api.arrays import array_writer
     from gpgpu_legacy.api.programs import (
-        fed_back_size,
         frames_of,
         make_drawing,
         program_run,
         run_drawing,
         trace_drawing,
-        warn_about,
     )
 
     code, how = assembled(program), machine.machine()
     given = reads.given(code)
-    rectangle = fed_back_size(given) if size is None else parse_size(size)
-    if rectangle is None:
-        raise InputError("give the size of the rectangle to draw, as in --size 256x256")
-    width, height = rectangle
-    buffers = () if reads.draw_buffers is None else (reads.draw_buffers,)
+    width, height = (None, None) if size is None else parse_size(size)
     if scale is not None and output is None and animate is None:
         raise InputError("--scale enlarges a picture; give -o FILE.png or --animate FILE, too")
-    shape = (*buffers, height, width, 4)
-    write = array_writer(output, shape, "the colours", scale) if output is not None else None
     drawing = make_drawing(code, width, height, **given)
+    buffers = () if reads.draw_buffers is None else (reads.draw_buffers,)
+    shape = (*buffers, drawing.rect.height, drawing.rect.width, 4)
+    write = array_writer(output, shape, "the colours", scale) if output is not None else None
     observer, write_frames = (
         frames_of(drawing, animate, 1 if scale is None else scale)
         if animate is not None
         else (None, None)
     )
-    warn_about(drawing)
     executor, images, result = run_drawing(drawing, machine.executor, how, observer)
     if write is not None:
         write(images if drawing.keeps_buffers else images[0])

@@ -154,7 +154,7 @@ class PassBuilder(StreamBuilder):
         )
         self._add(pass_)
         if self.warns:
-            _warn(pass_, named["texcoords"], named["textures"])
+            warn_of_mistakes(pass_, named["texcoords"], named["textures"])
 
     @public
     def copy(
@@ -419,7 +419,10 @@ def _texcoords(
     return tuple(Texcoords(number, corners[number]) for number in program.texcoord_sets)
 
 
-def _warn(pass_: FragmentPass, texcoords: Mapping[int, Any], textures: Mapping[int, Any]) -> None:
+def warn_of_mistakes(
+    pass_: FragmentPass, texcoords: Mapping[int, Any], textures: Mapping[int, Any]
+) -> None:
+    """Warn of each probable mistake in what a pass is given, by index."""
     from gpgpu_legacy.lower.analysis.program_warnings import program_warnings
 
     texts = program_warnings(
