@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields
 from functools import partial
-from itertools import product
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.api.cache_plot import ORDER, draw_sweep, text_of, varying_of
-from gpgpu_legacy.api.keywords import CacheKeywords
 from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access, parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import HeatMap, cache_run, heat_map, plan_trace
@@ -363,26 +361,36 @@ class Simulation:
         )
 
 
-def cases_of(
-    builders: Iterable[tuple[PlanBuilder, Mapping[str, Any]]],
-    accesses: Iterable[Access],
-    memories: Iterable[Memory],
-) -> list[Simulation]:
-    """Every combination, each once, the memories of one plan one after another.
+def simulation(
+    p: PlanBuilder,
+    cache: str = DEFAULT_CACHE,
+    *,
+    inputs: Mapping[str, Any] | None = None,
+    second_level: str | None = None,
+    per_texture: bool = False,
+    writes: str = "no-allocate",
+    seed: int = 0,
+    **order: Any,
+) -> Simulation:
+    """A case from the spellings of CacheKeywords. Raises InputError for unknown ones."""
+    if writes not in ("allocate", "no-allocate"):
+        raise InputError(f"writes is {described(writes)}; give allocate or no-allocate")
+    levels = tuple(parse_cache(text) for text in (cache, second_level) if text)
+    memory = Memory(levels, per_texture, writes == "allocate", seed)
+    return Simulation(p, memory, parse_access(**order), inputs)
 
-    builders: each with inputs; without any it has samples.
+
+def distinct(cases: Iterable[Simulation]) -> list[Simulation]:
+    """The cases, each once.
 
     Raises InputError for plans whose accesses cannot be traced, before anything is simulated.
     """
-    combined = product(builders, list(accesses), list(memories))
-    cases = list(
-        dict.fromkeys(Simulation(b, memory, access, i) for (b, i), access, memory in combined)
-    )
-    different = {(case.builder, case.line_bytes): case for case in cases}
+    each_once = list(dict.fromkeys(cases))
+    different = {(case.builder, case.line_bytes): case for case in each_once}
     if len(different) > 1:
         for case in different.values():
             case.trace()
-    return cases
+    return each_once
 
 
 # Simulating ---------------------------------------------------------------------------------------
@@ -392,24 +400,14 @@ Watch = Callable[[Simulation], Progress]
 
 
 def cache_plan(
-    p: PlanBuilder, cache: str = DEFAULT_CACHE, **how: Unpack[CacheKeywords]
+    p: PlanBuilder, cache: str = DEFAULT_CACHE, *, every_pass: bool = False, **how: Any
 ) -> CacheRun:
     """A plan's lookups and writes through a simulated cache: hits, misses, bytes from memory.
 
     cache: size, ways, line and policy. how: see CacheKeywords. Raises InputError for unknown
     spellings, and for kernels whose accesses depend on data.
     """
-    more: dict[str, Any] = {**how}
-    writes = more.pop("writes", "no-allocate")
-    if writes not in ("allocate", "no-allocate"):
-        raise InputError(f"writes is {described(writes)}; give allocate or no-allocate")
-    more["allocate"] = writes == "allocate"
-    every_pass = more.pop("every_pass", False)
-    levels = tuple(parse_cache(text) for text in (cache, more.pop("second_level", None)) if text)
-    of_memory = {name: more.pop(name) for name in [*more] if hasattr(Memory, name)}
-    inputs = more.pop("inputs", None)
-    case = Simulation(p, Memory(levels, **of_memory), parse_access(**more), inputs)
-    return _run(case, lambda _: None, every_pass=every_pass)
+    return _run(simulation(p, cache, **how), lambda _: None, every_pass=every_pass)
 
 
 def _run(case: Simulation, progress: Progress, *, every_pass: bool) -> CacheRun:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from gpgpu_legacy.algorithms.algorithm import ITERATIONS, Algorithm
 from gpgpu_legacy.algorithms.parameters import titled
 from gpgpu_legacy.algorithms.registry import find_algorithm
-from gpgpu_legacy.api.keywords import CacheKeywords
 from gpgpu_legacy.decorators import block, public
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError, hint, shape_in_words
 from gpgpu_legacy.isa.arithmetic import F32
@@ -128,6 +127,29 @@ RESERVED = frozenset(
     )
 )
 """The options of verbs that take inputs by name, which are not allowed as names of inputs."""
+
+
+class CacheKeywords(TypedDict, total=False):
+    """The options of a simulated cache.
+
+    inputs: by name, for lookups that depend on data; samples without any. in_flight: the number of
+    fragments, or of quads, in flight. raster, layout: the order of
+    fragments and the texture layout. quads: draw in quads of 2×2 fragments. second_level: a cache
+    behind it, shared by all textures. per_texture: each texture has a first level of its own.
+    writes: `allocate` if a write that misses fills a line, else `no-allocate`. seed: of random
+    replacement. every_pass: also simulate iterations that provably repeat others.
+    """
+
+    inputs: Mapping[str, Any]
+    in_flight: int
+    raster: str
+    layout: str
+    quads: bool
+    second_level: str
+    per_texture: bool
+    writes: str
+    seed: int
+    every_pass: bool
 
 
 class Pipeline(PlanBuilder):

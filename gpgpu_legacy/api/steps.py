@@ -32,7 +32,7 @@ from gpgpu_legacy.plan.textures import (
     level_rect,
 )
 from gpgpu_legacy.runtime.host import Textures
-from gpgpu_legacy.serial import Record, Spelled
+from gpgpu_legacy.serial import Record, Spelled, with_fields
 
 Value = tuple[Spelled, ...]
 """The channels of a texel, or the components of a vector."""
@@ -56,15 +56,11 @@ class TracedTexel(Record):
 
     def __str__(self) -> str:
         """Its column, row, layer and level, as in `(3, 4)` and `(3, 4) of face -x of level 1`."""
-        place = f"({self.x}, {self.y})"
-        match self.target:
-            case TextureKind.T1D:
-                place = f"({self.x})"
-            case TextureKind.T3D:
-                place = f"({self.x}, {self.y}, {self.layer})"
-            case TextureKind.CUBE:
-                place += f" of face {_FACES[self.layer % len(_FACES)]}"
-        return place + f" of level {self.level}" * bool(self.level)
+        layer = f", {self.layer}" if self.target is TextureKind.T3D else ""
+        row = "" if self.target is TextureKind.T1D else f", {self.y}{layer}"
+        is_cube = self.target is TextureKind.CUBE
+        face = f" of face {_FACES[self.layer % len(_FACES)]}" if is_cube else ""
+        return f"({self.x}{row}){face}" + f" of level {self.level}" * bool(self.level)
 
 
 _FACES = ("+x", "-x", "+y", "-y", "+z", "-z")
@@ -94,10 +90,10 @@ class TracedInstruction(Record):
     instruction: str
     operands: tuple[TracedOperand, ...]
     destination: str | None
-    result: tuple[Spelled | None, ...] | None
-    texel: TracedTexel | None
-    sampled: Value | None
-    discards: bool
+    result: tuple[Spelled | None, ...] | None = None
+    texel: TracedTexel | None = None
+    sampled: Value | None = None
+    discards: bool = False
 
 
 def trace_fragment(
@@ -125,7 +121,7 @@ def trace_fragment(
     with np.errstate(all="ignore"):
         execute(pass_.program, traced)
         traced.test_alpha(pass_.alpha_test, target)
-    return traced.steps, not traced.is_elsewhere()
+    return tuple(traced.steps), not traced.is_elsewhere()
 
 
 def as_value(values: Any) -> Value:
@@ -146,7 +142,7 @@ class _Traced(FragmentMachine):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self._records: list[dict[str, Any]] = []
+        self.steps: list[TracedInstruction] = []  # that the fragment executed
 
     def reach(self, number: int, instruction: Instruction) -> None:
         """Record an instruction that the fragment executes, with its operands."""
@@ -158,41 +154,37 @@ class _Traced(FragmentMachine):
         sources = [vector(src, self, coordinate=is_lookup) for src in instruction.srcs]
         tested = [] if instruction.test is None else [vector(instruction.test.src, self)]
         values = map(self._values, [*tested, *sources])
-        texel, sampled = None, None
+        operands = zip([*texts.test, *texts.sources], values, strict=True)
+        line = instruction.span.line
+        self.steps.append(
+            TracedInstruction(
+                number=number + 1,
+                line=line,
+                state="" if is_lookup else self.states.get(line, ""),
+                instruction=print_instruction(instruction),
+                operands=tuple(TracedOperand(text=text, value=value) for text, value in operands),
+                destination=texts.destination or None,
+            )
+        )
         if is_lookup:
             coordinates = row.evaluate(*sources)
-            texel = self._texel(instruction, coordinates)
-            found = self.look_up(instruction, coordinates, ALL)
-            sampled = self._values([found[(c,)] for c in ALL])
-        operands = zip([*texts.test, *texts.sources], values, strict=True)
-        shown = tuple(TracedOperand(text=text, value=value) for text, value in operands)
-        self._records.append(
-            {
-                "number": number + 1,
-                "line": instruction.span.line,
-                "state": "" if is_lookup else self.states.get(instruction.span.line, ""),
-                "instruction": print_instruction(instruction),
-                "operands": shown,
-                "destination": texts.destination or None,
-                "result": None,
-                "texel": texel,
-                "sampled": sampled,
-                "discards": False,
-            }
-        )
+            sampled = self.look_up(instruction, coordinates, ALL)
+            self._add(
+                texel=self._texel(instruction, coordinates),
+                sampled=self._values([sampled[(c,)] for c in ALL]),
+            )
 
     def step(self, number: int, instruction: Instruction) -> None:
         """Execute an instruction, and record its result."""
-        before = len(self._records)
+        before = len(self.steps)
         super().step(number, instruction)
-        if len(self._records) > before:
+        if len(self.steps) > before:
             dead = self.alive is not None and not bool(self._here(self.alive))
-            self._records[-1] |= {"result": self._written(instruction), "discards": dead}
+            self._add(result=self._written(instruction), discards=dead)
 
-    @property
-    def steps(self) -> tuple[TracedInstruction, ...]:
-        """The instructions that the fragment executed."""
-        return tuple(TracedInstruction(**record) for record in self._records)
+    def _add(self, **fields: Any) -> None:
+        """Say more about the last instruction."""
+        self.steps[-1] = with_fields(self.steps[-1], **fields)
 
     def is_elsewhere(self) -> bool:
         """Whether the fragment is dead, on the other side of a branch, or out of the loop."""

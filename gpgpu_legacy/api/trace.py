@@ -7,6 +7,7 @@ executor left them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -46,7 +47,7 @@ from gpgpu_legacy.runtime.observed import (
     stored,
     textures_behind,
 )
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, as_record
 
 MOST_VISITS = 100
 """Passes in a short table."""
@@ -284,7 +285,7 @@ def trace(
     traced = _textures(plan, (textures,) if isinstance(textures, str) else textures)
     x, y = _texel(texel)
     size = _size_with(traced, x, y)
-    watcher = _Watcher(plan, given, traced, x, y, how.arithmetic, instructions, every_pass)
+    watcher = _TexelObserver(plan, given, traced, (x, y), how.arithmetic, instructions, every_pass)
     by, result = execute(plan, given, executor, how, observer=watcher)
     warn_of_undefined(plan, given, how, result)
     return Trace(
@@ -295,10 +296,10 @@ def trace(
         textures=tuple(t.name for t in traced),
         size=size,
         passes=plan.pass_count,
-        writing=watcher.seen,
+        writing=watcher.fates.total(),
         outside=watcher.fates[Fate.OUTSIDE],
         discarded=watcher.fates[Fate.DISCARDED] + watcher.fates[Fate.FAILED],
-        unchanged=watcher.seen - len(watcher.visits),
+        unchanged=watcher.fates.total() - len(watcher.visits),
         visits=tuple(watcher.visits),
     )
 
@@ -338,7 +339,7 @@ def _size_with(textures: Sequence[Texture], x: int, y: int) -> tuple[int, int]:
 
 
 @dataclass(eq=False)
-class _Watcher:
+class _TexelObserver:
     """An observer that describes the passes that write a texel of some textures; see Trace.
 
     instructions, every_pass: how much of it is kept. value: after the pass before, in whichever
@@ -348,31 +349,31 @@ class _Watcher:
     plan: Plan
     inputs: Mapping[str, F32]
     textures: tuple[Texture, ...]
-    x: int
-    y: int
+    texel: tuple[int, int]
     arithmetic: Arithmetic
     instructions: bool
     every_pass: bool
     value: Value | None = None
-    seen: int = 0
 
     def __post_init__(self) -> None:
         self.drawn, self.places = drawn_textures(self.plan), places(self.plan)
         self.unwritten: dict[str, Storage] = {}
-        self.fates = dict.fromkeys(Fate, 0)
+        self.fates = Counter[Fate]()
         self.visits: list[Visit] = []
         self.latest = {
             t.name: self.value_in(initial_storage(self.plan, self.inputs, t.name).texels())
             for t in self.textures
         }
+        traced = self.latest.keys()
         self.writing = sum(
             count
             for count, pass_ in self.plan.weighted_passes()
-            if not self.latest.keys().isdisjoint(written_by(pass_))
+            if not traced.isdisjoint(written_by(pass_))
         )
 
     def value_in(self, texels: F32) -> Value:
-        return as_value(texels[self.y, self.x])
+        x, y = self.texel
+        return as_value(texels[y, x])
 
     def __call__(self, number: int, pass_: Pass, read: Callable[[str], F32]) -> None:
         """Look at the texel after a pass; see Observer."""
@@ -380,55 +381,51 @@ class _Watcher:
         names = [name for name in written_by(pass_) if name in self.latest]
         if not names:
             return
-        self.seen += 1
-        written = tuple(self._written(pass_, name, read) for name in names)
+        before = {name: self.latest[name] for name in names}
         draw = pass_ if isinstance(pass_, FragmentPass) else None
         steps: tuple[TracedInstruction, ...] = ()
-        fate = Fate.WRITTEN
-        if not covers(pass_, self.x, self.y):
-            fate = Fate.OUTSIDE
-        elif draw and (draw.program.kills or draw.alpha_test):
-            steps, passes = self._steps(draw, read)
-            fate = Fate.WRITTEN if passes else Fate.FAILED
-            fate = Fate.DISCARDED if steps[-1].discards else fate
+        fate = Fate.OUTSIDE
+        if covers(pass_, *self.texel):
+            self.latest |= {name: self.value_in(read(name)) for name in names}
+            fate = Fate.WRITTEN
+            if draw and (draw.program.kills or draw.alpha_test):
+                steps, passes = self._steps(draw, read)
+                fate = Fate.WRITTEN if passes else Fate.FAILED
+                fate = Fate.DISCARDED if steps[-1].discards else fate
         self.fates[fate] += 1
+        written = [
+            Written(texture=name, before=before[name], after=self.latest[name]) for name in names
+        ]
         is_new = self.value is None or not _same(written[0].after, self.value)
         self.value = written[0].after
-        if not (self.every_pass or is_new or self.seen == self.writing):
+        if not (self.every_pass or is_new or self.fates.total() == self.writing):
             return
         if draw and not steps and fate is Fate.WRITTEN:
             steps, _ = self._steps(draw, read)
-        fog = draw.program.fog if draw else None
         self.visits.append(
-            Visit(
+            as_record(
+                Visit,
+                place,
                 pass_=place.number,
-                iteration=place.iteration,
-                iterations=place.iterations,
                 kind=kind_of_pass(pass_),
                 program=name_of_pass(pass_) or None,
                 line=_line(steps),
                 fate=fate,
                 blend=draw.blend.text if draw and draw.blend else "none",
-                fog=fog.value if fog else None,
+                fog=draw.program.fog.value if draw and draw.program.fog else None,
                 sources=read_by(pass_) if isinstance(pass_, ComputePass) else (),
                 reads=self._reads(pass_, steps, fate, read),
-                written=written,
+                written=tuple(written),
                 steps=steps if draw and steps and self.instructions else None,
             )
         )
-
-    def _written(self, pass_: Pass, name: str, read: Callable[[str], F32]) -> Written:
-        before = self.latest[name]
-        if covers(pass_, self.x, self.y):
-            self.latest[name] = self.value_in(read(name))
-        return Written(texture=name, before=before, after=self.latest[name])
 
     def _steps(
         self, pass_: FragmentPass, read: Callable[[str], F32]
     ) -> tuple[tuple[TracedInstruction, ...], bool]:
         """See trace_fragment: a pass does not change the textures that it looks up."""
         rect = constant_rect(pass_.rect)
-        fragment = self.x - rect.x, self.y - rect.y
+        fragment = self.texel[0] - rect.x, self.texel[1] - rect.y
         textures = {name: self._storage(name, read) for name in set(read_by(pass_))}
         target = self.plan.texture(pass_.target).format
         return trace_fragment(pass_, textures, fragment, self.arithmetic, target)
@@ -467,7 +464,7 @@ class _Watcher:
 
     def _copied(self, pass_: CopyPass, read: Callable[[str], F32]) -> TracedRead:
         there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
-        x, y = self.x - here.x + there.x, self.y - here.y + there.y
+        x, y = self.texel[0] - here.x + there.x, self.texel[1] - here.y + there.y
         source = self.plan.texture(pass_.source)
         level = sum(source.extent.first_row(n) <= y for n in range(1, source.extent.levels))
         row = y - source.extent.first_row(level)

@@ -30,11 +30,8 @@ if TYPE_CHECKING:
     from gpgpu_legacy.api.cache import CacheRun, CacheSweep, Simulation
     from gpgpu_legacy.api.check import CheckedPrograms, ProgramCount
     from gpgpu_legacy.api.count import Count
-    from gpgpu_legacy.cache.access import Access
-    from gpgpu_legacy.cache.caches import Memory
     from gpgpu_legacy.chips.verdict import Verdict
     from gpgpu_legacy.isa.program import Program
-    from gpgpu_legacy.predict.model import CacheModel
     from gpgpu_legacy.predict.prediction import Prediction
 
 
@@ -68,9 +65,7 @@ def count_command(
         return count_program(assembled(job.what), chosen)
     if formats:
         raise InputError("--texels is for a program FILE.fp; a plan has its own, so leave it out")
-    from gpgpu_legacy.api.count import count
-
-    return count(job.pipeline(), over)
+    return job.pipeline().count(over)
 
 
 @answers("check")
@@ -83,13 +78,13 @@ def check_command(
     Without a chip, programs are assembled, and their resources are listed. The exit code
     is 2 if a program does not assemble, and 1 if something does not load.
     """
-    from gpgpu_legacy.api.check import check, check_programs
+    from gpgpu_legacy.api.check import check_programs
 
     if files := job.programs():
         return check_programs(map(_program_or_faults, files), chip)
     if chip is None:
         raise InputError("give the chip that the plan is checked for, as in --chip radeon-9700")
-    return check(job.pipeline(), chip)
+    return job.pipeline().check(chip)
 
 
 def _program_or_faults(file: str) -> Program | AssemblyError:
@@ -100,26 +95,9 @@ def _program_or_faults(file: str) -> Program | AssemblyError:
         return error
 
 
-@frozen
-class CacheOptions(AccessOptions):
-    """The cache that a plan's accesses go through."""
-
-    cache: Annotated[str | None, CACHE] = None
-
-    def model(self) -> CacheModel | None:
-        if self.cache is None:
-            if self == CacheOptions():
-                return None
-            raise InputError(
-                "--raster, --layout and --in-flight describe a simulated cache; give --cache, too"
-            )
-        from gpgpu_legacy.predict.model import cache_model
-
-        return cache_model(self.cache, self.layout, self.raster, self.in_flight)
-
-
 @answers("predict")
 def predict_command(
+    *,
     job: Job,
     chip: Annotated[
         str,
@@ -127,7 +105,8 @@ def predict_command(
         "See `gpgpu-legacy chips`; `this` is this machine.",
         chip_names,
     ],
-    through: CacheOptions,
+    access: AccessOptions,
+    cache: Annotated[str | None, CACHE] = None,
     pass_us: Annotated[
         float | None, "N", "The fixed cost of a pass in microseconds, if the chip's is not known."
     ] = None,
@@ -139,14 +118,23 @@ def predict_command(
     to the method's default. With --cache, memory serves the misses of that simulated cache; without
     it, memory serves each texel once in each pass that reads it.
     """
-    from gpgpu_legacy.predict.model import predict_plan
-
-    return predict_plan(job.pipeline(), chip, through.model(), pass_us)
+    if cache is None and access != AccessOptions():
+        raise InputError(
+            "--raster, --layout and --in-flight describe a simulated cache; give --cache, too"
+        )
+    return job.pipeline().predict(
+        chip,
+        cache=cache,
+        raster=access.raster,
+        layout=access.layout,
+        in_flight=access.in_flight,
+        pass_us=pass_us,
+    )
 
 
 @frozen
-class MemoryOptions:
-    """The caches to simulate, each with the same second level and the same writes."""
+class CacheOptions:
+    """Caches with the same second level and writes, and the ways that fragments access them."""
 
     cache: Annotated[Several[str], CACHE] = ("8K,4way,64B",)
     second_level: Annotated[
@@ -160,23 +148,6 @@ class MemoryOptions:
         "Whether a write that misses fills a line (default: no-allocate).",
     ] = None
     seed: Seed = 0
-
-    def memories(self) -> list[Memory]:
-        """A memory for each cache."""
-        from gpgpu_legacy.cache.caches import Memory, parse_cache
-
-        behind = () if self.second_level is None else (parse_cache(self.second_level),)
-        allocate = self.writes == "allocate"
-        return [
-            Memory((parse_cache(text), *behind), self.per_texture, allocate, self.seed)
-            for text in self.cache
-        ]
-
-
-@frozen
-class AccessesOptions:
-    """How fragments access textures: all combinations of orders, layouts and numbers in flight."""
-
     raster: Annotated[Several[str], RASTER] = ("scan",)
     quads: Annotated[
         bool, "Draw in quads: the 2×2 fragments of a quad make each access in turn."
@@ -184,22 +155,34 @@ class AccessesOptions:
     layout: Annotated[Several[str], LAYOUT] = ("linear",)
     in_flight: Annotated[Several[int], IN_FLIGHT] = (1,)
 
-    def accesses(self) -> list[Access]:
-        """The orders, layouts and numbers in flight, combined."""
-        from gpgpu_legacy.cache.access import parse_access
+    def cases(self, jobs: Jobs) -> list[Simulation]:
+        """All combinations with the plans."""
+        from gpgpu_legacy.api.cache import distinct, simulation
 
-        return [
-            parse_access(layout, raster, quads=self.quads, in_flight=in_flight)
-            for raster, layout, in_flight in product(self.raster, self.layout, self.in_flight)
-        ]
+        swept = product(jobs.cases(), self.raster, self.layout, self.in_flight, self.cache)
+        return distinct(
+            simulation(
+                p,
+                cache,
+                inputs=arrays,
+                second_level=self.second_level,
+                per_texture=self.per_texture,
+                writes=self.writes or "no-allocate",
+                seed=self.seed,
+                quads=self.quads,
+                raster=raster,
+                layout=layout,
+                in_flight=in_flight,
+            )
+            for (p, arrays), raster, layout, in_flight, cache in swept
+        )
 
 
 @answers("cache", plot="Plot the sweep.")
 def cache_command(
     *,
     jobs: Jobs,
-    memories: MemoryOptions,
-    accesses: AccessesOptions,
+    options: CacheOptions,
     every_pass: Annotated[bool, "Also simulate the iterations that provably repeat."] = False,
     budget: AnyTime = None,
     heat_map: Annotated[
@@ -218,7 +201,7 @@ def cache_command(
 
     if heat_map is not None and report.plot is not None:
         raise InputError("--heat-map draws one run, which has no other plot; leave --plot out")
-    cases = cache.cases_of(jobs.cases(), accesses.accesses(), memories.memories())
+    cases = options.cases(jobs)
     if heat_map is not None and len(cases) > 1:
         raise InputError("--heat-map draws one run; give each parameter and option one value")
     if report.plot is not None:

@@ -55,15 +55,14 @@ def run_command(
     if job.brook:
         return _run_brook(job.brook, machine)
     from gpgpu_legacy.api.arrays import output_writers
-    from gpgpu_legacy.api.run import run, steps_of
+    from gpgpu_legacy.api.run import steps_of
     from gpgpu_legacy.measure.timing import OtherWork
 
     pipeline = job.pipeline()
     write = output_writers(pipeline.plan(), _outputs(pipeline, output))
     other_work = OtherWork() if repeat > 1 else None  # a single run is no measurement
     with report.progress(f"{pipeline.name}, runs", steps_of(repeat)) as step:
-        result = run(
-            pipeline,
+        result = pipeline.run(
             job.arrays(),
             executor=machine.executor,
             machine=machine.machine(),
@@ -144,13 +143,10 @@ def trace_command(
     every_pass: Annotated[bool, "Show the passes that leave its value alone, too."] = False,
 ) -> Trace:
     """Follow one texel through the passes: the lookups and the result of each fragment there."""
-    from gpgpu_legacy.api.trace import trace
-
-    return trace(
-        job.pipeline(),
+    return job.pipeline().trace(
         parse_texel("--texel", texel),
         job.arrays(),
-        textures,
+        textures=textures,
         executor=machine.executor,
         machine=machine.machine(),
         instructions=instructions,
@@ -176,7 +172,6 @@ def figure_command(
     ] = None,
 ) -> Iterator[Path]:
     """Draw the texels that each pass wrote, as a sheet of pictures or as an animation."""
-    from gpgpu_legacy.api.figure import figure
     from gpgpu_legacy.present.animation import check_animation
 
     if plot is None and animate is None:
@@ -186,10 +181,9 @@ def figure_command(
     if animate is not None:
         check_animation(animate)
     film = film.checked()
-    shown = figure(
-        job.pipeline(),
+    shown = job.pipeline().figure(
         job.arrays(),
-        sheet,
+        options=sheet,
         executor=machine.executor,
         machine=machine.machine(),
     )
