@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 
 import gpgpu_legacy.algorithms
 from gpgpu_legacy.errors import InputError, hint
-from gpgpu_legacy.languages.language import SHADERS, WITH_ENTRIES, is_text, split_entry
+from gpgpu_legacy.languages.brook import SUFFIX as BROOK
+from gpgpu_legacy.languages.language import is_text
+from gpgpu_legacy.languages.registry import is_program_file
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -23,13 +25,12 @@ if TYPE_CHECKING:
 
 DEFAULT_PRODUCT = "hall-carr-hart-multi"
 
-PYTHON, PLAN, BROOK = ".py", ".json", ".br"
-PROGRAMS = (".fp", ".texenv", *WITH_ENTRIES, *SHADERS)
+PYTHON, PLAN = ".py", ".json"
 
 
 def is_program(what: str) -> bool:
     """Whether it is a program's text or file: by its suffix, or a file that is nothing else."""
-    if is_text(what) or split_entry(what)[0].endswith(PROGRAMS):
+    if is_text(what) or is_program_file(what):
         return True
     path = Path(what)
     return path.suffix not in {"", PYTHON, PLAN, BROOK} and path.is_file()

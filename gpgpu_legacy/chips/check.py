@@ -29,7 +29,7 @@ from gpgpu_legacy.count.resources import Resource, Resources, Usage, Use, resour
 from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, CostClass
 from gpgpu_legacy.isa.program import COMPONENTS, IDENTITY, Instruction, Program, TextureTarget
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
-from gpgpu_legacy.languages.language import SHADERS, WITH_ENTRIES, split_entry
+from gpgpu_legacy.languages.registry import language_of
 from gpgpu_legacy.serial import as_record, with_fields
 
 
@@ -50,11 +50,8 @@ def check_counted(program: Program, taken: Resources, chip: Profile) -> Verdict:
     verdict = make_verdict(
         program.name or "the program", chip, rows, nodes, _expanded(program, native)
     )
-    file, *_ = split_entry(program.name)
-    is_compiled = file.lower().endswith(WITH_ENTRIES + SHADERS) or any(
-        i.origin for i in program.instructions
-    )
-    return with_fields(verdict, compiled=is_compiled)
+    is_compiled = any(i.origin for i in program.instructions)
+    return with_fields(verdict, compiled=is_compiled or language_of("", program.name).compiles)
 
 
 def _rows(

@@ -20,6 +20,7 @@ from gpgpu_legacy.command.words import (
 )
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, natural_in, real_in
+from gpgpu_legacy.languages.brook import SUFFIX
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.programs import ProgramRun
@@ -325,7 +326,7 @@ def _translated(job: Job) -> Program:
     """The program of a file, the one of a Brook kernel, or the only one of a plan."""
     if job.programs():
         return assembled(job.what)
-    if ".br" in job.what:
+    if SUFFIX in job.what:
         if len(job.words) > 1:
             raise InputError(f"{job.what} is translated for all values; leave {job.words[1]} out")
         from gpgpu_legacy.api.translate import kernel_program

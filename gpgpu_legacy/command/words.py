@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import click
 
-from gpgpu_legacy.algorithms.registry import BROOK, PLAN, find_algorithm, is_program
+from gpgpu_legacy.algorithms.registry import PLAN, find_algorithm, is_program
 from gpgpu_legacy.command.options import (
     Argument,
     Option,
@@ -33,7 +33,8 @@ from gpgpu_legacy.command.options import (
 )
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, hint, integer_in, naturals_in
-from gpgpu_legacy.languages.language import is_text, split_entry
+from gpgpu_legacy.languages.brook import SUFFIX as BROOK
+from gpgpu_legacy.languages.language import is_text
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -353,7 +354,7 @@ def assembled(given: str) -> Program:
     """
     from gpgpu_legacy.files import read_standard_input, read_text
     from gpgpu_legacy.languages.language import MOST_CHARACTERS
-    from gpgpu_legacy.languages.registry import program_of
+    from gpgpu_legacy.languages.registry import program_of, split_entry
 
     text, name = given, "program"
     if given == "-":

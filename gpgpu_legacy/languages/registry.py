@@ -6,9 +6,11 @@ To add a language, add a folder with a language.py that defines LANGUAGE.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
@@ -16,7 +18,7 @@ import gpgpu_legacy.languages
 from gpgpu_legacy.decorators import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.program import Program
-from gpgpu_legacy.languages.language import Language, split_entry
+from gpgpu_legacy.languages.language import CompilerOptions, Language
 
 if TYPE_CHECKING:
     from gpgpu_legacy.isa.kernel import Kernel
@@ -32,6 +34,32 @@ def languages() -> tuple[Language, ...]:
     return tuple(sorted((module.LANGUAGE for module in modules), key=lambda one: one.name))
 
 
+def is_program_file(name: str) -> bool:
+    """Whether a file is in a shader language, by its suffix."""
+    file = split_entry(name)[0].lower()
+    return any(file.endswith(language.suffixes) for language in languages())
+
+
+def split_entry(name: str) -> tuple[str, str, dict[str, str]]:
+    """The file, the function and the macros of `FILE.cg:function,NAME=VALUE,NAME`.
+
+    The function is empty, and there are no macros, where the name has none, and for a file in a
+    language that is not compiled.
+    """
+    match = _entry().fullmatch(name)
+    if match is None:
+        return name, "", {}
+    macros = (word.partition("=") for word in match[4].split(",")[1:])
+    return match[1], match[3] or "", {macro: value or "1" for macro, _, value in macros}
+
+
+@cache
+def _entry() -> re.Pattern[str]:
+    suffixes = (suffix for one in languages() if one.compiles for suffix in one.suffixes)
+    either = "|".join(map(re.escape, suffixes))
+    return re.compile(rf"(.+(?:{either}))(:(\w*))?((?:,\w+(?:=[^,]*)?)*)", re.I)
+
+
 def language_of(text: str, name: str = "") -> Language:
     """The language of a text's header, or else of its file's suffix, or else of its sign.
 
@@ -42,7 +70,7 @@ def language_of(text: str, name: str = "") -> Language:
     for language in languages():
         if language.header and text.startswith(language.header.rstrip(".0123456789")):
             return language
-    named = [one for one in languages() if file.endswith(one.suffixes)]
+    named = [one for one in languages() if file.endswith(one.suffixes) and not one.header]
     signed = [one for one in languages() if re.search(one.sign, text)]
     return next(iter([*named, *reversed(signed), *languages()]))
 
@@ -52,16 +80,21 @@ def program_of(
 ) -> Program:
     """The Program of a text in any shader language.
 
-    lenient: whether to take what its language forbids and drivers took. mathematics, profile: of
-    CompilerOptions, or empty.
+    name: usually its file's path, maybe with an entry and macros. lenient: whether to take what its
+    language forbids and drivers took. mathematics, profile: of CompilerOptions, or empty. #include
+    reads files beside the text's own, and where that is below the current folder, in all of the
+    current folder.
     """
     from gpgpu_legacy.languages.arb.parser import with_header_first
 
     text = with_header_first(text) if lenient else text
     language = language_of(text, name)
     if language.compiles:
-        asked = {"lenient": lenient, "mathematics": mathematics, "profile": profile}
-        return language.assemble(text, name, **asked)
+        file, entry, defines = split_entry(name)
+        folder, here = Path(file).resolve().parent, Path.cwd()
+        root = here if folder.is_relative_to(here) else folder
+        options = CompilerOptions(entry, folder, root, defines, lenient, mathematics, profile)
+        return replace(language.assemble(text, file, options), name=name)
     if mathematics or profile:
         why = "has one meaning, and says its own profile"
         option = "mathematics" if mathematics else "profile"
@@ -77,6 +110,11 @@ def kernel_of(text: str, name: str) -> Kernel:
     return parse_kernel(text, name)
 
 
+def own_language(program: Program) -> Language:
+    """The language that a Program is in: of one that was compiled, ARB_fragment_program."""
+    return next(language for language in languages() if language.owns(program))
+
+
 @public
 def disassemble(program: Program) -> str:
     """The program's canonical text in its own language, which assembles to the same Program.
@@ -84,7 +122,4 @@ def disassemble(program: Program) -> str:
     program: what `assemble` returns; of a text in Cg or GLSL, ARB_fragment_program is its own
     language.
     """
-    from gpgpu_legacy.languages.arb import printer
-    from gpgpu_legacy.languages.texenv.printer import print_state
-
-    return print_state(program.state) if program.state else printer.disassemble(program)
+    return own_language(program).print(program)

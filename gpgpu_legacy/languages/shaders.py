@@ -20,8 +20,8 @@ def load_program(path: str, **parameters: int | str | bool) -> Program:
 
     path, parameters: see `shader_text`.
     """
-    from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
-    from gpgpu_legacy.languages.arb.parser import HEADER, assemble
+    from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS, HEADER
+    from gpgpu_legacy.languages.arb.parser import assemble
     from gpgpu_legacy.languages.registry import program_of
 
     text = shader_text(path, **parameters)

@@ -22,8 +22,9 @@ from gpgpu_legacy.isa.program import (
     Program,
     TextureTarget,
 )
-from gpgpu_legacy.languages.language import MOST_CHARACTERS, is_text, split_entry
-from gpgpu_legacy.languages.registry import kernel_of, program_of
+from gpgpu_legacy.languages.brook import SUFFIX
+from gpgpu_legacy.languages.language import MOST_CHARACTERS, is_text
+from gpgpu_legacy.languages.registry import kernel_of, program_of, split_entry
 from gpgpu_legacy.plan.textures import (
     DEFAULT_SAMPLER,
     FORMATS,
@@ -107,8 +108,8 @@ def as_brook(given: object, name: str, profile: str = "") -> BrookKernel:
         raise InputError(f"the kernel is {kind_of(given)}; give `FILE.br:kernel` or its text")
     if is_text(given):
         return _brook(given, name, None, profile).find()
-    file, _, kernel = given.partition(".br:")
-    path = _found(Path(f"{file}.br" if kernel else file))
+    file, _, kernel = given.partition(f"{SUFFIX}:")
+    path = _found(Path(f"{file}{SUFFIX}" if kernel else file))
     text = read_text(path, MOST_CHARACTERS)
     return _brook(text, str(path), path.parent, profile).find(kernel)
 

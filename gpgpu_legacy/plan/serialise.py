@@ -31,7 +31,7 @@ from gpgpu_legacy.errors import AssemblyError, InputError, PlanError
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.isa.kernel import Kernel
 from gpgpu_legacy.isa.program import Program
-from gpgpu_legacy.languages.registry import disassemble, kernel_of, language_of
+from gpgpu_legacy.languages.registry import disassemble, kernel_of, own_language, program_of
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, alpha_test_of, blend_of
 from gpgpu_legacy.plan.limits import (
     MOST_DEPTH,
@@ -168,7 +168,7 @@ def program_names(plan: Plan) -> dict[Program, str]:
     A name is the program's own without its folder, and is a valid file name.
     """
     drawn = (pass_.program for pass_ in _passes(plan) if isinstance(pass_, FragmentPass))
-    return _named((program, ".texenv" if program.state else ".fp") for program in drawn)
+    return _named((program, own_language(program).suffixes[0]) for program in drawn)
 
 
 def kernel_names(plan: Plan) -> dict[Kernel, str]:
@@ -274,10 +274,7 @@ def plan_of_record(record: Any, file: str) -> Plan:
     """
     _refuse_long(record.programs, MOST_PROGRAM_TEXT, f"{file}, programs")
     _refuse_long(record.kernels, MOST_KERNEL_TEXT, f"{file}, kernels")
-    programs = _assembled(
-        record.programs, lambda text, name: language_of(text).assemble(text, name),
-        f"{file}, programs",
-    )  # fmt: skip
+    programs = _assembled(record.programs, program_of, f"{file}, programs")
     reader = _Reader(
         file,
         {"program": programs, "kernel": _assembled(record.kernels, kernel_of, f"{file}, kernels")},

@@ -33,14 +33,10 @@ from gpgpu_legacy.languages.brook.kernels import BrookKernel, Kernels, Parameter
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Function, Struct, Unit
 from gpgpu_legacy.languages.cg.compiler import PREDEFINED, CgCompiler
-from gpgpu_legacy.languages.cg.language import assemble
 from gpgpu_legacy.languages.glsl.fragments import compile_text as compile_shader
-from gpgpu_legacy.languages.language import (
-    SHADERS,
-    WITH_ENTRIES,
-    CompilerOptions,
-    split_entry,
-)
+from gpgpu_legacy.languages.glsl.language import LANGUAGE as OF_GLSL
+from gpgpu_legacy.languages.language import CompilerOptions
+from gpgpu_legacy.languages.registry import languages, program_of, split_entry
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import SAMPLER, Graph, Vector
 from gpgpu_legacy.languages.shading.types import Numbers, SamplerType, Type, leaves, size
@@ -49,7 +45,8 @@ from gpgpu_legacy.pipeline import streams
 if TYPE_CHECKING:
     from glsl_driver import F32, Drawn
 
-GLSL = {*SHADERS, ".js"}
+GLSL = {*OF_GLSL.suffixes, ".js"}
+COMPILED = {suffix for one in languages() if one.compiles for suffix in one.suffixes}
 PIXEL_SHADER = re.compile(r"pixel(?:shader|fragment)\s*=\s*compile\s+\w+\s+(\w+)", re.IGNORECASE)
 COLOUR = re.compile(r"(col|color|depth|depr)\d*", re.IGNORECASE)
 AGREES = "agrees"
@@ -185,7 +182,7 @@ def shaders(file: Path, macros: str) -> Iterator[Row]:
     for entry in entries:
         name = f"{file}:{entry}{macros}"
         try:
-            program = assemble(text, name)
+            program = program_of(text, name)
         except GpgpuLegacyError as error:
             yield Row(name, 1, one_line(error))
         else:
@@ -391,7 +388,7 @@ def main() -> int:
     files = sorted(
         file
         for file in Path().rglob("*")
-        if file.suffix.lower() in {".br", *WITH_ENTRIES, *GLSL}
+        if file.suffix.lower() in {".br", *COMPILED, *GLSL}
         and given.only in str(file)
         and not file.name.startswith(".")
         and file.is_file()

@@ -27,8 +27,8 @@ from gpgpu_legacy.isa.program import (
     Src,
     Temporary,
 )
-from gpgpu_legacy.languages.arb.limits import MOST_INSTRUCTIONS, AssemblerLimits
-from gpgpu_legacy.languages.arb.parser import HEADER, assemble
+from gpgpu_legacy.languages.arb.limits import HEADER, MOST_INSTRUCTIONS, AssemblerLimits
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.languages.registry import program_of
 

@@ -12,7 +12,7 @@ from commands import Command
 
 from gpgpu_legacy import Pipeline, assemble, find, run_program
 from gpgpu_legacy.errors import AssemblyError, InputError
-from gpgpu_legacy.languages.language import split_entry
+from gpgpu_legacy.languages.registry import split_entry
 
 TEXT = """\
 #include "shared/scaled.cgh"

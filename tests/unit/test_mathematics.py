@@ -9,8 +9,7 @@ import pytest
 
 from gpgpu_legacy import run_program
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.languages.cg import language as cg
-from gpgpu_legacy.languages.glsl import language as glsl
+from gpgpu_legacy.languages.registry import program_of
 from gpgpu_legacy.languages.shading.library import MATHEMATICS
 
 NAN, BIG = math.nan, float(np.finfo(np.float32).max)
@@ -37,18 +36,18 @@ VALUES = {
 def test_a_column_has_its_values(expression: str, column: int, name: str) -> None:
     given = "void main(uniform float x, uniform float z, out float4 c : COLOR)"
     text = f"{given} {{ float n = z / z; c = {expression}; }}"
-    program = cg.assemble(text, "f.cg", mathematics=name)
+    program = program_of(text, "f.cg", mathematics=name)
     (value,) = run_program(program, 1, 1, uniforms={"x": -4.0, "z": 0.0})[0, :, 0].tolist()
     assert np.array_equal(value, VALUES[expression][column], equal_nan=True)
 
 
 def test_a_text_follows_its_own_language() -> None:
     text = "float4 main(float x : TEXCOORD0) : COLOR { return pow(x, 0.3); }"
-    by_name = {name: cg.assemble(text, "f.cg", mathematics=name) for name in MATHEMATICS}
-    assert cg.assemble(text, "f.cg") == by_name["cg"] != by_name["direct3d9"]
-    assert cg.assemble(text, "f.hlsl") == by_name["direct3d9"]
+    by_name = {name: program_of(text, "f.cg", mathematics=name) for name in MATHEMATICS}
+    assert program_of(text, "f.cg") == by_name["cg"] != by_name["direct3d9"]
+    assert program_of(text, "f.hlsl") == by_name["direct3d9"]
     shader = "varying float x; void main() { gl_FragColor = vec4(max(x, 0.5)); }"
-    in_glsl = {name: glsl.assemble(shader, "f.frag", mathematics=name) for name in MATHEMATICS}
-    assert glsl.assemble(shader, "f.frag") == in_glsl["glsl"] != in_glsl["cg"]
+    in_glsl = {name: program_of(shader, "f.frag", mathematics=name) for name in MATHEMATICS}
+    assert program_of(shader, "f.frag") == in_glsl["glsl"] != in_glsl["cg"]
     with pytest.raises(InputError, match="there is no mathematics gls; did you mean glsl"):
-        glsl.assemble(shader, "f.frag", mathematics="gls")
+        program_of(shader, "f.frag", mathematics="gls")

@@ -1,9 +1,11 @@
-"""The limits of a program: on its resources (section 3.11.3.6) and on each index."""
+"""The header of a program, and its limits: on resources (section 3.11.3.6) and on each index."""
 
 from __future__ import annotations
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.languages.language import MOST_CHARACTERS
+
+HEADER = "!!ARBfp1.0"
 
 LONGEST_NAME = 128
 """Characters of a name. An ALIAS or an array index repeats a name that the text has once, so long

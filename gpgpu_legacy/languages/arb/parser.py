@@ -36,7 +36,7 @@ from gpgpu_legacy.languages.arb.instructions import (
     constant_parameter,
     several_vectors,
 )
-from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS, AssemblerLimits
+from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS, HEADER, AssemblerLimits
 from gpgpu_legacy.languages.arb.symbols import Symbols
 from gpgpu_legacy.languages.arb.syntax import (
     END_OF_TEXT,
@@ -70,8 +70,6 @@ from gpgpu_legacy.languages.diagnostics import (
     offset_of,
     shortened,
 )
-
-HEADER = "!!ARBfp1.0"
 
 _PRECISIONS = ("ARB_precision_hint_fastest", "ARB_precision_hint_nicest")
 _FOGS = tuple(mode.value for mode in Fog)

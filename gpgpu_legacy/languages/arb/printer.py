@@ -23,7 +23,7 @@ from gpgpu_legacy.isa.program import (
     Src,
     Temporary,
 )
-from gpgpu_legacy.languages.arb.parser import HEADER
+from gpgpu_legacy.languages.arb.limits import HEADER
 
 _LETTERS = dict(zip(Selector, COMPONENTS + "01", strict=True))
 

@@ -3,3 +3,5 @@
 What a kernel reads and writes, and how a program finds an element's texel, live here. Passes,
 textures and Brook's host code do not.
 """
+
+SUFFIX = ".br"

@@ -21,12 +21,12 @@ from gpgpu_legacy.isa.program import (
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.diagnostics import meant
-from gpgpu_legacy.languages.language import DEFAULT_OPTIONS, HLSL, CompilerOptions
+from gpgpu_legacy.languages.language import DEFAULT_OPTIONS, CompilerOptions
 from gpgpu_legacy.languages.shading.bindings import UNITS, Bindings
 from gpgpu_legacy.languages.shading.evaluate import Evaluator
 from gpgpu_legacy.languages.shading.faults import Fault, fitted
 from gpgpu_legacy.languages.shading.graph import UNREADABLE, Graph, Vector
-from gpgpu_legacy.languages.shading.library import CG, DIRECT3D9, Library
+from gpgpu_legacy.languages.shading.library import CG, Library
 from gpgpu_legacy.languages.shading.types import SamplerType, StructType, Type, leaves, size
 
 _SHORT = re.compile(r"[fhx]([1-4])(tex\w+)")
@@ -211,8 +211,7 @@ def compile_text(text: str, name: str, options: CompilerOptions = DEFAULT_OPTION
         text, name, folder=options.folder, root=options.root, defines=options.defines,
         before=PREDEFINED,
     )  # fmt: skip
-    own = DIRECT3D9 if name.lower().endswith(HLSL) else CG
-    compiled = partial(compile_unit, unit, options.entry, options.mathematics or own)
+    compiled = partial(compile_unit, unit, options.entry, options.mathematics or CG)
     try:
         return fitted(compiled, options.profile, lambda program: [program])
     except Fault as fault:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from gpgpu_legacy.isa.program import Program
-from gpgpu_legacy.languages.language import SHADERS, Language, compiled
+from gpgpu_legacy.languages.language import CompilerOptions, Language
 
 
-def assemble(text: str, name: str, **asked: Any) -> Program:
-    """Compile a fragment shader, whose name may have macros, as in `blur.frag,RADIUS=2`."""
+def assemble(text: str, file: str, options: CompilerOptions) -> Program:
+    """Compile a fragment shader."""
     from gpgpu_legacy.languages.glsl.fragments import compile_text
 
-    return compiled(compile_text, text, name, **asked)
+    return compile_text(text, file, options)
 
 
 LANGUAGE = Language(
-    "GLSL 1.10 to 1.30 and GLSL ES 1.00", "", assemble, SHADERS,
-    r"\bvoid\s+main\s*\(\s*(void)?\s*\)", compiles=True,
+    "GLSL 1.10 to 1.30 and GLSL ES 1.00", assemble, (".frag", ".glsl", ".fs", ".fsh"),
+    sign=r"\bvoid\s+main\s*\(\s*(void)?\s*\)", compiles=True,
 )  # fmt: skip

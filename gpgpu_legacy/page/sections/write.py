@@ -16,7 +16,8 @@ from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.opcodes import ARBFP
 from gpgpu_legacy.isa.program import TextureTarget
 from gpgpu_legacy.languages.arb.instructions import OPERANDS_OF
-from gpgpu_legacy.languages.arb.parser import HEADER, assemble
+from gpgpu_legacy.languages.arb.limits import HEADER
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.syntax import instruction_tables
 from gpgpu_legacy.page.products import LESSON_SCRIPTS
 from gpgpu_legacy.page.scenes import decoded_program, scene_of
