@@ -15,7 +15,7 @@ from gpgpu_legacy.isa.execute import MOST_TRIPS
 from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind, OperandList
 from gpgpu_legacy.isa.program import CodeTest, Instruction, Parameter, Span, Src
 from gpgpu_legacy.languages.arb.instructions import InstructionReader
-from gpgpu_legacy.languages.arb.syntax import FlowStatement, Path, WrittenOperand, form
+from gpgpu_legacy.languages.arb.syntax import Path, WrittenOperand, form
 from gpgpu_legacy.languages.diagnostics import FaultError, meant, offset_of, shortened
 
 SECTION = "3.11.4.X"
@@ -55,10 +55,9 @@ class Flow:
             raise _fault(f"{shortened(name)} labels two places", "give it another name", name)
         self._labels[str(name)] = len(self.parts)
 
-    def statement(self, statement: FlowStatement) -> None:
-        """An instruction of branches, loops or subroutines."""
-        word, operand = statement.word, statement.operand
-        test = None if statement.test is None else self.reader.code_test(statement.test)
+    def statement(self, word: Token, operand: WrittenOperand | None, tested: Path | None) -> None:
+        """An instruction of branches, loops or subroutines. tested: in parentheses."""
+        test = None if tested is None else self.reader.code_test(tested)
         span = Span(*self.reader.text.position(offset_of(word)))
         shape = OPCODES[word].shape if word in OPCODES else OperandList.TEST_OP
         takes = word in ("IF", "CAL") or shape is OperandList.COUNT_OP

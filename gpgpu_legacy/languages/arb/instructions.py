@@ -34,7 +34,6 @@ from gpgpu_legacy.languages.arb.bindings import Elements
 from gpgpu_legacy.languages.arb.limits import AssemblerLimits
 from gpgpu_legacy.languages.arb.symbols import VARIABLES, Symbols
 from gpgpu_legacy.languages.arb.syntax import (
-    InstructionStatement,
     Path,
     PathElement,
     WrittenConstant,
@@ -128,7 +127,7 @@ def swizzle(rest: Elements, *, scalar: bool) -> _Selectors:
     )
 
 
-def extended_swizzle(src: Src, operands: tuple[WrittenOperand, ...]) -> Src:
+def extended_swizzle(src: Src, operands: Sequence[WrittenOperand]) -> Src:
     """The source with the selectors and signs that the four operands of SWZ give."""
     texts = [_selector_text(operand) for operand in operands]
     named = [text for text in texts if text not in _CONSTANT_SELECTORS]
@@ -153,7 +152,7 @@ def _selector_text(operand: WrittenOperand) -> str:
         if alone and item.elements[0].name in _LETTERS:
             return item.elements[0].name
     elif isinstance(item, WrittenConstant) and not item.is_vector:
-        written = item.token if operand.suffix is None else ""
+        written = item.token if item.suffix is None else ""
         if written in _CONSTANT_SELECTORS:
             return str(written)
     token = operand.token if isinstance(item, Token) else item.token
@@ -206,21 +205,26 @@ class InstructionReader:
         self.targets: dict[int, TextureTarget] = {}
         """The target of each texture image unit that an instruction has used."""
 
-    def instruction(self, statement: InstructionStatement, read: Sequence[Token]) -> Instruction:
+    def instruction(
+        self,
+        token: Token,
+        operands: Sequence[WrittenOperand],
+        test: Path | None,
+        read: Sequence[Token],
+    ) -> Instruction:
         """The instruction of a statement; FaultError if it breaks a rule of the specification.
 
-        read: the statement's tokens, up to its semicolon.
+        token: the opcode, with its suffixes. test: in parentheses after the first operand. read:
+        the statement's tokens, up to its semicolon.
         """
-        token = statement.opcode
         mnemonic = mnemonic_of(token)
         kinds = OPERANDS_OF[mnemonic]
-        operands = statement.operands
         span = Span(*self.text.position(offset_of(token)))
-        test = None if statement.test is None else self.code_test(statement.test)
-        if kinds == [OperandKind.VECTOR] and (found := self.bare_test(operands[0])):
-            return Instruction(mnemonic, None, (), span=span, test=found)
+        tested = None if test is None else self.code_test(test)
+        if kinds == [OperandKind.VECTOR] and (bare := self.bare_test(operands[0])):
+            return Instruction(mnemonic, None, (), span=span, test=bare)
         if len(operands) != len(kinds):
-            raise _wrong_count(statement, len(kinds), read)
+            raise _wrong_count(token, operands, read)
         dst: Dst | None = None
         sources: list[Src] = []
         unit, target = None, None
@@ -246,7 +250,7 @@ class InstructionReader:
             texture,
             token.endswith("_SAT"),
             span,
-            test=test,
+            test=tested,
             sets_condition="C" in suffixes,
             precision=suffixes.removesuffix("C"),
         )
@@ -312,14 +316,14 @@ class InstructionReader:
         return Dst(symbol, write_mask(elements[1:]))
 
     def source(self, operand: WrittenOperand, kind: OperandKind) -> Src:
-        item, suffix = operand.item, operand.suffix
+        item = operand.item
         register: SourceRegister
         rest: bindings.Elements
         if isinstance(item, Path):
             register, rest = self.source_register(item.elements)
         elif isinstance(item, WrittenConstant):
             register = constant_parameter(item)
-            rest = () if suffix is None else (PathElement(suffix, None, None),)
+            rest = () if item.suffix is None else (PathElement(item.suffix, None, None),)
         else:
             raise FaultError(
                 f"unexpected {quoted(item)}", "expected a register or a constant", OPERANDS, item
@@ -432,10 +436,12 @@ class InstructionReader:
         )
 
 
-def _wrong_count(statement: InstructionStatement, count: int, read: Sequence[Token]) -> FaultError:
+def _wrong_count(
+    token: Token, operands: Sequence[WrittenOperand], read: Sequence[Token]
+) -> FaultError:
     """The fault of a wrong number of operands, at the surplus comma or at the semicolon."""
-    token, operands = statement.opcode, statement.operands
     mnemonic = mnemonic_of(token)
+    count = len(OPERANDS_OF[mnemonic])
     names = ", ".join(kind.value for kind in OPCODES[mnemonic].shape.value)
     plural = "s" if count > 1 else ""
     problem = f"{mnemonic} takes {count} operand{plural} ({names}), found {len(operands)}"

@@ -43,17 +43,10 @@ from gpgpu_legacy.languages.arb.syntax import (
     GRAMMAR_SECTION,
     LONGEST_STATEMENT,
     STARTERS,
-    AliasStatement,
-    BindingStatement,
-    FlowStatement,
-    InstructionStatement,
-    OptionStatement,
-    ParamStatement,
     Path,
-    PathElement,
     Statement,
-    TempStatement,
     WrittenConstant,
+    WrittenOperand,
     mnemonic_of,
     quoted,
     read_statement,
@@ -149,7 +142,7 @@ class _Assembler:
         self.attributes: list[AttributeDeclaration] = []
         self.declarations: list[ParameterDeclaration] = []
         self.array_elements = 0
-        self.flow = Flow(self.reader)
+        self.blocks = Flow(self.reader)
         self.words = dict(words_of())
         self.known: dict[str, Instruction] = {}
         """Instructions by their text, since unrolled programs repeat theirs. Nothing that follows
@@ -168,7 +161,7 @@ class _Assembler:
         instructions = tuple[Instruction, ...]()
         if not self.faults:
             try:
-                instructions = self.flow.instructions(self.limits.instructions)
+                instructions = self.blocks.instructions(self.limits.instructions)
             except FaultError as fault:
                 self.faults.append(fault)
         program = Program(
@@ -208,14 +201,14 @@ class _Assembler:
         known = self.known.get(self.text.text[start:end])
         if known is not None:
             span = Span(*self.text.position(start))
-            self.flow.parts.append(replace(known, span=span))
+            self.blocks.parts.append(replace(known, span=span))
             self.stream = tokens(self.text.text, end, self.words)
             return next(self.stream)
         self.read = read = [head]
         try:
             if head.type == "NAME" and ":" in self.words and _COLON.match(self.text.text, start):
                 next(self.stream)
-                self.flow.label(head)
+                self.blocks.label(head)
                 return next(self.stream)
             if head.type not in STARTERS:
                 raise _no_statement(head, self.words)
@@ -249,61 +242,52 @@ class _Assembler:
         return next(self.stream) if token.type == "_SEMICOLON" else token
 
     def interpret(self, statement: Statement) -> None:
-        if isinstance(statement, OptionStatement):
-            self.option(statement)
-            return
-        self.options_may_follow = False
-        match statement:
-            case InstructionStatement():
-                instruction = self.reader.instruction(statement, self.read)
-                start, end = offset_of(self.read[0]), offset_of(self.read[-1]) + 1
-                self.known[self.text.text[start:end]] = instruction
-                self.flow.parts.append(instruction)
-            case FlowStatement():
-                self.flow.statement(statement)
-            case ParamStatement():
-                self.param(statement)
-            case TempStatement():
-                self.temp(statement)
-            case AliasStatement():
-                self.symbols.declare(statement.new, self.symbols.lookup(statement.old))
-            case BindingStatement() if statement.keyword.type == "ATTRIB":
-                self.attrib(statement)
-            case BindingStatement():
-                self.output(statement)
+        """Call the method of the statement's rule with its parts."""
+        if statement.data != "option":
+            self.options_may_follow = False
+        getattr(self, statement.data)(*statement.children)
 
-    # Declarations -------------------------------------------------------------------------
-
-    def option(self, statement: OptionStatement) -> None:
-        name, at = str(statement.name), statement.name
+    def option(self, keyword: Token, name: Token) -> None:
         if not self.options_may_follow:
             raise FaultError(
                 "OPTION must come before all other statements",
                 "move it up, to the lines after the header",
                 OPTION_SECTION,
-                statement.keyword,
+                keyword,
             )
         if name not in OPTIONS:
             raise FaultError(
                 f"OPTION {shortened(name)} is not supported",
                 f"{meant(name, OPTIONS)}leave it out, or use one of {', '.join(OPTIONS)}",
                 OPTION_SECTION,
-                at,
+                name,
             )
         for exclusive, section in _EXCLUSIVE:
             other = next((o for o in exclusive if o in self.options and o != name), None)
             if name in exclusive and other:
-                raise FaultError(
-                    f"OPTION {name} conflicts with {other}", "leave one of the two out", section, at
-                )
+                problem = f"OPTION {name} conflicts with {other}"
+                raise FaultError(problem, "leave one of the two out", section, name)
         if name not in self.options:
-            self.options.append(name)
+            self.options.append(str(name))
         if name in NV_OPTIONS:
             self.words |= words_of(tuple(o for o in self.options if o in NV_OPTIONS))
             self.symbols.predeclare(CONDITION)
 
-    def temp(self, statement: TempStatement) -> None:
-        for name in statement.names:
+    def instruction(
+        self, opcode: Token, first: WrittenOperand, test: Path | None, *rest: WrittenOperand
+    ) -> None:
+        instruction = self.reader.instruction(opcode, (first, *rest), test, self.read)
+        start, end = offset_of(self.read[0]), offset_of(self.read[-1]) + 1
+        self.known[self.text.text[start:end]] = instruction
+        self.blocks.parts.append(instruction)
+
+    def flow(self, word: Token, operand: WrittenOperand | None, test: Path | None) -> None:
+        self.blocks.statement(word, operand, test)
+
+    # Declarations -------------------------------------------------------------------------
+
+    def temp(self, _size: Token | None, _keyword: Token, *names: Token) -> None:
+        for name in names:
             try:
                 self.symbols.declare(name, Temporary(str(name)))
             except FaultError as fault:
@@ -313,89 +297,73 @@ class _Assembler:
             else:
                 self.temporaries.append(str(name))
 
-    def attrib(self, statement: BindingStatement) -> None:
-        elements = statement.path.elements
-        self.expect_head(elements, "fragment", "an attribute", bindings.ATTRIBUTES)
-        attribute, rest = bindings.attribute(elements, self.limits)
+    def alias(self, _keyword: Token, new: Token, old: Token) -> None:
+        self.symbols.declare(new, self.symbols.lookup(old))
+
+    def attrib(self, _keyword: Token, name: Token, path: Path) -> None:
+        _expect_head(path, "fragment", "an attribute", bindings.ATTRIBUTES)
+        attribute, rest = bindings.attribute(path.elements, self.limits)
         bindings.no_suffix(rest, bindings.ATTRIBUTES)
-        self.symbols.declare(statement.name, attribute)
-        self.attributes.append(AttributeDeclaration(str(statement.name), attribute))
+        self.symbols.declare(name, attribute)
+        self.attributes.append(AttributeDeclaration(str(name), attribute))
 
-    def output(self, statement: BindingStatement) -> None:
-        elements = statement.path.elements
-        self.expect_head(elements, "result", "an output", bindings.RESULTS)
-        register, rest = bindings.result(elements, self.limits, self.options)
+    def output(self, _size: Token | None, _keyword: Token, name: Token, path: Path) -> None:
+        _expect_head(path, "result", "an output", bindings.RESULTS)
+        register, rest = bindings.result(path.elements, self.limits, self.options)
         bindings.no_suffix(rest, bindings.RESULTS)
-        self.symbols.declare(statement.name, register)
+        self.symbols.declare(name, register)
 
-    def expect_head(
-        self, elements: tuple[PathElement, ...], head: str, what: str, section: str
+    def param_single(self, _keyword: Token, name: Token, item: Path | WrittenConstant) -> None:
+        (parameter,) = self.parameters(name, item, is_array=False)
+        named = (replace(parameter, name=str(name)),)
+        self.declare_parameter(name, ParameterDeclaration(str(name), named, is_array=False))
+
+    def param_multiple(
+        self,
+        _keyword: Token,
+        name: Token,
+        size: Token | None,
+        _brace: Token,
+        *items: Path | WrittenConstant,
     ) -> None:
-        if elements[0].name != head:
-            raise FaultError(
-                f"{what} cannot be bound to {shortened(elements[0].name)}",
-                f"expected a binding that begins with {head}.",
-                section,
-                elements[0].token,
-            )
-
-    def param(self, statement: ParamStatement) -> None:
-        name = statement.name
         parameters: list[Parameter] = []
-        for item in statement.items:
-            parameters += self.param_item(item, statement)
-            if len(parameters) > self.limits.parameters:
-                raise FaultError(
-                    f"{name} has more elements than an array may have",
-                    f"its size is from 1 to {self.limits.parameters}",
-                    bindings.PARAMETERS,
-                    name,
-                )
-        if not statement.is_array:
-            named = [replace(parameters[0], name=str(name))]
-        else:
-            self.check_size(statement, len(parameters))
-            self.check_total(name, len(parameters))
-            named = [replace(p, name=f"{name}[{i}]") for i, p in enumerate(parameters)]
-        declaration = ParameterDeclaration(str(name), tuple(named), statement.is_array)
-        self.symbols.declare(name, declaration)
-        self.declarations.append(declaration)
-
-    def check_size(self, statement: ParamStatement, count: int) -> None:
-        size = statement.size
-        if size is None:
-            return
-        declared, at = bindings.integer(size), size
-        if not 1 <= declared <= self.limits.parameters:
-            raise FaultError(
-                f"an array cannot have {shortened(size)} elements",
-                f"its size is from 1 to {self.limits.parameters}",
-                bindings.PARAMETERS,
-                at,
-            )
-        if declared != count:
+        most = self.limits.parameters
+        for item in items:
+            parameters += self.parameters(name, item, is_array=True)
+            if len(parameters) > most:
+                problem = f"{name} has more elements than an array may have"
+                raise _size_fault(problem, most, name)
+        count = len(parameters)
+        declared = count if size is None else bindings.integer(size)
+        if size is not None and not 1 <= declared <= most:
+            raise _size_fault(f"an array cannot have {shortened(size)} elements", most, size)
+        if size is not None and declared != count:
             elements = "1 element" if declared == 1 else f"{declared} elements"
             raise FaultError(
-                f"{statement.name} is declared with {elements} but bound to {count}",
-                f"write {statement.name}[{count}], or leave the number out",
+                f"{name} is declared with {elements} but bound to {count}",
+                f"write {name}[{count}], or leave the number out",
                 bindings.PARAMETERS,
-                at,
+                size,
             )
-
-    def check_total(self, name: Token, count: int) -> None:
         self.array_elements += count
-        most = self.limits.array_elements
-        if self.array_elements > most:
+        if self.array_elements > self.limits.array_elements:
             raise FaultError(
                 f"the arrays up to {name} have {self.array_elements} elements",
-                f"all arrays together have at most {most}",
+                f"all arrays together have at most {self.limits.array_elements}",
                 bindings.PARAMETERS,
                 name,
             )
+        named = tuple(replace(p, name=f"{name}[{i}]") for i, p in enumerate(parameters))
+        self.declare_parameter(name, ParameterDeclaration(str(name), named, is_array=True))
 
-    def param_item(
-        self, item: Path | WrittenConstant, statement: ParamStatement
+    def declare_parameter(self, name: Token, declaration: ParameterDeclaration) -> None:
+        self.symbols.declare(name, declaration)
+        self.declarations.append(declaration)
+
+    def parameters(
+        self, name: Token, item: Path | WrittenConstant, *, is_array: bool
     ) -> tuple[Parameter, ...]:
+        """What an item of a PARAM stands for."""
         if isinstance(item, WrittenConstant):
             return (constant_parameter(item),)
         head = item.elements[0]
@@ -409,8 +377,7 @@ class _Assembler:
             )
         bound = bindings.parameters(item.elements, self.limits)
         bindings.no_suffix(bound.rest, bindings.PARAMETERS)
-        if not bound.is_single and not statement.is_array:
-            name = statement.name
+        if not bound.is_single and not is_array:
             raise FaultError(
                 f"{name} is a single parameter but is bound to {several_vectors(bound)}",
                 f"declare it as an array, {name}[], with the binding in braces",
@@ -418,6 +385,18 @@ class _Assembler:
                 head.token,
             )
         return bound.parameters
+
+
+def _expect_head(path: Path, head: str, what: str, section: str) -> None:
+    first = path.elements[0]
+    if first.name != head:
+        problem = f"{what} cannot be bound to {shortened(first.name)}"
+        expected = f"expected a binding that begins with {head}."
+        raise FaultError(problem, expected, section, first.token)
+
+
+def _size_fault(problem: str, most: int, at: Token) -> FaultError:
+    return FaultError(problem, f"its size is from 1 to {most}", bindings.PARAMETERS, at)
 
 
 # The header and the heads of statements ---------------------------------------------------------

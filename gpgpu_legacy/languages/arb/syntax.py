@@ -1,16 +1,17 @@
-"""The syntax of statements: parses tokens into records, by grammar.lark.
+"""The syntax of statements: parses tokens into trees, by grammar.lark.
 
-The records hold the text's structure; parser.py interprets the names.
+parser.py interprets the names.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
 
-from lark import Lark, Token, Transformer, v_args
+from lark import Lark, Token, Transformer, Tree, v_args
 from lark.exceptions import UnexpectedToken
 from lark.parsers.lalr_analysis import Shift
 
@@ -172,13 +173,14 @@ class WrittenConstant:
     """A number, or a vector in braces.
 
     token: its first token. numbers: the components written, four at most. fifth: the first token
-    of a fifth component, which is a fault.
+    of a fifth component, which is a fault. suffix: of an operand, after a dot.
     """
 
     token: Token
     numbers: tuple[float, ...]
     is_vector: bool
     fifth: Token | None = None
+    suffix: Token | None = None
 
     @property
     def value(self) -> Vec4:
@@ -191,14 +193,13 @@ class WrittenConstant:
 
 @frozen
 class WrittenOperand:
-    """An operand: a sign, then a path, a constant with a suffix, or a texture target.
+    """An operand: a sign, then a path, a constant, or a texture target.
 
     absolute: it is between bars.
     """
 
     sign: Token | None
     item: Path | WrittenConstant | Token
-    suffix: Token | None = None
     absolute: bool = False
 
     @property
@@ -209,149 +210,32 @@ class WrittenOperand:
         return self.item if isinstance(self.item, Token) else self.item.token
 
 
-@frozen
-class OptionStatement:
-    """OPTION name;"""
-
-    keyword: Token
-    name: Token
-
-
-@frozen
-class InstructionStatement:
-    """An opcode, with its suffixes, and its operands. test: in parentheses after the first."""
-
-    opcode: Token
-    operands: tuple[WrittenOperand, ...]
-    test: Path | None = None
-
-
-@frozen
-class FlowStatement:
-    """An instruction of branches, loops or subroutines. test: in parentheses."""
-
-    word: Token
-    operand: WrittenOperand | None
-    test: Path | None
-
-
-@frozen
-class BindingStatement:
-    """ATTRIB or OUTPUT name = path;"""
-
-    keyword: Token
-    name: Token
-    path: Path
-
-
-@frozen
-class ParamStatement:
-    """PARAM name = item; or PARAM name[size] = { items };"""
-
-    name: Token
-    items: tuple[Path | WrittenConstant, ...]
-    is_array: bool
-    size: Token | None = None
-
-
-@frozen
-class TempStatement:
-    """TEMP names;"""
-
-    names: tuple[Token, ...]
-
-
-@frozen
-class AliasStatement:
-    """ALIAS new = old;"""
-
-    new: Token
-    old: Token
-
-
-Statement = (
-    OptionStatement
-    | InstructionStatement
-    | FlowStatement
-    | BindingStatement
-    | ParamStatement
-    | TempStatement
-    | AliasStatement
-)
+Statement = Tree[Any]
+"""A statement: its rule of the grammar, with tokens, paths, operands and constants below."""
 
 
 @v_args(inline=True)
-class _Records(Transformer[Token, Any]):
-    """Makes a record of each rule of the grammar."""
+class _Parts(Transformer[Token, Any]):
+    """Makes a record of each part of a statement."""
 
-    def option(self, keyword: Token, name: Token) -> OptionStatement:
-        return OptionStatement(keyword, name)
-
-    def instruction(
-        self, opcode: Token, first: WrittenOperand, test: Path | None, *rest: WrittenOperand
-    ) -> InstructionStatement:
-        return InstructionStatement(opcode, (first, *rest), test)
-
-    flow = FlowStatement
-
-    def test(self, path: Path) -> Path:
-        return path
-
-    def attrib(self, keyword: Token, name: Token, path: Path) -> BindingStatement:
-        return BindingStatement(keyword, name, path)
-
-    def output(self, _: Token | None, *parts: Any) -> BindingStatement:
-        return BindingStatement(*parts)
-
-    def param_single(
-        self, _keyword: Token, name: Token, item: Path | WrittenConstant
-    ) -> ParamStatement:
-        return ParamStatement(name, (item,), False)
-
-    def param_multiple(
-        self,
-        _keyword: Token,
-        name: Token,
-        size: Token | None,
-        _brace: Token,
-        *items: Path | WrittenConstant,
-    ) -> ParamStatement:
-        return ParamStatement(name, items, True, size)
-
-    def temp(self, _size: Token | None, _keyword: Token, *names: Token) -> TempStatement:
-        return TempStatement(names)
-
-    def alias(self, _keyword: Token, new: Token, old: Token) -> AliasStatement:
-        return AliasStatement(new, old)
-
-    def operand(
-        self, sign: Token | None, item: Path | Token | tuple[WrittenConstant, Token | None]
-    ) -> WrittenOperand:
-        if isinstance(item, tuple):
-            return WrittenOperand(sign, *item)
-        return WrittenOperand(sign, item)
+    operand = WrittenOperand
+    path_element = PathElement
 
     def absolute(
         self,
         sign: Token | None,
         _open: Token,
         _inner: Token | None,
-        item: Path | tuple[WrittenConstant, Token | None],
+        item: Path | WrittenConstant,
         _close: Token,
     ) -> WrittenOperand:
-        whole, suffix = item if isinstance(item, tuple) else (item, None)
-        return WrittenOperand(sign, whole, suffix, absolute=True)
+        return WrittenOperand(sign, item, absolute=True)
 
-    def constant(
-        self, value: WrittenConstant, suffix: Token | None
-    ) -> tuple[WrittenConstant, Token | None]:
-        return value, suffix
+    def constant(self, value: WrittenConstant, suffix: Token | None) -> WrittenConstant:
+        return replace(value, suffix=suffix)
 
     def path(self, *elements: PathElement) -> Path:
         return Path(elements)
-
-    def path_element(self, token: Token, first: Token | None, last: Token | None) -> PathElement:
-        return PathElement(token, first, last)
 
     def vector(self, brace: Token, *numbers: WrittenConstant) -> WrittenConstant:
         fifth = numbers[4].token if len(numbers) > 4 else None
@@ -370,7 +254,7 @@ class _Records(Transformer[Token, Any]):
 
 @cache
 def _lark() -> Lark:
-    return open_grammar("gpgpu_legacy.languages.arb", start="statement", transformer=_Records())
+    return open_grammar("gpgpu_legacy.languages.arb", start="statement", transformer=_Parts())
 
 
 _END = Token(END_OF_TEXT, "")
