@@ -29,7 +29,7 @@ from gpgpu_legacy.pipeline.loops import (
     values_over,
 )
 from gpgpu_legacy.pipeline.names import as_kernel, as_sampler, assemble, by_index, sizes
-from gpgpu_legacy.pipeline.streams import StreamBuilder
+from gpgpu_legacy.pipeline.storage import StorageBuilder
 from gpgpu_legacy.pipeline.values import Texels, Values, indexed
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, alpha_test_of, blend_of
 from gpgpu_legacy.plan.plan import (
@@ -72,7 +72,7 @@ class DrawKeywords(TypedDict, total=False):
     alpha_test: AlphaTest | str | None
 
 
-class PassBuilder(StreamBuilder):
+class PassBuilder(StorageBuilder):
     """Passes and loops, beside textures, matrices and streams; see PlanBuilder.
 
     warns: whether to warn about a pass that is probably a mistake.
@@ -203,9 +203,7 @@ class PassBuilder(StreamBuilder):
             sampler = Sampler(Filter.LINEAR, base_level=n - 1, max_level=n - 1)
             corners = [(0, 0), (s, 0), (s, t), (0, t)]
             self.draw(_BOX, {0: (known, sampler)}, into=drawn, texcoords={0: corners})
-            level = level_rect(known, n)
-            there = (level.x, level.y, level.width, level.height)
-            self.copy(drawn, known, target_rect=there)
+            self.copy(drawn, known, target_rect=level_rect(known, n))
 
     @public
     def clear(self, target: Texture, value: Any = 0.0) -> None:
@@ -386,9 +384,8 @@ class PassBuilder(StreamBuilder):
     def _unbound(self, target: TextureTarget) -> Texture:
         """What a unit reads to which nothing is bound: an incomplete texture, which is black."""
         name = f"unbound {target.value}"
-        layers = 6 if target is TextureTarget.CUBE else 1
         return self._validator.textures.get(name) or self.texture(
-            name, 1, 1, format="rgba32f", kind=target.value, depth=layers, initial=(0, 0, 0, 1)
+            name, 1, 1, format="rgba32f", kind=target.value, initial=(0, 0, 0, 1)
         )
 
 

@@ -1,12 +1,24 @@
-"""The textures and matrices of a plan that is being built, and the transfers between them."""
+"""The textures, streams and matrices of a plan that is being built, and transfers between them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from gpgpu_legacy.decorators import frozen, public
-from gpgpu_legacy.errors import InputError, as_member, as_positive, as_whole, described, kind_of
+from gpgpu_legacy.errors import (
+    InputError,
+    as_member,
+    as_positive,
+    as_whole,
+    described,
+    hint,
+    kind_of,
+)
+from gpgpu_legacy.languages.brook.kernels import FLOAT_TYPES, FLOATS, ElementType
+from gpgpu_legacy.languages.brook.places import StreamPlace, rectangle
+from gpgpu_legacy.pipeline.streams import Stream, matrix_of, transfers_of
 from gpgpu_legacy.pipeline.values import Values
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
@@ -81,8 +93,22 @@ Sample = Callable[[Any, tuple[int, ...]], Any]
 """A function of a NumPy random generator and a shape that returns an input to try."""
 
 
+_FORMATS = ("r32f", "rg32f", "rgba32f", "rgba32f")
+"""The formats of a stream's fields, by the number of components."""
+
+
+class TextureKeywords(TypedDict, total=False):
+    """What a texture is besides its size; see StorageBuilder.texture."""
+
+    format: str
+    kind: str
+    depth: int | None
+    levels: int
+    initial: Any
+
+
 class StorageBuilder:
-    """Textures, operands and results, each checked when it is added.
+    """Textures, streams, operands and results, each checked when it is added.
 
     reference: computes the outputs from the inputs in another way; None if there is none. samples:
     makes inputs to try, by name. operations: the nominal number of floating-point operations, such
@@ -105,6 +131,7 @@ class StorageBuilder:
         self._outputs: list[Transfer] = []
         self._alternating: dict[tuple[str, str], None] = {}
         self._validator = Validator(self.name)
+        self._spares: dict[str, Texture] = {}
 
     @property
     def operands(self) -> Mapping[str, Matrix]:
@@ -113,34 +140,28 @@ class StorageBuilder:
 
     @public
     def texture(
-        self,
-        name: str,
-        width: int,
-        height: int,
-        *,
-        format: str = "r32f",
-        kind: str = "RECT",
-        depth: int | None = None,
-        levels: int = 1,
-        initial: Any = None,
+        self, name: str, width: int, height: int, **how: Unpack[TextureKeywords]
     ) -> Texture:
         """A texture of that many texels; passes draw to it and look it up.
 
-        name: its own in the plan. width, height: in texels, of a layer. depth: layers, of a 3D
-        texture; a CUBE has its 6 faces. format: one of FORMATS in plan/textures.py, or one of GL's
-        names for it. kind: as programs look it up: RECT, 2D, 1D, 3D, CUBE; BUFFER for kernels.
-        levels: of a mipmap; `upload` or `generate_mipmap` fills them. initial: every texel's value
-        at the start, a number or four; without it, a pass must write the texture before it is read.
+        name: its own in the plan. width, height: in texels, of a layer. how: format, kind, depth,
+        levels and initial, as follows.
+
+        format: one of FORMATS in plan/textures.py, or one of GL's names for it; r32f if it is not
+        given. kind: as programs look it up: RECT, the default, 2D, 1D, 3D, CUBE; BUFFER for
+        kernels. depth: layers, of a 3D texture; a CUBE has its 6 faces. levels: of a mipmap;
+        `upload` or `generate_mipmap` fills them. initial: every texel's value at the start, a
+        number or four; without it, a pass must write the texture before it is read.
         """
         size = (as_positive("width", width), as_positive("height", height))
+        initial = how.get("initial")
         value = None if initial is None else Values(None).vector("initial", initial)
-        texture_kind = as_member("kind", kind, TextureKind)
-        layers = _layers(texture_kind, depth)
+        kind, layers = _layers(how)
         texture = Texture(
             name,
-            texture_kind,
-            Extent(*size, layers, as_positive("levels", levels)),
-            find_format("format", format),
+            kind,
+            Extent(*size, layers, as_positive("levels", how.get("levels", 1))),
+            find_format("format", how.get("format", "r32f")),
             cast("Any", value),
         )
         self._validator.add(texture)
@@ -190,11 +211,8 @@ class StorageBuilder:
         elements lie in texels, as for `input`. level: of a mipmap. Texels that it does not fill
         are 0.
         """
-        if rect is None:
-            whole = level_rect(self._known(texture), as_whole("level", level))
-            rect = (whole.x, whole.y, whole.width, whole.height)
-        self._inputs.append(Transfer(*self._transfer(matrix, texture, region, rect, packing)))
-        self._validator.upload(self._inputs[-1])
+        area = level_rect(self._known(texture), as_whole("level", level)) if rect is None else rect
+        self._upload(self._transfer(matrix, texture, region, area, packing))
 
     @public
     def read_back(
@@ -211,9 +229,7 @@ class StorageBuilder:
         texture: where it is. matrix: what `result` returned. region, rect, packing: as for
         `upload`.
         """
-        output = Transfer(*self._transfer(matrix, texture, region, rect, packing))
-        self._validator.read_back(output)
-        self._outputs.append(output)
+        self._read_back(self._transfer(matrix, texture, region, rect, packing))
 
     @public
     def input(
@@ -225,7 +241,7 @@ class StorageBuilder:
         packing: str = "one",
         shape: tuple[int, ...] | None = None,
         sample: Sample | None = None,
-        **texture: Any,
+        **texture: Unpack[TextureKeywords],
     ) -> Texture:
         """A matrix that the plan is given, and the texture that holds it.
 
@@ -239,24 +255,24 @@ class StorageBuilder:
         channels = find_format("format", texture.get("format", RGBA32F.name)).channels
         way, rows, columns, shape = _layout(packing, rows, columns, shape, channels)
         matrix = self.operand(name, rows, columns, shape=shape)
-        kind = as_member("kind", texture.get("kind", "RECT"), TextureKind)
-        layers = _layers(kind, texture.get("depth"))
+        _, layers = _layers(texture)
         if way.height % layers:
             raise InputError(
                 f"input {name} has {way.height} rows of texels for {layers} layers; give as many "
                 "rows for each, one layer after another"
             )
-        height = way.height // layers
-        target = self.texture(name, way.width, height, **{"format": way.format.name, **texture})
+        texture.setdefault("format", way.format.name)
+        target = self.texture(name, way.width, way.height // layers, **texture)
         self.upload(matrix, target, packing=way.packing)
         if sample is not None:
             self.samples[name] = sample
         return target
 
+    @public
     def output(
         self,
         name: str,
-        texture: Texture,
+        texture: Any,
         rows: int | None = None,
         columns: int | None = None,
         *,
@@ -264,12 +280,23 @@ class StorageBuilder:
         shape: tuple[int, ...] | None = None,
         rect: Any = None,
     ) -> None:
-        """A matrix that the plan gives back, from a texture as it is after the last pass.
+        """A matrix that the plan gives back: a whole stream, or a texture after the last pass.
 
-        By default all texels: (height, width) of a texture with one channel, (height, width,
-        channels) of one with more. rect: (x, y, width, height), for a part. rows, columns, packing,
-        shape: as for `input`, if the matrix is packed or padded.
+        name: of the output. texture: where it is, or a stream. By default all texels: (height,
+        width) of a texture with one channel, (height, width, channels) of one with more. rows,
+        columns: if the matrix is packed or padded. rect: (x, y, width, height), for a part.
+        packing, shape: as for `input`.
         """
+        if isinstance(texture, Stream):
+            if not texture.place.is_whole:
+                raise InputError(
+                    f"output {name} is a domain of {texture.name}; give the whole stream"
+                )
+            stream = self.as_stream(texture, texture.type)
+            rows, columns, shape = matrix_of(stream)
+            for transfer in transfers_of(stream, self.result(name, rows, columns, shape=shape)):
+                self._read_back(transfer)
+            return
         texture = self._known(texture)
         area = _area(texture, rect)
         if packing is None:
@@ -280,6 +307,94 @@ class StorageBuilder:
         )  # fmt: skip
         matrix = self.result(name, rows, columns, shape=shape)
         self.read_back(texture, matrix, rect=area, packing=way.packing)
+
+    @public
+    def stream(
+        self,
+        name: str,
+        type: ElementType | str,
+        extents: int | Sequence[int],
+        *,
+        given: bool = False,
+        sample: Sample | None = None,
+    ) -> Stream:
+        """A stream, which kernels read and write: see `call`.
+
+        name: of the stream, and of its textures. type: float, float2, float3 or float4, or the type
+        of a struct. extents: the outermost dimension first, as in Brook's `<20, 10>`. given: it is
+        an input of the plan: an array of the extents, and last of the components if there are
+        several. sample: makes an input to try.
+        """
+        element = type if isinstance(type, ElementType) else FLOATS.get(type)
+        if element is None:
+            raise InputError(f"a stream of {type}; {hint(str(type), FLOATS)}")
+        given_extents = extents if isinstance(extents, Sequence) else [extents]
+        shape = tuple(as_positive("an extent", extent) for extent in given_extents)[::-1]
+        width, height = rectangle(name, shape)
+        textures = tuple(
+            self.texture(
+                f"{name}.{field}" if field else name, width, height, format=_FORMATS[size - 1]
+            )
+            for field, size in element.fields
+        )
+        stream = Stream(name, element, textures, StreamPlace.whole(shape, width))
+        if given:
+            rows, columns, array_shape = matrix_of(stream)
+            matrix = self.operand(name, rows, columns, shape=array_shape)
+            for transfer in transfers_of(stream, matrix):
+                self._upload(transfer)
+            if sample is not None:
+                self.samples[name] = sample
+        return stream
+
+    @public
+    def fresh(self, name: str) -> str:
+        """A name that no texture has yet.
+
+        name: what it begins with.
+        """
+        numbers = (f"{name}.{n}" for n in count(1))
+        return next(n for n in numbers if n not in self._validator.textures)
+
+    @public
+    def spare(self, texture: Texture) -> Texture:
+        """A texture to write what is read at the same time; one for each.
+
+        texture: what it is like.
+        """
+        if texture.name not in self._spares:
+            name, size = self.fresh(texture.name), texture.extent
+            format_ = texture.format.name
+            self._spares[texture.name] = self.texture(name, size.width, size.height, format=format_)
+        return self._spares[texture.name]
+
+    def as_stream(self, given: Any, element: ElementType) -> Stream:
+        """A stream, or a rectangle texture as one of rows and columns, whose first channels count.
+
+        given: the stream or texture. element: the wanted type, if a texture has as many channels.
+        """
+        if isinstance(given, Stream):
+            for texture in given.textures:
+                self._known(texture)
+            return given
+        texture = self._known(given)
+        if texture.kind is not TextureKind.RECT:
+            raise InputError(
+                f"texture {texture.name} is {texture.kind.value}; only RECT textures are streams"
+            )
+        shape = (texture.extent.width, texture.extent.height)
+        channels = texture.format.channels
+        if len(element.fields) != 1 or element.components > channels:
+            element = FLOAT_TYPES[channels - 1]
+        return Stream(texture.name, element, (texture,), StreamPlace.whole(shape))
+
+    def _upload(self, transfer: Transfer) -> None:
+        self._validator.upload(transfer)
+        self._inputs.append(transfer)
+
+    def _read_back(self, transfer: Transfer) -> None:
+        self._validator.read_back(transfer)
+        self._outputs.append(transfer)
 
     def _known(self, texture: object) -> Texture:
         if not isinstance(texture, Texture):
@@ -300,21 +415,22 @@ class StorageBuilder:
         region: Region | None,
         rect: Any,
         packing: Packing | str,
-    ) -> tuple[str, Region, str, Rect, Packing]:
+    ) -> Transfer:
         texture = self._known(texture)
         region = region or Region(0, 0, matrix.rows, matrix.columns)
         area = _area(texture, rect)
         if isinstance(packing, str):
             channels = texture.format.channels
             packing = packed(packing, region.rows, region.columns, channels).packing
-        return matrix.name, region, texture.name, area, packing
+        return Transfer(matrix.name, region, texture.name, area, packing)
 
 
-def _layers(kind: TextureKind, depth: int | None) -> int:
-    """The layers of a texture that is made with that depth, or without one."""
+def _layers(how: TextureKeywords) -> tuple[TextureKind, int]:
+    """The kind of a texture, and its layers."""
+    kind, depth = as_member("kind", how.get("kind", "RECT"), TextureKind), how.get("depth")
     if depth is None:
-        return 6 if kind is TextureKind.CUBE else 1
-    return as_positive("depth", depth)
+        return kind, 6 if kind is TextureKind.CUBE else 1
+    return kind, as_positive("depth", depth)
 
 
 def _matrix(name: str, rows: int, columns: int, shape: tuple[int, ...] | None) -> Matrix:
