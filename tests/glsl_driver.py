@@ -237,7 +237,7 @@ _FLOATS = {0x1406, 0x8B50, 0x8B51, 0x8B52, 0x8B5A, 0x8B5B, 0x8B5C}
 def _varyings(text: str, defines: Mapping[str, str]) -> dict[str, tuple[str, int]]:
     """The types of the varyings that a text declares, and of arrays the lengths, by name."""
     _, own = version_of(text)
-    unit = parse(text, "shader", defines=own | {**defines}, words=FRAGMENTS)
+    unit = parse(text, "shader", CompilerOptions(defines=own | {**defines}), words=FRAGMENTS)
     return {
         d.name: (
             d.type.name.replace("float", "vec") if d.type.name != "float" else "float",

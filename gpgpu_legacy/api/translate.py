@@ -25,7 +25,13 @@ from gpgpu_legacy.isa.program import (
 )
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
-from gpgpu_legacy.languages.brook.compile import BoundArgument, Compiled, PassLimits, compiled
+from gpgpu_legacy.languages.brook.compile import (
+    BoundArgument,
+    CallShape,
+    Compiled,
+    PassLimits,
+    compiled,
+)
 from gpgpu_legacy.languages.brook.kernels import ParameterRole
 from gpgpu_legacy.languages.brook.places import StreamPlace
 from gpgpu_legacy.languages.shading.faults import Fault
@@ -155,7 +161,7 @@ def kernel_program(what: str, profile: str = "") -> Program:
             for p in kernel.parameters
         )
         try:
-            made = compiled(kernel, place, bound, most, placed=True)
+            made = compiled(CallShape(kernel, place, bound, most, placed=True))
         except Fault as fault:
             texts = kernel.kernels.unit.texts
             raise texts.error(fault.problem, fault.at, fault.expected) from None

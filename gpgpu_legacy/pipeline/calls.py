@@ -11,6 +11,7 @@ from gpgpu_legacy.errors import InputError, described, hint, shape_in_words
 from gpgpu_legacy.languages.brook.compile import (
     SAVED,
     BoundArgument,
+    CallShape,
     Compiled,
     Fold,
     PassLimits,
@@ -140,7 +141,7 @@ class KernelCall:
 
         for known in (self.kernel.loop_names, {p.name for p in self.kernel.parameters}):
             try:
-                return compiled(self.kernel, out, bound(known), self.limits, fold)
+                return compiled(CallShape(self.kernel, out, bound(known), self.limits, fold))
             except Fault as error:
                 fault = error
         texts = self.kernel.kernels.unit.texts

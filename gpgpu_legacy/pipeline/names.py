@@ -23,7 +23,7 @@ from gpgpu_legacy.isa.program import (
     TextureTarget,
 )
 from gpgpu_legacy.languages.brook import SUFFIX
-from gpgpu_legacy.languages.language import MOST_CHARACTERS, is_text
+from gpgpu_legacy.languages.language import MOST_CHARACTERS, CompilerOptions, is_text
 from gpgpu_legacy.languages.registry import kernel_of, program_of, split_entry
 from gpgpu_legacy.plan.textures import (
     DEFAULT_SAMPLER,
@@ -119,7 +119,7 @@ def _brook(text: str, name: str, folder: Path | None, profile: str) -> Kernels:
     from gpgpu_legacy.languages.brook.kernels import Kernels
     from gpgpu_legacy.languages.c.parser import parse
 
-    return Kernels(parse(text, name, folder=folder), profile)
+    return Kernels(parse(text, name, CompilerOptions(folder=folder)), profile)
 
 
 _assembled = lru_cache(maxsize=256)(program_of)

@@ -28,6 +28,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.languages.brook.kernels import Kernels
 from gpgpu_legacy.languages.c.parser import parse
+from gpgpu_legacy.languages.language import CompilerOptions
 from gpgpu_legacy.pipeline.streams import Stream
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, as_markdown
 
@@ -167,7 +168,7 @@ class Platform:
 
     def call(self, file: str, kernel: str, *arguments: Any) -> None:
         text = self.head + read_text(self.folder / file)
-        unit = parse(text, file, folder=self.folder)
+        unit = parse(text, file, CompilerOptions(folder=self.folder))
         self.p.call(Kernels(unit).find(kernel), *arguments)
 
     def stream(

@@ -104,7 +104,7 @@ def brook(file: Path, executor: str) -> Row:
     kernels, gold = 0, gold_of(file)
     missed = "" if gold is None else "not printed"
     try:
-        unit = parse(read_text(file), str(file), folder=file.parent)
+        unit = parse(read_text(file), str(file), CompilerOptions(folder=file.parent))
         functions = [item for item in unit.items if isinstance(item, Function)]
         kernels = sum(bool(f.type.qualifiers & {"kernel", "reduce"}) for f in functions)
         if not any(f.name == "main" and f.body for f in functions):
@@ -170,9 +170,8 @@ def shaders(file: Path, macros: str) -> Iterator[Row]:
     text = read_text(file)
     try:
         defines = split_entry(f"{file}{macros}")[2]
-        unit = parse(
-            text, str(file), folder=file.parent, root=Path(), defines=defines, before=PREDEFINED
-        )
+        options = CompilerOptions(folder=file.parent, root=Path(), defines=defines)
+        unit = parse(text, str(file), options, before=PREDEFINED)
     except GpgpuLegacyError as error:
         yield Row(str(file), 1, one_line(error))
         return

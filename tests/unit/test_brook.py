@@ -55,7 +55,7 @@ kernel void endless(float a<>, out float b<>) { b = a; for (;;) b = b * 2; }
 reduce void weighted(float a<>, float w[], reduce float r<>) { r += a * w[1]; }
 """
 
-KERNELS = Kernels(parse(TEXT, "kernels.br", folder=None))
+KERNELS = Kernels(parse(TEXT, "kernels.br"))
 
 
 def _ran(p: Pipeline, executor: str = "numpy", **inputs: Any) -> dict[str, F32]:

@@ -26,6 +26,7 @@ from gpgpu_legacy.isa.program import Span
 from gpgpu_legacy.languages.brook.kernels import Kernels
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import BEFORE
+from gpgpu_legacy.languages.language import CompilerOptions
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.runtime.executor import AUTO
@@ -78,7 +79,7 @@ def run_brook(
     path, (machine, others) = Path(path), with_machine(machine, how)
     for name in others:
         raise InputError(f"run_brook takes no {name}; {hint(name, Machine.__dataclass_fields__)}")
-    unit = parse(read_text(path), str(path), folder=path.parent)
+    unit = parse(read_text(path), str(path), CompilerOptions(folder=path.parent))
     printed = bytearray(), bytearray()
 
     def show(stream: int, data: bytes) -> None:

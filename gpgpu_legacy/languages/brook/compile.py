@@ -38,6 +38,9 @@ from gpgpu_legacy.languages.shading.types import ArrayType, Indexed, Numbers, Ty
 Axis = tuple[float, float]
 """A coordinate along an axis of the drawn rectangle: its value at the first texel, and its step."""
 
+Field = tuple[str, int]
+"""A field of a stream: the parameter's name, and the field's number."""
+
 SAVED = "saved"
 """What stands for a parameter where a pass saves numbers for the next one."""
 
@@ -59,6 +62,42 @@ class BoundArgument:
 
 
 @frozen
+class Fold:
+    """A step of a reduction: along an axis, each block of elements shrinks to half of its length.
+
+    Pairs are combined in order; the last of an odd number joins the last pair. length: of a block.
+    """
+
+    axis: int
+    length: int
+
+
+@frozen
+class PassLimits:
+    """What a pass may have: results, and instructions."""
+
+    targets: int
+    instructions: int
+
+
+@frozen
+class CallShape:
+    """What of a kernel's call shapes its programs.
+
+    out: where the written streams lie. bound: what the parameters are bound to. fold: of a
+    reduction; None copies its elements. placed: whether coordinates come from the fragment's
+    position, for which the rectangle begins at (0, 0).
+    """
+
+    kernel: BrookKernel
+    out: StreamPlace
+    bound: tuple[BoundArgument, ...]
+    limits: PassLimits
+    fold: Fold | None = None
+    placed: bool = False
+
+
+@frozen
 class Compiled:
     """A pass of a kernel.
 
@@ -68,29 +107,31 @@ class Compiled:
     """
 
     program: Program
-    results: tuple[tuple[str, int], ...]
-    units: Mapping[int, tuple[str, int]]
+    results: tuple[Field, ...]
+    units: Mapping[int, Field]
     sets: Mapping[int, tuple[Axis, Axis]]
     locals: Mapping[int, tuple[str, str]]
 
 
 @dataclass
-class _Pass:
-    """The program of a pass while it is compiled. out: where it writes. placed: whether coordinates
-    come from the fragment's position, for which the rectangle begins at (0, 0).
-    """
+class PassCode:
+    """The program of a pass while it is compiled."""
 
     graph: Graph
-    out: StreamPlace
-    placed: bool = False
-    units: dict[tuple[str, int], int] = field(default_factory=dict)
+    call: CallShape
+    units: dict[Field, int] = field(default_factory=dict)
     sets: dict[tuple[Axis, Axis], int] = field(default_factory=dict)
     locals: dict[tuple[str, str], isa.Parameter] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
 
+    @property
+    def out(self) -> StreamPlace:
+        """Where the pass writes."""
+        return self.call.out
+
     def coordinate(self, x: Axis, y: Axis) -> Vector:
         """Texture coordinates that are linear over the rectangle."""
-        if self.placed:
+        if self.call.placed:
             position = self.graph.leaf(Attribute(AttributeKind.POSITION))[:2]
             moves = x[0] - 0.5, y[0] - 0.5
             return position + self.graph.numbers(*moves) if any(moves) else position
@@ -155,12 +196,98 @@ class _Pass:
             self.locals[name, part] = isa.Parameter(LOCAL, len(self.locals), name=own)
         return self.graph.leaf(self.locals[name, part])[:components]
 
+    def folded(
+        self,
+        element: Callable[..., Vector],
+        place: StreamPlace,
+        joined: Callable[[Vector, Vector], Vector],
+    ) -> Vector:
+        """A pair of elements, combined; with the next one if it ends a block of odd length."""
+        graph, fold = self.graph, self.call.fold
+        if fold is None:
+            return element(place)
+        axis, half = fold.axis, fold.length // 2
+        blocks = self.out.extents[axis] // half
+        extents = [*place.extents]
+        extents[axis] = 2 * half * blocks
+        pairs = replace(place, extents=tuple(extents))
+        block = (self.index[axis] + 0.5) * (1 / half)
+        before: Any = graph.op("FLR", block) if fold.length % 2 and blocks > 1 else 0.0
+        first, second = (element(pairs, {axis: before + step}) for step in (0.0, 1.0))
+        pair = joined(first, second)
+        if fold.length % 2 == 0:
+            return pair
+        three = joined(pair, element(pairs, {axis: before + 2.0}))
+        is_last = graph.numbers(1 - 0.75 / half) < graph.op("FRC", block)
+        return three if half == 1 else graph.select(is_last, three, pair)
+
+    def split(self, written: dict[Field, Vector]) -> Iterator[Compiled]:
+        """One pass, or as many as the limits ask for."""
+        graph, targets, most = self.graph, self.call.limits.targets, self.call.limits.instructions
+        function, whole = self.call.kernel.function, self.emitted(written)
+        if len(whole.program.instructions) <= most:
+            yield whole
+            return
+        if whole.program.branches:
+            expected = f"a kernel with branches has at most {most}: make it shorter"
+            problem = f"{function.name} has {len(whole.program.instructions)} instructions"
+            raise Fault(problem, expected, function.at)
+        bare = replace(self, graph=copy(graph))
+        bare.graph.kills = []
+
+        def saved(crossing: Vector) -> dict[Field, Vector]:
+            fours = (crossing[n : n + 4] for n in range(0, len(crossing), 4))
+            return {(SAVED, number): four for number, four in enumerate(fours, len(self.units))}
+
+        def is_long(crossing: Vector) -> bool:
+            return len(bare.emitted(saved(crossing)).program.instructions) > most
+
+        cuts = Cuts(graph, [*written.values()], 4 * targets)
+        cut = cuts.latest(is_long)
+        if cut is None:
+            problem = f"{function.name} cannot be cut into passes of {most} instructions"
+            raise Fault(problem, "allow more", function.at)
+        parts = saved(cut[1])
+        yield bare.emitted(parts)
+        after = replace(self, graph=Graph())
+        known = []
+        for key, part in parts.items():
+            unit = self.units.setdefault(key, len(self.units))
+            texel = after.graph.look_up(unit, RECT, after.own)
+            known.append((part, texel[: len(part)]))
+        rest = cuts.rest(after.graph, cut[0], known)
+        yield from after.split(dict(zip(written, rest, strict=True)))
+
+    def emitted(self, written: dict[Field, Vector]) -> Compiled:
+        """The pass as a program."""
+        kernel = self.call.kernel
+        colors = {
+            ResultRegister(ResultKind.COLOR, n): vector for n, vector in enumerate(written.values())
+        }
+        keys = {p.index: key for key, p in self.locals.items()}
+        declared = tuple(
+            ParameterDeclaration(p.name, (p,), is_array=False) for p in self.locals.values()
+        )
+        names = [
+            (unit, f"{name}_{number or ''}".rstrip("_"))
+            for (name, number), unit in self.units.items()
+        ]
+        texts = kernel.kernels.unit.texts
+        code = program(self.graph, colors, kernel.name, texts, parameters=declared, names=names)
+        return Compiled(
+            code,
+            tuple(written),
+            {n: key for key, n in self.units.items() if n in code.texture_units},
+            {n: key for key, n in self.sets.items() if n in code.texcoord_sets},
+            {n: keys[n] for n in code.parameter_indices(LOCAL)},
+        )
+
 
 @dataclass
 class _Gather(Indexed):
     """A gather: an object that answers `g[i][j]`, `g[x, y]` and `g[float2(x, y)]`."""
 
-    pass_: _Pass
+    pass_: PassCode
     parameter: KernelParameter
     element: Type
     place: StreamPlace
@@ -180,65 +307,28 @@ class _Gather(Indexed):
         )
 
 
-@frozen
-class Fold:
-    """A step of a reduction: along an axis, each block of elements shrinks to half of its length.
-
-    Pairs are combined in order; the last of an odd number joins the last pair. length: of a block.
-    """
-
-    axis: int
-    length: int
-
-
-@frozen
-class PassLimits:
-    """What a pass may have: results, and instructions."""
-
-    targets: int
-    instructions: int
-
-
 @lru_cache(maxsize=512)
-def compiled(
-    kernel: BrookKernel,
-    out: StreamPlace,
-    bound: tuple[BoundArgument, ...],
-    limits: PassLimits,
-    fold: Fold | None = None,
-    *,
-    placed: bool = False,
-) -> tuple[Compiled, ...]:
+def compiled(call: CallShape) -> tuple[Compiled, ...]:
     """The passes of a call, each of which writes some fields of streams, or saves numbers.
 
-    out: where the written streams lie. bound: what the parameters are bound to. fold: of a
-    reduction; None copies its elements. placed: as of a pass. Raises Fault for what no fragment
-    program can do.
+    Raises Fault for what no fragment program can do.
     """
-    code = partial(_compiled, kernel, out, bound, limits, fold, placed=placed)
-    return fitted(code, kernel.kernels.profile, lambda made: [one.program for one in made])
+    profile = call.kernel.kernels.profile
+    return fitted(partial(_passes, call), profile, lambda passes: [p.program for p in passes])
 
 
-def _compiled(
-    kernel: BrookKernel,
-    out: StreamPlace,
-    bound: tuple[BoundArgument, ...],
-    limits: PassLimits,
-    fold: Fold | None,
-    *,
-    placed: bool,
-    branching: bool = False,
-) -> tuple[Compiled, ...]:
+def _passes(call: CallShape, *, branching: bool) -> tuple[Compiled, ...]:
+    kernel, out = call.kernel, call.out
     graph = Graph(branching=branching)
     graph.at = kernel.function.at
-    made = _Pass(graph, out, placed)
+    code = PassCode(graph, call)
     if branching:
-        made.own, made.index  # noqa: B018 — before a branch, where all code sees them
+        code.own, code.index  # noqa: B018 — before a branch, where all code sees them
     owners: dict[Any, StreamPlace] = {}
 
     def indexof(*values: Vector) -> Vector:
         place = owners.get(values[0].literals) if values else None
-        index = made.index if place is None else made.resized(place)
+        index = code.index if place is None else code.resized(place)
         padded = graph.join(index, *[graph.numbers(0.0)] * (4 - len(index)))
         return padded if values else padded.of("int")
 
@@ -247,7 +337,7 @@ def _compiled(
     kinds = {d.name: _element_type(evaluator.type_of(d)) for d in kernel.function.parameters}
 
     def element(p: KernelParameter, place: Any, ahead: Mapping[int, float | Vector] = {}) -> Vector:
-        value = made.element(p.name, kinds[p.name], p.type, made.texel(place, ahead))
+        value = code.element(p.name, kinds[p.name], p.type, code.texel(place, ahead))
         owners[value.literals] = place
         return value
 
@@ -257,16 +347,16 @@ def _compiled(
         if to.numbers is not None:
             return graph.numbers(*to.numbers)
         if p.role is ParameterRole.NUMBER:
-            value, kind = made.local(p.name, "", components), kinds[p.name]
+            value, kind = code.local(p.name, "", components), kinds[p.name]
             return value.of(kind.kind) if isinstance(kind, Numbers) else value
         assert to.place is not None
         if p.role is ParameterRole.GATHER:
-            return graph.built(_Gather(made, p, kinds[p.name], to.place), ())
+            return graph.built(_Gather(code, p, kinds[p.name], to.place), ())
         if p.role is not ParameterRole.ITERATOR:
             return element(p, to.place)
-        index = made.resized(to.place)
+        index = code.resized(to.place)
         along = graph.join(*[index] * components) if len(index) == 1 else index[:components]
-        start, step = (made.local(p.name, part, components) for part in ("start", "step"))
+        start, step = (code.local(p.name, part, components) for part in ("start", "step"))
         return along * step + start
 
     roles = (
@@ -275,7 +365,7 @@ def _compiled(
     )
     values = {
         p.name: value_of(p, to)
-        for p, to in zip(kernel.parameters, bound, strict=True)
+        for p, to in zip(kernel.parameters, call.bound, strict=True)
         if p.role not in roles
     }
 
@@ -288,112 +378,24 @@ def _compiled(
             changed = {result.name: left, stream.name: right}
             return evaluator.run(kernel.function, values | changed)[result.name]
 
-        place: Any = bound[kernel.parameters.index(stream)].place
-        results = {result.name: _folded(made, partial(element, stream), place, joined, fold)}
+        place: Any = call.bound[kernel.parameters.index(stream)].place
+        results = {result.name: code.folded(partial(element, stream), place, joined)}
     if not out.is_direct and not out.is_whole:
         graph.at = kernel.function.at
         last = graph.numbers(*(n - 1.0 for n in out.extents))
-        graph.kill(made.index < 0.0)
-        graph.kill(last - made.index < 0.0)
+        graph.kill(code.index < 0.0)
+        graph.kill(last - code.index < 0.0)
     written = [
         ((p.name, number), vector)
         for p in kernel.of(ParameterRole.OUT, ParameterRole.REDUCE)
         for number, vector in enumerate(results[p.name].leaves())
     ]
     return tuple(
-        one
-        for first in range(0, len(written), limits.targets)
-        for one in _split(kernel, made, dict(written[first : first + limits.targets]), limits)
+        pass_
+        for first in range(0, len(written), call.limits.targets)
+        for pass_ in code.split(dict(written[first : first + call.limits.targets]))
     )
-
-
-def _split(
-    kernel: BrookKernel, made: _Pass, written: dict[tuple[str, int], Vector], limits: PassLimits
-) -> Iterator[Compiled]:
-    """One pass, or as many as the limits ask for."""
-
-    def saved(crossing: Vector) -> dict[tuple[str, int], Vector]:
-        fours = (crossing[n : n + 4] for n in range(0, len(crossing), 4))
-        return {(SAVED, number): four for number, four in enumerate(fours, len(made.units))}
-
-    def is_long(crossing: Vector) -> bool:
-        return len(_emitted(kernel, bare, saved(crossing)).program.instructions) > most
-
-    whole, most = _emitted(kernel, made, written), limits.instructions
-    if len(whole.program.instructions) <= most:
-        yield whole
-        return
-    if whole.program.branches:
-        expected = f"a kernel with branches has at most {most}: make it shorter"
-        problem = f"{kernel.function.name} has {len(whole.program.instructions)} instructions"
-        raise Fault(problem, expected, kernel.function.at)
-    bare, graph = replace(made, graph=copy(made.graph)), Graph()
-    bare.graph.kills = []
-    cuts = Cuts(made.graph, [*written.values()], 4 * limits.targets)
-    cut = cuts.latest(is_long)
-    if cut is None:
-        raise Fault(
-            f"{kernel.function.name} cannot be cut into passes of {most} instructions",
-            "allow more", kernel.function.at,
-        )  # fmt: skip
-    parts = saved(cut[1])
-    yield _emitted(kernel, bare, parts)
-    after = replace(made, graph=graph)
-    known = [
-        (part, graph.look_up(made.units.setdefault(key, len(made.units)), RECT, after.own))
-        for key, part in parts.items()
-    ]
-    rest = cuts.rest(graph, cut[0], [(part, texel[: len(part)]) for part, texel in known])
-    yield from _split(kernel, after, dict(zip(written, rest, strict=True)), limits)
-
-
-def _folded(
-    made: _Pass,
-    element: Callable[..., Vector],
-    place: StreamPlace,
-    joined: Callable[[Vector, Vector], Vector],
-    fold: Fold | None,
-) -> Vector:
-    """A pair of elements, combined; with the next one if it ends a block of odd length."""
-    if fold is None:
-        return element(place)
-    graph, axis, half = made.graph, fold.axis, fold.length // 2
-    blocks = made.out.extents[axis] // half
-    extents = [*place.extents]
-    extents[axis] = 2 * half * blocks
-    pairs = replace(place, extents=tuple(extents))
-    block = (made.index[axis] + 0.5) * (1 / half)
-    before: Any = graph.op("FLR", block) if fold.length % 2 and blocks > 1 else 0.0
-    first, second = (element(pairs, {axis: before + step}) for step in (0.0, 1.0))
-    pair = joined(first, second)
-    if fold.length % 2 == 0:
-        return pair
-    three = joined(pair, element(pairs, {axis: before + 2.0}))
-    is_last = graph.numbers(1 - 0.75 / half) < graph.op("FRC", block)
-    if half == 1:
-        return three
-    return graph.select(is_last, three, pair)
 
 
 def _element_type(kind: Type) -> Type:
     return _element_type(kind.item) if isinstance(kind, ArrayType) else kind
-
-
-def _emitted(kernel: BrookKernel, made: _Pass, written: dict[tuple[str, int], Vector]) -> Compiled:
-    colors = {
-        ResultRegister(ResultKind.COLOR, n): vector for n, vector in enumerate(written.values())
-    }
-    locals_ = {p.index: key for key, p in made.locals.items()}
-    declared = tuple(
-        ParameterDeclaration(p.name, (p,), is_array=False) for p in made.locals.values()
-    )
-    texts, units = kernel.kernels.unit.texts, made.units.items()
-    names = [(n, f"{name}_{number or ''}".rstrip("_")) for (name, number), n in units]
-    code = program(made.graph, colors, kernel.name, texts, parameters=declared, names=names)
-    return Compiled(
-        code,
-        tuple(written),
-        {n: key for key, n in made.units.items() if n in code.texture_units},
-        {n: key for key, n in made.sets.items() if n in code.texcoord_sets},
-        {n: locals_[n] for n in code.parameter_indices(LOCAL)},
-    )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import is_dataclass, replace
 from functools import cache
 from itertools import chain, pairwise
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,11 +15,15 @@ from lark.exceptions import UnexpectedToken
 from gpgpu_legacy.errors import AssemblyError, InputError
 from gpgpu_legacy.languages.c import syntax as tree
 from gpgpu_legacy.languages.c.literals import PRECEDENCE, number_of, text_of
-from gpgpu_legacy.languages.c.preprocess import Options, Preprocessed
+from gpgpu_legacy.languages.c.preprocess import Preprocessed
 from gpgpu_legacy.languages.c.tokens import KINDS, C, Lexeme, Tokens, Words
 from gpgpu_legacy.languages.diagnostics import meant, shortened
 from gpgpu_legacy.languages.grammars import open_grammar
-from gpgpu_legacy.languages.language import MOST_CHARACTERS
+from gpgpu_legacy.languages.language import (
+    DEFAULT_OPTIONS,
+    MOST_CHARACTERS,
+    CompilerOptions,
+)
 
 DEEPEST = 200
 """Levels of a tree, so that whoever reads it may recurse."""
@@ -29,24 +32,22 @@ DEEPEST = 200
 def parse(
     text: str,
     name: str,
+    options: CompilerOptions = DEFAULT_OPTIONS,
     *,
-    folder: Path | None = None,
-    root: Path | None = None,
-    defines: Mapping[str, str] = {},
     before: str = "",
     words: Words = C,
 ) -> tree.Unit:
     """The syntax tree of a text.
 
-    name: of the text in messages, usually a file's path. folder: of the text, from which #include
-    reads; None for no file. root: the folder that no #include leaves, `folder` if it is not given.
-    defines: macros. before: a text of what the language declares. words: the language's. Raises
+    name: of the text in messages, usually a file's path. options: the folder, from which #include
+    reads, no file if it has none; the root that no #include leaves, the folder if it has none; and
+    the macros. before: a text of what the language declares. words: the language's. Raises
     AssemblyError at the first fault.
     """
     if len(text) > MOST_CHARACTERS:
         raise InputError(f"{name} has {len(text)} characters; at most {MOST_CHARACTERS} are read")
     texts = tree.Texts(name)
-    tokens = Tokens(Preprocessed(text, texts, Options(folder, root, defines, before)), words)
+    tokens = Tokens(Preprocessed(text, texts, options, before), words)
     parser = _lark().parse_interactive()
     try:
         for token in tokens:

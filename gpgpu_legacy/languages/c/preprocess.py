@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
-from dataclasses import field
+from collections.abc import Iterator
 from os.path import normpath, realpath
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from pcpp import Preprocessor
 
-from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.isa.program import Span
-from gpgpu_legacy.languages.c.literals import Condition
 from gpgpu_legacy.languages.c.syntax import BEFORE, Texts
-from gpgpu_legacy.languages.language import MOST_CHARACTERS
+from gpgpu_legacy.languages.language import MOST_CHARACTERS, CompilerOptions
 
 DEEPEST_INCLUDES = 16
 """Files that include one another."""
@@ -46,40 +43,30 @@ _COMMENTS = re.compile(
 )
 _LINE_ENDS = re.compile(r"\r\n?")
 _NO_LINE_ENDS = re.compile("[\f\v\x1c-\x1e\x85\u2028\u2029]")  # except for str.splitlines
+_LONG_SHIFT = re.compile(r"(<<|>>)(?!\s*\d{1,2}\b)")
 _BLANK = str.maketrans({"\n": "\\\n"})
 
 
-class _Place(int):
+class _Line(int):
     """A token's line, which pcpp hands on to what a macro expands to, with its column."""
 
     column = 1
 
 
-@frozen
-class Options:
-    """What a text is read with.
-
-    folder: of the text, from which #include reads; None for no file. root: the folder that no
-    #include leaves, its own if not given. defines: macros. before: what the language declares.
-    """
-
-    folder: Path | None = None
-    root: Path | None = None
-    defines: Mapping[str, str] = field(default_factory=dict)
-    before: str = ""
-
-
 class Preprocessed:
     """A preprocessed text, whose tokens know their places in their own files."""
 
-    def __init__(self, text: str, texts: Texts, options: Options) -> None:
-        """texts: is given the text and those that it includes. Raises AssemblyError."""
+    def __init__(self, text: str, texts: Texts, options: CompilerOptions, before: str) -> None:
+        """texts: is given the text and those that it includes. Raises AssemblyError.
+
+        before: what the language declares.
+        """
         self.texts = texts
         self._starts: list[int] = []
-        self._places: list[tuple[_Place, str, bool]] = []
+        self._places: list[tuple[_Line, str, bool]] = []
         parts: list[str] = []
         length, end, follows_macro = 0, -1, False
-        for token in _Reader(texts, options).tokens(text):
+        for token in _BoundedPreprocessor(texts, options).tokens(text, before):
             value, expanded = token.value, bool(token.expanded_from)
             if token.type in {"CPP_WS", "CPP_LINECONT"}:
                 value = " "
@@ -104,22 +91,31 @@ class Preprocessed:
         )
 
 
-class _Reader(Preprocessor):  # type: ignore[misc]
-    def __init__(self, texts: Texts, options: Options) -> None:
+class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
+    evaluator: Any
+
+    def __init__(self, texts: Texts, options: CompilerOptions) -> None:
         super().__init__()
         self.texts, self.options = texts, options
         self.rewrite_paths: list[tuple[str, str]] = []
         self.expand_filemacro = False
-        self.evaluator = lambda tokens, **_: Condition("".join(t.value for t in tokens))
+        evaluator = self.evaluator
+
+        def bounded(tokens: list[Any], **names: Any) -> Any:
+            if _LONG_SHIFT.search("".join(token.value for token in tokens)):
+                raise ValueError  # a shift by 2**40 takes all memory
+            return evaluator(tokens, **names)
+
+        self.evaluator = bounded
         self.macros.clear()  # such as __TIME__
         self.depth = self.expanded = 0
         for name, value in options.defines.items():
             self.define(f"{name} {value}")
         self.opened: list[str] = []
 
-    def tokens(self, text: str) -> Iterator[Any]:
+    def tokens(self, text: str, before: str) -> Iterator[Any]:
         try:
-            yield from self.file(self.options.before, BEFORE)
+            yield from self.file(before, BEFORE)
             yield from self.file(text, "")
         except (IndexError, AttributeError):  # pcpp reads what a directive lacks
             self.on_error(
@@ -154,7 +150,7 @@ class _Reader(Preprocessor):  # type: ignore[misc]
             for token in line:
                 if token.lineno != number:  # a line after a continuation
                     start, number = token.lexpos, token.lineno
-                token.lineno = _Place(number)
+                token.lineno = _Line(number)
                 token.lineno.column = token.lexpos - start + 1
             yield line
 

@@ -207,10 +207,7 @@ struct vf30 { float4 HPOS : POSITION, COL0 : COLOR0, COL1 : COLOR1, TEX0 : TEX0,
 
 def compile_text(text: str, name: str, options: CompilerOptions = DEFAULT_OPTIONS) -> Program:
     """The Program of a text's entry function; AssemblyError for a text that is wrong."""
-    unit = parse(
-        text, name, folder=options.folder, root=options.root, defines=options.defines,
-        before=PREDEFINED,
-    )  # fmt: skip
+    unit = parse(text, name, options, before=PREDEFINED)
     compiled = partial(compile_unit, unit, options.entry, options.mathematics or CG)
     try:
         return fitted(compiled, options.profile, lambda program: [program])

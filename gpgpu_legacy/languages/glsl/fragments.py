@@ -311,10 +311,8 @@ def compile_text(text: str, name: str, options: CompilerOptions = DEFAULT_OPTION
     version, own = version_of(text)
     named = {*re.findall(r"gl_\w+", text)}
     declared = "\n".join(x for x in DECLARED if named & {*re.findall(r"(gl_\w+)[;[ ]", x)})
-    unit = parse(
-        text, name, folder=options.folder, root=options.root,
-        defines=own | {**options.defines}, before=declared, words=FRAGMENTS,
-    )  # fmt: skip
+    macros = replace(options, defines=own | {**options.defines})
+    unit = parse(text, name, macros, before=declared, words=FRAGMENTS)
     compiled = partial(compile_unit, unit, version, options.mathematics or GLSL)
     try:
         if version not in VERSIONS:
