@@ -116,7 +116,7 @@ def trace_fragment(
     sides = band.sides
     above = band.is_above(constant_rect(pass_.rect))
     side = sides[int(above[place]) % len(sides)]
-    traced = _Traced(inputs_of(pass_, band, side), bound, arithmetic)
+    traced = _Traced(*inputs_of(pass_, band, side), bound, arithmetic)
     traced.shape, traced.place, traced.states = band.shape, place, stages(pass_.program)
     with np.errstate(all="ignore"):
         execute(pass_.program, traced)
@@ -179,7 +179,7 @@ class _Traced(FragmentMachine):
         before = len(self.steps)
         super().step(number, instruction)
         if len(self.steps) > before:
-            dead = self.alive is not None and not bool(self._here(self.alive))
+            dead = not self._here(self.alive)
             self._add(result=self._written(instruction), discards=dead)
 
     def _add(self, **fields: Any) -> None:
@@ -188,8 +188,7 @@ class _Traced(FragmentMachine):
 
     def is_elsewhere(self) -> bool:
         """Whether the fragment is dead, on the other side of a branch, or out of the loop."""
-        masks = [mask for mask in (self.alive, self.active) if mask is not None]
-        return not all(bool(self._here(mask)) for mask in masks)
+        return not (self._here(self.alive) and self._here(self.active))
 
     def _texel(self, instruction: Instruction, coordinates: Sequence[F32]) -> TracedTexel:
         """The texel that a lookup reads: looked up in a texture of coordinates."""

@@ -19,8 +19,6 @@ from gpgpu_legacy.cache.access import NO_ACCESS, Access, Chunk, PassTrace
 from gpgpu_legacy.cache.texel_accesses import QUAD, AddressSpace
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.interp.machine import (
-    BoundStorage,
-    FragmentInputs,
     FragmentMachine,
     band_of,
     inputs_of,
@@ -99,7 +97,7 @@ class Recording:
 
         for side in area.sides:
             own = True if side is None else area.is_above(rect) == side
-            machine = _Recorder(inputs_of(pass_, area, side), bound)
+            machine = _Recorder(*inputs_of(pass_, area, side), bound)
             with np.errstate(all="ignore"):
                 execute(pass_.program, machine)
             for unit, rows, columns, mask in machine.found:
@@ -181,19 +179,19 @@ class RecordedPass:
 class _Recorder(FragmentMachine):
     """Also keeps what fragments look up: unit, rows, columns and a mask."""
 
-    def __init__(self, inputs: FragmentInputs, bound: dict[int, BoundStorage]) -> None:
-        super().__init__(inputs, bound)
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
         self.found: list[tuple[int, Any, Any, Any]] = []
 
     def look_up(
         self, instruction: Instruction, coordinates: Sequence[Any], components: Components
     ) -> dict[Components, F32]:
         assert instruction.texture is not None
-        unit, active = instruction.texture.unit, True if self.active is None else self.active
+        unit = instruction.texture.unit
         lookup = _Places(*self._textures[unit])
         touched = looked_up(lookup, *coordinates)
         for number, mask in sorted(touched.masks.items()):
-            self.found.append((unit, *lookup.fetches[number], mask & active))
+            self.found.append((unit, *lookup.fetches[number], mask & self.active))
         return super().look_up(instruction, coordinates, components)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.interp.numeric import Mask, Storage, sample
+from gpgpu_legacy.interp.numeric import Mask, Storage, sample, slices
 from gpgpu_legacy.isa.arithmetic import F32, FP32, Arithmetic
 from gpgpu_legacy.isa.execute import (
     BLOCK,
@@ -40,6 +40,7 @@ from gpgpu_legacy.isa.program import (
     AttributeKind,
     Branch,
     DestinationRegister,
+    Fog,
     Instruction,
     Parameter,
     ParameterSpace,
@@ -53,14 +54,13 @@ from gpgpu_legacy.isa.program import (
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.plan.framebuffer import AlphaTest
 from gpgpu_legacy.plan.interpolation import (
-    AttributePlane,
     is_above,
     is_planar,
     triangle_planes,
     window_position,
 )
 from gpgpu_legacy.plan.numbers import constant_vector
-from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Corners, FragmentPass, state_values
+from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, FragmentPass, state_values
 from gpgpu_legacy.plan.textures import Format, Numeric, Rect, Sampler, constant_rect
 
 Planes = list[F32]
@@ -88,13 +88,14 @@ def run_fragment_pass(
     rounded once. NaN and infinities propagate. tally: to which the pass is added.
     """
     rect = constant_rect(pass_.rect)
+    tally = Counter() if tally is None else tally
     rows = max(1, BAND_FRAGMENTS // rect.width)
     if pass_.program.branches:
         rows = max(BLOCK, rows // BLOCK * BLOCK)
     with np.errstate(all="ignore"):
         for start in range(0, rect.height, rows):
             band = range(start, min(start + rows, rect.height))
-            _run_band(pass_, textures, arithmetic, band, Counter() if tally is None else tally)
+            _run_band(pass_, textures, arithmetic, band, tally)
 
 
 def _run_band(
@@ -104,41 +105,34 @@ def _run_band(
     rows: range,
     tally: Tally,
 ) -> None:
-    rect, start, height = constant_rect(pass_.rect), rows.start, len(rows)
+    rect, program, start, height = constant_rect(pass_.rect), pass_.program, rows.start, len(rows)
     bound = {b.unit: (textures[b.texture], b.sampler) for b in pass_.bindings}
     area = band_of(pass_, start, height)
-    below, left = start - area.start, -area.left
-    inside = slice(below, below + height), slice(left, left + rect.width)
-    where = (
-        slice(rect.y + start, rect.y + start + height),
-        slice(rect.x, rect.x + rect.width),
-    )
-    separate = pass_.program.has_separate_colors
+    inside = slices(Rect(-area.left, start - area.start, rect.width, height))
+    where = slices(Rect(rect.x, rect.y + start, rect.width, height))
     for side in area.sides:
-        inputs = inputs_of(pass_, area, side)
-        machine = FragmentMachine(inputs, bound, arithmetic)
+        machine = FragmentMachine(*inputs_of(pass_, area, side), bound, arithmetic)
         machine.origin = area.left, area.start
-        machine.shape = area.shape if pass_.program.branches else None
-        execute(pass_.program, machine)
+        machine.shape = area.shape if program.branches else None
+        execute(program, machine)
         machine.test_alpha(pass_.alpha_test, textures[pass_.target].texture.format)
         alive = machine.alive
         if side is not None:
-            own = area.is_above(rect) == side
-            alive = own if alive is None else alive & own
-        if alive is not None:
+            alive = alive & (area.is_above(rect) == side)
+        if alive is not np.True_:
             alive = np.broadcast_to(alive, area.shape)[inside]
         if pass_.scissor is not None:
-            alive = _inside(pass_, start, height) & (True if alive is None else alive)
+            alive = alive & _inside(pass_, start, height)
         for number, mask in machine.undefined.items():
-            there = np.broadcast_to(mask, area.shape)[inside]
-            there = there & (True if alive is None else alive)
-            tally[pass_.program, number, Event.UNDEFINED] += int(there.sum())
+            there = np.broadcast_to(mask, area.shape)[inside] & alive
+            tally[program, number, Event.UNDEFINED] += int(there.sum())
         for (number, event), count in machine.events.items():
-            tally[pass_.program, number, event] += count
+            tally[program, number, event] += count
         for number, name in enumerate(pass_.targets):
             target = textures[name]
-            color = machine.register(ResultRegister(ResultKind.COLOR, number if separate else 0))
-            color = _with_fog(pass_, inputs, color, target, arithmetic)
+            color = machine.color(number if program.has_separate_colors else 0)
+            if program.fog is not None:
+                color = machine.behind_fog(program.fog, color, target.texture.format)
             planes = [np.broadcast_to(plane, area.shape)[inside] for plane in color]
             target.draw(where, planes, pass_.writes, alive)
 
@@ -193,116 +187,68 @@ def band_of(pass_: FragmentPass, start: int, height: int) -> Band:
     return Band(start - below, -left, shape, (None,) if is_flat else (0, 1))
 
 
-def _with_fog(
-    pass_: FragmentPass,
-    inputs: FragmentInputs,
-    color: Planes,
-    target: Storage,
-    arithmetic: Arithmetic,
-) -> Planes:
-    """f·color + (1 - f)·(fog colour) in r, g and b, with f clamped to [0, 1]; alpha is unchanged.
-
-    A fixed-point target clamps the fog's colour to [0, 1]; the fragment's is always clamped,
-    because fog is applied to "the program's final clamped color" (3.11.4.5.1).
-    """
-    mode, wide = pass_.program.fog, arithmetic.wide
-    if mode is None:
-        return color
-    fog, params = (_constant(inputs.state[name]) for name in (FOG_COLOR, FOG_PARAMS))
-    color = [saturated(v) for v in color]
-    if target.texture.format.numeric is Numeric.UNORM:
-        fog = [saturated(v) for v in fog]
-    coordinate = wide(inputs.attributes[FOG_COORDINATE][0])
-    factor = wide(saturated(arithmetic.round(fog_factor(mode, coordinate, [*map(wide, params)]))))
-    mixed = [
-        arithmetic.round(fog_mixed(factor, wide(c), wide(v)))
-        for c, v in zip(color[:3], fog[:3], strict=True)
-    ]
-    return [*mixed, color[3]]
-
-
 # Inputs of a program -------------------------------------------------------------------------
 
+Attributes = dict[Attribute, Planes]
+"""The attributes that a program reads, interpolated, as four planes each."""
 
-BoundStorage = tuple[Storage, Sampler]
-"""A texture bound to a texture image unit, and its sampler."""
-
-
-@frozen
-class FragmentInputs:
-    """The inputs of a program besides textures.
-
-    attributes: the attributes that the program reads, interpolated, as four planes each. local,
-    env: parameters by index. state: the state vectors that the program reads, by canonical name.
-    """
-
-    attributes: Mapping[Attribute, Planes]
-    local: Mapping[int, Vec4]
-    env: Mapping[int, Vec4]
-    state: Mapping[str, Vec4]
+Parameters = dict[str, Vec4]
+"""The values of program.local, program.env and state, by the names that programs bind."""
 
 
-def inputs_of(pass_: FragmentPass, band: Band, side: int | None = None) -> FragmentInputs:
+def inputs_of(
+    pass_: FragmentPass, band: Band, side: int | None = None
+) -> tuple[Attributes, Parameters]:
     """The inputs of a pass's program in a band. side: the triangle that interpolates attributes; by
     default the one that contains the fragment's centre.
     """
-    rect = constant_rect(pass_.rect)
-    given = pass_.corners
     read, bindings = pass_.program.attributes_read, pass_.program.state_bindings
     if pass_.program.fog is not None:
         read, bindings = (*read, FOG_COORDINATE), (*bindings, FOG_COLOR, FOG_PARAMS)
-    attributes = {each: _attribute(each, given, rect, band, side) for each in read}
     state = state_values(pass_)
-    local = {p.index: constant_vector(p.value) for p in pass_.locals}
-    env = {p.index: constant_vector(p.value) for p in pass_.env}
-    return FragmentInputs(attributes, local, env, {b: state_vector(b, state) for b in bindings})
+    parameters = {
+        Parameter(space, given.index).text: constant_vector(given.value)
+        for space, values in ((ParameterSpace.LOCAL, pass_.locals), (ParameterSpace.ENV, pass_.env))
+        for given in values
+    }
+    parameters |= {binding: state_vector(binding, state) for binding in bindings}
+    return {a: _interpolated(pass_, a, band, side) for a in read}, parameters
 
 
-def _attribute(
-    attribute: Attribute,
-    given: Mapping[Attribute, Corners],
-    rect: Rect,
-    band: Band,
-    side: int | None,
+def _interpolated(
+    pass_: FragmentPass, attribute: Attribute, band: Band, side: int | None
 ) -> Planes:
-    """An attribute at the fragment centres."""
+    """An attribute at the fragments' centres, each in the plane of one triangle."""
+    rect, (x, y) = constant_rect(pass_.rect), band.centres
     if attribute.kind is AttributeKind.POSITION:
-        x, y, *rest = window_position(*band.centres, (np.float32(rect.x), np.float32(rect.y)))
+        x, y, *rest = window_position(x, y, (np.float32(rect.x), np.float32(rect.y)))
         return [x, y, *(np.full((1, 1), value) for value in rest)]
-    default = _constant(ATTRIBUTE_DEFAULTS[attribute.kind])
-    if attribute not in given:
+    corners, default = pass_.corners.get(attribute), _constant(ATTRIBUTE_DEFAULTS[attribute.kind])
+    if corners is None:
         return default
-    planes = _over_triangles(given[attribute], rect, band, side)
+    triangles = triangle_planes(corners, rect)
+    if side is not None:
+        triangles = triangles[-1:] if side else triangles[:1]
+    planes, *others = ([_plane(*part, x, y) for part in zip(*t, strict=True)] for t in triangles)
+    for other in others:
+        above = band.is_above(rect)
+        planes = [np.where(above, b, a) for a, b in zip(planes, other, strict=True)]
     return planes if attribute.kind is not AttributeKind.FOGCOORD else planes[:1] + default[1:]
 
 
-def _over_triangles(corners: Corners, rect: Rect, band: Band, side: int | None) -> Planes:
-    """An attribute: each fragment uses the plane of one triangle."""
-    x, y = band.centres
-    first, second = triangle_planes(corners, rect)
-    planes = interpolate(second if side else first, x, y)
-    if side is not None or first == second:
-        return planes
-    above = band.is_above(rect)
-    return [np.where(above, b, a) for a, b in zip(planes, interpolate(second, x, y), strict=True)]
+def _plane(base: float, dx: float, dy: float, x: F32, y: F32) -> F32:
+    """A component at fragment centres: base + dx·x + dy·y in float32, in that order.
 
-
-def interpolate(coefficients: AttributePlane, x: F32, y: F32) -> Planes:
-    """An attribute at fragment centres: base + dx·x + dy·y in float32, in that order.
-
-    x: (1, W) and y: (H, 1), relative to the rectangle. Returns four planes that broadcast to
-    (H, W); a component that does not vary along an axis has length 1 there. This order of
-    operations is the definition, and the GLSL emitters keep it.
+    x: (1, W) and y: (H, 1), relative to the rectangle. Returns a plane that broadcasts to (H, W);
+    it has length 1 along an axis along which it does not vary. This order of operations is the
+    definition, and the GLSL emitters keep it.
     """
-    planes: Planes = []
-    for base, dx, dy in zip(coefficients.base, coefficients.dx, coefficients.dy, strict=True):
-        value: F32 = np.full((1, 1), base, np.float32) + np.float32(0.0)  # a -0 becomes 0
-        if dx != 0.0:
-            value = value + np.float32(dx) * x
-        if dy != 0.0:
-            value = value + np.float32(dy) * y
-        planes.append(value)
-    return planes
+    value: F32 = np.full((1, 1), base, np.float32) + np.float32(0.0)  # a -0 becomes 0
+    if dx != 0.0:
+        value = value + np.float32(dx) * x
+    if dy != 0.0:
+        value = value + np.float32(dy) * y
+    return value
 
 
 # The program ---------------------------------------------------------------------------------
@@ -316,33 +262,36 @@ class FragmentMachine(Domain[F32]):
 
     def __init__(
         self,
-        inputs: FragmentInputs,
-        textures: Mapping[int, BoundStorage],
+        attributes: Attributes,
+        parameters: Parameters,
+        textures: Mapping[int, tuple[Storage, Sampler]],
         arithmetic: Arithmetic = FP32,
     ) -> None:
-        """inputs: what programs read. textures: the bound ones, by texture image unit."""
-        self._inputs = inputs
+        """attributes, parameters: see inputs_of. textures: the bound ones with their samplers, by
+        texture image unit.
+        """
+        self._inputs, self._parameters = attributes, parameters
         self._textures = textures
         self._arithmetic, self._is_rounded = arithmetic, arithmetic.rounds
         self._attributes: dict[tuple[Attribute, int], F32] = {}
         self._temporaries: defaultdict[str, Planes] = defaultdict(_zeros)
         self._results: defaultdict[ResultRegister, Planes] = defaultdict(_zeros)
-        self.alive: Mask | None = None
-        """The fragments that no KIL has discarded, broadcastable to (H, W); None for all."""
+        self.alive: Any = np.True_
+        """The fragments that no KIL has discarded, broadcastable to (H, W)."""
         self.undefined: dict[int, Mask] = {}
         """By number of an instruction of `undefined_for_some`, the fragments where it is."""
-        self.active: Mask | None = None
-        """The fragments on the side of a branch, or in the loop, that is executed; None for all."""
-        self._staying: Mask | None = None
+        self.active: Any = np.True_
+        """The fragments on the side of a branch, or in the loop, that is executed."""
+        self._staying: Any = np.True_
         """Those that have not left the innermost loop."""
         self._executed: Any = 0
-        """The instructions executed, for each fragment."""
+        """The instructions executed in branches and loops, for each fragment."""
         self._number = 0
         self.origin = 0, 0
         """The column and the row of the first fragment in the pass's rectangle."""
         self.shape: tuple[int, int] | None = None
         """Of the band, if events are to be counted."""
-        self._counted: tuple[Mask | None, dict[Event, int]] | None = None
+        self._counted: tuple[Any, dict[Event, int]] | None = None
         """The last active fragments that were counted."""
         self.events = Counter[tuple[int, Event]]()
 
@@ -351,6 +300,10 @@ class FragmentMachine(Domain[F32]):
         if isinstance(register, Temporary):
             return self._temporaries[register.name]
         return self._results[register]
+
+    def color(self, number: int) -> Planes:
+        """result.color[number]."""
+        return self._results[ResultRegister(ResultKind.COLOR, number)]
 
     def constant(self, number: float) -> F32:
         return np.full((1, 1), number, np.float32)
@@ -362,7 +315,7 @@ class FragmentMachine(Domain[F32]):
     def reach(self, number: int, _: Instruction) -> None:
         """Note that the active fragments execute an instruction."""
         self._number = number
-        if self.active is not None:
+        if self.active is not np.True_:
             self._executed = self._executed + self.active
         if self.shape is not None:
             if self._counted is None or self._counted[0] is not self.active:
@@ -372,7 +325,7 @@ class FragmentMachine(Domain[F32]):
 
     def _count_active(self, shape: tuple[int, int]) -> dict[Event, int]:
         """The active fragments, and those of squares with any."""
-        active = np.broadcast_to(True if self.active is None else self.active, shape)
+        active = np.broadcast_to(self.active, shape)
         counts = {Event.EXECUTED: int(active.sum())}
         for side, event in ((2, Event.IN_QUADS), (BLOCK, Event.IN_BLOCKS)):
             rows, columns = (np.minimum(side, n - np.arange(0, n, side)) for n in shape)
@@ -383,7 +336,7 @@ class FragmentMachine(Domain[F32]):
         """Count a test's outcomes."""
         if self.shape is None:
             return
-        number, active = self._number, True if self.active is None else self.active
+        number, active = self._number, self.active
         yes, no = (np.broadcast_to(m & active, self.shape) for m in (holding, ~holding))
         self.events[number, Event.TAKEN] += int(yes.sum())
         for side, whole, divergent in (
@@ -396,20 +349,24 @@ class FragmentMachine(Domain[F32]):
 
     def read(self, register: Register, components: Components, *, coordinate: bool) -> F32:
         (component,) = components
-        if isinstance(register, Temporary):
-            return self._temporaries[register.name][component]
+        if isinstance(register, Temporary | ResultRegister):
+            return self.register(register)[component]
         if isinstance(register, Parameter):
-            return self._arithmetic.round(self.constant(self._parameter(register)[component]))
-        if isinstance(register, ResultRegister):
-            return self._results[register][component]
+            vector = register.value
+            if register.space is not ParameterSpace.CONSTANT:
+                vector = self._parameters.get(register.text, _NOTHING)
+            return self._arithmetic.round(self.constant(vector[component]))
         if coordinate:
-            return self._inputs.attributes[register][component]
-        return self._attribute(register, component)
+            return self._inputs[register][component]
+        key = (register, component)
+        if key not in self._attributes:  # rounded once per band
+            self._attributes[key] = self._arithmetic.round(self._inputs[register][component])
+        return self._attributes[key]
 
     def store(self, register: DestinationRegister, components: Components, value: F32) -> None:
         (component,) = components
         planes = self.register(register)
-        if self.active is not None:
+        if self.active is not np.True_:
             value = np.where(self.active, value, planes[component])
         planes[component] = value
 
@@ -423,14 +380,28 @@ class FragmentMachine(Domain[F32]):
     def test_alpha(self, test: AlphaTest | None, target: Format) -> None:
         """Discard the fragments whose alpha fails the test, if there is one."""
         if test is not None:
-            alpha = self.register(ResultRegister(ResultKind.COLOR, 0))[3]
-            self.discard(~test.passes(alpha, target))
+            self.discard(~test.passes(self.color(0)[3], target))
+
+    def behind_fog(self, mode: Fog, color: Planes, target: Format) -> Planes:
+        """f·color + (1 - f)·(fog colour) in r, g and b, with f clamped to [0, 1].
+
+        A fixed-point target clamps the fog's colour to [0, 1]; the fragment's is always clamped,
+        because fog is applied to "the program's final clamped color" (3.11.4.5.1).
+        """
+        round_, wide = self._arithmetic.round, self._arithmetic.wide
+        fog, params = (_constant(self._parameters[name]) for name in (FOG_COLOR, FOG_PARAMS))
+        color = [saturated(v) for v in color]
+        if target.numeric is Numeric.UNORM:
+            fog = [saturated(v) for v in fog]
+        coordinate = wide(self._inputs[FOG_COORDINATE][0])
+        factor = wide(saturated(round_(fog_factor(mode, coordinate, [*map(wide, params)]))))
+        mixed = zip(color[:3], fog[:3], strict=True)
+        return [*(round_(fog_mixed(factor, wide(c), wide(v))) for c, v in mixed), color[3]]
 
     def discard(self, condition: Mask) -> None:
-        if self.active is not None:
-            condition = condition & self.active
+        condition = condition & self.active
         if condition.any():
-            self.alive = ~condition if self.alive is None else self.alive & ~condition
+            self.alive = self.alive & ~condition
 
     def in_quad(self, fetched: Callable[[], F32]) -> Sequence[F32]:
         plane = fetched()
@@ -442,20 +413,16 @@ class FragmentMachine(Domain[F32]):
         outer, holding = self.active, holds(branch.head[1].test, self)
         self._decided(holding)
         for mask, side in ((holding, then), (~holding, otherwise)):
-            self.active = mask if outer is None else mask & outer
-            if self._staying is not None:
-                self.active = self.active & self._staying
+            self.active = mask & outer & self._staying
             if self.active.any():
                 side()
-        self.active = outer
-        if outer is not None and self._staying is not None:
-            self.active = outer & self._staying
+        self.active = outer & self._staying
 
     def loop(self, loop: Repetition, body: Walk) -> None:
         self.reach(*loop.head)
         outer = self.active, self._staying
         trips = fetch(loop.head[1].srcs[0], (0,), self).item()
-        self._staying = np.ones((1, 1), bool) if self.active is None else self.active
+        self._staying = self.active & np.ones((1, 1), bool)
         for _ in range(int(min(trips, MOST_TRIPS)) if trips >= 1 else 0):
             self.active = self._staying
             if not self.active.any():
@@ -465,8 +432,6 @@ class FragmentMachine(Domain[F32]):
         self.active, self._staying = outer
 
     def leave(self, condition: Mask) -> None:
-        assert self.active is not None
-        assert self._staying is not None
         self._decided(condition)
         self._staying = self._staying & ~(self.active & condition)
         self.active = self.active & self._staying
@@ -492,9 +457,7 @@ class FragmentMachine(Domain[F32]):
     def evaluate(self, row: Opcode, sources: Sequence[Any]) -> Any:
         """A texture unit computes its coordinates in float32 in every arithmetic."""
         if row.undefined is not None:
-            mask = row.undefined.holds(*sources)
-            if self.active is not None:
-                mask = mask & self.active
+            mask = row.undefined.holds(*sources) & self.active
             if mask.any():
                 self.undefined[self._number] = self.undefined.get(self._number, False) | mask
         if not self._is_rounded or row.form is Form.SAMPLE:
@@ -503,26 +466,6 @@ class FragmentMachine(Domain[F32]):
         return row.evaluate(
             *([wide(v) for v in s] if isinstance(s, list) else wide(s) for s in sources)
         )
-
-    def _attribute(self, attribute: Attribute, component: int) -> F32:
-        """A component of an attribute, rounded to the machine's arithmetic once per band."""
-        key = (attribute, component)
-        if key not in self._attributes:
-            self._attributes[key] = self._arithmetic.round(
-                self._inputs.attributes[attribute][component]
-            )
-        return self._attributes[key]
-
-    def _parameter(self, parameter: Parameter) -> Vec4:
-        match parameter.space:
-            case ParameterSpace.CONSTANT:
-                return parameter.value
-            case ParameterSpace.STATE:
-                return self._inputs.state[parameter.binding]
-            case ParameterSpace.LOCAL:
-                return self._inputs.local.get(parameter.index, _NOTHING)
-            case ParameterSpace.ENV:
-                return self._inputs.env.get(parameter.index, _NOTHING)
 
 
 def _any_of_squares(mask: Mask, side: int) -> Mask:

@@ -109,9 +109,9 @@ class Storage:
         return np.stack([self.decode(plane) for plane in self.planes], axis=-1)
 
     def draw(
-        self, where: Slices, colour: Sequence[F32], writes: Writes, alive: Mask | None = None
+        self, where: Slices, colour: Sequence[F32], writes: Writes, alive: Any = np.True_
     ) -> None:
-        """Draw a colour (R, G, B, A) to a rectangle, where `alive` is true; None is everywhere."""
+        """Draw a colour (R, G, B, A) to a rectangle, where `alive` is true."""
         texel_format, blend = self.texture.format, writes.blend
         channels = writes.channels(texel_format)
         held = [_content(plane[where]) for plane in self.planes]
@@ -131,7 +131,7 @@ class Storage:
             drawn[channel] = content
         for channel, content in drawn.items():
             stored = _as_stored(content, texel_format)
-            np.copyto(self.planes[channel][where], stored, where=True if alive is None else alive)
+            np.copyto(self.planes[channel][where], stored, where=alive)
 
     def load(self, matrix: F32, region: Region, rect: Rect, packing: Packing) -> None:
         """Pack a region of a matrix into a rectangle; the padding is 0."""

@@ -13,24 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.program import Vec4
 from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import Corners
 from gpgpu_legacy.plan.textures import Rect
 
+AttributePlane = tuple[Vec4, Vec4, Vec4]
+"""An interpolated attribute: the base, dx and dy of the vector base + dx·x + dy·y.
 
-@frozen
-class AttributePlane:
-    """An interpolated attribute: the vector base + dx·x + dy·y.
-
-    (x, y) is the fragment's centre relative to the rectangle: 0.5, 1.5, …
-    """
-
-    base: Vec4
-    dx: Vec4
-    dy: Vec4
-
+(x, y) is the fragment's centre relative to the rectangle: 0.5, 1.5, …
+"""
 
 PLANAR_TOLERANCE = 1e-6
 """How far corner values may lie from a plane and still be planar, relative to the largest."""
@@ -76,17 +68,16 @@ def is_planar(corners: Corners) -> bool:
     return not any(starmap(is_bent, zip(*map(constant_vector, corners), strict=True)))
 
 
-def triangle_planes(corners: Corners, rect: Rect) -> tuple[AttributePlane, AttributePlane]:
+def triangle_planes(corners: Corners, rect: Rect) -> list[AttributePlane]:
     """The planes of the two triangles below and above the diagonal from (0, 0) to (W, H).
 
-    Both are the same plane if the corner values lie in one. A fragment whose centre is on the
-    diagonal, y·W = x·H, has the same value in both and uses the first.
+    They are one plane if the corner values lie in it. A fragment whose centre is on the diagonal,
+    y·W = x·H, has the same value in both and uses the first.
     """
     numbers = zip(*map(constant_vector, corners), strict=True)
     rises = [slopes(a, b, c, d, (rect.width, rect.height)) for a, b, c, d in numbers]
     below, above, left, right = zip(*rises, strict=True)
     base = constant_vector(corners[0])
     if is_planar(corners):
-        whole = AttributePlane(base, below, left)
-        return whole, whole
-    return AttributePlane(base, below, right), AttributePlane(base, above, left)
+        return [(base, below, left)]
+    return [(base, below, right), (base, above, left)]

@@ -18,7 +18,7 @@ from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Outcome
 from gpgpu_legacy.count.instructions import executions
 from gpgpu_legacy.errors import AssemblyError, InputError, PlanError
-from gpgpu_legacy.interp.machine import FragmentInputs, FragmentMachine
+from gpgpu_legacy.interp.machine import FragmentMachine
 from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.isa.execute import execute
 from gpgpu_legacy.isa.program import Attribute, AttributeKind, Program, ResultKind, ResultRegister
@@ -43,7 +43,7 @@ def program(*lines: str, option: str = "NV_fragment_program2") -> Program:
 def run(*lines: str, x: F32 = X) -> F32:
     """The red of a program, for fragments of which fragment.texcoord.x is x."""
     attribute = Attribute(AttributeKind.TEXCOORD)
-    machine = FragmentMachine(FragmentInputs({attribute: [x] * 4}, {}, {}, {}), {})
+    machine = FragmentMachine({attribute: [x] * 4}, {}, {})
     with np.errstate(all="ignore"):
         execute(program(*lines), machine)
     color = machine.register(ResultRegister(ResultKind.COLOR))
