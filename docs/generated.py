@@ -337,12 +337,10 @@ def _in_glsl(row: Opcode) -> str:
 
 def state() -> str:
     """Every binding of GL state; of a matrix, the whole of it alone."""
-    from gpgpu_legacy.isa.state_bindings import STATE, Index, StateNode
-
-    suffix = {Index.NONE: "", Index.OPTIONAL: "[n]", Index.REQUIRED: "[n]"}
+    from gpgpu_legacy.isa.state_bindings import STATE, StateNode
 
     def names(node: StateNode, before: str) -> Iterator[str]:
-        name = f"{before}.{node.name}{suffix[node.index]}"
+        name = f"{before}.{node.name}{'[n]' if node.limit else ''}"
         if node.is_matrix or not node.following:
             yield name
             return

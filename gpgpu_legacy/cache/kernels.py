@@ -33,7 +33,7 @@ from gpgpu_legacy.cache.access import (
 )
 from gpgpu_legacy.count.kernels import count_compute_pass
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.interp.dataless import AddressMachine, uniform_values
+from gpgpu_legacy.interp.dataless import AddressMachine
 from gpgpu_legacy.interp.kernel import Mask, WorkGroups
 from gpgpu_legacy.isa.expressions import Element
 from gpgpu_legacy.isa.kernel import Kernel, outside
@@ -150,7 +150,7 @@ class _Maker:
         across, up = constant_groups(pass_.groups)
         code = compile_kernel(kernel, unproven(pass_, lengths), TraceEmitter)
         header = across, lines.ctypes.data, kinds.ctypes.data, CHUNK_ACCESSES, self.shift
-        words = words_of(kernel, header, places, uniform_values(pass_))
+        words = words_of(kernel, header, places, pass_.uniform_values)
         state = code.state()
         while True:
             count = code(words, 0, across * up, state)

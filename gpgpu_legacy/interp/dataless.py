@@ -7,7 +7,7 @@ loaded data (isa/kernel.py).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -31,11 +31,6 @@ NO_DATA: Array = np.zeros((1, 1, 1, 1), np.float32)
 """The result of every load."""
 
 _ANY_PLACE: Array = np.zeros((1, 1, 1, 1), np.int64)  # the counts do not depend on the index
-
-
-def uniform_values(pass_: ComputePass) -> dict[str, Any]:
-    """The values of a pass's uniforms, by name."""
-    return {u.name: u.value for u in pass_.uniforms}
 
 
 MOST_STEPS = 2**22
@@ -85,7 +80,7 @@ class AddressMachine(_Follower):
     ) -> None:
         """lengths: the number of elements of each buffer, by its name in the kernel."""
         buffers = {name: np.broadcast_to(NO_DATA.flat[0], n) for name, n in lengths.items()}
-        super().__init__(pass_.kernel, uniform_values(pass_), grid, buffers)
+        super().__init__(pass_.kernel, pass_.uniform_values, grid, buffers)
         self.on_access = on_access
 
     def load(self, element: Element, mask: Mask) -> Array:
@@ -117,7 +112,7 @@ class CountingMachine(_Follower):
         """pass_: a dispatch in which no number changes, of a kernel without data dependence."""
         super().__init__(
             pass_.kernel,
-            uniform_values(pass_),
+            pass_.uniform_values,
             WorkGroups((0, 0), constant_groups(pass_.groups)),
             {},
             tally,

@@ -78,14 +78,13 @@ def run_compute_pass(dispatch: ComputePass, textures: Mapping[str, Storage]) -> 
     buffers = {
         b.name: textures[names[b.binding]].planes[0].reshape(-1) for b in dispatch.kernel.buffers
     }
-    uniforms = {u.name: u.value for u in dispatch.uniforms}
     groups_x, groups_y = constant_groups(dispatch.groups)
     width = min(groups_x, max(1, BATCH_THREADS // dispatch.kernel.threads))
     rows = max(1, BATCH_THREADS // (width * dispatch.kernel.threads))
     for y in range(0, groups_y, rows):
         for x in range(0, groups_x, width):
             grid = WorkGroups((x, y), (min(width, groups_x - x), min(rows, groups_y - y)))
-            KernelMachine(dispatch.kernel, uniforms, grid, buffers).run()
+            KernelMachine(dispatch.kernel, dispatch.uniform_values, grid, buffers).run()
 
 
 class KernelMachine:

@@ -206,11 +206,7 @@ def inputs_of(
     if pass_.program.fog is not None:
         read, bindings = (*read, FOG_COORDINATE), (*bindings, FOG_COLOR, FOG_PARAMS)
     state = state_values(pass_)
-    parameters = {
-        Parameter(space, given.index).text: constant_vector(given.value)
-        for space, values in ((ParameterSpace.LOCAL, pass_.locals), (ParameterSpace.ENV, pass_.env))
-        for given in values
-    }
+    parameters = {name: constant_vector(value) for name, value in pass_.parameters.items()}
     parameters |= {binding: state_vector(binding, state) for binding in bindings}
     return {a: _interpolated(pass_, a, band, side) for a in read}, parameters
 

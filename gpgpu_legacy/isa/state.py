@@ -58,50 +58,52 @@ def _given_binding(name: str) -> StateBinding:
 
 
 def _matrix_rows(name: str, value: object, count: int) -> list[object]:
-    try:
-        rows = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        rows = np.empty(0)
+    rows = _numbers(value)
     if rows.shape != (count, 4):
         raise InputError(f"state {name!r} is a matrix; give {count} rows of 4 numbers")
     return list(rows)
 
 
 def _given_vector(name: str, value: object) -> Vec4:
-    try:
-        numbers = np.atleast_1d(np.asarray(value, dtype=np.float64))
-    except (TypeError, ValueError):
-        numbers = np.empty(0)
+    numbers = _numbers(value)
     if numbers.ndim != 1 or not 1 <= len(numbers) <= 4:
         raise InputError(f"state {name!r} is {value!r}; give 1 to 4 numbers")
     return _rounded([*numbers, *(0.0, 0.0, 0.0, 1.0)[len(numbers) :]])
+
+
+def _numbers(value: object) -> _Matrix:
+    """The numbers in a value; none if there are other things in it."""
+    try:
+        return np.atleast_1d(np.asarray(value, np.float64))
+    except (TypeError, ValueError):
+        return np.empty(0)
 
 
 # Values of bindings ------------------------------------------------------------------------------
 
 _BLACK: Vec4 = (0.0, 0.0, 0.0, 1.0)
 _WHITE: Vec4 = (1.0, 1.0, 1.0, 1.0)
-
-_MATERIAL: Mapping[str, Vec4] = {
-    "ambient": (0.2, 0.2, 0.2, 1.0),
-    "diffuse": (0.8, 0.8, 0.8, 1.0),
-    "specular": _BLACK,
-    "emission": _BLACK,
-    "shininess": _BLACK,
-}
-_LIGHTS: Mapping[str, Vec4] = {
-    "ambient": _BLACK,
-    "diffuse": _BLACK,
-    "specular": _BLACK,
-    "position": (0.0, 0.0, 1.0, 0.0),
-    "attenuation": (1.0, 0.0, 0.0, 0.0),
-    "spot.direction": (0.0, 0.0, -1.0, -1.0),
-}
-_LIGHT_0: Mapping[str, Vec4] = {**_LIGHTS, "diffuse": _WHITE, "specular": _WHITE}
-_LIGHT_MODEL_AMBIENT: Vec4 = (0.2, 0.2, 0.2, 1.0)
 _NOTHING: Vec4 = (0.0, 0.0, 0.0, 0.0)
-_FOG: Mapping[str, Vec4] = {"color": _NOTHING, "params": (1.0, 0.0, 1.0, 1.0)}
-_DEPTH_RANGE: Vec4 = (0.0, 1.0, 1.0, 1.0)
+
+_INITIAL: Mapping[str, Vec4] = {
+    "material.ambient": (0.2, 0.2, 0.2, 1.0),
+    "material.diffuse": (0.8, 0.8, 0.8, 1.0),
+    "material.specular": _BLACK,
+    "material.emission": _BLACK,
+    "material.shininess": _BLACK,
+    "light.ambient": _BLACK,
+    "light.diffuse": _BLACK,
+    "light.specular": _BLACK,
+    "light.position": (0.0, 0.0, 1.0, 0.0),
+    "light.attenuation": (1.0, 0.0, 0.0, 0.0),
+    "light.spot.direction": (0.0, 0.0, -1.0, -1.0),
+    "lightmodel.ambient": (0.2, 0.2, 0.2, 1.0),
+    "texenv.color": _NOTHING,
+    "fog.color": _NOTHING,
+    "fog.params": (1.0, 0.0, 1.0, 1.0),
+    "depth.range": (0.0, 1.0, 1.0, 1.0),
+}
+"""By name, without the face of a material."""
 
 _Matrix = NDArray[np.float64]
 
@@ -144,35 +146,28 @@ def _derived(  # noqa: PLR0911 - a case each
 
     match names:
         case ("material", _, part):
-            return _MATERIAL[part]
+            return _INITIAL[f"material.{part}"]
         case ("light", "half"):
             return _half_angle(state(f"light[{indices[0]}].position"))
-        case ("light", *parts):
-            return (_LIGHTS if indices[0] else _LIGHT_0)[".".join(parts)]
-        case ("lightmodel", "ambient"):
-            return _LIGHT_MODEL_AMBIENT
+        case ("light", "diffuse" | "specular") if not indices[0]:
+            return _WHITE
         case ("lightmodel", face, _):  # the scene colour a_cs·a_cm + e_cm with the diffuse alpha
-            scene, ambient = state("lightmodel.ambient"), state(f"material.{face}.ambient")
-            emission, diffuse = (
-                state(f"material.{face}.emission"),
-                state(f"material.{face}.diffuse"),
+            ambient, emission, diffuse = (
+                state(f"material.{face}.{part}") for part in ("ambient", "emission", "diffuse")
             )
+            scene = state("lightmodel.ambient")
             r, g, b = (scene[i] * ambient[i] + emission[i] for i in range(3))
             return (r, g, b, diffuse[3])
         case ("lightprod", face, part):
             light, material = state(f"light[{indices[0]}].{part}"), state(f"material.{face}.{part}")
             r, g, b = (light[i] * material[i] for i in range(3))
             return (r, g, b, material[3])
-        case ("fog", part):
-            return _FOG[part]
-        case ("depth", _):
-            return _DEPTH_RANGE
         case ("matrix", name, *modifier, _):
             number = f"[{indices[0]}]" if len(indices) > 1 else ""
             matrix = _matrix(".".join(("state.matrix", name + number, *modifier)), given)
             x, y, z, w = matrix[indices[-1]].tolist()
             return (x, y, z, w)
-    return _NOTHING  # the colour of a texture environment
+    return _INITIAL[".".join(names)]
 
 
 def parse_vector(binding: str) -> tuple[tuple[str, ...], tuple[int, ...]]:

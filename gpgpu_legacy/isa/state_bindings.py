@@ -8,37 +8,38 @@ name spells out the face, the index and the row, as in `state.material.front.amb
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import Enum
 
 from gpgpu_legacy.decorators import frozen
-
-
-class Index(Enum):
-    """Whether an element of a binding takes an index in brackets. An omitted index is 0."""
-
-    NONE = "none"
-    OPTIONAL = "optional"
-    REQUIRED = "required"
 
 
 @frozen
 class StateNode:
     """An element of dotted bindings: a node of the tree STATE, with the nodes that may follow it.
 
-    limit: the limit on the index, by its name in the assembler's Limits.
+    limit: the limit on its index in brackets, by its name in the assembler's Limits; empty if it
+    takes none. required: whether the index may not be omitted; an omitted one is 0.
     implied: the element may be omitted, as `.front` may.
     """
 
     name: str
     following: tuple[StateNode, ...] = ()
-    index: Index = Index.NONE
     limit: str = ""
+    required: bool = False
     implied: bool = False
 
     @property
     def is_matrix(self) -> bool:
         """Whether a binding that ends here names a whole matrix."""
         return any(node.name == "row" for node in self.following)
+
+    @property
+    def paths(self) -> dict[str, tuple[StateNode, ...]]:
+        """The nodes whose names may come next, behind the implied one that was omitted, if any."""
+        paths: dict[str, tuple[StateNode, ...]] = {node.name: (node,) for node in self.following}
+        for node in self.following:
+            for behind in node.following if node.implied else ():
+                paths.setdefault(behind.name, (node, behind))
+        return paths
 
 
 def _leaves(names: str) -> tuple[StateNode, ...]:
@@ -53,14 +54,8 @@ ROWS = "matrix_rows"
 """The limit on a row's index: 4 in every implementation."""
 
 
-_ROW = StateNode("row", index=Index.REQUIRED, limit=ROWS)
-
-
+_ROW = StateNode("row", (), ROWS, required=True)
 _MODIFIED = (_ROW, *(StateNode(name, (_ROW,)) for name in ("inverse", "transpose", "invtrans")))
-
-
-_REQUIRED, _OPTIONAL = Index.REQUIRED, Index.OPTIONAL
-
 
 _LIGHT = (
     *_leaves("ambient diffuse specular position attenuation half"),
@@ -72,21 +67,21 @@ STATE = StateNode(
     "state",
     (
         StateNode("material", _faces("ambient diffuse specular emission shininess")),
-        StateNode("light", _LIGHT, _REQUIRED, "lights"),
+        StateNode("light", _LIGHT, "lights", required=True),
         StateNode("lightmodel", (StateNode("ambient"), *_faces("scenecolor"))),
-        StateNode("lightprod", _faces("ambient diffuse specular"), _REQUIRED, "lights"),
-        StateNode("texenv", _leaves("color"), _OPTIONAL, "texture_units"),
+        StateNode("lightprod", _faces("ambient diffuse specular"), "lights", required=True),
+        StateNode("texenv", _leaves("color"), "texture_units"),
         StateNode("fog", _leaves("color params")),
         StateNode("depth", _leaves("range")),
         StateNode(
             "matrix",
             (
-                StateNode("modelview", _MODIFIED, _OPTIONAL, "modelview_matrices"),
+                StateNode("modelview", _MODIFIED, "modelview_matrices"),
                 StateNode("projection", _MODIFIED),
                 StateNode("mvp", _MODIFIED),
-                StateNode("texture", _MODIFIED, _OPTIONAL, "texture_coordinate_sets"),
-                StateNode("palette", _MODIFIED, _REQUIRED, "palette_matrices"),
-                StateNode("program", _MODIFIED, _REQUIRED, "program_matrices"),
+                StateNode("texture", _MODIFIED, "texture_coordinate_sets"),
+                StateNode("palette", _MODIFIED, "palette_matrices", required=True),
+                StateNode("program", _MODIFIED, "program_matrices", required=True),
             ),
         ),
     ),
@@ -139,59 +134,40 @@ def resolve(elements: Sequence[StateElement], limit: Callable[[str], int]) -> St
     names = [_written(node, elements[0], 0, limit)]
     while node.following and at + 1 < len(elements):
         at += 1
-        node = _next(node, elements[at].name, at, names)
-        names.append(_written(node, elements[at], at, limit))
-    if not node.following:
-        prefix, last = ".".join(names[:-1]), elements[at]
-        if last.last is None:
-            return StateBinding((f"{prefix}.{names[-1]}",), True, at + 1)
-        assert last.first is not None
-        rows = tuple(f"{prefix}.row[{row}]" for row in range(last.first, last.last + 1))
-        return StateBinding(rows, False, at + 1)
+        name = elements[at].name
+        if name not in node.paths:
+            raise _misnamed(f"{'.'.join(names)} has no {name}", node, at)
+        *implied, node = node.paths[name]
+        names += [*(omitted.name for omitted in implied), _written(node, elements[at], at, limit)]
+    first, last = elements[at].first, elements[at].last
     if node.is_matrix:
-        prefix = ".".join(names)
-        return StateBinding(tuple(f"{prefix}.row[{row}]" for row in range(4)), False, at + 1)
-    written, choices = ".".join(names), _choices(node)
-    raise BindingError(f"{written} is incomplete", _one_of(choices), len(elements), choices)
+        first, last = 0, 3
+    elif node.following:
+        raise _misnamed(f"{'.'.join(names)} is incomplete", node, len(elements))
+    elif first is None or last is None:
+        return StateBinding((".".join(names),), True, at + 1)
+    else:
+        names.pop()
+    rows = (f"{'.'.join(names)}.row[{row}]" for row in range(first, last + 1))
+    return StateBinding(tuple(rows), False, at + 1)
 
 
-def _next(node: StateNode, name: str, at: int, names: list[str]) -> StateNode:
-    """The node of that name after `node`; an implied one between them is added to `names`."""
-    for following in node.following:
-        if following.name == name:
-            return following
-    for implied in node.following:
-        if not implied.implied:
-            continue
-        for following in implied.following:
-            if following.name == name:
-                names.append(implied.name)
-                return following
-    choices = _choices(node)
-    raise BindingError(f"{'.'.join(names)} has no {name}", _one_of(choices), at, choices)
-
-
-def _choices(node: StateNode) -> tuple[str, ...]:
-    """The names that may follow a node."""
-    own = [following.name for following in node.following]
-    deeper = [d.name for f in node.following if f.implied for d in f.following]
-    return tuple(dict.fromkeys(own + deeper))
-
-
-def _one_of(choices: tuple[str, ...]) -> str:
-    if len(choices) == 1:
-        return f"expected .{choices[0]}"
-    return f"expected one of {', '.join(f'.{choice}' for choice in choices)}"
+def _misnamed(problem: str, node: StateNode, at: int) -> BindingError:
+    """The error for an element that has no name which may follow the node."""
+    choices = tuple(node.paths)
+    one_of = "one of " if len(choices) > 1 else ""
+    expected = f"expected {one_of}{', '.join(f'.{choice}' for choice in choices)}"
+    return BindingError(problem, expected, at, choices)
 
 
 def _written(node: StateNode, element: StateElement, at: int, limit: Callable[[str], int]) -> str:
     """The canonical text of one element; BindingError for a wrong index."""
-    if node.index is Index.NONE:
+    if not node.limit:
         if element.first is not None:
             raise BindingError(f"{node.name} takes no index", "leave the brackets out", at)
         return node.name
     if element.first is None:
-        if node.index is Index.REQUIRED:
+        if node.required:
             raise BindingError(f"{node.name} needs an index", f"as in {node.name}[0]", at)
         return f"{node.name}[0]"
     if element.last is not None and node is not _ROW:

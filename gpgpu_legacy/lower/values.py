@@ -17,7 +17,14 @@ from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.plan.expand import at_iteration, corners_at
 from gpgpu_legacy.plan.interpolation import is_planar
 from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4, PerIteration, Table
-from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, FragmentPass, Plan, state_values, varies
+from gpgpu_legacy.plan.plan import (
+    ATTRIBUTE_DEFAULTS,
+    Corners,
+    FragmentPass,
+    Plan,
+    state_values,
+    varies,
+)
 from gpgpu_legacy.plan.textures import constant_rect
 
 F64 = NDArray[np.float64]
@@ -30,7 +37,7 @@ def iterations_of(plan: Plan, pass_: FragmentPass) -> int:
     """The number of distinct iterations of a pass: 1 if all are alike."""
     if not varies(pass_):
         return 1
-    return max(1, sum(times for times, each in plan.weighted_passes() if each is pass_))
+    return max(1, sum(times for times, other in plan.weighted_passes() if other is pass_))
 
 
 def over_iterations(numbers: Sequence[Number], count: int) -> F64:
@@ -60,9 +67,7 @@ def parameter_values(pass_: FragmentPass, parameter: Parameter, count: int) -> F
     """
     if parameter.space is ParameterSpace.STATE:
         return _state_vectors(pass_, parameter.binding, count)
-    given = pass_.locals if parameter.space is ParameterSpace.LOCAL else pass_.env
-    vectors = {each.index: each.value for each in given}
-    return vector_values(vectors.get(parameter.index, NO_PARAMETER), count)
+    return vector_values(pass_.parameters.get(parameter.text, NO_PARAMETER), count)
 
 
 def _state_vectors(pass_: FragmentPass, binding: str, count: int) -> F64:
@@ -72,8 +77,8 @@ def _state_vectors(pass_: FragmentPass, binding: str, count: int) -> F64:
     """
     varying = any(isinstance(n, PerIteration) for given in pass_.state for n in given.value)
     passes = (at_iteration(pass_, i) for i in range(count if varying else 1))
-    values = (state_values(each) for each in passes if isinstance(each, FragmentPass))
-    vectors = np.array([state_vector(binding, each) for each in values], np.float64)
+    given = (state_values(now) for now in passes if isinstance(now, FragmentPass))
+    vectors = np.array([state_vector(binding, state) for state in given], np.float64)
     return np.broadcast_to(vectors.reshape(-1, 4), (count, 4))
 
 
@@ -103,11 +108,11 @@ def bent_attributes(
     The distance of Affine ones from the plane is affine, too, so it is greatest in the first
     iteration or the last.
     """
-    given, bent = pass_.corners, list[Attribute]()
-    for attribute in read:
-        corners = given.get(attribute, ())
+
+    def is_bent(corners: Corners) -> bool:
         tables = any(isinstance(number, Table) for corner in corners for number in corner)
         iterations = range(count) if tables else {0, count - 1}
-        if corners and not all(is_planar(corners_at(corners, i)) for i in iterations):
-            bent.append(attribute)
-    return tuple(bent)
+        return not all(is_planar(corners_at(corners, i)) for i in iterations)
+
+    given = pass_.corners
+    return tuple(a for a in read if a in given and is_bent(given[a]))

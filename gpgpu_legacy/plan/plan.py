@@ -16,11 +16,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, cycle, islice
 from pathlib import PurePath
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, PlanError, counted, described
-from gpgpu_legacy.isa.program import Attribute, AttributeKind, Program, Vec4
+from gpgpu_legacy.isa.program import (
+    Attribute,
+    AttributeKind,
+    Parameter,
+    ParameterSpace,
+    Program,
+    Vec4,
+)
 from gpgpu_legacy.plan.diagram import Box, plan_svg
 from gpgpu_legacy.plan.framebuffer import AlphaTest, Blend, Writes
 from gpgpu_legacy.plan.numbers import (
@@ -150,6 +157,12 @@ class FragmentPass:
         return given | {Attribute(a.kind): a.corners for a in self.attributes}
 
     @property
+    def parameters(self) -> dict[str, NumberVec4]:
+        """program.local and program.env, as far as it gives them, by Parameter.text."""
+        spaces = ((ParameterSpace.LOCAL, self.locals), (ParameterSpace.ENV, self.env))
+        return {Parameter(s, given.index).text: given.value for s, all_ in spaces for given in all_}
+
+    @property
     def in_quads(self) -> bool:
         """Whether its lookups need levels of detail, or its program derivatives."""
         return self.program.derives or any(b.sampler.has_lod for b in self.bindings)
@@ -225,6 +238,11 @@ class ComputePass:
         """Invocations of the whole dispatch; only for a dispatch in which no number changes."""
         groups_x, groups_y = constant_groups(self.groups)
         return groups_x * groups_y * self.kernel.threads
+
+    @property
+    def uniform_values(self) -> dict[str, Any]:
+        """The values of the uniforms, by name."""
+        return {u.name: u.value for u in self.uniforms}
 
     def textures(self, *, written: bool) -> tuple[str, ...]:
         """The textures that the kernel may write, or, without `written`, may read."""

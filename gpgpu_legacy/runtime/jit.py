@@ -418,7 +418,7 @@ class _Dispatch:
         self._lengths = {declared.name: buffer.size for declared, buffer in names_and_buffers}
         open_ = None if count is None else unproven(pass_, self._lengths, count)
         self._code = compile_kernel(pass_.kernel, open_)
-        self._uniforms = {u.name: u.value for u in pass_.uniforms}
+        self._uniforms = pass_.uniform_values
         self._across, up = constant_groups(pass_.groups)
         self._groups = self._across * up
         self._chunk = max(1, -(-self._groups // (thread_count() * _CHUNKS)))

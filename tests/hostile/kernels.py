@@ -240,7 +240,7 @@ def wrongly_proven(seed: int) -> tuple[set[int], int, int]:
     kernel = numbered(pass_.kernel)
     buffers = {name: np.zeros(LENGTH, np.float32) for name in NAMES}
     buffers["I"] = data(seed)[0]
-    given = {uniform.name: uniform.value for uniform in pass_.uniforms}
+    given = pass_.uniform_values
     grid = WorkGroups((0, 0), constant_groups(pass_.groups))
     machine = _Watching(kernel, given, grid, buffers)
     machine.outside = set()

@@ -93,7 +93,7 @@ def run_in_full(plan: Plan, pass_: ComputePass) -> KernelCounts:
         b.name: np.ones(sizes[b.binding].width * sizes[b.binding].height, np.float32)
         for b in pass_.kernel.buffers
     }
-    values = {u.name: u.value for u in pass_.uniforms}
+    values = pass_.uniform_values
     grid = WorkGroups((0, 0), pass_.groups)
     KernelMachine(pass_.kernel, values, grid, arrays, heard).run()
     t = heard.totals

@@ -26,12 +26,11 @@ from gpgpu_legacy.isa.program import (
     Parameter,
     ParameterSpace,
     Register,
-    ResultRegister,
     Temporary,
 )
 from gpgpu_legacy.lower.analysis.liveness import coordinate_components
 from gpgpu_legacy.plan.interpolation import PLANAR_TOLERANCE
-from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4, Table
+from gpgpu_legacy.plan.numbers import Affine, Number, Table
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, FragmentPass
 from gpgpu_legacy.plan.textures import constant_rect
 
@@ -105,9 +104,8 @@ class Linear(Symbol):
 
     def operate(self, name: str, operands: tuple[Any, ...]) -> Any:
         """Operations that keep a form affine give a form."""
-        kept = _KEPT.get(name)
-        known = kept is not None and all(isinstance(operand, Linear) for operand in operands)
-        return kept(*operands) if kept and known else UNKNOWN
+        known = all(isinstance(operand, Linear) for operand in operands)
+        return _KEPT[name](*operands) if known and name in _KEPT else UNKNOWN
 
     def moved(self, x: Fraction, y: Fraction, more: Fraction = Fraction(0)) -> Linear:
         """The form that has, at the first fragment, the value of fragment (x, y) and more."""
@@ -143,15 +141,6 @@ def _sum(a: Linear, b: Linear) -> Value:
     )
 
 
-def _negative(a: Linear) -> Value:
-    return a.scaled(Fraction(-1))
-
-
-def _difference(a: Linear, b: Linear) -> Value:
-    negative = _negative(b)
-    return _sum(a, negative) if isinstance(negative, Linear) else UNKNOWN
-
-
 def _product(a: Linear, b: Linear) -> Value:
     if not b.is_constant:
         return _product(b, a) if a.is_constant else UNKNOWN
@@ -169,10 +158,10 @@ def _quotient(a: Linear, b: Linear) -> Value:
 
 _KEPT: Mapping[str, Callable[..., Value]] = {
     "add": _sum,
-    "subtract": _difference,
+    "subtract": lambda a, b: a + -b,
     "multiply": _product,
     "divide": _quotient,
-    "negative": _negative,
+    "negative": lambda a: a.scaled(Fraction(-1)),
 }
 
 
@@ -200,19 +189,18 @@ def _rounded(form: Linear, times: int = 1) -> Linear:
 
 @lru_cache(maxsize=64)
 def lookup_coordinates(
-    each: FragmentPass, iterations: int = 1, *, rounds: bool = False
+    pass_: FragmentPass, iterations: int = 1, *, rounds: bool = False
 ) -> tuple[tuple[Value, Value], ...]:
     """The coordinates (s, t) of each lookup of a pass, in program order.
 
-    each: a pass as its plan writes it; Affine numbers become the `iteration` part of the forms.
-    iterations: the number of times that the plan runs it. Those of a program with branches are
-    unknown. rounds: whether to return forms that
-    float32 rounds, too, with their error.
+    pass_: as its plan writes it; Affine numbers become the `iteration` part of the forms.
+    iterations: the number of times that the plan runs it. rounds: whether to return forms that
+    float32 rounds, too, with their error. The coordinates of a program with branches are unknown.
     """
-    if each.program.branches:
-        return ((UNKNOWN, UNKNOWN),) * len(each.program.lookup_units)
-    forms = _Forms(each, iterations, rounds=rounds)
-    execute(each.program, forms)
+    if pass_.program.branches:
+        return ((UNKNOWN, UNKNOWN),) * len(pass_.program.lookup_units)
+    forms = _Forms(pass_, iterations, rounds=rounds)
+    execute(pass_.program, forms)
     return tuple(forms.coordinates)
 
 
@@ -285,17 +273,14 @@ class _Forms(Domain[Value]):
     coordinates: s and t of the lookups executed.
     """
 
-    def __init__(self, each: FragmentPass, iterations: int, *, rounds: bool) -> None:
+    def __init__(self, pass_: FragmentPass, iterations: int, *, rounds: bool) -> None:
         """As for lookup_coordinates."""
-        self._live = coordinate_components(each.program, (True,) * len(each.program.lookup_units))
+        program, self._rect = pass_.program, constant_rect(pass_.rect)
+        self._live = coordinate_components(program, (True,) * len(program.lookup_units))
         self.coordinates: list[tuple[Value, Value]] = []
         self._temporaries: dict[tuple[str, int], Value] = {}
-        rect = constant_rect(each.rect)
-        self._ranges = IterationSpace(rect.width, rect.height, iterations, rounds)
-        self._local = {p.index: p.value for p in each.locals}
-        self._env = {p.index: p.value for p in each.env}
-        self._texcoords = {t.set: _planes(t.corners, self._ranges) for t in each.texcoords}
-        self._origin = (rect.x, rect.y)
+        self._ranges = IterationSpace(self._rect.width, self._rect.height, iterations, rounds)
+        self._parameters, self._corners = pass_.parameters, pass_.corners
 
     def step(self, number: int, instruction: Instruction) -> None:
         if self._live[number]:
@@ -306,23 +291,17 @@ class _Forms(Domain[Value]):
 
     def read(self, register: Register, components: Components, *, coordinate: bool) -> Value:
         (component,) = components
-        if isinstance(register, ResultRegister):
-            return UNKNOWN
-        if isinstance(register, Temporary):
-            value = self._temporaries.get((register.name, component))
-            return self.constant(0.0) if value is None else value
-        if isinstance(register, Attribute):
-            return self._attribute(register, component)
-        if register.space is ParameterSpace.CONSTANT:
-            return self.constant(register.value[component])
-        if register.space is ParameterSpace.STATE:
-            return UNKNOWN
-        return self._parameter(register, component)
-
-    def _parameter(self, register: Parameter, component: int) -> Value:
-        values = self._local if register.space is ParameterSpace.LOCAL else self._env
-        vector: NumberVec4 = values.get(register.index, (0.0, 0.0, 0.0, 0.0))
-        return _form(vector[component], self._ranges)
+        match register:
+            case Temporary(name):
+                return self._temporaries.get((name, component), self.constant(0.0))
+            case Attribute():
+                return self._attribute(register, component)
+            case Parameter(space=ParameterSpace.CONSTANT, value=vector):
+                return self.constant(vector[component])
+            case Parameter(space=ParameterSpace.LOCAL | ParameterSpace.ENV):
+                given = self._parameters.get(register.text, (0.0, 0.0, 0.0, 0.0))
+                return _form(given[component], self._ranges)
+        return UNKNOWN
 
     def store(self, register: DestinationRegister, components: Components, value: Value) -> None:
         (component,) = components
@@ -352,13 +331,15 @@ class _Forms(Domain[Value]):
 
     def _attribute(self, attribute: Attribute, component: int) -> Value:
         if attribute.kind is AttributeKind.TEXCOORD:
-            planes = self._texcoords.get(attribute.index)
-            if planes is None:
+            corners = self._corners.get(attribute)
+            if corners is None:
                 return self.constant(ATTRIBUTE_DEFAULTS[attribute.kind][component])
-            return planes[component]
+            origin, right, far, top = (corner[component] for corner in corners)
+            return _plane(origin, right, far, top, self._ranges)
         if attribute.kind is AttributeKind.POSITION and component < 2:
             x, y = Fraction(component == 0), Fraction(component == 1)
-            return Linear(Fraction(self._origin[component]), x, y, ranges=self._ranges)
+            first = (self._rect.x, self._rect.y)[component]
+            return Linear(Fraction(first), x, y, ranges=self._ranges)
         return UNKNOWN
 
 
@@ -375,11 +356,6 @@ def _form(number: Number, ranges: IterationSpace) -> Value:
     return _if_it_fits(form)
 
 
-def _planes(corners: tuple[NumberVec4, ...], ranges: IterationSpace) -> list[Value]:
-    """A texture coordinate set as forms, from its values at the corners."""
-    return [_plane(*component, ranges) for component in zip(*corners, strict=True)]
-
-
 @lru_cache(maxsize=1024)
 def _plane(
     origin: Number, right: Number, far: Number, top: Number, ranges: IterationSpace
@@ -394,10 +370,10 @@ def _plane(
     if not _is_flat(c, b + up, ranges):
         return UNKNOWN  # two triangles, each with a plane of its own
     x, y = along.constant / ranges.width, up.constant / ranges.height
-    made = Linear(a.constant, x, y, a.iteration, ranges)
-    if made.fits_float32 or not ranges.rounds:
-        return _if_it_fits(made)
-    return _rounded(made, _PLANE_ROUNDINGS)
+    plane = Linear(a.constant, x, y, a.iteration, ranges)
+    if plane.fits_float32 or not ranges.rounds:
+        return _if_it_fits(plane)
+    return _rounded(plane, _PLANE_ROUNDINGS)
 
 
 def _is_flat(far: Value, expected: Value, ranges: IterationSpace) -> bool:

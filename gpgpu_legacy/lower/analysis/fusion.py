@@ -137,7 +137,7 @@ def _fused(plan: Plan, body: tuple[Pass, ...], count: int) -> FusedPasses | None
     (width, height), origins = place
     written = {n for pass_ in body for n in written_by(pass_)}
     lookups = [_lookups(plan, pass_, origins, written, count) for pass_ in passes]
-    known = tuple(each for each in lookups if each is not None)
+    known = tuple(facts for facts in lookups if facts is not None)
     if len(known) < len(passes):
         return None
     return FusedPasses(count, passes, known, width, height, origins)
@@ -176,7 +176,7 @@ def _lookups(
     if isinstance(pass_, CopyPass):
         return ()
     bindings = {binding.unit: binding for binding in pass_.bindings}
-    found: list[Lookup[str]] = []
+    facts: list[Lookup[str]] = []
     forms = lookup_coordinates(pass_, count)
     for coordinates, unit in zip(forms, pass_.program.lookup_units, strict=True):
         name, sampler = bindings[unit].texture, bindings[unit].sampler
@@ -186,13 +186,13 @@ def _lookups(
             x, y = origins[name]
             if texels != (TexelForm(x, x=1), TexelForm(y, y=1)):
                 return None
-            found.append(OwnLookup(name))
+            facts.append(OwnLookup(name))
         elif texels is None:
-            found.append(DependentLookup(name, sampler))
+            facts.append(DependentLookup(name, sampler))
         else:
             inside = stays(texels, texture.extent, constant_rect(pass_.rect), count)
-            found.append(AffineLookup(name, *texels, inside))
-    return tuple(found)
+            facts.append(AffineLookup(name, *texels, inside))
+    return tuple(facts)
 
 
 def whole_texels(

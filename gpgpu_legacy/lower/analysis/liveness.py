@@ -40,14 +40,14 @@ def live_components(program: Program, known: tuple[bool, ...]) -> Live:
     """
     folded = dict(zip(_lookups(program), known, strict=True))
 
-    def found(step: Numbered, needed: Needed, *, ends: bool) -> tuple[int, ...]:
+    def visit(step: Numbered, needed: Needed, *, ends: bool) -> tuple[int, ...]:
         number, instruction = step
         components = _needed(instruction, needed, ends=ends)
         if components and not folded.get(number, False):
             needed.update(*_read(instruction, components))
         return components
 
-    return _backwards(program, found)
+    return _backwards(program, visit)
 
 
 def _lookups(program: Program) -> Iterator[int]:
@@ -56,9 +56,9 @@ def _lookups(program: Program) -> Iterator[int]:
 
 
 def _backwards(
-    program: Program, found: Callable[..., tuple[int, ...]], *, in_quads: bool = False
+    program: Program, visit: Callable[..., tuple[int, ...]], *, in_quads: bool = False
 ) -> Live:
-    """What `found` gives for each instruction: from the instruction and the components that are
+    """What `visit` gives for each instruction: from the instruction and the components that are
     needed after it, which it changes to those needed before. ends: whether a component that it
     writes is no longer needed before it. in_quads: a side of a branch may read what others of the
     quad wrote on the side before.
@@ -79,7 +79,7 @@ def _backwards(
                 while before != len(needed):
                     before = len(needed)
                     walk(part.body, needed, ends=False)
-            live[step[0]] = found(step, needed, ends=ends)
+            live[step[0]] = visit(step, needed, ends=ends)
 
     walk(program.body, set(), ends=True)
     return tuple(live)
@@ -95,7 +95,7 @@ def coordinate_components(
     """
     looked_up = dict(zip(_lookups(program), wanted, strict=True))
 
-    def found(step: Numbered, needed: Needed, *, ends: bool) -> tuple[int, ...]:
+    def visit(step: Numbered, needed: Needed, *, ends: bool) -> tuple[int, ...]:
         number, instruction = step
         form = OPCODES[instruction.mnemonic].form
         steers = form is Form.FLOW and (program.derives or any(wanted))
@@ -109,7 +109,7 @@ def coordinate_components(
             needed.update(*_read(instruction, read))
         return components or place if executed else components
 
-    return _backwards(program, found, in_quads=True)
+    return _backwards(program, visit, in_quads=True)
 
 
 def _read(instruction: Instruction, components: Iterable[int]) -> Iterator[Parts]:
@@ -125,7 +125,7 @@ def _needed(instruction: Instruction, needed: Needed, *, ends: bool) -> tuple[in
     if not instruction.written:
         depth = instruction.register == ResultRegister(ResultKind.DEPTH)
         return () if depth else instruction.components
-    found = needed.intersection(instruction.written)
+    wanted = needed.intersection(instruction.written)
     if ends and instruction.test is None:
-        needed -= found
-    return tuple(sorted({c for _, c in found}))
+        needed -= wanted
+    return tuple(sorted({c for _, c in wanted}))

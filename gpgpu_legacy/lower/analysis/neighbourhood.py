@@ -75,30 +75,27 @@ def neighbourhood(repeat: UnfusedRepeat, plan: Plan) -> Neighbourhood | None:
     steps.
     """
     passes = tuple(pass_ for member in repeat.body for pass_ in _handled(member))
-    if len(passes) != len(repeat.body):
-        return None
     place = common_rectangle(passes)
-    if place is None:
+    if place is None or len(passes) < len(repeat.body):
         return None
     (width, height), origins = place
     written = tuple(dict.fromkeys(n for pass_ in passes for n in written_by(pass_)))
     finder = _Finder(plan, repeat.count, {n: Rect(*origins[n], width, height) for n in written})
-    made = [finder.lookups(member) for member in repeat.body]
-    found = tuple(lookups for lookups in made if lookups is not None)
-    wraps = (finder.wraps(0), finder.wraps(1))
-    if len(found) != len(made) or None in wraps:
+    lookups = tuple(known for known in map(finder.lookups, repeat.body) if known is not None)
+    along_x, along_y = finder.repeats
+    if len(lookups) < len(passes) or len(along_x) > 1 or len(along_y) > 1:
         return None
     return Neighbourhood(
         repeat.count,
         passes,
-        found,
+        lookups,
         width,
         height,
         origins,
-        tuple(map(_reach, found)),
+        tuple(map(_reach, lookups)),
         written,
-        frozenset(_live(passes, found)),
-        (bool(wraps[0]), bool(wraps[1])),
+        frozenset(_live(passes, lookups)),
+        (True in along_x, True in along_y),
     )
 
 
@@ -135,13 +132,9 @@ def _handled(member: FusedPasses | Pass) -> Iterator[FragmentPass | CopyPass]:
 
 
 def _reach(lookups: Lookups) -> Reach:
-    whole = Reach()
-    for lookup in lookups:
-        if isinstance(lookup, NeighbourLookup):
-            right, up = lookup.right, lookup.up
-            sides = (-right, right, -up, up)
-            whole = Reach(*map(max, whole, sides))
-    return whole
+    near = [lookup for lookup in lookups if isinstance(lookup, NeighbourLookup)]
+    sides = [(-lookup.right, lookup.right, -lookup.up, lookup.up) for lookup in near]
+    return Reach(*map(max, zip(Reach(), *sides, strict=True)))
 
 
 def _live(passes: Iterable[FragmentPass | CopyPass], lookups: Iterable[Lookups]) -> Iterator[str]:
@@ -159,22 +152,17 @@ def _live(passes: Iterable[FragmentPass | CopyPass], lookups: Iterable[Lookups])
         written |= targets
 
 
-_Step = tuple[int, bool]
-"""A lookup's offset along an axis, and whether it wraps around, over the whole texture."""
-
-
 class _Finder:
-    """Finds the facts about lookups."""
+    """Finds the facts about lookups.
+
+    repeats: along x and along y, whether lookups of other fragments' texels wrap around, over the
+    whole texture: both where only some do.
+    """
 
     def __init__(self, plan: Plan, count: int, rects: dict[str, Rect]) -> None:
         """rects: the rectangle in each texture that is written."""
         self.plan, self.count, self.rects = plan, count, rects
-        self._steps: tuple[list[_Step], list[_Step]] = ([], [])
-
-    def wraps(self, axis: int) -> bool | None:
-        """Whether lookups repeat along an axis; None if only some do."""
-        moves = {repeats for offset, repeats in self._steps[axis] if offset}
-        return None if len(moves) > 1 else True in moves
+        self.repeats: tuple[set[bool], set[bool]] = (set(), set())
 
     def lookups(self, member: FusedPasses | Pass) -> Lookups | None:
         """The lookups of a member; None if any lookup of a written texture is not near."""
@@ -199,50 +187,32 @@ class _Finder:
     def _near(
         self, binding: Binding, form: tuple[Value, Value]
     ) -> NeighbourLookup[str] | OwnLookup[str] | None:
-        texture, rect, sampler = (
-            self.plan.texture(binding.texture),
-            self.rects[binding.texture],
-            binding.sampler,
-        )
+        """A lookup at the same distance from every fragment's own texel; None for others."""
+        texture, rect = self.plan.texture(binding.texture), self.rects[binding.texture]
+        sampler, extent, offsets = binding.sampler, texture.extent, list[int]()
         if sampler.sole_filter is not Filter.NEAREST:
             return None
-        normalised = texture.kind is not TextureKind.RECT
-        sides = (
-            (texture.extent.width, rect.x, rect.width),
-            (texture.extent.height, rect.y, rect.height),
+        axes = (
+            (form[0], (1, 0, 0), sampler.wrap_s, extent.width, rect.x, rect.width),
+            (form[1], (0, 1, 0), sampler.wrap_t, extent.height, rect.y, rect.height),
         )
-        offsets: list[int] = []
-        for axis, (size, first, length) in enumerate(sides):
-            texels = nearest_texels(form[axis], size if normalised else 1)
-            wrap = (sampler.wrap_s, sampler.wrap_t)[axis]
-            step = _step(texels, axis, (size, first, length), wrap)
-            if step is None:
+        for (value, slopes, wrap, size, first, length), repeats in zip(
+            axes, self.repeats, strict=True
+        ):
+            texels = nearest_texels(value, 1 if texture.kind is TextureKind.RECT else size)
+            if texels is None or texels.slopes != slopes:
                 return None
-            self._steps[axis].append(step)
-            offsets.append(step[0])
-        right, up = offsets
-        if not right and not up:
+            offset = texels.constant - first
+            leaves = texels.constant < 0 or texels.constant + length > size
+            wraps = leaves and wrap is Wrap.REPEAT
+            if wraps:
+                offset = (offset + length // 2) % length - length // 2
+            beyond = leaves and wrap not in (Wrap.CLAMP_TO_EDGE, Wrap.CLAMP, Wrap.REPEAT)
+            if beyond or (wraps and length < size) or abs(offset) > MOST_REACH:
+                return None
+            if offset:
+                repeats.add(wraps)
+            offsets.append(offset)
+        if not any(offsets):
             return OwnLookup(binding.texture)
-        return NeighbourLookup(binding.texture, right, up)
-
-
-def _step(
-    texels: TexelForm | None, axis: int, side: tuple[int, int, int], wrap: Wrap
-) -> _Step | None:
-    """Texel indices along an axis relative to the fragment's own; None if they vary.
-
-    side: the texture's length, the start of the rectangle in it, and the rectangle's length.
-    """
-    size, first, length = side
-    slopes = (1, 0, 0) if axis == 0 else (0, 1, 0)
-    if texels is None or texels.slopes != slopes:
-        return None
-    offset = texels.constant - first
-    leaves = texels.constant < 0 or texels.constant + length > size
-    repeats = leaves and wrap is Wrap.REPEAT
-    if repeats:
-        if length < size:
-            return None
-        offset = (offset + length // 2) % length - length // 2
-    beyond = leaves and wrap not in (Wrap.CLAMP_TO_EDGE, Wrap.CLAMP, Wrap.REPEAT)
-    return None if beyond or abs(offset) > MOST_REACH else (offset, repeats)
+        return NeighbourLookup(binding.texture, *offsets)

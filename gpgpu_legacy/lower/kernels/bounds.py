@@ -47,7 +47,7 @@ def unproven(pass_: ComputePass, lengths: Mapping[str, int], iterations: int = 1
     pass_: without Tables. lengths: elements of the buffers by their names in the kernel.
     iterations: the number of runs of the pass; uniforms may be Affine in them.
     """
-    values = {uniform.name: uniform.value for uniform in pass_.uniforms}
+    values = pass_.uniform_values
     uniforms: list[tuple[str, int, int]] = []
     for uniform in pass_.kernel.uniforms:
         value = values[uniform.name]
