@@ -1,7 +1,7 @@
 """The opcode table: a row for each opcode, with everything that the package knows about it.
 
 The assembler reads the operand shape, everything that executes programs reads `evaluate`, and the
-counter reads `cost`. A new opcode is a new row and nothing else.
+counter reads `cost`. A new opcode is a new row and nothing else but tests.
 """
 
 from __future__ import annotations
@@ -89,38 +89,24 @@ class OperandKind(Enum):
     TEST = "ccTest"
 
 
+_DST, _VECTOR, _SCALAR, _REGISTER, _SWIZZLE, _UNIT, _TARGET, _TEST = OperandKind
+
+
 class OperandList(Enum):
     """The operand list of an opcode: one shape for each instruction rule of the grammar."""
 
-    VECTOR_OP = (OperandKind.DESTINATION, OperandKind.VECTOR)
-    SCALAR_OP = (OperandKind.DESTINATION, OperandKind.SCALAR)
-    BINARY_SCALAR_OP = (OperandKind.DESTINATION, OperandKind.SCALAR, OperandKind.SCALAR)
-    BINARY_OP = (OperandKind.DESTINATION, OperandKind.VECTOR, OperandKind.VECTOR)
-    TERNARY_OP = (
-        OperandKind.DESTINATION,
-        OperandKind.VECTOR,
-        OperandKind.VECTOR,
-        OperandKind.VECTOR,
-    )
-    VECTOR_SCALAR_OP = (OperandKind.DESTINATION, OperandKind.VECTOR, OperandKind.SCALAR)
-    SWIZZLE_OP = (OperandKind.DESTINATION, OperandKind.REGISTER, OperandKind.EXTENDED_SWIZZLE)
-    SAMPLE_OP = (
-        OperandKind.DESTINATION,
-        OperandKind.VECTOR,
-        OperandKind.TEXTURE_UNIT,
-        OperandKind.TEXTURE_TARGET,
-    )
-    SLOPES_OP = (
-        OperandKind.DESTINATION,
-        OperandKind.VECTOR,
-        OperandKind.VECTOR,
-        OperandKind.VECTOR,
-        OperandKind.TEXTURE_UNIT,
-        OperandKind.TEXTURE_TARGET,
-    )
-    KILL_OP = (OperandKind.VECTOR,)
-    TEST_OP = (OperandKind.TEST,)
-    COUNT_OP = (OperandKind.VECTOR,)
+    VECTOR_OP = (_DST, _VECTOR)
+    SCALAR_OP = (_DST, _SCALAR)
+    BINARY_SCALAR_OP = (_DST, _SCALAR, _SCALAR)
+    BINARY_OP = (_DST, _VECTOR, _VECTOR)
+    TERNARY_OP = (_DST, _VECTOR, _VECTOR, _VECTOR)
+    VECTOR_SCALAR_OP = (_DST, _VECTOR, _SCALAR)
+    SWIZZLE_OP = (_DST, _REGISTER, _SWIZZLE)
+    SAMPLE_OP = (_DST, _VECTOR, _UNIT, _TARGET)
+    SLOPES_OP = (_DST, _VECTOR, _VECTOR, _VECTOR, _UNIT, _TARGET)
+    KILL_OP = (_VECTOR,)
+    TEST_OP = (_TEST,)
+    COUNT_OP = (_VECTOR,)
     MARK = ()
 
 
@@ -147,6 +133,9 @@ class Form(Enum):
 
 _COSTS = {Form.SAMPLE: CostClass.LOOKUP, Form.KILL: CostClass.KILL}
 
+ARB = ""
+"""The level of ARBfp1.0 itself, which needs no option."""
+
 NV_OPTIONS = ("NV_fragment_program", "NV_fragment_program2")
 """The options that add opcodes; the second has those of the first, and branches."""
 
@@ -172,19 +161,21 @@ class Opcode:
     coordinates s, t, r and the LOD bias, and, if it gives_lod, the derivatives along x and y; with
     none of these the level of detail is 0. For KILL it returns the condition. A value is a float32
     array, or any object with these operators, such as a Symbol.
+    option: the language level that has it, ARB or the first of NV_OPTIONS; each row says it, so
+    that none comes into ARBfp1.0, and onto its chips, by oversight.
     spec: the section of the extension. saturable: it may have `_SAT`. undefined: None if there is a
-    result for all sources. option: the first of NV_OPTIONS that has it; empty for ARBfp1.0 itself.
-    gives_lod: whether a lookup's sources give the level of detail, and not the quad.
+    result for all sources. gives_lod: whether a lookup's sources give the level of detail, and not
+    the quad.
     """
 
     mnemonic: str
+    option: str
     shape: OperandList
     form: Form
     evaluate: Callable[..., Any]
     spec: str
     saturable: bool = True
     undefined: Undefined | None = None
-    option: str = ""
     gives_lod: bool = False
 
     @property
@@ -286,97 +277,13 @@ def _xpd(a: Any, b: Any) -> Any:
 _UNARY = (OperandList.VECTOR_OP, Form.COMPONENTWISE)
 _BINARY = (OperandList.BINARY_OP, Form.COMPONENTWISE)
 _TERNARY = (OperandList.TERNARY_OP, Form.COMPONENTWISE)
-_SCALAR = (OperandList.SCALAR_OP, Form.SCALAR)
+_OF_SCALAR = (OperandList.SCALAR_OP, Form.SCALAR)
 _OF_VECTORS = (OperandList.BINARY_OP, Form.VECTOR)
 _SAMPLE = (OperandList.SAMPLE_OP, Form.SAMPLE)
 _NV, _NV2 = NV_OPTIONS
 
 # OpenGL 1.4, 2.1.1: "a division by zero produces an unspecified result".
 _OF_ZERO = Undefined(lambda a: a == 0, "0")
-
-_ROWS = (
-    Opcode("ABS", *_UNARY, _ufunc("absolute"), "3.11.5.1"),
-    Opcode("ADD", *_BINARY, lambda a, b: a + b, "3.11.5.2"),
-    Opcode("CMP", *_TERNARY, lambda a, b, c: _select(a < 0, b, c), "3.11.5.3"),
-    Opcode("COS", *_SCALAR, _ufunc("cos"), "3.11.5.4"),
-    Opcode("DP3", *_OF_VECTORS, lambda a, b: (_dot3(a, b),) * 4, "3.11.5.5"),
-    Opcode("DP4", *_OF_VECTORS, lambda a, b: (_dot3(a, b) + a[3] * b[3],) * 4, "3.11.5.6"),
-    Opcode("DPH", *_OF_VECTORS, lambda a, b: (_dot3(a, b) + b[3],) * 4, "3.11.5.7"),
-    Opcode("DST", *_OF_VECTORS, lambda a, b: (_f32(1), a[1] * b[1], a[2], b[3]), "3.11.5.8"),
-    Opcode("EX2", *_SCALAR, _ufunc("exp2"), "3.11.5.9"),
-    Opcode("FLR", *_UNARY, _ufunc("floor"), "3.11.5.10"),
-    # The fraction of a tiny negative number would round to 1, but the range is [0, 1). (In a
-    # narrower arithmetic than fp32 the result is rounded afterwards, and can become 1.)
-    Opcode("FRC", *_UNARY, lambda a: np.minimum(a - np.floor(a), _f32(_JUST_BELOW_1)), "3.11.5.11"),
-    Opcode(
-        "KIL",
-        OperandList.KILL_OP,
-        Form.KILL,
-        lambda a: (a[0] < 0) | (a[1] < 0) | (a[2] < 0) | (a[3] < 0),
-        "3.11.6.4",
-        saturable=False,
-    ),
-    Opcode(
-        "LG2",
-        *_SCALAR,
-        _ufunc("log2"),
-        "3.11.5.12",
-        undefined=Undefined(lambda a: a <= 0, "a number that is not positive"),
-    ),
-    Opcode("LIT", OperandList.VECTOR_OP, Form.VECTOR, _lit, "3.11.5.13"),
-    Opcode("LRP", *_TERNARY, lambda a, b, c: a * b + (_f32(1) - a) * c, "3.11.5.14"),
-    Opcode("MAD", *_TERNARY, lambda a, b, c: a * b + c, "3.11.5.15"),
-    Opcode("MAX", *_BINARY, lambda a, b: _select(a > b, a, b), "3.11.5.16"),
-    Opcode("MIN", *_BINARY, lambda a, b: _select(a > b, b, a), "3.11.5.17"),
-    Opcode("MOV", *_UNARY, lambda a: a, "3.11.5.18"),
-    Opcode("MUL", *_BINARY, lambda a, b: a * b, "3.11.5.19"),
-    # A power may be computed by LG2, whose result is undefined where the base is not positive. Here
-    # a negative base gives NaN, as log2 does; -0 is 0. But 0 to a positive power is 0 everywhere.
-    # Denormals, which many machines flush, count as 0.
-    Opcode(
-        "POW",
-        OperandList.BINARY_SCALAR_OP,
-        Form.SCALAR,
-        lambda a, b: _select(a < 0, _f32(nan), np.power(np.absolute(a), b)),
-        "3.11.5.20",
-        undefined=Undefined(
-            lambda a, b: a < (b <= 0) * _f32(2.0**-126),
-            "a negative base, or of 0 to a power of at most 0",
-        ),
-    ),
-    Opcode("RCP", *_SCALAR, lambda a: _f32(1) / a, "3.11.5.21", undefined=_OF_ZERO),
-    Opcode(
-        "RSQ",
-        *_SCALAR,
-        lambda a: _f32(1) / np.sqrt(np.absolute(a)),
-        "3.11.5.22",
-        undefined=_OF_ZERO,
-    ),
-    # The specification leaves z and w undefined; here they are 0.
-    Opcode(
-        "SCS",
-        OperandList.SCALAR_OP,
-        Form.VECTOR,
-        lambda a: (np.cos(a[0]), np.sin(a[0]), _f32(0), _f32(0)),
-        "3.11.5.23",
-        undefined=Undefined(lambda a: np.absolute(a[0]) > _f32(pi), "an angle outside of [-π, π]"),
-    ),
-    Opcode("SGE", *_BINARY, lambda a, b: _select(a >= b, _f32(1), _f32(0)), "3.11.5.24"),
-    Opcode("SIN", *_SCALAR, _ufunc("sin"), "3.11.5.25"),
-    Opcode("SLT", *_BINARY, lambda a, b: _select(a < b, _f32(1), _f32(0)), "3.11.5.26"),
-    Opcode("SUB", *_BINARY, lambda a, b: a - b, "3.11.5.27"),
-    Opcode("SWZ", OperandList.SWIZZLE_OP, Form.COMPONENTWISE, lambda a: a, "3.11.5.28"),
-    Opcode("TEX", *_SAMPLE, lambda a: (a[0], a[1], a[2], _f32(0)), "3.11.6.1"),
-    Opcode("TXB", *_SAMPLE, lambda a: a, "3.11.6.3"),
-    Opcode(
-        "TXP",
-        *_SAMPLE,
-        lambda a: (a[0] / a[3], a[1] / a[3], a[2] / a[3], _f32(0)),
-        "3.11.6.2",
-        undefined=Undefined(lambda a: a[3] <= 0, "a w that is not positive"),
-    ),
-    Opcode("XPD", *_OF_VECTORS, _xpd, "3.11.5.29"),
-)
 
 
 def _set_on(relation: str, number: int) -> Opcode:
@@ -385,10 +292,10 @@ def _set_on(relation: str, number: int) -> Opcode:
     choose = RELATIONS.get(relation, RELATIONS["EQ"])
     return Opcode(
         f"S{relation}",
+        _NV,
         *_BINARY,
         lambda a, b: choose(a, b, _f32(yes), _f32(no)),
         f"3.11.5.{number}",
-        option=_NV,
     )
 
 
@@ -413,86 +320,166 @@ def _nrm(a: Any) -> Any:
     return a[0] * scale, a[1] * scale, a[2] * scale, _f32(0)
 
 
-_NV_ROWS = (
+def _flow(mnemonic: str, shape: OperandList, number: int) -> Opcode:
+    """An instruction of branches and loops: it computes nothing."""
+    return Opcode(
+        mnemonic, _NV2, shape, Form.FLOW, lambda: None, f"3.11.X.{number}", saturable=False
+    )
+
+
+_ROWS = (
+    Opcode("ABS", ARB, *_UNARY, _ufunc("absolute"), "3.11.5.1"),
+    Opcode("ADD", ARB, *_BINARY, lambda a, b: a + b, "3.11.5.2"),
+    Opcode("CMP", ARB, *_TERNARY, lambda a, b, c: _select(a < 0, b, c), "3.11.5.3"),
+    Opcode("COS", ARB, *_OF_SCALAR, _ufunc("cos"), "3.11.5.4"),
+    Opcode("DP3", ARB, *_OF_VECTORS, lambda a, b: (_dot3(a, b),) * 4, "3.11.5.5"),
+    Opcode("DP4", ARB, *_OF_VECTORS, lambda a, b: (_dot3(a, b) + a[3] * b[3],) * 4, "3.11.5.6"),
+    Opcode("DPH", ARB, *_OF_VECTORS, lambda a, b: (_dot3(a, b) + b[3],) * 4, "3.11.5.7"),
+    Opcode("DST", ARB, *_OF_VECTORS, lambda a, b: (_f32(1), a[1] * b[1], a[2], b[3]), "3.11.5.8"),
+    Opcode("EX2", ARB, *_OF_SCALAR, _ufunc("exp2"), "3.11.5.9"),
+    Opcode("FLR", ARB, *_UNARY, _ufunc("floor"), "3.11.5.10"),
+    # The fraction of a tiny negative number would round to 1, but the range is [0, 1). (In a
+    # narrower arithmetic than fp32 the result is rounded afterwards, and can become 1.)
+    Opcode(
+        "FRC", ARB, *_UNARY, lambda a: np.minimum(a - np.floor(a), _f32(_JUST_BELOW_1)), "3.11.5.11"
+    ),
+    Opcode(
+        "KIL",
+        ARB,
+        OperandList.KILL_OP,
+        Form.KILL,
+        lambda a: (a[0] < 0) | (a[1] < 0) | (a[2] < 0) | (a[3] < 0),
+        "3.11.6.4",
+        saturable=False,
+    ),
+    Opcode(
+        "LG2",
+        ARB,
+        *_OF_SCALAR,
+        _ufunc("log2"),
+        "3.11.5.12",
+        undefined=Undefined(lambda a: a <= 0, "a number that is not positive"),
+    ),
+    Opcode("LIT", ARB, OperandList.VECTOR_OP, Form.VECTOR, _lit, "3.11.5.13"),
+    Opcode("LRP", ARB, *_TERNARY, lambda a, b, c: a * b + (_f32(1) - a) * c, "3.11.5.14"),
+    Opcode("MAD", ARB, *_TERNARY, lambda a, b, c: a * b + c, "3.11.5.15"),
+    Opcode("MAX", ARB, *_BINARY, lambda a, b: _select(a > b, a, b), "3.11.5.16"),
+    Opcode("MIN", ARB, *_BINARY, lambda a, b: _select(a > b, b, a), "3.11.5.17"),
+    Opcode("MOV", ARB, *_UNARY, lambda a: a, "3.11.5.18"),
+    Opcode("MUL", ARB, *_BINARY, lambda a, b: a * b, "3.11.5.19"),
+    # A power may be computed by LG2, whose result is undefined where the base is not positive. Here
+    # a negative base gives NaN, as log2 does; -0 is 0. But 0 to a positive power is 0 everywhere.
+    # Denormals, which many machines flush, count as 0.
+    Opcode(
+        "POW",
+        ARB,
+        OperandList.BINARY_SCALAR_OP,
+        Form.SCALAR,
+        lambda a, b: _select(a < 0, _f32(nan), np.power(np.absolute(a), b)),
+        "3.11.5.20",
+        undefined=Undefined(
+            lambda a, b: a < (b <= 0) * _f32(2.0**-126),
+            "a negative base, or of 0 to a power of at most 0",
+        ),
+    ),
+    Opcode("RCP", ARB, *_OF_SCALAR, lambda a: _f32(1) / a, "3.11.5.21", undefined=_OF_ZERO),
+    Opcode(
+        "RSQ",
+        ARB,
+        *_OF_SCALAR,
+        lambda a: _f32(1) / np.sqrt(np.absolute(a)),
+        "3.11.5.22",
+        undefined=_OF_ZERO,
+    ),
+    # The specification leaves z and w undefined; here they are 0.
+    Opcode(
+        "SCS",
+        ARB,
+        OperandList.SCALAR_OP,
+        Form.VECTOR,
+        lambda a: (np.cos(a[0]), np.sin(a[0]), _f32(0), _f32(0)),
+        "3.11.5.23",
+        undefined=Undefined(lambda a: np.absolute(a[0]) > _f32(pi), "an angle outside of [-π, π]"),
+    ),
+    Opcode("SGE", ARB, *_BINARY, lambda a, b: _select(a >= b, _f32(1), _f32(0)), "3.11.5.24"),
+    Opcode("SIN", ARB, *_OF_SCALAR, _ufunc("sin"), "3.11.5.25"),
+    Opcode("SLT", ARB, *_BINARY, lambda a, b: _select(a < b, _f32(1), _f32(0)), "3.11.5.26"),
+    Opcode("SUB", ARB, *_BINARY, lambda a, b: a - b, "3.11.5.27"),
+    Opcode("SWZ", ARB, OperandList.SWIZZLE_OP, Form.COMPONENTWISE, lambda a: a, "3.11.5.28"),
+    Opcode("TEX", ARB, *_SAMPLE, lambda a: (a[0], a[1], a[2], _f32(0)), "3.11.6.1"),
+    Opcode("TXB", ARB, *_SAMPLE, lambda a: a, "3.11.6.3"),
+    Opcode(
+        "TXP",
+        ARB,
+        *_SAMPLE,
+        lambda a: (a[0] / a[3], a[1] / a[3], a[2] / a[3], _f32(0)),
+        "3.11.6.2",
+        undefined=Undefined(lambda a: a[3] <= 0, "a w that is not positive"),
+    ),
+    Opcode("XPD", ARB, *_OF_VECTORS, _xpd, "3.11.5.29"),
     Opcode(
         "DDX",
+        _NV,
         OperandList.VECTOR_OP,
         Form.DERIVATIVE,
         lambda a, right, up: right - a,
         "3.11.5.30",
-        option=_NV,
     ),
     Opcode(
         "DDY",
+        _NV,
         OperandList.VECTOR_OP,
         Form.DERIVATIVE,
         lambda a, right, up: up - a,
         "3.11.5.31",
-        option=_NV,
     ),
     Opcode(
         "RFL",
+        _NV,
         *_OF_VECTORS,
         _rfl,
         "3.11.5.36",
-        option=_NV,
         undefined=Undefined(lambda a, b: _dot3(a, a) == 0, "an axis of length 0"),
     ),
-    _set_on("EQ", 37),
-    _set_on("FL", 38),
-    _set_on("GT", 39),
-    _set_on("LE", 40),
-    _set_on("NE", 41),
-    _set_on("TR", 42),
-    Opcode("X2D", OperandList.TERNARY_OP, Form.VECTOR, _x2d, "3.11.5.47", option=_NV),
+    *(_set_on(relation, n) for n, relation in enumerate(("EQ", "FL", "GT", "LE", "NE", "TR"), 37)),
+    Opcode("X2D", _NV, OperandList.TERNARY_OP, Form.VECTOR, _x2d, "3.11.5.47"),
     Opcode(
         "DIV",
+        _NV2,
         OperandList.VECTOR_SCALAR_OP,
         Form.COMPONENTWISE,
         lambda a, b: a / b,
         "3.11.5.48",
-        option=_NV2,
         undefined=Undefined(lambda a, b: b == 0, "0"),
     ),
-    Opcode("DP2", *_OF_VECTORS, lambda a, b: (_dot2(a, b),) * 4, "3.11.5.49", option=_NV2),
+    Opcode("DP2", _NV2, *_OF_VECTORS, lambda a, b: (_dot2(a, b),) * 4, "3.11.5.49"),
     Opcode(
         "DP2A",
+        _NV2,
         OperandList.TERNARY_OP,
         Form.VECTOR,
         lambda a, b, c: (_dot2(a, b) + c[0],) * 4,
         "3.11.5.50",
-        option=_NV2,
     ),
     Opcode(
         "NRM",
+        _NV2,
         OperandList.VECTOR_OP,
         Form.VECTOR,
         _nrm,
         "3.11.5.51",
-        option=_NV2,
         undefined=Undefined(lambda a: _dot3(a, a) == 0, "a vector of length 0"),
     ),
     Opcode(
         "TXD",
+        _NV,
         OperandList.SLOPES_OP,
         Form.SAMPLE,
         lambda a, x, y: (a[0], a[1], a[2], _f32(0), (x, y)),
         "3.11.6.5",
-        option=_NV,
         gives_lod=True,
     ),
-    Opcode("TXL", *_SAMPLE, lambda a: (*a, ()), "3.11.6.6", option=_NV2, gives_lod=True),
-)
-
-
-def _flow(mnemonic: str, shape: OperandList, number: int) -> Opcode:
-    """An instruction of branches and loops: it computes nothing."""
-    return Opcode(
-        mnemonic, shape, Form.FLOW, lambda: None, f"3.11.X.{number}", saturable=False, option=_NV2
-    )
-
-
-_FLOW_ROWS = (
+    Opcode("TXL", _NV2, *_SAMPLE, lambda a: (*a, ()), "3.11.6.6", gives_lod=True),
     _flow("BRK", OperandList.TEST_OP, 1),
     _flow("ELSE", OperandList.MARK, 3),
     _flow("ENDIF", OperandList.MARK, 4),
@@ -503,16 +490,16 @@ _FLOW_ROWS = (
     _flow("REP", OperandList.COUNT_OP, 9),
 )
 
-ARBFP = {row.mnemonic: row for row in _ROWS}
-"""The opcodes of ARBfp1.0 without options."""
-
-OPCODES = ARBFP | {row.mnemonic: row for row in (*_NV_ROWS, *_FLOW_ROWS)}
+OPCODES = {row.mnemonic: row for row in _ROWS}
 """All of them, in the order of the specifications."""
+
+ARBFP = {row.mnemonic: row for row in _ROWS if row.option == ARB}
+"""The opcodes of ARBfp1.0 without options."""
 
 # The words that cannot name a variable (section 3.11.2).
 RESERVED_WORDS = (
     {"ALIAS", "ATTRIB", "END", "OPTION", "OUTPUT", "PARAM", "TEMP"}
     | {"fragment", "program", "result", "state", "texture"}
     | set(ARBFP)
-    | {f"{row.mnemonic}_SAT" for row in _ROWS if row.saturable}
+    | {f"{row.mnemonic}_SAT" for row in ARBFP.values() if row.saturable}
 )
