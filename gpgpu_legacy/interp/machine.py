@@ -130,7 +130,7 @@ def _run_band(
             tally[program, number, event] += count
         for number, name in enumerate(pass_.targets):
             target = textures[name]
-            color = machine.color(number if program.has_separate_colors else 0)
+            color = machine.color(program.color_number(number))
             if program.fog is not None:
                 color = machine.behind_fog(program.fog, color, target.texture.format)
             planes = [np.broadcast_to(plane, area.shape)[inside] for plane in color]

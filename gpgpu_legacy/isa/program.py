@@ -448,6 +448,10 @@ class Program:
         """Whether result.color[n] goes to target n. If not, result.color goes to all targets."""
         return any(option in self.options for option in DRAW_BUFFERS)
 
+    def color_number(self, target: int) -> int:
+        """The result.color that goes to a target."""
+        return target if self.has_separate_colors else 0
+
     @cached_property
     def fog(self) -> Fog | None:
         """The fog that is applied to the program's final colour; None without a fog option."""

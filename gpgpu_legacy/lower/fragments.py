@@ -53,7 +53,6 @@ from gpgpu_legacy.lower.lowering import (
     behind_fog,
     centre,
     cleared_registers,
-    color_number,
     encoded,
     fails,
     fog_declared,
@@ -184,7 +183,6 @@ class _Fragment(MaskedLowering):
         detailed = tuple(unit.sampler.has_lod for unit in bound)
         self.corners = coordinate_components(key.program, detailed, executed=False)
         self.masks, self.places = any(detailed) or key.program.derives, (0, *CORNERS)
-        self.functions: dict[int, Function] = {}
         lookups = (n for n, i in enumerate(key.program.instructions) if i.texture is not None)
         self.folded = dict(zip(lookups, key.lookups, strict=True))
         self.number = 0
@@ -202,15 +200,10 @@ class _Fragment(MaskedLowering):
         unit, folded = self.units[instruction.texture.unit], self.folded[self.number]
         if folded is None:
             given = lookup_arguments(coordinates, unit.number, unit)
-            return components(Call(given, self.function(unit)), wanted)
+            function = lookup_function(unit.number, unit, decodes=self.decodes)
+            return components(Call(given, function), wanted)
         texel = Texel(FoldedLookup(folded, unit), wanted, EVERYWHERE)
         return as_decoded(texel, unit.format) if self.decodes else texel
-
-    def function(self, unit: SampledUnit) -> Function:
-        if unit.number not in self.functions:
-            function = lookup_function(unit.number, unit, decodes=self.decodes)
-            self.functions[unit.number] = function
-        return self.functions[unit.number]
 
 
 def _attributes(body: Sequence[Statement], *, rasterised: bool) -> list[Statement]:
@@ -235,7 +228,7 @@ def _attributes(body: Sequence[Statement], *, rasterised: bool) -> list[Statemen
 
 def _colour(key: ShaderKey, number: int, target: Format) -> list[Statement]:
     """Fog, then the rounding to the target's format."""
-    result = result_variable(color_number(key.program, number))
+    result = result_variable(key.program.color_number(number))
     colour = target_variable(number)
     value: Expression = Read(result, ALL, EVERYWHERE)
     if key.program.fog is None:
@@ -330,6 +323,6 @@ def write_function(key: ShaderKey, number: int) -> Function:
     texel = lowering.with_names(
         compose(_stored(key, number, c, channels) if c in written else numbers[c] for c in ALL)
     )
-    colour = result_variable(color_number(key.program, number))
+    colour = result_variable(key.program.color_number(number))
     given = (colour, attribute_variable(FOG_COORDINATE), held)
     return Function("write", given, tuple(lowering.statements), texel)

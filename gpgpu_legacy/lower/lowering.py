@@ -156,16 +156,16 @@ class Lowering(Domain[Expression]):
         def named(part: Expression) -> Expression:
             if id(part) in names:
                 return names[id(part)]
-            made = part
+            whole = part
             if isinstance(part, Composite):
-                made = part.with_operands(tuple(map(named, part.operands)))
+                whole = part.with_operands(tuple(map(named, part.operands)))
             if uses[id(part)] > 1 and isinstance(part, Operation):
                 variable = Variable(PART, part.type, number=self._parts)
                 self._parts += 1
-                self.statements.append(Declare(variable, made))
-                made = read(variable, axes=part.axes)
-            names[id(part)] = made
-            return made
+                self.statements.append(Declare(variable, whole))
+                whole = read(variable, axes=part.axes)
+            names[id(part)] = whole
+            return whole
 
         return named(value)
 
@@ -222,8 +222,7 @@ class Lowering(Domain[Expression]):
 
     def read(self, register: Register, components: Components, *, coordinate: bool) -> Expression:
         if isinstance(register, Temporary | ResultRegister):
-            variable = _destination(register, self._corner)
-            return Read(variable, components, self.axes_of(variable, components))
+            return self.held(_destination(register, self._corner), components)
         if isinstance(register, Attribute):
             variable = attribute_variable(register, self._corner)
             axes = union(attribute_axes(register.kind, c) for c in components)
@@ -234,7 +233,12 @@ class Lowering(Domain[Expression]):
                 numbers = self._arithmetic.round(np.array(register.value, np.float32)).tolist()
             values = tuple(numbers[c] for c in components)
             return Constant(values, type_of(Kind.FLOAT, len(values)))
-        return self.rounded(Given(_unnamed(register), components, draw=self._draw))
+        unnamed = Parameter(register.space, register.index, binding=register.binding)
+        return self.rounded(Given(unnamed, components, draw=self._draw))
+
+    def held(self, variable: Variable, components: Components = (0,)) -> Read:
+        """Components of a variable, as they vary here."""
+        return Read(variable, components, self.axes_of(variable, components))
 
     def axes_of(self, _variable: Variable, _components: Components) -> Axes:
         """The axes along which components of a variable vary here; by default both."""
@@ -260,8 +264,7 @@ class Lowering(Domain[Expression]):
         if self._discards:
             self.statements.append(Discard(condition, self._instruction))
             return
-        killed = Read(KILLED, (0,), self.axes_of(KILLED, (0,)))
-        self.assign(KILLED, (0,), operation(Operator.SELECT, condition, 1.0, killed))
+        self.assign(KILLED, (0,), operation(Operator.SELECT, condition, 1.0, self.held(KILLED)))
 
     def in_quad(self, fetched: Callable[[], Expression]) -> Sequence[Expression]:
         own, values = self._corner, []
@@ -281,11 +284,14 @@ class Lowering(Domain[Expression]):
         count = fetch(loop.head[1].srcs[0], (0,), self)
         most = operation(Operator.SELECT, count <= float(MOST_TRIPS), count, float(MOST_TRIPS))
         trips = operation(Operator.SELECT, count >= 1.0, most, 0.0)
-        last = operation(Operator.TO_INT, operation(Operator.FLOOR, trips))
+        self.repeat(operation(Operator.TO_INT, operation(Operator.FLOOR, trips)), body)
+
+    def repeat(self, trips: Expression, body: Walk) -> None:
+        """Add a loop of that many trips, whose statements `body` adds."""
         self._loops += 1
         number = Variable("trip", INT, number=self._loops)
         first = constant(0, Kind.INT)
-        self.statements.append(For(number, first, last, tuple(self._collected(body))))
+        self.statements.append(For(number, first, trips, tuple(self._collected(body))))
 
     def leave(self, condition: Expression) -> None:
         self.statements.append(If(condition, (Break(),)))
@@ -316,13 +322,6 @@ class Lowering(Domain[Expression]):
 def rounded(value: Expression, arithmetic: Arithmetic) -> Expression:
     """A value in the registers' format."""
     return operation(Operator.ROUND, value) if arithmetic.rounds else value
-
-
-def _unnamed(parameter: Parameter) -> Parameter:
-    """A parameter by its source, whatever its name in the program's text."""
-    if not parameter.name:
-        return parameter
-    return Parameter(parameter.space, parameter.index, binding=parameter.binding)
 
 
 # Registers -------------------------------------------------------------------------------------
@@ -369,23 +368,23 @@ def cleared_registers(
     program: Program, targets: int, statements: Sequence[Statement]
 ) -> dict[Variable, Constant]:
     """The registers that statements read or assign, and flags, with their initial value 0."""
-    found = {value.variable for value in all_expressions(statements) if isinstance(value, Read)}
+    read = {value.variable for value in all_expressions(statements) if isinstance(value, Read)}
     assigned = [s.variable for s in statements_below(statements) if isinstance(s, Assign)]
-    found |= {*assigned}
+    read.update(assigned)
     names = (*program.temporaries, CONDITION.name, _COPY.name)
     temporaries = starmap(temporary_variable, product(names, (0, *CORNERS)))
     flags = (v for v in assigned if v.type is FLOAT and v.role is Role.LOCAL)
     registers = (*temporaries, *result_variables(program, targets), KILLED, LOD, *flags)
-    return {r: Constant((0.0,) * r.type.width, r.type) for r in registers if r in found}
+    return {r: Constant((0.0,) * r.type.width, r.type) for r in registers if r in read}
 
 
 def variables_read(statements: Iterable[Statement], role: Role) -> dict[Variable, Components]:
     """The variables of a role that statements read, in order, with the components read."""
-    found: dict[Variable, set[int]] = {}
+    read: dict[Variable, set[int]] = {}
     for value in all_expressions(statements):
         if isinstance(value, Read) and value.variable.role is role:
-            found.setdefault(value.variable, set()).update(value.components)
-    return {variable: tuple(sorted(components)) for variable, components in found.items()}
+            read.setdefault(value.variable, set()).update(value.components)
+    return {variable: tuple(sorted(components)) for variable, components in read.items()}
 
 
 # Attributes ------------------------------------------------------------------------------------
@@ -461,14 +460,14 @@ def as_read(texel: Expression, texel_format: Format) -> Expression:
 
 def encoded(value: Expression, texel_format: Format, *, as_level: bool = False) -> Expression:
     """The content of a target for a colour: a float32 or, as_level, the stored whole number."""
-    made = expression(encoding.encoded(value, texel_format, as_level=as_level))
-    return _apart(made, texel_format, value)
+    content = expression(encoding.encoded(value, texel_format, as_level=as_level))
+    return _apart(content, texel_format, value)
 
 
 def decoded(held: Expression, texel_format: Format, *, as_level: bool = False) -> Expression:
     """The colour that a lookup reads from this content of a target."""
-    made = expression(encoding.decoded(held, texel_format, as_level=as_level))
-    return _apart(made, texel_format, held)
+    colour = expression(encoding.decoded(held, texel_format, as_level=as_level))
+    return _apart(colour, texel_format, held)
 
 
 def as_decoded(texel: Expression, texel_format: Format) -> Expression:
@@ -513,8 +512,3 @@ def _apart(value: Expression, texel_format: Format, *operands: Expression) -> Ex
 def fails(test: AlphaTest, alpha: Expression, target: Format) -> Expression:
     """Whether a fragment of this alpha is discarded."""
     return operation(Operator.NOT, test.passes(alpha, target))
-
-
-def color_number(program: Program, target: int) -> int:
-    """The result.color that goes to a target."""
-    return target if program.has_separate_colors else 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gpgpu_legacy.isa.execute import MOST_TRIPS, Walk, fetch, holds
@@ -43,8 +44,8 @@ class MaskedLowering(Lowering):
     """False for branches as they are."""
     places: Sequence[int] = (0,)
     """The fragment itself, and the corners of its quad that it reads."""
-    _masks: tuple[_Flag, ...] = ()
-    """Of the blocks around, from the innermost loop on."""
+    _masks: tuple[Variable, ...] = ()
+    """Of the blocks around, from the innermost loop on: 1 where a fragment is active, else 0."""
 
     def store(
         self, register: DestinationRegister, components: Components, value: Expression
@@ -63,16 +64,17 @@ class MaskedLowering(Lowering):
             super().branch(branch, then, otherwise)
             return
         number, instruction = branch.head
-        test, chosen = instruction.test, ("chosen", number)
+        test, chosen = instruction.test, _flag("chosen", number)
         assert test is not None
         for _ in self._each_place():
             self._set(chosen, holds(test, self), 1.0, 0.0)
-        for name, side in (("then", then), ("otherwise", otherwise)):
+        around = self._masks
+        for mask, side in ((_flag("then", number), then), (_flag("otherwise", number), otherwise)):
             for _ in self._each_place():
-                outer = self._flag(self._masks[-1]) if self._masks else 1.0
+                outer = self._here(around[-1]) if around else 1.0
                 yes, no = (outer, 0.0) if side is then else (0.0, outer)
-                self._set((name, number), self._is_set(chosen), yes, no)
-            around, self._masks = self._masks, (*self._masks, (name, number))
+                self._set(mask, self._is_set(chosen), yes, no)
+            self._masks = (*around, mask)
             side()
             self._masks = around
 
@@ -82,9 +84,9 @@ class MaskedLowering(Lowering):
             return
         number, instruction = loop.head
         count = fetch(instruction.srcs[0], (0,), self)
-        around, mask = self._masks, ("within", number)
+        around, mask = self._masks, _flag("within", number)
         for _ in self._each_place():
-            outer = self._flag(around[-1]) if around else 1.0
+            outer = self._here(around[-1]) if around else 1.0
             self._set(mask, count >= 1.0, outer, 0.0)
         trip = Variable("trips", FLOAT, number=number)
         self.assign(trip, (0,), constant(1.0))
@@ -92,35 +94,26 @@ class MaskedLowering(Lowering):
         def one() -> None:
             self._masks = (mask,)
             body()
-            done = Read(trip, (0,), self.axes_of(trip, (0,))) + 1.0
-            self.assign(trip, (0,), done)
+            self.assign(trip, (0,), self.held(trip) + 1.0)
             left = []
             for _ in self._each_place():
-                within = Read(trip, (0,), self.axes_of(trip, (0,))) <= count
-                self._set(mask, within, self._flag(mask), 0.0)
+                self._set(mask, self.held(trip) <= count, self._here(mask), 0.0)
                 left.append(operation(Operator.NOT, self._is_set(mask)))
             self.statements.append(If(all_of(left), (Break(),)))
 
         known = int(count.values[0]) if isinstance(count, Constant) else MOST_TRIPS
         if known > 0:
-            self.repeat(known, one)
+            self.repeat(constant(known, Kind.INT), one)
         self._masks = around
 
     def leave(self, condition: Expression) -> None:
         if not self.masks:
             super().leave(condition)
             return
-        leaving = ("leaving", 0)
-        self._set(leaving, condition, self._flag(self._masks[-1]), 0.0)
+        leaving = _flag("leaving", 0)
+        self._set(leaving, condition, self._here(self._masks[-1]), 0.0)
         for mask in self._masks:
-            self._set(mask, self._is_set(leaving), 0.0, self._flag(mask))
-
-    def repeat(self, trips: int, body: Callable[[], None]) -> None:
-        """Add a loop of several trips, whose statements `body` adds."""
-        self._loops += 1
-        number = Variable("trip", INT, number=self._loops)
-        first, last = constant(0, Kind.INT), constant(trips, Kind.INT)
-        self.statements.append(For(number, first, last, tuple(self._collected(body))))
+            self._set(mask, self._is_set(leaving), 0.0, self._here(mask))
 
     def _each_place(self) -> Iterator[int]:
         for corner in self.places:
@@ -128,25 +121,21 @@ class MaskedLowering(Lowering):
             yield corner
         self._corner = 0
 
-    def _set(self, flag: _Flag, condition: Expression, yes: Any, no: Any) -> None:
+    def _set(self, flag: Variable, condition: Expression, yes: Any, no: Any) -> None:
         value = operation(Operator.SELECT, condition, yes, no)
-        self.assign(_flag_variable(flag, self._corner), (0,), value)
+        self.assign(self._here(flag).variable, (0,), value)
 
-    def _flag(self, flag: _Flag) -> Expression:
-        variable = _flag_variable(flag, self._corner)
-        return Read(variable, (0,), self.axes_of(variable, (0,)))
+    def _here(self, flag: Variable) -> Read:
+        """The flag of the fragment, or of the corner that is executed."""
+        return self.held(replace(flag, corner=self._corner))
 
-    def _is_set(self, flag: _Flag) -> Expression:
-        return operation(Operator.GREATER, self._flag(flag), 0.0)
-
-
-_Flag = tuple[str, int]
-"""The name of a variable that is 1 or 0, and the number of the instruction that it is for."""
+    def _is_set(self, flag: Variable) -> Expression:
+        return operation(Operator.GREATER, self._here(flag), 0.0)
 
 
-def _flag_variable(flag: _Flag, corner: int) -> Variable:
-    name, number = flag
-    return Variable(name, FLOAT, number=number, corner=corner)
+def _flag(name: str, number: int) -> Variable:
+    """A variable that is 1 or 0. number: of the instruction that it is for."""
+    return Variable(name, FLOAT, number=number)
 
 
 class AxesLowering(MaskedLowering):
@@ -183,22 +172,21 @@ class AxesLowering(MaskedLowering):
                 return union(self._component_axes(operand, index) for operand in operands)
         return value.axes
 
-    def repeat(self, trips: int, body: Callable[[], None]) -> None:
-        """Add a loop of several trips, whose statements `body` adds."""
-        before, outer = self.axes, self.statements
+    def repeat(self, trips: Expression, body: Walk) -> None:
+        """Add a loop of that many trips, whose statements `body` adds."""
+        before = self.axes
         while True:
-            self.axes, self.statements = dict(before), []
-            body()
+            self.axes = dict(before)
+            statements = tuple(self._collected(body))
             wider = {p: axes | before.get(p, NOWHERE) for p, axes in self.axes.items()}
             if wider == before:
                 break
             before = wider
-        statements = tuple(self.statements)
         carried = tuple((*place, before[place]) for place in _carried(statements))
-        number = Variable("trip", INT)
-        first, last = constant(0, Kind.INT), constant(trips, Kind.INT)
-        self.statements = outer
-        self.statements.append(For(number, first, last, statements, carried=carried))
+        first = constant(0, Kind.INT)
+        self.statements.append(
+            For(Variable("trip", INT), first, trips, statements, carried=carried)
+        )
 
 
 def _carried(statements: Sequence[Statement]) -> list[tuple[Variable, int]]:

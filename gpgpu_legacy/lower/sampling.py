@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from gpgpu_legacy.decorators import frozen
@@ -61,7 +62,7 @@ def fetch_function(
 
     width: of a row. texel: the stored channels of the texel with a number.
     """
-    column, row = (Read(Variable(name, INT), (0,)) for name in ("column", "row"))
+    column, row = (read(Variable(name, INT)) for name in ("column", "row"))
     result = as_read(texel(row * width + column), texel_format)
     return Function(f"fetch{number}", (column.variable, row.variable), (), result)
 
@@ -72,22 +73,23 @@ def size_variables(number: int) -> tuple[Read, ...]:
     return tuple(Read(variable, (axis,)) for axis in range(3))
 
 
+@lru_cache(maxsize=256)
 def lookup_function(
-    number: int, unit: SampledUnit, *, decodes: bool = False, code: type[_Code] | None = None
+    number: int, unit: SampledUnit, *, decodes: bool = False, code: type[LookupCode] | None = None
 ) -> Function:
     """The function of that number: from s, t and r, as many as the kind reads, to the texel.
 
     With levels of detail its last two parameters are λ without biases, and the bias.
     decodes: whether to pass the result of a Fetch through as_decoded. code: what a lookup is.
     """
-    made, sampler = (code or _Code)(unit, number, decodes=decodes), unit.sampler
+    lookup, sampler = (code or LookupCode)(unit, number, decodes=decodes), unit.sampler
     place = _place(unit)
     if not sampler.has_lod:
-        texel = made.in_level(sampler.filter, made.level(sampler.base_level), place)
-        return made.function("lookup", place, texel, sampler.filter)
-    more = [Read(Variable(name, FLOAT), (0,)) for name in ("lod", "bias")]
-    texel = made.detailed(place, *more)
-    return made.function("lookup", [*place, *more], texel, sampler.filter.between)
+        texel = lookup.in_level(sampler.filter, lookup.level(sampler.base_level), place)
+        return lookup.function("lookup", place, texel, sampler.filter)
+    more = [_number(name) for name in ("lod", "bias")]
+    texel = lookup.detailed(place, *more)
+    return lookup.function("lookup", [*place, *more], texel, sampler.filter.between)
 
 
 def place_function(number: int, unit: SampledUnit) -> Function:
@@ -95,23 +97,18 @@ def place_function(number: int, unit: SampledUnit) -> Function:
     levels, of the nearest texel.
     """
     nearest = replace(unit, sampler=unit.sampler.to_the_nearest, format=RGBA32F)
-    return lookup_function(number, nearest, code=_Places)
-
-
-def layered_function(unit: SampledUnit) -> Function:
-    """The lookup function of a unit of unknown extent, whose texture keeps its layers apart."""
-    return lookup_function(unit.number, unit, code=_Layers)
+    return lookup_function(number, nearest, code=PlaceCode)
 
 
 def lod_function(number: int, unit: SampledUnit) -> Function:
     """The function of that number: from s, t and r in the fragments (0, 0), (1, 0) and (0, 1) of a
     quad to λ without biases.
     """
-    code = _Code(unit, number, decodes=False)
+    code = LookupCode(unit, number, decodes=False)
     count = coordinate_count(unit.kind)
     points = [_place(unit, name)[:count] for name in ("", "right_", "up_")]
     lod = code.level_of_detail(points)
-    parameters = tuple(each.variable for point in points for each in point)
+    parameters = tuple(part.variable for point in points for part in point)
     return Function(f"lod{number}", parameters, tuple(code.statements), lod)
 
 
@@ -135,10 +132,15 @@ def lookup_arguments(
 def _place(unit: SampledUnit, prefix: str = "") -> list[Read]:
     """The parameters for coordinates."""
     names = "str"[: parameter_count(unit.kind, unit.sampler)]
-    return [Read(Variable(prefix + name, FLOAT), (0,)) for name in names]
+    return [_number(prefix + name) for name in names]
 
 
-class _Code(Sampling):
+def _number(name: str) -> Read:
+    """A parameter that is a number."""
+    return read(Variable(name, FLOAT))
+
+
+class LookupCode(Sampling):
     """Lookups as statements of a function, each of which names a value."""
 
     def __init__(self, unit: SampledUnit, number: int, *, decodes: bool) -> None:
@@ -164,7 +166,7 @@ class _Code(Sampling):
                 constant(float(source)) if source in "01" else component(result, channel)
                 for channel, source in enumerate(reads)
             )
-        parameters = tuple(each.variable for each in given)
+        parameters = tuple(part.variable for part in given)
         return Function(f"{name}{self.number}", parameters, tuple(self.statements), result)
 
     def let(self, name: str, value: Any) -> Expression:
@@ -185,8 +187,7 @@ class _Code(Sampling):
         if not isinstance(size, Expression):
             return constant(size + more)
         whole = operation(Operator.TO_FLOAT, size)
-        total: Expression = whole + more if more else whole
-        return total
+        return operation(Operator.ADD, whole, more) if more else whole
 
     def fetched(self, name: str, column: Expression, row: Any, first_row: Any) -> Expression:
         texel: Expression = Fetch((column, expression(row + first_row, Kind.INT)), self.unit.number)
@@ -208,21 +209,21 @@ class _Code(Sampling):
 
     def in_levels(self, filter_: Filter, numbers: Any, place: Sequence[Any]) -> Expression:
         inner, given = type(self)(self.unit, self.number, decodes=self.decodes), _place(self.unit)
-        number = Read(Variable("number", FLOAT), (0,))
+        number = _number("number")
         texel = inner.in_level(filter_, inner.level(number), given)
         function = inner.function(filter_.value, [*given, number], texel, filter_)
         return Call((*place, expression(numbers)), function)
 
 
-class _Places(_Code):
+class PlaceCode(LookupCode):
     """Lookups of which each gives its column and its row."""
 
     def fetched(self, name: str, column: Expression, row: Any, first_row: Any) -> Expression:
         return self.let(name, compose((column, expression(row + first_row, Kind.INT))))
 
 
-class _Layers(_Code):
-    """Lookups in a volume, or in the six layers of a cube map."""
+class LayerCode(LookupCode):
+    """Lookups in textures of unknown extents, which keep their layers apart."""
 
     def first_row(self, slice_: Any, level: TextureLevel) -> Any:
         return slice_

@@ -71,7 +71,7 @@ from gpgpu_legacy.lower.programs import (
     result_registers,
     source_line,
 )
-from gpgpu_legacy.lower.sampling import SampledUnit, layered_function
+from gpgpu_legacy.lower.sampling import LayerCode, SampledUnit, lookup_function
 from gpgpu_legacy.plan.textures import FORMATS, RGBA32F, Compare, Sampler, TextureKind
 
 PLAIN = Dialect(("#version 330 core",), precise="", fma=False, doubles=False)
@@ -419,14 +419,16 @@ class _Fetched(ProgramLowering):
     def __init__(self, program: Program) -> None:
         super().__init__()
         self.functions = {
-            number: layered_function(
+            number: lookup_function(
+                number,
                 SampledUnit(
                     number,
                     TextureKind(target.kind.value),
                     None,
                     Sampler(compare=Compare.LEQUAL if target.is_shadow else None),
                     FORMATS["depth32f"] if target.is_shadow else RGBA32F,
-                )
+                ),
+                code=LayerCode,
             )
             for number, target in program.texture_units.items()
         }

@@ -69,13 +69,7 @@ from gpgpu_legacy.lower.emit.llvm_basics import (
     integer,
 )
 from gpgpu_legacy.lower.emit.llvm_values import TileShape, ValueEmitter
-from gpgpu_legacy.lower.kernels.schedule import (
-    GROUP,
-    INVOCATION,
-    ROW,
-    Schedule,
-    kept_in_arrays,
-)
+from gpgpu_legacy.lower.kernels.schedule import GROUP, INVOCATION, ROW, KernelLoops
 
 MOST_STACK = 2**21
 """Bytes of the shared arrays of a work group, and of the variables that all of its invocations
@@ -112,11 +106,9 @@ class KernelEmitter:
         kernel = numbered(kernel)
         if unproven is not None:
             kernel = with_inside(kernel, unproven)
-        schedule = Schedule(kernel)
-        self.kernel, self.shared, self.body = kernel, kernel.shared, schedule.body
-        self.analysis, self.nest = schedule.analysis, schedule.nest
-        self.kept = kept_in_arrays(schedule.nest, schedule.analysis)
-        variables = map(assigned, statements_below(schedule.body))
+        self.kernel, self.shared, self.nesting = kernel, kernel.shared, KernelLoops(kernel)
+        self.kept = self.nesting.kept_in_arrays()
+        variables = map(assigned, statements_below(self.nesting.body))
         self.variables = {v.name: v.type for v in variables if v is not None}
         module = ir.Module("kernel")
         kind = ir.FunctionType(I64, [I64.as_pointer(), I64, I64, I64.as_pointer()])
@@ -238,7 +230,7 @@ class KernelEmitter:
             place, length = self.arrays[array.name]
             first, end = (b.ptrtoint(at, I64) for at in (place, b.gep(place, [length])))
             b.call(clear, [b.bitcast(place, I8.as_pointer()), I8(0), b.sub(end, first), I1(0)])
-        self.statements(self.nest, GROUP)
+        self.statements(self.nesting.nest, GROUP)
         b.store(b.add(b.load(self.group), integer(1)), self.group)
 
     def statements(self, statements: tuple[Statement, ...], level: int) -> None:
@@ -285,7 +277,7 @@ class KernelEmitter:
     ) -> None:
         # A variable with a slope keeps its base, which is its value at tx = 0.
         whole = len(components) == variable.type.width
-        below = min(level, self.analysis.variables[variable.name].level) if whole else level
+        below = min(level, self.nesting.variables[variable.name].level) if whole else level
         values = [self.value(value, below, part) for part in range(len(components))]
         for part, number in zip(components, values, strict=True):
             self.store(number, self.slot(variable.name, part))
@@ -332,7 +324,7 @@ class KernelEmitter:
         sequential access from LLVM.
         """
         b = self.builder
-        slope = self.analysis.of(index).slope if level == INVOCATION else 0
+        slope = self.nesting.of(index).slope if level == INVOCATION else 0
         base = b.sext(self.value(index, ROW if slope else level), I64)
         return b.add(base, b.mul(integer(slope), self.local[0])) if slope else base
 
@@ -382,7 +374,7 @@ class KernelEmitter:
 
     def read(self, variable: Variable, level: int, part: int) -> Any:
         b, kept = self.builder, self.load(self.slot(variable.name, part))
-        slope = self.analysis.variables[variable.name].slope
+        slope = self.nesting.variables[variable.name].slope
         if not slope or level != INVOCATION:
             return kept
         return b.add(kept, b.mul(I32(slope), b.trunc(self.local[0], I32)))
@@ -448,7 +440,7 @@ class TraceEmitter(KernelEmitter):
         check_data_independent(kernel)
         super().__init__(kernel, unproven)
         self.shared = ()
-        names = control_variables(self.body)
+        names = control_variables(self.nesting.body)
         self.variables = {n: type_ for n, type_ in self.variables.items() if n in names}
         self.places: dict[str, tuple[Any, ...]] = {}
 

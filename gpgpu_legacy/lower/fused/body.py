@@ -18,6 +18,7 @@ from gpgpu_legacy.isa.expressions import (
     Texel,
     Variable,
     components,
+    constant,
     operation,
     read,
 )
@@ -44,7 +45,6 @@ from gpgpu_legacy.lower.lowering import (
     as_read,
     attribute_value,
     cleared_registers,
-    color_number,
     decoded,
     encoded,
     fails,
@@ -107,8 +107,7 @@ class _Draw(AxesLowering):
         test = draw.writes.alpha_test
         if test is not None:
             target = self.content.surfaces[draw.targets[0]].format
-            axes = self.axes_of(result_variable(0), (3,))
-            self.discard(fails(test, Read(result_variable(0), (3,), axes), target))
+            self.discard(fails(test, self.held(result_variable(0), (3,)), target))
         body += self.writes(body)
         registers = cleared_registers(draw.program, len(draw.targets), body)
         cleared = [Assign(v, ALL[: v.type.width], zero) for v, zero in registers.items()]
@@ -122,7 +121,7 @@ class _Draw(AxesLowering):
         if segment.trips == 1:
             trip()
         else:
-            self.repeat(segment.trips, trip)
+            self.repeat(constant(segment.trips, Kind.INT), trip)
 
     def step(self, number: int, instruction: Instruction) -> None:
         if number in self.live:
@@ -183,7 +182,7 @@ class _Draw(AxesLowering):
         for number, target in enumerate(draw.targets):
             texel_format = self.content.surfaces[target].format
             held, channels = own_texel(self.content, target), draw.writes.channels(texel_format)
-            wanted, blend = color_number(draw.program, number), draw.writes.blend
+            wanted, blend = draw.program.color_number(number), draw.writes.blend
             weighs = blend is not None and blend.weighs
             colour, instruction = self.colour(body, wanted, ALL if weighs else channels)
             source = encoded(colour, texel_format, as_level=as_level and not weighs)
@@ -210,8 +209,7 @@ class _Draw(AxesLowering):
             if len(places) == len(channels):
                 body.pop()
                 return components(last.value, tuple(places)), last.instruction
-        axes = self.axes_of(variable, channels)
-        return Read(variable, channels, axes), None
+        return self.held(variable, channels), None
 
 
 @lru_cache(maxsize=256)

@@ -11,8 +11,8 @@ A `for` is at its condition's level, too: if it is the same for all invocations 
 loop over tx, which then reads rows in order and vectorises. Only a `for` with constant bounds stays
 inside: LLVM unrolls it, and the loop over tx still vectorises, with sums in registers.
 
-Three passes: `versions` (renaming, so that updated indices split no loop), `Analysis` (the level of
-every variable), `Schedule` (the loops around statements).
+Three passes: `versions` (renaming, so that updated indices split no loop), the level of every
+variable, and the loops around statements.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from gpgpu_legacy.isa.expressions import (
     Invocation,
     Operation,
     Read,
-    Swizzle,
     Variable,
     read,
 )
@@ -80,7 +79,8 @@ def versions(statements: tuple[Statement, ...], number: Iterator[int]) -> tuple[
 
     def write_back(names: Iterable[str]) -> None:
         for name in sorted(names & latest.keys()):
-            versioned.append(_assign(owners[name], read(latest.pop(name))))
+            owner = owners[name]
+            versioned.append(Assign(owner, read(owner).components, read(latest.pop(name))))
 
     def version_of(expression: Expression) -> Expression:
         if not isinstance(expression, Read) or expression.variable.name not in latest:
@@ -112,11 +112,6 @@ def versions(statements: tuple[Statement, ...], number: Iterator[int]) -> tuple[
     return tuple(versioned)
 
 
-def _assign(variable: Variable, value: Expression) -> Assign:
-    """An assignment to a whole variable."""
-    return Assign(variable, tuple(range(variable.type.width)), value)
-
-
 def _tail(statements: tuple[Statement, ...]) -> int:
     """The start of the assignments to integers at the end of the list, which split nothing."""
     end = len(statements)
@@ -143,20 +138,28 @@ class Variation:
 _LARGEST_SLOPE = 1 << 10  # base + slope·tx then stays far from wrapping around 32 bits twice
 
 
-class Analysis:
-    """The level of every private variable: a fixed point over all of its assignments."""
+class KernelLoops:
+    """A kernel's statements in their loops, from the level of every private variable.
 
-    def __init__(self, kernel: Kernel, body: tuple[Statement, ...]) -> None:
-        self.kernel = kernel
+    body: the statements, each variable in its versions. variables: how each varies, a fixed point
+    over all of its assignments. nest: the statements, in their loops.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        """Raises PlanError if not all invocations of a group reach a barrier."""
+        self.kernel, self.body = kernel, versions(kernel.body, count(1))
         across, up = kernel.local_size
         self.finest = INVOCATION if across > 1 else ROW if up > 1 else GROUP
-        stores = (s for s in statements_below(body) if isinstance(s, Store))
+        stores = (s for s in statements_below(self.body) if isinstance(s, Store))
         self.written = {store.element.array for store in stores}
         self.variables: dict[str, Variation] = {}
         before: dict[str, Variation] | None = None
         while before != self.variables:
             before = dict(self.variables)
-            self.visit(body, GROUP)
+            self.visit(self.body, GROUP)
+        self.nest = self.scheduled(self.body, GROUP)
+
+    # Levels
 
     def visit(self, statements: tuple[Statement, ...], control: int) -> None:
         """Statements that are reached under conditions of the level `control`."""
@@ -166,14 +169,8 @@ class Analysis:
                     Declare(variable=variable, value=value) | Assign(variable=variable, value=value)
                 ):
                     self.join(variable, value, control)
-                case If(condition=condition, then=then, otherwise=otherwise):
-                    inside = max(control, self.of(condition).level)
-                    self.visit(then, inside)
-                    self.visit(otherwise, inside)
-                case Loop(start=start, body=body):
-                    inside = max(control, self.loop_level(statement))
-                    self.visit(start, inside)
-                    self.visit(body, inside)
+                case If() | Loop():
+                    self.visit(nested(statement), max(control, self.level(statement)))
 
     def join(self, variable: Variable, value: Expression | None, control: int) -> None:
         """One more assignment to a variable."""
@@ -184,18 +181,13 @@ class Analysis:
             level if new.slope == old.slope else self.finest, new.slope
         )
 
-    def loop_level(self, loop: Loop) -> int:
-        """The level at which a `for` stands."""
-        short = _is_constant(loop) and not has_barrier(*loop.body)
-        return self.finest if short else self.of(loop.condition).level
-
     def level(self, statement: Statement) -> int:
         """The level at which a statement is executed; of an `if` or `for`, its condition's."""
         match statement:
-            case If(condition=condition):
+            case Loop(body=body) if _is_constant(statement) and not has_barrier(*body):
+                return self.finest
+            case If(condition=condition) | Loop(condition=condition):
                 return self.of(condition).level
-            case Loop():
-                return self.loop_level(statement)
             case Barrier():
                 return GROUP
         target = assigned(statement)
@@ -211,13 +203,11 @@ class Analysis:
         variations = [self.of(part) for part in parts]
         if any(variation.slope for variation in variations):
             return Variation(self.finest)
-        return Variation(max(variation.level for variation in variations))
+        return Variation(max((variation.level for variation in variations), default=GROUP))
 
-    def of(self, expression: Expression) -> Variation:  # noqa: PLR0911 - a case each
+    def of(self, expression: Expression) -> Variation:
         """The variation of an expression, as far as its variables are known."""
         match expression:
-            case Constant():
-                return Variation(GROUP)
             case Read(variable=variable):
                 # Not known yet: taken as the least, until the fixed point has reached it.
                 return self.variables.get(variable.name, Variation(GROUP))
@@ -225,8 +215,6 @@ class Analysis:
                 return self.identity(expression)
             case Element(array=array) if array in self.written:
                 return Variation(self.finest)
-            case Swizzle(operands=(vector,)):
-                return self.of(vector)
             case Operation(operator=operator, operands=operands, type=type_) if type_.is_integer:
                 if operator is Operator.CONVERT and operands[0].type.is_integer:
                     return self.of(operands[0])
@@ -251,6 +239,76 @@ class Analysis:
             return Variation(GROUP)
         return Variation(ROW) if axis == 1 else Variation(GROUP, 1)
 
+    # Loops
+
+    def scheduled(self, statements: tuple[Statement, ...], level: int) -> tuple[Statement, ...]:
+        """Statements in the loops that they need below a level, whose loops are around them."""
+        done: list[Statement] = []
+        waiting: list[Statement] = []  # of higher levels, for one loop
+
+        def close() -> None:
+            if waiting:
+                inside = self.scheduled(tuple(waiting), level + 1)
+                done.append(Invocations(INVOCATION - level - 1, inside))
+                waiting.clear()
+
+        for statement in statements:
+            if self.level(statement) > level:
+                self.check(statement)
+                waiting.append(statement)
+                continue
+            target = assigned(statement)
+            # Nothing waiting assigns what this reads, for it reads its own level and below.
+            if target is None or target.name in variable_names(*waiting):
+                close()
+            done.extend(self.at_level(statement, level))
+        close()
+        return tuple(done)
+
+    def at_level(self, statement: Statement, level: int) -> tuple[Statement, ...]:
+        """A statement of that level or below; nested statements may need loops."""
+        match statement:
+            case Declare() | Assign() | Store():
+                return (statement,)
+            case If(condition=condition, then=then, otherwise=otherwise):
+                branches = self.scheduled(then, level), self.scheduled(otherwise, level)
+                return (If(condition, *branches),)
+            case Loop(start=start, condition=condition, body=body):
+                loop = Loop((), condition, (), self.scheduled(body, level))
+                return (*self.scheduled(start, level), loop)
+        return ()  # of a barrier
+
+    def check(self, statement: Statement) -> None:
+        if has_barrier(statement):
+            kind = "an if" if isinstance(statement, If) else "a for"
+            raise PlanError(
+                f"{self.kernel.name}: a barrier stands in {kind} whose condition is not the same "
+                "for all invocations of a work group; let it depend on uniforms and work group only"
+            )
+
+    def kept_in_arrays(self) -> dict[str, tuple[int, ...]]:
+        """Variables that outlive a loop over ty or tx, with the levels of those loops."""
+        seen: dict[tuple[str, int], set[int]] = {}
+        numbers = count()
+
+        def visit(statements: tuple[Statement, ...], loops: dict[int, int]) -> None:
+            for statement in statements:
+                target, own = assigned(statement), variable_names(*expressions_of(statement))
+                for name in own | ({target.name} if target else set()):
+                    for level in range(ROW, self.variables[name].level + 1):
+                        seen.setdefault((name, level), set()).add(loops[level])
+                inside = loops
+                if isinstance(statement, Invocations):
+                    inside = loops | {INVOCATION - statement.axis: next(numbers)}
+                visit(nested(statement), inside)
+
+        visit(self.nest, {})
+        arrays: dict[str, tuple[int, ...]] = {}
+        for (name, level), loops in sorted(seen.items()):
+            if len(loops) > 1:
+                arrays[name] = (*arrays.get(name, ()), level)
+        return arrays
+
 
 def _is_constant(loop: Loop) -> bool:
     """Whether a loop's bounds are literals, as far as its condition tells."""
@@ -264,88 +322,3 @@ def _is_constant(loop: Loop) -> bool:
         and (not isinstance(part, Read) or part.variable.name in literals)
         for part in parts(loop.condition)
     )
-
-
-# Loops ---------------------------------------------------------------------------------------
-
-
-class Schedule:
-    """A kernel's statements in their loops.
-
-    body: the statements, each variable in its versions. nest: those, in their loops. `level`: of
-    the loops that are already around statements.
-    """
-
-    def __init__(self, kernel: Kernel) -> None:
-        """Raises PlanError if not all invocations of a group reach a barrier."""
-        self.kernel, self.body = kernel, versions(kernel.body, count(1))
-        self.analysis = Analysis(kernel, self.body)
-        self.nest = self.schedule(self.body, GROUP)
-
-    def schedule(self, statements: tuple[Statement, ...], level: int) -> tuple[Statement, ...]:
-        scheduled: list[Statement] = []
-        waiting: list[Statement] = []  # of higher levels, for one loop
-
-        def close() -> None:
-            if waiting:
-                inside = self.schedule(tuple(waiting), level + 1)
-                scheduled.append(Invocations(INVOCATION - level - 1, inside))
-                waiting.clear()
-
-        for statement in statements:
-            if self.analysis.level(statement) > level:
-                self.check(statement)
-                waiting.append(statement)
-                continue
-            target = assigned(statement)
-            # Nothing waiting assigns what this reads, for it reads its own level and below.
-            if target is None or target.name in variable_names(*waiting):
-                close()
-            scheduled.extend(self.at_level(statement, level))
-        close()
-        return tuple(scheduled)
-
-    def at_level(self, statement: Statement, level: int) -> tuple[Statement, ...]:
-        """A statement of that level or below; nested statements may need loops."""
-        match statement:
-            case Declare() | Assign() | Store():
-                return (statement,)
-            case If(condition=condition, then=then, otherwise=otherwise):
-                branches = self.schedule(then, level), self.schedule(otherwise, level)
-                return (If(condition, *branches),)
-            case Loop(start=start, condition=condition, body=body):
-                loop = Loop((), condition, (), self.schedule(body, level))
-                return (*self.schedule(start, level), loop)
-        return ()  # of a barrier
-
-    def check(self, statement: Statement) -> None:
-        if has_barrier(statement):
-            kind = "an if" if isinstance(statement, If) else "a for"
-            raise PlanError(
-                f"{self.kernel.name}: a barrier stands in {kind} whose condition is not the same "
-                "for all invocations of a work group; let it depend on uniforms and work group only"
-            )
-
-
-def kept_in_arrays(nest: tuple[Statement, ...], analysis: Analysis) -> dict[str, tuple[int, ...]]:
-    """Variables that outlive a loop over ty or tx, with the levels of those loops."""
-    seen: dict[tuple[str, int], set[int]] = {}
-    numbers = count()
-
-    def visit(statements: tuple[Statement, ...], loops: dict[int, int]) -> None:
-        for statement in statements:
-            target, own = assigned(statement), variable_names(*expressions_of(statement))
-            for name in own | ({target.name} if target else set()):
-                for level in range(ROW, analysis.variables[name].level + 1):
-                    seen.setdefault((name, level), set()).add(loops[level])
-            if isinstance(statement, Invocations):
-                visit(statement.body, loops | {INVOCATION - statement.axis: next(numbers)})
-            else:
-                visit(nested(statement), loops)
-
-    visit(nest, {})
-    arrays: dict[str, tuple[int, ...]] = {}
-    for (name, level), loops in sorted(seen.items()):
-        if len(loops) > 1:
-            arrays[name] = (*arrays.get(name, ()), level)
-    return arrays
