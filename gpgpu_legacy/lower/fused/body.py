@@ -220,13 +220,13 @@ def blended_products(content: Content) -> tuple[tuple[bool, ...], ...]:
     """
     statements = fused_body(content, as_level=False)
     writes = (s for s in statements if isinstance(s, Assign) and s.variable.role is Role.OWN)
-    found: list[tuple[bool, ...]] = []
+    sums: list[tuple[bool, ...]] = []
     for member in content.body:
         if isinstance(member, DrawnProgram):
-            found.append(tuple(_adds_a_product(next(writes)) for _ in member.targets))
+            sums.append(tuple(_adds_a_product(next(writes)) for _ in member.targets))
         else:
             next(writes)
-    return tuple(found)
+    return tuple(sums)
 
 
 def _adds_a_product(write: Assign) -> bool:

@@ -21,6 +21,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import lru_cache
 from itertools import chain
+from typing import Any
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.program import Attribute, Instruction, Program
@@ -30,8 +31,6 @@ from gpgpu_legacy.lower.lookups import (
     AffineLookup,
     DependentLookup,
     Lookup,
-    NeighbourLookup,
-    OwnLookup,
 )
 from gpgpu_legacy.lower.values import bent_attributes
 from gpgpu_legacy.plan.framebuffer import Writes
@@ -301,16 +300,13 @@ class _Numbering:
             bent_attributes(pass_, pass_.program.attributes_read, self.count),
         )
 
-    def lookup(self, lookup: Lookup[str]) -> Lookup[int]:
+    def lookup(self, lookup: Any) -> Lookup[int]:
+        """A Lookup[str] with its texture's number; an affine one relative to its base."""
         number = self.texture(lookup.texture)
-        match lookup:
-            case OwnLookup():
-                return OwnLookup(number)
-            case NeighbourLookup(right=right, up=up):
-                return NeighbourLookup(number, right, up)
-            case DependentLookup(sampler=sampler):
-                self.dependent.add(lookup.texture)
-                return DependentLookup(number, sampler)
+        if isinstance(lookup, DependentLookup):
+            self.dependent.add(lookup.texture)
+        if not isinstance(lookup, AffineLookup):
+            return replace(lookup, texture=number)  # type: ignore[no-any-return]
         s, t = lookup.s, lookup.t
         slopes = (lookup.texture, s.slopes, t.slopes)
         base = self.bases.setdefault(slopes, (s.constant, t.constant))
@@ -375,8 +371,8 @@ def segments(draw: DrawnProgram, live: Sequence[tuple[int, ...]]) -> tuple[Progr
     detailed = tuple(map(lookup_has_lod, draw.lookups))
     corners = coordinate_components(draw.program, detailed, executed=False)
     steps = []
-    each = zip(draw.program.instructions, live, corners, strict=True)
-    for number, (instruction, *needed) in enumerate(each):
+    instructions = zip(draw.program.instructions, live, corners, strict=True)
+    for number, (instruction, *needed) in enumerate(instructions):
         lookup = next(lookups) if instruction.texture is not None else None
         if any(needed):
             steps.append(LiveInstruction(instruction, needed[0], lookup, needed[1], number=number))
@@ -448,18 +444,17 @@ def _kind(step: LiveInstruction) -> object:
     return instruction, step.components, step.corners, lookup
 
 
-_Place = tuple[int, int] | None
+_Place = tuple[int, int]
 """The texel that an affine lookup reads in the first fragment, relative to its base."""
 
 
 def _place(step: LiveInstruction) -> _Place:
+    """That of a step; of one that is no affine lookup (0, 0)."""
     if not isinstance(step.lookup, AffineLookup):
-        return None
+        return 0, 0
     return step.lookup.s.constant, step.lookup.t.constant
 
 
 def _advance(place: _Place, later: _Place) -> Advance:
-    """The movement of the lookup; zero unless it is an affine lookup."""
-    if place is None or later is None:
-        return (0, 0)
+    """The movement of the lookup between steps of one kind."""
     return later[0] - place[0], later[1] - place[1]

@@ -9,7 +9,7 @@ rows: for neighbouring fragments, or for successive trips.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from enum import Enum
 from math import prod
@@ -145,7 +145,8 @@ class GroupStaging:
 
     def arrays(self) -> dict[str, Array]:
         """The shared arrays by name, which loops share."""
-        return _arrays(self.in_order, self.shape)
+        staged = (staged for trips in self.in_order for staged in trips.staged)
+        return {s.name: s.array(self.shape) for s in staged}
 
 
 def choose_staging(
@@ -176,26 +177,27 @@ def choose_staging(
                 staged = tuple(_at_once(content, s, deep, of_iterations=not count) for s in staged)
             if staged and (count or content.together) >= depth:
                 loops[key] = StagedTrips(len(loops), count, staged)
-        arrays = _arrays(loops.values(), deep).values()
+        staging = GroupStaging(replace(deep, unroll=min(shape.unroll, depth)), loops)
+        arrays = staging.arrays().values()
         size = sum(4 * array.element.width * prod(array.extents) for array in arrays)
         if loops and size <= shared_bytes:
-            return GroupStaging(replace(deep, unroll=min(shape.unroll, depth)), loops)
+            return staging
         depth //= 2
     return GroupStaging(replace(shape, k_depth=0), {})
 
 
 def _staged(content: Content, statements: Sequence[Statement]) -> tuple[Staged, ...]:
-    found: dict[tuple[AffineLookup[int], tuple[int, int]], Staged] = {}
-    counts = {True: 0, False: 0}
+    """The lookups of statements that can be staged."""
+    known: dict[tuple[AffineLookup[int], tuple[int, int]], Staged] = {}
     for texel in all_expressions(statements):
         if not isinstance(texel, Texel) or sum(texel.axes) != 1 or not texel.lookup.inside:
             continue
         key, across = (texel.lookup, texel.advance), texel.axes.x
-        if key not in found:
+        if key not in known:
+            slot = sum(staged.across == across for staged in known.values())
             channels = content.surfaces[texel.lookup.texture].format.channels
-            found[key] = Staged(*key, across, counts[across], channels)
-            counts[across] += 1
-    return tuple(found.values())
+            known[key] = Staged(*key, across, slot, channels)
+    return tuple(known.values())
 
 
 def _at_once(content: Content, staged: Staged, shape: GroupShape, *, of_iterations: bool) -> Staged:
@@ -218,10 +220,6 @@ def _at_once(content: Content, staged: Staged, shape: GroupShape, *, of_iteratio
     if (step_s, step_t) == (1, 0) and not (along_s % AT_ONCE or shape.k_depth % AT_ONCE):
         return replace(staged, fetched=Fetched.OF_TRIPS)
     return staged
-
-
-def _arrays(loops: Iterable[StagedTrips], shape: GroupShape) -> dict[str, Array]:
-    return {staged.name: staged.array(shape) for trips in loops for staged in trips.staged}
 
 
 class StagedCopies:
@@ -250,10 +248,13 @@ class StagedCopies:
         statements: list[Statement] = [Barrier()]
         arrays = self.staging.arrays()
         for staged in trips.staged:
+            parts = range(AT_ONCE) if staged.fetched is Fetched.OF_TRIPS else [None]
             for element in self._elements(staged):
-                for trip, value in self._values(staged, element):
-                    place = Element((trip, element.place), arrays[staged.name])
-                    statements += element.guarded(Store(place, value))
+                for part in parts:
+                    place = Element(
+                        (element.trip + (part or 0), element.place), arrays[staged.name]
+                    )
+                    statements += element.guarded(Store(place, read(element.variable, part)))
         following = start + self.shape.k_depth
         after = self._after(trips, iteration)
         more = tuple(self._fetched(trips, iteration, following))
@@ -289,14 +290,6 @@ class StagedCopies:
             guard = element < total if (number + 1) * threads > total else None
             variable = Variable(f"ahead_{staged.name}_{number}", staged.vector)
             yield _AheadElement(trip * at_once, place, guard, variable)
-
-    def _values(
-        self, staged: Staged, element: _AheadElement
-    ) -> list[tuple[Expression, Expression]]:
-        """The trips that an element is of, each with its value."""
-        if staged.fetched is not Fetched.OF_TRIPS:
-            return [(element.trip, read(element.variable))]
-        return [(element.trip + part, read(element.variable, part)) for part in range(AT_ONCE)]
 
     def _fragment(self, staged: Staged, place: Expression) -> tuple[Expression, Expression]:
         """The fragment (x, y) at which an element of the tile is fetched.

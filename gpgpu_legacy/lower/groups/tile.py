@@ -15,6 +15,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from itertools import product
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.expressions import Expression, Read, Role, Texel, Variable, read
@@ -56,8 +57,8 @@ class RegisterTile:
         """The statements that `build` adds, for a block of their own."""
         outer, self.statements = self.statements, []
         build()
-        made, self.statements = tuple(self.statements), outer
-        return made
+        inner, self.statements = tuple(self.statements), outer
+        return inner
 
     def declarations(self) -> list[Statement]:
         """The declarations of all assigned variables."""
@@ -65,9 +66,8 @@ class RegisterTile:
 
     def fragments(self, axes: Axes) -> Iterator[Fragment]:
         """A fragment for each row and column along which a value with these axes varies."""
-        for row in range(self.rows if axes.y else 1):
-            for column in range(self.columns if axes.x else 1):
-                yield row, column
+        rows, columns = self.rows if axes.y else 1, self.columns if axes.x else 1
+        return product(range(rows), range(columns))
 
     def cell(self, variable: Variable, fragment: Fragment) -> Variable:
         """The storage of a variable for a fragment."""
@@ -176,7 +176,7 @@ Load = Callable[[AffineLookup[int], Advance, Fragment], Expression]
 
 
 @frozen
-class _Key:
+class TileTexel:
     """A texel of a register tile.
 
     lookup: one that reads it, with constants of 0. block: of the fragments, which lie side by side.
@@ -189,12 +189,8 @@ class _Key:
     place: tuple[int, int]
 
 
-@frozen
-class _Shared:
-    """The fragment that loads a texel for all, and the lookup that it uses."""
-
-    fragment: Fragment
-    lookup: AffineLookup[int]
+_Shared = tuple[Fragment, AffineLookup[int]]
+"""The fragment that loads a texel for all, and the lookup that it uses."""
 
 
 class TexelLoads:
@@ -204,9 +200,9 @@ class TexelLoads:
         """load: adds nothing to the tile's statements."""
         self._tile, self._load = tile, load
         self._columns, self._rows = shape.side_by_side
-        self._known: dict[int, dict[_Key, _Shared]] = {}
-        self._shared: dict[_Key, _Shared] = {}
-        self._loaded: dict[_Key, Read] = {}
+        self._known: dict[int, dict[TileTexel, _Shared]] = {}
+        self._shared: dict[TileTexel, _Shared] = {}
+        self._loaded: dict[TileTexel, Read] = {}
         self._count = 0
 
     def begin(self, statements: Sequence[Statement]) -> None:
@@ -227,17 +223,18 @@ class TexelLoads:
         if shared is None:
             return self._load(lookup, advance, fragment)
         if key not in self._loaded:
-            value = self._load(shared.lookup, advance, shared.fragment)
+            first, from_there = shared
+            value = self._load(from_there, advance, first)
             self._count += 1
             variable = Variable("texel", value.type, number=self._count)
             self._tile.add(Declare(variable, value))
             self._loaded[key] = read(variable)
         return self._loaded[key]
 
-    def _shared_by(self, statements: Iterable[Statement]) -> dict[_Key, _Shared]:
+    def _shared_by(self, statements: Iterable[Statement]) -> dict[TileTexel, _Shared]:
         """The texels that several fragments read."""
-        fragments: dict[_Key, set[Fragment]] = defaultdict(set)
-        leaving, wanted = set[_Key](), Counter[_Key]()
+        fragments: dict[TileTexel, set[Fragment]] = defaultdict(set)
+        leaving, wanted = set[TileTexel](), Counter[TileTexel]()
         for texel in all_expressions(statements):
             if not isinstance(texel, Texel) or not _is_shareable(texel):
                 continue
@@ -252,19 +249,19 @@ class TexelLoads:
             if wanted[key] > 1:
                 first = min(row for row, _ in sharing), min(column for _, column in sharing)
                 lookup = replace(self._lookup_from(key, first), inside=key not in leaving)
-                shared[key] = _Shared(first, lookup)
+                shared[key] = first, lookup
         return shared
 
-    def _key(self, lookup: AffineLookup[int], advance: Advance, fragment: Fragment) -> _Key:
+    def _key(self, lookup: AffineLookup[int], advance: Advance, fragment: Fragment) -> TileTexel:
         """The texel that a fragment reads."""
         s, t = lookup.s, lookup.t
         alike = replace(lookup, s=replace(s, constant=0), t=replace(t, constant=0), inside=True)
         row_block, row = divmod(fragment[0], self._rows)
         column_block, column = divmod(fragment[1], self._columns)
         across, up = (form.constant + form.x * column + form.y * row for form in (s, t))
-        return _Key(alike, advance, (row_block, column_block), (across, up))
+        return TileTexel(alike, advance, (row_block, column_block), (across, up))
 
-    def _lookup_from(self, key: _Key, fragment: Fragment) -> AffineLookup[int]:
+    def _lookup_from(self, key: TileTexel, fragment: Fragment) -> AffineLookup[int]:
         """The lookup by which a fragment reads a texel."""
         row, column = fragment[0] % self._rows, fragment[1] % self._columns
         s, t = (

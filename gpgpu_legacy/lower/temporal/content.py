@@ -9,7 +9,6 @@ become meaningless, one reach further in with each iteration; nothing reads them
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood, Reach
@@ -81,8 +80,7 @@ class TemporalContent:
     @property
     def near(self) -> tuple[int, ...]:
         """The surfaces in which neighbours' texels are read."""
-        looks = (look for draw in self.content.draws for look in draw.lookups)
-        return tuple(sorted({k.texture for k in looks if isinstance(k, NeighbourLookup)}))
+        return near_surfaces(self.content)
 
     @property
     def keeps(self) -> tuple[Sides, Sides]:
@@ -95,33 +93,35 @@ class TemporalContent:
 
 
 def temporal_content(
-    found: Neighbourhood, textures: Mapping[str, Texture]
+    around: Neighbourhood, textures: Mapping[str, Texture]
 ) -> tuple[TemporalContent, Arguments]:
     """The Content and the Arguments of a Neighbourhood; textures: by name.
 
     Raises UnsupportedError if only some of the textures end with the rectangle, for numbers that
     differ between iterations, and for programs with a loop.
     """
-    content, arguments = content_of(found, textures)
+    content, arguments = content_of(around, textures)
     loops = any(part.trips > 1 for draw in content.draws for part in live_segments(draw))
-    if loops or any(map(varies, found.passes)):
+    if loops or any(map(varies, around.passes)):
         raise UnsupportedError("loops, or numbers that vary")
     numbers = {name: n for n, name in enumerate(arguments.textures)}
-    live = tuple(sorted(numbers[name] for name in found.live))
-    alike = ((False, False), (False, False))
-    made = TemporalContent(content, found.reach, found.wraps, alike, live)
-    ends: list[Sides] = []
-    for axis, length in enumerate((arguments.width, arguments.height)):
-        origins = [arguments.origins[n][axis] for n in made.near]
-        extents = [
-            (arguments.extents[n].width, arguments.extents[n].height)[axis] for n in made.near
-        ]
-        low = {origin == 0 for origin in origins}
-        high = {origin + length == extent for origin, extent in zip(origins, extents, strict=True)}
-        if len(low) > 1 or len(high) > 1:
-            raise UnsupportedError("textures of which some have more around the rectangle")
-        ends.append((True in low, True in high))
-    return replace(made, ends=(ends[0], ends[1])), arguments
+    live = tuple(sorted(numbers[name] for name in around.live))
+    ends = {
+        (x == 0, x + around.width == extent.width, y == 0, y + around.height == extent.height)
+        for n in near_surfaces(content)
+        for (x, y), extent in ((arguments.origins[n], arguments.extents[n]),)
+    }
+    if len(ends) > 1:
+        raise UnsupportedError("textures of which some have more around the rectangle")
+    left, right, below, above = next(iter(ends), (False,) * 4)
+    sides = ((left, right), (below, above))
+    return TemporalContent(content, around.reach, around.wraps, sides, live), arguments
+
+
+def near_surfaces(content: Content) -> tuple[int, ...]:
+    """The surfaces in which neighbours' texels are read."""
+    looks = (look for draw in content.draws for look in draw.lookups)
+    return tuple(sorted({k.texture for k in looks if isinstance(k, NeighbourLookup)}))
 
 
 def shared_padding(shape: TemporalShape, content: Content) -> int:
@@ -153,10 +153,11 @@ class GroupRoom:
         """Whether a shape fits, and leaves fragments to store."""
         surfaces = content.content.surfaces
         floats = sum(surfaces[n].format.channels for n in content.near)
-        bytes_ = _FLOAT_BYTES * floats * shared_length(shape, content.content)
-        fits = bytes_ <= self.shared_bytes
-        fits = fits and len(surfaces) + len(content.live) <= self.storage_blocks
-        return fits and min(shape.stored(content.reach)) > 0
+        return (
+            _FLOAT_BYTES * floats * shared_length(shape, content.content) <= self.shared_bytes
+            and len(surfaces) + len(content.live) <= self.storage_blocks
+            and min(shape.stored(content.reach)) > 0
+        )
 
 
 _FLOAT_BYTES = 4
@@ -192,16 +193,10 @@ def usual_shape(
     ]
     fitting = [shape for shape in shapes if room.takes(content, shape)]
     best = min(fitting, key=lambda shape: cost(content, fragments, shape), default=None)
-    if best is None or _LEAST_GAIN * cost(content, fragments, best) > plain_cost(
-        content, fragments
-    ):
+    alone = max(_WORK * _operations(content) + sum(_traffic(content)), _DISPATCH / fragments)
+    if best is None or _LEAST_GAIN * cost(content, fragments, best) > alone:
         return None
     return best
-
-
-def plain_cost(content: TemporalContent, fragments: int) -> float:
-    """The cost of a pass by itself, per fragment."""
-    return max(_WORK * _operations(content) + sum(_traffic(content)), _DISPATCH / fragments)
 
 
 def cost(content: TemporalContent, fragments: int, shape: TemporalShape) -> float:

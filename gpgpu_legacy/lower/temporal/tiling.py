@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.expressions import (
     Array,
     Constant,
@@ -30,13 +29,11 @@ from gpgpu_legacy.isa.expressions import (
 from gpgpu_legacy.isa.statements import (
     Assign,
     Barrier,
-    Declare,
     For,
     If,
     Statement,
     Store,
     all_expressions,
-    rebuilt,
 )
 from gpgpu_legacy.isa.types import (
     ALONG_X,
@@ -112,7 +109,8 @@ class TemporalTiling:
         self.tile = RegisterTile(shape.rows, shape.columns, self._at_fragment)
         most = MOST_KEPT // (shape.columns * shape.rows)
         self.kept = _kept_texels(self.content, body, most)
-        self.body = [self._prepared(statement) for statement in body]
+        self.body = body
+        self.waits_before, self.waits_behind = _barriers(body, content.near)
         self.clamps = tuple(
             any(content.ends[axis]) and not content.wraps[axis] for axis in range(2)
         )
@@ -246,15 +244,11 @@ class TemporalTiling:
             conditions: list[Expression] = []
             for axis, (low, high) in enumerate(margins):
                 here = self._in_tile(axis, fragment[1 - axis])
-                conditions.append(here >= low)
-                conditions.append(here < self.shape.tile[axis] - high)
+                conditions += here >= low, here < self.shape.tile[axis] - high
                 conditions.append(at[axis] < read(EXTENT, axis))
             held = read(self.tile.cell(self._own(surface), fragment))
             stores.append(If(all_of(conditions), (Store(self._element(surface, array, at), held),)))
-        if live:
-            self.tile.add(*stores)
-        else:
-            self.tile.add(If(read(COMPLETE), tuple(stores)))
+        self.tile.add(*stores if live else [If(read(COMPLETE), tuple(stores))])
 
     # Texels in shared memory
 
@@ -297,6 +291,8 @@ class TemporalTiling:
         match value:
             case Texel(lookup=NeighbourLookup() as near):
                 return components(self._neighbour(near, fragment), value.components)
+            case Texel(lookup=AffineLookup() as lookup) if lookup in self.kept:
+                return components(self._read(self.kept[lookup], fragment), value.components)
             case Texel(lookup=AffineLookup() as lookup):
                 texel = self._elsewhere(lookup, value.advance, fragment)
                 return components(texel, value.components)
@@ -310,18 +306,6 @@ class TemporalTiling:
         return texel_element(self.content, lookup, advance, at, (self.iteration, integer(0)))
 
     # Iterations
-
-    def _prepared(self, statement: Statement) -> Statement:
-        """A one-fragment statement with the values known before the first iteration filled in."""
-        if not isinstance(statement, Assign | Declare) or statement.value is None:
-            return statement
-
-        def change(part: Expression) -> Expression:
-            if isinstance(part, Texel) and part.lookup in self.kept:
-                return Read(self.kept[part.lookup], part.components, part.axes)
-            return part
-
-        return replace(statement, value=rebuilt(statement.value, change))
 
     def _iterations(self) -> None:
         """All of them. Where textures are clamped, a tile inside of the rectangle has code of its
@@ -347,19 +331,17 @@ class TemporalTiling:
         tile.add(If(all_of(sides), (inner,), (whole,)))
 
     def _loop_of_iterations(self) -> For:
-        barriers = _barriers(self.body, self.temporal.near)
-        body = self.tile.inside(lambda: self._iteration(barriers))
-        return For(ITERATION, read(FIRST), read(LAST), body)
+        return For(ITERATION, read(FIRST), read(LAST), self.tile.inside(self._iteration))
 
-    def _iteration(self, barriers: _Barriers) -> None:
+    def _iteration(self) -> None:
         near, tile = self.temporal.near, self.tile
         for position, statement in enumerate(self.body):
-            if position in barriers.before:
+            if position in self.waits_before:
                 tile.add(Barrier())
             tile.execute(self._kept_around(statement))
             surface = _written_surface(statement)
             if surface in near:
-                if position in barriers.behind:
+                if position in self.waits_behind:
                     tile.add(Barrier())
                 self._share(surface)
 
@@ -405,16 +387,9 @@ def _kept_texels(
 # Barriers ----------------------------------------------------------------------------------------
 
 
-@frozen
-class _Barriers:
-    """The numbers of the statements before which, and after which, invocations wait."""
-
-    before: frozenset[int]
-    behind: frozenset[int]
-
-
-def _barriers(body: Sequence[Statement], near: tuple[int, ...]) -> _Barriers:
-    """The barriers that an iteration needs, whatever the iteration before it did.
+def _barriers(body: Sequence[Statement], near: tuple[int, ...]) -> tuple[set[int], set[int]]:
+    """The numbers of the statements before which, and after which, invocations wait, whatever the
+    iteration before did.
 
     After a statement that writes a surface's texels the invocation puts them into shared memory,
     when no other may still read the old ones. Before a statement reads them, all must be there.
@@ -424,9 +399,8 @@ def _barriers(body: Sequence[Statement], near: tuple[int, ...]) -> _Barriers:
     while True:
         state = (set(read), set(written))
         for position, statement in enumerate(body):
-            looks = {
-                part.lookup for part in all_expressions((statement,)) if isinstance(part, Texel)
-            }
+            parts = all_expressions((statement,))
+            looks = (part.lookup for part in parts if isinstance(part, Texel))
             reads = {look.texture for look in looks if isinstance(look, NeighbourLookup)}
             if reads & written:
                 before.add(position)
@@ -440,4 +414,4 @@ def _barriers(body: Sequence[Statement], near: tuple[int, ...]) -> _Barriers:
                 written.add(surface)
         read, written = read | state[0], written | state[1]
         if (read, written) == state:
-            return _Barriers(frozenset(before), frozenset(behind))
+            return before, behind
