@@ -103,6 +103,7 @@ def remaining(body: str, iterations: int = 1, far: Number = 2**30) -> int:
         "int p = x; for (int k = 0; k < 4; ++k) { R[p] = 1.0; p += 5; R[p] = 2.0; p += 5; }",
         "for (int k = 0; k < 4; ++k) for (int j = k; j < 8; ++j) S[k][j] = R[j - k];",
         "for (int k = 0; k < 4; ++k) { int j; for (j = 0; j < 8; ++j) S[k][j] = 1.0; R[j] = 1.0; }",
+        "for (int k = 0; k < 4; ++k) { int p = k; p += 5; R[p + 91] = 1.0; }",
         "for (int k = 5; k < 3; ++k) R[k + 1000] = 1.0;",
         "S[ty][tx] = S[3 - ty][7 - tx] + S[0][31];",
         "R[far * 4] = R[far + far + far + far + x];",

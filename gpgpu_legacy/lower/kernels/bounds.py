@@ -26,7 +26,7 @@ from gpgpu_legacy.isa.expressions import (
     Read,
     Variable,
 )
-from gpgpu_legacy.isa.kernel import RANGES, Kernel, assigned_names, numbered, parts
+from gpgpu_legacy.isa.kernel import RANGES, Kernel, assigned_names, numbered, parts, variable_names
 from gpgpu_legacy.isa.statements import Assign, Declare, If, Loop, Statement, Store
 from gpgpu_legacy.isa.types import Operator, Type
 from gpgpu_legacy.lower.kernels.integers import (
@@ -64,7 +64,7 @@ def unproven(pass_: ComputePass, lengths: Mapping[str, int], iterations: int = 1
 @lru_cache(maxsize=256)
 def _unproven(kernel: Kernel, dispatch: DispatchNumbers) -> frozenset[int]:
     kernel = numbered(kernel)
-    walk = _Walk(kernel, dispatch)
+    walk = BoundsWalk(kernel, dispatch)
     walk.statements(kernel.body)
     return frozenset(walk.unproven)
 
@@ -78,7 +78,7 @@ def _at(induction: _Induction, trip: LinearForm) -> dict[str, LinearForm]:
     return {name: start + trip.times(step) for name, (start, step) in induction.items()}
 
 
-class _Walk(Integers):
+class BoundsWalk(Integers):
     """Walks a kernel as an arbitrary invocation."""
 
     # Statements -----------------------------------------------------------------------------
@@ -110,7 +110,7 @@ class _Walk(Integers):
     def branch(self, statement: If) -> None:
         facts, before = self.condition(statement.condition), self.numbers
         sides: list[tuple[tuple[LinearForm, ...], dict[str, LinearForm]]] = []
-        for holds, body in ((facts.true, statement.then), (facts.false, statement.otherwise)):
+        for holds, body in zip(facts, (statement.then, statement.otherwise), strict=True):
             self.numbers = dict(before)
             with self.ranges.given(holds):
                 self.statements(body)
@@ -125,11 +125,12 @@ class _Walk(Integers):
 
     def loop(self, loop: Loop) -> None:
         self.statements(loop.start)
-        inside = (*loop.body, *loop.step)
+        inside, before = (*loop.body, *loop.step), self.numbers
         changed = assigned_names(*inside)
-        induction = self.induction(inside, changed)
-        for name in changed:
-            self.forget(name)
+        self.numbers = before | {
+            name: self.anything(self.kinds[name]) for name in changed & before.keys()
+        }
+        induction = self.induction(inside, before)
         trips = self.trips(loop.condition, induction)
         if trips is None:
             induction, trips = {}, _UNBOUNDED
@@ -143,11 +144,6 @@ class _Walk(Integers):
                 self.statements(inside)
         self.numbers = ended
 
-    def forget(self, name: str) -> None:
-        """A variable has any value of its type."""
-        if name in self.numbers:
-            self.numbers[name] = self.anything(self.kinds[name])
-
     def put(self, numbers: Mapping[str, LinearForm]) -> None:
         """New values of variables: any value of the type if the form may wrap around."""
         for name, form in numbers.items():
@@ -155,40 +151,33 @@ class _Walk(Integers):
             fits = self.ranges.is_within(form, *RANGES[kind.kind])
             self.numbers[name] = form if fits else self.anything(kind)
 
-    def induction(self, inside: tuple[Statement, ...], changed: set[str]) -> _Induction:
-        """The integers to which each trip adds the same number."""
+    def induction(
+        self, inside: tuple[Statement, ...], before: Mapping[str, LinearForm]
+    ) -> _Induction:
+        """The integers to which each trip adds the same number. before: the loop, their values."""
         nested = assigned_names(*(s for s in inside if isinstance(s, If | Loop)))
         steps: dict[str, int | None] = {}
         for statement in inside:
             if isinstance(statement, Declare):
                 steps[statement.variable.name] = None
             elif isinstance(statement, Assign):
-                name, step = statement.variable.name, self.step(statement, changed)
-                before = steps.get(name, 0)
-                steps[name] = None if step is None or before is None else before + step
+                name, step = statement.variable.name, self.step(statement)
+                total = steps.get(name, 0)
+                steps[name] = None if step is None or total is None else total + step
         return {
-            name: (self.numbers[name], total)
+            name: (before[name], total)
             for name, total in steps.items()
-            if total is not None and name in self.numbers and name not in nested
+            if total is not None and name not in nested
         }
 
-    def step(self, statement: Assign, changed: set[str]) -> int | None:
-        """The n of an assignment `v = v + n`, if it is the same each time."""
-        variable, value = statement.variable, statement.value
-        if not variable.type.is_integer or not isinstance(value, Operation):
+    def step(self, statement: Assign) -> int | None:
+        """What an assignment in a loop adds to its variable, if that is the same each time."""
+        if not _is_sum(statement.value) or not variable_names(statement) <= self.numbers.keys():
             return None
-        adds = value.operator is Operator.ADD
-        if not adds and value.operator is not Operator.SUBTRACT:
-            return None
-        left, right = value.operands
-        if adds and _is_variable(right, variable):
-            left, right = right, left
-        if not _is_variable(left, variable) or not _is_plain(right, changed):
-            return None
-        form = self.number(right)
-        if form.terms:
-            return None
-        return form.constant if adds else -form.constant
+        self.exactly = True
+        change = self.number(statement.value) - self.numbers[statement.variable.name]
+        self.exactly = False
+        return None if change.terms else change.constant
 
     def trips(self, condition: Expression, induction: _Induction) -> int | None:
         """The most trips of a loop, if that is known.
@@ -252,10 +241,6 @@ def _conjuncts(condition: Expression) -> Iterator[Expression]:
             yield condition
 
 
-def _is_variable(value: Expression, variable: Variable) -> bool:
-    return isinstance(value, Read) and value.variable == variable
-
-
 def _is_sum(expression: Expression) -> bool:
     """Whether a number is made by sums and products of variables, uniforms and literals."""
     return all(map(_may_be_in_a_sum, parts(expression)))
@@ -273,10 +258,3 @@ def _may_be_in_a_sum(part: Expression) -> bool:
 
 
 _OF_SUMS = {Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY, Operator.NEGATE}
-
-
-def _is_plain(expression: Expression, changed: set[str]) -> bool:
-    """Whether it is such a number, and no variable in it changes."""
-    return _is_sum(expression) and not any(
-        isinstance(part, Read) and part.variable.name in changed for part in parts(expression)
-    )

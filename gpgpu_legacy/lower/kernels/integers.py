@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.expressions import (
@@ -44,19 +45,15 @@ class LinearForm:
 
     def __add__(self, other: LinearForm) -> LinearForm:
         """The sum."""
-        return self.plus(other, 1)
+        terms = dict(self.terms)
+        for symbol, coefficient in other.terms:
+            terms[symbol] = terms.get(symbol, 0) + coefficient
+        left = tuple(sorted((s, c) for s, c in terms.items() if c))
+        return LinearForm(self.constant + other.constant, left)
 
     def __sub__(self, other: LinearForm) -> LinearForm:
         """The difference."""
-        return self.plus(other, -1)
-
-    def plus(self, other: LinearForm, factor: int) -> LinearForm:
-        """The sum of this form and another one times a factor."""
-        terms = dict(self.terms)
-        for symbol, coefficient in other.terms:
-            terms[symbol] = terms.get(symbol, 0) + factor * coefficient
-        left = tuple(sorted((s, c) for s, c in terms.items() if c))
-        return LinearForm(self.constant + factor * other.constant, left)
+        return self + other.times(-1)
 
     def times(self, factor: int) -> LinearForm:
         """The form times a number."""
@@ -150,8 +147,7 @@ class DispatchNumbers:
     iterations: int
 
 
-@frozen
-class Facts:
+class Facts(NamedTuple):
     """The facts if a condition is true, and if it is false."""
 
     true: tuple[LinearForm, ...] = ()
@@ -207,9 +203,8 @@ class Integers:
     def choose(self, expression: Choice) -> LinearForm | None:
         """A number, or none, that is one of two."""
         condition, *sides = expression.operands
-        facts = self.condition(condition)
         choices: list[tuple[tuple[LinearForm, ...], LinearForm]] = []
-        for holds, side in zip((facts.true, facts.false), sides, strict=True):
+        for holds, side in zip(self.condition(condition), sides, strict=True):
             with self.ranges.given(holds):
                 if side.type.is_integer:
                     choices.append((holds, self.number(side)))
@@ -235,8 +230,7 @@ class Integers:
             case Constant(values=(value,)):
                 return _UNKNOWN if value else _NEVER
             case Operation(operator=Operator.NOT, operands=(operand,)):
-                facts = self.condition(operand)
-                return Facts(facts.false, facts.true)
+                return Facts(*reversed(self.condition(operand)))
             case Choice(operands=(left, right, Constant(values=(False,)))):
                 first = self.condition(left)
                 with self.ranges.given(first.true):
@@ -287,19 +281,19 @@ class Integers:
                 return self.fitted(left + right, kind)
             case Operator.SUBTRACT:
                 return self.fitted(left - right, kind)
-            case Operator.MULTIPLY if not left.terms or not right.terms:
-                product = (
-                    right.times(left.constant) if not left.terms else left.times(right.constant)
-                )
-                return self.fitted(product, kind)
+            case Operator.MULTIPLY if not left.terms:
+                return self.fitted(right.times(left.constant), kind)
+            case Operator.MULTIPLY if not right.terms:
+                return self.fitted(left.times(right.constant), kind)
             case Operator.MULTIPLY:
                 corners = [a * b for a in self.ranges.range(left) for b in self.ranges.range(right)]
                 return self.fitted(self.ranges.symbol(min(corners), max(corners)), kind)
             case Operator.DIVIDE | Operator.REMAINDER if not right.terms and right.constant > 0:
                 if self.ranges.is_at_most(left.times(-1), 0):
                     quotient = self.quotient(left, right.constant)
-                    divides = operator is Operator.DIVIDE
-                    return quotient if divides else left - quotient.times(right.constant)
+                    if operator is Operator.DIVIDE:
+                        return quotient
+                    return left - quotient.times(right.constant)
                 if operator is Operator.REMAINDER:
                     return self.ranges.symbol(1 - right.constant, right.constant - 1)
         return self.anything(kind)
