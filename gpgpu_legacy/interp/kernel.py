@@ -179,20 +179,18 @@ class KernelMachine:
         array[tuple(where)] = values
 
     def at(self, element: Element, mask: Mask, *, store: bool) -> tuple[Array, tuple[Array, ...]]:
-        """The array of an element, and the indices of what the invocations access there."""
-        index = self.index(element, mask)
+        """The array of an element, and the indices of what the invocations access there; the first
+        element's for inactive ones.
+        """
+        flat = self.flat_index(element, mask)
+        self.check(element, flat, mask)
+        index = flat if mask is None else np.where(mask, flat, 0)
         if self.listener is not None:
             self.listener.access(element, index, mask, store=store)
         if not element.array.is_shared:
             return self.buffers[element.array.name], (index,)
         shared = self.shared[element.array.name].reshape(*self.groups, -1)
         return shared, (*self.group_indices, index)
-
-    def index(self, element: Element, mask: Mask) -> Array:
-        """The index into the flattened array, checked; 0 for inactive invocations."""
-        flat = self.flat_index(element, mask)
-        self.check(element, flat, mask)
-        return flat if mask is None else np.where(mask, flat, 0)
 
     def flat_index(self, element: Element, mask: Mask) -> Array:
         """The index into the flattened array, unchecked; arbitrary for inactive invocations."""

@@ -54,7 +54,7 @@ def encode(values: F32, texel_format: Format) -> Stored:
 def decode(stored: Stored, texel_format: Format) -> F32:
     """Stored numbers of a format as the float32 values that lookups read."""
     if texel_format.numeric is not Numeric.UNORM:
-        return _content(stored)
+        return stored.astype(np.float32, copy=False)
     shown: F32 = _shown(texel_format)[stored]
     return shown
 
@@ -69,10 +69,6 @@ def _shown(texel_format: Format) -> F32:
 
 def _as_stored(content: F32, texel_format: Format) -> Stored:
     return content.astype(stored_dtype(texel_format), copy=False)
-
-
-def _content(stored: Stored) -> F32:
-    return stored.astype(np.float32, copy=False)
 
 
 class Storage:
@@ -114,7 +110,6 @@ class Storage:
         """Draw a colour (R, G, B, A) to a rectangle, where `alive` is true."""
         texel_format, blend = self.texture.format, writes.blend
         channels = writes.channels(texel_format)
-        held = [_content(plane[where]) for plane in self.planes]
         if blend is not None and blend.weighs:
             needed = {*channels, 3} if blend.reads_alpha else channels
             source = {c: encoded(colour[c], texel_format) for c in needed}
@@ -127,7 +122,8 @@ class Storage:
         for channel, values in drawn.items():
             content = encoded(values, texel_format, as_level=True)
             if blend == ADD:
-                content = summed(content, held[channel], texel_format, as_level=True)
+                held = self.planes[channel][where].astype(np.float32, copy=False)
+                content = summed(content, held, texel_format, as_level=True)
             drawn[channel] = content
         for channel, content in drawn.items():
             stored = _as_stored(content, texel_format)
@@ -163,10 +159,8 @@ def pack(matrix: F32, region: Region, rect: Rect, packing: Packing, out: F32 | N
 
     out: the array to write to, in which padding is already 0; by default a new one.
     """
-    if out is None:
-        texels = np.zeros((rect.height, rect.width, len(packing.offsets)), np.float32)
-    else:
-        texels = out
+    shape = rect.height, rect.width, len(packing.offsets)
+    texels = np.zeros(shape, np.float32) if out is None else out
     for channel, values in enumerate(views_of(matrix, region, rect, packing)):
         texels[: values.shape[0], : values.shape[1], channel] = values
     return texels
@@ -258,12 +252,9 @@ class _Texel(Symbol):
         self.planes = planes
 
     def operate(self, name: str, operands: tuple[Any, ...]) -> _Texel:
-        each = zip(*(_planes(operand, len(self.planes)) for operand in operands), strict=True)
-        return _Texel([getattr(np, name)(*of_channel) for of_channel in each])
-
-
-def _planes(value: Any, count: int) -> Any:
-    return value.planes if isinstance(value, _Texel) else [value] * count
+        count = len(self.planes)
+        planes = (o.planes if isinstance(o, _Texel) else [o] * count for o in operands)
+        return _Texel(list(map(getattr(np, name), *planes)))
 
 
 class Lookup(Sampling):

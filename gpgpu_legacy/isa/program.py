@@ -478,11 +478,9 @@ class Program:
         """The number of colours that the program needs: 1 more than the largest n of
         result.color[n].
         """
-        written = (i.register for i in self.instructions)
-        colors = [
-            r.index for r in written if isinstance(r, ResultRegister) and r.kind is ResultKind.COLOR
-        ]
-        return max(colors, default=0) + 1
+        written = [i.register for i in self.instructions]
+        results = [r for r in written if isinstance(r, ResultRegister)]
+        return max((r.index for r in results if r.kind is ResultKind.COLOR), default=0) + 1
 
     @property
     def kills(self) -> bool:
@@ -511,15 +509,8 @@ class Program:
 
         space: program.local or program.env.
         """
-        return self._parameter_indices[space]
-
-    @cached_property
-    def _parameter_indices(self) -> dict[ParameterSpace, tuple[int, ...]]:
-        read = [r for r in self._read if isinstance(r, Parameter)]
-        return {
-            space: tuple(sorted({r.index for r in read if r.space is space}))
-            for space in ParameterSpace
-        }
+        read = (r for r in self._read if isinstance(r, Parameter) and r.space is space)
+        return tuple(sorted({parameter.index for parameter in read}))
 
 
 def _body(numbered: Iterator[Numbered]) -> tuple[Body, Numbered | None]:

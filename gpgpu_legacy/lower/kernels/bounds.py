@@ -127,8 +127,9 @@ class BoundsWalk(Integers):
         self.statements(loop.start)
         inside, before = (*loop.body, *loop.step), self.numbers
         changed = assigned_names(*inside)
-        self.numbers = before | {
-            name: self.anything(self.kinds[name]) for name in changed & before.keys()
+        self.numbers = {
+            name: self.anything(self.kinds[name]) if name in changed else form
+            for name, form in before.items()
         }
         induction = self.induction(inside, before)
         trips = self.trips(loop.condition, induction)
