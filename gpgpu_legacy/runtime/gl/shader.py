@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.lower.emit.glsl_fragment import vertex_shader
 from gpgpu_legacy.runtime.gl.core import GlBuffer, GlContext, inner
 from gpgpu_legacy.runtime.gl.sharing import Releasable
@@ -103,16 +102,12 @@ class Uniforms:
 
     def __init__(self) -> None:
         """Empty."""
-        self.constant: list[tuple[Write, bytes]] = []
-        self.varying: list[tuple[Write, memoryview, int]] = []
+        self.writes: list[tuple[Write, list[bytes]]] = []
 
     def set(self, iteration: int) -> None:
         """Set those whose values the shader's last pass may have changed."""
-        for write, data in self.constant:
-            write(data)
-        for write, rows, size in self.varying:
-            start = iteration * size
-            write(rows[start : start + size])
+        for write, rows in self.writes:
+            write(rows[iteration if len(rows) > 1 else 0])
 
 
 class UniformTable:
@@ -120,7 +115,7 @@ class UniformTable:
 
     def __init__(self) -> None:
         """Empty."""
-        self._uses: dict[tuple[Shader, str], list[tuple[Uniforms, Values]]] = {}
+        self._uses: dict[tuple[Shader, str], list[tuple[Uniforms, list[bytes]]]] = {}
         self._once: list[tuple[Write, bytes]] = []
 
     def add(self, shader: Shader, values: Mapping[str, Values]) -> Uniforms:
@@ -129,32 +124,22 @@ class UniformTable:
         Values that the shader does not use are ignored. The next `begin` fills in the result.
         """
         uniforms = Uniforms()
-        for name, rows in values.items():
+        for name, of_iterations in values.items():
             if shader.has(name):
-                uses = self._uses.setdefault((shader, name), [])
-                uses.append((uniforms, shader.fitted(name, rows)))
+                rows = [row.tobytes() for row in shader.fitted(name, of_iterations)]
+                self._uses.setdefault((shader, name), []).append((uniforms, rows))
         return uniforms
-
-    def _settle(self) -> None:
-        """Separate uniforms that all passes share from others."""
-        for (shader, name), uses in self._uses.items():
-            write = shader.writer(name)
-            if all(len(rows) == 1 for _, rows in uses):
-                distinct = {rows.tobytes() for _, rows in uses}
-                if len(distinct) == 1:
-                    self._once.append((write, distinct.pop()))
-                    continue
-            for uniforms, rows in uses:
-                if len(rows) == 1:
-                    uniforms.constant.append((write, rows.tobytes()))
-                else:
-                    data = rows.data.cast("B")
-                    uniforms.varying.append((write, data, len(data) // len(rows)))
-        self._uses.clear()
 
     def begin(self) -> None:
         """Start a run, once all passes are known: set the uniforms that all of them share."""
-        self._settle()
+        for (shader, name), uses in self._uses.items():
+            write, (_, first) = shader.writer(name), uses[0]
+            if len(first) == 1 and all(rows == first for _, rows in uses):
+                self._once.append((write, first[0]))
+                continue
+            for uniforms, rows in uses:
+                uniforms.writes.append((write, rows))
+        self._uses.clear()
         for write, data in self._once:
             write(data)
 
@@ -162,29 +147,10 @@ class UniformTable:
 # Dispatches --------------------------------------------------------------------------------------
 
 Bind = Callable[[int], object]
-"""Binds something to the binding, or the unit, of a number."""
+"""Binds something to the unit of a number, or what an iteration of that number needs."""
 
 _BLOCK_ALIGNMENT = 256
 """The alignment of uniform blocks, in bytes; no device needs more."""
-
-
-@frozen
-class Block:
-    """A dispatch's part of UniformBlocks: a row for each iteration, or one row for all.
-
-    offset: of the first row; stride: from row to row; size: of one; all in bytes.
-    """
-
-    blocks: UniformBlocks
-    offset: int
-    rows: int
-    stride: int
-    size: int
-
-    def bind(self, iteration: int) -> None:
-        """Bind the block of an iteration."""
-        row = iteration if self.rows > 1 else 0
-        self.blocks.bind(0, self.offset + row * self.stride, self.size)
 
 
 class UniformBlocks:
@@ -194,26 +160,31 @@ class UniformBlocks:
         """Empty."""
         self._parts: list[bytes] = []
         self._size = 0
-        self.bind: Any = None
-        """moderngl's function that binds part of the buffer: binding, offset, size."""
+        self._bind: Any = None  # moderngl's function that binds a part: binding, offset, size
 
-    def add(self, rows: NDArray[np.uint8]) -> Block:
-        """Blocks, (n, bytes): one for each of n iterations, or one for all."""
+    def add(self, rows: NDArray[np.uint8]) -> Bind:
+        """Blocks, (n, bytes): one for each of n iterations, or one for all.
+
+        Returns the function that binds the block of an iteration.
+        """
         count, size = rows.shape
         stride = -(-size // _BLOCK_ALIGNMENT) * _BLOCK_ALIGNMENT
-        padded = np.zeros((count, stride), np.uint8)
+        padded, first = np.zeros((count, stride), np.uint8), self._size
         padded[:, :size] = rows
-        block = Block(self, self._size, count, stride, size)
         self._parts.append(padded.tobytes())
         self._size += padded.size
-        return block
+
+        def bind(iteration: int) -> None:
+            self._bind(0, first + (iteration if count > 1 else 0) * stride, size)
+
+        return bind
 
     def settle(self, context: GlContext) -> GlBuffer | None:
         """Allocate the buffer when all blocks are known. The caller owns it; None if empty."""
         if not self._parts:
             return None
         buffer = context.handle.buffer(b"".join(self._parts))
-        self.bind = inner(buffer).bind_to_uniform_block
+        self._bind = inner(buffer).bind_to_uniform_block
         self._parts.clear()
         return buffer
 
@@ -251,18 +222,19 @@ class Dispatch:
         groups: tuple[int, int],
         *,
         textures: Sequence[tuple[Bind, int]] = (),
-        block: Block | None = None,
+        block: Bind | None = None,
         pieces: int = 1,
         waits: bool = True,
     ) -> None:
         """buffers: None leaves a binding as it is. waits: for earlier stores to be visible.
 
         textures: the binding functions and units of buffer textures.
-        pieces: the number of calls, one after another, for all of the work.
+        block: binds that of an iteration. pieces: the number of calls, one after another, for all
+        of the work.
         """
         self.shader, self.pieces = shader, pieces
         self._set, self._run, self._groups = uniforms.set, inner(shader.program).run, groups
-        self._bind_block = block.bind if block is not None else None
+        self._bind_block = block
         self._barrier = context.barrier if waits else None
         self._bind, self._textures = context.bind, tuple(textures)
         self._buffers = tuple(binding for binding in enumerate(buffers) if binding[1] is not None)

@@ -5,7 +5,6 @@ A texture of 8 or 16 bits holds the numbers that its format would, as float32.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property, partial
 
 import numpy as np
@@ -19,6 +18,7 @@ from gpgpu_legacy.plan.textures import Rect, constant_rect, full_rect
 from gpgpu_legacy.runtime.gl.core import GlBuffer, GlContext
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.limits import size_bytes
+from gpgpu_legacy.runtime.gl.prepared import Call
 from gpgpu_legacy.runtime.gl.shader import (
     SIDE,
     Bind,
@@ -64,6 +64,10 @@ void main() {{
     for (int c = 0; c < channels; c++) to[start + c] = texel[c];
 }}
 """
+
+
+Buffers = tuple[GlBuffer, GlBuffer]
+"""A source and a target."""
 
 
 def buffers_bytes(plan: Plan) -> int:
@@ -163,7 +167,7 @@ class TextureBuffers:
 
     # Passes --------------------------------------------------------------------------------
 
-    def clear(self, name: str, value: NumberVec4, count: int = 1) -> Callable[[int], object]:
+    def clear(self, name: str, value: NumberVec4, count: int = 1) -> Call:
         """A recorded clear of a texture, for `count` iterations.
 
         A GPU's shader does it: NVIDIA's own fill of 64 MB takes 2 ms.
@@ -184,7 +188,7 @@ class TextureBuffers:
 
         return call
 
-    def _fill(self, name: str, values: F32) -> Callable[[int], object]:
+    def _fill(self, name: str, values: F32) -> Call:
         """A recorded clear by a shader. values: (n, 4)."""
         texture, uniforms = self.textures[name], UniformTable()
         size = (texture.extent.width, texture.extent.rows)
@@ -201,34 +205,21 @@ class TextureBuffers:
 
         return call
 
-    def copy(self, pass_: CopyPass, uniforms: UniformTable) -> Callable[[int], object]:
-        """A recorded copy."""
-        there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
-        buffers = self.buffers[pass_.source], self.buffers[pass_.target]
-        widths = tuple(self.textures[n].extent.width for n in (pass_.source, pass_.target))
-        channels = self.textures[pass_.source].format.channels
-        return self._copy(buffers, (there, here), widths, channels, uniforms)
-
-    def copy_all(
-        self, name: str, buffers: tuple[GlBuffer, GlBuffer], uniforms: UniformTable
-    ) -> Callable[[int], object]:
+    def copy_all(self, name: str, buffers: Buffers, uniforms: UniformTable) -> Call:
         """A recorded copy from one buffer to another, of as many texels as that texture has."""
-        texture = self.textures[name]
-        rect = full_rect(texture)
-        return self._copy(
-            buffers, (rect, rect), (rect.width,) * 2, texture.format.channels, uniforms
-        )
+        rect = full_rect(self.textures[name])
+        return self.copy(CopyPass(name, rect, name, rect), uniforms, buffers)
 
-    def _copy(
-        self,
-        buffers: tuple[GlBuffer, GlBuffer],
-        rects: tuple[Rect, Rect],
-        widths: tuple[int, ...],
-        channels: int,
-        uniforms: UniformTable,
-    ) -> Callable[[int], object]:
-        """Without a GPU, whole rows of both are copied at once; a GPU's shaders are much faster."""
-        (source, target), (there, here) = buffers, rects
+    def copy(self, pass_: CopyPass, uniforms: UniformTable, buffers: Buffers | None = None) -> Call:
+        """A recorded copy, between these buffers or between those of the textures.
+
+        Without a GPU, whole rows of both are copied at once; a GPU's shaders are much faster.
+        """
+        names = pass_.source, pass_.target
+        there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
+        source, target = buffers = buffers or (self.buffers[names[0]], self.buffers[names[1]])
+        widths = tuple(self.textures[name].extent.width for name in names)
+        channels = self.textures[names[0]].format.channels
         if widths == (there.width, there.width) and not self.context.is_hardware:
             row = channels * _FLOAT_BYTES * there.width
             barrier, copy = self.context.barrier, self.context.handle.copy_buffer
