@@ -47,7 +47,7 @@ PLANS = (
 
 def held(name: str, chunks: list[Chunk]) -> AccessTrace:
     """A trace of chunks that are there already, so that making them is not timed."""
-    pass_ = PassTrace(name, 0, lambda: iter(chunks))
+    pass_ = PassTrace(0, lambda: iter(chunks))
     end = max(int(chunk.lines.max()) for chunk in chunks) + 1
     region = MemoryRegion(name, 0, end * LINE_BYTES, 4)
     return AccessTrace(name, (region,), (Step(1, lambda _: (pass_,)),), LINE_BYTES)

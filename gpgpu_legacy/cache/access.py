@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
-from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,81 +103,48 @@ def _spread(values: I64, common: int, first: int) -> I64:
     return spread
 
 
-# Spellings ---------------------------------------------------------------------------------------
-
-T = TypeVar("T")
-
-
-@frozen
-class Spelling(Generic[T]):
-    """One way to write a choice: its form and its meaning, for people, and its reader.
-
-    read: returns None for a text of another form, and raises InputError for impossible numbers.
-    """
-
-    form: str
-    summary: str
-    read: Callable[[str], T | None]
-
-
-def read_spelling(what: str, text: str, spellings: Iterable[Spelling[T]]) -> T:
-    """The choice with that spelling, by the first form that fits; InputError if none does."""
-    wanted = text.strip().lower()
-    for spelling in spellings:
-        choice = spelling.read(wanted)
-        if choice is not None:
-            return choice
-    forms = "; ".join(f"{spelling.form} ({spelling.summary})" for spelling in spellings)
-    raise InputError(f"there is no {what} {text!r}; choose from {forms}")
-
-
-def read_sides(text: str, what: str) -> Side | None:
-    """Width and height from WxH; None for another form, InputError for sides out of range."""
-    match = re.fullmatch(r"([0-9]{1,9})x([0-9]{1,9})", text)
-    if match is None:
-        return None
-    width, height = int(match[1]), int(match[2])
-    if min(width, height) < 1 or max(width, height) > LONGEST_SIDE:
-        raise InputError(f"{what} of {text} is out of range; its sides are 1 to {LONGEST_SIDE}")
-    return width, height
-
-
-def _read_blocks(text: str) -> Layout | None:
-    sides = read_sides(text, "a block")
-    return None if sides is None else Layout(f"{sides[0]}x{sides[1]}", (sides,))
-
-
-def _read_blocks_in_blocks(text: str) -> Layout | None:
-    small, _, large = text.removeprefix("6d:").partition(",")
-    inner, outer = (read_sides(sides, "a block") for sides in (small, large))
-    if not text.startswith("6d:") or inner is None or outer is None:
-        return None
-    if outer[0] % inner[0] or outer[1] % inner[1]:
-        raise InputError(
-            f"blocks of {large} do not hold whole blocks of {small}; make the large sides "
-            "multiples of the small ones, as in 6d:4x4,32x32"
-        )
-    return Layout("6d" if text == _SIX_D_DEFAULT else text, (inner, outer))
-
-
-_SIX_D_DEFAULT = "6d:4x4,32x32"
 LINEAR = Layout("linear")
-MORTON = Layout("morton", morton=True)
-SIX_D = Layout("6d", ((4, 4), (32, 32)))
-
-LAYOUTS: tuple[Spelling[Layout], ...] = (
-    Spelling("linear", "row after row", {LINEAR.name: LINEAR}.get),
-    Spelling("WxH", "blocks of that size, such as 4x4 or 8x8, row by row", _read_blocks),
-    Spelling("morton", "the bits of x and y interleaved", {MORTON.name: MORTON}.get),
-    Spelling("6d", "4x4 blocks in 32x32 blocks", {SIX_D.name: SIX_D}.get),
-    Spelling("6d:WxH,WxH", "small blocks in large blocks, of those sizes", _read_blocks_in_blocks),
+_SIX_D = Layout("6d", ((4, 4), (32, 32)))
+_LAYOUTS = {layout.name: layout for layout in (LINEAR, Layout("morton", morton=True), _SIX_D)}
+_LAYOUT_FORMS = (
+    "linear (row after row); WxH (blocks of that size, such as 4x4 or 8x8, row by row); morton "
+    "(the bits of x and y interleaved); 6d (4x4 blocks in 32x32 blocks); 6d:WxH,WxH (small blocks "
+    "in large blocks, of those sizes)"
 )
-"""All layouts; names and help come from here."""
 
 
 def parse_layout(text: str) -> Layout:
     """The layout with that spelling, such as its `name`; InputError for an unknown one."""
-    return read_spelling("texture layout", text, LAYOUTS)
+    wanted = text.strip().lower()
+    if wanted in _LAYOUTS:
+        return _LAYOUTS[wanted]
+    blocks = _read_sides(wanted.removeprefix("6d:"), "a block")
+    if len(blocks) != 1 + wanted.startswith("6d:"):
+        raise InputError(f"there is no texture layout {text!r}; choose from {_LAYOUT_FORMS}")
+    if blocks == _SIX_D.blocks:
+        return _SIX_D
+    small, large = blocks[0], blocks[-1]
+    names = [f"{width}x{height}" for width, height in blocks]
+    if large[0] % small[0] or large[1] % small[1]:
+        raise InputError(
+            f"blocks of {names[1]} do not hold whole blocks of {names[0]}; make the large sides "
+            "multiples of the small ones, as in 6d:4x4,32x32"
+        )
+    return Layout("6d:" * (len(blocks) - 1) + ",".join(names), blocks)
+
+
+def _read_sides(text: str, what: str) -> tuple[Side, ...]:
+    """Widths and heights from WxH,WxH; none for another form, InputError for sides out of range."""
+    sides = []
+    for part in text.split(","):
+        match = re.fullmatch(r"([0-9]{1,9})x([0-9]{1,9})", part)
+        if match is None:
+            return ()
+        width, height = int(match[1]), int(match[2])
+        if min(width, height) < 1 or max(width, height) > LONGEST_SIDE:
+            raise InputError(f"{what} of {part} is out of range; its sides are 1 to {LONGEST_SIDE}")
+        sides.append((width, height))
+    return tuple(sides)
 
 
 # Raster orders -----------------------------------------------------------------------------------
@@ -194,7 +160,7 @@ I32 = NDArray[np.int32]
 Positions = tuple[I32, I32]
 """x and y of fragments, or of quads, from (0, 0) at the rectangle's lower left."""
 
-CHUNK_POSITIONS = 1 << 16
+BLOCK_POSITIONS = 1 << 16
 _MOST_KEPT = 1 << 22  # 32 MB; longer orders are generated each time
 
 
@@ -223,12 +189,15 @@ class Raster:
                 "give the tiles even sides, or leave --quads out"
             )
 
-    def positions(self, width: int, height: int, *, quads: bool = False) -> Iterator[Positions]:
-        """The positions of a rectangle's fragments in order, at most CHUNK_POSITIONS at a time.
+    def positions(
+        self, width: int, height: int, *, quads: bool = False, together: int = 1
+    ) -> Iterator[Positions]:
+        """The positions of a rectangle's fragments in order, in blocks.
 
         With quads, the positions of its quads: quad (i, j) holds the fragments from (2i, 2j) on,
-        except those outside the rectangle. Each array is int32 and must not be written to. Raises
-        InputError if quads do not fill the tiles.
+        except those outside the rectangle. together: the size of each block but the last is a
+        multiple of it. Each array is int32 and must not be written to. Raises InputError if quads
+        do not fill the tiles.
         """
         self.check(quads=quads)
         share = 2 if quads else 1
@@ -237,19 +206,21 @@ class Raster:
         tile = tile if self.order is Order.TILED else (across, up)
         if across * up <= _MOST_KEPT:
             return iter(_kept(self.order, tile, across, up))
-        return _generate(self.order, tile, across, up)
+        most = max(1, BLOCK_POSITIONS // together) * together
+        return _generate(self.order, tile, across, up, most)
 
 
 @lru_cache(maxsize=2)  # a draw's and a copy's, which alternate
 def _kept(order: Order, tile: Side, width: int, height: int) -> tuple[Positions, ...]:
-    return tuple(_generate(order, tile, width, height))
+    return tuple(_generate(order, tile, width, height, width * height))
 
 
-def _generate(order: Order, tile: Side, width: int, height: int) -> Iterator[Positions]:
+def _generate(order: Order, tile: Side, width: int, height: int, most: int) -> Iterator[Positions]:
+    """most: of a block."""
     place, curved = 0, order in {Order.MORTON, Order.HILBERT}
     end = _enclosing((width, height)) ** 2 if curved else width * height
     while place < end:
-        xs, ys = np.empty(CHUNK_POSITIONS, np.int32), np.empty(CHUNK_POSITIONS, np.int32)
+        xs, ys = np.empty(most, np.int32), np.empty(most, np.int32)
         if curved:
             place, count = _along_curve(place, order is Order.HILBERT, (width, height), xs, ys)
         else:
@@ -343,31 +314,24 @@ def _on_curve(place: int, hilbert: bool, side: int) -> tuple[int, int]:
     return x, y
 
 
-# Spellings ---------------------------------------------------------------------------------------
-
-
-def _read_tiles(text: str) -> Raster | None:
-    sides = read_sides(text.removeprefix("tiled:"), "a tile")
-    if sides is None:
-        return None
-    return Raster(f"tiled:{sides[0]}x{sides[1]}", Order.TILED, sides)
-
-
-SCAN = Raster("scan", Order.SCAN)
-_MORTON, _HILBERT = Raster("morton", Order.MORTON), Raster("hilbert", Order.HILBERT)
-
-RASTERS: tuple[Spelling[Raster], ...] = (
-    Spelling("scan", "row after row", {SCAN.name: SCAN}.get),
-    Spelling("tiled:WxH", "tiles of that size, such as tiled:8x8, row by row", _read_tiles),
-    Spelling("morton", "along a Z curve", {_MORTON.name: _MORTON}.get),
-    Spelling("hilbert", "along a Hilbert curve", {_HILBERT.name: _HILBERT}.get),
+_RASTERS = {o.value: Raster(o.value, o) for o in Order if o is not Order.TILED}
+SCAN = _RASTERS["scan"]
+_RASTER_FORMS = (
+    "scan (row after row); tiled:WxH (tiles of that size, such as tiled:8x8, row by row); morton "
+    "(along a Z curve); hilbert (along a Hilbert curve)"
 )
-"""All orders; names and help come from here."""
 
 
 def parse_raster(text: str) -> Raster:
     """The order with that spelling, such as its `name`; InputError for an unknown one."""
-    return read_spelling("raster order", text, RASTERS)
+    wanted = text.strip().lower()
+    if wanted in _RASTERS:
+        return _RASTERS[wanted]
+    sides = _read_sides(wanted.removeprefix("tiled:"), "a tile")
+    if len(sides) != 1:
+        raise InputError(f"there is no raster order {text!r}; choose from {_RASTER_FORMS}")
+    [(width, height)] = sides
+    return Raster(f"tiled:{width}x{height}", Order.TILED, sides[0])
 
 
 # Accesses ----------------------------------------------------------------------------------------

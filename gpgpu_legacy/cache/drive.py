@@ -30,6 +30,7 @@ from gpgpu_legacy.lower.numba_code import inlined, native
 
 
 I32 = NDArray[np.int32]
+I64 = NDArray[np.int64]
 
 
 class Flight(NamedTuple):
@@ -128,93 +129,75 @@ USES, ABSENT, MISSES, USES_2, MISSES_2, FILLS, BACKS = range(7)
 level 1; lookups and misses of level 2; lines filled from memory; lines written back to memory."""
 
 
-class Slots(NamedTuple):
-    """The slots of a chunk; every array except `through` is int64 and has one entry per slot.
+class Work(NamedTuple):
+    """A chunk, and what simulates it; arrays are int64, and those of slots have an entry for each.
 
-    kinds: the columns of the counts. acts: READ, KEEP or THROUGH. copies: which cache of level 1 it
-    accesses. through: the slots that write through. last: room for their outcomes.
+    lines: [rows, slots], as of Chunk. hits: as for OnMisses, if mapped; then no row is repeated.
+    kinds: of slots, the columns of the counts. acts: of slots, READ, KEEP or THROUGH. copies: of
+    slots, which cache of level 1 they access. through: the slots that write through. last: of
+    slots, room for their outcomes. counts: [kinds, 7]. starts, owners: the first line of each
+    region in the order of addresses, and the region's number. second: is ignored unless there are
+    two levels.
     """
 
-    kinds: NDArray[np.int64]
-    acts: NDArray[np.int64]
-    copies: NDArray[np.int64]
-    through: NDArray[np.int64]
-    last: NDArray[np.int64]
-
-
-class Ledger(NamedTuple):
-    """The counts, and the regions that they belong to.
-
-    counts: int64 [kinds, 7]. starts, owners: the first line of each region in the order of
-    addresses, and the region's number.
-    """
-
-    counts: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    owners: NDArray[np.int64]
+    lines: I64
+    hits: NDArray[np.uint8]
+    kinds: I64
+    acts: I64
+    copies: I64
+    through: I64
+    last: I64
+    counts: I64
+    starts: I64
+    owners: I64
+    first: Level
+    second: Level
+    two: bool
+    mapped: bool
 
 
 @inlined
-def _owner(granule: int, starts: NDArray[np.int64]) -> Any:
-    """The index of the region in which a line begins, in the order of addresses."""
-    low, high = 0, len(starts)
+def _back(work: Work, entry: int, level: Level) -> Any:
+    """The kind that a line written back is counted under: a write of the region it begins in."""
+    granule = (entry >> 1) << level.granule_shift
+    low, high = 0, len(work.starts)
     while high - low > 1:
         middle = (low + high) // 2
-        if starts[middle] <= granule:
+        if work.starts[middle] <= granule:
             low = middle
         else:
             high = middle
-    return low
+    return 2 * work.owners[low] + 1
 
 
 @inlined
-def _back(entry: int, level: Level, ledger: Ledger) -> Any:
-    """The kind that a line written back is counted under: a write of the region it begins in."""
-    return 2 * ledger.owners[_owner((entry >> 1) << level.granule_shift, ledger.starts)] + 1
-
-
-@inlined
-def _again(  # noqa: PLR0917
-    lines: NDArray[np.int64],
-    row: int,
-    repetitions: int,
-    between: tuple[np.uint64, np.uint64],
-    slots: Slots,
-    counts: NDArray[np.int64],
-    two: bool,
-    absent: bool,
+def _again(
+    work: Work, row: int, repetitions: int, between: tuple[np.uint64, np.uint64], absent: bool
 ) -> None:
     """Count repetitions of a row's slots with the outcome of the last one, which filled nothing.
 
-    Reads and allocating writes hit level 1. For slots that write through, `slots.last` says whether
+    Reads and allocating writes hit level 1. For slots that write through, `work.last` says whether
     they missed level 1 (1) and level 2 (2). absent: whether any slot has no access.
     """
-    for slot in slots.through:
+    lines, counts = work.lines, work.counts
+    for slot in work.through:
         if between[0] <= slot < between[1] and lines[row, slot] >= 0:
-            kind = slots.kinds[slot]
-            counts[kind, MISSES] += repetitions * (slots.last[slot] & 1)
-            if two:
+            kind = work.kinds[slot]
+            counts[kind, MISSES] += repetitions * (work.last[slot] & 1)
+            if work.two:
                 counts[kind, USES_2] += repetitions
-                counts[kind, MISSES_2] += repetitions * (slots.last[slot] >> 1)
+                counts[kind, MISSES_2] += repetitions * (work.last[slot] >> 1)
     if absent:
         for slot in range(*between):
             if lines[row, slot] < 0:
-                counts[slots.kinds[slot], ABSENT] += repetitions
+                counts[work.kinds[slot], ABSENT] += repetitions
 
 
 @inlined
-def _below(  # noqa: PLR0917
-    second: Level,
-    policy: int,
-    granule: int,
-    kind: int,
-    fill: int,
-    dirty: int,
-    ledger: Ledger,
-) -> Any:
+def _below(work: Work, granule: int, kind: int, fill: int, dirty: int) -> Any:
     """A lookup in level 2; returns 1 on a miss."""
-    counts = ledger.counts
-    outcome = look(second, 0, granule, fill, dirty, policy)
+    counts = work.counts
+    outcome = look(work.second, 0, granule, fill, dirty, work.second.policy)
     counts[kind, USES_2] += 1
     if outcome == HIT:
         return 0
@@ -222,28 +205,18 @@ def _below(  # noqa: PLR0917
     if fill:
         counts[kind, FILLS] += 1
         if outcome >= 0 and outcome & 1:
-            counts[_back(outcome, second, ledger), BACKS] += 1
+            counts[_back(work, outcome, work.second), BACKS] += 1
     return 1
 
 
 @inlined
-def _drive(  # noqa: PLR0912, PLR0915, PLR0917
-    lines: NDArray[np.int64],
-    hits: NDArray[np.uint8],
-    part: Part,
-    slots: Slots,
-    first: Level,
-    second: Level,
-    ledger: Ledger,
-    two: bool,
-    mapped: bool,
-) -> Any:
+def _drive(work: Work, part: Part) -> Any:  # noqa: PLR0912, PLR0915
     """Simulate a part of a chunk; returns the number of lines that its slots fill in any level."""
     (first_row, end, _, _), slot_1, slot_end, weights = part
-    kinds, acts, copies, last = slots.kinds, slots.acts, slots.copies, slots.last
-    counts = ledger.counts
-    policy_1, policy_2 = first.policy, second.policy
-    shift, sets, mask, entries = first.granule_shift, first.sets, first.mask, first.entries
+    lines, kinds, acts, copies, last = work.lines, work.kinds, work.acts, work.copies, work.last
+    first, counts, two = work.first, work.counts, work.two
+    policy, shift, entries = first.policy, first.granule_shift, first.entries
+    sets, mask = first.sets, first.mask
     width = np.int64(slot_end - slot_1)
     filled = 0
     for at in range(first_row, end):
@@ -270,65 +243,47 @@ def _drive(  # noqa: PLR0912, PLR0915, PLR0917
                             last[slot] = 0
                         continue
                 kind, fill = kinds[slot], int(act != THROUGH)
-                outcome = look(first, copies[slot], granule, fill, act & 1, policy_1)
+                outcome = look(first, copies[slot], granule, fill, act & 1, policy)
                 missed = int(outcome != HIT)
                 counts[kind, MISSES] += missed
                 fills += missed & fill
-                if mapped and missed:
-                    hits[row, slot] = 0
+                if work.mapped and missed:
+                    work.hits[row, slot] = 0
                 if not fill:
                     last[slot] = missed
                 elif not missed:
                     continue
                 if two:
-                    below = _below(second, policy_2, granule, kind, fill, 0, ledger)
+                    below = _below(work, granule, kind, fill, 0)
                     if not fill:
                         last[slot] += 2 * below
                 elif fill:
                     counts[kind, FILLS] += 1
                 if outcome >= 0 and outcome & 1:
-                    into = _back(outcome, first, ledger)
+                    into = _back(work, outcome, first)
                     if two:
-                        evicted = (outcome >> 1) << first.granule_shift
-                        _below(second, policy_2, evicted, into, 1, 1, ledger)
+                        _below(work, (outcome >> 1) << shift, into, 1, 1)
                     else:
                         counts[into, BACKS] += 1
             left -= 1
             filled += fills
             if left and (width == 1 or fills == 0):
-                _again(lines, at, left, (slot_1, slot_end), slots, counts, two, absent)
+                _again(work, at, left, (slot_1, slot_end), absent)
                 break
     return filled
 
 
 @native
-def drive(  # noqa: PLR0917
-    lines: NDArray[np.int64],
-    times: NDArray[np.int32],
-    flight: Flight,
-    hits: NDArray[np.uint8],
-    slots: Slots,
-    first: Level,
-    second: Level,
-    ledger: Ledger,
-    two: bool,
-    mapped: bool,
-) -> None:
-    """Simulate a chunk.
-
-    hits: as for OnMisses, if mapped; then no row is repeated. two: whether there are two levels; if
-    not, `second` is ignored.
-    """
-    width = lines.shape[1]
+def drive(work: Work, times: I32, flight: Flight) -> None:
+    """Simulate a chunk."""
+    width = work.lines.shape[1]
     batch = first_batch(times, flight)
     while batch.first < batch.end:
         filled = 0
         for slot in range(0, width, flight.lanes):
-            part = part_of(batch, slot, flight)
-            filled += _drive(lines, hits, part, slots, first, second, ledger, two, mapped)
+            filled += _drive(work, part_of(batch, slot, flight))
         further = equal_batches(batch, flight)
         if further > 0 and filled == 0:
-            every = np.uint64(0), np.uint64(width)
-            _again(lines, batch.first, further, every, slots, ledger.counts, two, True)
+            _again(work, batch.first, further, (np.uint64(0), np.uint64(width)), True)
             batch = after_equal(batch, further)
         batch = next_batch(batch, times, flight)

@@ -17,7 +17,7 @@ Where that cannot be told without data, recorded.py takes them from a run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from operator import add
 
@@ -64,12 +64,7 @@ from gpgpu_legacy.plan.plan import (
 from gpgpu_legacy.plan.textures import constant_rect
 
 I64 = NDArray[np.int64]
-I32 = NDArray[np.int32]
-Rows = tuple[I64, I32]
-"""Of a chunk: lines [rows, slots], and times."""
-
-MOST_ROWS = 1 << 16
-MOST_LINES = 1 << 18  # of a chunk: 2 MB, which stay in a core's cache until they are read
+MOST_LINES = 1 << 20  # of a chunk: 8 MB, of which rows that are repeated touch none
 
 
 def trace_fragments(
@@ -84,10 +79,10 @@ def trace_fragments(
     replay: runs the plan, if lookups depend on data.
 
     Its regions are all textures of the plan in their order; buffers are always linear. A row of a
-    chunk is a fragment, a quad, or a texel of a copy. Chunks have at most MOST_ROWS rows and
-    MOST_LINES lines, or two batches if that is more, and own their arrays: a chunk may be used
-    after the next one is made. A Repeat is a step with the same number of iterations. A pass whose
-    rectangle or lookups are not affine in the iteration is analysed for each iteration.
+    chunk is a fragment, a quad, or a texel of a copy. Chunks have at most MOST_LINES lines, or one
+    batch if that is more, and own their arrays: a chunk may be used after the next one is made. A
+    Repeat is a step with the same number of iterations. A pass whose rectangle or lookups are not
+    affine in the iteration is analysed for each iteration.
 
     Raises DependentError for a lookup whose texel is not known without executing the program, if
     nothing runs it; InputError for dispatches, and if `line_bytes` is not a power of two or is
@@ -124,7 +119,7 @@ class _Pass:
     """A pass of a step, in all of its iterations.
 
     axes: of a fragment's slots. kinds: of the slots of a row, a fragment's or a quad's. in_flight:
-    the number of rows in flight, at most all of them.
+    the number of rows in flight, at most all of them. most_rows: of a chunk, whole batches.
     """
 
     size: tuple[int, int]
@@ -133,6 +128,7 @@ class _Pass:
     raster: Raster
     quads: bool
     in_flight: int
+    most_rows: int
     space: AddressSpace
     draws: bool
 
@@ -153,41 +149,31 @@ class _Pass:
     def chunks(self, iteration: int) -> Iterator[Chunk]:
         """The accesses of an iteration."""
         slots, shift = len(self.kinds), self.space.line_bytes.bit_length() - 1
-        most = _rows_of_chunk(slots, self.in_flight)
-        lines, times = _room(most, slots)
-        rows = 0
-        for positions, tables in self.tables(iteration):
-            first, end = 0, len(positions[0])
-            while first < end:
-                first, rows = walk((first, rows), positions, tables, (lines, times), shift)
-                if first < end:
-                    whole, over = _whole_batches(lines, times, self.in_flight)
-                    yield self._chunk(*whole)
-                    lines, times = _room(most, slots)
-                    rows = len(over[1])
-                    lines[:rows], times[:rows] = over
-        yield self._chunk(lines[:rows], times[:rows])
+        lanes = len(QUAD) if self.quads else 1
+        tables = self.tables(iteration)
+        positions = self.raster.positions(*self.size, quads=self.quads, together=self.in_flight)
+        for xs, ys in positions:
+            for first in range(0, len(xs), self.most_rows):
+                part = slice(first, first + self.most_rows)
+                places, of_places = tables((xs[part], ys[part]))
+                room = len(places[0])
+                lines, times = np.empty((room, slots), np.int64), np.empty(room, np.int32)
+                rows = walk(places, of_places, lines, times, shift)
+                yield Chunk(lines[:rows], self.kinds, times[:rows], self.in_flight, lanes)
 
-    def _chunk(self, lines: I64, times: I32) -> Chunk:
-        return Chunk(lines, self.kinds, times, self.in_flight, len(QUAD) if self.quads else 1)
-
-    def tables(self, iteration: int) -> Iterator[tuple[Positions, Tables]]:
-        """Positions in order, with tables for them.
+    def tables(self, iteration: int) -> Callable[[Positions], tuple[Positions, Tables]]:
+        """A function that gives tables for some positions, and the positions in these tables.
 
         If a slot's column or row depends on both x and y, one table instead holds every address of
-        a few positions.
+        these positions.
         """
-        share = 2 if self.quads else 1
-        width, height = (-(-side // share) for side in self.size)
         axes = tuple(axis.in_quads() if self.quads else axis for axis in self.axes)
-        positions = self.raster.positions(*self.size, quads=self.quads)
         if any(((axis.forms[1] != 0) & (axis.forms[2] != 0)).any() for axis in axes):
-            yield from self._one_by_one(axes, positions, iteration)
-        else:
-            xs, ys = np.arange(width, dtype=np.int64), np.arange(height, dtype=np.int64)
-            tables = self._separate(axes, xs, ys, iteration)
-            for block in positions:
-                yield block, tables
+            return lambda positions: self._one_by_one(axes, positions, iteration)
+        share = 2 if self.quads else 1
+        xs, ys = (np.arange(-(-side // share), dtype=np.int64) for side in self.size)
+        tables = self._separate(axes, xs, ys, iteration)
+        return lambda positions: (positions, tables)
 
     def _separate(self, axes: tuple[Axis, ...], xs: I64, ys: I64, iteration: int) -> Tables:
         """Tables for these columns and these rows."""
@@ -199,20 +185,16 @@ class _Pass:
         return np.ascontiguousarray(across.T), np.ascontiguousarray(up.T)
 
     def _one_by_one(
-        self, axes: tuple[Axis, ...], positions: Iterator[Positions], iteration: int
-    ) -> Iterator[tuple[Positions, Tables]]:
-        slots, table = len(self.kinds), self.space.table
-        at_once, every = max(1, MOST_LINES // slots), np.ones(slots, np.bool_)
-        nothing = np.zeros((1, slots), np.int64)
-        for xs, ys in positions:
-            for first in range(0, len(xs), at_once):
-                x, y = (side[first : first + at_once].astype(np.int64) for side in (xs, ys))
-                addresses = self._outside(x, 0) + self._outside(y, 1)
-                for axis in axes:
-                    add_offsets(axis, addresses, every, table, (x, y), iteration)
-                numbers = np.arange(len(x), dtype=np.int32)
-                tables = np.ascontiguousarray(addresses.T), nothing
-                yield (numbers, np.zeros_like(numbers)), tables
+        self, axes: tuple[Axis, ...], positions: Positions, iteration: int
+    ) -> tuple[Positions, Tables]:
+        x, y = (side.astype(np.int64) for side in positions)
+        addresses = self._outside(x, 0) + self._outside(y, 1)
+        for axis in axes:
+            every = np.ones(len(self.kinds), np.bool_)
+            add_offsets(axis, addresses, every, self.space.table, (x, y), iteration)
+        numbers = np.arange(len(x), dtype=np.int32)
+        tables = np.ascontiguousarray(addresses.T), np.zeros((1, len(self.kinds)), np.int64)
+        return (numbers, np.zeros_like(numbers)), tables
 
     def _outside(self, places: I64, axis: int) -> I64:
         """int64 [slots, places]: OUTSIDE where a quad's fragment lies outside the rectangle."""
@@ -220,30 +202,6 @@ class _Pass:
             return np.zeros((len(self.kinds), len(places)), np.int64)
         step = np.tile(np.array(QUAD, np.int64)[:, axis], len(self.kinds) // len(QUAD))
         return np.where(2 * places + step[:, None] >= self.size[axis], OUTSIDE, 0)
-
-
-def _rows_of_chunk(slots: int, in_flight: int) -> int:
-    """The rows that fit a chunk; if one batch does not fit, two batches."""
-    two_batches = 2 * in_flight if in_flight > 1 else 1
-    return max(two_batches, min(MOST_ROWS, MOST_LINES // slots))
-
-
-def _room(rows: int, slots: int) -> Rows:
-    return np.empty((rows, slots), np.int64), np.empty(rows, np.int32)
-
-
-def _whole_batches(lines: I64, times: I32, in_flight: int) -> tuple[Rows, Rows]:
-    """Rows in whole batches, and the rows left over, in less than a batch."""
-    ends = np.cumsum(times, dtype=np.int64)
-    whole = ends[-1] - ends[-1] % in_flight
-    full = int(np.searchsorted(ends, whole, side="right"))  # rows that end in whole batches
-    if full == len(times):
-        return (lines, times), (lines[full:], times[full:])
-    kept, over = times[: full + 1].copy(), times[full:].copy()
-    over[0] = ends[full] - whole
-    kept[-1] -= over[0]
-    rows = len(kept) if kept[-1] else full
-    return (lines[:rows], kept[:rows]), (lines[full:], over)
 
 
 def _repeated(
@@ -282,20 +240,21 @@ def _pass(plan: Plan, pass_: Pass, count: int, space: AddressSpace, access: Acce
     slots = [*zip(numbers, touches, strict=True)]
     kinds = [2 * n + touch.writes for n, touch in slots]
     axes = (
-        make_axis([(t.s, t.size[0], t.edges[0], space.columns[n]) for n, t in slots]),
-        make_axis([(t.t, t.size[1], t.edges[1], space.rows[n] + t.first_row) for n, t in slots]),
+        make_axis([(touch.column, space.columns[n]) for n, touch in slots]),
+        make_axis([(touch.row, space.rows[n]) for n, touch in slots]),
     )
     assert isinstance(pass_, CopyPass | FragmentPass)
     rect = constant_rect(pass_.target_rect) if isinstance(pass_, CopyPass) else pass_.drawn
     by_row = np.repeat(np.array(kinds, np.int16), len(QUAD) if quads else 1)
     size = (rect.width, rect.height)
     in_flight = 1 if is_copy else max(1, min(access.in_flight, rect.area))
+    most_rows = max(1, MOST_LINES // len(by_row) // in_flight) * in_flight
     require_memory(
-        2 * _rows_of_chunk(len(by_row), in_flight) * (8 * len(by_row) + 4),
+        most_rows * (8 * len(by_row) + 4),
         f"the accesses of {in_flight} in flight in {plan.name}",
         "let fewer be in flight",
     )
-    return _Pass(size, axes, by_row, raster, quads, in_flight, space, not is_copy)
+    return _Pass(size, axes, by_row, raster, quads, in_flight, most_rows, space, not is_copy)
 
 
 def _step(count: int, passes: tuple[tuple[_Pass | RecordedPass, ...], ...]) -> Step:

@@ -15,8 +15,7 @@ from gpgpu_legacy.cache.drive import (
     KEEP,
     THROUGH,
     USES,
-    Ledger,
-    Slots,
+    Work,
     drive,
     new_flight,
 )
@@ -62,13 +61,20 @@ class Caches:
         flight = new_flight(times, len(kinds), chunk.in_flight, chunk.lanes)
         np.add.at(self.counts[:, USES], kinds, int(times.sum(dtype=np.int64)))
         copies = kinds >> 1 if self.memory.per_texture else np.zeros_like(kinds)
-        first, last = self.levels[0], self.levels[-1]
         acts = (kinds & 1) * (KEEP if self.memory.allocate else THROUGH)
-        through = np.flatnonzero(acts == THROUGH)
-        slots = Slots(kinds, acts, copies, through, np.zeros(len(kinds), np.int64))
-        ledger = Ledger(self.counts, self.starts, self.owners)
-        two = len(self.levels) == 2
-        drive(lines, times, flight, hits, slots, first, last, ledger, two, mapped)
+        work = Work(
+            *(lines, hits, kinds, acts, copies),
+            through=np.flatnonzero(acts == THROUGH),
+            last=np.zeros(len(kinds), np.int64),
+            counts=self.counts,
+            starts=self.starts,
+            owners=self.owners,
+            first=self.levels[0],
+            second=self.levels[-1],
+            two=len(self.levels) == 2,
+            mapped=mapped,
+        )
+        drive(work, times, flight)
         return hits
 
     def accesses(self) -> int:

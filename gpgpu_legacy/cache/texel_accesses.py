@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import product
+from itertools import accumulate, product
 from math import lcm
 from typing import NamedTuple
 
@@ -20,13 +20,12 @@ from numpy.typing import NDArray
 from gpgpu_legacy.cache.access import LINEAR, NO_ACCESS, Layout, MemoryRegion, Positions, lay_out
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.lower.analysis.affine import Linear, Value, lookup_coordinates
+from gpgpu_legacy.lower.analysis.affine import Linear, lookup_coordinates
 from gpgpu_legacy.lower.numba_code import native
 from gpgpu_legacy.plan.memory import require_memory
 from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.sampling import coordinate_count
 from gpgpu_legacy.plan.textures import (
-    Extent,
     Filter,
     Rect,
     Texture,
@@ -90,46 +89,47 @@ def address_space(plan: Plan, layout: Layout, line_bytes: int) -> AddressSpace:
     ]
     sized = zip(plan.textures, placed, strict=True)
     regions = lay_out(((t.name, p.size_bytes, t.format.texel_bytes) for t, p in sized), line_bytes)
-    tables, columns, rows, entries = [np.zeros(0, np.int64)], [], [], 0
-    for region, one in zip(regions, placed, strict=True):
-        tables += [one.x + region.base, one.y]
-        columns.append(entries)
-        rows.append(entries + len(one.x))
-        entries += len(one.x) + len(one.y)
+    tables = [np.zeros(0, np.int64)]
+    for region, texels in zip(regions, placed, strict=True):
+        tables += [texels.x + region.base, texels.y]
+    starts = tuple(accumulate(map(len, tables)))
     numbers = {region.name: number for number, region in enumerate(regions)}
     table = np.concatenate(tables)
-    return AddressSpace(regions, numbers, table, tuple(columns), tuple(rows), line_bytes)
+    return AddressSpace(regions, numbers, table, starts[:-1:2], starts[1::2], line_bytes)
 
 
 # What a pass accesses ----------------------------------------------------------------------------
 
 
-class Edges(NamedTuple):
-    """From a floor along an axis to a texel (GL 1.5, sections 3.8.7 and 3.8.8).
+@frozen
+class Along:
+    """The column, or the row, of an access: ⌊form⌋ within the texture's edges.
 
-    The floor is clamped to the texture's texels. Then `tap` is added; a texel beyond the edge is
-    the one at the edge. If the texture repeats, the sum wraps around instead.
+    form: at the fragment's centre, of the fragment's position counted from 0. size, first: the
+    texels of the level that is read, and where it begins. The floor is clamped to these texels.
+    Then `tap` is added; a texel beyond the edge is the one at the edge. If the texture repeats, the
+    sum wraps around instead (GL 1.5, sections 3.8.7 and 3.8.8).
     """
 
+    form: Linear
+    size: int
+    first: int = 0
     repeats: bool = False
     tap: int = 0
+
+    def moved(self, by: tuple[Fraction, Fraction]) -> Along:
+        """That of the fragment to which a move leads from the first."""
+        return replace(self, form=self.form.moved(*by))
 
 
 @frozen
 class TexelAccess:
-    """One access of every fragment of a pass: to texel (⌊s⌋, ⌊t⌋) of a texture, within its edges.
-
-    s, t: at the fragment's centre, as forms of the fragment's position counted from 0. size,
-    first_row: of the level that is read, and where it begins.
-    """
+    """One access of every fragment of a pass, to a texel of a texture."""
 
     texture: Texture
-    s: Linear
-    t: Linear
+    column: Along
+    row: Along
     writes: bool
-    size: tuple[int, int]
-    first_row: int = 0
-    edges: tuple[Edges, Edges] = (Edges(), Edges())
 
 
 def texel_accesses(plan: Plan, pass_: Pass, count: int) -> list[TexelAccess]:
@@ -159,14 +159,15 @@ def texel_accesses(plan: Plan, pass_: Pass, count: int) -> list[TexelAccess]:
 
     # From the rectangle's corner to that of its part in the scissor.
     to = Fraction(drawn.x - rect.x), Fraction(drawn.y - rect.y)
-    return [replace(one, s=one.s.moved(*to), t=one.t.moved(*to)) for one in every]
+    return [replace(a, column=a.column.moved(to), row=a.row.moved(to)) for a in every]
 
 
 def _own(texture: Texture, rect: Rect, *, writes: bool) -> TexelAccess:
     """Each fragment's own texel, in a rectangle of the texture."""
-    one, size = Fraction(1), (texture.extent.width, texture.extent.rows)
-    s, t = Linear(Fraction(rect.x), x=one), Linear(Fraction(rect.y), y=one)
-    return TexelAccess(texture, s, t, writes, size)
+    one = Fraction(1)
+    column = Along(Linear(Fraction(rect.x), x=one), texture.extent.width)
+    row = Along(Linear(Fraction(rect.y), y=one), texture.extent.rows)
+    return TexelAccess(texture, column, row, writes)
 
 
 def _lookups(plan: Plan, pass_: FragmentPass, count: int) -> Iterator[TexelAccess]:
@@ -185,46 +186,30 @@ def _lookups(plan: Plan, pass_: FragmentPass, count: int) -> Iterator[TexelAcces
         what = f"{where}: {instruction.mnemonic} from {texture.name}"
         if texture.kind in _LAYERED or sampler.has_lod:
             raise DependentError(f"{what} chooses a layer or a level")
-        level, linear = sampler.base_level, sampler.filter is Filter.LINEAR
         if not {Wrap.CLAMP_TO_EDGE, Wrap.REPEAT}.issuperset(sampler.wraps):
             raise DependentError(f"{what} has a border or mirrors")
-        size = texture.extent.level(level, texture.kind)
-        here = _in_texels(texture, size, coordinates, what)
-        along = linear, linear and coordinate_count(texture.kind) > 1
-        axes = zip(here, sampler.wraps, along, strict=False)
-        (column, across), (row, up) = (_taps(*axis) for axis in axes)
-        sides, first = (size.width, size.height), texture.extent.first_row(level)
-        for above, beside in product(up, across):
-            yield TexelAccess(texture, column, row, False, sides, first, (beside, above))
+        size = texture.extent.level(sampler.base_level, texture.kind)
+        sides, firsts = (size.width, size.height), (0, texture.extent.first_row(sampler.base_level))
+        taps = []
+        for axis, (coordinate, side) in enumerate(zip(coordinates, sides, strict=True)):
+            is_there = axis < coordinate_count(texture.kind)  # a 1D texture has one row
+            form = coordinate if is_there else Linear(Fraction(0))
+            texels = form if texture.kind is TextureKind.RECT else form * Linear(Fraction(side))
+            if not isinstance(texels, Linear):
+                raise DependentError(
+                    f"{what} is at coordinates that are not exactly affine in the fragment's "
+                    "position"
+                )
+            filtered = is_there and sampler.filter is Filter.LINEAR
+            first = texels.moved(_HALF, _HALF, -_HALF * filtered)
+            along = Along(first, side, firsts[axis], sampler.wraps[axis] is Wrap.REPEAT)
+            taps.append([replace(along, tap=tap) for tap in range(1 + filtered)])
+        for row, column in product(*reversed(taps)):
+            yield TexelAccess(texture, column, row, False)
 
 
-def _taps(form: Linear, wrap: Wrap, linear: bool) -> tuple[Linear, list[Edges]]:
-    """The form of the first texel that a lookup reads along an axis, and its taps."""
-    half = Fraction(1, 2)  # of a fragment to the first one's centre, and of a texel to its edge
-    taps = [Edges(wrap is Wrap.REPEAT, tap) for tap in range(1 + linear)]
-    return form.moved(half, half, -half * linear), taps
-
-
+_HALF = Fraction(1, 2)  # of a fragment to the first one's centre, and of a texel to its edge
 _LAYERED = (TextureKind.T3D, TextureKind.CUBE)
-
-
-def _in_texels(
-    texture: Texture, size: Extent, coordinates: tuple[Value, Value], what: str
-) -> tuple[Linear, Linear]:
-    """Coordinates in texels of a level of that size; of a 1D texture, t is that of its only row.
-
-    what: the lookup, in words. Raises DependentError for coordinates that are no affine forms.
-    """
-    s, t = coordinates
-    if coordinate_count(texture.kind) == 1:
-        t = Linear(Fraction(0))
-    if texture.kind is not TextureKind.RECT:
-        s, t = s * Linear(Fraction(size.width)), t * Linear(Fraction(size.height))
-    if isinstance(s, Linear) and isinstance(t, Linear):
-        return s, t
-    raise DependentError(
-        f"{what} is at coordinates that are not exactly affine in the fragment's position"
-    )
 
 
 # Tables ------------------------------------------------------------------------------------------
@@ -246,9 +231,8 @@ class Axis(NamedTuple):
     """The columns, or the rows, that slots access; every array has one entry per slot.
 
     forms: int64 [4, slots], the constant and the coefficients of x, y and the iteration. The texel
-    is this form over `denominators`, rounded down, and brought into `sizes` by the Edges that
-    `repeats` and `taps` are the fields of. starts: where the texture's
-    offsets begin in the address space's table.
+    is this form over `denominators`, rounded down, and brought into `sizes` by `repeats` and `taps`
+    as of Along. starts: where the texture's offsets begin in the address space's table.
     """
 
     forms: I64
@@ -299,14 +283,15 @@ def _distance(table: I64, first: int, last: int, texels: int) -> int | None:
     return int(apart[0]) if (apart == apart[0]).all() else None
 
 
-def make_axis(slots: Sequence[tuple[Linear, int, Edges, int]]) -> Axis:
-    """An axis from each slot's form, size, edges and start."""
+def make_axis(slots: Sequence[tuple[Along, int]]) -> Axis:
+    """An axis from each slot's column or row, and where its texture begins in the table."""
     rows = []
-    for form, size, edges, start in slots:
+    for along, start in slots:
+        form = along.form
         numbers = form.constant, form.x, form.y, form.iteration
         common = lcm(*(number.denominator for number in numbers))
         whole = [int(number * common) for number in numbers]
-        rows.append((*whole, common, size, *edges, start))
+        rows.append((*whole, common, along.size, along.repeats, along.tap, start + along.first))
     columns = np.ascontiguousarray(np.array(rows, np.int64).T)
     return Axis(columns[:4], *columns[4:])
 
@@ -346,32 +331,29 @@ def add_offsets(  # noqa: PLR0917 - numba takes them by position
 
 @native
 def walk(
-    start: tuple[int, int],
     positions: Positions,
     tables: Tables,
-    out: tuple[I64, NDArray[np.int32]],
+    lines: I64,
+    times: NDArray[np.int32],
     shift: int,
-) -> tuple[int, int]:
-    """Add the rows of positions until the chunk is full.
+) -> int:
+    """Fill in a row for each position that accesses other lines than the one before.
 
-    start: the number of the first position, and the number of rows so far; returns the same for
-    the first position that is left. out: the lines and the times of the rows.
+    lines, times: room for as many rows as positions. Returns the number of rows.
     """
-    (first, rows), (xs, ys), (lines, times) = start, positions, out
-    across, up = tables
-    for position in range(first, xs.size):
+    (xs, ys), (across, up) = positions, tables
+    rows = 0
+    for position in range(xs.size):
         x, y = np.uint64(xs[position]), np.uint64(ys[position])
         if rows and not _differs(across[x], up[y], lines[rows - 1], shift):
             times[rows - 1] += 1
             continue
-        if rows == times.size:
-            return position, rows
         for slot in range(lines.shape[1]):
             address = across[x, slot] + up[y, slot]
             lines[rows, slot] = address >> shift if address < OUTSIDE else NO_ACCESS
         times[rows] = 1
         rows += 1
-    return xs.size, rows
+    return rows
 
 
 @native
