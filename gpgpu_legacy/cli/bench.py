@@ -21,14 +21,11 @@ from gpgpu_legacy.command.words import (
     Seed,
     split,
 )
-from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.api.pipeline import Pipeline
     from gpgpu_legacy.isa.arithmetic import F32
     from gpgpu_legacy.measure.bench import Bench
-    from gpgpu_legacy.measure.benchmark import Benchmark
     from gpgpu_legacy.measure.calibration import Calibrations
     from gpgpu_legacy.measure.tuned import TuningReport
     from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -39,44 +36,31 @@ SIZES = "n=256,512,1024"
 """The default sizes of products."""
 
 
-@frozen
-class EntrantOptions:
-    """The cases to measure."""
-
-    executor: Annotated[Several[str], EXECUTORS] = ()
+@answers("bench", plot="Draw GFLOPS, or times if a plan has none, over the cases.")
+def bench_command(
+    *,
+    jobs: Jobs,
+    executor: Annotated[Several[str], EXECUTORS] = (),
     peer: Annotated[
         Several[str],
         "NAME",
         "Libraries, beside products: numpy-blas, cublas (default: all here).",
-    ] = ()
+    ] = (),
     peers: Annotated[
         str | None,
         "FILE.py[:NAME]",
         "Measure the public classes of this Python file, too, or one of them, and compare "
         "with them; it is executed as such.",
-    ] = None
+    ] = None,
     no_reference: Annotated[bool, "Leave out the reference function, which may take minutes."] = (
         False
-    )
+    ),
     whole_calls: Annotated[
         bool, "--whole", "Time whole calls, from inputs to outputs in memory."
-    ] = False
-
-
-@frozen
-class RoundOptions:
-    """The budget and the number of rounds."""
-
-    repeat: Annotated[int, "ROUNDS", "Rounds of each case."] = ROUNDS
-    budget: Seconds = BUDGET_S
-    seed: Seed = 0
-
-
-@answers("bench", plot="Draw GFLOPS, or times if a plan has none, over the cases.")
-def bench_command(
-    jobs: Jobs,
-    entrants: EntrantOptions,
-    rounds: RoundOptions,
+    ] = False,
+    repeat: Annotated[int, "ROUNDS", "Rounds of each case."] = ROUNDS,
+    budget: Seconds = BUDGET_S,
+    seed: Seed = 0,
     report: Kept,
 ) -> Bench:
     """Measure executors on WHAT in turn, beside peers and the reference function.
@@ -89,41 +73,35 @@ def bench_command(
     inputs and the parameters that it names; start() resets everything, compute() runs all passes to
     their end and is timed, and outputs() returns the arrays.
     """
-    from gpgpu_legacy.measure.bench import Bench
-
-    if found := report.read(Bench):
-        return found
-    benchmark = _benchmark(jobs, entrants, rounds)
-    with report.work("measuring", benchmark.steps, rounds.budget) as (budget, step):
-        return benchmark.measure(budget, step, report.save)
-
-
-def _benchmark(jobs: Jobs, entrants: EntrantOptions, rounds: RoundOptions) -> Benchmark:
     from gpgpu_legacy.algorithms.registry import products
+    from gpgpu_legacy.measure.bench import Bench
     from gpgpu_legacy.measure.benchmark import Benchmark, Case, tuned
     from gpgpu_legacy.measure.peers import read_peers
     from gpgpu_legacy.measure.timing import Rounds
     from gpgpu_legacy.runtime.executor import AUTO
 
+    if recorded := report.read(Bench):
+        return recorded
     whats, given = split(jobs.words)
     if not whats:
         sizes = () if {"n", "A", "B"} & given.keys() else (SIZES,)
         jobs = Jobs((*(product.name for product in products()), *sizes, *jobs.words))
-    peers = {} if entrants.peers is None else read_peers(entrants.peers)
+    programs = {} if peers is None else read_peers(peers)
     cases = []
     for p, arrays in jobs.cases():
-        is_open = entrants.executor == (AUTO,)
-        case = tuned(p) if is_open else Case(p, executors=entrants.executor)
+        case = tuned(p) if executor == (AUTO,) else Case(p, executors=executor)
         inputs = p.inputs(arrays) if arrays else None
-        cases.append(replace(case, inputs=inputs, peers=peers))
-    return Benchmark(
+        cases.append(replace(case, inputs=inputs, peers=programs))
+    benchmark = Benchmark(
         cases,
-        peers=entrants.peer or None,
-        has_reference=not entrants.no_reference,
-        call=_whole_call if entrants.whole_calls else None,
-        rounds=Rounds(rounds.repeat),
-        seed=rounds.seed,
+        peers=peer or None,
+        has_reference=not no_reference,
+        call=_whole_call if whole_calls else None,
+        rounds=Rounds(repeat),
+        seed=seed,
     )
+    with report.work("measuring", benchmark.steps, budget) as (within, step):
+        return benchmark.measure(within, step, report.save)
 
 
 def _whole_call(
@@ -143,24 +121,18 @@ def _whole_call(
     return {"C": c}
 
 
-@frozen
-class SearchOptions:
-    """The search space of `tune`, and its budget."""
-
-    budget: Seconds = BUDGET_S
+@answers("tune")
+def tune_command(
+    *,
+    jobs: Jobs,
+    budget: Seconds = BUDGET_S,
     executor: Annotated[
         Several[str],
         "NAME",
         "Search only these executors, for `auto` to choose from (default: all that work here).",
         executor_names,
-    ] = ()
-    seed: Seed = 0
-
-
-@answers("tune")
-def tune_command(
-    jobs: Jobs,
-    search: SearchOptions,
+    ] = (),
+    seed: Seed = 0,
     report: Report,
     show: Annotated[bool, "Show the results for this machine; search nothing."] = False,
     forget: Annotated[bool, "Forget the results for these WHAT, or for all."] = False,
@@ -173,7 +145,9 @@ def tune_command(
     variable GPGPU_LEGACY_TUNING names another file to keep it in; GPGPU_LEGACY_TUNING=off switches
     tuning off.
     """
-    from gpgpu_legacy.algorithms.registry import find_algorithm
+    from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, find_algorithm, products
+    from gpgpu_legacy.api.pipeline import Pipeline
+    from gpgpu_legacy.measure.tune import tune
     from gpgpu_legacy.measure.tuned import tuning_report
 
     if show and forget:
@@ -181,31 +155,21 @@ def tune_command(
     if show or forget:
         names = [find_algorithm(what).name for what in split(jobs.words)[0]]
         return tuning_report(names, forget=forget)
-    from gpgpu_legacy.measure.tune import tune
-
-    pipelines = _pipelines(jobs)
-    whole = int(search.budget) if 1.0 <= search.budget < inf else 1
-    with report.work("tuning, seconds", whole, search.budget) as (budget, step):
-        reach = up_to(whole, step)
-        return tune(
-            pipelines,
-            budget,
-            executors=search.executor,
-            seed=search.seed,
-            progress=lambda said: reach(said, budget.spent_s),
-        )
-
-
-def _pipelines(jobs: Jobs) -> list[Pipeline]:
-    """The plans to tune; products have the paper's size by default."""
-    from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, products
-    from gpgpu_legacy.api.pipeline import Pipeline
-
     families = [p.family for p in jobs.pipelines(DEFAULT_PRODUCT) if p.family is not None]
-    return [
+    pipelines = [
         Pipeline.of(algorithm, {**({"n": PAPER_SIZE} if algorithm in products() else {}), **given})
         for algorithm, given in families
     ]
+    whole = int(budget) if 1.0 <= budget < inf else 1
+    with report.work("tuning, seconds", whole, budget) as (within, step):
+        reach = up_to(whole, step)
+        return tune(
+            pipelines,
+            within,
+            executors=executor,
+            seed=seed,
+            progress=lambda said: reach(said, within.spent_s),
+        )
 
 
 @answers("calibrate")
@@ -232,13 +196,6 @@ def calibrate_command(
     wanted = model.calibratable(executor)
     if output is not None and len(wanted) != 1:
         raise InputError("--output holds one profile; name one executor with --executor")
-    if output is None:
-        model.check_kept(wanted)
-    done = []
     steps = len(wanted) * model.count_steps(repeat)
     with report.work("calibrating", steps, budget) as (limit, step):
-        for number, runner in enumerate(wanted):
-            share = limit.share(len(wanted) - number)
-            found = model.calibrate(runner, runs=repeat, budget=share, progress=step)
-            done.append(model.write_calibration(runner, found, output))
-    return model.Calibrations(profiles=tuple(done))
+        return model.calibrate_all(wanted, repeat, limit, step, output)

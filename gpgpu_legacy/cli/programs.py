@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from gpgpu_legacy.command.frame import answers
 from gpgpu_legacy.command.options import Argument, Several
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from gpgpu_legacy.api.trace import Trace
     from gpgpu_legacy.isa.program import Program
 
+
+T = TypeVar("T")
 
 ProgramFile = Annotated[
     str,
@@ -112,33 +114,18 @@ class DrawOptions:
         """The options as values. program: decides the target of textures given without one."""
         from gpgpu_legacy.pipeline.names import unit_of
 
+        numbers = ("color", "secondary_color", "fogcoord", "clear", "scissor")
+        words = ("blend", "mask", "alpha_test", "draw_buffers", "passes")
         return {
             "textures": _textures(self.texture, program),
-            "uniforms": {
-                name: _value(f"--uniform {name}", text)
-                for name, text in pairs("--uniform", self.uniform, str.strip, "depth=0.5")
-            },
-            "local": _values("--local", self.local),
-            "env": _values("--env", self.env),
-            "texcoords": {
-                key: _value(f"--texcoord {key}", text)
-                for key, text in pairs("--texcoord", self.texcoord, _unit, "0=1,0,0,1")
-            },
-            "color": _value("--color", self.color),
-            "secondary_color": _value("--secondary-color", self.secondary_color),
-            "fogcoord": _value("--fogcoord", self.fogcoord),
-            "state": {
-                name: _value(f"--state {name}", text)
-                for name, text in pairs("--state", self.state, str.strip, "fog.color=1,0,0,1")
-            },
-            "clear": _value("--clear", self.clear),
-            "blend": self.blend,
-            "mask": self.mask,
-            "scissor": _value("--scissor", self.scissor),
-            "alpha_test": self.alpha_test,
-            "draw_buffers": self.draw_buffers,
-            "passes": self.passes,
+            "uniforms": _values("--uniform", self.uniform, str.strip, "depth=0.5"),
+            "local": _values("--local", self.local, natural_in),
+            "env": _values("--env", self.env, natural_in),
+            "texcoords": _values("--texcoord", self.texcoord, _unit),
+            "state": _values("--state", self.state, str.strip, "fog.color=1,0,0,1"),
             "feedback": self.feedback and unit_of(program, _unit(self.feedback)),
+            **{n: _value(f"--{n.replace('_', '-')}", getattr(self, n)) for n in numbers},
+            **{n: getattr(self, n) for n in words},
         }
 
 
@@ -148,11 +135,12 @@ def _unit(text: str) -> int | str:
     return text.strip() if number is None else number
 
 
-def _values(option: str, texts: Several[str]) -> dict[int, Any]:
-    """Numbers by index."""
+def _values(
+    option: str, texts: Several[str], key_in: Callable[[str], T | None], example: str = "0=1,0,0,1"
+) -> dict[T, Any]:
+    """Numbers by what stands before the =."""
     return {
-        index: _value(f"{option} {index}", text)
-        for index, text in pairs(option, texts, natural_in, "0=1,0,0,1")
+        key: _value(f"{option} {key}", text) for key, text in pairs(option, texts, key_in, example)
     }
 
 

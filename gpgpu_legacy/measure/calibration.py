@@ -353,30 +353,30 @@ def count_steps(runs: int = RUNS) -> int:
     return len([*tasks(tiled=False)]) + runs
 
 
-def check_kept(executors: Sequence[Executor]) -> None:
-    """Raise InputError if profiles of these executors could not be kept, before measuring."""
-    for executor in executors:
-        path = _kept_path(calibrated_name(executor.name))
-        make_folder(path.parent)
-        check_writable(path)
+def calibrate_all(
+    executors: Sequence[Executor],
+    runs: int,
+    budget: Budget,
+    progress: Callable[[str], object],
+    path: Path | None = None,
+) -> Calibrations:
+    """Measure executors, and write their profiles where `find_profile` looks.
 
-
-def write_calibration(
-    executor: Executor, calibration: Calibration, path: Path | None = None
-) -> Calibration:
-    """Write the profile, by default where `find_profile` looks; the calibration with its file.
-
-    Raises InputError if it cannot be written.
+    path: of the profile of a single executor, elsewhere. Raises InputError before measuring if a
+    profile cannot be written.
     """
-    to = path or _kept_path(calibration.name)
-    make_folder(to.parent)
-    write_text(to, toml_text(profile_of(executor, calibration)))
-    return with_fields(calibration, file=str(to))
-
-
-def _kept_path(name: str) -> Path:
-    """The file of the profile of that name."""
-    return calibrated_folder() / f"{name}.toml"
+    folder = calibrated_folder()
+    paths = [path or folder / f"{calibrated_name(executor.name)}.toml" for executor in executors]
+    for to in paths:
+        make_folder(to.parent)
+        check_writable(to)
+    profiles = []
+    for number, (executor, to) in enumerate(zip(executors, paths, strict=True)):
+        share = budget.share(len(executors) - number)
+        measured = calibrate(executor, runs=runs, budget=share, progress=progress)
+        write_text(to, toml_text(profile_of(executor, measured)))
+        profiles.append(with_fields(measured, file=str(to)))
+    return Calibrations(profiles=tuple(profiles))
 
 
 # Measuring -------------------------------------------------------------------------------------

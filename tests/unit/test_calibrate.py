@@ -17,7 +17,8 @@ from gpgpu_legacy.chips.profile import (
     find_profile,
     profiles,
 )
-from gpgpu_legacy.measure.calibration import calibrate, count_steps, write_calibration
+from gpgpu_legacy.measure.calibration import calibrate, calibrate_all, count_steps
+from gpgpu_legacy.measure.timing import Budget
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine
@@ -80,7 +81,7 @@ def test_a_calibrated_profile_is_found_by_its_name(
     monkeypatch.setenv("GPGPU_LEGACY_PROFILES", str(tmp_path / "new"))
     assert calibrated() == ()
     clock = Clockwork()
-    made = write_calibration(clock, calibrate(clock, runs=1))
+    [made] = calibrate_all([clock], 1, Budget(inf), lambda _: None).profiles
     [path] = (tmp_path / "new").iterdir()
     assert (path.name, str(path)) == (f"{calibrated_name('clockwork')}.toml", made.file)
     found = find_profile("this-clockwork")
