@@ -19,7 +19,7 @@ from typing import Any
 
 import click
 
-from gpgpu_legacy.command.frame import app
+from gpgpu_legacy.command.frame import ANYWHERE, app
 from gpgpu_legacy.command.options import PROGRAM
 from gpgpu_legacy.errors import (
     GpgpuLegacyError,
@@ -46,9 +46,6 @@ BROKEN_PIPE = 1
 OF_OUTPUT = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """Its reader is gone, or its disk or a quota is full; an error of a file has the file's name."""
 
-DEBUG, LENIENT = "--debug", "--lenient"
-MATHEMATICS, PROFILE = "--mathematics", "--profile"
-
 PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 
@@ -61,12 +58,13 @@ def main() -> None:
     words, asked, given = list[str](), dict[str, Any](), iter(sys.argv[1:])
     for word in given:
         option, is_set, value = word.partition("=")
-        if word in (DEBUG, LENIENT):
-            asked[word[2:]] = True
-        elif option in (MATHEMATICS, PROFILE):
+        placeholder, _ = ANYWHERE.get(option, ("", ""))
+        if option not in ANYWHERE or (is_set and not placeholder):
+            words.append(word)
+        elif placeholder:
             asked[option[2:]] = value if is_set else next(given, "")
         else:
-            words.append(word)
+            asked[option[2:]] = True
     debug = asked.pop("debug", False)
     try:
         with plain_warnings(others=debug):
@@ -119,7 +117,7 @@ def reported(error: Exception) -> tuple[int, str]:
         said = f"OpenGL failed: {said}; try a smaller size, or another executor (see doctor)"
     else:
         said = f"{type(error).__name__}: {said}; this is a fault of gpgpu_legacy"
-        return INTERNAL, said + f": run it again with {DEBUG}, and report what that shows"
+        return INTERNAL, said + ": run it again with --debug, and report what that shows"
     return FAILED, said
 
 

@@ -127,39 +127,34 @@ class Commands(click.Group):
                 formatter.write_dl(rows)
 
 
+ANYWHERE = {
+    "--debug": ("", "Show the traceback of an error; it may be anywhere in a call."),
+    "--lenient": (
+        "",
+        "Take what a language forbids but drivers took: white space and comments before a "
+        "program's header, GLSL ES without a precision for float. It, too, may be anywhere.",
+    ),
+    "--mathematics": (
+        "NAME",
+        "What functions of Cg, HLSL and GLSL are where these languages differ: cg, direct3d9 or "
+        "glsl (default: the text's own); anywhere, too.",
+    ),
+    "--profile": (
+        "NAME",
+        "What Cg, HLSL, GLSL and Brook are compiled for: arbfp1 has no branches, fp40 and ps_3_0 "
+        "branch as the text does (default: branches where a text needs them); anywhere, too.",
+    ),
+}
+"""Options that may be anywhere in a call: the placeholder of the value, if any, and the help."""
+
 app = Commands(
     PROGRAM,
     SECTIONS,
     params=[
         click.Option(
-            ["--debug"],
-            is_flag=True,
-            expose_value=False,
-            help="Show the traceback of an error; it may be anywhere in a call.",
-        ),
-        click.Option(
-            ["--lenient"],
-            is_flag=True,
-            expose_value=False,
-            help="Take what a language forbids but drivers took: white space and comments before a "
-            "program's header, GLSL ES without a precision for float. It, too, "
-            "may be anywhere.",
-        ),
-        click.Option(
-            ["--mathematics"],
-            metavar="NAME",
-            expose_value=False,
-            help="What functions of Cg, HLSL and GLSL are where these languages differ: cg, "
-            "direct3d9 or glsl (default: the text's own); anywhere, too.",
-        ),
-        click.Option(
-            ["--profile"],
-            metavar="NAME",
-            expose_value=False,
-            help="What Cg, HLSL, GLSL and Brook are compiled for: arbfp1 has no branches, fp40 and "
-            "ps_3_0 branch as the text does (default: branches where a text needs them); "
-            "anywhere, too.",
-        ),
+            [name], metavar=metavar or None, is_flag=not metavar, expose_value=False, help=said
+        )
+        for name, (metavar, said) in ANYWHERE.items()
     ],
     context_settings={"max_content_width": 100},
     help="A historical GPGPU shader emulator: fragment programs and matrix products, from 2001 on."
