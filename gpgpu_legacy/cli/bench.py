@@ -100,8 +100,8 @@ def bench_command(
         rounds=Rounds(repeat),
         seed=seed,
     )
-    with report.work("measuring", benchmark.steps, budget) as (within, step):
-        return benchmark.measure(within, step, report.save)
+    with report.work("measuring", benchmark.steps, budget) as (within, _):
+        return benchmark.measure(within, report.save)
 
 
 def _whole_call(
@@ -163,13 +163,8 @@ def tune_command(
     whole = int(budget) if 1.0 <= budget < inf else 1
     with report.work("tuning, seconds", whole, budget) as (within, step):
         reach = up_to(whole, step)
-        return tune(
-            pipelines,
-            within,
-            executors=executor,
-            seed=seed,
-            progress=lambda said: reach(said, within.spent_s),
-        )
+        within.tell = lambda said: reach(said, within.spent_s)
+        return tune(pipelines, within, executors=executor, seed=seed)
 
 
 @answers("calibrate")
@@ -197,5 +192,5 @@ def calibrate_command(
     if output is not None and len(wanted) != 1:
         raise InputError("--output holds one profile; name one executor with --executor")
     steps = len(wanted) * model.count_steps(repeat)
-    with report.work("calibrating", steps, budget) as (limit, step):
-        return model.calibrate_all(wanted, repeat, limit, step, output)
+    with report.work("calibrating", steps, budget) as (limit, _):
+        return model.calibrate_all(wanted, repeat, limit, output)

@@ -74,8 +74,8 @@ def tables_command(
         )
     if not measure:
         return measuring.measured_tables(paper)
-    with report.work("measuring", measuring.count_runs(paper), budget) as (_, step):
-        return measuring.measure_paper(paper, budget, progress=step)
+    with report.work("measuring", measuring.count_runs(paper), budget) as (within, _):
+        return measuring.measure_paper(paper, within)
 
 
 def _formula_tables(
@@ -88,8 +88,8 @@ def _formula_tables(
     times = None
     if budget_s is not None:
         benchmark = formulas.benchmark_of(size, block)
-        with report.work("measuring", benchmark.steps, budget_s) as (budget, step):
-            times = benchmark.measure(budget, step)
+        with report.work("measuring", benchmark.steps, budget_s) as (budget, _):
+            times = benchmark.measure(budget)
     return formulas.formula_tables(size, block, paper, times, every=every)
 
 

@@ -84,8 +84,8 @@ def lineage_command(size: Size, what: LineageOptions, report: Kept) -> Lineage |
     if what.beside:
         return Lineages(lineages=tuple(read_recorded(path, Lineage) for path in what.beside))
     benchmark = benchmark_of(size.n, what.seed, what.executor)
-    with report.work("lineage", benchmark.steps, what.budget) as (budget, step):
-        return as_record(Lineage, benchmark.measure(budget, step, report.save))
+    with report.work("lineage", benchmark.steps, what.budget) as (budget, _):
+        return as_record(Lineage, benchmark.measure(budget, report.save))
 
 
 @frozen

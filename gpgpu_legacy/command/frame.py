@@ -243,8 +243,8 @@ class Report:
         """
         from gpgpu_legacy.measure.timing import Budget
 
-        budget = Budget(inf if seconds is None else seconds)
         with self.progress(what, total) as step:
+            budget = Budget(inf if seconds is None else seconds, tell=step)
             yield budget, step
         if budget.overrun is not None:
             print(f"gpgpu-legacy: {budget.overrun}", file=sys.stderr)

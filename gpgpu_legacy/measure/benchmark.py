@@ -446,20 +446,18 @@ class Benchmark:
     def measure(
         self,
         budget: Budget | None = None,
-        progress: Callable[[str], object] = lambda _: None,
         save: Callable[[Bench], object] = lambda _: None,
     ) -> Bench:
         """Measure all of them, the case with the least work first.
 
-        budget: DEFAULT_BUDGET_S if None. progress: called with a description, `steps` times. save:
-        called with the results so far whenever there are new ones, and with all of them at the end.
+        budget: DEFAULT_BUDGET_S if None; it tells of `steps` steps. save: called with the results
+        so far whenever there are new ones, and with all of them at the end.
         """
         within = budget or Budget(DEFAULT_BUDGET_S)
         measured = measure(
             list(self.entered),
             within,
             self.rounds,
-            progress=progress,
             results=lambda measured: save(self._bench(measured, within)),
         )
         result = self._bench(measured, within)

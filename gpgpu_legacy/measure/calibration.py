@@ -19,7 +19,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from math import inf
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
@@ -318,27 +317,26 @@ def calibrate(
     runs: int = RUNS,
     run_s: float = RUN_S,
     budget: Budget | None = None,
-    progress: Callable[[str], object] = lambda _: None,
 ) -> Calibration:
     """Measure an executor's ceilings.
 
     runs: rounds, in each of which every plan runs once. run_s: seconds that a run should take at
-    least. budget: no limit without; every plan is run once in any case. progress: called with a
-    description, `count_steps` times.
+    least. budget: no limit without; every plan is run once in any case. It tells of `count_steps`
+    steps.
     """
-    rounds, limit = Rounds(runs), budget or Budget(inf)
+    rounds, limit = Rounds(runs), budget or Budget()
     tiled = executor.capabilities.stages_texels
     other_work, measured = OtherWork(), list[_OpenTask]()
 
     def after_round(number: int) -> Sequence[_OpenTask]:
-        progress(f"{executor.name}: round {number + 1} of {runs}")
+        limit.tell(f"{executor.name}: round {number + 1} of {runs}")
         return [] if limit.is_over else measured
 
     with ExitStack() as held:
         for task in tasks(tiled=tiled):
             if tiled or not task.of_tiles:
                 measured.append(_prepared(executor, task, run_s, limit, held))
-            progress(f"{executor.name}: {task.name}")
+            limit.tell(f"{executor.name}: {task.name}")
         take_rounds(measured, _OpenTask.sample, rounds.count, after_round)
     return Calibration(
         executor=executor.name,
@@ -357,7 +355,6 @@ def calibrate_all(
     executors: Sequence[Executor],
     runs: int,
     budget: Budget,
-    progress: Callable[[str], object],
     path: Path | None = None,
 ) -> Calibrations:
     """Measure executors, and write their profiles where `find_profile` looks.
@@ -373,7 +370,7 @@ def calibrate_all(
     profiles = []
     for number, (executor, to) in enumerate(zip(executors, paths, strict=True)):
         share = budget.share(len(executors) - number)
-        measured = calibrate(executor, runs=runs, budget=share, progress=progress)
+        measured = calibrate(executor, runs=runs, budget=share)
         write_text(to, toml_text(profile_of(executor, measured)))
         profiles.append(with_fields(measured, file=str(to)))
     return Calibrations(profiles=tuple(profiles))

@@ -140,18 +140,17 @@ def measure(
     budget: Budget,
     rounds: Rounds = DEFAULT_ROUNDS,
     *,
-    progress: Callable[[str], object] = lambda _: None,
     results: Callable[[Measured], object] = lambda _: None,
 ) -> Measured:
     """Measure jobs within the budget, all of one size together, the smallest size first.
 
-    progress: called with a description, `count_steps` times in all. results: called with all
-    results so far whenever there are new ones, and when the measurement is interrupted. If no job
+    The budget tells of `count_steps` steps. results: called with all results so far whenever there
+    are new ones, and when the measurement is interrupted. If no job
     fits the budget, the cheapest one is run once. Results are in the order of the jobs. An error
     that a driver or a library raises becomes the reason why its job was not run; the other jobs are
     not affected.
     """
-    measurement = _Measurement(jobs, budget, rounds, progress, results)
+    measurement = _Measurement(jobs, budget, rounds, results)
     for size in sorted({job.size for job in jobs}):
         alike = [job for job in jobs if job.size == size]
         fit = sum(job.size_bytes for job in alike) <= held_bytes()
@@ -236,7 +235,6 @@ class _Measurement:
     jobs: Sequence[MeasuredJob]
     budget: Budget
     rounds: Rounds
-    progress: Callable[[str], object]
     results: Callable[[Measured], object]
     other_work: OtherWork = field(default_factory=OtherWork)
     known: dict[Hashable, _Cost] = field(default_factory=dict)
@@ -294,7 +292,7 @@ class _Measurement:
     def tell_first(self, job: MeasuredJob, *, has_rounds: bool) -> None:
         """Report a first run, and all rounds at once for a job that will have none."""
         for _ in range(1 if has_rounds else 1 + self.rounds.count):
-            self.progress(str(job))
+            self.budget.tell(str(job))
         if has_rounds:
             self.results(self.so_far())
 
@@ -352,7 +350,7 @@ class _Measurement:
                         break
             except Exception as error:  # as in `errors_of`
                 own.error = why(error)
-        self.progress(str(own.job))
+        self.budget.tell(str(own.job))
 
 
 def why(error: Exception) -> str:

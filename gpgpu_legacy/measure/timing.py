@@ -37,16 +37,24 @@ class BudgetSpentError(InputError):
 
 
 class Budget:
-    """Seconds that start when the budget is created.
+    """Seconds that start when the budget is created, and whom to tell of each step.
 
     Everything counts: preparing, uploading, computing, checking and closing.
     """
 
-    def __init__(self, seconds: float, clock: Clock = perf_counter) -> None:
-        """seconds: 0 or more; infinity means no limit. Raises InputError for anything else."""
+    def __init__(
+        self,
+        seconds: float = inf,
+        clock: Clock = perf_counter,
+        tell: Callable[[str], object] = lambda _: None,
+    ) -> None:
+        """seconds: 0 or more; infinity means no limit. Raises InputError for anything else.
+
+        tell: called with a description of each step that is done.
+        """
         if not seconds >= 0.0:
             raise InputError(f"the budget is {seconds}; give a number of seconds, 0 or more")
-        self.seconds, self.clock = seconds, clock
+        self.seconds, self.clock, self.tell = seconds, clock, tell
         self._started = clock()
 
     @property
@@ -89,7 +97,7 @@ class Budget:
 
     def share(self, parts: int) -> Budget:
         """An equal part of the time that is left, for the first of a number of tasks."""
-        return Budget(max(0.0, self.left_s) / parts, self.clock)
+        return Budget(max(0.0, self.left_s) / parts, self.clock, self.tell)
 
     def until_spent(
         self, progress: Callable[[float], object] = lambda _: None

@@ -95,16 +95,15 @@ class WaySearch:
     """Coordinate descent from a way to the fastest one that it leads to.
 
     run: called once for a way before that way is measured. budget: no run starts that is expected
-    to outlast it; the first way is run whatever the budget. progress: called after each run.
-    improved: called with the result so far whenever a faster way is found. tried: the ways that
-    were. wall_s: seconds of a way's last run, transfers and the check
-    included. cut_short: whether the budget has kept a run from starting.
+    to outlast it; the first way is run whatever the budget. It tells of each run. improved: called
+    with the result so far whenever a faster way is found. tried: the ways that were. wall_s:
+    seconds of a way's last run, transfers and the check included. cut_short: whether the budget has
+    kept a run from starting.
     """
 
     axes: Axes
     run: Run
     budget: Budget
-    progress: Callable[[str], object] = lambda _: None
     improved: Callable[[SearchResult], object] = lambda _: None
     tried: set[TunedWay] = field(default_factory=set)
     wall_s: dict[TunedWay, float] = field(default_factory=dict)
@@ -145,7 +144,7 @@ class WaySearch:
         started = self.budget.clock()
         seconds = self.run(way)
         self.wall_s[way] = self.budget.clock() - started
-        self.progress(str(way))
+        self.budget.tell(str(way))
         return seconds
 
     def along(
@@ -287,7 +286,6 @@ def tune(
     *,
     executors: Sequence[str] = (),
     seed: int = 0,
-    progress: Callable[[str], object] = lambda _: None,
 ) -> TuningReport:
     """Search for the fastest way of each algorithm. An interrupt leaves the fastest ones so far.
 
@@ -307,7 +305,7 @@ def tune(
         share = budget.share(len(wanted) - number)
         try:
             with closing(WayRunner(p, seed)) as runner:
-                search = WaySearch(axes, runner.run, share, progress, partial(_keep, p))
+                search = WaySearch(axes, runner.run, share, partial(_keep, p))
                 _keep(p, search.descend(start))
         except RefusedError as error:
             raise InputError(f"{p.name} on {start.executor}: {error}") from None

@@ -79,7 +79,7 @@ def write_report(
     cannot be written, or the size or block is out of range.
     """
     check_output_folder(folder, (*(name for name, _ in _FILES), PAGE))
-    times = benchmark.measure(Budget(inf), progress) if benchmark else None
+    times = benchmark.measure(Budget(tell=progress)) if benchmark else None
     write_folder(folder, _contents(size, block, times))
     return folder / PAGE
 

@@ -7,10 +7,9 @@ spent; the rest is marked as not run, and nothing is extrapolated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from time import perf_counter
 from typing import Any
 
 from gpgpu_legacy.measure.engine import MeasuredJob, Ready, count_steps, measure
@@ -48,23 +47,19 @@ Candidates = Mapping[tuple[str, str], tuple[str, ...]]
 
 def measure_paper(
     paper: Paper,
-    budget_s: float,
+    budget: Budget,
     *,
     executors: Sequence[Executor] | None = None,
-    progress: Callable[[str], object] = lambda _: None,
-    clock: Callable[[], float] = perf_counter,
 ) -> MeasuredTables:
     """Run the cells of a paper's measured tables here on random matrices, the smallest first.
 
-    budget_s: seconds for all of it, preparation and transfers included.
-    executors: by default all that work here. progress: called `count_runs` times.
-    Raises InputError if the budget is not a number of seconds.
+    budget: for all of it, preparation and transfers included; it tells of `count_runs` steps.
+    executors: by default all that work here.
     """
-    budget = Budget(budget_s, clock)
     chosen = available() if executors is None else executors
     candidates = _candidates(paper, chosen)
     jobs = _jobs(paper, chosen, candidates)
-    measured = measure([*jobs], budget, ROUNDS, progress=progress)
+    measured = measure([*jobs], budget, ROUNDS)
     taken = {
         jobs[outcome.job]: TimeHere(
             executor=jobs[outcome.job][1],
@@ -87,7 +82,7 @@ def measure_paper(
         taken,
         candidates,
         **provenance(this_platform().driver),
-        budget_s=budget_s,
+        budget_s=budget.seconds,
         spent_s=measured.spent_s,
         devices={executor.name: executor.device() for executor in chosen if executor.name in names},
         busy_share=measured.busy_share,

@@ -243,7 +243,7 @@ def study(
 ) -> Stripes:
     """The ways with all stripes, on chips and on executors."""
     counts = sweep(counted, STRIPES, pool, lambda stripe, _: progress(f"stripes of {stripe}"))
-    bench = benchmark_of(executors).measure(budget, progress)
+    bench = benchmark_of(executors).measure(budget)
     seconds = {
         (one.executor, one.parameters["way"], one.parameters["stripe"]): one.spread[0]
         for one in bench.results

@@ -338,7 +338,7 @@ def measure_here(
     half = budget.share(2)
     for number, executor in enumerate(missing):
         share = half.share(len(missing) - number)
-        ceilings = calibration.calibrate(executor, runs=RUNS, budget=share, progress=progress)
+        ceilings = calibration.calibrate(executor, runs=RUNS, budget=share)
         rates[executor.name] = calibration.profile_of(executor, ceilings)
     cases = []
     for method in products():
@@ -350,7 +350,7 @@ def measure_here(
             and predict(small, rates[executor.name]).compute_seconds is not None
         ]
         cases += [Case(method.builder(n=size), executors=able)] * bool(able)
-    bench = Benchmark(cases, peers=(), rounds=Rounds(RUNS)).measure(budget, progress)
+    bench = Benchmark(cases, peers=(), rounds=Rounds(RUNS)).measure(budget)
     return tuple(rates[executor.name] for executor in executors), bench
 
 

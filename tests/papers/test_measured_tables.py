@@ -12,6 +12,7 @@ from fakes import Clock, FakeExecutor
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.measure.timing import Budget
 from gpgpu_legacy.papers.measured_table import MeasuredTables, Status, TimeHere
 from gpgpu_legacy.papers.measuring import measure_paper
 from gpgpu_legacy.papers.published.papers import MeasuredTable, Series, find_paper, papers
@@ -165,7 +166,7 @@ class Fake(FakeExecutor):
 
 
 def measure(paper: str, budget: float, *fakes: Fake) -> MeasuredTables:
-    return measure_paper(find_paper(paper), budget, executors=fakes, clock=fakes[0].clock)
+    return measure_paper(find_paper(paper), Budget(budget, fakes[0].clock), executors=fakes)
 
 
 def taken(measurements: MeasuredTables) -> list[tuple[str | None, int, TimeHere]]:
@@ -203,7 +204,7 @@ def test_all_is_run_where_the_budget_allows() -> None:
 
 
 def test_real_executors_run_within_a_small_budget() -> None:
-    measurements = measure_paper(find_paper(DOBRAVEC), 1.0)
+    measurements = measure_paper(find_paper(DOBRAVEC), Budget(1.0))
     done = [one for _, _, one in taken(measurements) if one.status is Status.MEASURED]
     assert done
     assert all(one.value is not None and one.value > 0 for one in done)

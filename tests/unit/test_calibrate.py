@@ -45,7 +45,7 @@ class Clockwork(FakeExecutor):
 
 def test_rates_are_work_over_time() -> None:
     told: list[str] = []
-    made = calibrate(Clockwork(), runs=3, progress=told.append)
+    made = calibrate(Clockwork(), runs=3, budget=Budget(tell=told.append))
     found = {name: ceiling.median for name, ceiling in made.ceilings.items()}
     assert found["lookups_32_bits_g_per_s"] == pytest.approx(2 * 32 * 1024**2 / 1e9)
     assert found["lookups_128_bits_g_per_s"] == pytest.approx(2 * 32 * 512**2 / 1e9)
@@ -81,7 +81,7 @@ def test_a_calibrated_profile_is_found_by_its_name(
     monkeypatch.setenv("GPGPU_LEGACY_PROFILES", str(tmp_path / "new"))
     assert calibrated() == ()
     clock = Clockwork()
-    [made] = calibrate_all([clock], 1, Budget(inf), lambda _: None).profiles
+    [made] = calibrate_all([clock], 1, Budget()).profiles
     [path] = (tmp_path / "new").iterdir()
     assert (path.name, str(path)) == (f"{calibrated_name('clockwork')}.toml", made.file)
     found = find_profile("this-clockwork")
