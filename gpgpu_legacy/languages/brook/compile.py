@@ -13,7 +13,6 @@ from gpgpu_legacy.isa import program as isa
 from gpgpu_legacy.isa.program import (
     Attribute,
     AttributeKind,
-    ParameterDeclaration,
     ParameterSpace,
     Program,
     ResultKind,
@@ -29,8 +28,7 @@ from gpgpu_legacy.languages.brook.kernels import (
 from gpgpu_legacy.languages.brook.places import StreamPlace
 from gpgpu_legacy.languages.brook.split import Cuts
 from gpgpu_legacy.languages.cg.compiler import CgEvaluator
-from gpgpu_legacy.languages.shading.bindings import identifier
-from gpgpu_legacy.languages.shading.emit import program
+from gpgpu_legacy.languages.shading.emit import identifier, program
 from gpgpu_legacy.languages.shading.faults import Fault, fitted
 from gpgpu_legacy.languages.shading.graph import Graph, Vector
 from gpgpu_legacy.languages.shading.types import ArrayType, Indexed, Numbers, Type
@@ -265,15 +263,14 @@ class PassCode:
             ResultRegister(ResultKind.COLOR, n): vector for n, vector in enumerate(written.values())
         }
         keys = {p.index: key for key, p in self.locals.items()}
-        declared = tuple(
-            ParameterDeclaration(p.name, (p,), is_array=False) for p in self.locals.values()
-        )
         names = [
             (unit, f"{name}_{number or ''}".rstrip("_"))
             for (name, number), unit in self.units.items()
         ]
         texts = kernel.kernels.unit.texts
-        code = program(self.graph, colors, kernel.name, texts, parameters=declared, names=names)
+        code = program(
+            self.graph, colors, kernel.name, texts, parameters=self.locals.values(), names=names
+        )
         return Compiled(
             code,
             tuple(written),

@@ -13,7 +13,6 @@ from gpgpu_legacy.isa.program import Span
 from gpgpu_legacy.languages.c.syntax import (
     Declaration,
     Declare,
-    Enumeration,
     For,
     Function,
     Name,
@@ -128,7 +127,6 @@ class Kernels:
             item
             for item in self.unit.items
             if item in self.functions.values()
-            or isinstance(item, Enumeration)
             or (
                 isinstance(item, Declare)
                 and any("const" in d.type.qualifiers for d in item.declarations)

@@ -22,7 +22,7 @@ from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.diagnostics import meant
 from gpgpu_legacy.languages.language import DEFAULT_OPTIONS, CompilerOptions
-from gpgpu_legacy.languages.shading.bindings import UNITS, Bindings
+from gpgpu_legacy.languages.shading.emit import UNITS, Bindings
 from gpgpu_legacy.languages.shading.evaluate import Evaluator
 from gpgpu_legacy.languages.shading.faults import Fault, fitted
 from gpgpu_legacy.languages.shading.graph import UNREADABLE, Graph, Vector

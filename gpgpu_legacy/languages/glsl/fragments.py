@@ -30,7 +30,7 @@ from gpgpu_legacy.languages.glsl.rules import Rules
 from gpgpu_legacy.languages.glsl.state import DECLARED, STATE
 from gpgpu_legacy.languages.glsl.words import FRAGMENTS, SAMPLERS
 from gpgpu_legacy.languages.language import DEFAULT_OPTIONS, CompilerOptions
-from gpgpu_legacy.languages.shading.bindings import Bindings
+from gpgpu_legacy.languages.shading.emit import Bindings
 from gpgpu_legacy.languages.shading.expressions import Assignable, described
 from gpgpu_legacy.languages.shading.faults import Fault, fitted
 from gpgpu_legacy.languages.shading.graph import Graph, Vector
@@ -133,7 +133,7 @@ class ShaderCompiler(Rules):
     # What a shader is given -----------------------------------------------------------------------
 
     def declare_global(self, d: c.Declaration) -> None:
-        """A variable outside functions, which the outside gives, takes or neither."""
+        """A variable outside functions: an input, a result, or neither."""
         qualifiers = d.type.qualifiers
         if qualifiers & {"attribute", "flat", "noperspective"}:
             expected = "a fragment shader's varyings are interpolated, in perspective"
@@ -262,7 +262,7 @@ class ShaderCompiler(Rules):
     def _extents(self, unit: int, target: TextureTarget) -> Vector:
         """The extents of a unit's texture in texels: a parameter of the program's own."""
         if unit not in self._sizes:
-            self._sizes[unit] = self._local(f"size_of_{self.bindings.name(unit)}", self.graph.at)
+            self._sizes[unit] = self._local(f"size_of_{self.bindings.names[unit]}", self.graph.at)
         return self._sizes[unit][: 2 if target is TextureTarget.CUBE else target.kind.coordinates]
 
     def _coordinates(self, unit: int, target: TextureTarget, texels: Vector) -> Vector:

@@ -141,9 +141,9 @@ def parse_kernel(text: str, name: str = "kernel") -> Kernel:
     """
     if len(text) > MOST_TEXT:
         raise InputError(f"{name} has {len(text)} characters; a kernel has at most {MOST_TEXT}")
-    for found in _READ_DIFFERENTLY.finditer(text):
-        if odd := found[1]:
-            at = Text(text, name).position(found.start())
+    for match in _READ_DIFFERENTLY.finditer(text):
+        if odd := match[1]:
+            at = Text(text, name).position(match.start())
             problem = (
                 f"{odd!r} has no place in a kernel; leave it out: the only directive is #version, "
                 "and lines end with a line feed"

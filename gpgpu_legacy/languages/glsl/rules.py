@@ -86,14 +86,13 @@ class Rules(Evaluator):
         if kind in (None, own) or at.file == c.BEFORE:
             return super().convert(value, kind, at)
         assert kind is not None
-        if kind.kind in GENERIC:
-            if own.kind == "int" and self.version < 120:
-                raise Fault(f"this is {described(value)}", "expected float: write float(…)", at)
+        if kind.kind in GENERIC and own.kind == "int" and self.version < 120:
+            raise Fault(f"this is {described(value)}", "expected float: write float(…)", at)
+        has_no_length = isinstance(kind, ArrayType) and kind.length is None
+        if kind.kind in GENERIC or (has_no_length and own.kind == kind.kind):
             return super().convert(value, kind, at)
         if self._widens(own, kind):
             return of_kind(value, kind.kind)
-        if isinstance(kind, ArrayType) and kind.length is None and own.kind == kind.kind:
-            return super().convert(value, kind, at)
         expected = f"write {kind}(…)" if isinstance(kind, Numbers) else f"expected {kind}"
         raise Fault(f"{described(value)} does not become {kind} by itself", expected, at)
 

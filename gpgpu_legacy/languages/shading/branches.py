@@ -90,7 +90,7 @@ class BranchingFlow(StraightFlow):
         self._close()
 
     def _with_rest(self, statement: c.Statement, rest: Sequence[c.Statement]) -> c.Statement:
-        """An `if` with a side that ends with a jump, with the rest of its block as the other."""
+        """An `if`; if one of its sides ends with a jump, the rest of its block joins the other."""
         if not isinstance(statement, c.If) or not rest or self._breaks(statement):
             return statement
         if _jumps(statement.yes):
@@ -101,7 +101,7 @@ class BranchingFlow(StraightFlow):
         return statement
 
     def _gone(self) -> list[ShaderVariable]:
-        """The flags of fragments that are not here. Those that leave the loop, too, do so."""
+        """The flags of fragments that have left this place. If they leave the loop, they break."""
         number = max((k for k, scope in enumerate(self._jumps) if scope.reps), default=-1)
         outer, inner = (
             [s.flag for s in scopes if self.values[s.flag].constant != (0.0,)]
@@ -240,7 +240,7 @@ class BranchingFlow(StraightFlow):
         return self._homed(ends)
 
     def _homed(self, values: Sequence[tuple[Vector, StraightSegment]]) -> Vector:
-        """A value that is left in homes by segments; what they agree in stays."""
+        """A value that segments leave in homes; numbers in which they agree have none."""
         (value, _), *_ = values
         columns = [*zip(*(v.literals for v, _ in values), strict=True)]
         differing = [k for k, column in enumerate(columns) if len(set(column)) > 1]
@@ -270,29 +270,26 @@ class BranchingFlow(StraightFlow):
             expected = f"{MOST_LOOPS} REPs may be; a loop of unknown length takes two"
             raise Fault("loops are too deep inside one another", expected, loop.at)
         graph, start, before = self.graph, self.graph.segment, dict(self.values)
-        tests = loop.condition if count is None else None
         if count is None:
             (stays,) = graph.home(1)
             scope.stays = self._key(stays)
             start.stores[scope.stays] = graph.numbers(1).literals[0]
         carried = self._carried(loop)
-        outer: Region = []
-        inner: Region = []
-        if count is None:
-            graph.enter(outer)
-        graph.enter(inner)
+        regions: list[Region] = [[] for _ in range(scope.reps)]
+        for region in regions:
+            graph.enter(region)
         self._bases.append(len(self._guards))
-        self._trip(loop, scope, tests)
+        self._trip(loop if count is None else replace(loop, condition=None), scope)
         ends = [(graph.segment, self.values, True)] if self._alive and count is not None else []
         self._carry(carried, before, start)
         self._bases.pop()
         graph.leave()
-        graph.follow(RepLoop(count or MOST_TRIPS, inner, loop.at))
+        graph.follow(RepLoop(count or MOST_TRIPS, regions[-1], loop.at))
         if count is None:
             graph.segment.test = stays, "EQ"
             graph.follow(LoopBreak(loop.at))
             graph.leave()
-            graph.follow(RepLoop(MOST_TRIPS, outer, loop.at))
+            graph.follow(RepLoop(MOST_TRIPS, regions[0], loop.at))
         leaves = scope.leaves + ends
         if not leaves:
             raise Fault("this loop has no end", "leave it by a break", loop.at)
@@ -302,10 +299,10 @@ class BranchingFlow(StraightFlow):
         self._lost = False
         self._alive = all(self.values[s.flag].constant != (1.0,) for s in self._jumps)
 
-    def _trip(self, loop: c.For, scope: JumpScope, tests: c.Expression | None) -> None:
-        """A trip of a loop, with its tests, if it needs any."""
+    def _trip(self, loop: c.For, scope: JumpScope) -> None:
+        """A trip of a loop."""
         if loop.tests_first:
-            self._test(scope, tests)
+            self._test(scope, loop.condition)
         trip = self._enter("continue")
         self.execute(loop.body)
         self._leave(trip)
@@ -314,7 +311,7 @@ class BranchingFlow(StraightFlow):
             if loop.step is not None:
                 self.evaluate(loop.step)
         if self._alive and not loop.tests_first:
-            self._test(scope, tests)
+            self._test(scope, loop.condition)
 
     def _trips(self, loop: c.For) -> int | None:
         """The trips of a loop, as far as its head tells; None if they depend on data."""
@@ -390,7 +387,7 @@ class BranchingFlow(StraightFlow):
         return carried
 
     def _carry(self, carried: Values, before: Values, start: StraightSegment) -> None:
-        """Leave what a trip changes in the homes; what no trip changes is what it was before."""
+        """Store in homes what a trip changes; a home that no trip changes is its value before."""
         graph = self.graph
         for variable in before.keys() - carried.keys() if self._alive else ():
             is_kept = self.values[variable].literals == before[variable].literals

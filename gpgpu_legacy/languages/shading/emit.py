@@ -1,13 +1,16 @@
-"""A graph as a Program: select, pack, order, and write the instructions."""
+"""A graph as a Program: select, pack, order, and write the instructions; and what the program's
+parameters, units, attributes and results stand for in its source.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
-from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, Form
+from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, RESERVED_WORDS, Form
 from gpgpu_legacy.isa.program import (
     CONDITION,
     DRAW_BUFFERS,
@@ -26,15 +29,21 @@ from gpgpu_legacy.isa.program import (
     ResultRegister,
     Selector,
     SourceRegister,
+    Span,
     Src,
     Temporary,
     TextureSource,
     Vec4,
 )
+from gpgpu_legacy.languages.arb.limits import LONGEST_NAME
+from gpgpu_legacy.languages.arb.syntax import words_of
+from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.c.syntax import Texts
+from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import (
     CONSTANT,
     LEAF,
+    SAMPLER,
     Graph,
     IfBranch,
     Literals,
@@ -45,7 +54,7 @@ from gpgpu_legacy.languages.shading.graph import (
     Vector,
     segments,
 )
-from gpgpu_legacy.languages.shading.packing import Pack, Packer, selected
+from gpgpu_legacy.languages.shading.packing import Lanes, Pack, Packer, selected
 from gpgpu_legacy.languages.shading.registers import Homes, scheduled
 
 Swizzle = tuple[Selector, Selector, Selector, Selector]
@@ -64,8 +73,8 @@ def program(
     name: str,
     texts: Texts,
     *,
-    parameters: Sequence[ParameterDeclaration] = (),
-    names: Iterable[tuple[int | Attribute, str]] = (),
+    parameters: Iterable[Parameter],
+    names: Iterable[tuple[int | Attribute, str]],
 ) -> Program:
     """The Program that computes results, and the graph's kills.
 
@@ -73,7 +82,7 @@ def program(
     texts: where the instructions come from. parameters: declared first; the constants follow.
     names: of units and attributes.
     """
-    lanes: dict[DestinationRegister, dict[int, int]] = {
+    lanes: Lanes = {
         register: {
             (2 if register.kind is ResultKind.DEPTH else lane): literal
             for lane, literal in enumerate(vector.literals)
@@ -82,17 +91,19 @@ def program(
     }
     flow = _Flow(graph, lanes)
     instructions = tuple(
-        replace(made, origin=texts.origin(made.span)) for made in flow.instructions(graph.region)
+        replace(i, origin=texts.origin(i.span)) for i in flow.instructions(graph.region)
     )
     temporaries = tuple(f"R{number}" for number in range(flow.temporaries))
-    if any(made.register == COMPARED for made in instructions):
+    if any(i.register == COMPARED for i in instructions):
         temporaries += (COMPARED.name,)
-    made = (ParameterDeclaration(p.name, (p,), is_array=False) for p in flow.constants.parameters)
     compares = any(i.texture and i.texture.target.is_shadow for i in instructions)
     options = DRAW_BUFFERS[: any(r.index for r in results)] + (SHADOW,) * compares
     newest = max((OPCODES[i.mnemonic].option for i in instructions), default="")
     options += NV_OPTIONS[1:] if len(graph.region) > 1 else (newest,) * bool(newest)
-    declared = (*parameters, *made)
+    declared = tuple(
+        ParameterDeclaration(p.name, (p,), is_array=False)
+        for p in (*parameters, *flow.constants.parameters)
+    )
     return Program(instructions, temporaries, declared, name, options, names=tuple(names))
 
 
@@ -104,12 +115,10 @@ def _may_kill(graph: Graph, literal: int) -> bool:
 class _Flow:
     """The instructions of a graph's segments, and of what lies between them."""
 
-    def __init__(self, graph: Graph, results: Mapping[DestinationRegister, dict[int, int]]) -> None:
-        """results: literals by register and lane; the last segment writes them."""
+    def __init__(self, graph: Graph, results: Lanes) -> None:
+        """results: the last segment writes them."""
         parts = [*segments(graph.region)]
-        ends: dict[StraightSegment, dict[DestinationRegister, dict[int, int]]] = {
-            s: {} for s in parts
-        }
+        ends: dict[StraightSegment, Lanes] = {s: {} for s in parts}
         ends[parts[-1]] |= results
         kills: dict[StraightSegment, list[Literals]] = {}
         for segment in parts:
@@ -177,7 +186,7 @@ class _Flow:
 _ALWAYS = CodeTest("EQ", Src(CONDITION, (Selector.ZERO,) * 4))
 
 
-def _literals(ends: Mapping[DestinationRegister, Mapping[int, int]]) -> Iterator[int]:
+def _literals(ends: Lanes) -> Iterator[int]:
     return (literal for literals in ends.values() for literal in literals.values())
 
 
@@ -188,13 +197,13 @@ class _Constants:
         """known: the numbers of each operand, by how they are written."""
         self._vectors: list[list[str]] = []
         """The numbers as texts."""
-        self._found: dict[str, tuple[int, float]] = {}
+        self._places: dict[str, tuple[int, float]] = {}
         """The vector of an operand's numbers, and their sign there."""
         for text, numbers in sorted(known.items(), key=lambda k: -len(set(map(repr, k[1])))):
             number, sign, missing = min(self._ways(numbers), key=lambda way: len(way[2]))
             self._vectors += [[]] if number == len(self._vectors) else []
             self._vectors[number] += missing
-            self._found[text] = number, sign
+            self._places[text] = number, sign
         values = [tuple(map(float, (v + v[-1:] * 4)[:4])) for v in self._vectors]
         self.parameters = [
             Parameter(ParameterSpace.CONSTANT, value=cast(Vec4, value), name=f"c{k}")
@@ -213,7 +222,7 @@ class _Constants:
 
     def operand(self, numbers: Sequence[float]) -> tuple[Parameter, bool, list[int]]:
         """The vector of an operand's numbers, whether it is negated, and the components."""
-        vector, sign = self._found[repr(numbers)]
+        vector, sign = self._places[repr(numbers)]
         texts = self._vectors[vector]
         components = [texts.index(repr(sign * number)) for number in numbers]
         return self.parameters[vector], sign < 0, components
@@ -313,3 +322,63 @@ def _swizzle(chosen: Mapping[int, int]) -> Swizzle:
         return IDENTITY
     last = chosen[max(chosen)]
     return cast(Swizzle, tuple(_SELECTORS[chosen.get(lane, last)] for lane in range(4)))
+
+
+UNITS = 32
+_OF_OPTIONS = (*words_of(NV_OPTIONS), CONDITION.name, COMPARED.name)
+"""What cannot name a parameter of a program that takes one of NVIDIA's options, as any may."""
+
+_MOST = {ParameterSpace.LOCAL: 2048, ParameterSpace.ENV: 256}
+
+
+class Bindings:
+    """The registers of a program that is compiled, with the names that its source gives them."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.results: dict[ResultRegister, Vector] = {}
+        self._parameters: list[Parameter] = []
+        self.names: dict[int | Attribute, str] = {}
+        self._taken = {*_OF_OPTIONS}
+
+    def parameter(self, parameter: Parameter, name: str, at: Span) -> Vector:
+        """The numbers of a parameter, declared under a name like the one given."""
+        _limit(name, parameter.index, _MOST[parameter.space], at)
+        parameter = replace(parameter, name=identifier(name, self._taken))
+        self._parameters.append(parameter)
+        return self.graph.leaf(parameter)
+
+    def attribute(self, attribute: Attribute, name: str, *, after: int = 0) -> Vector:
+        """The numbers of an attribute, or those after the first, whose name it then joins."""
+        own = self.names.setdefault(attribute, name)
+        if after:
+            self.names[attribute] = f"{own}_{name}"
+        return self.graph.leaf(attribute)[after:]
+
+    def unit(self, number: int, name: str, at: Span) -> Vector:
+        """The sampler of a texture image unit."""
+        _limit(name, number, UNITS, at)
+        self.names.setdefault(number, name)
+        return self.graph.special(SAMPLER, number)
+
+    def program(self, unit: c.Unit) -> Program:
+        """The Program that computes the results."""
+        return program(
+            self.graph, self.results, unit.name, unit.texts,
+            parameters=self._parameters, names=self.names.items(),
+        )  # fmt: skip
+
+
+def _limit(name: str, number: int, most: int, at: Span) -> None:
+    if number >= most:
+        raise Fault(f"{name} has the number {number}", f"expected 0 to {most - 1}", at)
+
+
+def identifier(name: str, taken: set[str]) -> str:
+    """The name, or one like it that a program may declare, and has not; it is taken from now on."""
+    stem = re.sub(r"\W", "_", name, flags=re.ASCII)[: LONGEST_NAME - 8]
+    own, number = stem, 0
+    while own in taken or own in RESERVED_WORDS or re.fullmatch(r"[Rc]\d+", own):
+        own, number = f"{stem}_{number or ''}", number + 1
+    taken.add(own)
+    return own

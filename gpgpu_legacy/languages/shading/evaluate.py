@@ -68,14 +68,14 @@ class Evaluator(BranchingFlow):
 
     def _names_in(self, *trees: object) -> set[str]:
         """All names in syntax trees, and in the functions and globals that these name."""
-        found, stack = set[str](), list(trees)
+        names, stack = set[str](), list(trees)
         while stack:
             for node in c.walk(stack.pop()):
-                if isinstance(node, c.Name) and node.name not in found:
-                    found.add(node.name)
+                if isinstance(node, c.Name) and node.name not in names:
+                    names.add(node.name)
                     stack += self._functions.get(node.name, ())
                     stack.append(self.globals.get(node.name))
-        return found
+        return names
 
     def declare_global(self, d: c.Declaration) -> None:
         """A variable outside functions."""
@@ -266,12 +266,6 @@ class Evaluator(BranchingFlow):
 
     def _do_typedef(self, typedef: c.Typedef) -> None:
         self.types[typedef.declaration.name] = self.type_of(typedef.declaration)
-
-    def _do_enumeration(self, enumeration: c.Enumeration) -> None:
-        number = self.graph.numbers(-1, kind="int")
-        for name, value in enumeration.items:
-            number = number + 1 if value is None else self.scalar(value, "int")
-            self.declare(name, number, constant=True)
 
     def _do_declare(self, statement: c.Declare) -> None:
         for declaration in statement.declarations:

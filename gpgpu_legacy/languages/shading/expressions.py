@@ -90,7 +90,7 @@ class Expressions:
     def evaluate(self, expression: c.Expression) -> Vector:
         """The value of an expression."""
         self.graph.at = expression.at
-        method = getattr(self, f"_{type(expression).__name__.lower()}", self._refused)
+        method = getattr(self, f"_{type(expression).__name__.lower()}", self._refuse)
         value: Vector | None = method(expression)
         if value is None:
             raise Fault("a void function has no value", "call it as a statement", expression.at)
@@ -436,8 +436,9 @@ class Expressions:
             return self.graph.built(kind, parts)
         return self.convert(value, kind, x.at)
 
-    def _refused(self, x: c.Expression) -> Vector:
-        raise Fault("this has no meaning in a kernel", "expected numbers", x.at)
+    def _refuse(self, x: c.Expression | c.Statement) -> Any:
+        problem = f"{type(x).__name__.lower()} cannot be compiled"
+        raise Fault(problem, "expected numbers, if, else and loops", x.at)
 
     def _name(self, x: c.Name) -> Vector:
         variable = self.find(x)

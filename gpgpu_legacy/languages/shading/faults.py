@@ -35,23 +35,24 @@ def fitted(
     profile: str,
     programs: Callable[[T], Iterable[Program]],
 ) -> T:
-    """What is compiled: into a straight line if it fits one and the profile leaves the choice, else
+    """Compile into a straight line, if the text fits one and the profile leaves the choice, else
     with `branching`.
 
-    programs: those of it, which have NVIDIA's instructions only if the profile does.
+    programs: gives the programs of a result, which may have NVIDIA's instructions if the profile
+    does.
     """
     if profile and profile not in PROFILES:
         raise InputError(f"there is no profile {profile}; {hint(profile, PROFILES)}")
     try:
-        made = compiled(branching=PROFILES.get(profile, False))
+        result = compiled(branching=PROFILES.get(profile, False))
     except TooLong as fault:
         if profile:
             if not PROFILES[profile]:
                 fault.expected = f"{profile} has no branches: name another profile, or none"
             raise
-        made = compiled(branching=True)
-    for instruction in chain(*(p.instructions for p in programs(made))):
+        result = compiled(branching=True)
+    for instruction in chain(*(p.instructions for p in programs(result))):
         if not PROFILES.get(profile, True) and OPCODES[instruction.mnemonic].option:
             problem = f"{profile} has no derivatives, and no levels of detail that are given"
             raise Fault(problem, "name another profile, or none", instruction.span)
-    return made
+    return result

@@ -21,7 +21,7 @@ MOST_OPEN_TRIPS = 1024
 """Trips of a loop that depends on data before it counts as one without a length."""
 
 _SOME_TRIPS = 16
-"""Trips after which a loop that nothing known has steered is taken for one without a length."""
+"""After so many trips a loop counts as one without a length, if nothing known has steered it."""
 
 Values = dict[ShaderVariable, Vector]
 
@@ -55,7 +55,7 @@ class JumpScope:
 
 
 class StraightFlow(Expressions):
-    """Evaluates statements, of which a subclass knows more."""
+    """Evaluates statements; a subclass evaluates more kinds of them."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph)
@@ -76,10 +76,6 @@ class StraightFlow(Expressions):
         self.graph.at = statement.at
         self.graph.spend(1)
         getattr(self, f"_do_{type(statement).__name__.lower()}", self._refuse)(statement)
-
-    def _refuse(self, statement: c.Statement) -> None:
-        what = type(statement).__name__.lower()
-        raise Fault(f"{what} cannot be compiled", "use if and else in a kernel", statement.at)
 
     def _close(self) -> None:
         """End the innermost scope of names."""

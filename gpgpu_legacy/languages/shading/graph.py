@@ -118,6 +118,9 @@ FREE = {CONSTANT, LEAF, SAMPLER, UNREADABLE}
 
 Literals = tuple[int, ...]
 
+_Nodes = dict[tuple[str, Literals, Hashable], int]
+"""Nodes by operation, operands and key."""
+
 
 _Method = Callable[["Vector", "Operand"], "Vector"]
 
@@ -127,7 +130,7 @@ def _operator(
 ) -> tuple[_Method, _Method]:
     """The methods of an operator: for a vector as its left and as its right operand.
 
-    second: what the operation has as its second operand, of the operator's.
+    second: turns the operator's second operand into the operation's.
     """
     return (
         lambda self, other: self.graph.op(operation, self, second(self.graph.vector(other))),
@@ -241,13 +244,13 @@ class Graph:
         """The segment of each node."""
         self.segment = StraightSegment()
         self.region: Region = [self.segment]
-        self._outer: list[tuple[Region, StraightSegment, dict[tuple[Hashable, ...], int]]] = []
+        self._outer: list[tuple[Region, StraightSegment, _Nodes]] = []
         self._same: dict[int, int] = {}
         """Literals that stand for nodes."""
         self._at = NOWHERE
         self.steps = 0
-        self._known: dict[tuple[Hashable, ...], int] = {}
-        self._shared: dict[tuple[Hashable, ...], int] = {}
+        self._known: _Nodes = {}
+        self._shared: _Nodes = {}
 
     @property
     def at(self) -> Span:
@@ -475,10 +478,10 @@ class Graph:
     def select(self, condition: Vector, yes: Operand, no: Operand) -> Vector:
         """Where the condition, of 0 and 1, holds `yes`, else `no`, which has its shape."""
         yes, no = self.vector(yes), self.vector(no)
-        plans = [self._choice(*lane) for lane in self._lanes(condition, yes, no)]
-        made = (2 * self.node("CMP", p) if p[1:] else p[0] for p in plans)
+        lanes = [self._choice(*lane) for lane in self._lanes(condition, yes, no)]
+        literals = (2 * self.node("CMP", lane) if lane[1:] else lane[0] for lane in lanes)
         kind = yes.kind if yes.shape else widest(yes, no)
-        return Vector(self, kind, tuple(made), yes.shape)
+        return Vector(self, kind, tuple(literals), yes.shape)
 
     def _choice(self, condition: int, yes: int, no: int) -> Literals:
         """The operands of a CMP, or the one literal that is the result."""

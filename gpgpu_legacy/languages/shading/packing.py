@@ -20,7 +20,11 @@ from gpgpu_legacy.isa.program import DestinationRegister, Span, TextureSource
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import CONSTANT, LEAF, PART, UNREADABLE, Graph, Literals
 
-LEAVES = (CONSTANT, LEAF)
+_COMPUTED = (CONSTANT, LEAF, PART)
+"""Operations that are no instructions."""
+
+Lanes = dict[DestinationRegister, dict[int, int]]
+"""Literals by register and component."""
 
 
 @dataclass(slots=True)
@@ -37,7 +41,7 @@ class ScalarOperation:
 
 
 def selected(
-    graph: Graph, roots: Sequence[int], placed: Callable[[int], Hashable] = lambda _: None
+    graph: Graph, roots: Sequence[int], placed: Callable[[int], Hashable]
 ) -> dict[int, ScalarOperation]:
     """The operations that the roots need, by node, operands first.
 
@@ -50,12 +54,16 @@ def selected(
             return LEAF, ()
         return graph.operations[node], tuple(map(graph.resolved, graph.operands[node]))
 
-    uses = _uses(read, roots)
+    uses = Counter(literal >> 1 for literal in roots)
+    for node in range(max(uses, default=-1), -1, -1):
+        if node in uses:
+            for literal in read(node)[1]:
+                uses[literal >> 1] += 1
     adding = Counter(
         literal >> 1 for node in uses if read(node)[0] == "ADD" for literal in read(node)[1]
     )
     products = {node for node in uses if read(node)[0] == "MUL" and adding[node] == uses[node]}
-    made: dict[int, ScalarOperation] = {}
+    operations: dict[int, ScalarOperation] = {}
     needed = {literal >> 1 for literal in roots}
     for node in sorted(uses, reverse=True):
         if node not in needed:
@@ -67,7 +75,7 @@ def selected(
         if saturate:
             value = operands[0] >> 1
             mnemonic, folds = "MOV", uses[value] == 1 and not operands[0] & 1
-            if folds and read(value)[0] not in (*LEAVES, PART, "SAT"):
+            if folds and read(value)[0] not in (*_COMPUTED, "SAT"):
                 mnemonic, operands = read(value)
         places = [
             place for place in (0, 1) if mnemonic == "ADD" and operands[place] >> 1 in products
@@ -77,19 +85,9 @@ def selected(
             a, b = read(operands[place] >> 1)[1]
             mnemonic, operands = "MAD", (a ^ (operands[place] & 1), b, operands[1 - place])
         key = placed(node) or graph.keys[node]
-        made[node] = ScalarOperation(mnemonic, operands, saturate, key, graph.spans[node])
+        operations[node] = ScalarOperation(mnemonic, operands, saturate, key, graph.spans[node])
         needed.update(literal >> 1 for literal in operands)
-    return dict(reversed(made.items()))
-
-
-def _uses(read: Callable[[int], tuple[str, Literals]], roots: Iterable[int]) -> Counter[int]:
-    """How often each needed node is used."""
-    uses = Counter(literal >> 1 for literal in roots)
-    for node in range(max(uses, default=-1), -1, -1):
-        if node in uses:
-            for literal in read(node)[1]:
-                uses[literal >> 1] += 1
-    return uses
+    return dict(reversed(operations.items()))
 
 
 _NEIGHBOURS = 4
@@ -128,10 +126,10 @@ class Packer:
     def __init__(
         self,
         operations: dict[int, ScalarOperation],
-        results: dict[DestinationRegister, dict[int, int]],
+        results: Lanes,
         kills: Sequence[Literals],
     ) -> None:
-        """results: literals by register and lane. kills: the operands of each KIL."""
+        """kills: the operands of each KIL."""
         self._written = {(r, lane) for r, lanes in results.items() for lane in lanes}
         self.operations: dict[int, ScalarOperation] = {}
         """Operands come before what reads them."""
@@ -173,7 +171,7 @@ class Packer:
             parts.append(node)
             of_whole.members.append(node)
             of_whole.fixed[operation.key] = node
-        elif operation.mnemonic not in LEAVES:
+        elif operation.mnemonic not in _COMPUTED:
             self.classes[node] = Class([node])
 
     def _operation(self, mnemonic: str, operands: Literals) -> int:
@@ -189,16 +187,16 @@ class Packer:
 
     def sources(self, literals: Iterable[int]) -> list[Pack]:
         """The packs that compute literals."""
-        found = (self.pack_of.get(self.producer(x >> 1)) for x in literals)
-        return [pack for pack in dict.fromkeys(found) if pack is not None]
+        producers = (self.producer(x >> 1) for x in literals)
+        return [*dict.fromkeys(self.pack_of[n] for n in producers if n in self.pack_of)]
 
     def reads(self, node: int) -> set[tuple[object, int]]:
         """The components of registers that a node's operands lie in, of those that are written."""
         operands = (self.operations[x >> 1] for x in self.operations[node].operands)
-        found = {cast(tuple[object, int], o.key) for o in operands if o.mnemonic == LEAF}
-        return found & self._written
+        leaves = {cast(tuple[object, int], o.key) for o in operands if o.mnemonic == LEAF}
+        return leaves & self._written
 
-    def _placed(self, results: dict[DestinationRegister, dict[int, int]]) -> list[Literals]:
+    def _placed(self, results: Lanes) -> list[Literals]:
         """The literals of each result: written by what computes them, or else by a MOV.
 
         What reads a component that the program writes elsewhere is computed before, and moved.
@@ -211,7 +209,7 @@ class Packer:
         for literal, lanes in homes.items():
             registers = dict.fromkeys(register for register, _ in lanes)
             moved = literal & 1 or literal >> 1 in read or literal ^ 1 in homes
-            moved = moved or self.operations[literal >> 1].mnemonic in (*LEAVES, PART)
+            moved = moved or self.operations[literal >> 1].mnemonic in _COMPUTED
             for register in registers:
                 own = [lane for other, lane in lanes if other is register]
                 is_own = not moved and len(registers) == 1
@@ -301,7 +299,7 @@ class Packer:
     def _order(self) -> None:
         """A pack for each operation, with its level, its depth in lookups and its users."""
         for node, operation in self.operations.items():
-            if operation.mnemonic not in (*LEAVES, PART):
+            if operation.mnemonic not in _COMPUTED:
                 self.pack_of[node] = pack = Pack([node])
                 for source in (self.producer(x >> 1) for x in operation.operands):
                     self.users[source].append(node)

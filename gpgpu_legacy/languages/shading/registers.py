@@ -19,7 +19,7 @@ from operator import or_
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
-from gpgpu_legacy.isa.program import DestinationRegister, Temporary
+from gpgpu_legacy.isa.program import Temporary
 from gpgpu_legacy.languages.shading.graph import (
     FREE,
     Graph,
@@ -29,7 +29,7 @@ from gpgpu_legacy.languages.shading.graph import (
     loops,
     segments,
 )
-from gpgpu_legacy.languages.shading.packing import Class, Pack, Packer, is_lookup
+from gpgpu_legacy.languages.shading.packing import Class, Lanes, Pack, Packer, is_lookup
 
 NATIVE_INDIRECTIONS = 4
 """Texture indirections that the Radeon 9700 allows; an order with more is avoided."""
@@ -171,16 +171,16 @@ class Homes:
             self._trace(ends)
             self._allocate()
 
-    def stores(self, segment: StraightSegment) -> dict[DestinationRegister, dict[int, int]]:
-        """The literals that a segment leaves in homes, by register and component."""
-        found: dict[DestinationRegister, dict[int, int]] = defaultdict(dict)
+    def stores(self, segment: StraightSegment) -> Lanes:
+        """The literals that a segment leaves in homes."""
+        stores: Lanes = defaultdict(dict)
         own = [(key, 2 * key) for key in self.places if isinstance(key, int)]
         kept = [(key, x) for key, x in own if self.graph.owners[x >> 1] is segment]
         for key, literal in [*segment.stores.items(), *kept]:
             if key in self.places:
                 register, lane = self.places[key]
-                found[register][lane] = literal
-        return found
+                stores[register][lane] = literal
+        return stores
 
     def leaf(self, node: int, segment: StraightSegment) -> Component | None:
         """Where a segment reads a node; None if it computes it, or if it has no home."""
