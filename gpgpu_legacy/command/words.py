@@ -219,7 +219,7 @@ class Job:
     def built(self) -> tuple[Pipeline, dict[str, Any]]:
         """The pipeline, and the inputs from files, or those that a program's run had."""
         if self.brook:
-            from gpgpu_legacy.api.host.record import recorded
+            from gpgpu_legacy.api.host.program import recorded
 
             return recorded(*self.brook, profile=asked().get("profile", ""))
         algorithm, given = self.algorithm, split(self.words)[1]

@@ -23,7 +23,7 @@ from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.pipeline.loops import Places, is_until, steps_of
 from gpgpu_legacy.pipeline.names import as_brook
 from gpgpu_legacy.pipeline.passes import PassBuilder
-from gpgpu_legacy.pipeline.streams import Stream
+from gpgpu_legacy.pipeline.storage import Stream
 from gpgpu_legacy.plan.expand import settled
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Transfer

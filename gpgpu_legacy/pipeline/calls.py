@@ -22,7 +22,7 @@ from gpgpu_legacy.languages.brook.places import StreamPlace
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.pipeline.loops import LoopExpression
 from gpgpu_legacy.pipeline.passes import PassBuilder
-from gpgpu_legacy.pipeline.streams import Iterator, Stream
+from gpgpu_legacy.pipeline.storage import Iterator, Stream
 from gpgpu_legacy.pipeline.values import Texels
 from gpgpu_legacy.plan.textures import Texture
 

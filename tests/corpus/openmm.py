@@ -29,7 +29,7 @@ from gpgpu_legacy.files import read_text
 from gpgpu_legacy.languages.brook.kernels import Kernels
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.language import CompilerOptions
-from gpgpu_legacy.pipeline.streams import Stream
+from gpgpu_legacy.pipeline.storage import Stream
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, as_markdown
 
 F64 = NDArray[np.float64]

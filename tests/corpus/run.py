@@ -40,7 +40,7 @@ from gpgpu_legacy.languages.registry import languages, program_of, split_entry
 from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import SAMPLER, Graph, Vector
 from gpgpu_legacy.languages.shading.types import Numbers, SamplerType, Type, leaves, size
-from gpgpu_legacy.pipeline import streams
+from gpgpu_legacy.pipeline.storage import Iterator as NumberStream
 
 if TYPE_CHECKING:
     from glsl_driver import F32, Drawn
@@ -136,7 +136,7 @@ def runs(kernel: BrookKernel, executor: str) -> bool:
         if given.role is ParameterRole.NUMBER:
             arguments.append(numbers if len(numbers) > 1 else 3.0)
         elif given.role is ParameterRole.ITERATOR:
-            arguments.append(streams.Iterator((4, 4), tuple(0.0 for _ in numbers), numbers))
+            arguments.append(NumberStream((4, 4), tuple(0.0 for _ in numbers), numbers))
         else:
             is_out = given.role in {ParameterRole.OUT, ParameterRole.REDUCE}
             extents = (1, 1) if given.role is ParameterRole.REDUCE and kernel.reduces else extents

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gpgpu_legacy import Pipeline, assemble, disassemble
+from gpgpu_legacy.api.host.streams import scatter_rounds
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError
 from gpgpu_legacy.languages.brook.kernels import Kernels
-from gpgpu_legacy.languages.brook.scatter import scatter_rounds
 from gpgpu_legacy.languages.c.parser import parse
-from gpgpu_legacy.pipeline.streams import Iterator
+from gpgpu_legacy.pipeline.storage import Iterator
 from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.machine import Machine
 

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from gpgpu_legacy.api.host.program import BrookRun, run_brook
-from gpgpu_legacy.api.host.record import recorded
+from gpgpu_legacy.api.host.program import BrookRun, recorded, run_brook
 from gpgpu_legacy.api.pipeline import find
 from gpgpu_legacy.cli import main
 from gpgpu_legacy.errors import GpgpuLegacyError

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gpgpu_legacy.api.host import library, memory, program
+from gpgpu_legacy.api.host.library import printed
 from gpgpu_legacy.api.host.program import BrookRun, run_brook
-from gpgpu_legacy.api.host.text import printed
 from gpgpu_legacy.errors import GpgpuLegacyError
 
 

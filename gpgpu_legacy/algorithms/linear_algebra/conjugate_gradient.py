@@ -42,7 +42,7 @@ from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.languages.brook.places import StreamPlace
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.streams import Stream
+from gpgpu_legacy.pipeline.storage import Stream
 from gpgpu_legacy.pipeline.values import Texels
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.languages.shaders import load_kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.streams import Stream
+from gpgpu_legacy.pipeline.storage import Stream
 
 KERNELS = "sparse_matrix_vector/rows.br"
 

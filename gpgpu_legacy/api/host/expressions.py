@@ -8,8 +8,9 @@ from typing import Any
 
 from gpgpu_legacy.api.host.memory import MOST_BYTES, HostError, ProgramMemory, in_words
 from gpgpu_legacy.api.host.streams import COMBINATIONS
-from gpgpu_legacy.api.host.types import (
+from gpgpu_legacy.api.host.values import (
     BY_CODE,
+    COMPARISONS,
     DOUBLE,
     FLOAT,
     INT,
@@ -23,13 +24,10 @@ from gpgpu_legacy.api.host.types import (
     CFunction,
     CScalar,
     CStruct,
+    Lvalue,
     Pointer,
     StreamType,
     Type,
-)
-from gpgpu_legacy.api.host.values import (
-    COMPARISONS,
-    Lvalue,
     Value,
     added,
     anchored,

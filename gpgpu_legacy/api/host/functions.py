@@ -12,7 +12,7 @@ from typing import Any
 from gpgpu_legacy.api.host.expressions import ExpressionCompiler
 from gpgpu_legacy.api.host.library import library_text
 from gpgpu_legacy.api.host.memory import HostError, ProgramMemory
-from gpgpu_legacy.api.host.types import (
+from gpgpu_legacy.api.host.values import (
     INT,
     LONG,
     VOID,
@@ -20,18 +20,16 @@ from gpgpu_legacy.api.host.types import (
     CFunction,
     CScalar,
     CStruct,
+    Lvalue,
     StreamType,
     Type,
-    record,
-)
-from gpgpu_legacy.api.host.values import (
-    Lvalue,
     Value,
     added,
     assigned,
     converted,
     fresh,
     literal,
+    record,
     settled,
     usual,
 )

@@ -1,24 +1,172 @@
-"""C's library, as far as programs of the time use it: what library.c leaves to Python."""
+"""C's library, as far as programs of the time use it: what library.c leaves to Python.
+
+printf's and scanf's formats come first.
+"""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from functools import cache
+from math import copysign, isfinite, isnan
 from pathlib import Path
 from pkgutil import get_data
+from struct import pack
+from sys import byteorder
 from typing import Any
 
 import numpy as np
 
 from gpgpu_legacy.api.host.memory import HostError, ProgramMemory
-from gpgpu_legacy.api.host.text import Source, printed, scanned, taken
 from gpgpu_legacy.api.host.values import rounder
 from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.files import open_data
+from gpgpu_legacy.languages.c.literals import rounded_once
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import Item
+
+MOST_WIDTH = 1 << 16
+"""Characters of a field of printf, and of its digits."""
+
+_PRINTED = re.compile(
+    r"%([-+ #0]*)(\*|\d{0,9})(?:\.(\*|\d{0,9}))?(hh|ll|[hlLqjzt]?)(.?)", re.DOTALL
+)
+_BITS = {"hh": 8, "h": 16, "": 32}
+
+
+def taken(arguments: Iterator[Any]) -> Any:
+    """The next argument of a format."""
+    for value in arguments:
+        return value
+    raise HostError("the format needs more arguments than are given")
+
+
+def printed(form: bytes, arguments: Iterator[Any], memory: ProgramMemory, most: int) -> bytes:
+    """The text of a format and its arguments. most: its bytes, or HostError."""
+    room = most - len(form)
+
+    def within(match: re.Match[str]) -> str:
+        nonlocal room
+        text = one(match)
+        room -= len(text)
+        if room < 0:
+            raise HostError(f"the program prints more than {most} bytes")
+        return text
+
+    def one(match: re.Match[str]) -> str:  # noqa: PLR0912
+        flags, width, precision, size, kind = match.groups()
+        if kind == "%":
+            return kind
+        if width == "*":
+            number = taken(arguments)
+            flags, width = flags + "-" * (number < 0), str(abs(number))
+        if precision == "*":
+            precision = taken(arguments)
+        digits = -1 if precision is None else int(precision or 0)
+        if max(int(width or 0), digits) > MOST_WIDTH:
+            raise HostError(f"the format has a field wider than {MOST_WIDTH} characters")
+        if not kind or kind not in "diouxXeEfFgGscp":
+            raise HostError(f"%{kind} in a format is not supported")
+        value, whole = taken(arguments), f"%{flags}{width}s"
+        plus = "+" if "+" in flags else " " * (" " in flags)
+        if kind in "diouxX":
+            bits = _BITS.get(size, 64)
+            value = int(value if isfinite(value) else 0) & (1 << bits) - 1
+            sign = ""
+            if kind in "di":
+                value -= value >> bits - 1 << bits
+                sign = "-" if value < 0 else plus
+            text = f"{abs(value):{kind if kind in 'oxX' else 'd'}}" if value or digits else ""
+            text = text.rjust(digits, "0")
+            if "#" in flags and kind in "xX" and value:
+                sign = f"0{kind}"
+            elif "#" in flags and kind == "o" and text[:1] != "0":
+                text = f"0{text}"
+            if "0" in flags and "-" not in flags and digits < 0:
+                text = text.rjust(int(width or 0) - len(sign), "0")
+            return whole % (sign + text)
+        if kind in "eEfFgG" and not isfinite(value):
+            sign = "-" if copysign(1, value) < 0 else plus
+            text = sign + ("nan" if isnan(value) else "inf")
+            return whole % (text.upper() if kind.isupper() else text)
+        if kind == "s":
+            value = memory.string(value, digits if digits >= 0 else most + 1).decode("latin-1")
+        elif kind == "c":
+            value = chr(int(value) & 255)
+        elif kind == "p":
+            return whole % (f"{value:#x}" if value else "(nil)")
+        return str(f"%{flags}{width}{f'.{digits}' * (digits >= 0)}{kind}" % value)
+
+    return _PRINTED.sub(within, form.decode("latin-1")).encode("latin-1")
+
+
+class Source:
+    """Bytes that are read from the front."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at, self.is_ended = data, 0, False
+
+    def take(self, count: int) -> bytes:
+        """The next bytes, fewer at the end."""
+        data = self.data[self.at : self.at + count]
+        self.at += len(data)
+        self.is_ended |= len(data) < count
+        return data
+
+
+_READ = re.compile(rb"(\s+)|%(\*?)(\d{0,8})(hh|ll|[hlLqjzt]?)(\[\^?\]?[^]]*\]|.)|(.)", re.DOTALL)
+_FLOAT = rb"(?i)[+-]?(?:inf(?:inity)?|nan|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)"
+_PATTERNS = {
+    **dict.fromkeys(b"du", rb"[+-]?\d+"), **dict.fromkeys(b"feEgG", _FLOAT),
+    **dict.fromkeys(b"xX", rb"[+-]?(?:0[xX](?=[0-9a-fA-F]))?[0-9a-fA-F]+"),
+    ord("i"): rb"[+-]?(?:0[xX][0-9a-fA-F]+|0[0-7]*|\d+)", ord("o"): rb"[+-]?[0-7]+",
+    ord("s"): rb"\S+",
+}  # fmt: skip
+_BASES = {"d": 10, "u": 10, "o": 8, "x": 16, "X": 16}
+
+
+def scanned(source: Source, form: bytes) -> Iterator[bytes]:
+    """The fields that a format reads, as memory holds them."""
+    for space, skipped, width, size, kind, plain in _READ.findall(form):
+        if space or plain or kind[:1] not in {b"c", b"["}:
+            while source.data[source.at : source.at + 1].isspace():
+                source.at += 1
+        if space:
+            continue
+        pattern = re.escape(plain or b"%") if plain or kind == b"%" else _PATTERNS.get(kind[0])
+        if kind[:1] in {b"c", b"["}:
+            some = re.sub(rb"([\\[&~|])", rb"\\\1", kind[1:])
+            pattern = b"(?s:.){%b}" % (width or b"1") if kind == b"c" else b"[" + some + b"+"
+        if pattern is None:
+            raise HostError(f"%{kind.decode('latin-1')} in a format is not supported")
+        end = source.at + int(width) if width else len(source.data)
+        match = re.compile(pattern).match(source.data, source.at, end)
+        if match is None:
+            source.is_ended |= source.at >= len(source.data)
+            return
+        text, source.at = match[0], match.end()
+        if skipped or plain or kind == b"%":
+            continue
+        if kind[:1] in {b"c", b"[", b"s"}:
+            yield text if kind == b"c" else text + b"\0"
+        else:
+            yield _number(text.decode(), kind.decode(), size.decode())
+
+
+def _number(text: str, kind: str, size: str) -> bytes:
+    """A number that is read: an integer that is too large becomes the largest, as by strtol."""
+    if kind in "feEgG":
+        return pack("=d", float(text)) if size else pack("=f", rounder()(rounded_once(text)))
+    is_negative, digits = text[0] == "-", text.lstrip("+-").lower()
+    base = _BASES.get(kind) or (16 if "x" in digits else 8 if digits[0] == "0" else 10)
+    most = (1 << 63) - (not is_negative) if kind in "di" else (1 << 64) - 1
+    number = min(int(digits.lstrip("0x")[:40] or "0", base), most)
+    bits = _BITS.get(size, 64)
+    whole = (-number if is_negative else number) & (1 << bits) - 1
+    return whole.to_bytes(bits // 8, byteorder)
+
 
 MOST_OUTPUT = 1 << 26
 """The most bytes that a program may print."""

@@ -1,10 +1,11 @@
-"""A Brook program from its file to its output."""
+"""A Brook program from its file to its output, and its kernel calls as one plan."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from itertools import repeat
 from pathlib import Path
 from traceback import walk_tb
@@ -14,19 +15,20 @@ from typing import Any
 from gpgpu_legacy.api.host import library
 from gpgpu_legacy.api.host.functions import Compiler
 from gpgpu_legacy.api.host.memory import OPERATIONS, HostError, ProgramMemory, in_words
-from gpgpu_legacy.api.host.streams import WRITTEN, Recorder, Streams
-from gpgpu_legacy.api.host.types import CFunction
-from gpgpu_legacy.api.host.values import FUNCTIONS, rounder
+from gpgpu_legacy.api.host.streams import WRITTEN, Recorder, StreamData, Streams, arguments_of, uses
+from gpgpu_legacy.api.host.values import FUNCTIONS, CFunction, rounder
+from gpgpu_legacy.api.pipeline import Pipeline
 from gpgpu_legacy.api.run import execute, with_machine
 from gpgpu_legacy.decorators import public
 from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError, InputError, hint
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.program import Span
-from gpgpu_legacy.languages.brook.kernels import Kernels
+from gpgpu_legacy.languages.brook.kernels import BrookKernel, Kernels
 from gpgpu_legacy.languages.c.parser import parse
 from gpgpu_legacy.languages.c.syntax import BEFORE
 from gpgpu_legacy.languages.language import CompilerOptions
+from gpgpu_legacy.pipeline.storage import Stream
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.runtime.executor import AUTO
@@ -161,3 +163,59 @@ def _placed(error: Exception, compiled: Compiler, code: CodeType) -> Exception:
     }
     said = limits.get(type(error)) or in_words(error).removeprefix(f"{texts.name}: ")
     return InputError(f"{texts.file(at)}:{at.line}:{at.column}: {said}")
+
+
+MOST_CALLS = 4096
+"""The most calls that are recorded."""
+
+
+class CallRecorder:
+    """Adds calls to a pipeline; its streams are the program's, and new ones where C wrote.
+
+    inputs: by name. written: the streams that kernels wrote, by name.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.pipeline, self.inputs = Pipeline(name), dict[str, F32]()
+        self.written: dict[str, Stream] = {}
+        self._streams: dict[StreamData, Stream] = {}
+        self._values: dict[StreamData, bytes] = {}
+        self._names, self._calls = Counter[str](), 0
+
+    def __call__(self, kernel: BrookKernel, arguments: Sequence[Any]) -> Callable[[], None]:
+        """Add a call, before it runs; returns a function that notes what it wrote."""
+        self._calls += 1
+        if self._calls > MOST_CALLS:
+            raise HostError(f"the program calls kernels more than {MOST_CALLS} times; record less")
+        read, written = uses(kernel, arguments)
+        for data in read | written:
+            is_given = data in read and data.values.tobytes() != self._values.get(data)
+            if is_given or data not in self._streams:
+                self._names[data.name] += 1
+                number = self._names[data.name]
+                name = data.name if number == 1 else f"{data.name}-{number}"
+                self._streams[data] = self.pipeline.stream(
+                    name, data.type, data.extents, given=is_given
+                )
+            if is_given:
+                shape = self.pipeline.operands[name].array_shape
+                self.inputs[name] = data.values.reshape(shape).copy()
+                self._values[data] = data.values.tobytes()
+        self.pipeline.call(kernel, *arguments_of(kernel, arguments, self._streams))
+        self.written |= {self._streams[data].name: self._streams[data] for data in written}
+
+        def done() -> None:
+            self._values |= {data: data.values.tobytes() for data in written}
+
+        return done
+
+
+def recorded(path: str, *arguments: str, profile: str = "") -> tuple[Pipeline, dict[str, F32]]:
+    """Run a program for its kernel calls: returns them as a pipeline, and its inputs."""
+    recorder = CallRecorder(Path(path).stem)
+    run_brook(path, *arguments, recorder=recorder, profile=profile)
+    if not recorder.written:
+        raise InputError(f"{path} calls no kernel with these arguments, so it has no plan")
+    for name, stream in recorder.written.items():
+        recorder.pipeline.output(name, stream)
+    return recorder.pipeline, recorder.inputs

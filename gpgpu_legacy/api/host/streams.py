@@ -12,14 +12,14 @@ from typing import Any
 from weakref import finalize
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpgpu_legacy.api.host.memory import HostError, ProgramMemory
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.languages.brook.kernels import BrookKernel, ElementType, Kernels, ParameterRole
-from gpgpu_legacy.languages.brook.scatter import scatter_rounds
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.streams import Iterator, Stream
+from gpgpu_legacy.pipeline.storage import Iterator, Stream
 from gpgpu_legacy.plan.plan import Plan
 
 MOST_NUMBERS = 1 << 26
@@ -313,3 +313,15 @@ def _shown(number: float) -> str:
     if isinf(number) or number in {36893206672442393000.0, -18446321861244485632.0}:
         return "inf"
     return "0.00" if abs(number) < 0.000001 else f"{number:.2f}"
+
+
+def scatter_rounds(addresses: NDArray[np.intp]) -> Iterating[NDArray[np.intp]]:
+    """The numbers of the elements in each round: the first ones to each address, the second ones …
+
+    addresses: of each element, in one dimension.
+    """
+    left = np.arange(len(addresses))
+    while len(left):
+        first = np.unique(addresses[left], return_index=True)[1]
+        yield left[first]
+        left = np.delete(left, first)

@@ -1,12 +1,13 @@
-"""The meanings of dotted paths: attributes, results, program parameters and state.
+"""What names stand for: attributes, results, program parameters and state, and declared names.
 
-Every function takes the elements of a path. It returns the binding that they name and the elements
-that follow, usually a swizzle or a write mask.
+A function for dotted paths takes the elements of one. It returns the binding that they name and the
+elements that follow, usually a swizzle or a write mask.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 from lark import Token
@@ -17,14 +18,16 @@ from gpgpu_legacy.isa.program import (
     Attribute,
     AttributeKind,
     Parameter,
+    ParameterDeclaration,
     ParameterSpace,
     ResultKind,
     ResultRegister,
+    Temporary,
 )
 from gpgpu_legacy.isa.state_bindings import BindingError, StateElement, resolve
 from gpgpu_legacy.languages.arb.limits import AssemblerLimits
 from gpgpu_legacy.languages.arb.syntax import PathElement
-from gpgpu_legacy.languages.diagnostics import FaultError, meant, shortened
+from gpgpu_legacy.languages.diagnostics import EarlierFaultError, FaultError, meant, shortened
 
 ATTRIBUTES = "3.11.3.1"
 PARAMETERS = "3.11.3.2"
@@ -231,3 +234,67 @@ def _state_fault(error: BindingError, elements: Elements) -> FaultError:
 
 
 _OF_HEAD = {"program": _program, "state": _state}
+
+
+# Declared names -----------------------------------------------------------------------------------
+
+VARIABLES = "3.11.3"
+
+Symbol = Temporary | Attribute | ResultRegister | ParameterDeclaration
+
+
+class Symbols:
+    """The names declared so far."""
+
+    def __init__(self) -> None:
+        """No name is declared yet."""
+        self._symbols: dict[str, Symbol] = {}
+        self._unreported = set[str]()
+        """Names about which no more faults are reported: their declaration has a fault, or they are
+        undeclared and that has been reported.
+        """
+
+    def declare(self, token: Token, symbol: Symbol) -> None:
+        """Declare a name; FaultError if it is declared already."""
+        if token in self._symbols:
+            raise FaultError(
+                f"{shortened(token)} is declared twice", "give it another name", VARIABLES, token
+            )
+        self._symbols[str(token)] = symbol
+
+    def predeclare(self, register: Temporary) -> None:
+        """Declare a register that a program has without saying so."""
+        self._symbols[register.name] = register
+
+    def lookup(self, token: Token) -> Symbol:
+        """The meaning of a name.
+
+        Raises FaultError for an undeclared name, EarlierFaultError if that has been reported
+        before.
+        """
+        symbol = self._symbols.get(str(token))
+        if symbol is not None:
+            return symbol
+        if token in self._unreported:
+            raise EarlierFaultError
+        self._unreported.add(str(token))
+        raise FaultError(
+            f"{shortened(token)} is not declared",
+            meant(token, self._symbols).strip() or "declare it before it is used",
+            VARIABLES,
+            token,
+        )
+
+    def give_up(self, read: Sequence[Token]) -> None:
+        """Suppress faults about the names that a faulty statement should have declared.
+
+        read: the tokens of the statement.
+        """
+        head = read[0]
+        if head.type not in ("TEMP", "PARAM", "ATTRIB", "OUTPUT", "ALIAS"):
+            return
+        for before, token in pairwise(read):
+            if token.type == "NAME" and (before is head or before.type == "_COMMA"):
+                if head.type == "TEMP":
+                    self._symbols.setdefault(str(token), Temporary(str(token)))
+                self._unreported.add(str(token))

@@ -30,9 +30,8 @@ from gpgpu_legacy.isa.program import (
     TextureTarget,
 )
 from gpgpu_legacy.languages.arb import bindings
-from gpgpu_legacy.languages.arb.bindings import Elements
+from gpgpu_legacy.languages.arb.bindings import VARIABLES, Elements, Symbols
 from gpgpu_legacy.languages.arb.limits import AssemblerLimits
-from gpgpu_legacy.languages.arb.symbols import VARIABLES, Symbols
 from gpgpu_legacy.languages.arb.syntax import (
     Path,
     PathElement,

@@ -30,6 +30,7 @@ from gpgpu_legacy.isa.program import (
     Temporary,
 )
 from gpgpu_legacy.languages.arb import bindings
+from gpgpu_legacy.languages.arb.bindings import Symbols
 from gpgpu_legacy.languages.arb.flow import Flow
 from gpgpu_legacy.languages.arb.instructions import (
     InstructionReader,
@@ -37,7 +38,6 @@ from gpgpu_legacy.languages.arb.instructions import (
     several_vectors,
 )
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS, HEADER, AssemblerLimits
-from gpgpu_legacy.languages.arb.symbols import Symbols
 from gpgpu_legacy.languages.arb.syntax import (
     END_OF_TEXT,
     GRAMMAR_SECTION,

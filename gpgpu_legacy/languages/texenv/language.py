@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.languages.language import Language
-from gpgpu_legacy.languages.texenv.state import HEADER
+from gpgpu_legacy.languages.texenv.stages import HEADER
 
 
 def _assemble(text: str, name: str) -> Program:

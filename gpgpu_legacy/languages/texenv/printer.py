@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpgpu_legacy.isa.combiners import UNCLAMPED, Combiner, CombinerMode
 from gpgpu_legacy.isa.program import FixedFunction, Program, TextureUnit
-from gpgpu_legacy.languages.texenv.state import HEADER
+from gpgpu_legacy.languages.texenv.stages import HEADER
 
 
 def print_state(state: FixedFunction) -> str:

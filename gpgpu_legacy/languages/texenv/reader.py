@@ -31,12 +31,12 @@ from gpgpu_legacy.isa.combiners import (
 from gpgpu_legacy.isa.program import FixedFunction, Program, Span, TextureTarget, TextureUnit, Vec4
 from gpgpu_legacy.languages.diagnostics import FaultError, Text, meant, shortened
 from gpgpu_legacy.languages.language import MOST_CHARACTERS
-from gpgpu_legacy.languages.texenv.stages import program_of
-from gpgpu_legacy.languages.texenv.state import (
+from gpgpu_legacy.languages.texenv.stages import (
     HEADER,
     INITIAL_OPERANDS,
     MODES,
     combiner,
+    program_of,
 )
 
 SECTION = "3.8.13 of OpenGL 1.3"

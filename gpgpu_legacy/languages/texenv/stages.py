@@ -3,6 +3,9 @@
 All textures are looked up first. A stage then computes scale · function(arguments) for RGB and for
 alpha, in one instruction if both agree. Scales are applied to an operand, which is exact, so that a
 result is rounded once, and clamped to [0, 1] by the `_SAT` of the stage's last instruction.
+
+The modes of OpenGL 1.0 and 1.1 are combinations, too, by table 3.23. Textures are RGBA; one with
+fewer channels fills the others as a lookup does.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from gpgpu_legacy.isa.combiners import (
     Combiner,
     CombinerArgument,
     CombinerFunction,
+    CombinerMode,
+    CombinerOperand,
     CombinerSource,
 )
 from gpgpu_legacy.isa.program import (
@@ -35,6 +40,59 @@ from gpgpu_legacy.isa.program import (
     TextureSource,
     TextureUnit,
 )
+
+HEADER = "!!texenv1.3"
+
+
+INITIAL_SOURCES = (CombinerSource.TEXTURE, CombinerSource.PREVIOUS, CombinerSource.CONSTANT)
+"""The initial sources of COMBINE's three arguments (table 6.17)."""
+
+_COLORS, _ALPHAS = (CombinerOperand.SRC_COLOR,) * 3, (CombinerOperand.SRC_ALPHA,) * 3
+
+INITIAL_OPERANDS = {"RGB": (*_COLORS[:2], CombinerOperand.SRC_ALPHA), "ALPHA": _ALPHAS}
+"""The initial operands of COMBINE_RGB's and of COMBINE_ALPHA's arguments."""
+
+
+def combiner(
+    function: CombinerFunction,
+    operands: tuple[CombinerOperand, ...],
+    sources: tuple[CombinerSource, ...] = INITIAL_SOURCES,
+) -> Combiner:
+    """A function of these sources, as many as it has arguments."""
+    arguments = map(CombinerArgument, sources[: function.arity], operands)
+    return Combiner(function, tuple(arguments))
+
+
+_TEXTURE, _PREVIOUS, _CONSTANT = ((source,) for source in INITIAL_SOURCES)
+_BOTH = _PREVIOUS + _TEXTURE
+_MODULATED = combiner(CombinerFunction.MODULATE, _ALPHAS, _BOTH)
+
+MODES = {
+    CombinerMode.REPLACE: (
+        combiner(CombinerFunction.REPLACE, _COLORS, _TEXTURE),
+        combiner(CombinerFunction.REPLACE, _ALPHAS, _TEXTURE),
+    ),
+    CombinerMode.MODULATE: (
+        combiner(CombinerFunction.MODULATE, _COLORS, _BOTH),
+        _MODULATED,
+    ),
+    CombinerMode.DECAL: (
+        combiner(
+            CombinerFunction.INTERPOLATE, INITIAL_OPERANDS["RGB"], _TEXTURE + _PREVIOUS + _TEXTURE
+        ),
+        combiner(CombinerFunction.REPLACE, _ALPHAS, _PREVIOUS),
+    ),
+    CombinerMode.BLEND: (
+        combiner(CombinerFunction.INTERPOLATE, _COLORS, _CONSTANT + _BOTH),
+        _MODULATED,
+    ),
+    CombinerMode.ADD: (
+        combiner(CombinerFunction.ADD, _COLORS, _BOTH),
+        _MODULATED,
+    ),
+}
+"""The computations of modes other than COMBINE for RGB and alpha (tables 3.22, 3.23, RGBA)."""
+
 
 _RGB, _ALPHA = (True, True, True, False), (False, False, False, True)
 _RGBA = (True, True, True, True)
