@@ -15,7 +15,8 @@ import pytest
 from llvmlite import ir
 from numpy.typing import NDArray
 
-from gpgpu_legacy.lower.emit.llvm_math import LARGEST_ANGLE, MOST_ULPS, vector_function
+from gpgpu_legacy.lower.emit.llvm_basics import Emitted
+from gpgpu_legacy.lower.emit.llvm_math import LARGEST_ANGLE, MOST_ULPS, VECTOR_FUNCTIONS
 
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
@@ -62,8 +63,8 @@ def compiled(name: str, lanes: int) -> tuple[Callable[..., None], object]:
         builder.bitcast(builder.gep(array, [at]), vector.as_pointer())
         for array in function.args[1:]
     ]
-    values = [builder.load(place, align=4) for place in places[1:]]
-    builder.store(vector_function(name, module, builder, values), places[0], align=4)
+    values = [Emitted(builder, builder.load(place, align=4)) for place in places[1:]]
+    builder.store(VECTOR_FUNCTIONS[name](*values).value, places[0], align=4)
     following = builder.add(at, ir.Constant(count, lanes))
     at.add_incoming(ir.Constant(count, 0), before)
     at.add_incoming(following, builder.block)

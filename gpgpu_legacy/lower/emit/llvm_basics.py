@@ -7,7 +7,7 @@ Work is split into pieces, which threads write into words of their own (llvm_sch
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from llvmlite import ir
@@ -34,34 +34,154 @@ def like(kind: Any, element: Any) -> Any:
     return ir.VectorType(element, kind.count) if isinstance(kind, ir.VectorType) else element
 
 
-def number_of(kind: Any, number: float) -> ir.Constant:
-    """A number of that type, in every lane."""
-    if isinstance(kind, ir.VectorType):
-        return ir.Constant(kind, [ir.Constant(kind.element, number)] * kind.count)
-    return ir.Constant(kind, number)
-
-
-def integer(value: int) -> ir.Constant:
-    """A 64-bit integer."""
-    return ir.Constant(I64, value)
-
-
 def integers(end: int, start: int = 0, step: int = 1) -> ir.Constant:
     """A vector of 32-bit integers in steps: which elements a shuffle takes."""
     numbers = list(range(start, end, step))
     return ir.Constant(ir.VectorType(I32, len(numbers)), numbers)
 
 
-def load(builder: ir.IRBuilder, place: Any, kind: Any, align: int) -> Any:
-    """The value of that type at an address."""
-    value = builder.load(builder.bitcast(place, kind.as_pointer()))
-    value.align = align
-    return value
+# Values ------------------------------------------------------------------------------------------
 
 
-def store(builder: ir.IRBuilder, value: Any, place: Any, align: int) -> None:
-    """Store a value at an address."""
-    builder.store(value, builder.bitcast(place, value.type.as_pointer()), align=align)
+_Operator = Callable[["Emitted", Any], "Emitted"]
+
+
+def _operator(of_integers: str, of_floats: str = "", *sign: str) -> _Operator:
+    """An instruction by the names of LLVM's. sign: of a comparison."""
+
+    def emit(self: Emitted, other: Any) -> Emitted:
+        is_integer = isinstance(element_of(self.value.type), ir.IntType)
+        instruction = getattr(self.builder, of_integers if is_integer else of_floats)
+        return Emitted(self.builder, instruction(*sign, self.value, self.operand(other)))
+
+    return emit
+
+
+def _comparison(sign: str) -> _Operator:
+    return _operator("icmp_signed", "fcmp_ordered", sign)
+
+
+class Emitted:
+    """A value of LLVM, whose operators emit instructions; a number beside it has its type.
+
+    Integers have a sign, and a comparison with NaN is false. `words[n]` is an element of an array
+    whose address the value is. Any other instruction is a method: `a.trunc(I32)`.
+    """
+
+    __slots__ = ("builder", "value")
+
+    def __init__(self, builder: ir.IRBuilder, value: Any) -> None:
+        """builder: at the place where instructions are emitted."""
+        self.builder, self.value = builder, value
+
+    def __getattr__(self, instruction: str) -> Callable[..., Emitted]:
+        emit = getattr(self.builder, instruction)
+        return lambda *operands, **options: Emitted(
+            self.builder, emit(self.value, *map(plain, operands), **options)
+        )
+
+    @property
+    def type(self) -> Any:
+        """LLVM's type."""
+        return self.value.type
+
+    def number(self, number: float) -> Emitted:
+        """A number of this type, in every lane."""
+        kind = self.type
+        constant = ir.Constant(element_of(kind), number)
+        if isinstance(kind, ir.VectorType):
+            constant = ir.Constant(kind, [constant] * kind.count)
+        return Emitted(self.builder, constant)
+
+    def operand(self, other: Any) -> Any:
+        """LLVM's value of another one, or of a number, which has this one's type."""
+        return self.number(other).value if isinstance(other, int | float) else plain(other)
+
+    __add__, __sub__ = _operator("add", "fadd"), _operator("sub", "fsub")
+    __mul__, __truediv__ = _operator("mul", "fmul"), _operator("", "fdiv")
+    __floordiv__, __mod__ = _operator("sdiv"), _operator("srem")
+    __and__, __or__, __xor__ = _operator("and_"), _operator("or_"), _operator("xor")
+    __lshift__, __rshift__ = _operator("shl"), _operator("ashr")
+    __lt__, __le__ = _comparison("<"), _comparison("<=")
+    __gt__, __ge__ = _comparison(">"), _comparison(">=")
+    __eq__ = _comparison("==")  # type: ignore[assignment]
+    __ne__ = _operator("icmp_signed", "fcmp_unordered", "!=")  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]
+
+    def compare(self, instruction: str, sign: str, other: Any) -> Emitted:
+        """A comparison of another kind than the operators', by the name of LLVM's instruction."""
+        emit = getattr(self.builder, instruction)
+        return Emitted(self.builder, emit(sign, self.value, self.operand(other)))
+
+    def choose(self, chosen: Any, other: Any) -> Emitted:
+        """The first where this condition holds, else the second; one of them may be a number."""
+        value = chosen if isinstance(chosen, Emitted) else other
+        return self.select(value.operand(chosen), value.operand(other))
+
+    def at_most(self, other: Emitted | float) -> Emitted:
+        """The lesser of two."""
+        return (self < other).choose(self, other)
+
+    def at_least(self, other: Emitted | float) -> Emitted:
+        """The greater of two."""
+        return (self > other).choose(self, other)
+
+    # Addresses
+
+    def at(self, index: Any) -> Emitted:
+        """The address of an element. index: a number, or a 64-bit integer of LLVM."""
+        return Emitted(self.builder, self.builder.gep(self.value, [index_of(index)]))
+
+    def __getitem__(self, index: Any) -> Emitted:
+        return self.at(index).load()
+
+    def pointer(self, element: Any = I64) -> Emitted:
+        """A 64-bit integer as the address of elements of that type."""
+        return self.inttoptr(element.as_pointer())
+
+    def read(self, kind: Any, align: int) -> Emitted:
+        """The value of that type at this address."""
+        return self.bitcast(kind.as_pointer()).load(align=align)
+
+    def write(self, value: Emitted, align: int) -> None:
+        """Store a value at this address."""
+        value.store(self.bitcast(value.type.as_pointer()), align=align)
+
+
+def plain(value: Any) -> Any:
+    """LLVM's own value."""
+    return value.value if isinstance(value, Emitted) else value
+
+
+def index_of(value: Any) -> Any:
+    """LLVM's own value of a 64-bit integer, which may be a number."""
+    return I64(value) if isinstance(value, int) else plain(value)
+
+
+def call(builder: ir.IRBuilder, function: Any, *operands: Any) -> Emitted:
+    """The result of a function."""
+    return Emitted(builder, builder.call(plain(function), [*map(plain, operands)]))
+
+
+def intrinsic(name: str, *operands: Any) -> Emitted:
+    """The result of a function of LLVM's own on floats, of which one is not a constant."""
+    some = next(operand for operand in operands if isinstance(operand, Emitted))
+    kind, builder = some.type, some.builder
+    lanes = f"v{kind.count}" if isinstance(kind, ir.VectorType) else ""
+    function = builder.module.declare_intrinsic(
+        f"llvm.{name}.{lanes}{'f64' if element_of(kind) == F64 else 'f32'}",
+        fnty=ir.FunctionType(kind, [kind] * len(operands)),
+    )
+    return call(builder, function, *map(some.operand, operands))
+
+
+def joined(*ends: tuple[Emitted, ir.Block]) -> Emitted:
+    """The value of whichever block was the last, each of which comes with its own."""
+    builder = ends[0][0].builder
+    phi = builder.phi(ends[0][0].type)
+    for value, block in ends:
+        phi.add_incoming(value.value, block)
+    return Emitted(builder, phi)
 
 
 # Loops -------------------------------------------------------------------------------------------
@@ -71,11 +191,11 @@ class CountedLoop:
     """`for number in range(first, last, step)` around what is emitted in a `with` block."""
 
     def __init__(self, builder: ir.IRBuilder, first: Any, last: Any, step: Any = 1) -> None:
-        """first, last: 64-bit integers of LLVM; step: a number, or such an integer."""
-        self._builder, self._first, self._last = builder, first, last
-        self._step = integer(step) if isinstance(step, int) else step
+        """first, last, step: numbers, or 64-bit integers of LLVM."""
+        self._builder = builder
+        self._first, self._last, self._step = map(index_of, (first, last, step))
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> Emitted:
         b, before = self._builder, self._builder.block
         self._head = b.append_basic_block()
         body, self._after = b.append_basic_block(), b.append_basic_block()
@@ -85,7 +205,7 @@ class CountedLoop:
         self._number.add_incoming(self._first, before)
         b.cbranch(b.icmp_signed("<", self._number, self._last), body, self._after)
         b.position_at_end(body)
-        return self._number
+        return Emitted(b, self._number)
 
     def __exit__(self, *_: object) -> None:
         b = self._builder
@@ -94,31 +214,20 @@ class CountedLoop:
         b.position_at_end(self._after)
 
 
-def lesser(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
-    """The lesser of two integers."""
-    return builder.select(builder.icmp_signed("<", a, b), a, b)
-
-
-def greater(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
-    """The greater of two integers."""
-    return builder.select(builder.icmp_signed(">", a, b), a, b)
-
-
 # Vectors -----------------------------------------------------------------------------------------
 
 CHANNELS = 4
 
 
-def channels_of(builder: ir.IRBuilder, texels: Sequence[Any]) -> list[Any]:
+def channels_of(texels: Sequence[Emitted]) -> list[Emitted]:
     """Vectors of each channel, of as many texels of four channels; of one texel, its numbers."""
     if len(texels) == 1:
-        places = (ir.Constant(I32, channel) for channel in range(CHANNELS))
-        return [builder.extract_element(texels[0], place) for place in places]
-    rows = [_joined(builder, texels[row::CHANNELS]) for row in range(CHANNELS)]
+        return [texels[0].extract_element(I32(channel)) for channel in range(CHANNELS)]
+    rows = [_joined(texels[row::CHANNELS]) for row in range(CHANNELS)]
     channels = []
     for half in range(2):
-        low, high = (_taken(builder, rows[n], rows[n + 1], _UNPACKED[half]) for n in (0, 2))
-        channels += [_taken(builder, low, high, places) for places in _PAIRS]
+        low, high = (_taken(rows[n], rows[n + 1], _UNPACKED[half]) for n in (0, 2))
+        channels += [_taken(low, high, places) for places in _PAIRS]
     return channels
 
 
@@ -127,7 +236,7 @@ _UNPACKED = ((0, 4, 1, 5), (2, 6, 3, 7))
 _PAIRS = ((0, 1, 4, 5), (2, 3, 6, 7))
 
 
-def _taken(builder: ir.IRBuilder, a: Any, b: Any, places: Sequence[int]) -> Any:
+def _taken(a: Emitted, b: Emitted, places: Sequence[int]) -> Emitted:
     """A shuffle that takes the same elements in each four of two vectors."""
     count = a.type.count
     numbers = [
@@ -135,14 +244,14 @@ def _taken(builder: ir.IRBuilder, a: Any, b: Any, places: Sequence[int]) -> Any:
         for quarter in range(0, count, CHANNELS)
         for place in places
     ]
-    return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(I32, count), numbers))
+    return a.shuffle_vector(b, ir.Constant(ir.VectorType(I32, count), numbers))
 
 
-def _joined(builder: ir.IRBuilder, vectors: Sequence[Any]) -> Any:
+def _joined(vectors: Sequence[Emitted]) -> Emitted:
     """One vector of several, each after the other."""
     while len(vectors) > 1:
         pairs = zip(vectors[::2], vectors[1::2], strict=True)
-        vectors = [builder.shuffle_vector(a, b, integers(2 * a.type.count)) for a, b in pairs]
+        vectors = [a.shuffle_vector(b, integers(2 * a.type.count)) for a, b in pairs]
     return vectors[0]
 
 
@@ -166,24 +275,3 @@ BASE_WORDS = 2  # s and t, in texels
 def word_count(surfaces: int, bases: int) -> int:
     """The number of words of a piece."""
     return HEADER_WORDS + surfaces * TEXTURE_WORDS + bases * BASE_WORDS
-
-
-class Words:
-    """An array of words, read by code."""
-
-    def __init__(self, builder: ir.IRBuilder, pointer: Any) -> None:
-        """pointer: to the array."""
-        self._builder, self.array = builder, pointer
-
-    def place(self, word: Any) -> Any:
-        """The address of a word. word: a number, or a 64-bit integer of LLVM."""
-        number = integer(word) if isinstance(word, int) else word
-        return self._builder.gep(self.array, [number])
-
-    def integer(self, word: Any) -> Any:
-        """A word as a number."""
-        return self._builder.load(self.place(word))
-
-    def address(self, word: int, element: Any = I64) -> Any:
-        """A word as the address of elements of that type."""
-        return self._builder.inttoptr(self.integer(word), element.as_pointer())

@@ -16,6 +16,7 @@ so a program of many such lookups stays small.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from llvmlite import ir
@@ -65,9 +66,8 @@ from gpgpu_legacy.lower.emit.llvm_basics import (
     Y_FIRST,
     Y_LAST,
     CountedLoop,
-    Words,
-    integer,
-    lesser,
+    Emitted,
+    call,
 )
 from gpgpu_legacy.lower.emit.llvm_memory import (
     AffineChannel,
@@ -97,8 +97,8 @@ class FunctionContext:
     def __init__(self, memory: TileMemory, lookups: LookupFunctions) -> None:
         """At the function's beginning."""
         self.memory, self.lookups, self.trips = memory, lookups, 1
-        found = (look for draw in memory.content.draws for look in draw.lookups)
-        fetched = {look.texture for look in found if isinstance(look, DependentLookup)}
+        lookups_ = (lookup for draw in memory.content.draws for lookup in draw.lookups)
+        fetched = {look.texture for look in lookups_ if isinstance(look, DependentLookup)}
         self.sizes: dict[Component, TileValue] = {
             (size.variable, axis): grid
             for number in sorted(fetched)
@@ -127,37 +127,38 @@ class FunctionContext:
 class LookupFunctions:
     """The LLVM functions of a module that filter: of the words and the coordinates, a texel."""
 
-    def __init__(
-        self, module: ir.Module, memory: Callable[[Any, TileShape], TileMemory], lanes: int
-    ) -> None:
+    def __init__(self, memory: Callable[[Any, TileShape], TileMemory], lanes: int) -> None:
         """memory: what a function reads."""
-        self._module, self._memory, self._lanes = module, memory, lanes
+        self._memory, self._lanes = memory, lanes
         self._functions: dict[tuple[str, Components], Any] = {}
 
-    def function(self, function: Function, channels: Components) -> Any:
-        """The one that gives these channels, as a structure of vectors."""
+    def call(
+        self, builder: ir.IRBuilder, function: Function, channels: Components, given: list[Emitted]
+    ) -> Emitted:
+        """These channels of a texel, as a structure of vectors. given: the words, coordinates."""
         key = (function.name, channels)
         if key not in self._functions:
-            self._functions[key] = self._emitted(function, channels)
-        return self._functions[key]
+            self._functions[key] = self._emitted(builder.module, function, channels)
+        return call(builder, self._functions[key], *given)
 
-    def _emitted(self, function: Function, channels: Components) -> Any:
+    def _emitted(self, module: ir.Module, function: Function, channels: Components) -> Any:
         vector = ir.VectorType(F32, self._lanes)
         coordinates = [vector] * len(function.parameters)
         texel = ir.LiteralStructType([vector] * len(channels))
         kind = ir.FunctionType(texel, [I64.as_pointer(), *coordinates])
         name = "_".join(map(str, (function.name, *channels)))
-        emitted = ir.Function(self._module, kind, name)
+        emitted = ir.Function(module, kind, name)
         emitted.linkage = "internal"
         memory = self._memory(emitted, TileShape(1, 1, self._lanes))
-        arguments = [_one(argument) for argument in emitted.args[1:]]
+        b = memory.builder
+        arguments = [_one(Emitted(b, argument)) for argument in emitted.args[1:]]
         body = FunctionContext(memory, self).called(function, arguments)
-        result = ir.Constant(texel, ir.Undefined)
+        result = Emitted(b, ir.Constant(texel, ir.Undefined))
         for number, channel in enumerate(channels):
             grid = body.component(function.result, channel)
             value = memory.emit.at(grid, 0, 0, in_lanes=True)
-            result = memory.builder.insert_value(result, value, number)
-        memory.builder.ret(result)
+            result = result.insert_value(value, number)
+        b.ret(result.value)
         return emitted
 
 
@@ -246,20 +247,17 @@ class Scope:
         return self._calls[id(call)].component(call.function.result, channel)
 
     def _filter(self, call: Call, wanted: Components) -> dict[int, TileValue]:
-        emit, builder = self._memory.emit, self._memory.builder
+        memory, lookups = self._memory, self._context.lookups
         arguments = [self.component(argument, 0) for argument in call.operands]
-        function = self._context.lookups.function(call.function, wanted)
 
-        def texel(row: int, vector: int) -> Any:
-            given = [emit.at(argument, row, vector, in_lanes=True) for argument in arguments]
-            return builder.call(function, [self._memory.words.array, *given])
-
-        texels = TileValue(EVERYWHERE, texel)
+        @cache
+        def texel(row: int, vector: int) -> Emitted:
+            given = [memory.emit.at(value, row, vector, in_lanes=True) for value in arguments]
+            words = [memory.words, *given]
+            return lookups.call(memory.builder, call.function, wanted, words)
 
         def channel_of(number: int) -> TileValue:
-            return TileValue(
-                EVERYWHERE, lambda r, v: builder.extract_value(texels.cell(r, v), number)
-            )
+            return TileValue(EVERYWHERE, lambda r, v: texel(r, v).extract_value(number))
 
         return {channel: channel_of(number) for number, channel in enumerate(wanted)}
 
@@ -270,7 +268,7 @@ class Scope:
         return self._texels[id(fetch)].component(index)
 
 
-def _one(vector: Any) -> TileValue:
+def _one(vector: Emitted) -> TileValue:
     """The TileValue of a tile that is one vector."""
     return TileValue(EVERYWHERE, lambda *_: vector)
 
@@ -348,7 +346,7 @@ class _Module:
         self.tile = TileShape(rows, vectors, processor.lanes)
         self.table: dict[Scalar, int] = {}
         self.module = ir.Module("fused passes")
-        self.lookups = LookupFunctions(self.module, self._memory, processor.lanes)
+        self.lookups = LookupFunctions(self._memory, processor.lanes)
 
     def code(self) -> Code:
         tiles = [self._tiles_function(self.tile)]
@@ -371,8 +369,9 @@ class _Module:
         """
         function.attributes.alignstack = 4 * tile.lanes
         builder = ir.IRBuilder(function.append_basic_block())
-        emit = ValueEmitter(self.module, builder, tile, exact=self.exact, fuses=self.fuses)
-        return TileMemory(emit, function.args[0], self.content, self.staging, self.table)
+        emit = ValueEmitter(builder, tile, exact=self.exact, fuses=self.fuses)
+        words = Emitted(builder, function.args[0])
+        return TileMemory(emit, words, self.content, self.staging, self.table)
 
     def _tiles_function(self, tile: TileShape) -> Any:
         """The function that runs tiles of that shape, between two columns, two rows and two
@@ -385,8 +384,11 @@ class _Module:
         function.linkage = "internal"
         function.attributes.add("noinline")
         memory = self._memory(function, tile)
-        x_first, x_last, y_first, y_last, memory.first, memory.last = function.args[1:]
-        b, rows = memory.builder, (y_first, y_last, tile.rows)
+        b = memory.builder
+        x_first, x_last, y_first, y_last, memory.first, memory.last = (
+            Emitted(b, argument) for argument in function.args[1:]
+        )
+        rows = y_first, y_last, tile.rows
         if self.staging.rows:
             with CountedLoop(b, x_first, x_last, tile.width) as memory.x:
                 memory.begin_panel()
@@ -398,7 +400,7 @@ class _Module:
         b.ret_void()
         return function
 
-    def _emit_columns(self, memory: TileMemory, x_first: Any, x_last: Any) -> None:
+    def _emit_columns(self, memory: TileMemory, x_first: Emitted, x_last: Emitted) -> None:
         """The tiles between two columns.
 
         Short code is emitted twice: for tiles whose lookups along rows all lie inside, and for the
@@ -411,11 +413,11 @@ class _Module:
             return
         near = self._lookups_at_edges()
         x_inside, x_after = memory.inner_columns(near, x_first, x_last)
-        with CountedLoop(b, integer(0 if near else 1), integer(3)) as part:
-            is_first, is_second = (b.icmp_signed("==", part, integer(n)) for n in (0, 1))
-            start = b.select(is_first, x_first, b.select(is_second, x_inside, x_after))
-            end = b.select(is_first, lesser(b, x_inside, x_last), x_last)
-            with b.if_else(is_second) as (inner, outer):
+        with CountedLoop(b, 0 if near else 1, 3) as part:
+            is_first, is_second = part == 0, part == 1
+            start = is_first.choose(x_first, is_second.choose(x_inside, x_after))
+            end = is_first.choose(x_inside.at_most(x_last), x_last)
+            with b.if_else(is_second.value) as (inner, outer):
                 for memory.is_inner, branch in ((True, inner), (False, outer)):
                     with branch:
                         last = x_after if memory.is_inner else end
@@ -425,7 +427,7 @@ class _Module:
     def _lookups_at_edges(self) -> tuple[AffineLookup[int], ...]:
         """The lookups that read along rows and meet edges, each once."""
         texels = [part for part in all_expressions(self.statements) if isinstance(part, Texel)]
-        near = [each.lookup for each in texels if meets_edges(each.lookup, each.advance)]
+        near = [texel.lookup for texel in texels if meets_edges(texel.lookup, texel.advance)]
         return tuple(dict.fromkeys(near))
 
     def _emit_tile(self, memory: TileMemory) -> None:
@@ -438,15 +440,15 @@ class _Module:
         """
         function = self._function("run_piece")
         b = ir.IRBuilder(function.append_basic_block())
-        words = Words(b, function.args[0])
-        columns = words.integer(X_FIRST), words.integer(X_LAST)
-        last, depth, y_last = words.integer(LAST), words.integer(DEPTH), words.integer(Y_LAST)
-        with CountedLoop(b, words.integer(FIRST), last, depth) as first:
-            end, y = lesser(b, b.add(first, depth), last), words.integer(Y_FIRST)
+        words = Emitted(b, function.args[0])
+        columns = words[X_FIRST], words[X_LAST]
+        last, depth, y_last = words[LAST], words[DEPTH], words[Y_LAST]
+        with CountedLoop(b, words[FIRST], last, depth) as first:
+            end, y = (first + depth).at_most(last), words[Y_FIRST]
             for function_of_tiles, height in zip(tiles, (self.tile.rows, 1), strict=False):
-                left = b.sub(y_last, y)
-                top = b.add(y, b.sub(left, b.srem(left, integer(height))))
-                b.call(function_of_tiles, [function.args[0], *columns, y, top, first, end])
+                left = y_last - y
+                top = y + (left - left % height)
+                call(b, function_of_tiles, words, *columns, y, top, first, end)
                 y = top
         b.ret_void()
 
@@ -551,7 +553,7 @@ class _TileEmitter:
             self.context.trips = trips
         whole = trips // unrolled * unrolled
         carried = [(variable, c) for variable, c, _ in loop.carried]
-        carrying = CarryingLoop(self.emit, integer(0), unrolled)
+        carrying = CarryingLoop(self.emit, 0, unrolled)
         starts = carrying.begin([self.values[place] for place in carried])
         self.values.update(zip(carried, starts, strict=True))
         memory.trip = carrying.number
@@ -560,9 +562,9 @@ class _TileEmitter:
             self.block(body)
         if isinstance(last, If):
             left = Scope(self.context, self.values, self.declared).component(last.condition, 0)
-        carrying.end(integer(whole), [self.values[place] for place in carried], left)
-        memory.trip, memory.known = integer(whole), {}
+        carrying.end(whole, [self.values[place] for place in carried], left)
+        memory.trip, memory.known = memory.integer(whole), {}
         for memory.ahead in range(trips - whole):
             self.block(body)
         self.context.trips = 1
-        memory.trip, memory.ahead, memory.known = integer(0), 0, known
+        memory.trip, memory.ahead, memory.known = memory.integer(0), 0, known

@@ -65,8 +65,9 @@ from gpgpu_legacy.lower.emit.llvm_basics import (
     I32,
     I64,
     CountedLoop,
-    Words,
-    integer,
+    Emitted,
+    call,
+    joined,
 )
 from gpgpu_legacy.lower.emit.llvm_values import TileShape, ValueEmitter
 from gpgpu_legacy.lower.kernels.schedule import GROUP, INVOCATION, ROW, KernelLoops
@@ -113,16 +114,21 @@ class KernelEmitter:
         module = ir.Module("kernel")
         kind = ir.FunctionType(I64, [I64.as_pointer(), I64, I64, I64.as_pointer()])
         self.function = ir.Function(module, kind, ENTRY)
-        words, self.first, self.last, self.state_at = self.function.args
         self.builder = ir.IRBuilder(self.function.append_basic_block())
-        self.emit = ValueEmitter(module, self.builder, TileShape(1, 1, 1), exact=True)
-        self.words = Words(self.builder, words)
-        self.across = self.words.integer(ACROSS)
-        self.arrays: dict[str, tuple[Any, Any]] = {}  # the address and the length, by name
-        self.uniforms: dict[str, Any] = {}
-        self.slots: dict[tuple[str, int], Any] = {}  # of the components of variables
-        self.local = integer(0), integer(0)
+        self.words, self.first, self.last, self.state = (
+            Emitted(self.builder, argument) for argument in self.function.args
+        )
+        self.emit = ValueEmitter(self.builder, TileShape(1, 1, 1), exact=True)
+        self.across = self.words[ACROSS]
+        self.arrays: dict[str, tuple[Any, Emitted]] = {}  # the address and the length, by name
+        self.uniforms: dict[str, Emitted] = {}
+        self.slots: dict[tuple[str, int], Emitted] = {}  # of the components of variables
+        self.local = [self.number(0)] * 2
         self.loops = 0
+
+    def number(self, number: int, kind: Any = I64) -> Emitted:
+        """An integer of that type."""
+        return Emitted(self.builder, kind(number))
 
     @property
     def state_words(self) -> int:
@@ -131,22 +137,21 @@ class KernelEmitter:
 
     def text(self) -> str:
         """The whole module, with the function ENTRY; to be called once."""
-        b = self.builder
         self.bind()
         self.allocate()
         self.enter()
-        self.repeat(lambda: b.icmp_signed("<", b.load(self.group), self.last), self.work_group)
+        self.repeat(lambda: self.group.load() < self.last, self.work_group)
         self.leave()
         marks = [f"!{2 + n} = distinct !{{!{2 + n}, !1, {_ROLLED}}}" for n in range(self.loops)]
-        return "\n".join([str(self.emit.module), _ACCESSES, _PARALLEL, *marks])
+        return "\n".join([str(self.builder.module), _ACCESSES, _PARALLEL, *marks])
 
     def enter(self) -> None:
         """Begin with the first work group."""
-        self.builder.store(self.first, self.group)
+        self.first.store(self.group)
 
     def leave(self) -> None:
         """The work groups have ended."""
-        self.builder.ret(integer(0))
+        self.builder.ret(I64(0))
 
     # Arguments and memory -------------------------------------------------------------------
 
@@ -154,33 +159,32 @@ class KernelEmitter:
         """Read the arguments from the words."""
         for number, buffer in enumerate(self.kernel.buffers):
             at = self.arrays_at + number * self.array_words
-            place = self.words.address(at + ADDRESS, ELEMENTS[Kind.FLOAT])
-            self.arrays[buffer.name] = place, self.words.integer(at + LENGTH)
+            place = self.words[at + ADDRESS].pointer(ELEMENTS[Kind.FLOAT])
+            self.arrays[buffer.name] = place, self.words[at + LENGTH]
         self.bind_uniforms(len(self.kernel.buffers))
 
     def bind_uniforms(self, arrays: int) -> None:
         """arrays: that stand before them."""
-        b = self.builder
         for number, uniform in enumerate(self.kernel.uniforms):
             kind = ELEMENTS[uniform.type.kind]
-            bits = self.words.integer(self.arrays_at + arrays * self.array_words + number)
+            bits = self.words[self.arrays_at + arrays * self.array_words + number]
             if uniform.type.kind is not Kind.DOUBLE:
-                bits = b.trunc(bits, kind if isinstance(kind, ir.IntType) else I32)
-            self.uniforms[uniform.name] = b.bitcast(bits, kind)
+                bits = bits.trunc(kind if isinstance(kind, ir.IntType) else I32)
+            self.uniforms[uniform.name] = bits.bitcast(kind)
 
     def allocate(self) -> None:
         """Make room for shared arrays and variables. Raises PlanError if they are too large."""
-        b, size = self.builder, 0
-        self.group = b.alloca(I64)
+        size = 0
+        self.group = self.slot_of(I64)
         for array in self.shared:
             length = prod(array.extents)
-            place = b.alloca(ELEMENTS[array.element.kind], length)
-            self.arrays[array.name] = place, integer(length)
+            place = self.slot_of(ELEMENTS[array.element.kind], length)
+            self.arrays[array.name] = place, self.number(length)
             size += length * array.element.size_bytes
         for name, type_ in self.variables.items():
             length = prod(self.kernel.local_size[level == ROW] for level in self.kept.get(name, ()))
             for part in range(type_.width):
-                self.slots[name, part] = b.alloca(ELEMENTS[type_.kind], length)
+                self.slots[name, part] = self.slot_of(ELEMENTS[type_.kind], length)
             size += length * type_.size_bytes if name in self.kept else 0
         if size > MOST_STACK:
             raise PlanError(
@@ -188,36 +192,32 @@ class KernelEmitter:
                 f"variables; native code has {MOST_STACK}: make the work groups smaller"
             )
 
-    def slot(self, name: str, part: int) -> Any:
+    def slot_of(self, kind: Any, length: int | None = None) -> Emitted:
+        """Room on the stack."""
+        return Emitted(self.builder, self.builder.alloca(kind, length))
+
+    def slot(self, name: str, part: int) -> Emitted:
         """The place of a component of a variable, inside the loops open there."""
-        b, slot, levels = self.builder, self.slots[name, part], self.kept.get(name, ())
-        index = integer(0)
-        if ROW in levels:
-            index = self.local[1]
+        slot, levels = self.slots[name, part], self.kept.get(name, ())
+        index = self.local[1] if ROW in levels else self.number(0)
         if INVOCATION in levels:
-            index = b.add(b.mul(index, integer(self.kernel.local_size[0])), self.local[0])
-        return b.gep(slot, [index]) if levels else slot
+            index = index * self.kernel.local_size[0] + self.local[0]
+        return slot.at(index) if levels else slot
 
-    def load(self, place: Any) -> Any:
-        return self.marked(self.builder.load(place))
-
-    def store(self, value: Any, place: Any) -> None:
-        self.marked(self.builder.store(value, place))
-
-    def marked(self, access: Any) -> Any:
-        """An access as one that depends on none of another invocation."""
-        access.set_metadata("llvm.access.group", _Mark(0))
+    def marked(self, access: Emitted) -> Emitted:
+        """A load or a store as one that depends on none of another invocation."""
+        access.value.set_metadata("llvm.access.group", _Mark(0))
         return access
 
     # Statements -----------------------------------------------------------------------------
 
-    def repeat(self, condition: Callable[[], Any], body: Callable[[], object]) -> None:
+    def repeat(self, condition: Callable[[], Emitted], body: Callable[[], object]) -> None:
         """`while condition: body`."""
         b = self.builder
         head, inside, after = (b.append_basic_block() for _ in range(3))
         b.branch(head)
         b.position_at_end(head)
-        b.cbranch(condition(), inside, after)
+        b.cbranch(condition().value, inside, after)
         b.position_at_end(inside)
         body()
         b.branch(head)
@@ -225,13 +225,13 @@ class KernelEmitter:
 
     def work_group(self) -> None:
         b = self.builder
-        clear = self.emit.module.declare_intrinsic("llvm.memset", [I8.as_pointer(), I64])
+        clear = b.module.declare_intrinsic("llvm.memset", [I8.as_pointer(), I64])
         for array in self.shared:
             place, length = self.arrays[array.name]
-            first, end = (b.ptrtoint(at, I64) for at in (place, b.gep(place, [length])))
-            b.call(clear, [b.bitcast(place, I8.as_pointer()), I8(0), b.sub(end, first), I1(0)])
+            first, end = (at.ptrtoint(I64) for at in (place, place.at(length)))
+            call(b, clear, place.bitcast(I8.as_pointer()), I8(0), end - first, I1(0))
         self.statements(self.nesting.nest, GROUP)
-        b.store(b.add(b.load(self.group), integer(1)), self.group)
+        (self.group.load() + 1).store(self.group)
 
     def statements(self, statements: tuple[Statement, ...], level: int) -> None:
         """Emit statements, inside of the loops up to `level`."""
@@ -254,10 +254,12 @@ class KernelEmitter:
                     self.branch(statement, level)
 
     def invocations(self, loop: Invocations) -> None:
-        b, before = self.builder, self.local
-        counted = CountedLoop(b, integer(0), integer(self.kernel.local_size[loop.axis]))
+        before, counted = (
+            self.local,
+            CountedLoop(self.builder, 0, self.kernel.local_size[loop.axis]),
+        )
         with counted as number:
-            self.local = (before[0], number) if loop.axis else (number, before[1])
+            self.local = [before[0], number] if loop.axis else [number, before[1]]
             self.statements(loop.body, INVOCATION - loop.axis)
         self.local = before
         if not loop.axis:
@@ -266,7 +268,7 @@ class KernelEmitter:
 
     def branch(self, branch: If, level: int) -> None:
         condition = self.value(branch.condition, level)
-        with self.builder.if_else(condition) as (then, otherwise):
+        with self.builder.if_else(condition.value) as (then, otherwise):
             with then:
                 self.statements(branch.then, level)
             with otherwise:
@@ -280,59 +282,56 @@ class KernelEmitter:
         below = min(level, self.nesting.variables[variable.name].level) if whole else level
         values = [self.value(value, below, part) for part in range(len(components))]
         for part, number in zip(components, values, strict=True):
-            self.store(number, self.slot(variable.name, part))
+            self.marked(number.store(self.slot(variable.name, part)))
 
     def put(self, statement: Store, level: int) -> None:
         value = self.value(statement.value, level)
-        self.store(value, self.element(statement.element, level))
+        self.marked(value.store(self.element(statement.element, level)))
 
     # Elements -------------------------------------------------------------------------------
 
-    def element(self, element: Element, level: int) -> Any:
+    def element(self, element: Element, level: int) -> Emitted:
         """Where an element is."""
-        index = self.flat(element, level)
-        self.check(element, index)
-        return self.builder.gep(self.arrays[element.array.name][0], [index])
+        place: Emitted = self.arrays[element.array.name][0].at(self.flat(element, level))
+        return place
 
-    def check(self, element: Element, index: Any) -> None:
-        """Stop at an index outside the array, unless it is proven to be inside."""
-        if element.is_inside:
-            return
-        b, (_, length) = self.builder, self.arrays[element.array.name]
-        with b.if_then(b.icmp_unsigned(">=", index, length)):
-            b.store(index, self.state_at)
-            b.ret(integer(-element.number))
+    def flat(self, element: Element, level: int) -> Emitted:
+        """The index in the flattened array, of 64 bits.
 
-    def flat(self, element: Element, level: int) -> Any:
-        """The index in the flattened array, of 64 bits."""
-        b, read = self.builder, self.index if element.is_inside else self.any_index
+        The code stops at one outside the array, unless it is proven to be inside.
+        """
+        read = self.index if element.is_inside else self.any_index
         flat = read(element.operands[0], level)
         for index, extent in zip(element.operands[1:], element.array.extents[1:], strict=True):
-            flat = b.add(b.mul(flat, integer(extent)), read(index, level))
+            flat = flat * extent + read(index, level)
+        if not element.is_inside:
+            length = self.arrays[element.array.name][1]
+            with self.builder.if_then(flat.compare("icmp_unsigned", ">=", length).value):
+                flat.store(self.state)
+                self.builder.ret(I64(-element.number))
         return flat
 
-    def any_index(self, index: Expression, level: int) -> Any:
+    def any_index(self, index: Expression, level: int) -> Emitted:
         """An index, of any integer type."""
-        extend = self.builder.sext if index.type == INT else self.builder.zext
-        return extend(self.value(index, level), I64)
+        value = self.value(index, level)
+        return value.sext(I64) if index.type == INT else value.zext(I64)
 
-    def index(self, index: Expression, level: int) -> Any:
+    def index(self, index: Expression, level: int) -> Emitted:
         """An index that is inside: the base as an int, so that base + slope·tx is exact.
 
         The sum is right modulo 2³², at most 2³² from 0, and an array has fewer than 2³¹ elements
         (integers.MOST_ELEMENTS). So it is the index, without another cast that would hide
         sequential access from LLVM.
         """
-        b = self.builder
         slope = self.nesting.of(index).slope if level == INVOCATION else 0
-        base = b.sext(self.value(index, ROW if slope else level), I64)
-        return b.add(base, b.mul(integer(slope), self.local[0])) if slope else base
+        base = self.value(index, ROW if slope else level).sext(I64)
+        return base + self.local[0] * slope if slope else base
 
     # Expressions ----------------------------------------------------------------------------
 
     def value(  # noqa: PLR0911 - a case each
         self, expression: Expression, level: int, part: int = 0
-    ) -> Any:
+    ) -> Emitted:
         """A part of an expression's value, inside of the loops up to `level`; tx is 0 outside."""
         match expression:
             case Constant(values=(number,), type=type_):
@@ -344,7 +343,7 @@ class KernelEmitter:
             case Invocation():
                 return self.identity(expression, level)
             case Element():
-                return self.load(self.element(expression, level))
+                return self.marked(self.element(expression, level).load())
             case Swizzle(operands=(vector,), components=(index,)):
                 return self.value(vector, level, index)
             case Compose(operands=parts):
@@ -356,43 +355,38 @@ class KernelEmitter:
                 return self.emit.instruction(expression)(*values)
         raise AssertionError(expression)
 
-    def choice(self, choice: Choice, level: int, part: int) -> Any:
+    def choice(self, choice: Choice, level: int, part: int) -> Emitted:
         """Of sides that load, only the chosen one is evaluated."""
         b, (condition, *sides) = self.builder, choice.operands
         chosen = self.value(condition, level)
-        if not any(isinstance(one, Element) for side in sides for one in walk(side)):
-            return b.select(chosen, *[self.value(side, level, part) for side in sides])
+        if not any(_loads(side) for side in sides):
+            return chosen.choose(*(self.value(side, level, part) for side in sides))
         ends = []
-        with b.if_else(chosen) as branches:
+        with b.if_else(chosen.value) as branches:
             for side, branch in zip(sides, branches, strict=True):
                 with branch:
                     ends.append((self.value(side, level, part), b.block))
-        joined = b.phi(ends[0][0].type)
-        for end in ends:
-            joined.add_incoming(*end)
-        return joined
+        return joined(*ends)
 
-    def read(self, variable: Variable, level: int, part: int) -> Any:
-        b, kept = self.builder, self.load(self.slot(variable.name, part))
+    def read(self, variable: Variable, level: int, part: int) -> Emitted:
+        kept = self.marked(self.slot(variable.name, part).load())
         slope = self.nesting.variables[variable.name].slope
-        if not slope or level != INVOCATION:
-            return kept
-        return b.add(kept, b.mul(I32(slope), b.trunc(self.local[0], I32)))
+        return kept + self.local[0].trunc(I32) * slope if slope and level == INVOCATION else kept
 
-    def identity(self, expression: Invocation, level: int) -> Any:
+    def identity(self, expression: Invocation, level: int) -> Emitted:
         """A component of a built-in vector."""
-        b, axis = self.builder, expression.axis
+        axis = expression.axis
         if axis == 2:
-            return I32(0)
+            return self.number(0, I32)
         is_open = level >= (INVOCATION, ROW)[axis]
-        local = b.trunc(self.local[axis], I32) if is_open else I32(0)
+        local = self.local[axis].trunc(I32) if is_open else self.number(0, I32)
         if expression.built_in is BuiltIn.LOCAL_INVOCATION_ID:
             return local
-        group = (b.sdiv if axis else b.srem)(b.load(self.group), self.across)
-        group = b.trunc(group, I32)
+        number = self.group.load()
+        group = (number // self.across if axis else number % self.across).trunc(I32)
         if expression.built_in is BuiltIn.WORK_GROUP_ID:
             return group
-        return b.add(b.mul(group, I32(self.kernel.local_size[axis])), local)
+        return group * self.kernel.local_size[axis] + local
 
 
 class _Mark:
@@ -449,42 +443,39 @@ class TraceEmitter(KernelEmitter):
         names = [b.name for b in self.kernel.buffers] + [a.name for a in self.kernel.shared]
         for number, name in enumerate(names):
             first = PLACES + number * PLACE_WORDS
-            place = tuple(self.words.integer(first + word) for word in range(PLACE_WORDS))
+            place = tuple(self.words[first + word] for word in range(PLACE_WORDS))
             self.places[name], self.arrays[name] = place, (None, place[-1])
         self.bind_uniforms(len(names))
-        self.lines = self.words.address(LINES)
-        self.kinds = self.words.address(KINDS, I16)
-        self.room, self.shift = self.words.integer(ROOM), self.words.integer(SHIFT)
+        self.lines, self.kinds = self.words[LINES].pointer(), self.words[KINDS].pointer(I16)
+        self.room, self.shift = self.words[ROOM], self.words[SHIFT]
 
     def enter(self) -> None:
         """Go on where the function paused, with the state that it left."""
-        b, self.state = self.builder, Words(self.builder, self.state_at)
-        self.at, self.point = b.alloca(I64), b.alloca(I64)
-        b.store(integer(0), self.at)
-        self.saved = [self.group, *self.slots.values()]
-        for word, slot in enumerate(self.saved, 1):
-            b.store(b.load(self._saved(word, slot)), slot)
+        b = self.builder
+        self.at, self.point = self.slot_of(I64), self.slot_of(I64)
+        self.number(0).store(self.at)
+        saved = enumerate([self.group, *self.slots.values()], 1)
+        self.saved = [(slot, self.state.at(word).bitcast(slot.type)) for word, slot in saved]
+        for slot, kept in self.saved:
+            kept.load().store(slot)
         begin, self.exit = b.append_basic_block(), b.append_basic_block()
-        self.resume = b.switch(self.state.integer(0), begin)
+        self.resume = b.switch(self.state[0].value, begin)
         b.position_at_end(begin)
         super().enter()
-
-    def _saved(self, word: int, slot: Any) -> Any:
-        return self.builder.bitcast(self.state.place(word), slot.type)
 
     def leave(self) -> None:
         """Leave the state for the next call."""
         b = self.builder
         self.pause(0)
         b.position_at_end(self.exit)
-        b.store(b.load(self.point), self.state.place(0))
-        for word, slot in enumerate(self.saved, 1):
-            b.store(b.load(slot), self._saved(word, slot))
-        b.ret(b.load(self.at))
+        self.point.load().store(self.state)
+        for slot, kept in self.saved:
+            slot.load().store(kept)
+        b.ret(self.at.load().value)
 
     def pause(self, point: int) -> None:
         """Return. point: where to go on; 0 at the end."""
-        self.builder.store(integer(point), self.point)
+        self.number(point).store(self.point)
         self.builder.branch(self.exit)
 
     # Statements -----------------------------------------------------------------------------
@@ -509,7 +500,7 @@ class TraceEmitter(KernelEmitter):
                 self.access(expression, stores=0)
             case Choice(operands=(condition, chosen, other)):
                 self.accesses(condition)
-                with self.builder.if_else(self.value(condition, GROUP)) as (then, otherwise):
+                with self.builder.if_else(self.value(condition, GROUP).value) as (then, otherwise):
                     with then:
                         self.accesses(chosen)
                     with otherwise:
@@ -520,18 +511,16 @@ class TraceEmitter(KernelEmitter):
 
     def access(self, element: Element, *, stores: int) -> None:
         b, index = self.builder, self.flat(element, GROUP)
-        self.check(element, index)
         base, size, kind, _ = self.places[element.array.name]
-        at = b.load(self.at)
-        line = b.ashr(b.add(base, b.mul(index, size)), self.shift)
-        b.store(line, b.gep(self.lines, [at]))
-        b.store(b.trunc(b.add(kind, integer(stores)), I16), b.gep(self.kinds, [at]))
-        following = b.add(at, integer(1))
-        b.store(following, self.at)
-        with b.if_then(b.icmp_signed("==", following, self.room)):
+        at = self.at.load()
+        ((base + index * size) >> self.shift).store(self.lines.at(at))
+        (kind + stores).trunc(I16).store(self.kinds.at(at))
+        following = at + 1
+        following.store(self.at)
+        with b.if_then((following == self.room).value):
             point, again = len(self.resume.cases) + 1, b.append_basic_block()
             self.pause(point)
-            self.resume.add_case(integer(point), again)
+            self.resume.add_case(I64(point), again)
             b.position_at_end(again)
 
 

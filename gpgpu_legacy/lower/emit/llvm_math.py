@@ -13,17 +13,28 @@ the error of the logarithm.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from math import inf, nan
 
 from llvmlite import ir
+
+from gpgpu_legacy.lower.emit.llvm_basics import (
+    F32,
+    F64,
+    I1,
+    I32,
+    I64,
+    Emitted,
+    element_of,
+    intrinsic,
+    joined,
+    like,
+)
 
 MOST_ULPS = 2
 """The largest error of a result in units in the last place; tests check it."""
 
 LARGEST_ANGLE = 32768.0
 """The largest angle whose turns are subtracted accurately; the C library computes larger ones."""
-
-_F32, _F64, _I32, _I64 = ir.FloatType(), ir.DoubleType(), ir.IntType(32), ir.IntType(64)
 
 _EXP2 = (0.693147188026228781, 0.240226507605681269, 0.0555035711421907782, 0.00961808255727785149,
          0.00133908633646712344, 0.000154531629451206902)  # fmt: skip
@@ -57,192 +68,135 @@ _WHOLE = 1.5 * 2.0**52
 _WHOLE_BITS = 0x4338000000000000
 
 
-class _Vectors:
-    """Instructions on vectors; a number becomes a vector with that number in all lanes."""
-
-    def __init__(self, module: ir.Module, builder: ir.IRBuilder, lanes: int) -> None:
-        self.module, self.builder, self.lanes = module, builder, lanes
-
-    def kind(self, element: Any) -> Any:
-        return ir.VectorType(element, self.lanes)
-
-    def number(self, value: float, element: Any = _F32) -> Any:
-        return ir.Constant(self.kind(element), [ir.Constant(element, value)] * self.lanes)
-
-    def like(self, value: float, other: Any) -> Any:
-        return self.number(value, other.type.element)
-
-    def call(self, name: str, *values: Any) -> Any:
-        """A function of LLVM's own, such as `fma`."""
-        kind = values[0].type
-        element = "f64" if kind.element == _F64 else "f32"
-        function = self.module.declare_intrinsic(
-            f"llvm.{name}.v{self.lanes}{element}",
-            fnty=ir.FunctionType(kind, [kind] * len(values)),
-        )
-        return self.builder.call(function, values)
-
-    def fma(self, a: Any, b: Any, c: Any) -> Any:
-        return self.call("fma", a, b, c)
-
-    def polynomial(self, coefficients: Sequence[float], x: Any) -> Any:
-        """A polynomial in x, the constant coefficient first, by pairs, pairs of pairs and so on.
-
-        So only few operations depend on each other.
-        """
-        terms = [self.like(coefficient, x) for coefficient in coefficients]
-        while len(terms) > 1:
-            pairs = [
-                self.fma(high, x, low) for low, high in zip(terms[::2], terms[1::2], strict=False)
-            ]
-            terms = [*pairs, *terms[2 * len(pairs) :]]
-            x = self.builder.fmul(x, x) if len(terms) > 1 else x
-        return terms[0]
-
-    def compare(self, sign: str, a: Any, b: float) -> Any:
-        """False if a is NaN."""
-        return self.builder.fcmp_ordered(sign, a, self.like(b, a))
-
-    def choose(self, condition: Any, a: Any, b: Any) -> Any:
-        a, b = (self.like(n, o) if isinstance(n, float) else n for n, o in ((a, b), (b, a)))
-        return self.builder.select(condition, a, b)
-
-    def within(self, x: Any, low: float, high: float) -> Any:
-        """Clamped; a NaN to the lower end."""
-        x = self.choose(self.compare(">", x, low), x, low)
-        return self.choose(self.compare("<", x, high), x, high)
-
-    def bits(self, x: Any) -> Any:
-        return self.builder.bitcast(x, self.kind(_I64 if x.type.element == _F64 else _I32))
-
-    def of_bits(self, x: Any) -> Any:
-        return self.builder.bitcast(x, self.kind(_F64 if x.type.element == _I64 else _F32))
-
-    def unordered(self, a: Any, b: Any) -> Any:
-        return self.builder.fcmp_unordered("uno", a, b)
+def _fma(a: Emitted | float, b: Emitted | float, c: Emitted | float) -> Emitted:
+    return intrinsic("fma", a, b, c)
 
 
-_Function = Callable[..., Any]
+def _polynomial(coefficients: Sequence[float], x: Emitted) -> Emitted:
+    """A polynomial in x, the constant coefficient first, by pairs, pairs of pairs and so on.
+
+    So only few operations depend on each other.
+    """
+    terms: list[Emitted | float] = [*coefficients]
+    while len(terms) > 1:
+        pairs = [_fma(high, x, low) for low, high in zip(terms[::2], terms[1::2], strict=False)]
+        terms = [*pairs, *terms[2 * len(pairs) :]]
+        x = x * x if len(terms) > 1 else x
+    [total] = terms
+    assert isinstance(total, Emitted)
+    return total
 
 
-def _exp2(v: _Vectors, x: Any) -> Any:
-    b = v.builder
-    inside = v.within(x, -151.0, 129.0)
-    whole = v.call("rint", inside)
-    rest = b.fsub(inside, whole)
-    power = v.fma(v.polynomial(_EXP2, rest), rest, v.number(1.0))
+def _within(x: Emitted, low: float, high: float) -> Emitted:
+    """Clamped; a NaN to the lower end."""
+    x = (x > low).choose(x, low)
+    return (x < high).choose(x, high)
+
+
+def _bits(x: Emitted) -> Emitted:
+    return x.bitcast(like(x.type, I64 if element_of(x.type) == F64 else I32))
+
+
+def _of_bits(x: Emitted) -> Emitted:
+    return x.bitcast(like(x.type, F64 if element_of(x.type) == I64 else F32))
+
+
+def _exp2(x: Emitted) -> Emitted:
+    inside = _within(x, -151.0, 129.0)
+    whole = intrinsic("rint", inside)
+    rest = inside - whole
+    power = _fma(_polynomial(_EXP2, rest), rest, 1.0)
     # Half of the exponent at a time: the second product rounds what is a denormal, once.
-    number = b.fptosi(whole, v.kind(_I32))
-    half = b.ashr(number, v.number(1, _I32))
-    for part in (half, b.sub(number, half)):
-        biased = b.add(part, v.number(127, _I32))
-        power = b.fmul(power, v.of_bits(b.shl(biased, v.number(23, _I32))))
-    return v.choose(v.unordered(x, x), x, power)
+    number = whole.fptosi(like(x.type, I32))
+    half = number >> 1
+    for part in (half, number - half):
+        power *= _of_bits((part + 127) << 23)
+    return x.compare("fcmp_unordered", "uno", x).choose(x, power)
 
 
-def _log2(v: _Vectors, x: Any) -> Any:
-    b = v.builder
-    small = v.compare("<", x, 2.0**-126)
-    bits = v.bits(v.choose(small, b.fmul(x, v.number(2.0**25)), x))
-    above = b.sub(bits, v.number(_ROOT_HALF, _I32))
-    exponent = b.ashr(above, v.number(23, _I32))
-    mantissa = v.of_bits(b.sub(bits, b.shl(exponent, v.number(23, _I32))))
-    rest = b.fsub(mantissa, v.number(1.0))
-    leading, second = (v.number(part) for part in _LOG2_LEADING)
-    tail = v.fma(v.polynomial(_LOG2, rest), rest, second)
-    fraction = v.fma(rest, leading, b.fmul(rest, tail))
-    offset = v.choose(small, v.number(-25.0), 0.0)
-    logarithm = b.fadd(b.fadd(b.sitofp(exponent, v.kind(_F32)), offset), fraction)
-    infinity = float("inf")
-    logarithm = v.choose(v.compare("==", x, infinity), v.number(infinity), logarithm)
-    edge = v.choose(v.compare("==", x, 0.0), v.number(-infinity), float("nan"))
-    return v.choose(v.compare(">", x, 0.0), logarithm, edge)
+def _log2(x: Emitted) -> Emitted:
+    small = x < 2.0**-126
+    bits = _bits(small.choose(x * 2.0**25, x))
+    exponent = (bits - _ROOT_HALF) >> 23
+    mantissa = _of_bits(bits - (exponent << 23))
+    rest = mantissa - 1.0
+    leading, second = _LOG2_LEADING
+    tail = _fma(_polynomial(_LOG2, rest), rest, second)
+    fraction = _fma(rest, leading, rest * tail)
+    offset = small.choose(-25.0, x.number(0.0))
+    logarithm = exponent.sitofp(x.type) + offset + fraction
+    logarithm = (x == inf).choose(inf, logarithm)
+    edge = (x == 0.0).choose(-inf, x.number(nan))
+    return (x > 0.0).choose(logarithm, edge)
 
 
-def _power(v: _Vectors, base: Any, exponent: Any) -> Any:
+def _power(base: Emitted, exponent: Emitted) -> Emitted:
     """The power of a base that is not negative."""
-    b, doubles, longs = v.builder, v.kind(_F64), v.kind(_I64)
-    bits = b.bitcast(b.fpext(base, doubles), longs)
-    shift, bias = v.number(52, _I64), 1023 << 52
-    above = b.add(bits, v.number(bias - _ROOT_HALF_F64, _I64))
-    biased = b.lshr(above, shift)
-    mantissa = v.of_bits(b.sub(b.add(bits, v.number(bias, _I64)), b.shl(biased, shift)))
-    rest = b.fsub(mantissa, v.number(1.0, _F64))
-    whole = v.of_bits(b.add(biased, v.number(_WHOLE_BITS, _I64)))
-    whole = b.fsub(whole, v.number(_WHOLE + 1023.0, _F64))
-    logarithm = v.fma(v.polynomial(_LOG2_F64, rest), rest, whole)
-    infinity = float("inf")
-    logarithm = v.choose(v.compare("==", base, 0.0), v.number(-infinity, _F64), logarithm)
-    logarithm = v.choose(v.compare("==", base, infinity), v.number(infinity, _F64), logarithm)
-    product = v.within(b.fmul(logarithm, b.fpext(exponent, doubles)), -151.0, 129.0)
-    turns = b.fadd(product, v.number(_WHOLE, _F64))
-    rest = b.fsub(product, b.fsub(turns, v.number(_WHOLE, _F64)))
-    power = v.fma(v.polynomial(_EXP2, rest), rest, v.number(1.0, _F64))
-    scale = b.add(b.shl(v.bits(turns), shift), v.number(bias, _I64))
-    result = b.fptrunc(b.fmul(power, v.of_bits(scale)), v.kind(_F32))
-    result = v.choose(v.unordered(base, exponent), v.number(float("nan")), result)
-    one = b.or_(v.compare("==", base, 1.0), v.compare("==", exponent, 0.0))
-    return v.choose(one, v.number(1.0), result)
+    doubles, bias = like(base.type, F64), 1023 << 52
+    bits = _bits(base.fpext(doubles))
+    biased = (bits + (bias - _ROOT_HALF_F64)).lshr(bits.number(52))
+    rest = _of_bits(bits + bias - (biased << 52)) - 1.0
+    whole = _of_bits(biased + _WHOLE_BITS) - (_WHOLE + 1023.0)
+    logarithm = _fma(_polynomial(_LOG2_F64, rest), rest, whole)
+    logarithm = (base == 0.0).choose(-inf, logarithm)
+    logarithm = (base == inf).choose(inf, logarithm)
+    product = _within(logarithm * exponent.fpext(doubles), -151.0, 129.0)
+    turns = product + _WHOLE
+    rest = product - (turns - _WHOLE)
+    power = _fma(_polynomial(_EXP2, rest), rest, 1.0)
+    scale = (_bits(turns) << 52) + bias
+    result = (power * _of_bits(scale)).fptrunc(base.type)
+    result = base.compare("fcmp_unordered", "uno", exponent).choose(nan, result)
+    return ((base == 1.0) | (exponent == 0.0)).choose(1.0, result)
 
 
-def _turned(ahead: int, name: str) -> _Function:
+def _turned(ahead: int, name: str) -> Callable[[Emitted], Emitted]:
     """The sine, or the sine that many quarter turns ahead. name: of LLVM's function."""
 
-    def function(v: _Vectors, x: Any) -> Any:
-        b = v.builder
-        angle = v.call("fabs", x)
-        near = v.compare("<=", angle, LARGEST_ANGLE)
-        angle = v.choose(near, angle, v.number(0.0))
-        turns = v.call("rint", b.fmul(angle, v.number(_QUARTERS)))
-        rest, back = angle, b.fneg(turns)
+    def function(x: Emitted) -> Emitted:
+        angle = intrinsic("fabs", x)
+        near = angle <= LARGEST_ANGLE
+        rest = angle = near.choose(angle, 0.0)
+        turns = intrinsic("rint", angle * _QUARTERS)
+        back = turns.fneg()
         for part in _QUARTER_TURN:
-            rest = v.fma(back, v.number(part), rest)
-        square = b.fmul(rest, rest)
-        sine = v.fma(b.fmul(rest, square), v.polynomial(_SIN, square), rest)
-        cosine = v.fma(square, v.number(-0.5), v.number(1.0))
-        cosine = v.fma(b.fmul(square, square), v.polynomial(_COS, square), cosine)
-        quarter = b.add(b.fptosi(turns, v.kind(_I32)), v.number(ahead, _I32))
-        is_odd = b.trunc(quarter, v.kind(ir.IntType(1)))
-        sign = b.shl(b.and_(quarter, v.number(2, _I32)), v.number(30, _I32))
+            rest = _fma(back, part, rest)
+        square = rest * rest
+        sine = _fma(rest * square, _polynomial(_SIN, square), rest)
+        cosine = _fma(square, -0.5, 1.0)
+        cosine = _fma(square * square, _polynomial(_COS, square), cosine)
+        quarter = turns.fptosi(like(x.type, I32)) + ahead
+        is_odd = quarter.trunc(like(x.type, I1))
+        sign = (quarter & 2) << 30
         if not ahead:  # a sine has the angle's sign
-            sign = b.xor(sign, b.and_(v.bits(x), v.number(-(1 << 31), _I32)))
-        result = v.of_bits(b.xor(v.bits(b.select(is_odd, cosine, sine)), sign))
-        return _where_near(v, near, result, lambda: v.call(name, x))
+            sign = sign ^ (_bits(x) & -(1 << 31))
+        result = _of_bits(_bits(is_odd.choose(cosine, sine)) ^ sign)
+        return _where_near(near, result, lambda: intrinsic(name, x))
 
     return function
 
 
-def _where_near(v: _Vectors, near: Any, result: Any, far: _Function) -> Any:
+def _where_near(near: Emitted, result: Emitted, far: Callable[[], Emitted]) -> Emitted:
     """The result, or that of `far` if not all lanes are near."""
-    b = v.builder
-    lanes = ir.IntType(v.lanes)
-    all_near = b.icmp_unsigned("==", b.bitcast(near, lanes), ir.Constant(lanes, -1))
+    b = near.builder
+    all_near = near.bitcast(ir.IntType(near.type.count)) == -1
     before, distant, after = b.block, b.append_basic_block(), b.append_basic_block()
-    b.cbranch(all_near, after, distant)
+    b.cbranch(all_near.value, after, distant)
     b.position_at_end(distant)
-    other = b.select(near, result, far())
+    other = near.choose(result, far())
     b.branch(after)
     b.position_at_end(after)
-    joined = b.phi(result.type)
-    joined.add_incoming(result, before)
-    joined.add_incoming(other, distant)
-    return joined
+    return joined((result, before), (other, distant))
 
 
-VECTOR_FUNCTIONS: dict[str, _Function] = {
+VECTOR_FUNCTIONS: dict[str, Callable[..., Emitted]] = {
     "exp2": _exp2,
     "log2": _log2,
     "pow": _power,
     "sin": _turned(0, "sin"),
     "cos": _turned(1, "cos"),
 }
+"""Functions of vectors, by LLVM's names, emitted at the place of their operands.
 
-
-def vector_function(
-    name: str, module: ir.Module, builder: ir.IRBuilder, values: Sequence[Any]
-) -> Any:
-    """A function of vectors, by LLVM's name; emitted at the builder's position.
-
-    The processor should have fused multiply-adds: without, each becomes a call.
-    """
-    return VECTOR_FUNCTIONS[name](_Vectors(module, builder, values[0].type.count), *values)
+The processor should have fused multiply-adds: without, each becomes a call.
+"""

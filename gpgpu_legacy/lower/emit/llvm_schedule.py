@@ -36,10 +36,9 @@ from gpgpu_legacy.lower.emit.llvm_basics import (
     Y_FIRST,
     Y_LAST,
     CountedLoop,
-    Words,
-    greater,
-    integer,
-    lesser,
+    Emitted,
+    call,
+    plain,
 )
 from gpgpu_legacy.lower.emit.llvm_basics import HEADER_WORDS as PASS_WORDS
 
@@ -104,60 +103,57 @@ _CALL = ir.FunctionType(I32, [])  # that lets other threads run
 
 
 def _copy_function(module: ir.Module) -> None:
-    function, b = _function(module, "copy", 1)
-    words = Words(b, function.args[0])
-    unpacks = b.trunc(words.integer(UNPACKS), _BIT)
+    b, words = _function(module, "copy", 1)
+    unpacks = words[UNPACKS].trunc(_BIT)
 
-    def to_and_from(in_matrix: Any, in_plane: Any) -> tuple[Any, Any]:
-        return b.select(unpacks, in_matrix, in_plane), b.select(unpacks, in_plane, in_matrix)
+    def to_and_from(in_matrix: Emitted, in_plane: Emitted) -> tuple[Emitted, Emitted]:
+        return unpacks.choose(in_matrix, in_plane), unpacks.choose(in_plane, in_matrix)
 
-    ends = to_and_from(words.address(MATRIX, _BYTE), words.address(PLANE, _BYTE))
-    rows = to_and_from(words.integer(MATRIX_ROW), words.integer(PLANE_ROW))
-    nexts = to_and_from(words.integer(MATRIX_NEXT), words.integer(PLANE_NEXT))
-    length, size = words.integer(LENGTH), integer(_FLOAT_BYTES)
-    are_rows = b.and_(*(b.icmp_signed("==", step, size) for step in nexts))
+    ends = to_and_from(words[MATRIX].pointer(_BYTE), words[PLANE].pointer(_BYTE))
+    rows = to_and_from(words[MATRIX_ROW], words[PLANE_ROW])
+    nexts = to_and_from(words[MATRIX_NEXT], words[PLANE_NEXT])
+    length, are_rows = words[LENGTH], (nexts[0] == _FLOAT_BYTES) & (nexts[1] == _FLOAT_BYTES)
     move = module.declare_intrinsic("llvm.memcpy", [_BYTE.as_pointer()] * 2 + [I64])
-    with CountedLoop(b, words.integer(Y_FIRST), words.integer(Y_LAST)) as y:
-        row = [b.gep(end, [b.mul(y, step)]) for end, step in zip(ends, rows, strict=True)]
-        with b.if_else(are_rows) as (whole, apart):
+    with CountedLoop(b, words[Y_FIRST], words[Y_LAST]) as y:
+        row = [end.at(y * step) for end, step in zip(ends, rows, strict=True)]
+        with b.if_else(are_rows.value) as (whole, apart):
             with whole:
-                b.call(move, [*row, b.mul(length, size), _BIT(0)])
-            with apart, CountedLoop(b, integer(0), length) as x:
+                call(b, move, *row, length * _FLOAT_BYTES, _BIT(0))
+            with apart, CountedLoop(b, 0, length) as x:
                 to, from_ = (
-                    b.bitcast(b.gep(at, [b.mul(x, step)]), I32.as_pointer())
+                    at.at(x * step).bitcast(I32.as_pointer())
                     for at, step in zip(row, nexts, strict=True)
                 )
-                b.store(b.load(from_), to)
+                from_.load().store(to)
     b.ret_void()
 
 
-def _function(module: ir.Module, name: str, arguments: int) -> tuple[Any, ir.IRBuilder]:
-    """A function whose first two arguments are addresses."""
+def _function(module: ir.Module, name: str, arguments: int) -> tuple[Any, ...]:
+    """The builder of a function, and its arguments, of which the first two are addresses."""
     kind = ir.FunctionType(ir.VoidType(), ([I64.as_pointer()] * 2 + [I64] * arguments)[:arguments])
     function = ir.Function(module, kind, name)
-    return function, ir.IRBuilder(function.append_basic_block())
+    b = ir.IRBuilder(function.append_basic_block())
+    return b, *(Emitted(b, argument) for argument in function.args)
 
 
 def _wait_function(module: ir.Module) -> None:
     """Wait until a counter, the first argument, has come so far."""
-    function, b = _function(module, "wait", 3)
-    count, header, wanted = function.args
-    look, spin, pause, done = (function.append_basic_block() for _ in range(4))
+    b, count, header, wanted = _function(module, "wait", 3)
+    look, spin, pause, done = (b.append_basic_block() for _ in range(4))
     start = b.block
     b.branch(look)
     b.position_at_end(look)
     spins = b.phi(I32)
-    ended = b.load_atomic(count, ordering="acquire", align=8)
-    b.cbranch(b.icmp_signed(">=", ended, wanted), done, spin)
+    ended = count.load_atomic(ordering="acquire", align=8)
+    b.cbranch((ended >= wanted).value, done, spin)
     b.position_at_end(spin)
-    spins.add_incoming(ir.Constant(I32, 0), start)
-    more = b.add(spins, ir.Constant(I32, 1))
-    spins.add_incoming(more, spin)
-    b.cbranch(b.icmp_signed("<", more, ir.Constant(I32, _SPINS)), look, pause)
+    more = Emitted(b, spins) + 1
+    b.cbranch((more < _SPINS).value, look, pause)
     b.position_at_end(pause)
-    b.call(Words(b, header).address(PAUSE_AT, _CALL), [])
-    spins.add_incoming(more, pause)
+    call(b, header[PAUSE_AT].pointer(_CALL))
     b.branch(look)
+    for value, block in ((I32(0), start), (more.value, spin), (more.value, pause)):
+        spins.add_incoming(value, block)
     b.position_at_end(done)
     b.ret_void()
 
@@ -167,137 +163,131 @@ def _rows_function(module: ir.Module) -> None:
 
     The last argument is how often it has run.
     """
-    function, b = _function(module, "rows", 7)
-    header, member, left, right, first, last, runs = function.args
-    height = Words(b, header).integer(HEIGHT)
-    words = Words(b, Words(b, member).address(WORDS))
-    code = Words(b, member).address(CODE, ir.FunctionType(ir.VoidType(), [I64.as_pointer()]))
-    b.store(left, words.place(X_FIRST))
-    b.store(right, words.place(X_LAST))
-    together = Words(b, member).integer(TOGETHER)
-    iteration = b.mul(runs, together)
-    b.store(iteration, words.place(FIRST))
-    end = lesser(b, b.add(iteration, together), words.integer(COUNT))
-    b.store(end, words.place(LAST))
-    here = (first, lesser(b, last, height))
-    beyond = (b.sub(greater(b, first, height), height), b.sub(last, height))
+    b, header, member, left, right, first, last, runs = _function(module, "rows", 7)
+    height = header[HEIGHT]
+    words = member[WORDS].pointer()
+    code = member[CODE].pointer(ir.FunctionType(ir.VoidType(), [I64.as_pointer()]))
+    left.store(words.at(X_FIRST))
+    right.store(words.at(X_LAST))
+    together = member[TOGETHER]
+    iteration = runs * together
+    iteration.store(words.at(FIRST))
+    (iteration + together).at_most(words[COUNT]).store(words.at(LAST))
+    here = first, last.at_most(height)
+    beyond = first.at_least(height) - height, last - height
     for low, high in (here, beyond):
-        with b.if_then(b.icmp_signed("<", low, high)):
-            b.store(low, words.place(Y_FIRST))
-            b.store(high, words.place(Y_LAST))
-            b.call(code, [words.array])
+        with b.if_then((low < high).value):
+            low.store(words.at(Y_FIRST))
+            high.store(words.at(Y_LAST))
+            call(b, code, words)
     b.ret_void()
 
 
 def _item_function(module: ir.Module) -> None:
     """Run an item of a stage; the arguments after the words are the item and the stage."""
-    function, b = _function(module, "item", 4)
-    header, members = (Words(b, array) for array in function.args[:2])
-    address, stage = function.args[2:]
-    item = Words(b, b.inttoptr(address, I64.as_pointer()))
-    low, low_step, high, high_step = map(item.integer, (LOW, LOW_STEP, HIGH, HIGH_STEP))
-    lag, chunk, slant, span = map(header.integer, (LAG, CHUNK, SLANT, SPAN))
-    left_end, right_end = item.integer(LEFT), item.integer(RIGHT)
-    depth, bodies = map(header.integer, (DEPTH, MEMBERS))
-    first_pass = b.mul(stage, depth)
-    passes = lesser(b, depth, b.sub(header.integer(PASSES), first_pass))
-    last_pass = b.sub(passes, integer(1))
-    top = b.add(high, b.mul(last_pass, b.add(high_step, lag)))
-    side = b.add(right_end, b.mul(last_pass, slant))
+    b, header, members, address, stage = _function(module, "item", 4)
+    item = address.pointer()
+    low, low_step, high, high_step = (item[word] for word in (LOW, LOW_STEP, HIGH, HIGH_STEP))
+    lag, chunk, slant, span = (header[word] for word in (LAG, CHUNK, SLANT, SPAN))
+    left_end, right_end = item[LEFT], item[RIGHT]
+    depth, bodies = header[DEPTH], header[MEMBERS]
+    first_pass = stage * depth
+    passes = depth.at_most(header[PASSES] - first_pass)
+    last_pass = passes - 1
+    top = high + last_pass * (high_step + lag)
+    side = right_end + last_pass * slant
     with (
         CountedLoop(b, left_end, side, span) as column,
         CountedLoop(b, low, top, chunk) as row,
-        CountedLoop(b, integer(0), passes) as number,
+        CountedLoop(b, 0, passes) as number,
     ):
-        pass_ = b.add(first_pass, number)
-        member = members.place(b.mul(b.srem(pass_, bodies), integer(MEMBER_WORDS)))
-        before, below = b.sub(column, b.mul(number, slant)), b.sub(row, b.mul(number, lag))
-        left = greater(b, before, left_end)
-        right = lesser(b, b.add(before, span), right_end)
-        first = greater(b, below, b.add(low, b.mul(number, low_step)))
-        last = lesser(b, b.add(below, chunk), b.add(high, b.mul(number, high_step)))
-        some = b.and_(b.icmp_signed("<", left, right), b.icmp_signed("<", first, last))
-        with b.if_then(some):
-            iteration = b.sdiv(pass_, bodies)
-            b.call(
-                module.get_global("rows"),
-                [header.array, member, left, right, first, last, iteration],
-            )
+        pass_ = first_pass + number
+        member = members.at(pass_ % bodies * MEMBER_WORDS)
+        before, below = column - number * slant, row - number * lag
+        left, right = before.at_least(left_end), (before + span).at_most(right_end)
+        first = below.at_least(low + number * low_step)
+        last = (below + chunk).at_most(high + number * high_step)
+        with b.if_then(((left < right) & (first < last)).value):
+            iteration = pass_ // bodies
+            rows = module.get_global("rows")
+            call(b, rows, header, member, left, right, first, last, iteration)
     b.ret_void()
 
 
 def _work_function(module: ir.Module) -> None:
     """Take items until there are none left; of a header, and a thread's words of the passes."""
-    function, b = _function(module, "work", 2)
-    header = Words(b, function.args[0])
-    items, kinds, limit = map(header.integer, (ITEMS, KINDS, LIMIT))
-    items_at, ended_at = (Words(b, header.address(word)) for word in (ITEMS_AT, ENDED_AT))
-    take, run, done = (function.append_basic_block() for _ in range(3))
+    b, header, members = _function(module, "work", 2)
+    items, kinds, limit = header[ITEMS], header[KINDS], header[LIMIT]
+    items_at, ended_at = header[ITEMS_AT].pointer(), header[ENDED_AT].pointer()
+    take, run, done = (b.append_basic_block() for _ in range(3))
     b.branch(take)
     b.position_at_end(take)
-    taken = b.atomic_rmw("add", header.place(NEXT), integer(1), "monotonic")
-    b.cbranch(b.icmp_signed("<", taken, limit), run, done)
+    taken = _added(header.at(NEXT), 1, "monotonic")
+    b.cbranch((taken < limit).value, run, done)
     b.position_at_end(run)
-    round_, number = b.sdiv(taken, items), b.srem(taken, items)
-    item = Words(b, items_at.place(b.mul(number, integer(ITEM_WORDS))))
-    start, ring, first, awaited = map(item.integer, (START, RING, FROM, AWAITED))
-    wanted = b.add(b.mul(round_, item.integer(EACH)), item.integer(BASE))
-    with CountedLoop(b, integer(0), awaited) as other:
-        place = b.add(start, b.srem(b.add(first, other), ring))
-        count = ended_at.place(b.mul(place, integer(ENDED_WORDS)))
-        b.call(module.get_global("wait"), [count, header.array, wanted])
-    stage = b.add(b.mul(round_, kinds), item.integer(STAGE))
-    b.call(module.get_global("item"), [*function.args, b.ptrtoint(item.array, I64), stage])
-    ended = ended_at.place(b.mul(item.integer(COUNTER), integer(ENDED_WORDS)))
-    b.atomic_rmw("add", ended, integer(1), "release")
+    round_, number = taken // items, taken % items
+    item = items_at.at(number * ITEM_WORDS)
+    start, ring, first, awaited = (item[word] for word in (START, RING, FROM, AWAITED))
+    wanted = round_ * item[EACH] + item[BASE]
+    with CountedLoop(b, 0, awaited) as other:
+        place = start + (first + other) % ring
+        count = ended_at.at(place * ENDED_WORDS)
+        call(b, module.get_global("wait"), count, header, wanted)
+    stage = round_ * kinds + item[STAGE]
+    call(b, module.get_global("item"), header, members, item.ptrtoint(I64), stage)
+    _added(ended_at.at(item[COUNTER] * ENDED_WORDS), 1, "release")
     b.branch(take)
     b.position_at_end(done)
     b.ret_void()
 
 
+def _added(place: Emitted, number: int, ordering: str = "seq_cst") -> Emitted:
+    """What is there, to which the number is added before any other thread sees it."""
+    b = place.builder
+    return Emitted(b, b.atomic_rmw("add", place.value, I64(number), ordering))
+
+
 def _lead_function(module: ir.Module) -> None:
-    function, b = _function(module, "lead", 1)
-    door = Words(b, function.args[0])
-    state, header = door.place(STATE), door.address(JOB)
-    b.store(integer(0), door.place(TICKETS))
-    b.atomic_rmw("add", state, integer(1), "seq_cst")
-    b.call(module.get_global("work"), [header, door.address(FIRST_MEMBERS)])
-    b.atomic_rmw("add", state, integer(1), "seq_cst")
-    b.call(module.get_global("wait"), [door.place(INSIDE), header, integer(0)])
+    b, door = _function(module, "lead", 1)
+    state, header = door.at(STATE), door[JOB].pointer()
+    b.store(I64(0), door.at(TICKETS).value)
+    _added(state, 1)
+    call(b, module.get_global("work"), header, door[FIRST_MEMBERS].pointer())
+    _added(state, 1)
+    call(b, module.get_global("wait"), door.at(INSIDE), header, I64(0))
     b.ret_void()
 
 
 def _serve_function(module: ir.Module) -> None:
-    function, b = _function(module, "serve", 1)
-    door = Words(b, function.args[0])
+    b, door = _function(module, "serve", 1)
     start, look, in_, idle, pause, done = (b.block, *(b.append_basic_block() for _ in range(5)))
     b.branch(look)
     b.position_at_end(look)
-    seen, looks = b.phi(I64), b.phi(I64)
-    state = b.load_atomic(door.place(STATE), ordering="acquire", align=8)
-    is_open = b.trunc(state, _BIT)
-    b.cbranch(b.and_(is_open, b.icmp_signed("!=", state, seen)), in_, idle)
+    seen, looks = (Emitted(b, b.phi(I64)) for _ in range(2))
+    state = door.at(STATE).load_atomic(ordering="acquire", align=8)
+    b.cbranch((state.trunc(_BIT) & (state != seen)).value, in_, idle)
     b.position_at_end(in_)
-    b.atomic_rmw("sub", door.place(INSIDE), integer(1), "seq_cst")
-    again = b.load_atomic(door.place(STATE), ordering="seq_cst", align=8)
-    with b.if_then(b.icmp_signed("==", again, state)):
-        ticket = b.atomic_rmw("add", door.place(TICKETS), integer(1), "monotonic")
-        with b.if_then(b.icmp_signed("<", ticket, door.integer(HELPERS))):
-            further = b.mul(b.add(ticket, integer(1)), door.integer(STRIDE))
-            members = b.inttoptr(b.add(door.integer(FIRST_MEMBERS), further), I64.as_pointer())
-            b.call(module.get_global("work"), [door.address(JOB), members])
-    b.atomic_rmw("add", door.place(INSIDE), integer(1), "seq_cst")
+    _added(door.at(INSIDE), -1)
+    again = door.at(STATE).load_atomic(ordering="seq_cst", align=8)
+    with b.if_then((again == state).value):
+        ticket = _added(door.at(TICKETS), 1, "monotonic")
+        with b.if_then((ticket < door[HELPERS]).value):
+            further = (ticket + 1) * door[STRIDE]
+            members = (door[FIRST_MEMBERS] + further).pointer()
+            call(b, module.get_global("work"), door[JOB].pointer(), members)
+    _added(door.at(INSIDE), 1)
     was_in = b.block
     b.branch(look)
     b.position_at_end(idle)
-    more = b.add(looks, integer(1))
-    b.cbranch(b.icmp_signed("==", b.srem(more, integer(_LOOKS)), integer(0)), pause, look)
+    more = looks + 1
+    b.cbranch((more % _LOOKS == 0).value, pause, look)
     b.position_at_end(pause)
-    b.call(door.address(DOOR_PAUSE_AT, _CALL), [])
-    b.cbranch(b.icmp_signed("<", more, integer(_LOOKS * _PATIENCE)), look, done)
-    for phi, values in ((seen, (integer(0), state, seen, seen)),
-                        (looks, (integer(0), integer(0), more, more))):  # fmt: skip
+    call(b, door[DOOR_PAUSE_AT].pointer(_CALL))
+    b.cbranch((more < _LOOKS * _PATIENCE).value, look, done)
+    nothing = I64(0)
+    for phi, values in ((seen, (nothing, state, seen, seen)),
+                        (looks, (nothing, nothing, more, more))):  # fmt: skip
         for value, block in zip(values, (start, was_in, idle, pause), strict=True):
-            phi.add_incoming(value, block)
+            phi.value.add_incoming(plain(value), block)
     b.position_at_end(done)
     b.ret_void()

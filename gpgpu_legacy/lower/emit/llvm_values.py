@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from itertools import product
+from operator import and_, eq, ge, gt, le, lt, ne
 from typing import Any
 
 import numpy as np
@@ -39,17 +40,28 @@ from gpgpu_legacy.lower.emit.llvm_basics import (
     I16,
     I32,
     I64,
+    Emitted,
+    call,
     element_of,
-    integer,
+    index_of,
+    integers,
+    intrinsic,
     like,
-    number_of,
 )
-from gpgpu_legacy.lower.emit.llvm_math import VECTOR_FUNCTIONS, vector_function
+from gpgpu_legacy.lower.emit.llvm_math import VECTOR_FUNCTIONS
 from gpgpu_legacy.lower.emit.text import INFIX
 from gpgpu_legacy.lower.fused.content import UnsupportedError
 
-APPROXIMATE = frozenset({Operator.EXP2, Operator.LOG2, Operator.SIN, Operator.COS, Operator.POWER})
-"""Operations for which two libraries may give neighbouring results; an exact run has none."""
+APPROXIMATE = {
+    Operator.EXP2: "exp2",
+    Operator.LOG2: "log2",
+    Operator.SIN: "sin",
+    Operator.COS: "cos",
+    Operator.POWER: "pow",
+}
+"""Operations for which two libraries may give neighbouring results, by LLVM's names; an exact run
+has none.
+"""
 
 
 @frozen
@@ -65,19 +77,24 @@ class TileShape:
         """Fragments across."""
         return self.vectors * self.lanes
 
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """The row and the number of every vector."""
+        return list(product(range(self.rows), range(self.vectors)))
+
 
 class TileValue:
     """A number on a tile: one LLVM value for each row and each vector over which it varies."""
 
     __slots__ = ("_cells", "_emit", "axes", "splats")
 
-    def __init__(self, axes: Axes, emit: Callable[[int, int], Any]) -> None:
+    def __init__(self, axes: Axes, emit: Callable[[int, int], Emitted]) -> None:
         """emit: the value of a row and a vector, 0 for an axis along which it does not vary."""
         self.axes, self._emit = axes, emit
-        self._cells: dict[tuple[int, int], Any] = {}
-        self.splats: dict[int, Any] = {}  # by row, where it is the same along x
+        self._cells: dict[tuple[int, int], Emitted] = {}
+        self.splats: dict[int, Emitted] = {}  # by row, where it is the same along x
 
-    def cell(self, row: int, vector: int) -> Any:
+    def cell(self, row: int, vector: int) -> Emitted:
         """The value of one vector of one row, which is emitted once."""
         place = (row if self.axes.y else 0, vector if self.axes.x else 0)
         if place not in self._cells:
@@ -89,17 +106,10 @@ class ValueEmitter:
     """LLVM instructions for values of one tile, at one place of one function."""
 
     def __init__(
-        self,
-        module: ir.Module,
-        builder: ir.IRBuilder,
-        tile: TileShape,
-        *,
-        exact: bool,
-        fuses: bool = False,
+        self, builder: ir.IRBuilder, tile: TileShape, *, exact: bool, fuses: bool = False
     ) -> None:
         """fuses: whether the processor has fused multiply-adds."""
-        self.module, self.builder, self.tile, self.exact = module, builder, tile, exact
-        self.fuses = fuses
+        self.builder, self.tile, self.exact, self.fuses = builder, tile, exact, fuses
 
     # Making values
 
@@ -107,17 +117,24 @@ class ValueEmitter:
         """The type of a vector of lanes."""
         return ir.VectorType(element, self.tile.lanes)
 
-    def splat(self, value: Any) -> Any:
-        """The value in all lanes."""
-        lanes = self.tile.lanes
-        if isinstance(value, ir.Constant):
-            return ir.Constant(self.vector_of(value.type), [value] * lanes)
-        undefined = ir.Constant(self.vector_of(value.type), ir.Undefined)
-        one = self.builder.insert_element(undefined, value, ir.Constant(I32, 0))
-        zeros = ir.Constant(ir.VectorType(I32, lanes), [0] * lanes)
-        return self.builder.shuffle_vector(one, undefined, zeros)
+    def undefined(self, element: Any) -> Emitted:
+        """A vector of lanes with nothing in them yet."""
+        return Emitted(self.builder, ir.Constant(self.vector_of(element), ir.Undefined))
 
-    def at(self, grid: TileValue, row: int, vector: int, *, in_lanes: bool) -> Any:
+    @property
+    def lanes(self) -> Emitted:
+        """The number of each lane."""
+        return Emitted(self.builder, integers(self.tile.lanes))
+
+    def splat(self, value: Emitted) -> Emitted:
+        """The value in all lanes."""
+        lanes, undefined = self.tile.lanes, self.undefined(value.type)
+        if isinstance(value.value, ir.Constant):
+            return Emitted(self.builder, ir.Constant(undefined.type, [value.value] * lanes))
+        zeros = ir.Constant(ir.VectorType(I32, lanes), [0] * lanes)
+        return undefined.insert_element(value, I32(0)).shuffle_vector(undefined, zeros)
+
+    def at(self, grid: TileValue, row: int, vector: int, *, in_lanes: bool) -> Emitted:
         """The value of one vector of one row: a vector of lanes, or a scalar where it may be."""
         value = grid.cell(row, vector)
         if not in_lanes or grid.axes.x:
@@ -127,7 +144,7 @@ class ValueEmitter:
             grid.splats[r] = self.splat(value)
         return grid.splats[r]
 
-    def uniform(self, value: Any) -> TileValue:
+    def uniform(self, value: Emitted) -> TileValue:
         """A scalar that is the same everywhere."""
         return TileValue(NOWHERE, lambda *_: value)
 
@@ -140,9 +157,9 @@ class ValueEmitter:
         """A number."""
         with np.errstate(over="ignore"):
             number = getattr(np, DTYPES[kind])(value).item()
-        return self.uniform(ir.Constant(ELEMENTS[kind], number))
+        return self.uniform(Emitted(self.builder, ir.Constant(ELEMENTS[kind], number)))
 
-    def map(self, instruction: Callable[..., Any], *grids: TileValue) -> TileValue:
+    def map(self, instruction: Callable[..., Emitted], *grids: TileValue) -> TileValue:
         """An instruction on scalars or vectors, for each row and vector along which values vary."""
         axes = union(grid.axes for grid in grids)
         return TileValue(
@@ -159,207 +176,156 @@ class ValueEmitter:
         """An operation of the IR on its operands; raises UnsupportedError if there is none."""
         return self.map(self.instruction(operation), *operands)
 
-    def instruction(self, operation: Operation) -> Callable[..., Any]:
+    def instruction(self, operation: Operation) -> Callable[..., Emitted]:
         """An operation on scalars or vectors of LLVM; raises UnsupportedError if there is none."""
         operator, kind = operation.operator, operation.operands[-1].type.kind
-        if self.exact and operator in APPROXIMATE:
-            raise UnsupportedError(f"{operator.value} to the last bit")
+        if operator in APPROXIMATE:
+            if self.exact:
+                raise UnsupportedError(f"{operator.value} to the last bit")
+            return partial(self._approximate, APPROXIMATE[operator])
         if operator is Operator.CONVERT:
-            return partial(_converted, self.builder, kind, operation.type.kind)
+            return partial(_converted, kind, operation.type.kind)
         instruction = _INSTRUCTIONS[kind].get(operator)
         if instruction is None:
             raise UnsupportedError(operator.value)
-        return partial(
-            instruction, self, ("contract",) if operation.contracts and not self.exact else ()
-        )
+        if callable(instruction):
+            return instruction
+        flags = ("contract",) if operation.contracts and not self.exact else ()
+        return lambda first, *others: getattr(first, instruction)(*others, flags=flags)
 
-    def function(self, name: str, *values: Any) -> Any:
-        """A function of LLVM's own; of those that call the C library, vectors have one of ours."""
-        kind, suffix = values[0].type, "f32"
-        if isinstance(kind, ir.VectorType):
-            if self.fuses and name in VECTOR_FUNCTIONS:
-                return vector_function(name, self.module, self.builder, values)
-            suffix = f"v{kind.count}f32"
-        function = self.module.declare_intrinsic(
-            f"llvm.{name}.{suffix}", fnty=ir.FunctionType(kind, [v.type for v in values])
-        )
-        return self.builder.call(function, values)
+    def _approximate(self, name: str, *values: Emitted) -> Emitted:
+        """Of vectors our own function, as LLVM calls the C library once per lane."""
+        is_ours = self.fuses and isinstance(values[0].type, ir.VectorType)
+        return VECTOR_FUNCTIONS[name](*values) if is_ours else intrinsic(name, *values)
 
-    def floats(self, value: Any) -> Any:
-        """Stored numbers as floats; a level stays a level."""
-        element, kind = element_of(value.type), like(value.type, F32)
-        if element == F32:
-            return value
-        convert = self.builder.uitofp if element in (I8, I16) else self.builder.fpext
-        return convert(value, kind)
 
-    def stored(self, value: Any, element: Any) -> Any:
-        """Floats as stored numbers; numbers that are stored already are kept."""
-        kind = like(value.type, element)
-        if element == F32:
-            return value
-        convert = self.builder.fptoui if element in (I8, I16) else self.builder.fptrunc
-        return convert(value, kind)
+def floats(value: Emitted) -> Emitted:
+    """Stored numbers as floats; a level stays a level."""
+    element, kind = element_of(value.type), like(value.type, F32)
+    if element == F32:
+        return value
+    return value.uitofp(kind) if element in (I8, I16) else value.fpext(kind)
+
+
+def stored(value: Emitted, element: Any) -> Emitted:
+    """Floats as stored numbers; numbers that are stored already are kept."""
+    kind = like(value.type, element)
+    if element == F32:
+        return value
+    return value.fptoui(kind) if element in (I8, I16) else value.fptrunc(kind)
 
 
 # The table of instructions ---------------------------------------------------------------------
 
-_Flags = tuple[str, ...]
-_Instruction = Callable[..., Any]
-"""From the emitter, its flags and the operands, scalars or vectors of lanes, to the result."""
+_Instruction = str | Callable[..., Emitted]
+"""An instruction of LLVM's that takes flags, or a function of operands, scalars or vectors."""
 
 
-def _named(name: str) -> _Instruction:
-    return lambda emit, flags, *values: getattr(emit.builder, name)(*values, flags=flags)
-
-
-def _function(name: str) -> _Instruction:
-    return lambda emit, _, *values: emit.function(name, *values)
-
-
-def _comparison(sign: str, comparison: str) -> _Instruction:
-    return lambda emit, _, a, b: getattr(emit.builder, comparison)(sign, a, b)
-
-
-def _int_choice(sign: str) -> _Instruction:
-    """The one of two integers for which the comparison with the other holds."""
-    return lambda emit, _, a, b: emit.builder.select(emit.builder.icmp_signed(sign, a, b), a, b)
-
-
-def _select(emit: ValueEmitter, _: _Flags, condition: Any, a: Any, b: Any) -> Any:
-    return emit.builder.select(condition, a, b)
-
-
-def _saturated(emit: ValueEmitter, _: _Flags, value: Any) -> Any:
+def _saturated(value: Emitted) -> Emitted:
     """Clamped to [0, 1]; NaN and -0 become 0, as on the reference machine."""
-    b = emit.builder
-    zero, one = (number_of(value.type, number) for number in (0.0, 1.0))
-    low = b.select(b.fcmp_ordered(">", value, zero), value, zero)
-    return b.select(b.fcmp_ordered("<=", low, one), low, one)
+    low = (value > 0.0).choose(value, 0.0)
+    return (low <= 1.0).choose(low, 1.0)
 
 
-def _halved(emit: ValueEmitter, _: _Flags, value: Any) -> Any:
-    return emit.floats(emit.stored(value, F16))
-
-
-def _quotient(*, signed: bool) -> _Instruction:
+def _quotient(is_signed: bool, a: Emitted, b: Emitted) -> Emitted:
     """A division that no processor traps at; it goes towards 0, by 0 it is 0, and it wraps."""
-
-    def instruction(emit: ValueEmitter, _: _Flags, a: Any, b: Any) -> Any:
-        build, least = emit.builder, number_of(b.type, int(signed))
-        # By 0, and of integers with a sign by -1, the quotient is the product.
-        traps = build.icmp_unsigned("<=", build.add(b, least), least)
-        divisor = build.select(traps, number_of(b.type, 1), b)
-        quotient = (build.sdiv if signed else build.udiv)(a, divisor)
-        return build.select(traps, build.mul(a, b), quotient)
-
-    return instruction
+    least = int(is_signed)
+    # By 0, and of integers with a sign by -1, the quotient is the product.
+    traps = (b + least).compare("icmp_unsigned", "<=", least)
+    divisor = traps.choose(1, b)
+    quotient = a // divisor if is_signed else a.udiv(divisor)
+    return traps.choose(a * b, quotient)
 
 
-def _remainder(quotient: _Instruction) -> _Instruction:
-    return lambda emit, _, a, b: emit.builder.sub(a, emit.builder.mul(quotient(emit, _, a, b), b))
+def _remainder(is_signed: bool, a: Emitted, b: Emitted) -> Emitted:
+    return a - b * _quotient(is_signed, a, b)
 
 
-def _converted(builder: ir.IRBuilder, source: Kind, target: Kind, value: Any) -> Any:
+def _unsigned(sign: str, a: Emitted, b: Emitted) -> Emitted:
+    return a.compare("icmp_unsigned", sign, b)
+
+
+def _converted(source: Kind, target: Kind, value: Emitted) -> Emitted:
     """A number of another kind; a float beyond an integer's range is its nearest, NaN is 0."""
     kind, of_floats = like(value.type, ELEMENTS[target]), source in (Kind.FLOAT, Kind.DOUBLE)
     if target is Kind.BOOL:
-        compare = builder.fcmp_unordered if of_floats else builder.icmp_signed
-        return value if source is Kind.BOOL else compare("!=", value, number_of(value.type, 0))
+        return value if source is Kind.BOOL else value != 0
     if of_floats and target in (Kind.INT, Kind.UINT):
         name = f"llvm.fpto{'s' if target is Kind.INT else 'u'}i.sat"
-        function = builder.module.declare_intrinsic(
+        function = value.builder.module.declare_intrinsic(
             name, [kind, value.type], ir.FunctionType(kind, [value.type])
         )
-        return builder.call(function, [value])
+        return call(value.builder, function, value)
     if value.type == kind:
         return value
     if of_floats:
-        return (builder.fpext if target is Kind.DOUBLE else builder.fptrunc)(value, kind)
+        return value.fpext(kind) if target is Kind.DOUBLE else value.fptrunc(kind)
     if target in (Kind.INT, Kind.UINT):
-        return builder.zext(value, kind)
-    return (builder.sitofp if source is Kind.INT else builder.uitofp)(value, kind)
+        return value.zext(kind)
+    return value.sitofp(kind) if source is Kind.INT else value.uitofp(kind)
 
 
-def _to_int(emit: ValueEmitter, _: _Flags, value: Any) -> Any:
-    return emit.builder.fptosi(value, like(value.type, I32))
-
-
-def _to_float(emit: ValueEmitter, _: _Flags, value: Any) -> Any:
-    return emit.builder.sitofp(value, like(value.type, F32))
-
-
-_SIGNS = {operator: INFIX[operator][0] for operator in COMPARISONS}
-
-
-def _comparisons(comparison: str, differ: str = "") -> dict[Operator, _Instruction]:
-    """All six by a method of the builder's. differ: that for NOT_EQUAL, if it is another one."""
-    return {
-        **{operator: _comparison(sign, comparison) for operator, sign in _SIGNS.items()},
-        Operator.EQUAL: _comparison("==", comparison),
-        Operator.NOT_EQUAL: _comparison("!=", differ or comparison),
-    }
-
-
+_COMPARISONS: dict[Operator, _Instruction] = {
+    Operator.LESS: lt,
+    Operator.LESS_EQUAL: le,
+    Operator.GREATER: gt,
+    Operator.GREATER_EQUAL: ge,
+    Operator.EQUAL: eq,
+    Operator.NOT_EQUAL: ne,
+}
+_UNSIGNED = {operator: partial(_unsigned, INFIX[operator][0]) for operator in COMPARISONS}
 _OF_DOUBLES: dict[Operator, _Instruction] = {
-    Operator.ADD: _named("fadd"),
-    Operator.SUBTRACT: _named("fsub"),
-    Operator.MULTIPLY: _named("fmul"),
-    Operator.DIVIDE: _named("fdiv"),
-    Operator.NEGATE: _named("fneg"),
-    Operator.SELECT: _select,
-    **_comparisons("fcmp_ordered", "fcmp_unordered"),
+    Operator.ADD: "fadd",
+    Operator.SUBTRACT: "fsub",
+    Operator.MULTIPLY: "fmul",
+    Operator.DIVIDE: "fdiv",
+    Operator.NEGATE: "fneg",
+    Operator.SELECT: "select",
+    **_COMPARISONS,
 }
 _OF_INTEGERS: dict[Operator, _Instruction] = {
-    Operator.ADD: _named("add"),
-    Operator.SUBTRACT: _named("sub"),
-    Operator.MULTIPLY: _named("mul"),
-    Operator.NEGATE: lambda emit, _, a: emit.builder.neg(a),
-    Operator.SELECT: _select,
+    Operator.ADD: "add",
+    Operator.SUBTRACT: "sub",
+    Operator.MULTIPLY: "mul",
+    Operator.NEGATE: lambda a: a.neg(),
+    Operator.SELECT: "select",
+    **_COMPARISONS,
 }
-
-_SIGNED, _UNSIGNED = (_quotient(signed=signed) for signed in (True, False))
-
 _INSTRUCTIONS: dict[Kind, dict[Operator, _Instruction]] = {
     Kind.DOUBLE: _OF_DOUBLES,
     Kind.FLOAT: {
         **_OF_DOUBLES,
-        Operator.ABSOLUTE: _function("fabs"),
-        Operator.FLOOR: _function("floor"),
-        Operator.SQRT: _function("sqrt"),
-        Operator.EXP2: _function("exp2"),
-        Operator.LOG2: _function("log2"),
-        Operator.POWER: _function("pow"),
-        Operator.SIN: _function("sin"),
-        Operator.COS: _function("cos"),
-        Operator.IS_NAN: lambda emit, _, a: emit.builder.fcmp_unordered("uno", a, a),
+        Operator.ABSOLUTE: partial(intrinsic, "fabs"),
+        Operator.FLOOR: partial(intrinsic, "floor"),
+        Operator.SQRT: partial(intrinsic, "sqrt"),
+        Operator.IS_NAN: lambda a: a.compare("fcmp_unordered", "uno", a),
         Operator.SATURATE: _saturated,
-        Operator.HALF: _halved,
-        Operator.TO_INT: _to_int,
+        Operator.HALF: lambda a: floats(stored(a, F16)),
+        Operator.TO_INT: lambda a: a.fptosi(like(a.type, I32)),
     },
     Kind.INT: {
         **_OF_INTEGERS,
-        **_comparisons("icmp_signed"),
-        Operator.DIVIDE: _SIGNED,
-        Operator.REMAINDER: _remainder(_SIGNED),
-        Operator.MINIMUM: _int_choice("<"),
-        Operator.MAXIMUM: _int_choice(">"),
-        Operator.TO_FLOAT: _to_float,
+        Operator.DIVIDE: partial(_quotient, True),
+        Operator.REMAINDER: partial(_remainder, True),
+        Operator.MINIMUM: Emitted.at_most,
+        Operator.MAXIMUM: Emitted.at_least,
+        Operator.TO_FLOAT: lambda a: a.sitofp(like(a.type, F32)),
     },
     Kind.UINT: {
         **_OF_INTEGERS,
-        **_comparisons("icmp_unsigned"),
-        Operator.DIVIDE: _UNSIGNED,
-        Operator.REMAINDER: _remainder(_UNSIGNED),
+        **_UNSIGNED,
+        Operator.DIVIDE: partial(_quotient, False),
+        Operator.REMAINDER: partial(_remainder, False),
     },
     Kind.BOOL: {
-        **_comparisons("icmp_unsigned"),
-        Operator.AND: _named("and_"),
-        Operator.OR: _named("or_"),
-        Operator.NOT: lambda emit, _, value: emit.builder.not_(value),
+        **_COMPARISONS,
+        **_UNSIGNED,
+        Operator.AND: "and_",
+        Operator.OR: "or_",
+        Operator.NOT: lambda a: a.not_(),
     },
 }
-"""The emitters of operations, by the kind of their last operand."""
+"""The instructions of operations, by the kind of their last operand."""
 
 
 # Loops -------------------------------------------------------------------------------------------
@@ -372,8 +338,8 @@ class CarryingLoop:
     """
 
     def __init__(self, emit: ValueEmitter, first: Any, step: int) -> None:
-        """first: a 64-bit integer of LLVM; step: a number."""
-        self._emit, self._first, self._step = emit, first, step
+        """first: a number, or a 64-bit integer of LLVM; step: a number."""
+        self._emit, self._first, self._step = emit, index_of(first), step
         self._carried: list[tuple[TileValue, TileValue]] = []
 
     def begin(self, starts: Sequence[TileValue]) -> list[TileValue]:
@@ -384,9 +350,9 @@ class CarryingLoop:
         self._before, self._body = b.block, b.append_basic_block()
         b.branch(self._body)
         b.position_at_end(self._body)
-        self.number = b.phi(I64)
+        self.number = Emitted(b, b.phi(I64))
         vector = self._emit.vector_of(F32)
-        phis = [TileValue(EVERYWHERE, lambda r, v: b.phi(vector)) for _ in starts]
+        phis = [TileValue(EVERYWHERE, lambda r, v: Emitted(b, b.phi(vector))) for _ in starts]
         self._emit.emit_now(phis)
         self._carried = list(zip(before, phis, strict=True))
         return phis
@@ -395,20 +361,17 @@ class CarryingLoop:
         """Close it: go on while the next number is below `last`, but not if all fragments have
         `left`.
         """
-        b = self._emit.builder
-        following, tile = b.add(self.number, integer(self._step)), self._emit.tile
-        self.number.add_incoming(self._first, self._before)
-        self.number.add_incoming(following, b.block)
+        b, tile, following = self._emit.builder, self._emit.tile, self.number + self._step
+        self.number.value.add_incoming(self._first, self._before)
+        self.number.value.add_incoming(following.value, b.block)
         for (start, phi), end in zip(self._carried, ends, strict=True):
-            for r, v in product(range(tile.rows), range(tile.vectors)):
-                phi.cell(r, v).add_incoming(start.cell(r, v), self._before)
-                phi.cell(r, v).add_incoming(self._emit.at(end, r, v, in_lanes=True), b.block)
-        after, goes_on = b.append_basic_block(), b.icmp_signed("<", following, last)
+            for r, v in tile.places:
+                joined = phi.cell(r, v).value
+                joined.add_incoming(start.cell(r, v).value, self._before)
+                joined.add_incoming(self._emit.at(end, r, v, in_lanes=True).value, b.block)
+        after, goes_on = b.append_basic_block(), following < last
         if left is not None:
-            places = product(range(tile.rows), range(tile.vectors))
-            gone = reduce(b.and_, [self._emit.at(left, r, v, in_lanes=True) for r, v in places])
-            mask = ir.IntType(tile.lanes)
-            all_gone = b.icmp_signed("==", b.bitcast(gone, mask), ir.Constant(mask, -1))
-            goes_on = b.and_(goes_on, b.not_(all_gone))
-        b.cbranch(goes_on, self._body, after)
+            gone = reduce(and_, [self._emit.at(left, r, v, in_lanes=True) for r, v in tile.places])
+            goes_on = goes_on & (gone.bitcast(ir.IntType(tile.lanes)) == -1).not_()
+        b.cbranch(goes_on.value, self._body, after)
         b.position_at_end(after)
