@@ -110,21 +110,13 @@ _OF_DOUBLES = (
 
 PARAMETERS = {ParameterSpace.LOCAL: "local", ParameterSpace.ENV: "env"}
 
-_ATTRIBUTES = {
-    AttributeKind.COLOR: "color",
-    AttributeKind.SECONDARY_COLOR: "secondary_color",
-    AttributeKind.TEXCOORD: "texcoord",
-    AttributeKind.FOGCOORD: "fogcoord",
-    AttributeKind.POSITION: "position",
-}
-
 PLACES = {Place.CENTRE: "fragment", Place.ORIGIN: "origin", Place.WINDOW: "gl_FragCoord"}
 PLANE_PARTS = ("base", "dx", "dy")
 
 
 def attribute_name(attribute: Attribute) -> str:
     """The name of an attribute in the shaders."""
-    name = _ATTRIBUTES[attribute.kind]
+    name = attribute.kind.name.lower()
     return f"{name}{attribute.index}" if attribute.kind is AttributeKind.TEXCOORD else name
 
 
@@ -141,21 +133,19 @@ def variable_name(variable: Variable) -> str:
     row = "" if variable.row is None else f"_r{variable.row}"
     column = "" if variable.column is None else f"_c{variable.column}"
     corner = f"_q{variable.corner}" if variable.corner else ""
-    return _plain_name(variable) + corner + row + column
-
-
-def _plain_name(variable: Variable) -> str:
     match variable.role:
         case Role.TEMPORARY:
-            return "t_" + variable.name.replace("_", "u_").replace("$", "d_")
+            name = "t_" + variable.name.replace("_", "u_").replace("$", "d_")
         case Role.RESULT:
             kind = "result" if variable.name == "color" else variable.name
-            return f"{kind}{variable.number}"
+            name = f"{kind}{variable.number}"
         case Role.ATTRIBUTE:
-            return attribute_name(attribute_of(variable))
+            name = attribute_name(attribute_of(variable))
         case Role.OWN:
-            return f"own{variable.number}"
-    return f"{variable.name}{variable.number or ''}"
+            name = f"own{variable.number}"
+        case _:
+            name = f"{variable.name}{variable.number or ''}"
+    return name + corner + row + column
 
 
 def bare_literal(value: float) -> str:

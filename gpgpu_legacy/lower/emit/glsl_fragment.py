@@ -59,19 +59,9 @@ class PassEmitter(GlslEmitter):
             return f"{name}[side]"
         return name
 
-    def given_uniforms(self) -> list[str]:
-        """The declarations of attributes, then of parameters and state."""
-        lines = []
-        for attribute in self._attributes():
-            count = "[2]" if attribute in self.bent else ""
-            name = attribute_name(attribute)
-            names = ", ".join(f"{name}_{part}{count}" for part in PLANE_PARTS)
-            lines.append(f"uniform vec4 {names};")
-        vectors = [g for g in self.given.values() if isinstance(g.source, Parameter)]
-        return lines + [f"uniform vec4 {self.source(vector)};" for vector in vectors]
-
-    def _attributes(self) -> dict[Attribute, None]:
-        """The attributes whose planes are read."""
+    @property
+    def attributes(self) -> dict[Attribute, None]:
+        """The attributes whose planes the statements read."""
         planes = (source for source, _ in self.given if isinstance(source, PlanePart))
         return dict.fromkeys(plane.attribute for plane in planes)
 
@@ -83,16 +73,27 @@ class PassEmitter(GlslEmitter):
     @property
     def needs_size(self) -> bool:
         """Whether they read `size`, the rectangle's extent, to tell its triangles apart."""
-        return any(attribute in self.bent for attribute in self._attributes())
+        return any(attribute in self.bent for attribute in self.attributes)
 
-    def side(self) -> list[str]:
-        """The statements that say which triangle the fragment's centre is in."""
-        if not self.needs_size:
-            return []
-        return [
-            "    ivec2 doubled = ivec2(fragment * 2.0), extent = ivec2(size);",
-            "    int side = doubled.y * extent.x > doubled.x * extent.y ? 1 : 0;",
-        ]
+    def shader(self, first: list[str], inputs: list[str], start: list[str], body: list[str]) -> str:
+        """The text. first, inputs: declarations before and after those of what a pass gives; start,
+        body: the statements of main before and after those that find the fragment's triangle.
+        """
+        (uniforms, functions), given = self.head(), list[str]()
+        for attribute in self.attributes:
+            count = "[2]" if attribute in self.bent else ""
+            name = attribute_name(attribute)
+            names = ", ".join(f"{name}_{part}{count}" for part in PLANE_PARTS)
+            given.append(f"uniform vec4 {names};")
+        vectors = [g for g in self.given.values() if isinstance(g.source, Parameter)]
+        given += [f"uniform vec4 {self.source(vector)};" for vector in vectors]
+        head = [*self.dialect.header, ORIGIN, *uniforms, *first, *given, *inputs, *functions]
+        if self.needs_size:
+            start += [
+                "    ivec2 doubled = ivec2(fragment * 2.0), extent = ivec2(size);",
+                "    int side = doubled.y * extent.x > doubled.x * extent.y ? 1 : 0;",
+            ]
+        return "\n".join([*head, "", "void main() {", *start, *body, "}", ""])
 
 
 class _FragmentEmitter(PassEmitter):
@@ -138,22 +139,19 @@ def fragment_shader(key: ShaderKey, dialect: Dialect = GLSL) -> str:
     """
     emitter = _FragmentEmitter(key, dialect)
     body = emitter.block(fragment_statements(key, rasterised=True))
-    (uniforms, functions), targets = emitter.head(), range(len(key.targets))
-    lines = [*dialect.header, ORIGIN, *uniforms]
-    lines += [f"in vec2 varying{n};" for n in range(key.varyings)]
-    lines += ["uniform vec2 origin;"] if emitter.needs_place else []
-    lines += ["uniform vec2 size;"] if emitter.needs_size else []
-    lines += emitter.given_uniforms()
+    targets = range(len(key.targets))
+    first = [f"in vec2 varying{n};" for n in range(key.varyings)]
+    first += ["uniform vec2 origin;"] if emitter.needs_place else []
+    first += ["uniform vec2 size;"] if emitter.needs_size else []
+    inputs = []
     for n in sorted(emitter.samplers):
-        lines.append(f"uniform sampler2D texture{n};")
+        inputs.append(f"uniform sampler2D texture{n};")
         if emitter.extents[n] is None:
-            lines.append(f"uniform ivec3 {size_name(n)};")
-    lines += [f"layout(location = {n}) out vec4 target{n};" for n in targets]
-    lines += [*functions, "", "void main() {"]
-    lines += ["    vec2 fragment = gl_FragCoord.xy - origin;"] if emitter.needs_place else []
-    lines += [*emitter.side(), *body]
-    lines += [f"    target{n} = {emitter.name(target_variable(n))};" for n in targets]
-    return "\n".join([*lines, "}", ""])
+            inputs.append(f"uniform ivec3 {size_name(n)};")
+    inputs += [f"layout(location = {n}) out vec4 target{n};" for n in targets]
+    start = ["    vec2 fragment = gl_FragCoord.xy - origin;"] if emitter.needs_place else []
+    body += [f"    target{n} = {emitter.name(target_variable(n))};" for n in targets]
+    return emitter.shader(first, inputs, start, body)
 
 
 def vertex_shader(varyings: int = 0, dialect: Dialect = GLSL) -> str:
@@ -206,25 +204,25 @@ def compute_shader(key: ShaderKey, *, scissored: bool = False) -> str:
     emitter = _BufferEmitter(key)
     statements = fragment_statements(key, rasterised=False)
     body = emitter.block([*statements, *stored_colours(key)])
-    uniforms, functions = emitter.head()
-    lines = [*COMPUTE.header, ORIGIN]
-    lines.append(f"layout(local_size_x = {GROUP[0]}, local_size_y = {GROUP[1]}) in;")
-    lines += [*uniforms, "uniform vec2 origin, size;", f"uniform {declared(TARGET_WIDTH)};"]
-    lines += emitter.given_uniforms()
-    for binding, unit in enumerate(key.units):
-        if unit.number in emitter.fetched:
-            lines.append(buffer(binding, "readonly ", unit_array(unit)))
+    first = [
+        f"layout(local_size_x = {GROUP[0]}, local_size_y = {GROUP[1]}) in;",
+        "uniform vec2 origin, size;",
+        f"uniform {declared(TARGET_WIDTH)};",
+        *["uniform vec4 scissor;"] * scissored,
+    ]
+    inputs = [
+        buffer(binding, "readonly ", unit_array(unit))
+        for binding, unit in enumerate(key.units)
+        if unit.number in emitter.fetched
+    ]
     for n in range(len(key.targets)):
-        lines.append(buffer(len(key.units) + n, "", target_array(n)))
-    lines += [*functions, "", "void main() {"]
-    lines += [
+        inputs.append(buffer(len(key.units) + n, "", target_array(n)))
+    start = [
         "    vec2 fragment = vec2(gl_GlobalInvocationID.xy) + 0.5;",
         "    if (fragment.x > size.x || fragment.y > size.y) return;",
+        *["    if (clamp(fragment, scissor.xy, scissor.zw) != fragment) return;"] * scissored,
     ]
-    if scissored:
-        lines.insert(-3, "uniform vec4 scissor;")
-        lines.append("    if (clamp(fragment, scissor.xy, scissor.zw) != fragment) return;")
-    return "\n".join([*lines, *emitter.side(), *body, "}", ""])
+    return emitter.shader(first, inputs, start, body)
 
 
 def declared(variable: Variable) -> str:

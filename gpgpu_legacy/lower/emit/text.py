@@ -11,22 +11,17 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from gpgpu_legacy.isa.expressions import (
-    Compose,
     Constant,
     Element,
     Expression,
-    Fetch,
     Given,
     Operation,
     Place,
     PlanePart,
-    Read,
-    Sample,
     Swizzle,
     Texel,
 )
 from gpgpu_legacy.isa.program import Parameter
-from gpgpu_legacy.isa.statements import Call
 from gpgpu_legacy.isa.types import COMPARISONS, INT, Operator
 
 ATOM = 9
@@ -88,34 +83,23 @@ class TextEmitter(ABC):
         text, own = self.spelled(value)
         return f"({text})" if own < binds else text
 
-    def spelled(self, value: Expression) -> tuple[str, int]:  # noqa: PLR0911 - a case each
-        """The text of an expression, and the precedence of its outermost operator."""
+    def spelled(self, value: Expression) -> tuple[str, int]:
+        """The text of an expression, and the precedence of its outermost operator.
+
+        Most kinds of expression are spelled by the method that has their name.
+        """
         match value:
             case Operation():
                 return self.operation(value)
-            case Read():
-                return self.read(value), ATOM
-            case Constant():
-                return self.constant(value), ATOM
-            case Element():
-                return self.element(value), ATOM
             case Given():
                 self.given.setdefault((value.source, value.draw), value)
                 return self.source(value) + self.suffix(value.components, 4), ATOM
             case Texel():
                 return self.texel(value) + self.suffix(value.components, 4), ATOM
-            case Fetch():
-                return self.fetch(value), ATOM
-            case Sample():
-                return self.sample(value), ATOM
             case Swizzle(operands=(vector,), components=components):
                 suffix = self.suffix(components, vector.type.width)
                 return self.inside(vector, ATOM) + suffix, ATOM
-            case Compose():
-                return self.compose(value), ATOM
-            case Call():
-                return self.call(value), ATOM
-        raise AssertionError(value)
+        return getattr(self, type(value).__name__.lower())(value), ATOM
 
     def operation(self, value: Operation) -> tuple[str, int]:
         """An operation: infix, a function, or spelled by `other`."""
@@ -141,19 +125,8 @@ class TextEmitter(ABC):
         """An operand of an infix operator."""
         return self.inside(value, binds)
 
-    # What a language spells by itself
-
-    @abstractmethod
-    def read(self, value: Read) -> str:
-        """Components of a variable."""
-
-    @abstractmethod
-    def constant(self, value: Constant) -> str:
-        """Numbers."""
-
-    @abstractmethod
-    def compose(self, value: Compose) -> str:
-        """A vector of numbers."""
+    # What a language spells by itself, beside `read`, `constant` and `compose`; and `call`, `fetch`
+    # and `sample`, if it has them.
 
     @abstractmethod
     def suffix(self, components: tuple[int, ...], width: int) -> str:
@@ -170,18 +143,6 @@ class TextEmitter(ABC):
     def element(self, value: Element) -> str:
         """An element of an array."""
         return value.array.name + "".join(f"[{self.expression(i)}]" for i in value.operands)
-
-    def call(self, value: Call) -> str:
-        """The result of a function."""
-        raise NotImplementedError
-
-    def fetch(self, fetch: Fetch) -> str:
-        """A texel at a column and a row."""
-        raise NotImplementedError
-
-    def sample(self, sample: Sample) -> str:
-        """What a texture's own sampler gives."""
-        raise NotImplementedError
 
     def texel(self, texel: Texel[Any]) -> str:
         """All components of a texel at a known position."""
