@@ -45,14 +45,14 @@ from gpgpu_legacy.plan.textures import Matrix, Rect, Texture, Transfer
 from gpgpu_legacy.runtime.devices import thread_count
 from gpgpu_legacy.runtime.host import HostPrepared, Textures, run_on_reference
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.native import NativeCode, native_code, roomy, schedule_code
+from gpgpu_legacy.runtime.native import native_code, roomy, schedule_code
 from gpgpu_legacy.runtime.prepared import F32, Parts
 from gpgpu_legacy.runtime.schedule import (
-    Member,
+    NativePass,
     RepeatRun,
     Staging,
     cut,
-    members_of,
+    native_passes,
     rectangles,
     shape_of,
 )
@@ -85,7 +85,7 @@ class Moves:
         """matrices: the plan's. textures: from `roomy`."""
         self._textures, self._unpacks = textures, unpacks
         self._shapes = {matrix.name: (matrix.rows, matrix.columns) for matrix in matrices}
-        self._members: list[Member] = []
+        self._members: list[NativePass] = []
         self._firsts: list[tuple[str, int]] = []  # of each member, what it copies of a matrix
         self._padding: list[Stored] = []
         self._rows: list[F32] = []  # that textures are cleared to
@@ -142,14 +142,14 @@ class Moves:
                 self._add(part[:rows, :columns], view)
         return True
 
-    def _add(self, plane: Stored, matrix: F32) -> Member:
+    def _add(self, plane: Stored, matrix: F32) -> NativePass:
         """A copy to a plane, or from it. matrix: a view of its numbers, for its strides."""
         words = np.zeros(COPY_WORDS, np.int64)
         rows, columns = plane.shape
         steps = np.stack([matrix.strides, plane.strides], axis=1).ravel()
         words[PLANE:] = plane.ctypes.data, *steps, columns, self._unpacks
         pieces = rectangles([(0, columns)], cut(rows, plane.size // _ELEMENTS, 1))
-        self._members.append(Member(schedule_code().copy, words, pieces, plane.size, ()))
+        self._members.append(NativePass(schedule_code().copy, words, pieces, plane.size, ()))
         return self._members[-1]
 
 
@@ -283,8 +283,8 @@ class JitPrepared(HostPrepared):
     def _prepared_steps(self, steps: Steps, *, apart: bool = False) -> tuple[_Step, ...]:
         """apart: every pass is to run by itself; otherwise native threads run rows of them."""
         prepared: list[_Step] = []
-        made = [(step, [] if apart else self._members(step)) for step in steps]
-        for is_alone, some in groupby(made, key=lambda one: not one[1]):
+        natively = [(step, [] if apart else self._members(step)) for step in steps]
+        for is_alone, some in groupby(natively, key=lambda one: not one[1]):
             if is_alone:
                 prepared += [self._step(step, apart=apart) for step, _ in some]
             else:
@@ -293,60 +293,64 @@ class JitPrepared(HostPrepared):
         return tuple(prepared)
 
     def _step(self, step: FusedPasses | UnfusedRepeat | Pass, *, apart: bool) -> _Step:
-        if isinstance(step, FusedPasses):
-            return _Step(step.count, (self._fused(step),), step.passes)
         if isinstance(step, UnfusedRepeat) and step.body and not apart:
             scheduled = self._scheduled(step)
             if scheduled is not None:
                 return scheduled
         members = step.body if isinstance(step, UnfusedRepeat) else (step,)
-        count = step.count if isinstance(step, UnfusedRepeat) else 1
-        runs, passes = list[Run](), list[Pass]()
-        for member in members:
-            if isinstance(member, FusedPasses):
-                runs.append(self._fused(member))
-                passes.append(member.passes[0])
-            else:
-                runs.append(self._pass(member, count))
-                passes.append(member)
-        return _Step(count, tuple(runs), tuple(passes))
+        count = step.count if isinstance(step, UnfusedRepeat | FusedPasses) else 1
+        runs = tuple(self._runner(member, count) for member in members)
+        passes = (m.passes[0] if isinstance(m, FusedPasses) else m for m in members)
+        return _Step(count, runs, tuple(passes))
 
     def _scheduled(self, repeat: UnfusedRepeat) -> _Step | None:
         """A Repeat that native threads run as a whole; None if a pass has no native code."""
         around = neighbourhood(repeat, self.plan)
-        members: list[Member] = []
+        members: list[NativePass] = []
         for number, step in enumerate(repeat.body):
             fused = step
             if around is not None and isinstance(step, FusedPasses):
                 fused = with_neighbours(step, around, number, self._extents)
-            made = self._members(fused, repeat.count)
-            if not made:
+            natively = self._members(fused, repeat.count)
+            if not natively:
                 return None
-            members += made
+            members += natively
         stage = None
         if around is not None and len(members) == len(repeat.body):  # which stage nothing
             stage = shape_of(around, members, self.textures)
         run = RepeatRun(members, stage, repeat.count, self._staging).run
         return _Step(repeat.count, (run,))
 
-    def _members(self, step: FusedPasses | UnfusedRepeat | Pass, count: int = 1) -> list[Member]:
+    def _members(
+        self, step: FusedPasses | UnfusedRepeat | Pass, count: int = 1
+    ) -> list[NativePass]:
         """A pass, or fused passes, as native threads run them among others; empty if they do not.
 
         count: how often it runs.
         """
         fused = moved_alone(step, count) if isinstance(step, CopyPass) else step
-        members = self._native_members(fused) if isinstance(fused, FusedPasses) else []
+        members = self._native_passes(fused) if isinstance(fused, FusedPasses) else []
         return [] if members and members[0].rounds > 1 else members
 
-    def _native_members(self, fused: FusedPasses) -> list[Member]:
-        made, together = self._native(fused), 1 if fused.alternates else fused.count
-        return members_of(*made, self.textures, self._staging, together) if made else []
+    def _native_passes(self, fused: FusedPasses) -> list[NativePass]:
+        """Fused passes as native code; empty if there can be none."""
+        content, arguments = self._content(fused)
+        loose = loosened(content, arguments)
+        if loose[0] in self._loose:
+            content, arguments = loose
+        tile = self.machine.tuning.tile if self.machine.tuning else None
+        try:
+            code = native_code(content, exact=self.machine.exact, tile=tile)
+        except UnsupportedError:
+            return []
+        together = 1 if fused.alternates else fused.count
+        return native_passes(code, arguments, self.textures, self._staging, together)
 
     def _with_many_offsets(self, together: Iterable[FusedPasses]) -> frozenset[Content]:
         """The loosened Contents that stand for many; a rerolled loop consists of its offsets."""
         versions = defaultdict[Content, set[Content]](set)
-        for made in map(self._content, together):
-            versions[loosened(*made)[0]].add(made[0])
+        for content, arguments in map(self._content, together):
+            versions[loosened(content, arguments)[0]].add(content)
         many = (loose for loose, one in versions.items() if len(one) > MOST_VERSIONS)
         return frozenset(
             loose
@@ -361,33 +365,20 @@ class JitPrepared(HostPrepared):
     def _content(self, fused: FusedPasses) -> tuple[Content, Arguments]:
         return native_content(fused, self._plan_textures, self._interleaved)
 
-    def _native(self, fused: FusedPasses) -> tuple[NativeCode, Arguments] | None:
-        """The native code of fused passes with its arguments; None if there can be none."""
-        content, arguments = self._content(fused)
-        loose = loosened(content, arguments)
-        if loose[0] in self._loose:
-            content, arguments = loose
-        tile = self.machine.tuning.tile if self.machine.tuning else None
-        try:
-            return native_code(content, exact=self.machine.exact, tile=tile), arguments
-        except UnsupportedError:
-            return None
+    def _runner(self, step: FusedPasses | Pass, count: int) -> Run:
+        """Fused passes, or a pass that draws nothing, by native code if there can be some.
 
-    def _fused(self, fused: FusedPasses) -> Run:
-        """Fused passes as native code, or on the reference machine if there can be none."""
-        members = self._native_members(fused)
-        if members:
-            return RepeatRun(members, count=fused.count, staging=self._staging).run
-        return partial(_run_on_reference, fused.passes, self.textures)
-
-    def _pass(self, pass_: Pass, count: int) -> Run:
-        """A pass that draws nothing. count: how often it runs."""
-        if isinstance(pass_, ComputePass):
-            if pass_ in self._analysed or len(self._analysed) < MOST_ANALYSES:
-                self._analysed.add(pass_)
-                return _Dispatch(pass_, self.textures, count).run
-            return _Dispatch(pass_, self.textures, None).run
-        return partial(_run_on_reference, (pass_,), self.textures)
+        count: how often it runs.
+        """
+        if isinstance(step, FusedPasses):
+            if members := self._native_passes(step):
+                return RepeatRun(members, count=step.count, staging=self._staging).run
+            return partial(_run_on_reference, step.passes, self.textures)
+        if isinstance(step, ComputePass):
+            if is_analysed := step in self._analysed or len(self._analysed) < MOST_ANALYSES:
+                self._analysed.add(step)
+            return _Dispatch(step, self.textures, count if is_analysed else None).run
+        return partial(_run_on_reference, (step,), self.textures)
 
 
 def _first_columns(plan: Plan) -> Iterator[tuple[str, int]]:

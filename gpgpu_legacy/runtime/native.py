@@ -39,7 +39,7 @@ from gpgpu_legacy.lower.emit.llvm_memory import Scalar
 from gpgpu_legacy.lower.emit.llvm_schedule import schedule_text
 from gpgpu_legacy.lower.forks import held_across_forks
 from gpgpu_legacy.lower.fused.content import ROOM, Arguments, Content, UnsupportedError
-from gpgpu_legacy.lower.machine_code import COMPILING, TargetProcessor, this_processor
+from gpgpu_legacy.lower.machine_code import COMPILING, TargetProcessor, Words, this_processor
 from gpgpu_legacy.lower.values import parameter_values, plane_values
 from gpgpu_legacy.plan.textures import Texture, TextureKind
 from gpgpu_legacy.runtime.workers import worker_pool
@@ -155,7 +155,7 @@ class ScheduleCode:
     """The native loop over the passes of a Repeat (lower/emit/llvm_schedule.py).
 
     work: to be called with the addresses of a header and of the words of a thread's passes. lead,
-    serve: with the address of a door. copy: the address of a Member's code.
+    serve: with the address of a door. copy: the address of a NativePass's code.
     """
 
     def __init__(self) -> None:
@@ -193,7 +193,7 @@ def pause_address() -> int:
 
 def words_of(
     arguments: Arguments, textures: Mapping[str, Storage], table: NDArray[np.float32]
-) -> NDArray[np.int64]:
+) -> Words:
     """The argument array (lower/emit/llvm_basics.py), with the words common to all pieces."""
     surfaces, bases = len(arguments.textures), len(arguments.bases)
     words = np.zeros(word_count(surfaces, bases), np.int64)
@@ -232,8 +232,6 @@ def table_of(columns: Sequence[Scalar], arguments: Arguments) -> NDArray[np.floa
 
 # Workers -----------------------------------------------------------------------------------------
 
-
-Words = NDArray[np.int64]
 
 _LOCK = held_across_forks(Lock())
 

@@ -13,6 +13,7 @@ same code and from the same numbers as pass by pass, in the plan's own textures.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood
 from gpgpu_legacy.lower.emit import llvm_schedule as layout
 from gpgpu_legacy.lower.emit.llvm_basics import DEPTH, PANEL, STAGED
 from gpgpu_legacy.lower.fused.content import ROOM, Arguments
+from gpgpu_legacy.lower.machine_code import Words
 from gpgpu_legacy.plan.plan import read_by, written_by
 from gpgpu_legacy.runtime.devices import cache_bytes, thread_count
 from gpgpu_legacy.runtime.native import (
@@ -54,7 +56,7 @@ ENDLESS = 1 << 40
 
 
 @frozen
-class Member:
+class NativePass:
     """A pass of the Repeat's body, or a part of one: a native function and what it is handed.
 
     code: the address of the function. words: its own, in which a piece's are to be written.
@@ -64,8 +66,8 @@ class Member:
     """
 
     code: int
-    words: NDArray[np.int64]
-    pieces: NDArray[np.int64]
+    words: Words
+    pieces: Words
     work: int
     owners: tuple[object, ...]
     together: int = 1
@@ -84,14 +86,14 @@ class Staging:
             self.floats = aligned(1, floats, np.float32)
 
 
-def members_of(
+def native_passes(
     code: NativeCode,
     arguments: Arguments,
     textures: Mapping[str, Storage],
     staging: Staging,
     together: int,
-) -> list[Member]:
-    """A pass, before it the staging of its texels if it has any.
+) -> list[NativePass]:
+    """Fused passes, before them the staging of their texels if they have any.
 
     textures: from `roomy`. together: how many iterations may run at a time.
     """
@@ -103,7 +105,7 @@ def members_of(
         most = min(threads * BANDS, work * together // _LEAST_WORK)
         rows = cut(height, most // threads * threads or most, tile.rows)
         pieces = rectangles([(0, width)], rows)
-        return [Member(code.run, words, pieces, work * together, owners, together)]
+        return [NativePass(code.run, words, pieces, work * together, owners, together)]
     iteration, panels = code.staged * tile.width, cut(width, width, tile.width)
     wanted, most = together, _STAGED_BYTES // (4 * iteration * len(panels))
     together = min(wanted, max(1, most))
@@ -117,8 +119,8 @@ def members_of(
     work *= together
     panels = cut(width, threads * BANDS if len(rows) > 1 else 1, tile.width)
     return [
-        Member(code.stage, words, rectangles(panels, [(0, 1)]), 0, owners, together, rounds),
-        Member(code.run, words, rectangles(columns, rows), work, owners, together, rounds),
+        NativePass(code.stage, words, rectangles(panels, [(0, 1)]), 0, owners, together, rounds),
+        NativePass(code.run, words, rectangles(columns, rows), work, owners, together, rounds),
     ]
 
 
@@ -132,7 +134,7 @@ def cut(length: int, most: int, multiple: int) -> list[_Piece]:
     return [(start, min(start + piece, length)) for start in range(0, length, piece)]
 
 
-def rectangles(columns: Sequence[_Piece], rows: Sequence[_Piece]) -> NDArray[np.int64]:
+def rectangles(columns: Sequence[_Piece], rows: Sequence[_Piece]) -> Words:
     return np.array([(*column, *row) for row in rows for column in columns])
 
 
@@ -216,36 +218,24 @@ def _evenly(rows: int, bands: int) -> tuple[int, ...]:
 # Items ---------------------------------------------------------------------------------------
 
 
-def items_of(stage: Stage) -> NDArray[np.int64]:
+def items_of(stage: Stage) -> Words:
     """The items of a stage (lower/emit/llvm_schedule.py): its bands, then its joints."""
     bands, joints, lag = len(stage.bands) - 1, stage.joints, stage.lag
-    items = np.zeros((bands + joints, layout.ITEM_WORDS), np.int64)
-    shrinks = lag if joints else 0
-    for band, words in enumerate(items[:bands]):
+    shrinks, items = lag if joints else 0, list[Sequence[int]]()
+    start, ring = (bands, joints) if joints else (0, bands)
+    for band, (low, high) in enumerate(pairwise(stage.bands)):
         first, last = band == 0 and not stage.wraps, band == bands - 1 and not stage.wraps
-        words[layout.LOW], words[layout.HIGH] = stage.bands[band : band + 2]
-        words[layout.LOW_STEP] = 0 if first else shrinks
-        words[layout.HIGH_STEP] = 0 if last else -shrinks
-        words[layout.COUNTER], words[layout.RIGHT] = band, stage.width
-        start, ring = (bands, joints) if joints else (0, bands)
-        last_awaited = band + (not joints) + (not last)
-        _await(words, start, ring, range(band - (not first), last_awaited), after=False)
-    for joint, words in enumerate(items[bands:]):
-        words[layout.LOW] = words[layout.HIGH] = stage.bands[joint + 1]
-        words[layout.LOW_STEP], words[layout.HIGH_STEP] = -lag, lag
-        words[layout.COUNTER], words[layout.RIGHT] = bands + joint, stage.width
-        _await(words, 0, bands, range(joint, joint + 2), after=True)
-    return items
+        steps = 0 if first else shrinks, 0 if last else -shrinks
+        awaited = range(band - (not first), band + (not joints) + (not last))
+        waits = start, ring, awaited.start % ring, min(len(awaited), ring), 0, 1
+        items.append((low, steps[0], high, steps[1], 0, stage.width, 0, band, *waits))
+    for joint, row in enumerate(stage.bands[1 : joints + 1]):
+        waits = 0, bands, joint, min(2, bands), 1, 1
+        items.append((row, -lag, row, lag, 0, stage.width, 0, bands + joint, *waits))
+    return np.array(items, np.int64)
 
 
-def _await(words: NDArray[np.int64], start: int, ring: int, numbers: range, *, after: bool) -> None:
-    """Let an item wait for the items with these numbers, in a ring that begins with `start`."""
-    words[layout.START], words[layout.RING] = start, ring
-    words[layout.FROM], words[layout.AWAITED] = numbers.start % ring, min(len(numbers), ring)
-    words[layout.BASE], words[layout.EACH] = after, 1
-
-
-def _plain_items(members: Sequence[Member]) -> NDArray[np.int64]:
+def _plain_items(members: Sequence[NativePass]) -> Words:
     """The items of stages with one pass each, which waits for all before it, by one counter."""
     counts = [len(member.pieces) for member in members]
     items = np.zeros((sum(counts), layout.ITEM_WORDS), np.int64)
@@ -265,7 +255,7 @@ class RepeatRun:
 
     def __init__(
         self,
-        members: Sequence[Member],
+        members: Sequence[NativePass],
         stage: Stage | None = None,
         count: int = 1,
         staging: Staging = Staging(),  # noqa: B008 - which holds nothing
@@ -284,7 +274,13 @@ class RepeatRun:
         self.words, self._members = self._words_of(members)
         filled = zip(self.words, members, strict=True)
         self._staged = [words for words, member in filled if member.rounds]
-        self._fill_header(stage or Stage(1, ()), -(-count // members[0].together))
+        shape, passes = stage or Stage(1, ()), -(-count // members[0].together) * len(members)
+        self._header[layout.ITEMS :] = (
+            *(len(self.items), self._kinds, shape.passes, passes, len(members)),
+            *(shape.lag, shape.chunk, shape.bands[-1] if shape.wraps else ENDLESS),
+            *(shape.slant, shape.span, self.items.ctypes.data, self._ended.ctypes.data),
+            pause_address(),
+        )
         work = self._kinds * depth * sum(m.work for m in members) // len(members)
         of_an_item = max(1, work // len(self.items))
         self._at_once = max(1, self._threads * _WORK_OF_A_CALL // of_an_item)
@@ -304,9 +300,7 @@ class RepeatRun:
     def _items_before(self, iteration: int) -> int:
         return -(-iteration * len(self.words) // self._of_a_round) * len(self.items)
 
-    def _words_of(
-        self, members: Sequence[Member]
-    ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    def _words_of(self, members: Sequence[NativePass]) -> tuple[list[Words], Words]:
         """For each member its words, a row per thread; and for each thread its MEMBER_WORDS."""
         arrays, numbers = [], np.zeros((self._threads, len(members), layout.MEMBER_WORDS), np.int64)
         for number, member in enumerate(members):
@@ -320,21 +314,9 @@ class RepeatRun:
             arrays.append(array)
         return arrays, numbers
 
-    def _fill_header(self, stage: Stage, count: int) -> None:
-        header, passes = self._header, len(self.words)
-        header[layout.ITEMS], header[layout.KINDS] = len(self.items), self._kinds
-        header[layout.DEPTH], header[layout.PASSES] = stage.passes, count * passes
-        header[layout.MEMBERS], header[layout.LAG] = passes, stage.lag
-        header[layout.SLANT] = stage.slant
-        header[layout.CHUNK], header[layout.SPAN] = stage.chunk, stage.span
-        header[layout.HEIGHT] = stage.bands[-1] if stage.wraps else ENDLESS
-        header[layout.ITEMS_AT] = self.items.ctypes.data
-        header[layout.ENDED_AT] = self._ended.ctypes.data
-        header[layout.PAUSE_AT] = pause_address()
-
 
 def shape_of(
-    around: Neighbourhood, members: Sequence[Member], textures: Mapping[str, Storage]
+    around: Neighbourhood, members: Sequence[NativePass], textures: Mapping[str, Storage]
 ) -> Stage:
     """The shape of the stages of a Repeat with these passes."""
     names = {n for pass_ in around.passes for n in (*read_by(pass_), *written_by(pass_))}

@@ -49,7 +49,7 @@ from gpgpu_legacy.plan.textures import (
 )
 from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.native import native_code, roomy, vector_lanes
-from gpgpu_legacy.runtime.schedule import RepeatRun, Staging, members_of
+from gpgpu_legacy.runtime.schedule import RepeatRun, Staging, native_passes
 
 JIT = find_executor("jit")
 NARROW, WIDE = VectorUnit(4, 16), VectorUnit(16, 32)
@@ -211,7 +211,7 @@ def test_nothing_outside_of_the_rectangle_is_written(
     expected[rect.y : rect.y + rect.height, rect.x : rect.x + rect.width] = 1.0
     content, arguments = native_content(fused, textures)
     code = native_code(content, exact=True)
-    RepeatRun(members_of(code, arguments, {"P": storage}, Staging(), 1)).run()
+    RepeatRun(native_passes(code, arguments, {"P": storage}, Staging(), 1)).run()
     for channel, whole in enumerate(wholes):
         np.testing.assert_array_equal(storage.texels()[..., channel], expected)
         assert (whole[[0, -1]] == 77).all()
