@@ -105,7 +105,12 @@ def _bytes(key: str) -> bytes:
 
 
 def _check_own(path: Path) -> None:
-    """Raise InputError if others could write to a file or folder, or if it is a link."""
+    """Raise InputError if others could write to a file or folder, or if it is a link.
+
+    On Windows nobody else can write to a user's cache folder.
+    """
+    if not hasattr(os, "geteuid"):
+        return
     status = path.lstat()
     if status.st_uid != os.geteuid():
         raise InputError(

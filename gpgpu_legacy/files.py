@@ -173,7 +173,7 @@ def _target(path: Path) -> Path:
             raise InputError(f"{path} is a folder; give the name of a file")
         if kind:
             _refuse(path, kind)
-        if not os.access(target, os.W_OK, effective_ids=True):
+        if not os.access(target, os.W_OK):
             raise InputError(
                 f"{path} is write-protected; give another name, or allow writing to it first"
             )
@@ -182,7 +182,7 @@ def _target(path: Path) -> Path:
 
 
 def _check_folder(folder: Path) -> None:
-    if not os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
+    if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError(f"the folder {folder} cannot be written to; choose another one")
 
 

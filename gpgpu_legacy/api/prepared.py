@@ -9,7 +9,6 @@ plans release theirs.
 from __future__ import annotations
 
 import atexit
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from gpgpu_legacy.errors import (
     PlanError,
     is_of_opengl,
 )
+from gpgpu_legacy.lower.forks import held_across_forks
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan, numbers
 from gpgpu_legacy.predict import auto
 from gpgpu_legacy.runtime.executor import Executor
@@ -70,12 +70,7 @@ class PreparedPlans:
 
     def __init__(self) -> None:
         self._idle: list[_Idle] = []  # the last used at the end
-        self._lock = Lock()
-        os.register_at_fork(
-            before=self._lock.acquire,
-            after_in_parent=self._lock.release,
-            after_in_child=self._lock.release,
-        )
+        self._lock = held_across_forks(Lock())
 
     def __len__(self) -> int:
         """The number of waiting plans."""

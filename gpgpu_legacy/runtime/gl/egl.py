@@ -53,9 +53,11 @@ _FOLDER, _DISABLE = "MESA_SHADER_CACHE_DIR", "MESA_SHADER_CACHE_DISABLE"
 
 def quiet_driver_cache() -> None:
     """Switch the cache off if it cannot be written; call this before OpenGL is loaded."""
+    if not sys.platform.startswith("linux"):
+        return
     given = os.environ.get(_FOLDER) or os.environ.get("XDG_CACHE_HOME")
     folders = [given] if given else ["~/.cache", _folder_of_account()]
-    if sys.platform.startswith("linux") and not all(map(_can_write, folders)):
+    if not all(map(_can_write, folders)):
         os.environ.setdefault(_DISABLE, "true")
 
 
@@ -73,7 +75,7 @@ def _can_write(folder: str) -> bool:
     """Whether files can be written to a folder, or to one that could be made; makes nothing."""
     path = Path(os.path.expanduser(folder))  # noqa: PTH111 - there may be no home
     there = next((place for place in (path, *path.parents) if os.path.lexists(place)), path)
-    return path.is_absolute() and os.access(there, os.W_OK | os.X_OK, effective_ids=True)
+    return path.is_absolute() and os.access(there, os.W_OK | os.X_OK)
 
 
 # EGL ---------------------------------------------------------------------------------------------
