@@ -166,11 +166,11 @@ class _Traced(FragmentMachine):
                 destination=texts.destination or None,
             )
         )
-        if is_lookup:
+        if instruction.texture is not None:
             coordinates = row.evaluate(*sources)
-            sampled = self.look_up(instruction, coordinates, ALL)
+            sampled = self.look_up(instruction.texture, coordinates, ALL)
             self._add(
-                texel=self._texel(instruction, coordinates),
+                texel=self._texel(instruction.texture.unit, coordinates),
                 sampled=self._values([sampled[(c,)] for c in ALL]),
             )
 
@@ -190,10 +190,8 @@ class _Traced(FragmentMachine):
         """Whether the fragment is dead, on the other side of a branch, or out of the loop."""
         return not (self._here(self.alive) and self._here(self.active))
 
-    def _texel(self, instruction: Instruction, coordinates: Sequence[F32]) -> TracedTexel:
+    def _texel(self, unit: int, coordinates: Sequence[F32]) -> TracedTexel:
         """The texel that a lookup reads: looked up in a texture of coordinates."""
-        assert instruction.texture is not None
-        unit = instruction.texture.unit
         storage, sampler = self._textures[unit]
         planes = sample(_coordinates(storage.texture), sampler.to_the_nearest, *coordinates)
         column, row, layer, level = (int(self._here(plane)) for plane in planes)

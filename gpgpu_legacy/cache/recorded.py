@@ -27,7 +27,7 @@ from gpgpu_legacy.interp.numeric import Lookup, Storage, encode, looked_up
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.execute import Components, execute
 from gpgpu_legacy.isa.opcodes import Symbol
-from gpgpu_legacy.isa.program import Instruction
+from gpgpu_legacy.isa.program import TextureSource
 from gpgpu_legacy.plan.memory import require_memory
 from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import constant_rect
@@ -184,15 +184,14 @@ class _Recorder(FragmentMachine):
         self.found: list[tuple[int, Any, Any, Any]] = []
 
     def look_up(
-        self, instruction: Instruction, coordinates: Sequence[Any], components: Components
+        self, source: TextureSource, coordinates: Sequence[Any], components: Components
     ) -> dict[Components, F32]:
-        assert instruction.texture is not None
-        unit = instruction.texture.unit
+        unit = source.unit
         lookup = _Places(*self._textures[unit])
         touched = looked_up(lookup, *coordinates)
         for number, mask in sorted(touched.masks.items()):
             self.found.append((unit, *lookup.fetches[number], mask & self.active))
-        return super().look_up(instruction, coordinates, components)
+        return super().look_up(source, coordinates, components)
 
 
 class _Touched(Symbol):

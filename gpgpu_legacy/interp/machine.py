@@ -49,6 +49,7 @@ from gpgpu_legacy.isa.program import (
     ResultKind,
     ResultRegister,
     Temporary,
+    TextureSource,
     Vec4,
 )
 from gpgpu_legacy.isa.state import state_vector
@@ -367,10 +368,9 @@ class FragmentMachine(Domain[F32]):
         planes[component] = value
 
     def look_up(
-        self, instruction: Instruction, coordinates: Sequence[Any], components: Components
+        self, source: TextureSource, coordinates: Sequence[Any], components: Components
     ) -> dict[Components, F32]:
-        assert instruction.texture is not None
-        texel = sample(*self._textures[instruction.texture.unit], *coordinates)
+        texel = sample(*self._textures[source.unit], *coordinates)
         return {(c,): texel[c] for c in components}
 
     def test_alpha(self, test: AlphaTest | None, target: Format) -> None:

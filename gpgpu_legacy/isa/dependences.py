@@ -12,7 +12,13 @@ from typing import Any
 
 from gpgpu_legacy.isa.execute import ALL, Components, Domain, execute_instruction
 from gpgpu_legacy.isa.opcodes import Symbol
-from gpgpu_legacy.isa.program import DestinationRegister, Instruction, Register, Temporary
+from gpgpu_legacy.isa.program import (
+    DestinationRegister,
+    Instruction,
+    Register,
+    Temporary,
+    TextureSource,
+)
 
 Parts = frozenset[tuple[str, int]]
 """Components of temporaries: the register's name and 0 to 3."""
@@ -73,10 +79,9 @@ class _MadeOf(Domain[_Value]):
         self.parts |= {c: self.parts.get(c, value.parts) | value.parts for c in components}
 
     def look_up(
-        self, instruction: Instruction, coordinates: Sequence[Any], components: Components
+        self, source: TextureSource, coordinates: Sequence[Any], components: Components
     ) -> dict[Components, _Value]:
-        assert instruction.texture is not None
-        target, bias = instruction.texture.target, coordinates[3]
+        target, bias = source.target, coordinates[3]
         slopes = (
             v for given in coordinates[4:] for s in given for v in s[: target.kind.coordinates]
         )

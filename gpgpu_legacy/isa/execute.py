@@ -29,6 +29,7 @@ from gpgpu_legacy.isa.program import (
     Repetition,
     Selector,
     Src,
+    TextureSource,
 )
 
 V = TypeVar("V")
@@ -70,7 +71,7 @@ class Domain(ABC, Generic[V]):
 
     @abstractmethod
     def look_up(
-        self, instruction: Instruction, coordinates: Sequence[Any], components: Components
+        self, source: TextureSource, coordinates: Sequence[Any], components: Components
     ) -> dict[Components, V]:
         """The wanted components, by groups, of the texel at what the opcode's row gives."""
 
@@ -255,7 +256,8 @@ def _results(
             return domain.replicated(value, components)
         case Form.SAMPLE:
             coordinates = domain.evaluate(row, [vector(s, domain, coordinate=True) for s in srcs])
-            return domain.look_up(instruction, coordinates, components)
+            assert instruction.texture is not None
+            return domain.look_up(instruction.texture, coordinates, components)
     values = domain.evaluate(row, [vector(src, domain) for src in srcs])
     if len({id(values[c]) for c in components}) == 1:
         return domain.replicated(values[components[0]], components)

@@ -185,14 +185,10 @@ class Opcode:
 
 
 class _NumPy:
-    """NumPy. As long as nothing has imported it there are no arrays, and Symbols need none."""
+    """NumPy's functions, which Symbols define themselves: without them NumPy is not imported."""
 
     def __getattr__(self, name: str) -> Any:
-        if "numpy" not in sys.modules:
-            return partial(_operate, name)
-        import numpy
-
-        return getattr(numpy, name)
+        return partial(_operate, name)
 
 
 def _operate(name: str, *operands: Any) -> Any:
@@ -223,19 +219,8 @@ def saturated(value: Any) -> Any:
     return np.fmin(np.fmax(value, _f32(0)), _f32(1))
 
 
-def _ufunc(name: str) -> Callable[[Any], Any]:
-    """NumPy's function of that name, looked up when it is called."""
-
-    def ufunc(a: Any) -> Any:
-        return getattr(np, name)(a)
-
-    return ufunc
-
-
-def _select(condition: Any, a: Any, b: Any) -> Any:
-    """Condition ? a : b, for each fragment."""
-    return np.where(condition, a, b)
-
+_select = np.where
+"""Condition ? a : b, for each fragment."""
 
 RELATIONS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
     "EQ": lambda a, b, yes, no: _select(a >= b, _select(a <= b, yes, no), no),
@@ -328,16 +313,16 @@ def _flow(mnemonic: str, shape: OperandList, number: int) -> Opcode:
 
 
 _ROWS = (
-    Opcode("ABS", ARB, *_UNARY, _ufunc("absolute"), "3.11.5.1"),
+    Opcode("ABS", ARB, *_UNARY, np.absolute, "3.11.5.1"),
     Opcode("ADD", ARB, *_BINARY, lambda a, b: a + b, "3.11.5.2"),
     Opcode("CMP", ARB, *_TERNARY, lambda a, b, c: _select(a < 0, b, c), "3.11.5.3"),
-    Opcode("COS", ARB, *_OF_SCALAR, _ufunc("cos"), "3.11.5.4"),
+    Opcode("COS", ARB, *_OF_SCALAR, np.cos, "3.11.5.4"),
     Opcode("DP3", ARB, *_OF_VECTORS, lambda a, b: (_dot3(a, b),) * 4, "3.11.5.5"),
     Opcode("DP4", ARB, *_OF_VECTORS, lambda a, b: (_dot3(a, b) + a[3] * b[3],) * 4, "3.11.5.6"),
     Opcode("DPH", ARB, *_OF_VECTORS, lambda a, b: (_dot3(a, b) + b[3],) * 4, "3.11.5.7"),
     Opcode("DST", ARB, *_OF_VECTORS, lambda a, b: (_f32(1), a[1] * b[1], a[2], b[3]), "3.11.5.8"),
-    Opcode("EX2", ARB, *_OF_SCALAR, _ufunc("exp2"), "3.11.5.9"),
-    Opcode("FLR", ARB, *_UNARY, _ufunc("floor"), "3.11.5.10"),
+    Opcode("EX2", ARB, *_OF_SCALAR, np.exp2, "3.11.5.9"),
+    Opcode("FLR", ARB, *_UNARY, np.floor, "3.11.5.10"),
     # The fraction of a tiny negative number would round to 1, but the range is [0, 1). (In a
     # narrower arithmetic than fp32 the result is rounded afterwards, and can become 1.)
     Opcode(
@@ -356,7 +341,7 @@ _ROWS = (
         "LG2",
         ARB,
         *_OF_SCALAR,
-        _ufunc("log2"),
+        np.log2,
         "3.11.5.12",
         undefined=Undefined(lambda a: a <= 0, "a number that is not positive"),
     ),
@@ -402,7 +387,7 @@ _ROWS = (
         undefined=Undefined(lambda a: np.absolute(a[0]) > _f32(pi), "an angle outside of [-π, π]"),
     ),
     Opcode("SGE", ARB, *_BINARY, lambda a, b: _select(a >= b, _f32(1), _f32(0)), "3.11.5.24"),
-    Opcode("SIN", ARB, *_OF_SCALAR, _ufunc("sin"), "3.11.5.25"),
+    Opcode("SIN", ARB, *_OF_SCALAR, np.sin, "3.11.5.25"),
     Opcode("SLT", ARB, *_BINARY, lambda a, b: _select(a < b, _f32(1), _f32(0)), "3.11.5.26"),
     Opcode("SUB", ARB, *_BINARY, lambda a, b: a - b, "3.11.5.27"),
     Opcode("SWZ", ARB, OperandList.SWIZZLE_OP, Form.COMPONENTWISE, lambda a: a, "3.11.5.28"),

@@ -28,7 +28,7 @@ from gpgpu_legacy.isa.expressions import (
     operation,
 )
 from gpgpu_legacy.isa.fog import FOG_COORDINATE
-from gpgpu_legacy.isa.program import Attribute, AttributeKind, Instruction, Program
+from gpgpu_legacy.isa.program import Attribute, AttributeKind, Instruction, Program, TextureSource
 from gpgpu_legacy.isa.statements import (
     Assign,
     Call,
@@ -194,10 +194,9 @@ class _Fragment(MaskedLowering):
         self.instruction(instruction, self.key.live[number], self.corners[number], lod)
 
     def texel(
-        self, instruction: Instruction, coordinates: Sequence[Expression], wanted: Components
+        self, source: TextureSource, coordinates: Sequence[Expression], wanted: Components
     ) -> Expression:
-        assert instruction.texture is not None
-        unit, folded = self.units[instruction.texture.unit], self.folded[self.number]
+        unit, folded = self.units[source.unit], self.folded[self.number]
         if folded is None:
             given = lookup_arguments(coordinates, unit.number, unit)
             function = lookup_function(unit.number, unit, decodes=self.decodes)

@@ -62,6 +62,7 @@ from gpgpu_legacy.isa.program import (
     ResultKind,
     ResultRegister,
     Temporary,
+    TextureSource,
 )
 from gpgpu_legacy.isa.statements import (
     Assign,
@@ -250,12 +251,12 @@ class Lowering(Domain[Expression]):
         self.assign(_destination(register, self._corner), components, value)
 
     def look_up(
-        self, instruction: Instruction, coordinates: Sequence[Any], components: Components
+        self, source: TextureSource, coordinates: Sequence[Any], components: Components
     ) -> dict[Components, Expression]:
-        return {components: self.texel(instruction, coordinates, components)}
+        return {components: self.texel(source, coordinates, components)}
 
     def texel(
-        self, instruction: Instruction, coordinates: Sequence[Any], components: Components
+        self, source: TextureSource, coordinates: Sequence[Any], components: Components
     ) -> Expression:
         """Components of the texel that a lookup finds at what the opcode's row gives."""
         raise NotImplementedError

@@ -21,7 +21,7 @@ from gpgpu_legacy.isa.expressions import (
     expression,
     operation,
 )
-from gpgpu_legacy.isa.program import Instruction, Program, ResultRegister
+from gpgpu_legacy.isa.program import Instruction, Program, ResultRegister, TextureSource
 from gpgpu_legacy.isa.statements import Assign, Statement
 from gpgpu_legacy.isa.types import EVERYWHERE, Components, Operator
 from gpgpu_legacy.languages.arb.printer import print_instruction
@@ -42,10 +42,9 @@ class ProgramLowering(Lowering):
         self.parts.append((instruction, self.statements[start:]))
 
     def texel(
-        self, instruction: Instruction, coordinates: Sequence[Expression], components: Components
+        self, source: TextureSource, coordinates: Sequence[Expression], components: Components
     ) -> Expression:
-        assert instruction.texture is not None
-        return Sample(tuple(map(expression, coordinates)), instruction.texture, components)
+        return Sample(tuple(map(expression, coordinates)), source, components)
 
 
 def program_statements(

@@ -27,6 +27,7 @@ from gpgpu_legacy.isa.program import (
     ParameterSpace,
     Register,
     Temporary,
+    TextureSource,
 )
 from gpgpu_legacy.lower.analysis.liveness import coordinate_components
 from gpgpu_legacy.plan.interpolation import PLANAR_TOLERANCE
@@ -309,7 +310,7 @@ class _Forms(Domain[Value]):
             self._temporaries[register.name, component] = value
 
     def look_up(
-        self, instruction: Instruction, coordinates: Sequence[Any], components: Components
+        self, source: TextureSource, coordinates: Sequence[Any], components: Components
     ) -> dict[Components, Value]:
         s, t, *_ = coordinates
         self.coordinates.append((s, t))

@@ -32,10 +32,10 @@ from gpgpu_legacy.isa.expressions import (
 from gpgpu_legacy.isa.program import (
     Attribute,
     AttributeKind,
-    Instruction,
     Parameter,
     Program,
     ResultRegister,
+    TextureSource,
     TextureTarget,
 )
 from gpgpu_legacy.isa.statements import (
@@ -406,11 +406,10 @@ class _Sampled(ProgramLowering):
     """A lookup reads no more coordinates than its target has."""
 
     def texel(
-        self, instruction: Instruction, coordinates: Sequence[Expression], components: Components
+        self, source: TextureSource, coordinates: Sequence[Expression], components: Components
     ) -> Expression:
-        assert instruction.texture is not None
-        count = instruction.texture.target.coordinates
-        return super().texel(instruction, [*coordinates[:count], coordinates[3]], components)
+        count = source.target.coordinates
+        return super().texel(source, [*coordinates[:count], coordinates[3]], components)
 
 
 class _Fetched(ProgramLowering):
@@ -434,9 +433,7 @@ class _Fetched(ProgramLowering):
         }
 
     def texel(
-        self, instruction: Instruction, coordinates: Sequence[Expression], wanted: Components
+        self, source: TextureSource, coordinates: Sequence[Expression], wanted: Components
     ) -> Expression:
-        source = instruction.texture
-        assert source is not None
         given = tuple(coordinates[: source.target.coordinates])
         return components(Call(given, self.functions[source.unit]), wanted)

@@ -22,7 +22,7 @@ from gpgpu_legacy.isa.expressions import (
     operation,
     read,
 )
-from gpgpu_legacy.isa.program import Instruction
+from gpgpu_legacy.isa.program import Instruction, TextureSource
 from gpgpu_legacy.isa.statements import Assign, Call, Function, Statement, multiply_add, walk
 from gpgpu_legacy.isa.types import EVERYWHERE, Components, Kind, Operator, type_of
 from gpgpu_legacy.lower.fused.content import (
@@ -138,7 +138,7 @@ class _Draw(AxesLowering):
     # Lookups
 
     def texel(
-        self, _: Instruction, coordinates: Sequence[Expression], wanted: Components
+        self, _: TextureSource, coordinates: Sequence[Expression], wanted: Components
     ) -> Expression:
         assert self.now is not None
         assert self.now.lookup is not None
