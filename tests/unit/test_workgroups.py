@@ -19,6 +19,7 @@ from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.plan.textures import R32F, RGBA32F, Rect
 
 KIB = 1 << 10
+LARGE = (1 << 14, 1 << 14)
 
 
 def content_of(plan: Plan) -> tuple[Content, Arguments]:
@@ -61,7 +62,7 @@ def test_a_stencil_s_fragments_lie_so_that_loads_of_neighbouring_invocations_joi
     """On a GPU one after another across; where loads are of one invocation, what shares most."""
     gpu = group_shape(relaxation(), (2048, 2048), Multiprocessors.of_gpu(132))
     assert (gpu.columns, gpu.side_by_side) == (1, (1, 4))
-    assert group_shape(relaxation()).side_by_side == (2, 2)
+    assert group_shape(relaxation(), LARGE, Multiprocessors()).side_by_side == (2, 2)
 
 
 LOOKUP = "TEX R0, fragment.texcoord[1], texture[0], RECT;"
@@ -104,7 +105,7 @@ def test_how_many_numbers_of_a_fragment_are_alive_together() -> None:
 @pytest.mark.parametrize("count", [1, 16, 132])
 def test_a_tile_is_the_largest_that_leaves_no_multiprocessor_idle(count: int) -> None:
     content, device = content_for("packed-2x2"), Multiprocessors.of_gpu(count)
-    largest = group_shape(content, None, device)
+    largest = group_shape(content, LARGE, device)
     for side in (8192, 2048, 1000, 512, 64, 3):
         shape = group_shape(content, (side, side), device)
         assert shape.tile <= largest.tile
@@ -122,7 +123,7 @@ def groups_of(shape: GroupShape, side: int) -> int:
 
 def test_a_software_renderer_is_given_short_code() -> None:
     for method in ("larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"):
-        shape = group_shape(content_for(method))
+        shape = group_shape(content_for(method), LARGE, Multiprocessors())
         assert shape.columns * shape.rows <= 64
 
 

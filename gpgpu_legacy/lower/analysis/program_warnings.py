@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from collections.abc import Set as AbstractSet
 from typing import cast
 
-from gpgpu_legacy.isa.program import Instruction, ParameterSpace, Program, TextureTarget
+from gpgpu_legacy.isa.program import ParameterSpace, Program, TextureTarget
 from gpgpu_legacy.lower.analysis.affine import Linear, Value, lookup_coordinates
 from gpgpu_legacy.plan.plan import Corners, FragmentPass, Texcoords
 from gpgpu_legacy.plan.textures import Rect
@@ -71,21 +71,15 @@ def _unscaled(program: Program, name: str, pixel_sets: Collection[int]) -> Itera
     corners = cast("Corners", tuple((x, y, 0.0, 1.0) for x, y in _ANY_RECT.corners))
     sets = tuple(Texcoords(number, corners) for number in sorted(pixel_sets))
     pass_ = FragmentPass(program, (), ("",), _ANY_RECT, sets)
-    lookups = [i for i in program.instructions if i.texture is not None]
-    for instruction, coordinates in zip(lookups, lookup_coordinates(pass_), strict=True):
-        axes = _AXES.get(_target(instruction), 0)
-        if any(map(_counts_pixels, coordinates[:axes])):
-            target, at = _target(instruction).value, instruction.span
+    lookups = [(i, i.texture.target) for i in program.instructions if i.texture is not None]
+    for (instruction, target), coordinates in zip(lookups, lookup_coordinates(pass_), strict=True):
+        if any(map(_counts_pixels, coordinates[: _AXES.get(target, 0)])):
+            at = instruction.span
             yield (
-                f"{name}:{at.line}:{at.column}: {instruction.mnemonic} looks up a {target} "
+                f"{name}:{at.line}:{at.column}: {instruction.mnemonic} looks up a {target.value} "
                 "texture at pixel coordinates, but its coordinates run from 0 to 1; scale them by "
                 "1/size, give texture coordinates, or use a RECT texture"
             )
-
-
-def _target(instruction: Instruction) -> TextureTarget:
-    assert instruction.texture is not None
-    return instruction.texture.target
 
 
 def _counts_pixels(coordinate: Value) -> bool:

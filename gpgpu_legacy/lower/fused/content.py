@@ -310,6 +310,10 @@ class _Numbering:
         s, t = lookup.s, lookup.t
         slopes = (lookup.texture, s.slopes, t.slopes)
         base = self.bases.setdefault(slopes, (s.constant, t.constant))
+        texture = self.known[lookup.texture]
+        # Four neighbouring texels are then one vector of a storage buffer.
+        aligned = self.aligns and texture.format.channels == 1
+        aligned = aligned and not (texture.extent.width % 4 or base[0] % 4)
         return AffineLookup(
             number,
             replace(s, constant=s.constant - base[0]),
@@ -317,13 +321,8 @@ class _Numbering:
             lookup.inside,
             lookup.repeats,
             list(self.bases).index(slopes),
-            self.aligns and self.is_aligned(lookup.texture, base[0]),
+            aligned,
         )
-
-    def is_aligned(self, name: str, column: int) -> bool:
-        """Whether four neighbouring texels from a column on are one vector of a storage buffer."""
-        texture = self.known[name]
-        return texture.format.channels == 1 and not (texture.extent.width % 4 or column % 4)
 
 
 # Loop rerolling ----------------------------------------------------------------------------------

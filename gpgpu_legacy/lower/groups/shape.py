@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import chain
-from math import gcd, prod
+from math import gcd
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.expressions import Role
@@ -83,17 +83,13 @@ _BUSY = 0.9
 """The share of multiprocessors that must have a group; a smaller tile needs more lookups."""
 
 
-def group_shape(
-    content: Content,
-    size: tuple[int, int] | None = None,
-    device: Multiprocessors = Multiprocessors(),
-) -> GroupShape:
+def group_shape(content: Content, size: tuple[int, int], device: Multiprocessors) -> GroupShape:
     """The default shape: the largest tile that leaves no multiprocessor idle.
 
-    size: of the rectangle, across and up; None for a large one. Kinds of passes that were measured
-    have a few shapes, of which a GPU takes the one that ends first. Otherwise a register tile has
-    as many fragments as there is room for their live numbers, and as keep the code short. It is
-    halved, along the longer side of the group's tile, until there are enough groups.
+    size: of the rectangle, across and up. Kinds of passes that were measured have a few shapes, of
+    which a GPU takes the one that ends first. Otherwise a register tile has as many fragments as
+    there is room for their live numbers, and as keep the code short. It is halved, along the longer
+    side of the group's tile, until there are enough groups.
 
     If each fragment looks up texels that no whole row or column shares, as in a
     stencil, a large tile saves no lookup, and drivers take long to compile it: four fragments. On
@@ -108,25 +104,19 @@ def group_shape(
         column = GroupShape((32, 8), columns=1, rows=4, adjacent=4)
         return _unrolled(content, column if device.count > 1 else square, device)
     shape = _largest(content, size, device)
-    while size is not None and _groups(shape, size) < _BUSY * device.count:
-        smaller = _halved(shape)
-        if smaller is None:
-            break
+    while _groups(shape, size) < _BUSY * device.count and (smaller := _halved(shape)):
         shape = smaller
     return _unrolled(content, shape, device)
 
 
-def _largest(content: Content, size: tuple[int, int] | None, device: Multiprocessors) -> GroupShape:
+def _largest(content: Content, size: tuple[int, int], device: Multiprocessors) -> GroupShape:
     """The shape before it is halved: the best measured one, or the largest for the registers."""
     channels = max(content.surfaces[number].format.channels for number in content.owned)
     alive = numbers_alive(content)
-    measured = [
-        timed
-        for timed in (measured_shapes().get((channels, alive), ()) if device.count > 1 else ())
-        if timed.shape.columns * timed.shape.rows <= device.fragments
-    ]
-    if measured:
-        return min(measured, key=lambda timed: timed.time(size, device.count)).shape
+    measured = measured_shapes().get((channels, alive), []) if device.count > 1 else []
+    fitting = [t for t in measured if t.shape.columns * t.shape.rows <= device.fragments]
+    if fitting:
+        return min(fitting, key=lambda timed: timed.time(size, device.count)).shape
     room = min(device.fragments, max(1, device.numbers // alive))
     columns = 1 << (room.bit_length() - 1) // 2
     rows = (1 << room.bit_length() - 1) // columns
@@ -138,24 +128,19 @@ def _largest(content: Content, size: tuple[int, int] | None, device: Multiproces
 class _Timed:
     """A measured shape. Its trips unroll.
 
-    The time of a multiprocessor: alone with one group; with more, start and each for every group.
-    All are in a unit that shapes of the same kind of passes share.
+    The time of a multiprocessor: alone with one group; with more, start and one_more for every
+    group. All are in a unit that shapes of the same kind of passes share.
     """
 
     shape: GroupShape
     alone: float
     start: float
-    each: float
+    one_more: float
 
-    def time(self, size: tuple[int, int] | None, multiprocessors: int) -> float:
-        """The time of a rectangle: of the multiprocessor that has the most groups.
-
-        size: as in group_shape; None gives the time of a fragment among many.
-        """
-        if size is None:
-            return self.each / prod(self.shape.tile)
+    def time(self, size: tuple[int, int], multiprocessors: int) -> float:
+        """The time of a rectangle: of the multiprocessor that has the most groups."""
         most = -(-_groups(self.shape, size) // multiprocessors)
-        return max(self.alone, self.start + most * self.each)
+        return max(self.alone, self.start + most * self.one_more)
 
 
 @cache

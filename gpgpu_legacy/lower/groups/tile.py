@@ -82,11 +82,10 @@ class RegisterTile:
         value: Expression,
         components: Components | None = None,
     ) -> None:
-        """Give a fragment's variable a value."""
-        cell = self.cell(variable, fragment)
-        self.assigned[cell] = None
-        every = tuple(range(variable.type.width))
-        self.add(Assign(cell, every if components is None else components, value))
+        """Give a fragment's variable a value. components: by default all."""
+        cell = read(self.cell(variable, fragment))
+        self.assigned[cell.variable] = None
+        self.add(Assign(cell.variable, components or cell.components, value))
 
     def execute(self, statement: Statement) -> None:
         """Add a one-fragment statement for every fragment at which it differs."""

@@ -82,7 +82,9 @@ class GroupTiling:
             tile.axes[self._own(surface)] = EVERYWHERE
         tile.add(*self.ahead.before_all())
         for surface in self._read_first():
-            self._load_own(surface)
+            # Past the rectangle, the value of its last column or row.
+            for fragment, element in self._own_elements(surface, self._kept):
+                tile.assign(self._own(surface), fragment, element)
         if None in self.staging.loops:
             self._trips_of_iterations(self.staging.loops[None])
         else:
@@ -136,12 +138,6 @@ class GroupTiling:
         """A fragment's column or row; past the rectangle, its last."""
         return smaller(self._fragment(axis, number), read(EXTENT, axis) + -1)
 
-    def _load_own(self, number: int) -> None:
-        """Past the rectangle, the value of its last column or row."""
-        variable, places = self._own(number), self._own_elements(number, self._kept)
-        for fragment, element in places:
-            self.tile.assign(variable, fragment, element)
-
     def _store_own(self, number: int) -> None:
         variable, places = self._own(number), self._own_elements(number, self._fragment)
         columns, rows = (
@@ -178,11 +174,11 @@ class GroupTiling:
     # Texels
 
     def _texel(self, texel: Texel[AffineLookup[int]], fragment: Fragment) -> Expression:
-        staged = self._staged(texel)
-        if staged is not None:
-            assert self.trip.place is not None
-            number = fragment[1 if staged.across else 0]
-            whole = self._from_shared(staged, number, self.trip.place)
+        wanted, trips = (texel.lookup, texel.advance), self.trip.staged
+        for staged in trips.staged if trips else ():
+            if (staged.lookup, staged.advance) == wanted:
+                whole = self._from_shared(staged, fragment[1 if staged.across else 0])
+                break
         else:
             whole = self.loads.texel(texel, fragment)
         return components(whole, texel.components)
@@ -191,18 +187,12 @@ class GroupTiling:
         """A texel from its texture, in this trip."""
         row, column = fragment
         at = (self._kept(0, column), self._kept(1, row))
-        return texel_element(
-            self.content, lookup, advance, at, (self.trip.iteration, self.trip.trip)
-        )
+        trip = (self.trip.iteration, self.trip.trip)
+        return texel_element(self.content, lookup, advance, at, trip)
 
-    def _staged(self, texel: Texel[AffineLookup[int]]) -> Staged | None:
-        if self.trip.staged is None:
-            return None
-        wanted = (texel.lookup, texel.advance)
-        return next((s for s in self.trip.staged.staged if (s.lookup, s.advance) == wanted), None)
-
-    def _from_shared(self, staged: Staged, number: int, place: Expression) -> Expression:
-        axis = 0 if staged.across else 1
+    def _from_shared(self, staged: Staged, number: int) -> Expression:
+        axis, place = 0 if staged.across else 1, self.trip.place
+        assert place is not None
         array = self.staging.arrays()[staged.name]
         if staged.fetched is not Fetched.OF_FRAGMENTS:
             return Element((place, self.in_tile(axis, number)), array)

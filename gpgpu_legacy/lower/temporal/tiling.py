@@ -270,11 +270,9 @@ class TemporalTiling:
         """A neighbour's texel: of the invocation's own, or of another's."""
         row, column = fragment
         clamps = [axis_clamps and self.meets_edge for axis_clamps in self.clamps]
-        if not lookup.right and not clamps[1] and 0 <= row + lookup.up < self.shape.rows:
-            return read(
-                self.tile.cell(self._own(lookup.texture), (row + lookup.up, column)),
-                axes=EVERYWHERE,
-            )
+        beside = row + lookup.up, column
+        if not lookup.right and not clamps[1] and 0 <= beside[0] < self.shape.rows:
+            return read(self.tile.cell(self._own(lookup.texture), beside), axes=EVERYWHERE)
         at = [
             self._read(_NEAR[axis], fragment)
             if clamps[axis]
@@ -319,16 +317,12 @@ class TemporalTiling:
         self.meets_edge = False
         inner = self._loop_of_iterations()
         self.meets_edge = True
-        sides = [
-            side
-            for axis in range(2)
-            if not self.temporal.wraps[axis]
-            for side in (
-                read(CORNER, axis) >= 0,
-                read(CORNER, axis) + self.shape.tile[axis] <= read(EXTENT, axis),
-            )
-        ]
-        tile.add(If(all_of(sides), (inner,), (whole,)))
+        inside: list[Expression] = []
+        for axis in range(2):
+            if not self.temporal.wraps[axis]:
+                end = read(CORNER, axis) + self.shape.tile[axis]
+                inside += read(CORNER, axis) >= 0, end <= read(EXTENT, axis)
+        tile.add(If(all_of(inside), (inner,), (whole,)))
 
     def _loop_of_iterations(self) -> For:
         return For(ITERATION, read(FIRST), read(LAST), self.tile.inside(self._iteration))
