@@ -17,7 +17,7 @@ import numpy as np
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.interp.dataless import CountingMachine
-from gpgpu_legacy.interp.kernel import Array, Mask
+from gpgpu_legacy.interp.kernel import Mask
 from gpgpu_legacy.isa.expressions import Element
 from gpgpu_legacy.isa.kernel import check_data_independent
 from gpgpu_legacy.isa.types import Type
@@ -98,16 +98,16 @@ def count_compute_pass(plan: Plan, pass_: ComputePass) -> KernelCounts:
     check_data_independent(pass_.kernel)
     bound = {b.binding: plan.texture(b.texture).format.texel_bytes for b in pass_.buffers}
     tally = _Tally(pass_, {b.name: bound[b.binding] for b in pass_.kernel.buffers})
-    CountingMachine(pass_, tally).run()
+    tally.run()
     return tally.counts()
 
 
-class _Tally:
-    """A KernelListener that counts active invocations. weight: how often each event takes place."""
+class _Tally(CountingMachine):
+    """Counts active invocations."""
 
     def __init__(self, pass_: ComputePass, element_bytes: dict[str, int]) -> None:
+        super().__init__(pass_)
         self.invocations, self.element_bytes = pass_.invocations, element_bytes
-        self.weight = 1
         self.totals: Counter[str] = Counter()
 
     def active(self, mask: Mask) -> int:
@@ -116,8 +116,7 @@ class _Tally:
             return self.invocations * self.weight
         return int(np.count_nonzero(mask)) * (self.invocations // mask.size) * self.weight
 
-    def access(self, element: Element, index: Array, mask: Mask, *, store: bool) -> None:
-        """See KernelListener."""
+    def access(self, element: Element, mask: Mask, *, store: bool) -> None:
         active = self.active(mask)
         space = "shared" if element.array.is_shared else "global"
         self.totals[f"{space}_{'stores' if store else 'loads'}"] += active
@@ -125,11 +124,9 @@ class _Tally:
             self.totals["bytes_requested"] += active * self.element_bytes[element.array.name]
 
     def arithmetic(self, type_: Type, mask: Mask) -> None:
-        """See KernelListener."""
         self.totals["arithmetic"] += self.active(mask) * type_.width
 
     def barrier(self, mask: Mask) -> None:
-        """See KernelListener."""
         self.totals["barriers"] += self.active(mask)
 
     def counts(self) -> KernelCounts:

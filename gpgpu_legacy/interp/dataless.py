@@ -14,7 +14,6 @@ import numpy as np
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.kernel import (
     Array,
-    KernelListener,
     KernelMachine,
     Mask,
     WorkGroups,
@@ -30,9 +29,6 @@ from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 NO_DATA: Array = np.zeros((1, 1, 1, 1), np.float32)
 """The result of every load."""
 
-_ANY_PLACE: Array = np.zeros((1, 1, 1, 1), np.int64)  # the counts do not depend on the index
-
-
 MOST_STEPS = 2**22
 """Statements of a batch of work groups that are followed one by one, in a minute or two; a
 statement that only some invocations execute counts more, by their number.
@@ -41,8 +37,8 @@ statement that only some invocations execute counts more, by their number.
 _STEP_INVOCATIONS = 1 << 12
 
 
-class _Follower(KernelMachine):
-    """Follows control flow, within the limit."""
+class DatalessMachine(KernelMachine):
+    """Follows control flow, within the limit; loads and stores are reported, and touch nothing."""
 
     steps = 0
 
@@ -57,6 +53,17 @@ class _Follower(KernelMachine):
             )
         super().statements(statements, mask)
 
+    def access(self, element: Element, mask: Mask, *, store: bool) -> None:
+        """A load or a store by the invocations of a mask."""
+        raise NotImplementedError
+
+    def load(self, element: Element, mask: Mask) -> Array:
+        self.access(element, mask, store=False)
+        return NO_DATA
+
+    def store(self, element: Element, value: Array, mask: Mask) -> None:
+        self.access(element, mask, store=True)
+
 
 # Addresses --------------------------------------------------------------------------------------
 
@@ -68,7 +75,7 @@ class AccessListener(Protocol):
         """An access by the invocations of a mask; `machine.flat_index` gives the addresses."""
 
 
-class AddressMachine(_Follower):
+class AddressMachine(DatalessMachine):
     """Reports every load and store of a dispatch to a listener."""
 
     def __init__(
@@ -83,49 +90,28 @@ class AddressMachine(_Follower):
         super().__init__(pass_.kernel, pass_.uniform_values, grid, buffers)
         self.on_access = on_access
 
-    def load(self, element: Element, mask: Mask) -> Array:
-        self.on_access.access(self, element, mask, store=False)
-        return NO_DATA
-
-    def store(self, element: Element, value: Array, mask: Mask) -> None:
-        self.on_access.access(self, element, mask, store=True)
+    def access(self, element: Element, mask: Mask, *, store: bool) -> None:
+        self.on_access.access(self, element, mask, store=store)
 
 
 # Counts ----------------------------------------------------------------------------------------
 
 
-class KernelTally(KernelListener, Protocol):
-    """A KernelListener for events that take place `weight` times each."""
-
-    weight: int
-
-
-class CountingMachine(_Follower):
-    """Runs all work groups at once, without memory or addresses, and reports to a KernelTally.
+class CountingMachine(DatalessMachine):
+    """Runs all work groups at once. weight: how often each operation, access and barrier happens.
 
     If the iterations of a loop differ only in data and addresses, its body runs once, with a larger
     weight. Then the trips follow from its first and last number, if it counts up or down to a
     limit, and all invocations alike; else its condition and its step run in every iteration.
     """
 
-    def __init__(self, pass_: ComputePass, tally: KernelTally) -> None:
+    weight = 1
+
+    def __init__(self, pass_: ComputePass) -> None:
         """pass_: a dispatch in which no number changes, of a kernel without data dependence."""
-        super().__init__(
-            pass_.kernel,
-            pass_.uniform_values,
-            WorkGroups((0, 0), constant_groups(pass_.groups)),
-            {},
-            tally,
-        )
-        self.tally = tally
+        grid = WorkGroups((0, 0), constant_groups(pass_.groups))
+        super().__init__(pass_.kernel, pass_.uniform_values, grid, {})
         self.uniform_loops = uniform_loops(pass_.kernel)
-
-    def load(self, element: Element, mask: Mask) -> Array:
-        self.tally.access(element, _ANY_PLACE, mask, store=False)
-        return NO_DATA
-
-    def store(self, element: Element, value: Array, mask: Mask) -> None:
-        self.tally.access(element, _ANY_PLACE, mask, store=True)
 
     def loop(self, statement: Loop, mask: Mask) -> None:
         """Run a uniform loop: first all its conditions and steps, then its body once per mask."""
@@ -137,9 +123,9 @@ class CountingMachine(_Follower):
         if iterations is None:
             iterations = self.followed(statement, mask)
         for body_mask, times in iterations:
-            self.tally.weight *= times
+            self.weight *= times
             self.statements(statement.body, body_mask)
-            self.tally.weight //= times
+            self.weight //= times
 
     def followed(self, loop: Loop, mask: Mask) -> list[tuple[Mask, int]]:
         """Masks in order, with the number of trips for which each holds, found trip by trip."""

@@ -10,7 +10,7 @@ arrays.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,19 +44,6 @@ Mask = NDArray[np.bool_] | None
 BATCH_THREADS = 1 << 17  # invocations per batch: float32 planes of 512 KiB
 
 _DTYPES: dict[Kind, type[np.generic]] = {kind: getattr(np, name) for kind, name in DTYPES.items()}
-
-
-class KernelListener(Protocol):
-    """Receives the operations of the active invocations of a mask, as they execute them."""
-
-    def access(self, element: Element, index: Array, mask: Mask, *, store: bool) -> None:
-        """A load or a store. index: into the flattened array, for each invocation."""
-
-    def arithmetic(self, type_: Type, mask: Mask) -> None:
-        """An operation on floats or doubles, or on a vec4, which is four operations."""
-
-    def barrier(self, mask: Mask) -> None:
-        """A barrier."""
 
 
 @frozen
@@ -96,10 +83,9 @@ class KernelMachine:
         uniforms: Mapping[str, Any],
         grid: WorkGroups,
         buffers: Mapping[str, Array],
-        listener: KernelListener | None = None,
     ) -> None:
-        """uniforms, buffers: by name. listener: notified of operations."""
-        self.kernel, self.grid, self.buffers, self.listener = kernel, grid, buffers, listener
+        """uniforms, buffers: by name."""
+        self.kernel, self.grid, self.buffers = kernel, grid, buffers
         with np.errstate(over="ignore"):
             self.uniforms = {u.name: _scalar(uniforms[u.name], u.type) for u in kernel.uniforms}
         self.variables: dict[str, Array] = {}
@@ -134,8 +120,10 @@ class KernelMachine:
                 case Loop():
                     self.loop(statement, mask)
                 case Barrier():
-                    if self.listener is not None:
-                        self.listener.barrier(mask)
+                    self.barrier(mask)
+
+    def barrier(self, mask: Mask) -> None:
+        """A barrier: nothing, for invocations in lockstep."""
 
     def branch(self, statement: If, mask: Mask) -> None:
         condition = self.value(statement.condition, mask)
@@ -164,12 +152,12 @@ class KernelMachine:
     # Memory ---------------------------------------------------------------------------------
 
     def load(self, element: Element, mask: Mask) -> Array:
-        array, where = self.at(element, mask, store=False)
+        array, where = self.at(element, mask)
         loaded: Array = array[where]
         return loaded
 
     def store(self, element: Element, value: Array, mask: Mask) -> None:
-        array, parts = self.at(element, mask, store=True)
+        array, parts = self.at(element, mask)
         if mask is None:
             # If several invocations store to one element, one of them wins, as in GLSL.
             *where, values = np.broadcast_arrays(*parts, value)
@@ -178,15 +166,13 @@ class KernelMachine:
             *where, values = (np.broadcast_to(part, self.shape)[active] for part in (*parts, value))
         array[tuple(where)] = values
 
-    def at(self, element: Element, mask: Mask, *, store: bool) -> tuple[Array, tuple[Array, ...]]:
+    def at(self, element: Element, mask: Mask) -> tuple[Array, tuple[Array, ...]]:
         """The array of an element, and the indices of what the invocations access there; the first
         element's for inactive ones.
         """
         flat = self.flat_index(element, mask)
         self.check(element, flat, mask)
         index = flat if mask is None else np.where(mask, flat, 0)
-        if self.listener is not None:
-            self.listener.access(element, index, mask, store=store)
         if not element.array.is_shared:
             return self.buffers[element.array.name], (index,)
         shared = self.shared[element.array.name].reshape(*self.groups, -1)
@@ -238,10 +224,13 @@ class KernelMachine:
                 values = [self.value(operand, mask) for operand in operands]
                 if operator is Operator.CONVERT:
                     return _converted(values[0], type_)
-                if self.listener is not None and operands[0].type.is_floating:
-                    self.listener.arithmetic(operands[0].type, mask)
+                if operands[0].type.is_floating:
+                    self.arithmetic(operands[0].type, mask)
                 return _FUNCTIONS[operator](*values)
         raise AssertionError(expression)
+
+    def arithmetic(self, type_: Type, mask: Mask) -> None:
+        """An operation on floats or doubles, or on a vec4, which is four: for those that count."""
 
     def choice(self, condition: Array, chosen: Expression, other: Expression, mask: Mask) -> Array:
         """Each side is evaluated only for the invocations that choose it."""

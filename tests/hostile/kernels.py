@@ -225,13 +225,12 @@ class _Watching(KernelMachine):
 
     outside: set[int]
 
-    def index(self, element: Element, mask: Mask) -> Array:
-        flat = self.flat_index(element, mask)
+    def flat_index(self, element: Element, mask: Mask) -> Array:
+        flat = super().flat_index(element, mask)
         wrong = (flat < 0) | (flat >= int(np.prod(self.extents(element))))
         if (wrong if mask is None else wrong & mask).any():
             self.outside.add(element.number)
-        flat = np.where(wrong, 0, flat)
-        return flat if mask is None else np.where(mask, flat, 0)
+        return np.where(wrong, 0, flat)
 
 
 def wrongly_proven(seed: int) -> tuple[set[int], int, int]:

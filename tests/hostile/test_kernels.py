@@ -17,7 +17,7 @@ from kernels import dispatch, wrongly_proven
 
 from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError
 from gpgpu_legacy.interp.dataless import CountingMachine
-from gpgpu_legacy.interp.kernel import Array, Mask
+from gpgpu_legacy.interp.kernel import Mask
 from gpgpu_legacy.isa.expressions import Element
 from gpgpu_legacy.isa.statements import Loop
 from gpgpu_legacy.isa.types import Type
@@ -88,11 +88,12 @@ def test_what_is_counted_at_once_is_what_is_counted_trip_by_trip() -> None:
         assert _tallied(pass_, at_once=True) == _tallied(pass_, at_once=False), seed
 
 
-class _Tally:
+class _Tally(CountingMachine):
     """Counts active invocations of every event."""
 
     def __init__(self, pass_: ComputePass) -> None:
-        self.invocations, self.weight = pass_.invocations, 1
+        super().__init__(pass_)
+        self.invocations = pass_.invocations
         self.totals: Counter[str] = Counter()
 
     def note(self, what: str, mask: Mask) -> None:
@@ -101,7 +102,7 @@ class _Tally:
             active = int(np.count_nonzero(mask)) * (self.invocations // mask.size)
         self.totals[what] += active * self.weight
 
-    def access(self, element: Element, index: Array, mask: Mask, *, store: bool) -> None:
+    def access(self, element: Element, mask: Mask, *, store: bool) -> None:
         self.note(f"{element.array.name} {store}", mask)
 
     def arithmetic(self, type_: Type, mask: Mask) -> None:
@@ -111,12 +112,12 @@ class _Tally:
         self.note("barriers", mask)
 
 
-class _TripByTrip(CountingMachine):
+class _TripByTrip(_Tally):
     def counted(self, loop: Loop, mask: Mask) -> None:
         return None
 
 
 def _tallied(pass_: ComputePass, *, at_once: bool) -> Counter[str]:
-    tally = _Tally(pass_)
-    (CountingMachine if at_once else _TripByTrip)(pass_, tally).run()
+    tally = (_Tally if at_once else _TripByTrip)(pass_)
+    tally.run()
     return +tally.totals

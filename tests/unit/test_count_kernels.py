@@ -20,7 +20,7 @@ from gpgpu_legacy.isa.expressions import Element
 from gpgpu_legacy.isa.types import Type
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.plan.numbers import Number
-from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat
+from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, constant_groups
 
 TILED = "opengl-compute-tiled"
 HOST, GLOBAL, SHARED = (f"dobravec-bulic-{kind}" for kind in ("host", "global", "shared"))
@@ -64,20 +64,28 @@ def test_shared_blocks_are_loaded_once_a_work_group(dynamic: bool) -> None:
 # Against the reference machine, run in full ------------------------------------------------------
 
 
-class Heard:
+class Heard(KernelMachine):
     """Counts what a run with data does; the masks are broadcast and summed."""
 
-    def __init__(self, pass_: ComputePass) -> None:
-        across, up = pass_.groups
-        self.shape = (up, across, *reversed(pass_.kernel.local_size))
+    def __init__(self, pass_: ComputePass, arrays: dict[str, Array]) -> None:
+        grid = WorkGroups((0, 0), constant_groups(pass_.groups))
+        super().__init__(pass_.kernel, pass_.uniform_values, grid, arrays)
         self.totals: Counter[str] = Counter()
 
     def active(self, mask: Mask) -> int:
         return int(np.broadcast_to(True if mask is None else mask, self.shape).sum())
 
-    def access(self, element: Element, index: Array, mask: Mask, *, store: bool) -> None:
+    def note(self, element: Element, what: str, mask: Mask) -> None:
         space = "shared" if element.array.is_shared else "global"
-        self.totals[f"{space}_{'stores' if store else 'loads'}"] += self.active(mask)
+        self.totals[f"{space}_{what}"] += self.active(mask)
+
+    def load(self, element: Element, mask: Mask) -> Array:
+        self.note(element, "loads", mask)
+        return super().load(element, mask)
+
+    def store(self, element: Element, value: Array, mask: Mask) -> None:
+        self.note(element, "stores", mask)
+        super().store(element, value, mask)
 
     def arithmetic(self, type_: Type, mask: Mask) -> None:
         self.totals["arithmetic"] += self.active(mask) * type_.width
@@ -87,15 +95,13 @@ class Heard:
 
 
 def run_in_full(plan: Plan, pass_: ComputePass) -> KernelCounts:
-    heard = Heard(pass_)
     sizes = {b.binding: plan.texture(b.texture).extent for b in pass_.buffers}
     arrays = {
         b.name: np.ones(sizes[b.binding].width * sizes[b.binding].height, np.float32)
         for b in pass_.kernel.buffers
     }
-    values = pass_.uniform_values
-    grid = WorkGroups((0, 0), pass_.groups)
-    KernelMachine(pass_.kernel, values, grid, arrays, heard).run()
+    heard = Heard(pass_, arrays)
+    heard.run()
     t = heard.totals
     names = ("arithmetic", "global_loads", "global_stores", "shared_loads", "shared_stores")
     moved = 4 * (t["global_loads"] + t["global_stores"])
