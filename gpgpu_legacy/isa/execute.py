@@ -180,50 +180,29 @@ def execute_instruction(
 
     components: the wanted components of the result; by default all in the write mask.
     """
-    row, dst = OPCODES[instruction.mnemonic], instruction.dst
-    if row.form is Form.KILL:
-        if instruction.test is not None:
-            domain.discard(holds(instruction.test, domain))
-        else:
-            domain.discard(domain.evaluate(row, [vector(src, domain) for src in instruction.srcs]))
-        return
-    if dst is None:
-        if instruction.test is not None:
-            domain.leave(holds(instruction.test, domain))
-        return
-    wanted = dst.components if components is None else components
-    if not wanted:
-        return
-    results = _results(row, instruction, domain, wanted)
-    keep: Callable[[DestinationRegister, Components, Any], None] = domain.store
-    if instruction.test is not None or instruction.sets_condition:
-        keep = _keeper(instruction, domain, results)
-    for group, value in results.items():
-        result = domain.rounded(value)
-        if instruction.saturate:
-            result = domain.saturated(result)
-        keep(dst.register, group, result)
-
-
-def _keeper(
-    instruction: Instruction, domain: Domain[V], groups: Iterable[Components]
-) -> Callable[[DestinationRegister, Components, V], None]:
-    """Stores results under an instruction's test, and in the condition code if it sets that."""
-    test = instruction.test
-    codes = {} if test is None else {g: fetch(test.src, g, domain) for g in groups}
-
-    def store(register: DestinationRegister, group: Components, result: V) -> None:
+    row, dst, test = OPCODES[instruction.mnemonic], instruction.dst, instruction.test
+    if row.form is Form.KILL and test is None:
+        domain.discard(domain.evaluate(row, [vector(src, domain) for src in instruction.srcs]))
+    elif dst is None:
         if test is not None:
-            before = domain.read(register, group, coordinate=False)
-            result = RELATIONS[test.relation](codes[group], 0.0, result, before)
-        domain.store(register, group, result)
+            end = domain.discard if row.form is Form.KILL else domain.leave
+            end(holds(test, domain))
+    elif wanted := dst.components if components is None else components:
+        results = _results(row, instruction, domain, wanted)
+        codes = {} if test is None else {group: fetch(test.src, group, domain) for group in results}
 
-    def keep(register: DestinationRegister, group: Components, result: V) -> None:
-        store(register, group, result)
-        if instruction.sets_condition:
-            store(CONDITION, group, domain.read(register, group, coordinate=False))
+        def store(register: DestinationRegister, group: Components, result: Any) -> None:
+            """Under the test, if there is one."""
+            if test is not None:
+                before = domain.read(register, group, coordinate=False)
+                result = RELATIONS[test.relation](codes[group], 0.0, result, before)
+            domain.store(register, group, result)
 
-    return keep
+        for group, value in results.items():
+            result = domain.rounded(value)
+            store(dst.register, group, domain.saturated(result) if instruction.saturate else result)
+            if instruction.sets_condition:
+                store(CONDITION, group, domain.read(dst.register, group, coordinate=False))
 
 
 def holds(test: CodeTest, domain: Domain[Any]) -> Any:
@@ -274,28 +253,19 @@ def vector(src: Src, domain: Domain[V], *, coordinate: bool = False) -> list[V]:
 
 def fetch(src: Src, components: Components, domain: Domain[V], *, coordinate: bool = False) -> V:
     """Components of a source, under its swizzle and its sign."""
-    first = components[0]
-    selector, negative = src.swizzle[first], src.negate[first]
-    indices: Components
-    if len(components) == 1:
-        indices = (selector.value,)
-    else:
-        selectors = [src.swizzle[c] for c in components]
-        one_sign = all(src.negate[c] is negative for c in components)
-        if not (one_sign and _REGISTER.issuperset(selectors)):
-            parts = [fetch(src, (c,), domain, coordinate=coordinate) for c in components]
-            return domain.compose(parts)
-        indices = tuple(selector.value for selector in selectors)
+    selectors, negative = [src.swizzle[c] for c in components], src.negate[components[0]]
+    one_sign = all(src.negate[c] is negative for c in components)
+    if len(components) > 1 and not (one_sign and _REGISTER.issuperset(selectors)):
+        return domain.compose([fetch(src, (c,), domain, coordinate=coordinate) for c in components])
+    selector = selectors[0]
     if selector is Selector.ZERO or selector is Selector.ONE:
         value = domain.constant(float(selector is Selector.ONE))
     else:
+        indices = tuple([selector.value for selector in selectors])
         value = domain.read(src.register, indices, coordinate=coordinate)
     if src.absolute:
         value = abs(value)  # type: ignore[arg-type]
-    if not negative:
-        return value
-    made: V = -value  # type: ignore[operator]
-    return made
+    return -value if negative else value  # type: ignore[operator]
 
 
 _REGISTER = {Selector.X, Selector.Y, Selector.Z, Selector.W}
