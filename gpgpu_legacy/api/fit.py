@@ -18,7 +18,7 @@ from gpgpu_legacy.algorithms.matmul.product import Shape, Sizes
 from gpgpu_legacy.algorithms.parameters import Plain, plainly
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Limits, Profile, find_profile
-from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Side, Verdict, excess
+from gpgpu_legacy.chips.verdict import LoadAnswer, Outcome, Row, Side, Verdict, excess
 from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import FragmentPass
@@ -47,7 +47,7 @@ class Largest(Record, kw_only=True):
     limits: Limited
     value: int | None = None
     coordinates_first: int | None = None
-    answer: Answer = Answer.DOES_NOT_LOAD
+    answer: LoadAnswer = LoadAnswer.DOES_NOT_LOAD
     certain: int | None = None
     why_no_more: tuple[Row, ...]
     command: str = ""
@@ -219,7 +219,7 @@ class _Trial:
             return Largest(limits=side, why_no_more=why)
 
         def loads(n: int) -> bool:
-            return getattr(self.verdict(n, group(n)), side) is Answer.LOADS
+            return getattr(self.verdict(n, group(n)), side) is LoadAnswer.LOADS
 
         verdict = self.verdict(value, group(value))
         return Largest(

@@ -6,7 +6,7 @@ that stays within them loads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 
 from gpgpu_legacy.chips.native import NativeCount, NativeUse, count_native, instruction_set
@@ -16,14 +16,15 @@ from gpgpu_legacy.chips.verdict import (
     Expanded,
     Outcome,
     Row,
+    Side,
     Sides,
     Verdict,
-    both_sides,
+    feature_side,
     make_row,
     make_side,
     make_verdict,
     number_side,
-    yes_or_no_sides,
+    shared_row,
 )
 from gpgpu_legacy.count.resources import Resource, Resources, Usage, Use, resources
 from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, CostClass
@@ -42,29 +43,28 @@ def check_counted(program: Program, taken: Resources, chip: Profile) -> Verdict:
     """The same for a program whose resources are known."""
     known = chip.programs.instruction_set  # where swizzles are lacking
     native = None if known is None or program.state else _count(program, known.value)
-    nodes = tuple(
-        as_record(ChainNode, node, line=node.opener.span.line if node.opener else None)
-        for node in taken.nodes
+    return make_verdict(
+        program.name or "the program",
+        chip,
+        (with_fields(row, program=program.name) for row in _rows(program, taken, native, chip)),
+        nodes=tuple(
+            as_record(ChainNode, node, line=node.opener.span.line if node.opener else None)
+            for node in taken.nodes
+        ),
+        expanded=_expanded(program, native),
+        compiled=any(i.origin for i in program.instructions)
+        or language_of("", program.name).compiles,
     )
-    rows = (with_fields(row, program=program.name) for row in _rows(program, taken, native, chip))
-    verdict = make_verdict(
-        program.name or "the program", chip, rows, nodes, _expanded(program, native)
-    )
-    is_compiled = any(i.origin for i in program.instructions)
-    return with_fields(verdict, compiled=is_compiled or language_of("", program.name).compiles)
 
 
 def _rows(
     program: Program, taken: Resources, native: NativeCount | None, chip: Profile
 ) -> Iterator[Row]:
     if not program.state:
-        yield _language(program, chip)
-        yield from _options(program, chip)
-        yield from _operations(program, chip)
-        yield from _swizzles(program, chip)
+        yield _language(chip)
+        yield from _instructions(program, chip)
     if TextureTarget.RECT in {target.kind for target in program.texture_units.values()}:
-        sides = yes_or_no_sides(chip.formats.rectangle_textures, chip)
-        yield make_row("rectangle textures", "used", sides)
+        yield feature_row("rectangle textures", chip.formats.rectangle_textures, chip)
     replaced = _COUNTED_NATIVELY if native and chip.kind is ProfileKind.API else ()
     for usage in taken.usages:
         if usage.count > 0 and usage.resource not in replaced:
@@ -73,78 +73,70 @@ def _rows(
         yield from _native_limits(native, taken, chip)
 
 
+def feature_row(limit: str, fact: Fact[bool] | None, chip: Profile) -> Row:
+    """A row on a feature that is used, and that the chip has or lacks."""
+    return shared_row(chip, limit, "used", feature_side(fact, lacks=not (fact and fact.value)))
+
+
 def _environment(usage: Usage, chip: Profile) -> Row:
     """A row on texture environments: the units that the chip has, or what units can do."""
     fact = getattr(chip.fixed_function, usage.resource.name.lower())
     number: int | str = usage.count
     if usage.resource is Resource.UNITS:
-        sides = both_sides(
-            number_side(usage.count, fact, at_least=chip.kind is ProfileKind.API), chip
-        )
+        side = number_side(usage.count, fact, at_least=chip.kind is ProfileKind.API)
     else:
         number = ", ".join(use.what for use in usage.uses)
-        sides = yes_or_no_sides(fact, chip)
-    row = make_row(usage.resource.value, number, sides)
-    if row.outcome is not Outcome.EXCEEDED:
-        return row
-    return with_fields(row, where=_place(usage, usage.first_beyond(fact.value)))
+        side = feature_side(fact, lacks=not (fact and fact.value))
+    over = side.outcome is Outcome.EXCEEDED
+    where = _place(usage, usage.first_beyond(fact.value)) if over else ""
+    return shared_row(chip, usage.resource.value, number, side, where=where)
 
 
-def _language(program: Program, chip: Profile) -> Row:
+def _language(chip: Profile) -> Row:
     """Whether the chip has fragment programs, or else an equivalent of this one."""
     fact, language = chip.programs.arb_fragment_program, chip.programs.language
     allowed = language.value if language else None
-    advice = ""
+    outcome, advice = Outcome.UNKNOWN, ""
     if fact is None:
-        outcome = Outcome.UNKNOWN
+        pass
     elif fact.value:
         outcome = Outcome.WITHIN
     elif chip.programs.operations is not None:
         outcome, advice = Outcome.WITHIN, f"no program: set it up as {allowed}"
     elif chip.kind is ProfileKind.API:
-        outcome, advice = Outcome.UNKNOWN, f"rewrite it in {allowed}"
+        advice = f"rewrite it in {allowed}"
     else:
         outcome = Outcome.EXCEEDED
-    sides = both_sides(make_side(outcome, allowed, fact), chip)
-    return make_row("language", "ARB_fragment_program", sides, advice=advice)
+    side = make_side(outcome, allowed, fact)
+    return shared_row(chip, "language", "ARB_fragment_program", side, advice=advice)
 
 
-def _options(program: Program, chip: Profile) -> Iterator[Row]:
-    """Branches and condition codes, with the first that the chip lacks."""
-    used, fact = [o for o in program.options if o in NV_OPTIONS], chip.programs.options
-    if not used:
-        return
-    known = fact.value if fact else ()
-    lacks = [option for option in used if option not in known]
-    offender = next((i for i in program.instructions if lacks and i.needs_option(known)), None)
-    outcome = Outcome.EXCEEDED if lacks else Outcome.WITHIN
-    sides = both_sides(make_side(outcome, ", ".join(known) or "none", fact), chip)
-    advice = "unroll loops, and choose by CMP instead of branches" if lacks else ""
-    yield make_row("options", ", ".join(used), sides, where=_line(offender), advice=advice)
+def _instructions(program: Program, chip: Profile) -> Iterator[Row]:
+    """Options, operations and swizzles, each with the first instruction that the chip lacks."""
+    has = chip.programs
 
+    def first(lacking: Callable[[Instruction], bool]) -> Instruction | None:
+        return next(filter(lacking, program.instructions), None)
 
-def _operations(program: Program, chip: Profile) -> Iterator[Row]:
-    fact = chip.programs.operations
-    if fact is None:
-        return
-    opcodes = ", ".join(sorted({i.mnemonic for i in program.instructions})) or "none"
-    offender = next((i for i in program.instructions if i.mnemonic not in fact.value), None)
-    sides = both_sides(make_side(_outcome(offender), ", ".join(fact.value), fact), chip)
-    yield make_row("operations", opcodes, sides, where=_line(offender))
-
-
-def _swizzles(program: Program, chip: Profile) -> Iterator[Row]:
-    fact = chip.programs.swizzles
-    if fact is None or fact.value:
-        return
-    offender = next((i for i in program.instructions if _is_swizzled(i)), None)
-    sides = both_sides(make_side(_outcome(offender), "none", fact), chip)
-    used = "some" if offender else "none"
-    yield make_row("swizzles", used, sides, where=_line(offender))
-
-
-def _outcome(offender: Instruction | None) -> Outcome:
-    return Outcome.EXCEEDED if offender else Outcome.WITHIN
+    if used := [option for option in program.options if option in NV_OPTIONS]:
+        known = has.options.value if has.options else ()
+        lacks = not {*used} <= {*known}
+        outcome = Outcome.EXCEEDED if lacks else Outcome.WITHIN
+        side = make_side(outcome, ", ".join(known) or "none", has.options)
+        where = _line(first(lambda i: lacks and i.needs_option(known)))
+        advice = "unroll loops, and choose by CMP instead of branches" if lacks else ""
+        yield shared_row(chip, "options", ", ".join(used), side, where=where, advice=advice)
+    if (operations := has.operations) is not None:
+        opcodes = sorted({i.mnemonic for i in program.instructions})
+        offender = first(lambda i: i.mnemonic not in operations.value)
+        side = feature_side(operations, lacks=offender is not None)
+        where, used_ = _line(offender), ", ".join(opcodes) or "none"
+        yield shared_row(chip, "operations", used_, side, where=where)
+    if has.swizzles is not None and not has.swizzles.value:
+        offender = first(_is_swizzled)
+        side = feature_side(has.swizzles, lacks=offender is not None)
+        number = "some" if offender else "none"
+        yield shared_row(chip, "swizzles", number, side, where=_line(offender))
 
 
 def _line(offender: Instruction | None) -> str:
@@ -167,7 +159,6 @@ _ONE_LIMIT = {
     Resource.COLOR_OUTPUTS,
 }
 
-
 # Resources that a program uses more of, where swizzles are lacking, than its text says.
 _COUNTED_NATIVELY = {Resource.ALU_INSTRUCTIONS, Resource.INSTRUCTIONS}
 
@@ -180,34 +171,37 @@ def _limit(usage: Usage, taken: Resources, chip: Profile) -> Row:
     exceeded = (one.allowed for one in sides if one and one.outcome in over)
     tightest = min((n for n in exceeded if isinstance(n, int | float)), default=None)
     where = "" if tightest is None else _place(usage, usage.first_beyond(tightest))
-    advice = ""
-    if tightest is not None and ranges:
-        advice = _hoisting(taken, tightest)
-    number = usage.count if fewest == usage.count else f"{fewest}–{usage.count}"
+    advice = "" if tightest is None or not ranges else _hoisting(taken, tightest)
+    number = _range_text(fewest, usage.count)
     return make_row(usage.resource.value, number, sides, where=where, advice=advice)
+
+
+def _range_text(fewest: int, most: int) -> int | str:
+    return most if fewest == most else f"{fewest}–{most}"
 
 
 def _sides(usage: Usage, fewest: int, chip: Profile) -> Sides:
     """The count against the driver's limit, and what the chip itself may take fewer of."""
     name = usage.resource.name.lower()  # named like the fields of Limits
-    has_programs = chip.programs.arb_fragment_program
+    fact = chip.programs.arb_fragment_program
+    has_programs = None if fact is None else fact.value
     advertised: Fact[Number] | None = getattr(chip.advertised, name)
     native: Fact[Number] | None = getattr(chip.native, name)
     if usage.resource in _ONE_LIMIT:
         advertised = native = advertised or native
-    is_api = chip.kind is ProfileKind.API and not (has_programs and has_programs.value)
-    sides: Sides = (
-        number_side(fewest if is_api else usage.count, advertised, most=usage.count),
-        number_side(fewest, native, most=usage.count),
-    )
-    if has_programs is not None and has_programs.value and advertised is None:
-        least = number_side(usage.count, getattr(_minima(), name), at_least=True)
-        sides = least, least if usage.resource in _ONE_LIMIT else sides[1]
-    elif chip.kind is ProfileKind.CHIP and has_programs is not None and not has_programs.value:
-        sides = None, sides[1]
+    is_api = chip.kind is ProfileKind.API
+    counted = fewest if is_api and not has_programs else usage.count
+    first: Side | None = number_side(counted, advertised, most=usage.count)
+    second = None if is_api else number_side(fewest, native, most=usage.count)
+    if has_programs and advertised is None:
+        first = number_side(usage.count, getattr(_minima(), name), at_least=True)
+        if usage.resource in _ONE_LIMIT and not is_api:
+            second = first
+    elif has_programs is False and not is_api:
+        first = None
     if usage.resource in _COUNTED_NATIVELY and chip.programs.instruction_set is not None:
-        sides = sides[0], None
-    return (sides[0], None) if chip.kind is ProfileKind.API else sides
+        second = None
+    return first, second
 
 
 @cache
@@ -243,7 +237,7 @@ def _native_limits(native: NativeCount, taken: Resources, chip: Profile) -> Iter
             beyond = native.first_beyond(fact.value - others)
         yield make_row(
             f"{'slots of' if is_api else 'native'} {resource.value}",
-            fewest if fewest == most else f"{fewest}–{most}",
+            _range_text(fewest, most),
             (side, None) if is_api else (None, side),
             where=_line(beyond.instruction if beyond else None),
             advice=advice,
@@ -289,10 +283,9 @@ def _operands(use: NativeUse) -> Iterator[str]:
 def _place(usage: Usage, use: Use | None) -> str:
     if use is None:
         return f"with {usage.surcharge} for fog"
-    if usage.resource is Resource.INDIRECTIONS:
+    if usage.resource is Resource.INDIRECTIONS or use.span is None:
         return use.what
-    line = f"line {use.span.line}: " if use.span is not None else ""
-    return line + use.what
+    return f"line {use.span.line}: {use.what}"
 
 
 def _hoisting(taken: Resources, allowed: float) -> str:

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from functools import lru_cache
 from itertools import chain
 from math import prod
-from typing import Any
 
-from gpgpu_legacy.chips.check import check_counted
+from gpgpu_legacy.chips.check import check_counted, feature_row
 from gpgpu_legacy.chips.profile import Fact, Profile, ProfileKind
 from gpgpu_legacy.chips.verdict import (
-    UNKNOWN_SIDE,
-    ChainNode,
-    Expanded,
     Outcome,
     Row,
     Side,
     Verdict,
-    both_sides,
+    feature_side,
     make_row,
     make_side,
     make_verdict,
     number_side,
-    yes_or_no_sides,
+    shared_row,
 )
-from gpgpu_legacy.count.resources import Resources, resources
+from gpgpu_legacy.count.resources import resources
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.plan.numbers import numbers_text
@@ -35,9 +31,6 @@ from gpgpu_legacy.plan.textures import Filter, Numeric, Texture
 from gpgpu_legacy.serial import with_fields
 
 MIB = 2**20
-
-TEXTURE_SIZE, TARGET_SIZE = "texture size", "framebuffer size"
-"""The limits of width and height: of textures that are read, and of textures drawn to."""
 
 
 def check_plan(plan: Plan, chip: Profile) -> Verdict:
@@ -52,58 +45,40 @@ def check_on_each(plan: Plan, chips: Iterable[Profile]) -> tuple[Verdict, ...]:
     """The verdicts on a plan on several chips; its programs' resources are counted once."""
     uses = _uses(plan)
     programs = [(program, resources(program), passes) for program, passes in uses.programs.items()]
-    return tuple(_verdict(plan, uses, programs, chip) for chip in chips)
 
-
-_Programs = list[tuple[Program, Resources, list[range]]]
-"""The programs of a plan, their resources, and their passes."""
-
-
-def _verdict(plan: Plan, uses: _Uses, programs: _Programs, chip: Profile) -> Verdict:
-    rows: list[Row] = []
-    nodes: tuple[ChainNode, ...] = ()
-    expanded: tuple[Expanded, ...] = ()
-    compiled = False
-    for program, taken, passes in programs:
-        of_program = check_counted(program, taken, chip)
-        rows += (_with_passes(row, passes) for row in of_program.limits)
-        nodes = max(nodes, of_program.nodes, key=len)
-        expanded += of_program.expanded
-        compiled |= of_program.compiled
-    rows += _kernels(uses.dispatches, chip)
-    rows += _textures(plan, uses, chip)
-    rows += _memory(plan, chip)
-    verdict = make_verdict(plan.name, chip, rows, nodes, expanded, pass_count=plan.pass_count)
-    return with_fields(verdict, compiled=compiled)
-
-
-def _kernels(dispatches: dict[int, list[range]], chip: Profile) -> Iterator[Row]:
-    if dispatches:
-        kernels = yes_or_no_sides(chip.programs.kernels, chip)
-        threads = max(dispatches)
-        side = number_side(threads, chip.programs.work_group_threads)
-        every = sorted(chain(*dispatches.values()), key=lambda numbers: numbers.start)
-        yield _with_passes(make_row("compute kernels", "used", kernels), every)
-        yield _with_passes(
-            make_row("threads of a work group", threads, (None, side)), dispatches[threads]
+    def verdict(chip: Profile) -> Verdict:
+        checked = [(check_counted(p, taken, chip), passes) for p, taken, passes in programs]
+        of_programs = [verdict for verdict, _ in checked]
+        rows = [_with_passes(row, passes) for own, passes in checked for row in own.limits]
+        rows += [*_kernels(uses, chip), *_textures(uses, chip), *_memory(plan, chip)]
+        return make_verdict(
+            plan.name,
+            chip,
+            rows,
+            nodes=max((own.nodes for own in of_programs), key=len, default=()),
+            expanded=(*chain(*(own.expanded for own in of_programs)),),
+            compiled=any(own.compiled for own in of_programs),
+            pass_count=plan.pass_count,
         )
 
+    return tuple(map(verdict, chips))
 
-def _with_passes(row: Row, passes: Sequence[range]) -> Row:
+
+def _with_passes(row: Row, passes: Iterable[range]) -> Row:
     """The same row, with the passes that use its program, or that exceed its limit."""
-    count = sum(map(len, passes))
-    return with_fields(row, passes=_text(tuple(passes)), pass_count=count)
+    in_order = tuple(sorted(passes, key=lambda numbers: numbers.start))
+    return with_fields(row, passes=_text(in_order), pass_count=sum(map(len, in_order)))
 
 
 _text = lru_cache(maxsize=256)(numbers_text)  # one text for all limits and chips
 
 
-_ByTexture = dict[str, list[range]]
+_ByTexture = dict[Texture, list[range]]
 
 
 @frozen
 class _Uses:
-    """The passes of a plan by what they use: programs, kernels, and textures by their names.
+    """The passes of a plan by what they use: programs, kernels and textures.
 
     dispatches: by the threads of a work group. read: textures that passes look up, or copy to.
     """
@@ -121,7 +96,7 @@ def _uses(plan: Plan) -> _Uses:
 
     def note(by_texture: _ByTexture, names: Iterable[str], numbers: range) -> None:
         for name in dict.fromkeys(names):
-            by_texture.setdefault(name, []).append(numbers)
+            by_texture.setdefault(plan.texture(name), []).append(numbers)
 
     for numbers, pass_ in numbered_passes(plan):
         match pass_:
@@ -141,131 +116,92 @@ def _uses(plan: Plan) -> _Uses:
     return uses
 
 
-@frozen
-class _Textures:
-    """Textures that are used in one way, with the passes that do so."""
-
-    textures: tuple[Texture, ...]
-    passes: _ByTexture
-
-    @classmethod
-    def of(cls, plan: Plan, used: _ByTexture) -> _Textures:
-        """The plan's textures that are used in this way."""
-        return cls(tuple(map(plan.texture, used)), used)
-
-    def __bool__(self) -> bool:
-        return bool(self.textures)
-
-    def only(self, exceeds: Callable[[Texture], bool]) -> _Textures:
-        """The textures among them that exceed a limit."""
-        return _Textures(tuple(filter(exceeds, self.textures)), self.passes)
-
-    @property
-    def floats(self) -> _Textures:
-        """The textures among them that hold floats."""
-        return self.only(lambda t: t.format.numeric is Numeric.FLOAT)
-
-    @property
-    def names(self) -> str:
-        """Up to four of their names in words, and the number of others."""
-        names = list(dict.fromkeys(t.name for t in self.textures))
-        return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-
-    @property
-    def outcome(self) -> Outcome:
-        """The advice if these exceed a limit."""
-        return Outcome.EXCEEDED if self.textures else Outcome.WITHIN
-
-    @property
-    def numbers(self) -> list[range]:
-        """The passes that use them, in order."""
-        used = {n for t in self.textures for n in self.passes[t.name]}
-        return sorted(used, key=lambda numbers: numbers.start)
+def _kernels(uses: _Uses, chip: Profile) -> Iterator[Row]:
+    if uses.dispatches:
+        kernels = feature_row("compute kernels", chip.programs.kernels, chip)
+        yield _with_passes(kernels, chain(*uses.dispatches.values()))
+        threads = max(uses.dispatches)
+        side = number_side(threads, chip.programs.work_group_threads)
+        row = make_row("threads of a work group", threads, (None, side))
+        yield _with_passes(row, uses.dispatches[threads])
 
 
-def _textures(plan: Plan, uses: _Uses, chip: Profile) -> Iterator[Row]:
+def _textures(uses: _Uses, chip: Profile) -> Iterator[Row]:
     formats = chip.formats
-    read, drawn, blended = (
-        _Textures.of(plan, used) for used in (uses.read, uses.drawn, uses.blended)
-    )
-    floats = {kind: _Textures.of(plan, used).floats for kind, used in uses.filtered.items()}
-    yield from _float_textures(read.floats, chip)
-    yield from _float_filters({k: t for k, t in floats.items() if t}, chip)
-    yield from _bits("float framebuffer", drawn.floats, formats.float_target_bits, chip)
-    yield from _bits("float blending", blended.floats, formats.float_blending_bits, chip)
-    yield from _size(TEXTURE_SIZE, read, formats.largest_texture_texels, chip)
+    if read := _floats(uses.read):
+        kinds, names = ({t.kind.value for t in read}, {t.format.name for t in read})
+        used = f"{', '.join(sorted(kinds))} of {', '.join(sorted(names))}"
+        has = formats.float_texture_kinds
+        over = _only(read, lambda t: has is not None and t.kind.value not in has.value)
+        yield _row("float textures", used, feature_side(has, lacks=bool(over)), over, chip)
+    by_filter = {kind: floats for kind, t in uses.filtered.items() if (floats := _floats(t))}
+    if by_filter:
+        yield _float_filters(by_filter, chip)
+    for limit, used_, bits in (
+        ("float framebuffer", uses.drawn, formats.float_target_bits),
+        ("float blending", uses.blended, formats.float_blending_bits),
+    ):
+        if floats := _floats(used_):
+            yield _bits(limit, floats, bits, chip)
     largest = formats.largest_target_texels or formats.largest_texture_texels
-    yield from _size(TARGET_SIZE, drawn, largest, chip)
+    yield from _size("texture size", uses.read, formats.largest_texture_texels, chip)
+    yield from _size("framebuffer size", uses.drawn, largest, chip)
 
 
-def _float_textures(read: _Textures, chip: Profile) -> Iterator[Row]:
-    if not read:
-        return
-    fact = chip.formats.float_texture_kinds
-    used = sorted({t.kind.value for t in read.textures})
-    kinds = f"{', '.join(used)} of {', '.join(sorted({t.format.name for t in read.textures}))}"
-    over = read.only(lambda t: fact is not None and t.kind.value not in fact.value)
-    words = ", ".join(fact.value) if fact else ""
-    yield _row("float textures", kinds, _side(over, words, fact), over, chip)
+def _only(used: _ByTexture, exceeds: Callable[[Texture], bool]) -> _ByTexture:
+    """The textures among them that exceed a limit."""
+    return {texture: numbers for texture, numbers in used.items() if exceeds(texture)}
 
 
-def _side(over: _Textures, words: str, fact: Fact[Any] | None) -> Side:
-    """What a chip has, in words, as a limit that these textures exceed."""
-    return make_side(over.outcome, words or "none", fact) if fact else UNKNOWN_SIDE
+def _floats(used: _ByTexture) -> _ByTexture:
+    return _only(used, lambda t: t.format.numeric is Numeric.FLOAT)
 
 
-def _float_filters(by_filter: dict[Filter, _Textures], chip: Profile) -> Iterator[Row]:
-    if not by_filter:
-        return
+def _float_filters(by_filter: dict[Filter, _ByTexture], chip: Profile) -> Row:
     fact = chip.formats.float_filters
-    filters = ", ".join(sorted(kind.value for kind in by_filter))
-    over = _Textures((), {})
-    if list(by_filter) == [Filter.NEAREST]:
-        side = make_side(Outcome.WITHIN, ", ".join(fact.value) if fact else filters, fact)
-    else:
-        # A chip can lack only one filter: there are two, and all chips have nearest.
-        has = fact.value if fact else tuple(kind.value for kind in by_filter)
-        others = (textures for kind, textures in by_filter.items() if kind.value not in has)
-        over = next(others, over)
-        side = _side(over, ", ".join(has), fact)
-    yield _row("float filters", filters, side, over, chip)
+    filters, over = [kind.value for kind in by_filter], _ByTexture()
+    if filters == [Filter.NEAREST.value]:  # all chips have it
+        side = make_side(Outcome.WITHIN, ", ".join(fact.value if fact else filters), fact)
+    else:  # a chip can lack only one of the two
+        lacked = (t for kind, t in by_filter.items() if fact and kind.value not in fact.value)
+        over = next(lacked, over)
+        side = feature_side(fact, lacks=bool(over))
+    return _row("float filters", ", ".join(sorted(filters)), side, over, chip)
 
 
-def _bits(limit: str, used: _Textures, fact: Fact[int] | None, chip: Profile) -> Iterator[Row]:
+def _bits(limit: str, used: _ByTexture, fact: Fact[int] | None, chip: Profile) -> Row:
     """The widest channel of the textures, in bits, against the widest that the chip takes."""
-    if not used:
-        return
-    bits = f"{max(t.format.bits_per_channel for t in used.textures)} bits"
-    over = used.only(lambda t: fact is not None and t.format.bits_per_channel > fact.value)
-    words = f"{fact.value} bits" if fact and fact.value else ""
-    yield _row(limit, bits, _side(over, words, fact), over, chip)
+    bits = f"{max(t.format.bits_per_channel for t in used)} bits"
+    over = _only(used, lambda t: fact is not None and t.format.bits_per_channel > fact.value)
+    return _row(limit, bits, feature_side(fact, lacks=bool(over), unit=" bits"), over, chip)
 
 
-def _size(limit: str, used: _Textures, fact: Fact[int] | None, chip: Profile) -> Iterator[Row]:
-    if not used:
-        return
-    largest = max(map(_side_of, used.textures))
-    over = used.only(lambda t: fact is not None and _side_of(t) > fact.value)
-    advice = f"use textures of at most {fact.value}×{fact.value} texels" if over and fact else ""
-    yield _row(limit, largest, number_side(largest, fact), over, chip, advice=advice)
+def _size(limit: str, used: _ByTexture, fact: Fact[int] | None, chip: Profile) -> Iterator[Row]:
+    def side(texture: Texture) -> int:
+        return max(texture.extent.width, texture.extent.height)
 
-
-def _side_of(texture: Texture) -> int:
-    return max(texture.extent.width, texture.extent.height)
+    if used:
+        largest = max(map(side, used))
+        over = _only(used, lambda t: fact is not None and side(t) > fact.value)
+        advice = (
+            f"use textures of at most {fact.value}×{fact.value} texels" if over and fact else ""
+        )
+        yield _row(limit, largest, number_side(largest, fact), over, chip, advice=advice)
 
 
 def _row(
-    limit: str, number: int | str, side: Side, over: _Textures, chip: Profile, *, advice: str = ""
+    limit: str, number: int | str, side: Side, over: _ByTexture, chip: Profile, *, advice: str = ""
 ) -> Row:
     """A row about textures. over: the ones that exceed the limit."""
-    row = make_row(limit, number, both_sides(side, chip), where=over.names, advice=advice)
-    return _with_passes(row, over.numbers)
+    names = [texture.name for texture in over]
+    where = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+    row = shared_row(chip, limit, number, side, where=where, advice=advice)
+    return _with_passes(row, {numbers for used in over.values() for numbers in used})
 
 
 def _memory(plan: Plan, chip: Profile) -> Iterator[Row]:
     """The memory of the board or, if the chip uses the host's, the share reserved for it."""
-    if not plan.textures or chip.kind is ProfileKind.API:
-        return
-    mib = -(-plan.texture_bytes // MIB)
-    allowed = number_side(mib, chip.hardware.memory_mib)
-    yield make_row("memory, MiB", mib, (allowed, allowed))
+    if plan.textures and chip.kind is not ProfileKind.API:
+        mib = -(-plan.texture_bytes // MIB)
+        side = number_side(mib, chip.hardware.memory_mib)
+        yield shared_row(chip, "memory, MiB", mib, side)

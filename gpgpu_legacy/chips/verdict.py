@@ -22,6 +22,7 @@ from gpgpu_legacy.chips.profile import (
     find_profile,
 )
 from gpgpu_legacy.count.resources import Resource
+from gpgpu_legacy.errors import counted
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result, plain
 from gpgpu_legacy.serial import Record
 
@@ -32,15 +33,15 @@ COMPILED = (
 
 
 class Outcome(Enum):
-    """The comparison of a number with a limit."""
+    """The comparison of a number with a limit; the worst is the last."""
 
     WITHIN = "within"
-    EXCEEDED = "exceeded"
     UNKNOWN = "unknown"
+    EXCEEDED = "exceeded"
 
 
-class Answer(Enum):
-    """The joint answer of the limits."""
+class LoadAnswer(Enum):
+    """The joint answer of the limits, by the worst of their outcomes."""
 
     LOADS = "loads"
     AS_FAR_AS_KNOWN = "loads, as far as is known"
@@ -144,9 +145,9 @@ class Verdict(Result, kw_only=True):
     plan: str
     parameters: dict[str, Plain]
     chip: str
-    answer: Answer
-    advertised: Answer
-    native: Answer
+    answer: LoadAnswer
+    advertised: LoadAnswer
+    native: LoadAnswer
     limits: tuple[Row, ...]
     nodes: tuple[ChainNode, ...] = ()
     expanded: tuple[Expanded, ...] = ()
@@ -160,7 +161,7 @@ class Verdict(Result, kw_only=True):
     @property
     def status(self) -> int:
         """The exit code of a command: 1 if it does not load."""
-        return int(self.answer is Answer.DOES_NOT_LOAD)
+        return int(self.answer is LoadAnswer.DOES_NOT_LOAD)
 
     @property
     def exceeded(self) -> tuple[Row, ...]:
@@ -192,23 +193,22 @@ class Verdict(Result, kw_only=True):
         chip = find_profile(self.chip)
         several = len({row.program for row in self.limits if row.program}) > 1
         shown = self.limits if whole else tuple(self._deciding())
+        passes = ["passes"] * any(row.passes for row in shown)
         heads: tuple[str, ...] = (
             "limit", "found", "native", "result", "first exceeded by", "advertised", "sources",
+            *passes,
         )  # fmt: skip
         rows: tuple[tuple[Entry, ...], ...] = tuple(
-            _limit_row(row, several=several) for row in shown
+            (*_entries(row, several=several), *(row.passes for _ in passes)) for row in shown
         )
-        if any(row.passes for row in shown):
-            heads = (*heads, "passes")
-            rows = tuple((*row, of.passes) for row, of in zip(rows, shown, strict=True))
         if not shown:
             heads, rows = ("limits that it keeps",), ((len(self.limits),),)
         tags = (side.source for row in shown for side in row.sides if side and side.source)
-        kept = sum(row.outcome is Outcome.WITHIN for row in self.limits) if shown else 0
+        kept = sum(row.outcome is Outcome.WITHIN for row in self.limits)
         notes = (
             *(f"{row.limit}: {row.advice}." for row in shown if row.advice),
             *((COMPILED,) if self.compiled and not self.status else ()),
-            *(() if whole or not kept else (f"It keeps {kept} other limits.",)),
+            *((f"It keeps {kept} other limits.",) if kept and shown and not whole else ()),
             *(chip.notes if whole else ()),
             *source_notes(tags),
         )
@@ -232,12 +232,9 @@ class Verdict(Result, kw_only=True):
         yield from unknown.values()
 
     def _caption(self, chip: Profile) -> str:
-        passes = (
-            f", {self.pass_count} pass{'es' * (self.pass_count > 1)}," if self.pass_count else ""
-        )
-        text = (
-            f"{titled(self.plan, self.parameters)}{passes} on {chip.called}: {self.answer.value}."
-        )
+        passes = f", {counted(self.pass_count, 'pass', 'passes')}," if self.pass_count else ""
+        plan = titled(self.plan, self.parameters)
+        text = f"{plan}{passes} on {chip.called}: {self.answer.value}."
         has_both = any(row.advertised and row.native for row in self.limits)
         if has_both and self.advertised is not self.native:
             text += f" By its advertised limits it {self.advertised.value}"
@@ -250,17 +247,14 @@ def _more(row: Row, other: Row) -> bool:
     return isinstance(row.found, int) and isinstance(other.found, int) and row.found > other.found
 
 
-_RESULTS = {Outcome.WITHIN: "within", Outcome.EXCEEDED: "OVER", Outcome.UNKNOWN: "unknown"}
-
-
-def _limit_row(row: Row, *, several: bool) -> tuple[Entry, ...]:
+def _entries(row: Row, *, several: bool) -> tuple[Entry, ...]:
     """A row of the table. several: whether there are several programs, which rows then name."""
     tags = [f"{s.source} ({s.confidence.value})" for s in row.sides if s and s.confidence]
     return (
         f"{row.limit} ({row.program})" if several and row.program else row.limit,
         plain(row.found),
         str(row.native or "–"),
-        _RESULTS[row.outcome],
+        "OVER" if row.outcome is Outcome.EXCEEDED else row.outcome.value,
         row.where,
         str(row.advertised or "–"),
         ", ".join(dict.fromkeys(tags)),
@@ -319,8 +313,8 @@ def excess(row: Row, *sides: Side | None) -> str:
 
 def make_side(
     outcome: Outcome,
-    allowed: Number | str | None = None,
-    fact: Fact[Any] | None = None,
+    allowed: Number | str | None,
+    fact: Fact[Any] | None,
     *,
     at_least: bool = False,
 ) -> Side:
@@ -336,6 +330,14 @@ def make_side(
 
 UNKNOWN_SIDE = Side(outcome=Outcome.UNKNOWN)
 """A limit that is not known."""
+
+
+def feature_side(fact: Fact[Any] | None, *, lacks: bool, unit: str = "") -> Side:
+    """What the chip has of a feature, in words. lacks: whether that is not enough."""
+    if fact is None:
+        return UNKNOWN_SIDE
+    allowed = f"{value_text(fact.value)}{unit}" if fact.value else "none"
+    return make_side(Outcome.EXCEEDED if lacks else Outcome.WITHIN, allowed, fact)
 
 
 def number_side(
@@ -354,73 +356,45 @@ def number_side(
     return make_side(outcome, fact.value, fact, at_least=higher)
 
 
-def yes_or_no_sides(fact: Fact[bool] | None, chip: Profile) -> Sides:
-    """A feature that a program uses, and that the chip has or lacks."""
-    if fact is None:
-        return both_sides(UNKNOWN_SIDE, chip)
-    outcome = Outcome.WITHIN if fact.value else Outcome.EXCEEDED
-    return both_sides(make_side(outcome, "yes" if fact.value else "none", fact), chip)
-
-
-def both_sides(one: Side, chip: Profile) -> Sides:
-    """The same limit on both sides; an API has no native side."""
-    return one, None if chip.kind is ProfileKind.API else one
-
-
 def make_row(
-    limit: str,
-    found: int | str,
-    sides: Sides,
-    *,
-    where: str = "",
-    advice: str = "",
+    limit: str, found: int | str, sides: Sides, *, where: str = "", advice: str = ""
 ) -> Row:
     """A row, whose outcome is the worse one of its sides."""
-    advertised, native = sides
     return Row(
         limit=limit,
         found=found,
-        outcome=_worst(one.outcome for one in sides if one),
-        advertised=advertised,
-        native=native,
+        outcome=_worst(sides),
+        advertised=sides[0],
+        native=sides[1],
         where=where,
         advice=advice,
     )
 
 
-def make_verdict(
-    name: str,
-    chip: Profile,
-    rows: Iterable[Row],
-    nodes: tuple[ChainNode, ...],
-    expanded: tuple[Expanded, ...] = (),
-    *,
-    pass_count: int = 0,
-) -> Verdict:
-    """The rows, and their joint answer."""
+def shared_row(chip: Profile, limit: str, found: int | str, side: Side, **words: str) -> Row:
+    """A row with the same limit on both sides; an API has no native side."""
+    native = None if chip.kind is ProfileKind.API else side
+    return make_row(limit, found, (side, native), **words)
+
+
+def make_verdict(name: str, chip: Profile, rows: Iterable[Row], **more: Any) -> Verdict:
+    """The rows, and their joint answer. more: other fields of the verdict."""
     limits = tuple(rows)
     return Verdict(
         plan=name,
         parameters={},
         chip=chip.name,
-        answer=_answer(row.outcome for row in limits),
-        advertised=_answer(row.advertised.outcome for row in limits if row.advertised),
-        native=_answer(row.native.outcome for row in limits if row.native),
+        answer=_ANSWERS[_worst(limits)],
+        advertised=_ANSWERS[_worst(row.advertised for row in limits)],
+        native=_ANSWERS[_worst(row.native for row in limits)],
         limits=limits,
-        nodes=nodes,
-        expanded=expanded,
-        pass_count=pass_count,
+        **more,
     )
 
 
-def _worst(outcomes: Iterable[Outcome]) -> Outcome:
-    worst_last = (Outcome.WITHIN, Outcome.UNKNOWN, Outcome.EXCEEDED)
-    return max(outcomes, key=worst_last.index, default=Outcome.WITHIN)
+_ANSWERS = dict(zip(Outcome, LoadAnswer, strict=True))
 
 
-def _answer(outcomes: Iterable[Outcome]) -> Answer:
-    return {
-        Outcome.EXCEEDED: Answer.DOES_NOT_LOAD,
-        Outcome.UNKNOWN: Answer.AS_FAR_AS_KNOWN,
-        Outcome.WITHIN: Answer.LOADS,
-    }[_worst(outcomes)]
+def _worst(parts: Iterable[Row | Side | None]) -> Outcome:
+    outcomes = (part.outcome for part in parts if part)
+    return max(outcomes, key=[*Outcome].index, default=Outcome.WITHIN)

@@ -22,7 +22,7 @@ from gpgpu_legacy.api.fit import fit, last_that_holds
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.native import NativeCount, count_native, instruction_set
 from gpgpu_legacy.chips.profile import Profile, ProfileKind, find_profile
-from gpgpu_legacy.chips.verdict import Answer
+from gpgpu_legacy.chips.verdict import LoadAnswer
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
@@ -347,7 +347,7 @@ def _row(fewest: Found, chip: Profile, n: int) -> PackingRow:
 
     def loads(one: Trial) -> bool:
         [program] = plan_of(one, chip, n).programs()
-        if check_program(program, chip).answer is Answer.DOES_NOT_LOAD:
+        if check_program(program, chip).answer is LoadAnswer.DOES_NOT_LOAD:
             return False
         return not has_scalars or slots(one) <= limit(chip, "alu_instructions")
 

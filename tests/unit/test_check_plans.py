@@ -7,7 +7,7 @@ from drawing import program, show, texture
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
-from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Verdict
+from gpgpu_legacy.chips.verdict import LoadAnswer, Outcome, Row, Verdict
 from gpgpu_legacy.plan.plan import Binding, ClearPass, CopyPass, FragmentPass, Plan, Repeat
 from gpgpu_legacy.plan.textures import R32F, Rect
 from gpgpu_legacy.serial import from_json, json_text
@@ -38,7 +38,7 @@ def mixed() -> Plan:
 def test_the_passes_of_a_program_that_is_too_long_are_named() -> None:
     """71 ALU instructions, in passes 3, 5, 7 and 9 of 9."""
     verdict = check_plan(mixed(), RADEON)
-    assert verdict.answer is Answer.DOES_NOT_LOAD
+    assert verdict.answer is LoadAnswer.DOES_NOT_LOAD
     limit = "native ALU instructions"
     [over] = [r for r in verdict.exceeded if r.limit == limit]
     assert (over.found, over.passes, over.pass_count) == (71, "3, 5, 7, … 9", 4)

@@ -9,7 +9,7 @@ import pytest
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
-from gpgpu_legacy.chips.verdict import Answer
+from gpgpu_legacy.chips.verdict import LoadAnswer
 from gpgpu_legacy.page.sections.exercises import (
     CHIP,
     COST_BLOCKS,
@@ -70,10 +70,10 @@ def test_the_largest_block_is_the_last_that_loads() -> None:
     found, chip = loaded(), find_profile(CHIP)
     assert found.written.value is not None
 
-    def answer(block: int) -> Answer:
+    def answer(block: int) -> LoadAnswer:
         return check_plan(find_product(MULTI).plan(n=8, block=block), chip).native
 
-    assert answer(found.written.value) is not Answer.DOES_NOT_LOAD
-    assert answer(found.written.value + 1) is Answer.DOES_NOT_LOAD
+    assert answer(found.written.value) is not LoadAnswer.DOES_NOT_LOAD
+    assert answer(found.written.value + 1) is LoadAnswer.DOES_NOT_LOAD
     # A step that looks up where the step before has added 1 opens a phase.
     assert found.indirections == "b + 1"

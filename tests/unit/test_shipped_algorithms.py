@@ -26,7 +26,7 @@ from gpgpu_legacy.algorithms.registry import (
 from gpgpu_legacy.api.pipeline import Pipeline, find
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
-from gpgpu_legacy.chips.verdict import Answer
+from gpgpu_legacy.chips.verdict import LoadAnswer
 from gpgpu_legacy.count.closed_form import formulas
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
@@ -296,7 +296,7 @@ def test_the_reference_agrees_on_samples(algorithm: Algorithm) -> None:
 @every_algorithm
 def test_each_loads_on_a_radeon_9700_as_it_comes(algorithm: Algorithm) -> None:
     verdict = check_plan(algorithm.plan(), find_profile("r300"))
-    assert verdict.answer is Answer.LOADS, verdict
+    assert verdict.answer is LoadAnswer.LOADS, verdict
 
 
 @every_algorithm

@@ -21,7 +21,7 @@ from gpgpu_legacy.api.fit import (
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
-from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Verdict
+from gpgpu_legacy.chips.verdict import LoadAnswer, Outcome, Row, Verdict
 from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.plan import Plan
@@ -56,7 +56,7 @@ def outcomes(verdict: Verdict, limit: str) -> tuple[Outcome | None, Outcome | No
 def test_multichannel_at_32_does_not_load_on_the_radeon_9700() -> None:
     """65 lookups > 32, 33 indirections > 4 (31 as advertised), 8 ALU a step > 64 natively."""
     verdict = verdict_of(MULTI, "radeon-9700", block=32)
-    assert verdict.answer is verdict.advertised is verdict.native is Answer.DOES_NOT_LOAD
+    assert verdict.answer is verdict.advertised is verdict.native is LoadAnswer.DOES_NOT_LOAD
     found = {r.limit: r.found for r in verdict.exceeded}
     assert found == {
         "texture instructions": 65, "texture indirections": 33,
@@ -108,7 +108,7 @@ def test_a_register_used_again_opens_nodes_that_a_driver_may_avoid(
 
 def test_larson_mcallister_in_8_bits_runs_on_a_geforce3() -> None:
     verdict = verdict_of("larson-mcallister", "geforce3", texture_format="unorm8")
-    assert verdict.answer is Answer.LOADS
+    assert verdict.answer is LoadAnswer.LOADS
     assert row(verdict, "language").advice == ("no program: set it up as register combiners")
 
 
@@ -147,7 +147,7 @@ def test_the_memory_of_the_whole_plan() -> None:
 
 def test_an_unknown_limit_is_never_passed_silently() -> None:
     verdict = verdict_of("larson-mcallister", "3dlabs-p10")
-    assert verdict.answer is Answer.AS_FAR_AS_KNOWN
+    assert verdict.answer is LoadAnswer.AS_FAR_AS_KNOWN
     unknown = {"language", "instructions in all", "float textures"}
     assert unknown <= {row.limit for row in verdict.unknown}
 
@@ -170,9 +170,9 @@ def test_kernels_need_a_chip_that_has_them() -> None:
         Outcome.EXCEEDED
     )
     modern = verdict_of("dobravec-bulic-global", "quadro-4000")
-    assert modern.answer is Answer.LOADS
+    assert modern.answer is LoadAnswer.LOADS
     by_cuda = [verdict_of(f"dobravec-bulic-{kind}", "9400m") for kind in ("global", "shared")]
-    assert all(verdict.answer is Answer.LOADS for verdict in by_cuda)
+    assert all(verdict.answer is LoadAnswer.LOADS for verdict in by_cuda)
     [over] = verdict_of("opengl-compute-tiled", "9400m").exceeded
     assert (over.limit, over.found) == ("threads of a work group", 32 * 32)
 
@@ -239,8 +239,8 @@ def test_the_radeon_9700() -> None:
     native, first = fitted.largest[1], fitted.largest[2]
     assert native.why == "texture indirections 5 > 4"
     assert first.why == "native ALU instructions 72–139 > 64"
-    assert (first.answer, first.certain) == (Answer.AS_FAR_AS_KNOWN, 4)
-    assert (native.answer, native.certain) == (Answer.LOADS, 3)
+    assert (first.answer, first.certain) == (LoadAnswer.AS_FAR_AS_KNOWN, 4)
+    assert (native.answer, native.certain) == (LoadAnswer.LOADS, 3)
     assert first.coordinates_first == 8
     assert first.command == (
         f"gpgpu-legacy check {MULTI} n=256 block=8 coordinates_first=8 --chip radeon-9700-pro"
@@ -269,14 +269,14 @@ def test_no_larger_block_loads(chip: str) -> None:
     size, most = 34, 17
     fitted = fit_of(MULTI, chip, size=size)
 
-    def answer(block: int, each: Largest) -> Answer:
+    def answer(block: int, each: Largest) -> LoadAnswer:
         verdict = verdict_of(MULTI, chip, size, block=block)
         return verdict.native if each.limits == "native" else verdict.advertised
 
     for each in fitted.largest:
         if each.coordinates_first is None:
             answers = {block: answer(block, each) for block in range(1, most + 1)}
-            tried = [b for b, given in answers.items() if given is not Answer.DOES_NOT_LOAD]
-            certain = [b for b, given in answers.items() if given is Answer.LOADS]
+            tried = [b for b, given in answers.items() if given is not LoadAnswer.DOES_NOT_LOAD]
+            certain = [b for b, given in answers.items() if given is LoadAnswer.LOADS]
             assert each.value == (max(tried) if tried else None)
             assert each.certain == (max(certain) if certain else None)

@@ -9,7 +9,7 @@ import pytest
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile, profiles
-from gpgpu_legacy.chips.verdict import Answer
+from gpgpu_legacy.chips.verdict import LoadAnswer
 from gpgpu_legacy.page.sections import sections_of
 from gpgpu_legacy.page.sections.loaded import CaseData, Loading, loading
 
@@ -33,7 +33,7 @@ def chip_number(name: str) -> int:
 
 def largest_block(data: Loading, name: str, chip: str) -> int | None:
     answers = data.answers(case_of(data, name), chip_number(chip)).items()
-    blocks = [block for block, answer in answers if answer is not Answer.DOES_NOT_LOAD]
+    blocks = [block for block, answer in answers if answer is not LoadAnswer.DOES_NOT_LOAD]
     return blocks[-1] if blocks else None
 
 
@@ -62,12 +62,11 @@ def test_each_limit_is_that_of_check(data: Loading, chip: str, block: int) -> No
     verdict = check_plan(plan, find_profile(chip))
     case, number = case_of(data, MULTI), chip_number(chip)
     at = case.blocks.index(block)
-    said = data.said[case.chips[number].said[at]]
-    assert (said.answer, said.reasons) == (verdict.answer, ", ".join(verdict.excesses))
+    told = data.told[case.told[number][at]]
+    assert (told.answer, told.reasons) == (verdict.answer, ", ".join(verdict.excesses))
+    assert data.uses[told.uses] == {row.limit: row.found for row in verdict.limits}
     shown = data.chips[number].most
-    assert set(shown) & set(case.found) == {row.limit for row in verdict.limits}
     for row in verdict.limits:
-        assert case.found[row.limit][at] == row.found
         least, words = shown[row.limit]
         allowed = [side.allowed for side in row.sides if side]
         assert least == min((one for one in allowed if isinstance(one, int)), default=None)

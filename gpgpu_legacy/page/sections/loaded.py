@@ -14,7 +14,7 @@ from gpgpu_legacy.api.fit import steps_first
 from gpgpu_legacy.chips.catalogue import source_notes
 from gpgpu_legacy.chips.check_plan import check_on_each
 from gpgpu_legacy.chips.profile import Profile, ProfileKind, profiles
-from gpgpu_legacy.chips.verdict import Answer, Row, Verdict
+from gpgpu_legacy.chips.verdict import LoadAnswer, Row, Verdict
 from gpgpu_legacy.page.section import PageSection, people, rendered
 from gpgpu_legacy.papers.formulas import methods_of_tables
 from gpgpu_legacy.papers.published.papers import papers
@@ -97,11 +97,14 @@ class LoadedCase:
         return {block: found[block] for block in sorted(found, key=lambda block: block or 0)}
 
 
-class Said(Record):
-    """A verdict in words. reasons: the limits that are exceeded."""
+class Told(Record):
+    """A verdict in words. reasons: the limits that are exceeded. uses: the number of
+    what it uses of each limit.
+    """
 
-    answer: Answer
+    answer: LoadAnswer
     reasons: str
+    uses: int
 
 
 class ChipData(Record):
@@ -114,53 +117,38 @@ class ChipData(Record):
     most: dict[str, tuple[int | float | None, str]]
 
 
-class OnChip(Record, omit_defaults=True):
-    """A case on a chip. said: by the block, the number of what is said.
-
-    found: as a case has it, where the plan is another on this chip.
-    """
-
-    said: tuple[int, ...]
-    found: dict[str, tuple[int | str | None, ...]] = {}  # noqa: RUF012
-
-
 class CaseData(Record):
-    """A case. found: the plan's use of each limit, by the block."""
+    """A case. told: by the chip and the block, the number of what is told."""
 
     name: str
     method: str
     title: str
     blocks: tuple[int | None, ...]
-    found: dict[str, tuple[int | str | None, ...]]
-    chips: tuple[OnChip, ...]
-
-    @property
-    def is_program(self) -> bool:
-        """Whether it draws fragments; kernels need no table: all blocks have the same answer."""
-        return "language" in self.found
+    told: tuple[tuple[int, ...], ...]
 
 
 class Loading(Record):
-    """All of it."""
+    """All of it. uses: of each limit, once for verdicts that share them."""
 
     size: int
-    said: tuple[Said, ...]
+    uses: tuple[dict[str, int | str], ...]
+    told: tuple[Told, ...]
     chips: tuple[ChipData, ...]
     cases: tuple[CaseData, ...]
 
-    def answers(self, case: CaseData, chip: int) -> dict[int | None, Answer]:
+    def answers(self, case: CaseData, chip: int) -> dict[int | None, LoadAnswer]:
         """By the block."""
-        said = (self.said[n].answer for n in case.chips[chip].said)
-        return dict(zip(case.blocks, said, strict=True))
+        told = (self.told[n].answer for n in case.told[chip])
+        return dict(zip(case.blocks, told, strict=True))
 
     def largest(self, case: CaseData, chip: int) -> str:
         """The largest block that loads, in words."""
         answers = self.answers(case, chip).items()
-        loads = [(block, a) for block, a in answers if a is not Answer.DOES_NOT_LOAD]
+        loads = [(block, a) for block, a in answers if a is not LoadAnswer.DOES_NOT_LOAD]
         if not loads:
             return "no"
         block, answer = loads[-1]
-        known = "" if answer is Answer.LOADS else ", as far as is known"
+        known = "" if answer is LoadAnswer.LOADS else ", as far as is known"
         if block is None:
             return f"loads{known}"
         return f"b = {block}{' or more' if block == case.blocks[-1] else ''}{known}"
@@ -171,44 +159,38 @@ def loading() -> Loading:
     """The papers' methods on all chips and APIs, at SIZE; and one with its coordinates first."""
     measured = (s.method for p in papers() for t in p.measured for s in t.series if s.method)
     names = dict.fromkeys((*methods_of_tables(), *measured))
-    variant = LoadedCase(find_product(DEFAULT_PRODUCT), first=True)
-    cases = [*(LoadedCase(find_product(name)) for name in names), variant]
-    found = [(case, case.verdicts()) for case in cases]
-    said: dict[Said, int] = {}
-    data = tuple(_case(case, verdicts, said) for case, verdicts in found)
-    on_chips = zip(*(row for _, verdicts in found for row in verdicts.values()), strict=True)
-    chips = tuple(map(_chip, profiles(), on_chips))
-    return Loading(size=SIZE, said=tuple(said), chips=chips, cases=data)
+    cases = [*(LoadedCase(find_product(name)) for name in names)]
+    cases.append(LoadedCase(find_product(DEFAULT_PRODUCT), first=True))
+    verdicts = [case.verdicts() for case in cases]
+    uses: list[dict[str, int | str]] = []
+    told: dict[Told, int] = {}
 
+    def number(verdict: Verdict) -> int:
+        own = {row.limit: row.found for row in verdict.limits}
+        if own not in uses:
+            uses.append(own)
+        reasons = ", ".join(verdict.excesses)
+        words = Told(answer=verdict.answer, reasons=reasons, uses=uses.index(own))
+        return told.setdefault(words, len(told))
 
-def _case(
-    case: LoadedCase, verdicts: dict[int | None, tuple[Verdict, ...]], said: dict[Said, int]
-) -> CaseData:
-    found = _found([[row for v in one for row in v.limits] for one in verdicts.values()])
-    chips = []
-    for column in zip(*verdicts.values(), strict=True):
-        own = _found([v.limits for v in column])
-        words = [Said(answer=v.answer, reasons=", ".join(v.excesses)) for v in column]
-        numbers = tuple(said.setdefault(one, len(said)) for one in words)
-        differs = {limit: values for limit, values in own.items() if values != found[limit]}
-        chips.append(OnChip(said=numbers, found=differs))
-    name = case.method.name
-    first = ", coordinates first where indirections ask for it" if case.first else ""
-    return CaseData(
-        name=f"{name}{'-coordinates-first' if case.first else ''}",
-        method=name,
-        title=f"{people()[name]}{first}",
-        blocks=tuple(verdicts),
-        found=found,
-        chips=tuple(chips),
+    def data(case: LoadedCase, by_block: dict[int | None, tuple[Verdict, ...]]) -> CaseData:
+        name, blocks = case.method.name, by_block.values()
+        return CaseData(
+            name=name + "-coordinates-first" * case.first,
+            method=name,
+            title=people()[name] + ", coordinates first where indirections ask for it" * case.first,
+            blocks=tuple(by_block),
+            told=tuple(tuple(map(number, of_chip)) for of_chip in zip(*blocks, strict=True)),
+        )
+
+    on_chips = zip(*(row for own in verdicts for row in own.values()), strict=True)
+    return Loading(
+        size=SIZE,
+        cases=tuple(map(data, cases, verdicts)),
+        chips=tuple(map(_chip, profiles(), on_chips)),
+        uses=tuple(uses),
+        told=tuple(told),
     )
-
-
-def _found(by_block: Sequence[Sequence[Row]]) -> dict[str, tuple[int | str | None, ...]]:
-    """The use of each limit, by the block."""
-    taken = [{row.limit: row.found for row in rows} for rows in by_block]
-    limits = dict.fromkeys(limit for one in taken for limit in one)
-    return {limit: tuple(one.get(limit) for one in taken) for limit in limits}
 
 
 def _chip(profile: Profile, verdicts: Sequence[Verdict]) -> ChipData:
@@ -234,7 +216,9 @@ def _most(row: Row) -> tuple[int | float | None, str]:
 def make_section() -> PageSection:
     """A table of the largest blocks, and the data of all limits for its script."""
     data = loading()
-    cases = [case for case in data.cases if case.is_program]
+    cases = [
+        case for case in data.cases if "language" in data.uses[data.told[case.told[0][0]].uses]
+    ]  # all blocks of a kernel are alike
     html = rendered(
         "sections/loaded.html.j2",
         size=data.size,

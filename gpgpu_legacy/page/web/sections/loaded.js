@@ -24,24 +24,23 @@ sections.loaded = (root, data, address) => {
   root.querySelector(".loaded-live").append(choices.element, element("div", { class: "loaded-body" }, list, shown));
   rove(list, "button");
 
-  // The case, its blocks, the chip's number and what is on it, and the place of the block; none in the
-  // address is the first that does not load.
+  // The case, its blocks, the chip's number, and the place of the block; none in the address is the first that
+  // does not load.
   function chosen() {
     const one = cases.find(({ name }) => name === choices.get("program"));
     const chip = chips.findIndex(({ name }) => name === choices.get("chip"));
-    const { said, found } = one.chips[chip];
     const [{ blocks }, asked] = [one, Number(choices.get("block"))];
     const far = (b) => Math.abs(b - asked);
     const at = asked && blocks[0]
       ? blocks.reduce((best, b, n) => (far(b) < far(blocks[best]) ? n : best), 0)
-      : Math.max(0, said.findIndex((n) => data.said[n].reasons));
-    return { one, blocks, chip, at, found: { ...one.found, ...found } };
+      : Math.max(0, one.told[chip].findIndex((n) => data.told[n].reasons));
+    return { one, blocks, chip, at };
   }
 
   function show() {
-    const { one, blocks, chip, at, found } = chosen();
-    const said = (n) => data.said[one.chips[n].said[at]];
-    const { answer, reasons } = said(chip);
+    const { one, blocks, chip, at } = chosen();
+    const told = (n) => data.told[one.told[n][at]];
+    const { answer, reasons, uses } = told(chip);
     const { name, title, notes, most } = chips[chip];
     Object.assign(slider, { max: blocks.length - 1, value: at, disabled: blocks[0] === null });
     const words = slider.disabled ? "no block" : `b = ${blocks[at]}`;
@@ -49,12 +48,12 @@ sections.loaded = (root, data, address) => {
     block.textContent = words;
     buttons.forEach((button, n) => {
       button.setAttribute("aria-pressed", n === chip);
-      button.dataset.answer = said(n).answer;
-      button.replaceChildren(element("span", { "aria-hidden": "true" }, LOADED_MARKS[said(n).answer]), ` ${chips[n].title}`,
-        element("span", { class: "loaded-words" }, `: ${said(n).answer}`));
+      button.dataset.answer = told(n).answer;
+      button.replaceChildren(element("span", { "aria-hidden": "true" }, LOADED_MARKS[told(n).answer]), ` ${chips[n].title}`,
+        element("span", { class: "loaded-words" }, `: ${told(n).answer}`));
     });
-    const rows = Object.entries(found).filter(([limit, uses]) => limit in most && uses[at] !== null)
-      .map(([limit, uses]) => [limit, uses[at], String(uses[at]).split("–").map(Number), ...most[limit]]);
+    const rows = Object.entries(data.uses[uses])
+      .map(([limit, use]) => [limit, use, String(use).split("–").map(Number), ...most[limit]]);
     const counted = ([, , numbers]) => numbers.every(Number.isFinite);
     shown.replaceChildren(
       element("p", { class: "loaded-verdict" }, `${peopleName(one.method)}${slider.disabled ? "" : ` with ${words}`} on ${title}: `,
