@@ -16,6 +16,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -31,7 +32,7 @@ from gpgpu_legacy.chips.profile import (
     calibrated_name,
     find_profile,
 )
-from gpgpu_legacy.chips.verdict import Answer
+from gpgpu_legacy.chips.verdict import LoadAnswer
 from gpgpu_legacy.count.coalescing import RULES, CoalescingRule, transactions
 from gpgpu_legacy.count.traffic import count_plan, work_of_pass
 from gpgpu_legacy.decorators import frozen
@@ -99,22 +100,22 @@ def predict(
     copy_bytes = work.copy_bytes
     if memory_bytes is not None:
         copy_bytes = 0  # served, too
-        served = make_term("memory behind the cache", TimeStage.DRAW, memory_bytes, "bytes", memory)
+        served = make_term(TimeStage.DRAW, "memory behind the cache", memory_bytes, "bytes", memory)
         terms = [
             with_fields(served, stage=term.stage) if term.name == "memory" and term.count else term
             for term in terms
         ]
     if chip.hardware.run_us is not None:  # which only calibrated profiles have
         terms.append(
-            make_term("run overhead", TimeStage.RUN, 1, "runs", rates.of_overhead("run_us"))
+            make_term(TimeStage.RUN, "run overhead", 1, "runs", rates.of_overhead("run_us"))
         )
     upload, readback = map(rates.transfers, ("upload_gb_per_s", "readback_gb_per_s"))
     terms += [
-        make_term("copies", TimeStage.COPY, copy_bytes, "bytes", memory),
-        make_term("clears", TimeStage.CLEAR, work.clear_bytes, "bytes", memory),
-        make_term("passes", TimeStage.PASS, work.passes, "passes", rates.of_overhead("pass_us")),
-        make_term("upload", TimeStage.UPLOAD, transfers.upload_bytes, "bytes", upload),
-        make_term("read-back", TimeStage.READBACK, transfers.readback_bytes, "bytes", readback),
+        make_term(TimeStage.COPY, "copies", copy_bytes, "bytes", memory),
+        make_term(TimeStage.CLEAR, "clears", work.clear_bytes, "bytes", memory),
+        make_term(TimeStage.PASS, "passes", work.passes, "passes", rates.of_overhead("pass_us")),
+        make_term(TimeStage.UPLOAD, "upload", transfers.upload_bytes, "bytes", upload),
+        make_term(TimeStage.READBACK, "read-back", transfers.readback_bytes, "bytes", readback),
     ]
     return make_prediction(chip.name, plan.name, terms)
 
@@ -122,15 +123,17 @@ def predict(
 # Drawing ----------------------------------------------------------------------------------------
 
 
+_draw = partial(make_term, TimeStage.DRAW)
+
+
 def _drawn(work: Work, rates: Rates, memory: ChipRate) -> Iterator[Term]:
     yield _arithmetic(work, rates)
     if work.most_branches:
-        rate = rates.branches(work.most_branches)
-        yield make_term("branches", TimeStage.DRAW, work.branches, "branches", rate)
+        yield _draw("branches", work.branches, "branches", rates.branches(work.most_branches))
     yield _by_bits("lookups", work.lookups, "lookups", rates.lookups)
     shared = _occupied(rates.known("shared_memory_gb_per_s"), work.occupancy)
-    yield make_term("shared memory", TimeStage.DRAW, work.shared_bytes, "bytes", shared)
-    yield make_term("memory", TimeStage.DRAW, work.memory_bytes, "bytes", memory)
+    yield _draw("shared memory", work.shared_bytes, "bytes", shared)
+    yield _draw("memory", work.memory_bytes, "bytes", memory)
     for name, counts in (("fill", work.fills), ("blend", work.blends)):
         written = _by_bits(name, counts, "fragments", partial(rates.writes, f"{name}s"))
         yield written if rates.writes_overlap else with_fields(written, stage=TimeStage.WRITE)
@@ -140,17 +143,14 @@ def _arithmetic(work: Work, rates: Rates) -> Term:
     """Multiply-adds and dot products, one after another; instructions on a chip of vectors."""
     rate, dots = rates.fragment_arithmetic(), rates.known("dots_g_per_s")
     if rates.instruction_width > 1:
-        return make_term("arithmetic", TimeStage.DRAW, work.instructions, "instructions", rate)
-    if not work.dots or dots.per_second is None or rate.per_second is None:
-        count = work.components + CHANNELS * work.dots
-        occupied = _occupied(rate, work.occupancy)
-        return make_term("arithmetic", TimeStage.DRAW, count, "multiply-adds", occupied)
-    count = work.components + work.dots
-    seconds = work.components / rate.per_second + work.dots / dots.per_second
-    mixed = ChipRate(count / seconds, (*rate.facts, *dots.facts), "multiply-adds and dot products")
-    return make_term(
-        "arithmetic", TimeStage.DRAW, count, "operations", _occupied(mixed, work.occupancy)
-    )
+        return _draw("arithmetic", work.instructions, "instructions", rate)
+    count, unit = work.components + CHANNELS * work.dots, "multiply-adds"
+    if work.dots and dots.per_second is not None and rate.per_second is not None:
+        count, unit = work.components + work.dots, "operations"
+        seconds = work.components / rate.per_second + work.dots / dots.per_second
+        facts = (*rate.facts, *dots.facts)
+        rate = ChipRate(count / seconds, facts, "multiply-adds and dot products")
+    return _draw("arithmetic", count, unit, _occupied(rate, work.occupancy))
 
 
 def _occupied(rate: ChipRate, occupancy: float) -> ChipRate:
@@ -175,7 +175,7 @@ def _by_bits(
         seconds = sum(count / rate.per_second for count, rate in parts if rate.per_second)
         facts = tuple(dict.fromkeys(fact for rate in rates for fact in rate.facts))
         rate = ChipRate(total / seconds, facts, "texels of two sizes")
-    return make_term(name, TimeStage.DRAW, total, unit, rate)
+    return _draw(name, total, unit, rate)
 
 
 # Dispatches -------------------------------------------------------------------------------------
@@ -193,40 +193,32 @@ def _dispatches_alone(plan: Plan) -> Plan:
 def _dispatched(
     plan: Plan, rates: Rates, memory: ChipRate, rule: CoalescingRule | None
 ) -> Iterator[Term]:
-    counts = count_plan(plan)
+    counts, term = count_plan(plan), partial(make_term, TimeStage.DISPATCH)
     if counts.dispatches == counts.invocations:
         unknown = ChipRate(None, why="the rate of a single invocation is not known")
-        yield make_term("arithmetic", TimeStage.DISPATCH, counts.arithmetic, "operations", unknown)
-        yield make_term("memory", TimeStage.DISPATCH, counts.bytes_requested, "bytes", unknown)
+        yield term("arithmetic", counts.arithmetic, "operations", unknown)
+        yield term("memory", counts.bytes_requested, "bytes", unknown)
         return
-    arithmetic = rates.kernel_arithmetic()
-    yield make_term("arithmetic", TimeStage.DISPATCH, counts.arithmetic, "operations", arithmetic)
+    yield term("arithmetic", counts.arithmetic, "operations", rates.kernel_arithmetic())
     if rates.hardware.accesses_per_clock is not None:
-        yield make_term(
-            "loads and stores",
-            TimeStage.DISPATCH,
-            count_accesses(plan),
-            "accesses",
-            rates.accesses(),
-        )
-    try:
-        moved = transactions(plan, rule) if rule else None
-    except PlanError:  # too long to follow, or of doubles
-        moved = None
+        yield term("loads and stores", count_accesses(plan), "accesses", rates.accesses())
+    moved = None
+    if rule:
+        with suppress(PlanError):  # too long to follow, or of doubles
+            moved = transactions(plan, rule)
     if moved is None:
         buffers = sum(
             times * plan.texture(name).size_bytes
             for times, pass_ in plan.weighted_passes()
             for name in {*read_by(pass_), *written_by(pass_)}
         )
-        yield make_term("memory", TimeStage.DISPATCH, buffers, "bytes", memory)
+        yield term("memory", buffers, "bytes", memory)
         unknown = ChipRate(None, why="the chip's coalescing rule is not known")
-        accesses = counts.shared_loads + counts.shared_stores
-        yield make_term("shared memory", TimeStage.DISPATCH, accesses, "accesses", unknown)
+        yield term("shared memory", counts.shared_loads + counts.shared_stores, "accesses", unknown)
         return
-    yield make_term("memory", TimeStage.DISPATCH, moved.bytes_transacted, "bytes", memory)
+    yield term("memory", moved.bytes_transacted, "bytes", memory)
     served = moved.shared_requests + moved.shared_replays
-    yield make_term("shared memory", TimeStage.DISPATCH, served, "requests", rates.shared_memory())
+    yield term("shared memory", served, "requests", rates.shared_memory())
 
 
 # This machine, and a simulated cache ------------------------------------------------------------
@@ -311,7 +303,7 @@ def as_loaded(p: PlanBuilder, chip: Profile) -> PlanBuilder:
         return built
 
     def fails(size: int) -> bool:
-        return check_plan(with_block(size).plan(), chip).answer is Answer.DOES_NOT_LOAD
+        return check_plan(with_block(size).plan(), chip).answer is LoadAnswer.DOES_NOT_LOAD
 
     sizes = sorted(block.choices.values()) or range(1, block.default + 1)
     loading = bisect_left(sizes, True, hi=sizes.index(block.default) + 1, key=fails)

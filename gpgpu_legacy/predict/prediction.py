@@ -8,6 +8,7 @@ from enum import Enum
 from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.chips.catalogue import name_and_unit, source_notes, value_text
 from gpgpu_legacy.chips.profile import MEASURED, Confidence, find_profile
+from gpgpu_legacy.errors import counted
 from gpgpu_legacy.present.grid import Entry, Grid, Result, plain
 from gpgpu_legacy.serial import Record, as_record, with_fields
 
@@ -97,7 +98,7 @@ class Term(Record):
         return f"{self.why}{': ' * bool(self.why)}{'; '.join(facts)}"
 
 
-def make_term(name: str, stage: TimeStage, count: float, unit: str, rate: ChipRate) -> Term:
+def make_term(stage: TimeStage, name: str, count: float, unit: str, rate: ChipRate) -> Term:
     """A term of that count at that rate."""
     seconds = None if rate.per_second is None else count / rate.per_second
     return as_record(Term, rate, name=name, stage=stage, count=count, unit=unit, seconds=seconds)
@@ -196,16 +197,15 @@ class Prediction(Result, kw_only=True):
         }
         chip = find_profile(self.chip)
         what = f"{titled(self.plan, self.parameters)}, on {chip.called}"
-        heads, row = tuple(entries), tuple(entries.values())
-        notes = tuple(self._remarks(chip.called))
-        is_bound = self.against("") is Evidence.BOUND
-        bound = (
-            "a lower bound on the time" if is_bound else "an estimate from measured rates, no bound"
-        )
+        bound = "an estimate from measured rates, no bound"
+        if self.against("") is Evidence.BOUND:
+            bound = "a lower bound on the time"
         if (passes := self._free_passes) is not None:
-            number = int(passes.count)
-            bound += f", without the fixed cost of {number} pass{'es' * (number > 1)}"
-        return Grid("prediction", f"{what}: {bound}.", heads, (row,), notes)
+            count = counted(int(passes.count), "pass", "passes")
+            bound += f", without the fixed cost of {count}"
+        notes = tuple(self._remarks(chip.called))
+        rows = (tuple(entries.values()),)
+        return Grid("prediction", f"{what}: {bound}.", tuple(entries), rows, notes)
 
     @property
     def _free_passes(self) -> Term | None:
@@ -270,25 +270,25 @@ class Prediction(Result, kw_only=True):
 
 def make_prediction(chip: str, plan: str, terms: Iterable[Term]) -> Prediction:
     """The prediction from these terms; terms with a count of 0 are left out."""
-    counted = [term for term in terms if term.count]
-    longest = _by_stage(counted)
+    present = [term for term in terms if term.count]
+    longest = _by_stage(present)
     computed = [term for stage, term in longest.items() if stage not in TRANSFERS]
     bottleneck = max(computed, key=_seconds, default=None)
     is_known = longest.keys() & {TimeStage.DRAW, TimeStage.DISPATCH}
     compute = sum(map(_seconds, computed)) if is_known else None
-    times = [term.seconds for term in counted if term.stage in TRANSFERS]
-    known = [seconds for seconds in times if seconds is not None]
-    transfer = sum(known) if len(known) == len(times) else None
+    moved = [term for term in present if term.stage in TRANSFERS]
+    all_known = all(term.seconds is not None for term in moved)
+    transfer = sum(map(_seconds, moved)) if all_known else None
     return Prediction(
         chip=chip,
         plan=plan,
         parameters={},
-        terms=tuple(with_fields(term, binds=term is bottleneck) for term in counted),
+        terms=tuple(with_fields(term, binds=term is bottleneck) for term in present),
         binds=None if bottleneck is None else bottleneck.name,
         compute_seconds=compute,
         transfer_seconds=transfer,
         seconds=None if compute is None or transfer is None else compute + transfer,
-        memory_bytes=sum(term.count for term in counted if term.name in MEMORY),
+        memory_bytes=sum(term.count for term in present if term.name in MEMORY),
     )
 
 

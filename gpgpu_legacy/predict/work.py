@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from itertools import chain
-from typing import NamedTuple
 
 from gpgpu_legacy.count.instructions import executions, lookups_by_unit
 from gpgpu_legacy.count.traffic import count_plan, count_repeated
@@ -25,32 +24,26 @@ from gpgpu_legacy.isa.opcodes import OPCODES, CostClass, Form
 from gpgpu_legacy.isa.program import ResultRegister
 from gpgpu_legacy.isa.statements import with_expressions
 from gpgpu_legacy.isa.types import Operator
-from gpgpu_legacy.lower.analysis.affine import Linear, lookup_coordinates
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, Lookups, UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.analysis.liveness import live_components
 from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
 from gpgpu_legacy.lower.fused.body import blended_products
 from gpgpu_legacy.lower.fused.content import Content, group_content, live_segments
-from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape
+from gpgpu_legacy.lower.groups.shape import Multiprocessors, group_shape
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, Lookup, OwnLookup
-from gpgpu_legacy.plan.expand import at_iteration, passes, with_textures, without_tables
-from gpgpu_legacy.plan.numbers import Affine, NumberVec4, PerIteration, Table
+from gpgpu_legacy.plan.expand import with_textures, without_tables
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     ComputePass,
     CopyPass,
-    Corners,
     FragmentPass,
-    ParameterValue,
     Pass,
     Plan,
     Repeat,
     Step,
-    moves,
     numbered_steps,
     passes_of,
     read_by,
-    varies,
     written_by,
 )
 from gpgpu_legacy.plan.textures import constant_rect
@@ -123,64 +116,6 @@ def _without_unused(pass_: Pass) -> Pass:
     return replace(pass_, buffers=tuple(b for b in pass_.buffers if b.texture in used))
 
 
-# Repeats ----------------------------------------------------------------------------------------
-
-
-def expand_opaque_repeats(plan: Plan) -> Plan:
-    """The same plan, with a Repeat expanded if only its single iterations can be analysed."""
-    steps: list[Step] = []
-    for step in plan.steps:
-        if (
-            isinstance(step, Repeat)
-            and step.count > 0
-            and any(_needs_iteration(pass_, step.count) for pass_ in step.body)
-        ):
-            steps += passes(replace(plan, steps=(step,)))
-        else:
-            steps.append(step)
-    return replace(plan, steps=tuple(steps))
-
-
-def _needs_iteration(pass_: Pass, count: int) -> bool:
-    """Whether only single iterations of a pass can be analysed.
-
-    This is so if it moves, if the slopes of its coordinates change, or if a coordinate is affine in
-    one iteration, with parameters that vary set to 1, but not over all iterations.
-    """
-    if moves(pass_):
-        return True
-    if not isinstance(pass_, FragmentPass) or not varies(pass_):
-        return False
-    if any(_slope_changes(coordinates.corners) for coordinates in pass_.texcoords):
-        return True
-    in_all = chain(*lookup_coordinates(pass_, count))
-    first = at_iteration(pass_, 0)
-    assert isinstance(first, FragmentPass)
-    first = replace(first, locals=_with_ones(pass_.locals), env=_with_ones(pass_.env))
-    in_one = chain(*lookup_coordinates(first))
-    return any(
-        isinstance(one, Linear) and not isinstance(whole, Linear)
-        for one, whole in zip(in_one, in_all, strict=True)
-    )
-
-
-def _slope_changes(corners: Corners) -> bool:
-    """Whether values at the corners vary, other than all by the same step per iteration."""
-    for numbers in zip(*corners, strict=True):
-        steps = {number.step if isinstance(number, Affine) else 0 for number in numbers}
-        if len(steps) > 1 or any(isinstance(number, Table) for number in numbers):
-            return True
-    return False
-
-
-def _with_ones(parameters: tuple[ParameterValue, ...]) -> tuple[ParameterValue, ...]:
-    def vector(values: NumberVec4) -> NumberVec4:
-        x, y, z, w = (1.0 if isinstance(value, PerIteration) else value for value in values)
-        return x, y, z, w
-
-    return tuple(replace(parameter, value=vector(parameter.value)) for parameter in parameters)
-
-
 # Work --------------------------------------------------------------------------------------------
 
 
@@ -232,26 +167,20 @@ def count_work(plan: Plan, rates: Rates) -> Work:
 
     All chips that draw in the same manner share the counts, so do not change them.
     """
-    return _work(plan, _Manner(rates.fuses_passes, rates.stages_lookups, rates.tiles_at_once))
-
-
-class _Manner(NamedTuple):
-    """The properties of a chip, from Rates, that its work depends on besides the plan."""
-
-    fuses_passes: bool
-    stages_lookups: bool
-    tiles_at_once: float
+    tiles = rates.tiles_at_once if rates.stages_lookups else None
+    return _work(plan, tiles, fuses=rates.fuses_passes)
 
 
 @lru_cache(maxsize=32)
-def _work(plan: Plan, manner: _Manner) -> Work:
-    apart, work = not manner.fuses_passes, Work()
-    for part in parts_of(plan, apart=apart):
-        counter = _Counter(part.plan, manner)
-        for step in _steps(part.plan, apart=apart):
+def _work(plan: Plan, tiles: float | None, *, fuses: bool) -> Work:
+    """tiles: that the chip computes at once, if it stages lookups."""
+    work = Work()
+    for part in parts_of(plan, apart=not fuses):
+        counter = _WorkCounter(part.plan, tiles, fuses)
+        for step in _steps(part.plan, apart=not fuses):
             if not isinstance(step, UnfusedRepeat):
                 counter.add(step, 1)
-            elif apart or neighbourhood(step, part.plan) is None:
+            elif not fuses or neighbourhood(step, part.plan) is None:
                 for member in step.body:
                     counter.add(member, step.count)
             else:  # an executor may run several iterations in one tile
@@ -262,22 +191,17 @@ def _work(plan: Plan, manner: _Manner) -> Work:
 
 @lru_cache(maxsize=1024)
 def _steps(plan: Plan, *, apart: bool) -> tuple[FusedPasses | UnfusedRepeat | Pass, ...]:
-    """The fused and other passes of a part, kept because long programs take a while to analyse.
-
-    For passes that may be fused, Repeats with Tables are expanded, as for an executor that fuses.
-    Otherwise (apart), a Repeat is expanded if only single iterations of it can be analysed.
-    """
-    if not apart:
-        return tuple(fused_steps(without_tables(plan)))
-    return tuple(fused_steps(expand_opaque_repeats(plan), apart=True))
+    """The fused and other passes of a part, kept because long programs take a while to analyse."""
+    return tuple(fused_steps(without_tables(plan), apart=apart))
 
 
 @frozen
-class _Counter:
+class _WorkCounter:
     """Adds the passes of one plan up."""
 
     plan: Plan
-    manner: _Manner
+    tiles: float | None
+    fuses: bool
     work: Work = field(default_factory=Work)
 
     def add(self, pass_: FusedPasses | Pass, times: int) -> None:
@@ -295,7 +219,7 @@ class _Counter:
         elif isinstance(pass_, FragmentPass):
             bound = {binding.unit: binding for binding in pass_.bindings}
             bindings = [bound[unit] for unit in pass_.program.lookup_units]
-            lookups = tuple(DependentLookup(each.texture, each.sampler) for each in bindings)
+            lookups = tuple(DependentLookup(b.texture, b.sampler) for b in bindings)
             self._add_draw(pass_, lookups, times, {}, writes=True)
         self.work.passes += times
 
@@ -305,7 +229,7 @@ class _Counter:
         Each iteration computes its fragments. The executor decides how many iterations share memory
         traffic, lookups and writes; at least one iteration's are needed.
         """
-        once = _Counter(self.plan, self.manner)
+        once = _WorkCounter(self.plan, self.tiles, self.fuses)
         for member in repeat.body:
             once.add(replace(member, count=1) if isinstance(member, FusedPasses) else member, 1)
         for name in ("instructions", "components", "dots", "fragments", "capacity"):
@@ -317,18 +241,15 @@ class _Counter:
 
         If the chip fuses them, partial sums stay in registers from one iteration to the next.
         """
-        fused = self.manner.fuses_passes and len(step.passes) * step.count > 1
+        fused = self.fuses and len(step.passes) * step.count > 1
         textures = {texture.name: texture for texture in self.plan.textures}
         content, _ = group_content(step, textures)
-        shape = None
-        if self.manner.stages_lookups:
-            at_once = Multiprocessors.of_gpu(round(self.manner.tiles_at_once))
-            shape = group_shape(content, (step.width, step.height), at_once)
-            self._add_tiles(content, step, shape, fused=fused)
+        if self.tiles is not None:
+            self._add_tiles(content, step, self.tiles, fused=fused)
         self.work.passes += 1 if fused else step.count
         for pass_, lookups in step.draws:  # not copies of registers
             own = Counter(look.texture for look in lookups if isinstance(look, OwnLookup))
-            registers = None if shape is not None else own if fused else {}
+            registers = None if self.tiles is not None else own if fused else {}
             self._add_draw(pass_, lookups, step.count, registers, writes=not fused)
         if fused:
             self._add_sums([pass_ for pass_, _ in step.draws], content, step.count)
@@ -377,9 +298,7 @@ class _Counter:
                     self.work.components += fragments * self.plan.texture(target).format.channels
 
     def _add_results(self, step: FusedPasses) -> None:
-        """The reads of fused passes before their first iteration and the writes after their
-        last.
-        """
+        """The reads of fused passes before their first iteration, and the writes after the last."""
         area = step.width * step.height
         for name in {name for pass_ in step.passes for name in written_by(pass_)}:
             bits = self._texel_bits(name)
@@ -395,19 +314,19 @@ class _Counter:
         known = tuple(not isinstance(look, DependentLookup) for look in lookups)
         live = live_components(pass_.program, known)
         numbers = (executions(pass_.program, least=least) for least in (True, False))
-        each = zip(pass_.program.instructions, live, *numbers, strict=True)
-        for instruction, components, least, most in each:
+        rows = zip(pass_.program.instructions, live, *numbers, strict=True)
+        for instruction, components, least, most in rows:
             if instruction.mnemonic in ("IF", "REP", "LOOP"):
                 self.work.branches += area * least
                 self.work.most_branches += area * most
             fragments = area * least
-            row = OPCODES[instruction.mnemonic]
+            opcode = OPCODES[instruction.mnemonic]
             if isinstance(instruction.register, ResultRegister):
                 channels = self._channels(pass_, instruction.register)
                 components = tuple(c for c in components if c < channels)  # noqa: PLW2901
-            if row.cost is CostClass.ARITHMETIC:
+            if opcode.cost is CostClass.ARITHMETIC:
                 self.work.instructions += fragments
-                if row.form is Form.VECTOR:
+                if opcode.form is Form.VECTOR:
                     self.work.dots += fragments * bool(components)
                 else:
                     self.work.components += fragments * len(components)
@@ -419,7 +338,7 @@ class _Counter:
         return max(self.plan.texture(target).format.channels for target in targets)
 
     def _add_tiles(
-        self, content: Content, step: FusedPasses, shape: GroupShape, *, fused: bool
+        self, content: Content, step: FusedPasses, at_once: float, *, fused: bool
     ) -> None:
         """Fragments and lookups of passes that are computed in tiles, both staged and not staged.
 
@@ -427,9 +346,11 @@ class _Counter:
         varies along one axis alone is staged: looked up once per tile. The capacity is of the
         fragments that the chip could compute in the same time.
         """
+        device = Multiprocessors.of_gpu(round(at_once))
+        shape = group_shape(content, (step.width, step.height), device)
         across, up = shape.tile
         tiles = -(-step.width // across) * -(-step.height // up)
-        busiest = max(tiles, self.manner.tiles_at_once)
+        busiest = max(tiles, at_once)
         self.work.capacity += int(step.count * busiest * across * up)
         fragments = step.count * step.width * step.height
         self.work.fragments += fragments
