@@ -122,10 +122,12 @@ class _Maker:
         dispatches = [pass_ for pass_ in repeat.body if isinstance(pass_, ComputePass)]
 
         def passes(iteration: int) -> tuple[PassTrace, ...]:
-            return tuple(self.trace(_at(pass_, iteration)) for pass_ in dispatches)
+            return tuple(self.trace(at_iteration(pass_, iteration)) for pass_ in dispatches)
 
         def shifts(iteration: int) -> dict[int, int] | None:
-            alike = all(_at(pass_, iteration) == _at(pass_, 0) for pass_ in dispatches)
+            alike = all(
+                at_iteration(pass_, iteration) == at_iteration(pass_, 0) for pass_ in dispatches
+            )
             places = (place for pass_ in dispatches for place in self.places(pass_).values())
             return {place.kind // 2: 0 for place in places} if alike else None
 
@@ -189,13 +191,6 @@ class _Maker:
             x += count[0]
             if x >= across:
                 x, y = 0, y + count[1]
-
-
-def _at(pass_: ComputePass, iteration: int) -> ComputePass:
-    """A dispatch in one iteration."""
-    now = at_iteration(pass_, iteration)
-    assert isinstance(now, ComputePass)
-    return now
 
 
 def first_dispatch_addresses(

@@ -77,8 +77,7 @@ def _state_vectors(pass_: FragmentPass, binding: str, count: int) -> F64:
     """
     varying = any(isinstance(n, PerIteration) for given in pass_.state for n in given.value)
     passes = (at_iteration(pass_, i) for i in range(count if varying else 1))
-    given = (state_values(now) for now in passes if isinstance(now, FragmentPass))
-    vectors = np.array([state_vector(binding, state) for state in given], np.float64)
+    vectors = np.array([state_vector(binding, state_values(p)) for p in passes], np.float64)
     return np.broadcast_to(vectors.reshape(-1, 4), (count, 4))
 
 

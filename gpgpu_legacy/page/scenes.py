@@ -6,14 +6,15 @@ values of GL state, costs, and shaders.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import chain, zip_longest
 from typing import Any
 
 from gpgpu_legacy.count.instructions import count_instructions
-from gpgpu_legacy.count.traffic import Counts, count_pass
+from gpgpu_legacy.count.traffic import count_pass
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
 from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES
@@ -40,7 +41,7 @@ from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.isa.statements import Function
 from gpgpu_legacy.languages.arb.printer import disassemble, operand_texts
 from gpgpu_legacy.languages.texenv.printer import stages
-from gpgpu_legacy.lower.analysis.fusion import Decisions, decide, undecided
+from gpgpu_legacy.lower.analysis.fusion import decide, undecided
 from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL_ES, fragment_shader, size_name, vertex_shader
 from gpgpu_legacy.lower.emit.javascript import function_text
@@ -72,7 +73,7 @@ def scene_of(plan: Plan) -> Scene:
     `state`: for each step the values of GL state that each of its passes reads, by name; a number
     that changes from iteration to iteration is a list. `counts`: for each step the cost of each of
     its passes, with the names of Counts (count/traffic.py): `fixed`, and `each` for every fragment
-    or texel of its rectangle. `code`: see `_Code`. `shaders`: for textures of any size
+    or texel of its rectangle. `code`: see `_code`. `shaders`: for textures of any size
     (see `Shaders`). Raises InputError for a texture whose format is not one of FORMATS.
     """
     names = program_names(plan)
@@ -85,7 +86,7 @@ def scene_of(plan: Plan) -> Scene:
         "programs": {name: decoded_program(program) for program, name in names.items()},
         "state": [[_state(pass_, step.count) for pass_ in step.body] for step in plan.repeats()],
         "counts": [[_counts(plan, pass_) for pass_ in step.body] for step in plan.repeats()],
-        "code": _Code(plan).record(),
+        "code": _code(plan),
         "shaders": plain(shaders_of(plan, sized=False)),
     }
 
@@ -103,8 +104,7 @@ def _text(program: Program) -> str:
     return "\n".join([*lines, ""])
 
 
-_Register = SourceRegister | DestinationRegister
-_Numbers = dict[_Register, int]
+_Numbers = dict[SourceRegister | DestinationRegister, int]
 
 
 @lru_cache(maxsize=256)
@@ -208,7 +208,7 @@ def _number(step: object) -> int:
     return int(number)
 
 
-def _register(register: _Register) -> dict[str, Any]:
+def _register(register: SourceRegister | DestinationRegister) -> dict[str, Any]:
     match register:
         case Temporary(name=name):
             return {"kind": "temporary", "name": name}
@@ -230,72 +230,70 @@ def _state(pass_: Pass, count: int) -> dict[str, Any]:
     """The state vectors that a pass's program reads."""
     if not isinstance(pass_, FragmentPass):
         return {}
-    bindings = list(pass_.program.state_bindings)
-    if pass_.program.fog is not None:
-        bindings += [FOG_COLOR, FOG_PARAMS]
     values: dict[str, Any] = {}
-    for binding in bindings:
-        runs = [_vector(binding, at_iteration(pass_, i)) for i in range(count)]
+    for binding in (*pass_.program.state_bindings, *_fog_state(pass_.program)):
+        states = (state_values(at_iteration(pass_, i)) for i in range(count))
+        vectors = [map(constant_record, state_vector(binding, state)) for state in states]
         values[binding] = [
-            column[0] if len({*column}) == 1 else list(column) for column in zip(*runs, strict=True)
+            column[0] if len({*column}) == 1 else column for column in zip(*vectors, strict=True)
         ]
     return values
 
 
-def _vector(binding: str, pass_: Pass) -> list[float | str]:
-    assert isinstance(pass_, FragmentPass)
-    return list(map(constant_record, state_vector(binding, state_values(pass_))))
+def _fog_state(program: Program) -> tuple[str, ...]:
+    return (FOG_COLOR, FOG_PARAMS) if program.fog else ()
 
 
-class _Code:
-    """What a pass's lookups and writes mean, as functions of JavaScript, each text once.
+def _code(plan: Plan) -> dict[str, Any]:
+    """What lookups and writes of passes mean, as functions of JavaScript, each text once.
 
     `texts`, and `passes`: for each step and pass their numbers in it. `units`: of each binding the
     `lookup`, its level of detail `lod` or None, the place of the `nearest` texel, and whether a
     filter is `linear`. `writes`: of each target, from a colour to its texel. `fails`: the alpha
     test, or None.
     """
+    texts: dict[str, int] = {}
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan, self.texts = plan, dict[str, int]()
+    def number(function: Function, head: str = "", unit: SampledUnit | None = None) -> int:
+        return texts.setdefault(function_text(function, head, unit), len(texts))
 
-    def record(self) -> dict[str, Any]:
-        """The scene's `code`."""
-        passes = [[self._of(pass_) for pass_ in step.body] for step in self.plan.repeats()]
-        return {"texts": [*self.texts], "passes": passes}
-
-    def _of(self, pass_: Pass) -> dict[str, Any] | None:
+    def of(pass_: Pass) -> dict[str, Any] | None:
         if not isinstance(pass_, FragmentPass):
             return None
-        program = pass_.program
-        if any(option in NV_OPTIONS for option in program.options) and (
-            pass_.in_quads or any(OPCODES[i.mnemonic].gives_lod for i in program.instructions)
-        ):
-            raise InputError(
-                f"{program.name} has OPTION {program.options[-1]} and needs derivatives or levels "
-                "of detail, which pages do not play together; see what its fragments execute by "
-                "`gpgpu-legacy trace`"
-            )
+        _refuse_quads_of_options(pass_)
         bare = replace(pass_, texcoords=(), attributes=())  # which change neither
-        key = shader_key(self.plan, bare, undecided(pass_.program), exact=True, drawn=False)
-        units = [
-            {
-                "lookup": self._number(lookup_function(0, unit), LOOKUP, unit),
-                "lod": self._number(lod_function(0, unit)) if unit.sampler.has_lod else None,
-                "nearest": self._number(place_function(0, unit), LOOKUP, unit),
-                "linear": Filter.LINEAR in unit.sampler.filters,
-            }
-            for unit in key.units
-        ]
-        writes = [
-            self._number(write_function(key, n), "color, fogcoord, held, state")
-            for n in range(len(key.targets))
-        ]
-        fails = None if key.writes.alpha_test is None else self._number(fails_function(key))
-        return {"units": units, "writes": writes, "fails": fails}
+        key = shader_key(plan, bare, undecided(pass_.program), exact=True, drawn=False)
+        return {
+            "units": [
+                {
+                    "lookup": number(lookup_function(0, unit), LOOKUP, unit),
+                    "lod": number(lod_function(0, unit)) if unit.sampler.has_lod else None,
+                    "nearest": number(place_function(0, unit), LOOKUP, unit),
+                    "linear": Filter.LINEAR in unit.sampler.filters,
+                }
+                for unit in key.units
+            ],
+            "writes": [
+                number(write_function(key, n), "color, fogcoord, held, state")
+                for n in range(len(key.targets))
+            ],
+            "fails": None if key.writes.alpha_test is None else number(fails_function(key)),
+        }
 
-    def _number(self, function: Function, head: str = "", unit: SampledUnit | None = None) -> int:
-        return self.texts.setdefault(function_text(function, head, unit), len(self.texts))
+    passes = [[of(pass_) for pass_ in step.body] for step in plan.repeats()]
+    return {"texts": [*texts], "passes": passes}
+
+
+def _refuse_quads_of_options(pass_: FragmentPass) -> None:
+    program = pass_.program
+    if any(option in NV_OPTIONS for option in program.options) and (
+        pass_.in_quads or any(OPCODES[i.mnemonic].gives_lod for i in program.instructions)
+    ):
+        raise InputError(
+            f"{program.name} has OPTION {program.options[-1]} and needs derivatives or levels "
+            "of detail, which pages do not play together; see what its fragments execute by "
+            "`gpgpu-legacy trace`"
+        )
 
 
 LOOKUP = "data, s, t, r, lod, bias"
@@ -306,32 +304,20 @@ def _counts(plan: Plan, pass_: Pass) -> dict[str, dict[str, int]]:
     """The cost of a pass: `fixed`, and `each` for every fragment or texel of its rectangle."""
     if isinstance(pass_, ComputePass):
         return {"fixed": {}, "each": {}}
-    less, more = (_costs(plan, _of_width(pass_, width)) for width in (1, 2))
-    each = {name: more[name] - less[name] for name in less}
-    fixed = {name: less[name] - each[name] for name in less}
-    return {
-        "fixed": {name: count for name, count in fixed.items() if count},
-        "each": {name: count for name, count in each.items() if count},
-    }
 
+    def costs(width: int) -> Counter[str]:
+        """Of the pass on a rectangle, if it has one, of that width and one texel high."""
+        rect, on_rect = Rect(0, 0, width, 1), pass_
+        match pass_:
+            case FragmentPass():
+                on_rect = replace(pass_, rect=rect)
+            case CopyPass():
+                on_rect = replace(pass_, source_rect=rect, target_rect=rect)
+        counts = asdict(count_pass(plan, on_rect))
+        return Counter({name: n for name, n in counts.items() if not name.startswith("vert")})
 
-def _of_width(pass_: Pass, width: int) -> Pass:
-    """A pass with a rectangle, if it has one, of that width and one texel high."""
-    rect = Rect(0, 0, width, 1)
-    match pass_:
-        case FragmentPass():
-            return replace(pass_, rect=rect)
-        case CopyPass():
-            return replace(pass_, source_rect=rect, target_rect=rect)
-    return pass_
-
-
-def _costs(plan: Plan, pass_: Pass) -> dict[str, int]:
-    counts = count_pass(plan, pass_)
-    return {name: getattr(counts, name) for name in _COUNTED}
-
-
-_COUNTED = [each.name for each in fields(Counts) if each.name not in ("vertex_bytes", "vertices")]
+    one, two = costs(1), costs(2)
+    return {"fixed": one - (two - one), "each": two - one}
 
 
 # Shaders ------------------------------------------------------------------------------------------
@@ -392,58 +378,34 @@ def shaders_of(plan: Plan, *, sized: bool) -> Shaders:
     sized: whether the sizes of textures are constants of the texts, which is faster; otherwise the
     texts work for textures of any size.
     """
-    known = _Known(plan, sized=sized)
-    passes = tuple(
-        tuple(known.pass_shader(pass_, step.count) for pass_ in step.body)
-        for step in plan.repeats()
-    )
-    return Shaders(texts=tuple(known.texts.values()), passes=passes)
+    known: dict[tuple[str, str], PageShader] = {}
 
-
-class _Known:
-    """The shaders of the passes so far, by their texts."""
-
-    def __init__(self, plan: Plan, *, sized: bool) -> None:
-        self.plan, self.sized = plan, sized
-        self.texts: dict[tuple[str, str], PageShader] = {}
-
-    def pass_shader(self, pass_: Pass, count: int) -> PassShader | None:
+    def of(pass_: Pass, count: int) -> PassShader | None:
         """The shader of a pass that runs that many times."""
         if not isinstance(pass_, FragmentPass) or not count:
             return None
-        decisions = self.decisions(pass_)
-        shader = _shader(self.key(pass_, decisions, count))
+        singles, decisions = [pass_], undecided(pass_.program)
+        if is_written_out(pass_):
+            singles = [at_iteration(pass_, i) for i in range(count)]
+        elif sized:  # a lookup is folded if the code knows sizes, and only Affine numbers change
+            decisions = decide(plan, pass_)
+        keys = [shader_key(plan, p, decisions, exact=True, sized=sized) for p in singles]
+        # An attribute that is bent in any iteration has two planes in all.
+        bent = tuple(dict.fromkeys(chain(*(key.bent for key in keys))))
+        shader = _shader(replace(keys[0], bent=bent))
         texts = (shader.vertex, shader.fragment)
-        self.texts.setdefault(texts, shader)
-        varyings = decisions.varyings
+        known.setdefault(texts, shader)
         return PassShader(
-            shader=list(self.texts).index(texts),
-            varyings=tuple(varying.corners(constant_rect(pass_.rect)) for varying in varyings),
+            shader=[*known].index(texts),
+            varyings=tuple(v.corners(constant_rect(pass_.rect)) for v in decisions.varyings),
         )
 
-    def decisions(self, pass_: FragmentPass) -> Decisions:
-        """A lookup is folded if the code knows sizes, and only Affine numbers change."""
-        if self.sized and not is_written_out(pass_):
-            return decide(self.plan, pass_)
-        return undecided(pass_.program)
-
-    def key(self, pass_: FragmentPass, decisions: Decisions, count: int) -> ShaderKey:
-        """An attribute that is bent in any iteration has two planes in all."""
-        singles = (
-            (at_iteration(pass_, i) for i in range(count)) if is_written_out(pass_) else (pass_,)
-        )
-        keys = [
-            shader_key(self.plan, single, decisions, exact=True, sized=self.sized)
-            for single in singles
-            if isinstance(single, FragmentPass)
-        ]
-        bent = dict.fromkeys(attribute for key in keys for attribute in key.bent)
-        return replace(keys[0], bent=tuple(bent))
+    passes = tuple(tuple(of(pass_, step.count) for pass_ in step.body) for step in plan.repeats())
+    return Shaders(texts=tuple(known.values()), passes=passes)
 
 
 def _shader(key: ShaderKey) -> PageShader:
     program = key.program
-    fog = (FOG_COLOR, FOG_PARAMS) if program.fog else ()
     coordinate = (FOG_COORDINATE,) if program.fog else ()
     return PageShader(
         vertex=vertex_shader(key.varyings, GLSL_ES),
@@ -459,7 +421,7 @@ def _shader(key: ShaderKey) -> PageShader:
         },
         locals=_parameters(program, ParameterSpace.LOCAL),
         env=_parameters(program, ParameterSpace.ENV),
-        state={identifier(b): b for b in (*program.state_bindings, *fog)},
+        state={identifier(b): b for b in (*program.state_bindings, *_fog_state(program))},
         sizes={size_name(u.number): u.number for u in key.units if u.extent is None},
         units=tuple(unit.number for unit in key.units),
     )

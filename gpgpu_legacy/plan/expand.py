@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import repeat
-from operator import mul
+from typing import Any, TypeVar
 
 from gpgpu_legacy.plan.numbers import (
     Affine,
@@ -23,6 +23,7 @@ from gpgpu_legacy.plan.plan import (
     AttributeCorners,
     BufferBinding,
     ClearPass,
+    ComputePass,
     CopyPass,
     Corners,
     FragmentPass,
@@ -109,44 +110,49 @@ def execution_order(plan: Plan) -> Iterator[tuple[Pass, Pass, int]]:
             yield step, step, 0
 
 
-def at_iteration(pass_: Pass, iteration: int) -> Pass:
+P = TypeVar("P", bound=Pass)
+
+
+def at_iteration(pass_: P, iteration: int) -> P:
     """A pass of a Repeat with one iteration's numbers; the same object if no number changes."""
     if not varies(pass_):
         return pass_
     return with_numbers(pass_, lambda number: number_at(number, iteration))
 
 
-def with_numbers(pass_: Pass, change: Callable[[Number], Number]) -> Pass:
+def with_numbers(pass_: P, change: Callable[[Number], Number]) -> P:
     """The pass with change(number) in place of each number that a Repeat could change."""
     vector, corners = partial(_mapped, change), partial(_mapped_corners, change)
+    rect, changed = partial(_changed_rect, change), dict[str, Any]()
     match pass_:
         case FragmentPass():
-            return replace(
-                pass_,
-                rect=_changed_rect(pass_.rect, change),
-                texcoords=tuple(Texcoords(t.set, corners(t.corners)) for t in pass_.texcoords),
-                locals=tuple(ParameterValue(p.index, vector(p.value)) for p in pass_.locals),
-                env=tuple(ParameterValue(p.index, vector(p.value)) for p in pass_.env),
-                attributes=tuple(
-                    AttributeCorners(a.kind, corners(a.corners)) for a in pass_.attributes
-                ),
-                state=tuple(StateValue(s.binding, vector(s.value)) for s in pass_.state),
-                scissor=pass_.scissor and _changed_rect(pass_.scissor, change),
+            changed["rect"] = rect(pass_.rect)
+            changed["texcoords"] = tuple(
+                Texcoords(t.set, corners(t.corners)) for t in pass_.texcoords
             )
+            changed["locals"] = tuple(
+                ParameterValue(p.index, vector(p.value)) for p in pass_.locals
+            )
+            changed["env"] = tuple(ParameterValue(p.index, vector(p.value)) for p in pass_.env)
+            changed["attributes"] = tuple(
+                AttributeCorners(a.kind, corners(a.corners)) for a in pass_.attributes
+            )
+            changed["state"] = tuple(StateValue(s.binding, vector(s.value)) for s in pass_.state)
+            changed["scissor"] = pass_.scissor and rect(pass_.scissor)
         case CopyPass():
-            return replace(
-                pass_,
-                source_rect=_changed_rect(pass_.source_rect, change),
-                target_rect=_changed_rect(pass_.target_rect, change),
-            )
+            changed["source_rect"] = rect(pass_.source_rect)
+            changed["target_rect"] = rect(pass_.target_rect)
         case ClearPass():
-            return replace(pass_, value=vector(pass_.value))
-    groups_x, groups_y = (_whole(change(n)) for n in pass_.groups)
-    uniforms = tuple(UniformValue(u.name, change(u.value)) for u in pass_.uniforms)
-    return replace(pass_, uniforms=uniforms, groups=(groups_x, groups_y))
+            changed["value"] = vector(pass_.value)
+        case ComputePass():
+            changed["groups"] = tuple(_whole(change(n)) for n in pass_.groups)
+            changed["uniforms"] = tuple(
+                UniformValue(u.name, change(u.value)) for u in pass_.uniforms
+            )
+    return replace(pass_, **changed)
 
 
-def with_textures(pass_: Pass, names: Mapping[str, str]) -> Pass:
+def with_textures(pass_: P, names: Mapping[str, str]) -> P:
     """The pass on other textures: `names` maps old names to new ones where they differ."""
     if not names:
         return pass_
@@ -154,22 +160,25 @@ def with_textures(pass_: Pass, names: Mapping[str, str]) -> Pass:
     def renamed(name: str) -> str:
         return names.get(name, name)
 
+    changed: dict[str, Any] = {}
     match pass_:
         case FragmentPass():
-            return replace(
-                pass_,
-                bindings=tuple(replace(b, texture=renamed(b.texture)) for b in pass_.bindings),
-                targets=tuple(map(renamed, pass_.targets)),
+            bindings = pass_.bindings
+            changed["bindings"] = tuple(replace(b, texture=renamed(b.texture)) for b in bindings)
+            changed["targets"] = tuple(map(renamed, pass_.targets))
+        case ComputePass():
+            buffers = pass_.buffers
+            changed["buffers"] = tuple(
+                BufferBinding(b.binding, renamed(b.texture)) for b in buffers
             )
-        case CopyPass():
-            return replace(pass_, source=renamed(pass_.source), target=renamed(pass_.target))
-        case ClearPass():
-            return replace(pass_, target=renamed(pass_.target))
-    buffers = tuple(BufferBinding(b.binding, renamed(b.texture)) for b in pass_.buffers)
-    return replace(pass_, buffers=buffers)
+        case CopyPass() | ClearPass():
+            changed["target"] = renamed(pass_.target)
+            if isinstance(pass_, CopyPass):
+                changed["source"] = renamed(pass_.source)
+    return replace(pass_, **changed)
 
 
-def _changed_rect(rect: Rect | MovingRect, change: Callable[[Number], Number]) -> Rect | MovingRect:
+def _changed_rect(change: Callable[[Number], Number], rect: Rect | MovingRect) -> Rect | MovingRect:
     x, y, width, height = (_whole(change(number)) for number in rect_numbers(rect))
     if any(isinstance(number, PerIteration) for number in (x, y, width, height)):
         return MovingRect(x, y, width, height)
@@ -205,14 +214,6 @@ def extremes_of(value: Number, count: int) -> Iterable[float]:
     return values_of(value, 1)
 
 
-def areas_of(rect: Rect | MovingRect, count: int) -> Iterable[int]:
-    """The areas of a rectangle, in texels, in the `count` iterations of a Repeat, in order."""
-    if isinstance(rect, Rect):
-        return repeat(rect.area, count)
-    widths, heights = (map(int, values_of(side, count)) for side in (rect.width, rect.height))
-    return map(mul, widths, heights)
-
-
 def drawn_areas(pass_: FragmentPass, count: int) -> Iterable[tuple[int, int]]:
     """How often in the `count` iterations of a Repeat a pass draws how many fragments.
 
@@ -220,15 +221,14 @@ def drawn_areas(pass_: FragmentPass, count: int) -> Iterable[tuple[int, int]]:
     """
     if not moves(pass_):
         return [(count, pass_.drawn.area)]
-    if pass_.scissor is None:
-        return ((1, area) for area in areas_of(pass_.rect, count))
-    every = (at_iteration(pass_, iteration) for iteration in range(count))
-    return ((1, now.drawn.area) for now in every if isinstance(now, FragmentPass))
+    return ((1, at_iteration(pass_, iteration).drawn.area) for iteration in range(count))
 
 
 def total_area(rect: Rect | MovingRect, count: int) -> int:
     """The area of a rectangle summed over the `count` iterations of a Repeat, in texels."""
-    return rect.area * count if isinstance(rect, Rect) else sum(areas_of(rect, count))
+    if isinstance(rect, Rect):
+        return rect.area * count
+    return sum(rect.at(iteration).area for iteration in range(count))
 
 
 def corners_at(corners: Corners, iteration: int) -> Corners:

@@ -51,15 +51,15 @@ def judged(paper: Paper, verdicts: Verdicts) -> dict[str, AuditedClaim]:
 
     Raises InputError if the verdicts lack a claim.
     """
-    found = {}
+    claims = {}
     for claim in paper.claims:
         name = f"{paper.id} {claim.id}"
         if name not in verdicts.claims:
             raise InputError(
                 f"no verdict is recorded on {name}; run `gpgpu-legacy audit --record FILE`"
             )
-        found[claim.id] = AuditedClaim(paper, claim, verdicts.claims[name])
-    return found
+        claims[claim.id] = AuditedClaim(paper, claim, verdicts.claims[name])
+    return claims
 
 
 # The cells of the papers' tables ------------------------------------------------------------------
@@ -78,6 +78,11 @@ class CellNumber:
     text: str
     how: tuple[str, ...]
     command: str = ""
+
+
+def _number(text: str, *how: str, command: str = "") -> CellNumber:
+    """A number whose origin has these sentences, less empty ones."""
+    return CellNumber(text, tuple(filter(None, how)), command)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +117,7 @@ def tables_of(paper: Paper, verdicts: Verdicts, here: Sequence[Time] = ()) -> li
 
     here: what was timed on this machine.
     """
-    maker = _Maker(paper, judged(paper, verdicts), _times(here))
+    maker = _TableMaker(paper, judged(paper, verdicts), _times(here))
     return [
         *map(maker.of_formulas, regenerate(SIZE, BLOCK, paper.id)),
         *map(maker.of_measurements, paper.measured),
@@ -121,12 +126,12 @@ def tables_of(paper: Paper, verdicts: Verdicts, here: Sequence[Time] = ()) -> li
 
 
 @dataclass(frozen=True, slots=True)
-class _Maker:
+class _TableMaker:
     """Makes the tables of a paper. times: recorded, by method and size."""
 
     paper: Paper
     claims: Mapping[str, AuditedClaim]
-    times: Mapping[tuple[str, int], list[Time]]
+    times: Mapping[tuple[str | None, int], list[Time]]
 
     def of_formulas(self, table: CheckedTable) -> Cells:
         published = table.published
@@ -139,15 +144,18 @@ class _Maker:
         claim = self.claims[f"{table.published.name}/{row.label}/{column}"]
         cell: CheckedCell = getattr(row, column)
         head = _HEADS[column].format(unit=table.published.unit)
-        place = f"{self.paper.short}, {_title(table)}, {row.label}: {head}."
         here = int(evaluate(cell.published, SIZE, BLOCK))
-        value = f"At n = {SIZE}, b = {BLOCK} it is {plain(here)}."
         times = self.times.get((row.method, SIZE), []) if column == "total" else []
         return CellLine(
             row=row.method,
             column=head,
             claim=claim,
-            published=CellNumber(pretty(cell.published), (place, value), _audit(claim)),
+            published=_number(
+                pretty(cell.published),
+                f"{self.paper.short}, {_title(table)}, {row.label}: {head}.",
+                f"At n = {SIZE}, b = {BLOCK} it is {plain(here)}.",
+                command=_audit(claim),
+            ),
             derived=_recovered(cell, row),
             counted=_counted(cell, row, column, table),
             measured=_rates(times, row, table),
@@ -158,8 +166,7 @@ class _Maker:
         lines: dict[str, CellLine] = {}
         for row in table.rows:
             for series in table.series:
-                cell = series.at(*row)
-                if cell is not None:
+                if cell := series.at(*row):
                     line = self._measurement(table, series, cell)
                     lines.setdefault(line.claim.name, line)
         return Cells(table.where, table.caption, table.notes, tuple(lines.values()))
@@ -168,48 +175,42 @@ class _Maker:
         is_by_threads = table.key is Key.THREADS and cell.threads is not None
         by_threads = f"/{cell.threads} threads" if is_by_threads else ""
         claim = self.claims[f"{table.name}/{series.label}/{cell.size}{by_threads}"]
-        repaired = f"The text has {cell.printed}: {cell.repaired}." if cell.repaired else ""
-        is_time = series.quantity is Quantity.TIME
-        times = self.times.get((series.method or "", cell.size), []) if is_time else []
         unit = "" if series.unit in series.label else f", {series.unit}"
         return CellLine(
             row=f"n = {cell.size}{by_threads.replace('/', ', ')}",
             column=f"{series.label}{unit}",
             claim=claim,
-            published=CellNumber(
+            published=_number(
                 printed(claim.claim.published),
-                tuple(filter(None, (f"{cell.where} of {self.paper.short}.", repaired))),
-                f"gpgpu-legacy tables {self.paper.id} --no-measure",
+                f"{cell.where} of {self.paper.short}.",
+                f"The text has {cell.printed}: {cell.repaired}." if cell.repaired else "",
+                command=f"gpgpu-legacy tables {self.paper.id} --no-measure",
             ),
             derived=_derived(claim),
             counted=_counted_product(series, cell),
-            measured=_recorded(times) if times else self._not_recorded(series),
+            measured=self._measured(series, cell) if series.quantity is Quantity.TIME else None,
         )
 
-    def _not_recorded(self, series: Series) -> CellNumber | None:
-        """How to measure a product without a recorded time; None if the cell is not a time."""
-        if series.method is None or series.quantity is not Quantity.TIME:
+    def _measured(self, series: Series, cell: MeasuredCell) -> CellNumber | None:
+        """The recorded times of a product, without transfers, or how to measure it."""
+        if times := self.times.get((series.method, cell.size)):
+            alone = f"{series.method}, the passes alone."
+            return _number(_ms(times[0].seconds), alone, *map(_told, times))
+        if series.method is None:
             return None
         how = f"No time of {series.method} at this n is recorded. The command measures it here."
-        return CellNumber("not recorded", (how,), f"gpgpu-legacy tables {self.paper.id}")
+        return _number("not recorded", how, command=f"gpgpu-legacy tables {self.paper.id}")
 
     def of_matrix(self, matrix: PrintedMatrix) -> Cells:
-        lines = tuple(
-            self._element(self.claims[f"{matrix.id}[{i},{j}]"], i, j)
-            for i, row in enumerate(matrix.digits, 1)
-            for j, _ in enumerate(row, 1)
-        )
+        lines = []
+        for i, row in enumerate(matrix.digits, 1):
+            for j in range(1, len(row) + 1):
+                claim = self.claims[f"{matrix.id}[{i},{j}]"]
+                said = claim.claim
+                published = _number(said.quote, f"{said.where}.", command=_audit(claim))
+                lines.append(CellLine(f"row {i}", f"column {j}", claim, published, _derived(claim)))
         title = f"Matrix {matrix.id}" if len(matrix.id) == 1 else matrix.id.capitalize()
-        return Cells(title, f"{matrix.where}.", (), lines)
-
-    def _element(self, claim: AuditedClaim, row: int, column: int) -> CellLine:
-        return CellLine(
-            row=f"row {row}",
-            column=f"column {column}",
-            claim=claim,
-            published=CellNumber(claim.claim.quote, (f"{claim.claim.where}.",), _audit(claim)),
-            derived=_derived(claim),
-        )
+        return Cells(title, f"{matrix.where}.", (), tuple(lines))
 
 
 def _audit(claim: AuditedClaim) -> str:
@@ -224,8 +225,7 @@ def _derived(claim: AuditedClaim) -> CellNumber | None:
     bound = {Rule.NOT_BELOW: "at least ", Rule.NOT_ABOVE: "at most "}.get(claim.claim.rule, "")
     unit = f" {claim.claim.unit}" if claim.claim.unit else ""
     how = (how_derived(claim.claim), claim.claim.reason, claim.entry.otherwise)
-    text = f"{bound}{claim.entry.computed}{unit}"
-    return CellNumber(text, tuple(filter(None, how)), _audit(claim))
+    return _number(f"{bound}{claim.entry.computed}{unit}", *how, command=_audit(claim))
 
 
 # Formulas ---------------------------------------------------------------------------------------
@@ -246,14 +246,14 @@ def _title(table: CheckedTable) -> str:
 def _recovered(cell: CheckedCell, row: CheckedRow) -> CellNumber | None:
     if cell.counted is None:
         return None
-    how = (
+    same = "The same as the published formula, for all n and b."
+    return _number(
+        pretty(cell.counted),
         f"Solved in fractions from counts of plans of {row.method} at several n and b, and then "
         "checked at others.",
-        "The same as the published formula, for all n and b."
-        if cell.agrees
-        else "Not the published formula.",
+        same if cell.agrees else "Not the published formula.",
+        command="gpgpu-legacy tables --no-measure",
     )
-    return CellNumber(pretty(cell.counted), how, "gpgpu-legacy tables --no-measure")
 
 
 def _counted(
@@ -261,22 +261,22 @@ def _counted(
 ) -> CellNumber | None:
     if cell.value is None:
         return None
-    counts = row.counts
-    per_fragment = (
-        f"{row.lookups_per_fragment} lookups, of {row.program_length} instructions in all"
-    )
     ways = {
         "passes": "The draws of the plan, without its copies.",
         "fragments_per_pass": "The area of the rectangle that each pass draws.",
-        "per_fragment": f"A fragment makes {per_fragment}.",
+        "per_fragment": f"A fragment makes {row.lookups_per_fragment} lookups, of "
+        f"{row.program_length} instructions in all.",
         "total": f"{plain(row.passes.value)} passes of {plain(row.fragments_per_pass.value)} "
         f"fragments, each {plain(row.per_fragment.value)} {table.published.unit}.",
     }
     more = ""
     if column == "total" and table.published.quantity == "bytes_requested":
-        more = f"In addition, the copies move {plain(counts.copy_bytes)} bytes."
-    command = f"gpgpu-legacy run {row.method} n={SIZE}"
-    return CellNumber(plain(cell.value), tuple(filter(None, (ways[column], more))), command)
+        more = f"In addition, the copies move {plain(row.counts.copy_bytes)} bytes."
+    return _number(plain(cell.value), ways[column], more, command=_run(row.method, SIZE))
+
+
+def _run(method: str, size: int, more: str = "") -> str:
+    return f"gpgpu-legacy run {method} n={size}{more}"
 
 
 def _rates(times: Sequence[Time], row: CheckedRow, table: CheckedTable) -> CellNumber | None:
@@ -285,10 +285,8 @@ def _rates(times: Sequence[Time], row: CheckedRow, table: CheckedTable) -> CellN
     if not times or total is None:
         return None
     unit = {"bytes_requested": "GB/s requested"}.get(table.published.quantity, "G instructions/s")
-    how = tuple(
-        _told(time, f", {plain(round(1e-9 * total / time.seconds))} {unit}") for time in times
-    )
-    return CellNumber(_ms(times[0].seconds), how, f"gpgpu-legacy run {row.method} n={SIZE}")
+    how = [_told(time, f", {plain(round(1e-9 * total / time.seconds))} {unit}") for time in times]
+    return _number(_ms(times[0].seconds), *how, command=_run(row.method, SIZE))
 
 
 # Measurements -----------------------------------------------------------------------------------
@@ -300,32 +298,26 @@ def _counted_product(series: Series, cell: MeasuredCell) -> CellNumber | None:
         return None
     product = Product(series.method, cell.size, cell.block, dynamic=series.dynamic)
     counts = product.counts
-    how = (
+    block = f" block={cell.block}" if "block" in product.parameters else ""
+    return _number(
+        f"{plain(counts.bytes_requested)} bytes",
         f"{series.method} makes {plain(counts.global_loads)} loads and "
         f"{plain(counts.global_stores)} stores in global memory, "
         f"{plain(counts.shared_loads)} loads in shared memory, and "
         f"{plain(counts.arithmetic)} operations.",
+        command=_run(series.method, cell.size, block),
     )
-    block = f" block={cell.block}" if "block" in product.parameters else ""
-    command = f"gpgpu-legacy run {series.method} n={cell.size}{block}"
-    return CellNumber(f"{plain(counts.bytes_requested)} bytes", how, command)
-
-
-def _recorded(times: Sequence[Time]) -> CellNumber:
-    """The recorded times of a product, without transfers."""
-    how = (f"{times[0].method}, the passes alone.", *map(_told, times))
-    return CellNumber(_ms(times[0].seconds), how)
 
 
 # Times ------------------------------------------------------------------------------------------
 
 
-def _times(here: Sequence[Time]) -> dict[tuple[str, int], list[Time]]:
+def _times(here: Sequence[Time]) -> dict[tuple[str | None, int], list[Time]]:
     """The recorded times by method and size, in the order of the devices, then times from here."""
-    found: dict[tuple[str, int], list[Time]] = {}
+    times: dict[tuple[str | None, int], list[Time]] = {}
     for time in (*recordings().times, *here):
-        found.setdefault((time.method, time.size), []).append(time)
-    return found
+        times.setdefault((time.method, time.size), []).append(time)
+    return times
 
 
 def _told(time: Time, rate: str = "") -> str:
@@ -366,18 +358,15 @@ def make_section(here: Sequence[Time] = ()) -> PageSection:
 
 def columns_of(table: Cells) -> list[str]:
     """The columns that have an entry in at least one line."""
-
-    def has(line: CellLine, column: str) -> bool:
-        return getattr(line, column) is not None
-
-    return ["published", *(c for c in _COLUMNS if any(has(line, c) for line in table.lines))]
+    shown = [c for c in _COLUMNS if any(getattr(line, c) is not None for line in table.lines)]
+    return ["published", *shown]
 
 
 def bars_of(table: Cells) -> dict[str, list[tuple[CellLine, float]]]:
     """By column, the lines of formulas, each with its part of the largest."""
-    lines = [(line, line.value) for line in table.lines if line.value is not None]
-    return {
-        column: [(line, value / most) for line, value in lines if line.column == column]
-        for column in dict.fromkeys(line.column for line, _ in lines)
-        if (most := max(value for line, value in lines if line.column == column))
-    }
+    bars: dict[str, list[tuple[CellLine, float]]] = {}
+    for line in table.lines:
+        if line.value is not None:
+            bars.setdefault(line.column, []).append((line, line.value))
+    most = {column: max(value for _, value in lines) for column, lines in bars.items()}
+    return {c: [(line, value / most[c]) for line, value in bars[c]] for c in bars if most[c]}

@@ -137,7 +137,7 @@ def _check_loops(plan: Plan) -> None:
         if isinstance(pass_, ComputePass)
     )
     for pass_ in ends:
-        if isinstance(pass_, ComputePass) and not _loops_end(pass_.kernel, pass_.uniforms):
+        if not _loops_end(pass_.kernel, pass_.uniforms):
             raise PlanError(
                 f"an invocation of {pass_.kernel.name} executes more than "
                 f"{LLVMPIPE_ITERATIONS} iterations of its loops, which is where llvmpipe leaves "
