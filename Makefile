@@ -51,10 +51,7 @@ site: $(DOCS_READY)
 	$(BIN)/python -m sphinx -W --keep-going -n -q -t site -b html -d docs/_build/doctrees docs $(SITE)
 	$(BIN)/gpgpu-legacy page -o $(SITE)/page.html
 	mkdir $(SITE)/play
-	cd $(SITE)/play && for what in life "fluid n=32 steps=20" "jacobi n=32 passes=200" \
-	    "conjugate-gradient n=12" \
-	    "reduction n=32" "bitonic-sort n=256" "prefix-sum n=64" "fft n=32" "floyd-warshall n=24" \
-	    "n-body n=64 steps=20" "image-filter width=96 height=96" "mandelbrot width=96 height=72" "sparse-matrix-vector n=48 longest=12 block=1"; do $(CURDIR)/$(BIN)/gpgpu-legacy page $$what || exit 1; done
+	$(BIN)/python docs/plays.py $(SITE)/play
 	@echo "the site is in $(SITE)/index.html"
 
 figures: $(READY)

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import partial
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
@@ -578,6 +579,28 @@ def c_library() -> str:
     return fill(", ".join(f"`{name}`" for name in sorted(names, key=str.lower)), 120)
 
 
+def gallery(*, of_products: bool = False) -> str:
+    """A section for each algorithm: its picture, what it shows, and the command that draws it."""
+    from gpgpu_legacy.algorithms.registry import products, shipped_algorithms
+
+    algorithms = [a for a in shipped_algorithms() if (a in products()) == of_products]
+    return "\n\n".join(
+        f"### {a.name} ({a.year})\n\n{inspect.cleandoc(a.gallery)}" for a in algorithms
+    )
+
+
+def plays() -> str:
+    """Links to the pages that docs/plays.py writes."""
+    from gpgpu_legacy.algorithms.registry import products, shipped_algorithms
+
+    names = [a.name for a in shipped_algorithms() if a not in products()]
+    return fill(
+        ", ".join(f'<a href="play/{n}.html">{n}</a>' for n in names) + ".",
+        120,
+        break_on_hyphens=False,
+    )
+
+
 def executors() -> str:
     """The executors, and what each declares that it can do."""
     from gpgpu_legacy.runtime.executor import executors as every_executor
@@ -611,6 +634,8 @@ GENERATED: dict[str, Callable[[], str]] = {
         c_library,
         executors,
         promises,
+        gallery,
+        plays,
     )
-}
+} | {"gallery-of-products": partial(gallery, of_products=True)}
 """What a page can ask for."""

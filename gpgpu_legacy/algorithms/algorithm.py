@@ -124,7 +124,8 @@ class Algorithm:
     summary: its result, in one line. aliases: other names. lacked: a feature missing in the
     hardware or API of the day. then: the parameters with which it ran there, where defaults are of
     today. package: its origin. file: of a user's code; None for an algorithm
-    of ours and for a plan.json.
+    of ours and for a plan.json. plays: the parameters of a plan that is small enough for a page of
+    its own, as on the command line. gallery: its part of docs/gallery.md, in Markdown.
     """
 
     name: str
@@ -138,6 +139,8 @@ class Algorithm:
     then: tuple[tuple[str, Plain], ...] = ()
     package: str = SHIPPED_IN
     file: Path | None = None
+    plays: str = ""
+    gallery: str = ""
 
     @property
     def explanation(self) -> str:
@@ -225,6 +228,20 @@ class Algorithm:
         given: as for `builder`, which raises alike.
         """
         return self.builder(**given).plan()
+
+
+def algorithm(**facts: Any) -> Callable[[Callable[..., object]], Algorithm]:
+    """Marks a function of ours as an algorithm, whose name and field are its own and its folder's.
+
+    facts: other fields.
+    """
+
+    def mark(build: Callable[..., object]) -> Algorithm:
+        name, folder = build.__name__.replace("_", "-"), build.__module__.split(".")[2]
+        named = {"name": name, "field": folder.replace("_", " ")}
+        return Algorithm(build=build, **named | facts)
+
+    return mark
 
 
 def _numbers(given: Any) -> tuple[int, ...]:

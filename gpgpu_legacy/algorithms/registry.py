@@ -1,12 +1,13 @@
 """Finds algorithms: our own, in the folders here, those of other packages, and those in files.
 
-A module of a folder offers an algorithm as ALGORITHM, or several as ALGORITHMS; modules with
-neither are shared code. Another package offers its algorithms by entry points (outside.py). To add
-an algorithm, add a module.
+A module of a folder offers the functions that it marks with `@algorithm`; modules without any are
+shared code. Another package offers its algorithms by entry points (outside.py). To add an
+algorithm, add a module.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -39,13 +40,13 @@ def is_program(what: str) -> bool:
 @cache
 def shipped_algorithms() -> tuple[Algorithm, ...]:
     """The algorithms of this package, oldest first."""
-    known: list[Algorithm] = []
-    for entry in walk_packages(gpgpu_legacy.algorithms.__path__, "gpgpu_legacy.algorithms."):
-        if entry.name.count(".") == 3:
-            module = import_module(entry.name)
-            known += getattr(module, "ALGORITHMS", ())
-            known += [module.ALGORITHM] if hasattr(module, "ALGORITHM") else []
-    return _by_year(known)
+    from gpgpu_legacy.algorithms.algorithm import Algorithm
+
+    entries = walk_packages(gpgpu_legacy.algorithms.__path__, "gpgpu_legacy.algorithms.")
+    modules = [import_module(entry.name) for entry in entries if entry.name.count(".") == 3]
+    every = (value for module in modules for value in vars(module).values())
+    known = {value.name: value for value in every if isinstance(value, Algorithm)}
+    return _by_year(known.values())
 
 
 @cache
@@ -127,7 +128,7 @@ def find_product(name: str) -> Algorithm:
     return algorithm
 
 
-def _by_year(algorithms: list[Algorithm]) -> tuple[Algorithm, ...]:
+def _by_year(algorithms: Iterable[Algorithm]) -> tuple[Algorithm, ...]:
     """The sort key: the year, algorithms without one last."""
     return tuple(sorted(algorithms, key=lambda a: (a.year is None, a.year or 0, a.source, a.name)))
 

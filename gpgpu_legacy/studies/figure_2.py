@@ -25,12 +25,11 @@ from PIL import Image
 from PIL.ImageDraw import Draw, ImageDraw
 
 from gpgpu_legacy.algorithms.matmul.larson_mcallister import (
-    ALGORITHM,
     DEMONSTRATION_A,
     DEMONSTRATION_B,
+    larson_mcallister,
 )
 from gpgpu_legacy.algorithms.parameters import Plain
-from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.program import Program
@@ -47,7 +46,7 @@ from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.serial import Record, fields_of
 from gpgpu_legacy.studies.operands import EXACT, matrices_for
 
-METHOD = find_product(ALGORITHM.name)
+METHOD = larson_mcallister
 
 LARGEST = 16
 """Rows and columns of the largest matrices to draw: texels of larger ones cannot be counted."""

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import lcm
 
-from gpgpu_legacy.algorithms.matmul.govindaraju_tiled import ALGORITHM
+from gpgpu_legacy.algorithms.matmul.govindaraju_tiled import govindaraju_tiled
 from gpgpu_legacy.cache.access import Access
 from gpgpu_legacy.cache.caches import Cache, Memory, Policy
 from gpgpu_legacy.cache.run import cache_run, operand_tallies
@@ -283,7 +283,7 @@ def tile_table(
 
 def _row(cases: Cases, cache: Cache, tile: int, report: Progress) -> TileRow:
     """One case."""
-    plan = ALGORITHM.plan(n=cases.size, block=cases.block, tile=tile)
+    plan = govindaraju_tiled.plan(n=cases.size, block=cases.block, tile=tile)
     result = cache_run(plan, Memory((cache,)), cases.access, progress=report)
     tiles = Tiles(cases.texels, cases.block, min(tile, cases.texels), cases.line(cache))
     texture_bytes = plan.texture("A").size_bytes

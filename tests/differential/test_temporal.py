@@ -129,7 +129,7 @@ SHAPE = TemporalShape((16, 8), 1, 4, 2)
 def relaxed(compute: Executor, shape: TemporalShape = SHAPE) -> bool:
     """Whether a relaxation is tiled; its results are right in either case."""
     operands = {"b": np.random.default_rng(3).random((21, 21), dtype=np.float32)}
-    return assert_same_as_passes(compute, jacobi(21, 6).plan(), operands, shape)
+    return assert_same_as_passes(compute, jacobi.plan(n=21, passes=6), operands, shape)
 
 
 def test_without_room_for_second_buffers(
@@ -146,7 +146,9 @@ def test_without_room_for_second_buffers(
 
     assert relaxed(compute)
     monkeypatch.setattr(core.GlContext, "buffer", full)
-    with compute.prepare(jacobi(21, 6).plan(), Machine(tuning=Tuning(temporal=SHAPE))) as prepared:
+    with compute.prepare(
+        jacobi.plan(n=21, passes=6), Machine(tuning=Tuning(temporal=SHAPE))
+    ) as prepared:
         assert not is_tiled(prepared)
     assert sizes.count(4 * 23 * 23) == 3  # of x, of y, and the one that was refused
 
@@ -171,5 +173,5 @@ def test_a_software_renderer_gains_nothing(
     compute: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()
-    with compute.prepare(jacobi(64, 20).plan(), Machine()) as prepared:
+    with compute.prepare(jacobi.plan(n=64, passes=20), Machine()) as prepared:
         assert is_tiled(prepared) is compute.is_hardware()

@@ -117,7 +117,7 @@ def test_every_order_gives_what_the_passes_give(
 
 @pytest.fixture(scope="module")
 def relaxation() -> Neighbourhood:
-    plan = jacobi(16, 200).plan()
+    plan = jacobi.plan(n=16, passes=200)
     step = next(iter(fused_steps(plan)))
     assert isinstance(step, UnfusedRepeat)
     found = neighbourhood(step, plan)

@@ -51,7 +51,7 @@ def lookups(found: Neighbourhood, number: int = 0) -> tuple[object, ...]:
 
 
 def test_jacobis_relaxation() -> None:
-    found = of(jacobi(8, 6).plan())
+    found = of(jacobi.plan(n=8, passes=6))
     assert found is not None
     assert (found.count, found.written, found.live) == (3, ("y", "x"), {"x"})
     assert (found.width, found.height) == (8, 8)

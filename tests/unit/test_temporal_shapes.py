@@ -50,7 +50,7 @@ def test_a_tile_is_as_much_wider_as_its_iterations_reach() -> None:
 
 
 def test_a_boundary_that_is_not_drawn_to_is_kept() -> None:
-    found = content_of(jacobi(8, 4).plan())
+    found = content_of(jacobi.plan(n=8, passes=4))
     assert found.keeps == ((True, True), (True, True))
     assert found.reach == Reach(2, 2, 2, 2)
     names = ("y", "x", "b")
@@ -70,7 +70,7 @@ def test_textures_that_end_elsewhere_are_refused() -> None:
 
 def test_shapes_fit() -> None:
     small = GroupRoom(4 << 10, 16, gains=True)
-    found = content_of(jacobi(64, 20).plan())
+    found = content_of(jacobi.plan(n=64, passes=20))
     for room in (ROOMY, small):
         shape = usual_shape(found, LARGE, 10, room)
         assert shape is not None
@@ -84,7 +84,7 @@ def test_shapes_fit() -> None:
 
 
 def test_small_rectangles_are_drawn_in_fewer_dispatches() -> None:
-    found = content_of(jacobi(64, 20).plan())
+    found = content_of(jacobi.plan(n=64, passes=20))
     iterations = [
         shape.iterations
         for fragments in (LARGE, 512 * 512)

@@ -47,7 +47,7 @@ def shared_bytes(text: str) -> int:
 
 
 def relaxation() -> Content:
-    plan = jacobi(40, 4).plan()
+    plan = jacobi.plan(n=40, passes=4)
     fused = next(
         member
         for step in fused_steps(plan)

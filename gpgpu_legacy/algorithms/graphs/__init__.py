@@ -1,4 +1,4 @@
-"""Algorithms on graphs, a module each with its ALGORITHM.
+"""Algorithms on graphs, a module each with its function.
 
 Their shaders live under shaders/, and code for several fields does not live here.
 """

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.algorithm import algorithm
 from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.languages.shaders import load_kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -36,6 +36,23 @@ ROADS = 3
 """How many roads leave a node in a sample, about: one to the next node, and some at random."""
 
 
+@algorithm(
+    year=2004,
+    source="Micikevicius 2004; Floyd 1962",
+    summary="the shortest ways between all nodes of a graph, a node to go by in each pass",
+    lacked="memory that fragments share, in which tiles of the matrix would go by several nodes",
+    plays="n=24",
+    gallery="""
+    ![A matrix of few roads fills with the shortest ways](gallery/floyd-warshall.png)
+
+    The shortest ways between the nodes of a graph; a pass asks whether they should go by one
+    more node.
+
+    ```shell
+    gpgpu-legacy figure floyd-warshall n=24 --panels 8 --plot floyd-warshall.png
+    ```
+    """,
+)
 def floyd_warshall(n: Annotated[int, "nodes of the graph"] = 64) -> PlanBuilder:
     """The lengths of the shortest ways between all nodes, from the lengths of the roads."""
     p = PlanBuilder("floyd-warshall")
@@ -63,14 +80,3 @@ def _roads(rng: Any, shape: tuple[int, ...]) -> Any:
     n = shape[0]
     is_road = (rng.random(shape) * n < ROADS - 1) | np.roll(np.eye(n, dtype=bool), 1, 1)
     return np.where(np.eye(n, dtype=bool), 0.0, np.where(is_road, rng.random(shape), np.inf))
-
-
-ALGORITHM = Algorithm(
-    name="floyd-warshall",
-    year=2004,
-    field="graphs",
-    source="Micikevicius 2004; Floyd 1962",
-    summary="the shortest ways between all nodes of a graph, a node to go by in each pass",
-    build=floyd_warshall,
-    lacked="memory that fragments share, in which tiles of the matrix would go by several nodes",
-)

@@ -1,4 +1,4 @@
-"""Filters of pictures, a module each with its ALGORITHM.
+"""Filters of pictures, a module each with its function.
 
 Their shaders live under shaders/, and code for several fields does not live here.
 """

@@ -23,7 +23,7 @@ from __future__ import annotations
 from math import exp
 from typing import Annotated, Any
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.algorithm import algorithm
 from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -33,6 +33,23 @@ REACH = 3
 """How many pixels to each side the blur reads."""
 
 
+@algorithm(
+    year=2004,
+    source="Jargstorff, GPU Gems, Chapter 27 (2004)",
+    summary="a Gaussian blur of a picture in two passes, and an unsharp mask",
+    lacked="memory that fragments share: each pixel is looked up seven times in a pass",
+    plays="width=96 height=96",
+    gallery=r"""
+    ![Coloured rings, blurred along rows, then columns, and sharpened](gallery/image-filter.png)
+
+    A Gaussian blur in two passes. The third adds what it took away.
+
+    ```shell
+    gpgpu-legacy figure image-filter width=96 height=96 --shown picture \
+        --plot image-filter.png
+    ```
+    """,
+)
 def image_filter(
     width: Annotated[int, "pixels in a row"] = 256,
     height: Annotated[int, "pixels in a column"] = 256,
@@ -90,14 +107,3 @@ def _rings(rng: Any, shape: tuple[int, ...]) -> Any:
     y, x = np.mgrid[-1 : 1 : height * 1j, -1 : 1 : width * 1j]
     rings = 0.5 + 0.4 * np.cos((x**2 + y**2)[..., None] * [12, 15, 18, 0])
     return np.clip(rings + rng.normal(0, 0.05, shape) * [1, 1, 1, 0] + [0, 0, 0, 1], 0, 1)
-
-
-ALGORITHM = Algorithm(
-    name="image-filter",
-    year=2004,
-    field="images",
-    source="Jargstorff, GPU Gems, Chapter 27 (2004)",
-    summary="a Gaussian blur of a picture in two passes, and an unsharp mask",
-    build=image_filter,
-    lacked="memory that fragments share: each pixel is looked up seven times in a pass",
-)

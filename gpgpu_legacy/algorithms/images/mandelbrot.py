@@ -23,13 +23,31 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.algorithm import algorithm
 from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.isa.execute import MOST_TRIPS
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 
 
+@algorithm(
+    year=2005,
+    source="Harris & Buck, GPU Gems 2, Chapter 34 (2005)",
+    summary="the Mandelbrot set, with a loop that each fragment leaves, or without",
+    lacked="loops that a fragment leaves by itself, until the GeForce 6",
+    plays="width=96 height=72",
+    gallery=r"""
+    ![The Mandelbrot set, in bands of the steps that points around it take](gallery/mandelbrot.png)
+
+    How often z² + c stays within a circle. Here each fragment leaves the loop by itself: it
+    executes a third of the instructions that six steps a pass take, which all fragments do.
+
+    ```shell
+    gpgpu-legacy figure mandelbrot width=240 height=180 early=true block=48 --texture steps \
+        --no-captions --executor numpy --plot mandelbrot.png
+    ```
+    """,
+)
 def mandelbrot(
     width: Annotated[int, "pixels in a row"] = 192,
     height: Annotated[int, "pixels in a column"] = 144,
@@ -84,14 +102,3 @@ def _plane(_: Any, shape: tuple[int, ...]) -> Any:
     reach = 1.25 * max(width / height, 1.0)
     y, x = np.mgrid[-1.25 : 1.25 : height * 1j, -reach - 0.75 : reach - 0.75 : width * 1j]
     return np.stack([x, y, 0 * x, 0 * x], -1).astype(np.float32)
-
-
-ALGORITHM = Algorithm(
-    name="mandelbrot",
-    year=2005,
-    field="images",
-    source="Harris & Buck, GPU Gems 2, Chapter 34 (2005)",
-    summary="the Mandelbrot set, with a loop that each fragment leaves, or without",
-    build=mandelbrot,
-    lacked="loops that a fragment leaves by itself, until the GeForce 6",
-)

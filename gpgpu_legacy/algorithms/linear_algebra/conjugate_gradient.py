@@ -34,7 +34,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.algorithm import algorithm
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import patches
 from gpgpu_legacy.algorithms.linear_algebra.sparse_matrix_vector import by_rows, times_by_rows
 from gpgpu_legacy.algorithms.reduction.reduction import reduce, reduced_size
@@ -57,6 +57,24 @@ MOST_PER_SIDE = 8
 """The iterations that are allowed for each row of the grid."""
 
 
+@algorithm(
+    year=2003,
+    source="Krüger & Westermann 2003; Bolz et al. 2003",
+    summary="conjugate gradients for Poisson's equation on a grid, to a tolerance",
+    aliases=("cg",),
+    lacked="a condition on a computed number without reading it back",
+    plays="n=12",
+    gallery="""
+    ![The same potential, after a few iterations](gallery/conjugate-gradient.png)
+
+    The same equation by conjugate gradients, which need 67 iterations; the program reads one
+    number back to see when to stop.
+
+    ```shell
+    gpgpu-legacy figure conjugate-gradient n=32 --texture x --plot conjugate-gradient.png
+    ```
+    """,
+)
 def conjugate_gradient(
     n: Annotated[int, "rows and columns of the grid, without its boundary"] = 64,
     tolerance: Annotated[float, "the norm of the residual at which it ends"] = 1e-3,
@@ -177,15 +195,3 @@ def solved(
         rr, before = (r * r).sum(), rr
         d, done = r + rr / before * d, done + 1
     return x, done
-
-
-ALGORITHM = Algorithm(
-    name="conjugate-gradient",
-    year=2003,
-    field="linear algebra",
-    source="Krüger & Westermann 2003; Bolz et al. 2003",
-    summary="conjugate gradients for Poisson's equation on a grid, to a tolerance",
-    build=conjugate_gradient,
-    aliases=("cg",),
-    lacked="a condition on a computed number without reading it back",
-)

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.algorithm import algorithm
 from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -44,6 +44,23 @@ PATCHES = 8
 """The number of squares of a sample's b that are not 0."""
 
 
+@algorithm(
+    year=2003,
+    source="Bolz et al. 2003; Goodnight et al. 2003; Harris, GPU Gems, Chapter 38 (2004)",
+    summary="Jacobi's relaxation of Poisson's equation on a grid, a step in each pass",
+    lacked="a sum over all texels in a pass, to see when to stop: the steps are counted out",
+    plays="n=32 passes=200",
+    gallery="""
+    ![Charges, and a potential that spreads from them](gallery/jacobi.png)
+
+    Jacobi's relaxation of Poisson's equation: each texel becomes the mean of its neighbours and
+    a source, a thousand times.
+
+    ```shell
+    gpgpu-legacy figure jacobi n=32 passes=1000 --plot jacobi.png
+    ```
+    """,
+)
 def jacobi(
     n: Annotated[int, "rows and columns of the grid, without its boundary"] = 256,
     passes: Annotated[int, "steps of the relaxation"] = 50,
@@ -88,14 +105,3 @@ def patches(rng: Any, shape: tuple[int, ...]) -> NDArray[Any]:
         row, column = rng.integers(0, shape[0] - side + 1, 2)
         b[row : row + side, column : column + side] = sign
     return b
-
-
-ALGORITHM = Algorithm(
-    name="jacobi",
-    year=2003,
-    field="linear algebra",
-    source="Bolz et al. 2003; Goodnight et al. 2003; Harris, GPU Gems, Chapter 38 (2004)",
-    summary="Jacobi's relaxation of Poisson's equation on a grid, a step in each pass",
-    build=jacobi,
-    lacked="a sum over all texels in a pass, to see when to stop: the steps are counted out",
-)

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.algorithm import algorithm
 from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.languages.shaders import load_kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -40,6 +40,24 @@ from gpgpu_legacy.pipeline.storage import Stream
 KERNELS = "sparse_matrix_vector/rows.br"
 
 
+@algorithm(
+    year=2003,
+    source="Bolz et al. 2003; Krüger & Westermann 2003",
+    summary="a sparse matrix times a vector, with padded rows or a loop for each row",
+    lacked="loops as long as a fragment's own row, until the GeForce 6",
+    plays="n=48 longest=12 block=1",
+    gallery="""
+    ![Padded rows of a matrix, and the sums after each pass](gallery/sparse-matrix-vector.png)
+
+    Rows of 1 to 16 entries stand upright in the picture: a program without loops adds their
+    zeros, too. With `rows=true` each row is a loop as long as it is, and its fragment leaves
+    it.
+
+    ```shell
+    gpgpu-legacy figure sparse-matrix-vector n=64 --executor numpy --plot sparse-matrix-vector.png
+    ```
+    """,
+)
 def sparse_matrix_vector(
     n: Annotated[int, "rows and columns of the matrix"] = 256,
     longest: Annotated[int, "entries of the longest row; the shortest has one"] = 16,
@@ -114,14 +132,3 @@ def times_by_rows(x: Any, y: Any, values: Any, columns: Any, extents: Any) -> An
     products = values * x.flat[columns.astype(int)]
     ends = extents.reshape(-1, 2).astype(int)
     return y + np.reshape([products[first:last].sum() for first, last in ends], x.shape)
-
-
-ALGORITHM = Algorithm(
-    name="sparse-matrix-vector",
-    year=2003,
-    field="linear algebra",
-    source="Bolz et al. 2003; Krüger & Westermann 2003",
-    summary="a sparse matrix times a vector, with padded rows or a loop for each row",
-    build=sparse_matrix_vector,
-    lacked="loops as long as a fragment's own row, until the GeForce 6",
-)

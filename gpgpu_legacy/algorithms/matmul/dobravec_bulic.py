@@ -10,9 +10,9 @@ from typing import Annotated, Literal
 
 from gpgpu_legacy.algorithms.matmul.product import (
     DispatchedProduct,
-    Method,
     Shape,
     Sizes,
+    method,
     padded_to,
     product,
 )
@@ -25,20 +25,67 @@ Side = Annotated[Literal[1, 2, 4, 8, 16, 32], "side of the square blocks of thre
 _PAPER = "Dobravec & Bulić 2017"
 
 
+@method(
+    year=2017,
+    source=f"{_PAPER}, Listing 1",
+    summary="three nested loops in one invocation, summed in double: the host's MulH",
+    lacked="parallelism: it is the host, in one thread",
+    gallery="""
+    ![A, B, and the heart](gallery/dobravec-bulic-host.png)
+
+    Three nested loops, which the paper ran on the host: one invocation computes everything.
+
+    ```shell
+    gpgpu-legacy figure dobravec-bulic-host A=a.npy B=b.npy --plot dobravec-bulic-host.png
+    ```
+    """,
+)
 def dobravec_bulic_host(sizes: Sizes) -> PlanBuilder:
     """The host's MulH: three nested loops in one invocation."""
     shape = sizes.shape
-    p = DispatchedProduct(HOST.name, shape, shape)
+    p = DispatchedProduct(dobravec_bulic_host.name, shape, shape)
     kernel = load_compute_kernel("dobravec_bulic_2017/host.comp")
     p.multiply(kernel, Shape(1, 1, 1), hA=shape.m, wA=shape.l, wB=shape.n)
     return product(p, sizes)
 
 
+@method(
+    year=2017,
+    source=f"{_PAPER}, Listing 2",
+    summary="one thread per element, operands from global memory: MulDG",
+    lacked="a cache for global memory (compute capability 1.1)",
+    gallery=r"""
+    ![A, B, and the heart](gallery/dobravec-bulic-global.png)
+
+    A thread for each element reads a row of A and a column of B from global memory.
+
+    ```shell
+    gpgpu-legacy figure dobravec-bulic-global A=a.npy B=b.npy \
+        --plot dobravec-bulic-global.png
+    ```
+    """,
+)
 def dobravec_bulic_global(sizes: Sizes, block: Side = 16) -> PlanBuilder:
     """MulDG: operands from global memory."""
     return _on_device("global", sizes, block)
 
 
+@method(
+    year=2017,
+    source=f"{_PAPER}, Listing 4",
+    summary="one thread per element, b×b blocks staged in shared memory: MulDS",
+    lacked="more than 16 KiB of shared memory and 512 threads per block",
+    gallery=r"""
+    ![A, B, and the heart](gallery/dobravec-bulic-shared.png)
+
+    The same with blocks in shared memory, so that each element is read once for b threads.
+
+    ```shell
+    gpgpu-legacy figure dobravec-bulic-shared A=a.npy B=b.npy \
+        --plot dobravec-bulic-shared.png
+    ```
+    """,
+)
 def dobravec_bulic_shared(
     sizes: Sizes,
     block: Side = 16,
@@ -56,32 +103,3 @@ def _on_device(kind: str, sizes: Sizes, block: int, **parameters: bool) -> PlanB
     kernel = load_compute_kernel(f"dobravec_bulic_2017/{kind}.comp.j2", block=block, **parameters)
     p.multiply(kernel, padded, wA=padded.l, wB=padded.n)
     return product(p, sizes)
-
-
-HOST = Method(
-    name="dobravec-bulic-host",
-    year=2017,
-    source=f"{_PAPER}, Listing 1",
-    summary="three nested loops in one invocation, summed in double: the host's MulH",
-    lacked="parallelism: it is the host, in one thread",
-    build=dobravec_bulic_host,
-)
-ALGORITHMS = (
-    HOST,
-    Method(
-        name="dobravec-bulic-global",
-        year=2017,
-        source=f"{_PAPER}, Listing 2",
-        summary="one thread per element, operands from global memory: MulDG",
-        lacked="a cache for global memory (compute capability 1.1)",
-        build=dobravec_bulic_global,
-    ),
-    Method(
-        name="dobravec-bulic-shared",
-        year=2017,
-        source=f"{_PAPER}, Listing 4",
-        summary="one thread per element, b×b blocks staged in shared memory: MulDS",
-        lacked="more than 16 KiB of shared memory and 512 threads per block",
-        build=dobravec_bulic_shared,
-    ),
-)

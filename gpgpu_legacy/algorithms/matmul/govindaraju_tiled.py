@@ -18,10 +18,10 @@ from gpgpu_legacy.algorithms.matmul.product import (
     AccumulateBy,
     Block,
     CoordinatesFirst,
-    Method,
     Sizes,
     Stored,
     check_block,
+    method,
 )
 from gpgpu_legacy.algorithms.matmul.tiles import TexelLayout, Tiling
 from gpgpu_legacy.errors import InputError, as_positive
@@ -38,6 +38,23 @@ MOST_TILES = 1024
 """The most tiles: a plan with that many takes ten seconds to analyse."""
 
 
+@method(
+    year=2006,
+    source="Govindaraju, Larsen, Gray & Manocha 2006",
+    summary="T×T tiles of C one after another, each in passes of b steps, four channels per texel",
+    lacked="shared memory; the size of the texture cache was not published",
+    gallery=r"""
+    ![The heart, tile after tile](gallery/govindaraju-tiled.png)
+
+    Tiles of the product are drawn one after another, so that the cache holds what a tile looks
+    up.
+
+    ```shell
+    gpgpu-legacy figure govindaraju-tiled A=a.npy B=b.npy tile=8 block=8 \
+        --plot govindaraju-tiled.png
+    ```
+    """,
+)
 def govindaraju_tiled(
     sizes: Sizes,
     stored: Stored,
@@ -54,7 +71,9 @@ def govindaraju_tiled(
     """The multichannel program, square by square."""
     layout = TexelLayout(2, check_block(block, stored), RGBA32F, stored)
     side = _side(tile, layout.tiling(sizes.shape), layout.stored.side)
-    return in_blocks(ALGORITHM.name, sizes, layout, accumulate, coordinates_first, side=side)
+    return in_blocks(
+        govindaraju_tiled.name, sizes, layout, accumulate, coordinates_first, side=side
+    )
 
 
 def _side(tile: int | None, tiling: Tiling, largest: int) -> int:
@@ -74,13 +93,3 @@ def _side(tile: int | None, tiling: Tiling, largest: int) -> int:
             "planned; choose larger tiles"
         )
     return tile
-
-
-ALGORITHM = Method(
-    name="govindaraju-tiled",
-    year=2006,
-    source="Govindaraju, Larsen, Gray & Manocha 2006",
-    summary="T×T tiles of C one after another, each in passes of b steps, four channels per texel",
-    lacked="shared memory; the size of the texture cache was not published",
-    build=govindaraju_tiled,
-)

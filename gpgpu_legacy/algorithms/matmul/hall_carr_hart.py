@@ -14,10 +14,10 @@ from gpgpu_legacy.algorithms.matmul.product import (
     AccumulateBy,
     Block,
     CoordinatesFirst,
-    Method,
     Sizes,
     Stored,
     check_block,
+    method,
     product,
 )
 from gpgpu_legacy.algorithms.matmul.tiles import TexelLayout, Tile, TiledProduct
@@ -32,7 +32,7 @@ from gpgpu_legacy.plan.textures import R32F, RGBA32F, Format, Texture
 DEFAULT_BLOCK = 32  # "For our tests we have chosen b = 32" (Section 3)
 
 
-def _method(name: str, split: int, texels: Format) -> Callable[..., PlanBuilder]:
+def _build(name: str, split: int, texels: Format) -> Callable[..., PlanBuilder]:
     """The method of that name, with one element in a texel or quadrants of a matrix."""
 
     def build(
@@ -116,21 +116,39 @@ def _summed(
     return f if f and turns and not is_odd else framebuffer
 
 
-ALGORITHMS = (
-    Method(
-        name="hall-carr-hart-single",
-        year=2003,
-        source="Hall, Carr & Hart 2003, Section 3",
-        summary="b iterations of the inner loop per pass, one element per texel",
-        lacked="loops, long programs, a way to read the framebuffer while drawing",
-        build=_method("hall-carr-hart-single", 1, R32F),
-    ),
-    Method(
-        name="hall-carr-hart-multi",
-        year=2003,
-        source="Hall, Carr & Hart 2003, Section 4",
-        summary="b iterations of the inner loop per pass, the four quadrants in one RGBA texel",
-        lacked="loops, and any storage wider than four channels",
-        build=_method("hall-carr-hart-multi", 2, RGBA32F),
-    ),
-)
+SINGLE = method(
+    name="hall-carr-hart-single",
+    year=2003,
+    source="Hall, Carr & Hart 2003, Section 3",
+    summary="b iterations of the inner loop per pass, one element per texel",
+    lacked="loops, long programs, a way to read the framebuffer while drawing",
+    gallery=r"""
+    ![A and B, and the heart after 8, 16, 24 and 32 cosines](gallery/hall-carr-hart-single.png)
+
+    A fragment program adds b cosines in each pass, and a copy hands the sum to the next.
+
+    ```shell
+    gpgpu-legacy figure hall-carr-hart-single A=a.npy B=b.npy block=8 \
+        --plot hall-carr-hart-single.png
+    ```
+    """,
+)(_build("hall-carr-hart-single", 1, R32F))
+
+MULTI = method(
+    name="hall-carr-hart-multi",
+    year=2003,
+    source="Hall, Carr & Hart 2003, Section 4",
+    summary="b iterations of the inner loop per pass, the four quadrants in one RGBA texel",
+    lacked="loops, and any storage wider than four channels",
+    gallery=r"""
+    ![The same in quadrants, one for each channel](gallery/hall-carr-hart-multi.png)
+
+    The quadrants of a matrix lie in r, g, b and a of the same texels, so a pass draws a fourth
+    of the fragments.
+
+    ```shell
+    gpgpu-legacy figure hall-carr-hart-multi A=a.npy B=b.npy block=4 \
+        --plot hall-carr-hart-multi.png
+    ```
+    """,
+)(_build("hall-carr-hart-multi", 2, RGBA32F))

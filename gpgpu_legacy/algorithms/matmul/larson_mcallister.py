@@ -14,9 +14,9 @@ from typing import Annotated, Literal
 
 from gpgpu_legacy.algorithms.matmul.product import (
     AsPrinted,
-    Method,
     Sizes,
     Stored,
+    method,
     product,
 )
 from gpgpu_legacy.algorithms.matmul.tiles import TexelLayout, TiledProduct
@@ -42,6 +42,25 @@ DEMONSTRATION_B = (
 )
 
 
+@method(
+    year=2001,
+    source="Larson & McAllister 2001",
+    summary="one multitextured rectangle per pass, modulated and accumulated in the framebuffer",
+    aliases=("larsen-mcallister",),
+    lacked="programs, and floats in textures and framebuffers: 8 bits, clamped",
+    then=(("texture_format", "unorm8"), ("state", "texture-environment")),
+    gallery=r"""
+    ![A heart that becomes sharper with each pass](gallery/larson-mcallister.gif)
+
+    Each pass draws one rectangle: column i of A across it, row i of B down it, and the
+    framebuffer adds their product.
+
+    ```shell
+    gpgpu-legacy figure larson-mcallister A=a.npy B=b.npy \
+        --no-captions --scale 6 --frame-ms 150 --animate larson-mcallister.gif
+    ```
+    """,
+)
 def larson_mcallister(
     sizes: Sizes,
     stored: Stored,
@@ -71,7 +90,7 @@ def larson_mcallister(
     else:
         modulate = load_program(f"{folder}/modulate.texenv.j2", clamped=is_unorm)
     first, short = (0.0, 1) if as_printed else (0.5, 0)
-    p = TiledProduct(ALGORITHM.name, sizes.shape, layout)
+    p = TiledProduct(larson_mcallister.name, sizes.shape, layout)
     for tile in p.tiling.tiles():
         rows, columns = tile.rows.texels - short, tile.columns.texels - short
         screen = p.target("C", tile)
@@ -83,15 +102,3 @@ def larson_mcallister(
                 p.draw(modulate, textures, into=screen, texcoords=texcoords, blend="add")
         p.finish(tile, screen)
     return product(p, sizes, stored, least=0.0 if is_unorm else -0.5)
-
-
-ALGORITHM = Method(
-    name="larson-mcallister",
-    year=2001,
-    source="Larson & McAllister 2001",
-    summary="one multitextured rectangle per pass, modulated and accumulated in the framebuffer",
-    lacked="programs, and floats in textures and framebuffers: 8 bits, clamped",
-    then=(("texture_format", "unorm8"), ("state", "texture-environment")),
-    build=larson_mcallister,
-    aliases=("larsen-mcallister",),
-)

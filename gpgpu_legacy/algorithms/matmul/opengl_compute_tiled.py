@@ -11,9 +11,9 @@ from __future__ import annotations
 from gpgpu_legacy.algorithms.matmul.product import (
     AsPrinted,
     DispatchedProduct,
-    Method,
     Sizes,
     groups_for,
+    method,
     product,
 )
 from gpgpu_legacy.languages.shaders import load_compute_kernel
@@ -23,6 +23,22 @@ TILE = 32  # BLOCK_SIZE
 BATCH_GROUPS = 64  # Algorithm 1: gsize(64, 64, 1)
 
 
+@method(
+    year=2012,
+    source="the OpenGL compute-shader multiply, Algorithms 1 and 2",
+    summary="32×32 tiles staged in shared memory, guarded, in batches of 64×64 work groups",
+    lacked="nothing that this method needs: OpenGL 4.3 brought shared memory and barriers",
+    gallery=r"""
+    ![A, B, and the heart](gallery/opengl-compute-tiled.png)
+
+    A work group stages tiles of A and B in shared memory, which drawing never had.
+
+    ```shell
+    gpgpu-legacy figure opengl-compute-tiled A=a.npy B=b.npy \
+        --plot opengl-compute-tiled.png
+    ```
+    """,
+)
 def opengl_compute_tiled(sizes: Sizes, as_printed: AsPrinted = False) -> PlanBuilder:
     """As printed, batches are whole; otherwise as large as the matrix needs."""
     shape = sizes.shape
@@ -32,7 +48,7 @@ def opengl_compute_tiled(sizes: Sizes, as_printed: AsPrinted = False) -> PlanBui
     )
     local_x, local_y = kernel.local_size
     groups_x, groups_y = groups_for(shape, kernel)
-    p = DispatchedProduct(ALGORITHM.name, shape, shape)
+    p = DispatchedProduct(opengl_compute_tiled.name, shape, shape)
     for y in range(0, groups_y, BATCH_GROUPS):
         for x in range(0, groups_x, BATCH_GROUPS):
             whole_batch = BATCH_GROUPS, BATCH_GROUPS
@@ -46,13 +62,3 @@ def opengl_compute_tiled(sizes: Sizes, as_printed: AsPrinted = False) -> PlanBui
                 independent=(x, y) != (0, 0),  # batches write different elements
             )
     return product(p, sizes)
-
-
-ALGORITHM = Method(
-    name="opengl-compute-tiled",
-    year=2012,
-    source="the OpenGL compute-shader multiply, Algorithms 1 and 2",
-    summary="32×32 tiles staged in shared memory, guarded, in batches of 64×64 work groups",
-    lacked="nothing that this method needs: OpenGL 4.3 brought shared memory and barriers",
-    build=opengl_compute_tiled,
-)

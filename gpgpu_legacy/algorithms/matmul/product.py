@@ -11,7 +11,7 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.algorithm import algorithm
 from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.isa.kernel import Kernel
 from gpgpu_legacy.languages.shaders import load_compute_kernel, load_program
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 FIELD = "matrix products"
 """The field of the algorithms that multiply matrices."""
 
-Method = partial(Algorithm, field=FIELD)
-"""An algorithm that multiplies matrices."""
+method = partial(algorithm, field=FIELD)
+"""Marks a function as an algorithm that multiplies matrices."""
 
 LARGEST_SIZE = 2**24
 """The most rows or columns of a matrix: float32 cannot count more texels, and memory ends long

@@ -21,9 +21,9 @@ from typing import Any
 from gpgpu_legacy.algorithms.matmul.product import (
     MOST_UNROLLED,
     LargestTexture,
-    Method,
     Sizes,
     Stored,
+    method,
     product,
 )
 from gpgpu_legacy.algorithms.matmul.tiles import (
@@ -43,8 +43,26 @@ from gpgpu_legacy.plan.textures import RGBA32F, Matrix, Packing, Texture
 
 NEIGHBOURS = Packing(((0, 0), (0, 1), (1, 0), (1, 1)), row_step=2, column_step=2)
 _SPLIT = 2  # elements of a row, and of a column, in such a texel
+_LACKED = "compute shaders, shared memory, writes to any texel but the fragment's own (WebGL)"
 
 
+@method(
+    year=2015,
+    source="weblas",
+    summary="the whole sum in one pass, 1×4 elements in one RGBA texel, B transposed, dot products",
+    aliases=("weblas",),
+    lacked=_LACKED,
+    gallery="""
+    ![A and the heart in four channels, narrow; B transposed](gallery/row-packed.png)
+
+    Four neighbours of a row lie in one texel, and B is transposed: the whole sum in one pass,
+    as dot products.
+
+    ```shell
+    gpgpu-legacy figure row-packed A=a.npy B=b.npy --plot row-packed.png
+    ```
+    """,
+)
 def row_packed(sizes: Sizes, largest_texture: LargestTexture = None) -> PlanBuilder:
     """Four elements of a row in a texel; B is stored transposed."""
     stored = Stored(largest_texture=largest_texture)
@@ -59,6 +77,22 @@ def row_packed(sizes: Sizes, largest_texture: LargestTexture = None) -> PlanBuil
     return product(_drawn(_RowPacked("row-packed", shape, layout, tiling), "row_packed"), sizes)
 
 
+@method(
+    year=2018,
+    source="TensorFlow.js' packed WebGL backend",
+    summary="the whole sum in one pass, 2×2 neighbouring elements in one RGBA texel",
+    aliases=("tfjs-packed",),
+    lacked=_LACKED,
+    gallery="""
+    ![Four small hearts, one for each channel](gallery/packed-2x2.png)
+
+    Four neighbours, two by two, lie in one texel: each channel has every other row and column.
+
+    ```shell
+    gpgpu-legacy figure packed-2x2 A=a.npy B=b.npy --plot packed-2x2.png
+    ```
+    """,
+)
 def packed_2x2(sizes: Sizes, stored: Stored) -> PlanBuilder:
     """2×2 neighbouring elements in a texel; the whole sum in a pass."""
     layout, shape = TexelLayout(_SPLIT, 1, RGBA32F, stored, NEIGHBOURS), sizes.shape
@@ -124,28 +158,3 @@ class _RowPacked(TiledProduct):
 
         of_b = (at(0), at(columns), at(columns), at(0))
         return super().coordinates(rows, columns, *places) | {1: of_b}
-
-
-_LACKED = "compute shaders, shared memory, writes to any texel but the fragment's own (WebGL)"
-
-ALGORITHMS = (
-    Method(
-        name="row-packed",
-        year=2015,
-        source="weblas",
-        summary="the whole sum in one pass, 1×4 elements in one RGBA texel, B transposed, dot "
-        "products",
-        lacked=_LACKED,
-        build=row_packed,
-        aliases=("weblas",),
-    ),
-    Method(
-        name="packed-2x2",
-        year=2018,
-        source="TensorFlow.js' packed WebGL backend",
-        summary="the whole sum in one pass, 2×2 neighbouring elements in one RGBA texel",
-        lacked=_LACKED,
-        build=packed_2x2,
-        aliases=("tfjs-packed",),
-    ),
-)

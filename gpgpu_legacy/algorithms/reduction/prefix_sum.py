@@ -24,12 +24,29 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.algorithm import algorithm
 from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.languages.shaders import load_kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 
 
+@algorithm(
+    year=2005,
+    source="Horn, GPU Gems 2, Chapter 36 (2005); Hillis & Steele 1986",
+    summary="the sums of the first 1, 2, … n numbers, with twice the distance in each pass",
+    aliases=("scan",),
+    lacked="memory that fragments share: a scan that adds n times needs it, or twice the passes",
+    plays="n=64",
+    gallery="""
+    ![32 numbers, and their sums over 2, 4, 8, 16 and all that came before](gallery/prefix-sum.png)
+
+    Each pass adds the number that lies twice as far to the left as in the one before.
+
+    ```shell
+    gpgpu-legacy figure prefix-sum n=32 --plot prefix-sum.png
+    ```
+    """,
+)
 def prefix_sum(n: Annotated[int, "how many numbers"] = 1024) -> PlanBuilder:
     """The sums of the first 1, 2, … n numbers."""
     p = PlanBuilder("prefix-sum")
@@ -39,15 +56,3 @@ def prefix_sum(n: Annotated[int, "how many numbers"] = 1024) -> PlanBuilder:
     p.output("sums", x)
     p.reference = lambda values: values.cumsum()
     return p
-
-
-ALGORITHM = Algorithm(
-    name="prefix-sum",
-    year=2005,
-    field="reduction",
-    source="Horn, GPU Gems 2, Chapter 36 (2005); Hillis & Steele 1986",
-    summary="the sums of the first 1, 2, … n numbers, with twice the distance in each pass",
-    build=prefix_sum,
-    aliases=("scan",),
-    lacked="memory that fragments share: a scan that adds n times needs it, or twice the passes",
-)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.algorithm import algorithm
 from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -37,6 +37,23 @@ _OPERATIONS = {"max": ("MAX", -GREATEST), "min": ("MIN", GREATEST), "sum": ("ADD
 """The opcode of each operation, and its neutral element."""
 
 
+@algorithm(
+    year=2003,
+    source="Krüger & Westermann 2003; Buck & Purcell, GPU Gems, Chapter 37 (2004)",
+    summary="the sum, maximum or minimum of a matrix, by rectangles of half the size",
+    lacked="writes to any other texel, atomic additions, memory that fragments share",
+    plays="n=32",
+    gallery="""
+    ![64 numbers, the largest of each four, and of each four of those](gallery/reduction.png)
+
+    The largest of 64 numbers: each pass draws a rectangle of half the width and half the
+    height.
+
+    ```shell
+    gpgpu-legacy figure reduction n=8 --plot reduction.png
+    ```
+    """,
+)
 def reduction(
     n: Annotated[int, "rows and columns of the matrix"] = 1024,
     operation: Annotated[Literal["max", "min", "sum"], "what is computed"] = "max",
@@ -76,14 +93,3 @@ def reduce(p: PlanBuilder, x: Texture, y: Texture, opcode: str) -> None:
 
 def _signed(rng: Any, shape: tuple[int, ...]) -> Any:
     return rng.uniform(-1.0, 1.0, shape)
-
-
-ALGORITHM = Algorithm(
-    name="reduction",
-    year=2003,
-    field="reduction",
-    source="Krüger & Westermann 2003; Buck & Purcell, GPU Gems, Chapter 37 (2004)",
-    summary="the sum, maximum or minimum of a matrix, by rectangles of half the size",
-    build=reduction,
-    lacked="writes to any other texel, atomic additions, memory that fragments share",
-)

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.algorithm import algorithm
 from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -37,6 +37,24 @@ FADES = 0.995
 """What is left of the smoke after a time step."""
 
 
+@algorithm(
+    year=2004,
+    source="Stam 1999; Harris, GPU Gems, Chapter 38 (2004)",
+    summary="smoke that rises in a box: stable fluids, some fifty passes a time step",
+    lacked="filters for float textures: the program mixes four texels itself",
+    plays="n=32 steps=20",
+    gallery=r"""
+    ![Smoke that rises in a box](how-to/smoke.gif)
+
+    Smoke in a box by Stam's stable fluids, some fifty passes for each time step.
+    [Loops that end](how-to/loops-that-end.md) tells how it is written.
+
+    ```shell
+    gpgpu-legacy figure fluid n=64 --texture smoke \
+        --no-captions --animate smoke.gif --scale 3 --frame-ms 60
+    ```
+    """,
+)
 def fluid(
     n: Annotated[int, "rows and columns of the grid, without its walls"] = 64,
     steps: Annotated[int, "time steps"] = 60,
@@ -154,14 +172,3 @@ def _disc(_: Any, shape: tuple[int, ...]) -> NDArray[Any]:
     radius = max(1.0, columns / 12)
     away = (x - 0.42 * columns) ** 2 + (y - 0.15 * rows) ** 2
     return np.where(away < radius**2, 0.2, 0.0)
-
-
-ALGORITHM = Algorithm(
-    name="fluid",
-    year=2004,
-    field="simulation",
-    source="Stam 1999; Harris, GPU Gems, Chapter 38 (2004)",
-    summary="smoke that rises in a box: stable fluids, some fifty passes a time step",
-    build=fluid,
-    lacked="filters for float textures: the program mixes four texels itself",
-)

@@ -25,13 +25,30 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.algorithm import algorithm
 from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.textures import UNORM8
 
 
+@algorithm(
+    year=2001,
+    source="James, Game Programming Gems 2, Chapter 5.8 (2001); the game: Gardner 1970",
+    summary="Conway's Game of Life on a torus, a generation in each pass",
+    lacked="nothing but bits: a cell takes a byte at least, and is read nine times",
+    plays="",
+    gallery=r"""
+    ![Cells that live and die on a torus](gallery/life.gif)
+
+    Conway's Game of Life: a generation in each pass, and two textures that alternate.
+
+    ```shell
+    gpgpu-legacy figure life width=48 height=48 generations=80 \
+        --no-captions --scale 5 --animate life.gif
+    ```
+    """,
+)
 def life(
     width: Annotated[int, "columns of the grid"] = 64,
     height: Annotated[int, "rows of the grid"] = 64,
@@ -66,14 +83,3 @@ def _lived(cells: Any, generations: int) -> Any:
 def _a_third(rng: Any, shape: tuple[int, ...]) -> Any:
     """A third of the cells live."""
     return rng.random(shape) < 1 / 3
-
-
-ALGORITHM = Algorithm(
-    name="life",
-    year=2001,
-    field="simulation",
-    source="James, Game Programming Gems 2, Chapter 5.8 (2001); the game: Gardner 1970",
-    summary="Conway's Game of Life on a torus, a generation in each pass",
-    build=life,
-    lacked="nothing but bits: a cell takes a byte at least, and is read nine times",
-)

@@ -30,12 +30,46 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.algorithm import algorithm
 from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.languages.shaders import load_kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 
 
+@algorithm(
+    year=2007,
+    source="Elsen et al. 2007; Nyland, Harris & Prins, GPU Gems 3, Chapter 31 (2007)",
+    summary="bodies that attract one another: all pairs, b of them in each pass",
+    lacked="loops, and memory that fragments share: each looks up every body for itself",
+    plays="n=64 steps=20",
+    gallery="""
+    ![The ways of 64 bodies that begin as a disc: two arms, and a core](gallery/n-body.png)
+
+    A disc of 64 bodies that attract one another, 200 time steps: each fragment is a body, and
+    adds up what four others do.
+
+    ```python
+    import matplotlib.pyplot as plt
+    import numpy as np
+
+    from gpgpu_legacy import find
+
+    pipeline = find("n-body", n=64, steps=5)
+    run = pipeline.run(exact=True)
+    ways = [run.inputs["bodies"]]
+    for _ in range(40):
+        run = pipeline.run(bodies=run.moved, velocities=run.velocity, exact=True)
+        ways.append(run.moved)
+    x, y, *_ = np.moveaxis(ways, -1, 0)
+    plt.figure(figsize=(5, 5))
+    plt.plot(x, y, color="#2b6c8f", linewidth=0.5)
+    plt.scatter(x[-1], y[-1], 12, color="#101a4f", zorder=2)
+    plt.axis("equal")
+    plt.axis("off")
+    plt.savefig("n-body.png", bbox_inches="tight")
+    ```
+    """,
+)
 def n_body(
     n: Annotated[int, "bodies"] = 256,
     block: Annotated[int, "bodies that a pass adds up"] = 4,
@@ -99,14 +133,3 @@ def _circling(rng: Any, shape: tuple[int, ...]) -> Any:
 
     x, y, *_ = _disc(rng, shape).T
     return np.stack([-y, x, 0 * x], 1)
-
-
-ALGORITHM = Algorithm(
-    name="n-body",
-    year=2007,
-    field="simulation",
-    source="Elsen et al. 2007; Nyland, Harris & Prins, GPU Gems 3, Chapter 31 (2007)",
-    summary="bodies that attract one another: all pairs, b of them in each pass",
-    build=n_body,
-    lacked="loops, and memory that fragments share: each looks up every body for itself",
-)

@@ -1,4 +1,4 @@
-"""Algorithms that sort, a module each with its ALGORITHM.
+"""Algorithms that sort, a module each with its function.
 
 Their shaders live under shaders/, and code for several fields does not live here.
 """

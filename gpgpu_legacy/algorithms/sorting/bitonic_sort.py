@@ -27,13 +27,31 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.algorithm import algorithm
 from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.loops import LoopExpression
 
 
+@algorithm(
+    year=2003,
+    source="Purcell et al. 2003; Kipfer & Westermann, GPU Gems 2, Chapter 46 (2005)",
+    summary="Batcher's bitonic network, a comparison with the partner in each pass",
+    lacked="writes to a computed place (scatter); each comparison is made twice",
+    plays="n=256",
+    gallery=r"""
+    ![256 numbers become sorted, row after row from the bottom](gallery/bitonic-sort.gif)
+
+    Batcher's network: in each pass every texel is compared with a partner that is known in
+    advance.
+
+    ```shell
+    gpgpu-legacy figure bitonic-sort n=256 \
+        --no-captions --scale 12 --animate bitonic-sort.gif
+    ```
+    """,
+)
 def bitonic_sort(
     n: Annotated[int, "how many numbers, a power of two"] = 4096,
 ) -> PlanBuilder:
@@ -84,14 +102,3 @@ def _sorted(values: Any) -> Any:
     import numpy as np
 
     return np.sort(values)
-
-
-ALGORITHM = Algorithm(
-    name="bitonic-sort",
-    year=2003,
-    field="sorting",
-    source="Purcell et al. 2003; Kipfer & Westermann, GPU Gems 2, Chapter 46 (2005)",
-    summary="Batcher's bitonic network, a comparison with the partner in each pass",
-    build=bitonic_sort,
-    lacked="writes to a computed place (scatter); each comparison is made twice",
-)

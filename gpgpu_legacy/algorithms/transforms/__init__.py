@@ -1,4 +1,4 @@
-"""Transforms of signals, a module each with its ALGORITHM.
+"""Transforms of signals, a module each with its function.
 
 Their shaders live under shaders/, and code for several fields does not live here.
 """

@@ -27,12 +27,38 @@ from __future__ import annotations
 from math import pi
 from typing import Annotated, Any
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.algorithm import algorithm
 from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.languages.shaders import load_kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 
 
+@algorithm(
+    year=2003,
+    source="Moreland & Angel 2003; Buck et al. 2004; the order: Stockham, in Cochran et al. 1967",
+    summary="the fast Fourier transform of a picture or a vector, a stage in each pass",
+    lacked="memory that fragments share, in which a pass would do several stages",
+    plays="n=32",
+    gallery="""
+    ![Ten stages, in which a spectrum becomes a heart](gallery/fft.png)
+
+    The spectrum of a picture becomes the picture: five passes along its rows, then five along
+    its columns.
+
+    ```python
+    import numpy as np
+
+    y, x = np.mgrid[-1.2 : 1.35 : 32j, -1.3 : 1.3 : 32j]
+    heart = (x**2 + y**2 - 1) ** 3 < x**2 * y**3
+    waves = np.fft.ifft2(heart)
+    np.save("waves.npy", np.stack([waves.real, waves.imag], axis=-1))
+    ```
+
+    ```shell
+    gpgpu-legacy figure fft n=32 values=waves.npy --limits -0.2 0.2 --plot fft.png
+    ```
+    """,
+)
 def fft(
     n: Annotated[int, "columns, a power of two"] = 64,
     m: Annotated[int | None, "rows, a power of two; n if it is not given"] = None,
@@ -64,14 +90,3 @@ def _transformed(values: Any, inverse: bool) -> Any:
 
     transform = np.fft.ifft2 if inverse else np.fft.fft2
     return transform(values.view(complex)[..., 0]).view(float).reshape(values.shape)
-
-
-ALGORITHM = Algorithm(
-    name="fft",
-    year=2003,
-    field="transforms",
-    source="Moreland & Angel 2003; Buck et al. 2004; the order: Stockham, in Cochran et al. 1967",
-    summary="the fast Fourier transform of a picture or a vector, a stage in each pass",
-    build=fft,
-    lacked="memory that fragments share, in which a pass would do several stages",
-)

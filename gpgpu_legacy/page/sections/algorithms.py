@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import FIELD
 from gpgpu_legacy.algorithms.registry import shipped_algorithms
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.page.played import PLAYED, played_plan
@@ -146,7 +148,16 @@ SMALL = {
         "adds what the blur took away, and edges stand out.",
     ),
 }
-"""The most beautiful first; all others are products, and multiply 8×8 matrices."""
+"""The most beautiful first."""
+
+
+def _small(algorithm: Algorithm) -> Small:
+    """The size of a product, or of an algorithm that is not in SMALL."""
+    if algorithm.field == FIELD:
+        return Small()
+    settings = dict(word.split("=") for word in algorithm.plays.split())
+    return Small(settings, says=f"{algorithm.summary}.")
+
 
 _FILM = ("frames", "shows", "sorts", "places", "says")
 
@@ -159,7 +170,7 @@ def make_section() -> PageSection:
         key=lambda a: (first.index(a.name) if a.name in first else len(first), a.year or 0),
     )
     algorithms = [a for a in shipped if a.name not in METHODS]
-    small = {a.name: SMALL.get(a.name, Small()) for a in algorithms}
+    small = {a.name: SMALL.get(a.name) or _small(a) for a in algorithms}
     built = {a.name: a.builder(**small[a.name].settings) for a in algorithms}
     plans = {name: p.plan() for name, p in built.items()}
     played = [a for a in algorithms if not plans[a.name].dispatches]

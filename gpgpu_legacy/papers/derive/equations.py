@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.algorithms.matmul.larson_mcallister import (
-    ALGORITHM,
     DEMONSTRATION_A,
     DEMONSTRATION_B,
+    larson_mcallister,
 )
 from gpgpu_legacy.api.matmul import matmul
 from gpgpu_legacy.api.programs import run_program
@@ -49,7 +49,7 @@ def results_below_white(texture_format: str, state: str) -> Value:
     """
     a, b = np.array(DEMONSTRATION_A), np.array(DEMONSTRATION_B)
     chosen: dict[str, Any] = {"texture_format": texture_format, "state": state}
-    ours = matmul(a, b, ALGORITHM.name, executor=reference().name, **chosen)
+    ours = matmul(a, b, larson_mcallister.name, executor=reference().name, **chosen)
     return int(np.sum(ours[a @ b > 1] != 1))
 
 
