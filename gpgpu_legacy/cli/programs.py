@@ -287,9 +287,9 @@ def translate_command(
     """
     from gpgpu_legacy.api import translate as api
     from gpgpu_legacy.languages.arb.printer import disassemble
-    from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
     from gpgpu_legacy.lower.emit.hosts import host_code
-    from gpgpu_legacy.lower.emit.numpy_source import numpy_source
+    from gpgpu_legacy.lower.emit.to_glsl import glsl_translation
+    from gpgpu_legacy.lower.emit.to_numpy import numpy_source
 
     wanted = {"moderngl": "glsl", "webgl": "glsl-es"}.get(host or "", to)
     if wanted != to:

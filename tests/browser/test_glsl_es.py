@@ -21,8 +21,8 @@ from gpgpu_legacy.isa.opcodes import ARBFP, OperandKind
 from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL_ES, fragment_shader, vertex_shader
-from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
 from gpgpu_legacy.lower.emit.hosts import host_code
+from gpgpu_legacy.lower.emit.to_glsl import glsl_translation
 from gpgpu_legacy.lower.fragments import ShaderKey
 from gpgpu_legacy.plan.textures import REPEATING, Extent, Filter, Sampler, Wrap
 

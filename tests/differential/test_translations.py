@@ -21,8 +21,8 @@ from gpgpu_legacy.api.translate import kernel_program, random_scene
 from gpgpu_legacy.files import shader_folder
 from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.languages.registry import language_of
-from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
 from gpgpu_legacy.lower.emit.hosts import host_code
+from gpgpu_legacy.lower.emit.to_glsl import glsl_translation
 
 pytestmark = [
     pytest.mark.gl,

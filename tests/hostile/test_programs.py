@@ -26,9 +26,9 @@ from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.lower.analysis.program_warnings import program_warnings
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL_ES, compute_shader, fragment_shader
-from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
 from gpgpu_legacy.lower.emit.hosts import host_code
-from gpgpu_legacy.lower.emit.numpy_source import numpy_source
+from gpgpu_legacy.lower.emit.to_glsl import glsl_translation
+from gpgpu_legacy.lower.emit.to_numpy import numpy_source
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 

@@ -25,7 +25,7 @@ from gpgpu_legacy.isa.program import Attribute, AttributeKind, Program, ResultKi
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.lower.analysis.liveness import live_components
-from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
+from gpgpu_legacy.lower.emit.to_glsl import glsl_translation
 from gpgpu_legacy.plan.plan import FragmentPass
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.predict.model import predict

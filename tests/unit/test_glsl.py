@@ -42,8 +42,8 @@ from gpgpu_legacy.lower.emit.glsl_fragment import (
     fragment_shader,
     vertex_shader,
 )
-from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
 from gpgpu_legacy.lower.emit.hosts import vertex_shader as host_vertex_shader
+from gpgpu_legacy.lower.emit.to_glsl import glsl_translation
 from gpgpu_legacy.lower.lowering import Lowering, temporary_variable
 from gpgpu_legacy.plan.framebuffer import Writes
 from gpgpu_legacy.plan.textures import RGBA32F, Rect

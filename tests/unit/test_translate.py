@@ -25,8 +25,8 @@ from gpgpu_legacy.files import shader_folder, shader_text
 from gpgpu_legacy.interp.numeric import Storage, sample
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.languages.registry import language_of
-from gpgpu_legacy.lower.emit.glsl_translation import glsl_translation
-from gpgpu_legacy.lower.emit.numpy_source import numpy_source
+from gpgpu_legacy.lower.emit.to_glsl import glsl_translation
+from gpgpu_legacy.lower.emit.to_numpy import numpy_source
 from gpgpu_legacy.plan.textures import RGBA32F
 
 # Programs of these tests are given less, or more, than they read.

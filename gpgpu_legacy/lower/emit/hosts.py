@@ -6,7 +6,7 @@ import json
 
 from gpgpu_legacy.isa.program import Attribute, AttributeKind, Parameter, TextureTarget
 from gpgpu_legacy.isa.state import state_vector
-from gpgpu_legacy.lower.emit.glsl_translation import Translation
+from gpgpu_legacy.lower.emit.to_glsl import Translation
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS
 
 _MODERNGL = '''\
