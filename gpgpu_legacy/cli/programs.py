@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from gpgpu_legacy.command.frame import answers
-from gpgpu_legacy.command.options import Argument, Several
+from gpgpu_legacy.command.options import Argument, Several, host_names, target_names
 from gpgpu_legacy.command.words import (
     Job,
     MachineOptions,
@@ -260,10 +260,7 @@ def exec_command(
 @answers("translate", writes=True)
 def translate_command(
     job: Job,
-    to: Annotated[
-        Literal["glsl", "glsl-es", "arb", "numpy"],
-        "The language to translate to.",
-    ],
+    to: Annotated[str, "TARGET", "The language to translate to.", target_names],
     exact: Annotated[
         bool,
         "--exact-sampling",
@@ -271,8 +268,10 @@ def translate_command(
         "attributes from planes, and contract nothing.",
     ] = False,
     host: Annotated[
-        Literal["moderngl", "webgl"] | None,
-        "Write it as a script or a page that sets it up and draws once.",
+        str | None,
+        "HOST",
+        "Write it as a script (moderngl) or a page (webgl) that sets it up and draws once.",
+        host_names,
     ] = None,
     prove: Annotated[
         bool, "Draw random inputs with it, and say how far it is from the program's own result."
@@ -285,29 +284,21 @@ def translate_command(
     the source's names, and leave filters and wraps to the textures. arb is the equivalent
     ARB_fragment_program. The Python module needs only NumPy.
     """
-    from gpgpu_legacy.api import translate as api
-    from gpgpu_legacy.languages.arb.printer import disassemble
-    from gpgpu_legacy.lower.emit.hosts import host_code
-    from gpgpu_legacy.lower.emit.to_glsl import glsl_translation
-    from gpgpu_legacy.lower.emit.to_numpy import numpy_source
+    from gpgpu_legacy.api.translate import proof
+    from gpgpu_legacy.lower.emit.targets import find_target, targets
 
-    wanted = {"moderngl": "glsl", "webgl": "glsl-es"}.get(host or "", to)
-    if wanted != to:
-        raise InputError(f"--host {host} draws with {wanted}; give --to {wanted}")
-    if (prove or exact) and not to.startswith("glsl"):
+    target = find_target(to, host)
+    if (prove or exact) and target.draw is None:
+        shaders = " or ".join(shader.name for shader in targets() if shader.draw)
         raise InputError(
             f"--{'prove' if prove else 'exact-sampling'} is for shaders, and {to} has the "
-            "program's own bits; give --to glsl or glsl-es, or leave it out"
+            f"program's own bits; give --to {shaders}, or leave it out"
         )
-    program = _translated(job)
-    if to in ("arb", "numpy"):
-        return _written((disassemble if to == "arb" else numpy_source)(program), output)
-    translation = glsl_translation(program, es=to == "glsl-es", exact=exact)
+    translation = target.translate(_translated(job), exact)
     if prove:
-        for line in api.proof(translation):
+        for line in proof(translation):
             print(line, file=sys.stderr)
-    text = host_code(translation, is_page=host == "webgl") if host else translation.text
-    return _written(text, output)
+    return _written(target.draw(translation) if host and target.draw else translation.text, output)
 
 
 def _translated(job: Job) -> Program:

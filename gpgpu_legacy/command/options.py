@@ -220,6 +220,20 @@ def executor_names(*_: object) -> Names:
     yield from ((executor.name, executor.summary) for executor in executors())
 
 
+def target_names(*_: object) -> Names:
+    """The targets of `translate`."""
+    from gpgpu_legacy.lower.emit.targets import targets
+
+    return ((target.name, target.summary) for target in targets())
+
+
+def host_names(*_: object) -> Names:
+    """The hosts that draw translated shaders."""
+    from gpgpu_legacy.lower.emit.targets import targets
+
+    return ((target.host, f"draws {target.name}") for target in targets() if target.host)
+
+
 def algorithm_names(*_: object) -> Names:
     """Algorithms: ours, and those of other packages."""
     from gpgpu_legacy.algorithms.registry import all_algorithms

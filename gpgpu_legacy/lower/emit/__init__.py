@@ -17,13 +17,14 @@ and calls is a subclass of TextEmitter (text.py).
 4. Fill the hooks: `fetch` (a texel at a column and a row), `texel` (one at a known position),
    `sample` (what a texture's own sampler gives, in a program by itself),
    `source` (a parameter, an attribute's plane, a fragment's position) and `name` (of a variable).
-   If corner values do not lie in a plane, each triangle has its own plane (PassEmitter.side).
+   If corner values do not lie in a plane, each triangle has its own plane (PassEmitter.source).
 5. Put the head and the foot around fragment_statements(key, rasterised=…): inputs, uniforms and
    target_variable(n) to target n. Without a rasteriser, KILLED says which fragment is dead, and the
    arrays in fragments.py replace the framebuffer. Write the head last: it lists the names that were
    used.
 6. Keep the order of operations. A product and a sum become one multiply-add only if multiply_add in
    isa/statements.py finds one and the caller did not ask for `exact`.
+7. If `translate` is to offer it, call the file to_NAME.py and give it a TARGETS (targets.py).
 
 tests/ir_values.py has the meaning of each statement in NumPy. Compare the new target with the
 reference machine on the random programs of tests/strategies.py.

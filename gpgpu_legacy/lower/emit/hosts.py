@@ -6,7 +6,7 @@ import json
 
 from gpgpu_legacy.isa.program import Attribute, AttributeKind, Parameter, TextureTarget
 from gpgpu_legacy.isa.state import state_vector
-from gpgpu_legacy.lower.emit.to_glsl import Translation
+from gpgpu_legacy.lower.emit.targets import Translation
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS
 
 _MODERNGL = '''\
@@ -259,7 +259,7 @@ def vertex_shader(translation: Translation) -> str:
             declared += [f"uniform vec4 {name}_corners[4];", f"out {given.type} {name};"]
             set_.append(f"    {name} = {name}_corners[corner].{'xyzw'[: given.width]};")
     lines = [
-        *translation.dialect.header,
+        *translation.header,
         *declared,
         "void main() {",
         "    int corner = int[4](1, 0, 2, 3)[gl_VertexID];",

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.expressions import (
@@ -56,6 +56,8 @@ from gpgpu_legacy.lower.emit.glsl import (
     parameter_name,
 )
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL, GLSL_ES
+from gpgpu_legacy.lower.emit.hosts import host_code
+from gpgpu_legacy.lower.emit.targets import Input, Translation, TranslationTarget
 from gpgpu_legacy.lower.emit.text import ATOM, SIGN, identifier
 from gpgpu_legacy.lower.lowering import (
     attribute_of,
@@ -108,31 +110,6 @@ floor floatBitsToUint inversesqrt isnan log2 max min sin sqrt texelFetch texture
 """Words of GLSL and GLSL ES, and names that shaders use."""
 
 
-@frozen
-class Input:
-    """What the application gives a shader: its name and type there, and what it is in the program.
-
-    width: its components. source: a parameter, an attribute, or a texture image unit.
-    """
-
-    name: str
-    type: str
-    width: int
-    source: Parameter | Attribute | int
-    meaning: str
-
-
-@frozen
-class Translation:
-    """A shader. exact: it computes attributes from planes."""
-
-    program: Program
-    text: str
-    dialect: Dialect
-    inputs: tuple[Input, ...]
-    exact: bool
-
-
 def glsl_translation(program: Program, *, es: bool = False, exact: bool = False) -> Translation:
     """The shader of a program, in GLSL 3.30 (exact: 4.00) or in GLSL ES 3.00.
 
@@ -159,6 +136,24 @@ def glsl_translation(program: Program, *, es: bool = False, exact: bool = False)
                     f"promises {most[es]}; use fewer, or split it"
                 )
     return translation
+
+
+TARGETS = (
+    TranslationTarget(
+        "glsl",
+        "a fragment shader for OpenGL 3.3, with the source's names",
+        lambda program, exact: glsl_translation(program, exact=exact),
+        "moderngl",
+        partial(host_code, is_page=False),
+    ),
+    TranslationTarget(
+        "glsl-es",
+        "the same for WebGL2 and OpenGL ES 3.0",
+        lambda program, exact: glsl_translation(program, es=True, exact=exact),
+        "webgl",
+        partial(host_code, is_page=True),
+    ),
+)
 
 
 class _Translator(GlslEmitter):
@@ -366,7 +361,8 @@ class _Translator(GlslEmitter):
             lines += [f"precise {name};"] * bool(self.dialect.precise)
         depth = [f"    gl_FragDepth = {self.name(v)}.z;" for v in results if not _is_colour(v)]
         lines += [*functions, "", "void main() {", *body, *depth, "}", ""]
-        return Translation(self.program, "\n".join(lines), self.dialect, inputs, self.exact)
+        text, header = "\n".join(lines), self.dialect.header
+        return Translation(self.program, text, header, inputs, self.exact)
 
 
 _NO_BIAS = Constant((0.0,), FLOAT)

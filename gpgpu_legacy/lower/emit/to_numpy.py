@@ -30,6 +30,7 @@ from gpgpu_legacy.isa.expressions import (
 from gpgpu_legacy.isa.program import COMPONENTS, Instruction, Parameter, Program
 from gpgpu_legacy.isa.statements import Assign, Declare, Discard, Statement
 from gpgpu_legacy.isa.types import Components, Operator
+from gpgpu_legacy.lower.emit.targets import Translation, TranslationTarget
 from gpgpu_legacy.lower.emit.text import ATOM, BITS, INFIX, SIGN, TextEmitter, identifier
 from gpgpu_legacy.lower.lowering import attribute_of
 from gpgpu_legacy.lower.programs import (
@@ -91,6 +92,13 @@ def numpy_source(program: Program) -> str:
     start, end = emitter.start(), emitter.end()
     head = [_HEAD, *emitter.indices(), *emitter.helpers(), emitter.signature()]
     return "".join(head) + "".join(f"    {line}\n" for line in (*start, *lines, *end))
+
+
+def _translate(program: Program, _exact: bool) -> Translation:
+    return Translation(program, numpy_source(program))
+
+
+TARGETS = (TranslationTarget("numpy", "a Python module that needs only NumPy", _translate),)
 
 
 # Spelling --------------------------------------------------------------------------------------
