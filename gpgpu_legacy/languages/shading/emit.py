@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import Any, cast
 
 from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, RESERVED_WORDS, Form
@@ -127,8 +128,7 @@ class _Flow:
             kills[segment] = [kill for kill in resolved if any(_may_kill(graph, x) for x in kill)]
             if segment.test:
                 ends[segment][COMPARED] = {0: segment.test[0]}
-        needed = {s: [*_literals(ends[s]), *(x for kill in kills[s] for x in kill)] for s in parts}
-        self._homes = Homes(graph, needed)
+        self._homes = Homes(graph, {s: [*_literals(ends[s]), *chain(*kills[s])] for s in parts})
         self._writers: dict[StraightSegment, _Writer] = {}
         for segment in parts:
             if segment.tested in self._homes.places:
@@ -137,7 +137,7 @@ class _Flow:
                 register: {lane: graph.resolved(x) for lane, x in literals.items()}
                 for register, literals in (self._homes.stores(segment) | ends[segment]).items()
             }
-            roots = [*_literals(own), *(x for kill in kills[segment] for x in kill)]
+            roots = [*_literals(own), *chain(*kills[segment])]
             operations = selected(graph, roots, partial(self._homes.leaf, segment=segment))
             packer = Packer(operations, own, kills[segment])
             self._writers[segment] = _Writer(packer, self._homes.count, self._code(segment))
@@ -155,32 +155,28 @@ class _Flow:
         """The instructions of a region."""
         test: CodeTest | None = None
         for part in region:
+            if isinstance(part, StraightSegment):
+                writer = self._writers[part]
+                yield from map(partial(writer.instruction, self.constants), writer.packs)
+                if part.test:
+                    selector = _SELECTORS[self._code(part)[1]]
+                    test = CodeTest(part.test[1], Src(CONDITION, (selector,) * 4))
+                continue
+            word = partial(Instruction, dst=None, srcs=(), span=part.span)
             match part:
-                case StraightSegment():
-                    writer = self._writers[part]
-                    yield from map(partial(writer.instruction, self.constants), writer.packs)
-                    if part.test:
-                        selector = _SELECTORS[self._code(part)[1]]
-                        test = CodeTest(part.test[1], Src(CONDITION, (selector,) * 4))
                 case IfBranch():
                     then, otherwise = map(list, map(self.instructions, (part.then, part.otherwise)))
-                    if then or otherwise:
-                        yield Instruction("IF", None, (), span=part.span, test=test)
-                        yield from then
                     if otherwise:
-                        yield from (Instruction("ELSE", None, (), span=part.span), *otherwise)
+                        otherwise.insert(0, word("ELSE"))
                     if then or otherwise:
-                        yield Instruction("ENDIF", None, (), span=part.span)
+                        yield from (word("IF", test=test), *then, *otherwise, word("ENDIF"))
                 case RepLoop():
                     trips = Src(self.constants.trips(part.trips), (Selector.X,) * 4)
                     if body := [*self.instructions(part.body)]:
-                        yield Instruction("REP", None, (trips,), span=part.span)
-                        yield from body
-                        yield Instruction("ENDREP", None, (), span=part.span)
+                        yield from (word("REP", srcs=(trips,)), *body, word("ENDREP"))
                 case LoopBreak():
-                    yield Instruction("BRK", None, (), span=part.span, test=test or _ALWAYS)
-            if not isinstance(part, StraightSegment):
-                test = None
+                    yield word("BRK", test=test or _ALWAYS)
+            test = None
 
 
 _ALWAYS = CodeTest("EQ", Src(CONDITION, (Selector.ZERO,) * 4))
@@ -204,21 +200,20 @@ class _Constants:
             self._vectors += [[]] if number == len(self._vectors) else []
             self._vectors[number] += missing
             self._places[text] = number, sign
-        values = [tuple(map(float, (v + v[-1:] * 4)[:4])) for v in self._vectors]
-        self.parameters = [
-            Parameter(ParameterSpace.CONSTANT, value=cast(Vec4, value), name=f"c{k}")
-            for k, value in enumerate(values)
-        ]
+        self.parameters: list[Parameter] = []
+        for texts in self._vectors:
+            self._declare((texts + texts[-1:] * 4)[:4])
+
+    def _declare(self, numbers: Sequence[float | str]) -> Parameter:
+        value, name = cast(Vec4, tuple(map(float, numbers))), f"c{len(self.parameters)}"
+        self.parameters.append(Parameter(ParameterSpace.CONSTANT, value=value, name=name))
+        return self.parameters[-1]
 
     def trips(self, count: int) -> Parameter:
         """A vector of the trips of a loop, which no operand negates."""
-        vector = tuple(map(float, (count,) * 4))
-        own = next((p for p in self.parameters if p.value == vector), None)
-        if own is None:
-            name = f"c{len(self.parameters)}"
-            own = Parameter(ParameterSpace.CONSTANT, value=cast(Vec4, vector), name=name)
-            self.parameters.append(own)
-        return own
+        vector = (count,) * 4
+        known = [p for p in self.parameters if p.value == vector]
+        return known[0] if known else self._declare(vector)
 
     def operand(self, numbers: Sequence[float]) -> tuple[Parameter, bool, list[int]]:
         """The vector of an operand's numbers, whether it is negated, and the components."""

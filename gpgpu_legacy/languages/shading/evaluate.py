@@ -95,12 +95,12 @@ class Evaluator(BranchingFlow):
         if any(function is active for active in self._active):
             expected = "fragment programs have no stack: use a loop"
             raise Fault(f"{function.name} calls itself", expected, self.graph.at)
-        scopes, self.scopes = self.scopes, [self.scopes[0], {}]
+        result = ShaderVariable("return", False)
+        scopes, self.scopes = self.scopes, [self.scopes[0], {"return": result}]
         self._active.append(function)
         if of is not None and isinstance(of.shape, StructType):
             this = self.declare("this", of)
             self.scopes[-1] |= dict.fromkeys((f.name for f in of.shape.fields), this)
-        self.scopes.append({"return": (result := ShaderVariable("return", False))})
         for p in function.parameters:
             value = given[p.name] if p.name in given else self.graph.zeros(self.sized(p))
             self.declare(p.name, value, constant="const" in p.type.qualifiers)
@@ -115,11 +115,10 @@ class Evaluator(BranchingFlow):
             raise Fault(f"{function.name} ends without return", "return a value", function.at)
         self._leave(scope, falls=is_void)
         self._active.pop()
-        named = self.scopes[-2] | self.scopes[-1]
-        values = {name: self.values[v] for name, v in named.items() if v in self.values}
+        named = self.scopes[-1].items()
+        values = {name: self.values[v] for name, v in named if v in self.values}
         if not is_void and "return" not in values:  # all fragments are discarded
             values["return"] = self.graph.zeros(self.type_named(function.type))
-        self._close()
         self._close()
         self.scopes = scopes
         return values
@@ -127,7 +126,8 @@ class Evaluator(BranchingFlow):
     def _call(self, call: c.Call) -> Vector | None:
         name = call.function
         this = self.scopes[1].get("this") if self._active else None
-        if this and isinstance(name, c.Name) and self.methods_of(self.values[this], name.name):
+        methods = self.methods_of(self.values[this]) if this else ()
+        if isinstance(name, c.Name) and name.name in {m.name for m in methods}:
             name = c.Member(c.Name("this", name.at), name.name, at=name.at)
         if isinstance(name, c.TypeName):
             values = [self.evaluate(x) for x in call.arguments]
@@ -151,11 +151,11 @@ class Evaluator(BranchingFlow):
         with suppress(Fault):  # what is no variable, or has an index that depends on data
             place = self.place(name.base)
         base = self.evaluate(name.base) if place is None else self.read(place)
-        methods = self.methods_of(base, name.name)
+        known = self.methods_of(base)
+        methods = [m for m in known if m.name == name.name]
         if not methods:
-            known = self.methods.get(getattr(base.type, "name", ""), ())
-            expected = meant(name.name, (m.name for m in known if m.body))
-            expected = expected or "only a struct has methods, which have bodies"
+            expected = "only a struct has methods, which have bodies"
+            expected = meant(name.name, (m.name for m in known)) or expected
             raise Fault(f"{described(base)} has no method {name.name}", expected, name.at)
 
         def leave(this: Vector) -> None:

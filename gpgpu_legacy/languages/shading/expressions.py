@@ -183,10 +183,9 @@ class Expressions:
             raise Fault(f"{d.name} is {kind}", "give it a type with a size", d.at)
         return kind
 
-    def methods_of(self, value: Vector, name: str) -> list[c.Function]:
-        """A value's methods of a name."""
-        known = self.methods.get(getattr(value.type, "name", ""), ())
-        return [m for m in known if m.body and m.name == name]
+    def methods_of(self, value: Vector) -> list[c.Function]:
+        """A value's methods."""
+        return [m for m in self.methods.get(getattr(value.type, "name", ""), ()) if m.body]
 
     def _do_struct(self, struct: c.Struct) -> None:
         for field in struct.fields:
