@@ -8,12 +8,11 @@ from math import inf, isinf
 
 from gpgpu_legacy.languages.c import syntax as c
 from gpgpu_legacy.languages.diagnostics import meant
-from gpgpu_legacy.languages.shading.branches import BranchingFlow
 from gpgpu_legacy.languages.shading.expressions import ShaderVariable, described
 from gpgpu_legacy.languages.shading.faults import Fault
-from gpgpu_legacy.languages.shading.flow import is_out
 from gpgpu_legacy.languages.shading.graph import Graph, Vector, widest
 from gpgpu_legacy.languages.shading.library import Library, operation
+from gpgpu_legacy.languages.shading.loops import Loops, is_out
 from gpgpu_legacy.languages.shading.types import (
     GENERIC,
     KINDS,
@@ -29,7 +28,7 @@ from gpgpu_legacy.languages.shading.types import (
 )
 
 
-class Evaluator(BranchingFlow):
+class Evaluator(Loops):
     """Evaluates functions of a unit on a graph. library: the language's."""
 
     library: Library
