@@ -103,9 +103,10 @@ def _product(
 ) -> _Product:
     """The product of matrices of these shapes."""
     algorithm, (how, given) = find_product(method), with_machine(machine, parameters)
-    choice = choose(algorithm, {**given, **_sizes(*shapes, given)}, executor, how)
-    plan, how = algorithm.plan(**choice.given), choice.machine
-    executors = executors_for(choice.executor, plan, how)
+    asked = {**given, **_sizes(*shapes, given)}
+    chosen, executor, how = choose(algorithm, asked, executor, how)
+    plan = algorithm.plan(**chosen)
+    executors = executors_for(executor, plan, how)
     is_unorm = any(texture.format.numeric is Numeric.UNORM for texture in plan.textures)
     return _Product(plan, how, executors, is_unorm)
 

@@ -30,7 +30,7 @@ from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.measure.timing import as_repeat, median_timings
 from gpgpu_legacy.measure.tuned import as_tuned
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.inputs import as_operands, matrices_of, operands_of
+from gpgpu_legacy.pipeline.inputs import as_operands, operands_of
 from gpgpu_legacy.pipeline.reference import OutputError, expected, output_error, worst
 from gpgpu_legacy.plan.expand import settled
 from gpgpu_legacy.plan.memory import require_memory
@@ -75,29 +75,28 @@ class Branching(Record):
 
 def branching_of(tally: Tally | None) -> tuple[Branching, ...]:
     """For each program with branches that a run executed; empty if nobody has counted."""
-    totals: dict[Program, Counter[Event]] = {}
-    fragments: dict[Program, int] = {}
-    tests: Counter[Program] = Counter()
+    counted: dict[Program, Counter[Event | str]] = {}
     for (program, number, event), count in (tally or {}).items():
-        if not program.branches:
-            continue
-        totals.setdefault(program, Counter())[event] += count
-        if event is Event.EXECUTED:
-            fragments[program] = fragments.get(program, 0) + (0 if number else count)
-            tests[program] += count * (program.instructions[number].mnemonic in ("IF", "BRK"))
+        if program.branches:
+            total = counted.setdefault(program, Counter())
+            total[event] += count
+            if event is Event.EXECUTED:
+                total["fragments"] += 0 if number else count
+                is_test = program.instructions[number].mnemonic in ("IF", "BRK")
+                total["tests"] += count * is_test
     return tuple(
         Branching(
             program=program.name,
-            fragments=fragments[program],
+            fragments=total["fragments"],
             instructions=total[Event.EXECUTED],
             in_quads=total[Event.IN_QUADS],
             in_blocks=total[Event.IN_BLOCKS],
-            tests=tests[program],
+            tests=total["tests"],
             taken=total[Event.TAKEN],
             divergent_quads=_percent(total[Event.DIVERGENT_QUADS], total[Event.QUADS]),
             divergent_blocks=_percent(total[Event.DIVERGENT_BLOCKS], total[Event.BLOCKS]),
         )
-        for program, total in totals.items()
+        for program, total in counted.items()
     )
 
 
@@ -315,10 +314,9 @@ def run(
     Raises InputError for arrays that do not fit, PlanError if the executor cannot run the plan, and
     ExecutorUnavailableError if the executor cannot run on this machine.
     """
-    is_tuned, how = False, machine or DEFAULT_MACHINE
+    taken, how = executor, machine or DEFAULT_MACHINE
     if observer is None:
         p, taken, how = as_tuned(p, executor, how)
-        is_tuned, executor = taken != executor, taken
     plan = p.plan()
     given = operands_of(p, plan, inputs, seed)
     reference, errors = p.reference if check else None, None
@@ -332,11 +330,11 @@ def run(
             f"the outputs of {plan.name} in float64 to compare with",
             "leave the comparison out (--no-check)",
         )
-    choice = "This is the way that `tune` has found here." if is_tuned else ""
     chosen, result = execute(
-        plan, given, executor, how, repeat=repeat, observer=observer, progress=progress
+        plan, given, taken, how, repeat=repeat, observer=observer, progress=progress
     )
-    if executor == AUTO:
+    choice = "This is the way that `tune` has found here." if taken != executor else ""
+    if taken == AUTO:
         choice = auto.ranking(plan, how).reason
     if reference is not None:
         wanted = expected(plan, reference, given)
@@ -537,21 +535,13 @@ class OpenPlan:
         Raises InputError for inputs that do not fit.
         """
         times = as_positive("count", count)
-        given = _some(self._plan, inputs)
+        given = as_operands(self._plan, inputs, some=True)
         if self.steps == 0:
             given = {**self._given, **given}
         result = self._ready.run(given, resume=self.steps > 0, times=times)
         self.steps += times
         self.outputs = in_shape(self._plan, result.outputs)
         return self.outputs
-
-
-def _some(plan: Plan, inputs: Mapping[str, ArrayLike]) -> dict[str, F32]:
-    """Some of a plan's inputs, checked."""
-    matrices_of(plan, "input", plan.operands, inputs)
-    operands = tuple(matrix for matrix in plan.operands if matrix.name in inputs)
-    transfers = tuple(input_ for input_ in plan.inputs if input_.matrix in inputs)
-    return as_operands(replace(plan, operands=operands, inputs=transfers), inputs)
 
 
 @block

@@ -26,7 +26,7 @@ from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused
 from gpgpu_legacy.lower.analysis.register_tile import MOST_ROWS, MOST_VECTORS
 from gpgpu_legacy.lower.fused.content import group_content
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape
-from gpgpu_legacy.measure.engine import bytes_of, held_bytes, why
+from gpgpu_legacy.measure.engine import Contender, bytes_of, held_bytes, why
 from gpgpu_legacy.measure.timing import Budget, OtherWork, take_rounds, this_platform
 from gpgpu_legacy.measure.tuned import (
     OFF,
@@ -96,24 +96,21 @@ class WaySearch:
 
     run: called once for a way before that way is measured. budget: no run starts that is expected
     to outlast it; the first way is run whatever the budget. It tells of each run. improved: called
-    with the result so far whenever a faster way is found. tried: the ways that were. wall_s:
-    seconds of a way's last run, transfers and the check included. cut_short: whether the budget has
-    kept a run from starting.
+    with the result so far whenever a faster way is found. tried: the ways that were run. cut_short:
+    whether the budget has kept a run from starting.
     """
 
     axes: Axes
     run: Run
     budget: Budget
     improved: Callable[[SearchResult], object] = lambda _: None
-    tried: set[TunedWay] = field(default_factory=set)
-    wall_s: dict[TunedWay, float] = field(default_factory=dict)
+    tried: dict[TunedWay, Contender] = field(default_factory=dict)
     cut_short: bool = False
 
     def descend(self, start: TunedWay) -> SearchResult:
         """The result of a search from that way on. Raises RefusedError if the way is refused."""
         self.once(start)
         first = best = self.once(start)
-        self.tried.add(start)
         way, before = start, None
         while way != before and self.may_run():
             before, number = way, 0
@@ -135,15 +132,14 @@ class WaySearch:
 
     def may_run(self, way: TunedWay | None = None) -> bool:
         """Whether the budget has room for another run: of this way, or of any."""
-        expected_s = 0.0 if way is None else self.wall_s.get(way, 0.0)
+        expected_s = self.tried[way].wall_s if way else 0.0
         fits = self.budget.refusal(expected_s) is None
         self.cut_short |= not fits
         return fits
 
     def once(self, way: TunedWay) -> float:
-        started = self.budget.clock()
-        seconds = self.run(way)
-        self.wall_s[way] = self.budget.clock() - started
+        run = self.tried.setdefault(way, Contender(partial(self.run, way), self.budget))
+        seconds = run.once()
         self.budget.tell(str(way))
         return seconds
 
@@ -169,7 +165,6 @@ class WaySearch:
         """Whether a way gives the results, and in a time that is not hopeless."""
         if not self.may_run():
             return False
-        self.tried.add(way)
         try:
             seconds = self.once(way)  # the first run may be a slow one
             if seconds < 2.0 * HOPELESS * best and self.may_run(way):

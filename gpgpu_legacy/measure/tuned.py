@@ -15,7 +15,6 @@ from typing import Any
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
-from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import check_writable, data_folder, make_folder
 from gpgpu_legacy.lower.groups.shape import GroupShape
@@ -277,29 +276,21 @@ def tuning_report(
 # What `auto` makes of it -------------------------------------------------------------------------
 
 
-@frozen
-class TunedChoice:
-    """A run's parameters, executors and Machine."""
-
-    given: dict[str, Any]
-    executor: str
-    machine: Machine
-
-
 _FREE = ("n", "m", "l", "alpha", "beta", "transpose_a", "transpose_b", "block", "accumulate")
 """Parameters that a way which was found with the defaults of all others works with."""
 
 
 def choose(
     algorithm: Algorithm, given: Mapping[str, Any], executor: str = AUTO, machine: Machine = USUAL
-) -> TunedChoice:
-    """The tuned way for choices left to `auto`, if there is one; else the request itself.
+) -> tuple[dict[str, Any], str, Machine]:
+    """A run's parameters, executor and Machine: the tuned way for choices left to `auto`, if there
+    is one; else the request itself.
 
     Exact runs and other arithmetics stay as they are. So does an algorithm with non-default
     parameters, if the way would set parameters. The shape of the code is used only with the
     parameters that it was found with.
     """
-    as_asked = TunedChoice(dict(given), executor, machine)
+    as_asked = dict(given), executor, machine
     tuned = tuned_here().get(algorithm.name) if (executor, machine) == (AUTO, USUAL) else None
     if tuned is None:
         return as_asked
@@ -311,7 +302,7 @@ def choose(
         return as_asked
     chosen = {**way.parameters, **{n: v for n, v in asked.items() if v is not None}}
     is_same = way.parameters.items() <= chosen.items()
-    return TunedChoice(chosen, way.executor, Machine(tuning=way.tuning) if is_same else machine)
+    return chosen, way.executor, Machine(tuning=way.tuning) if is_same else machine
 
 
 def as_tuned(
@@ -321,7 +312,7 @@ def as_tuned(
     if p.family is None:
         return p, executor, machine
     algorithm, given = p.family
-    choice = choose(algorithm, given, executor, machine)
-    if choice.given != given:
-        p = algorithm.builder(**choice.given)
-    return p, choice.executor, choice.machine
+    chosen, executor, machine = choose(algorithm, given, executor, machine)
+    if chosen != given:
+        p = algorithm.builder(**chosen)
+    return p, executor, machine

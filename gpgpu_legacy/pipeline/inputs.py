@@ -20,22 +20,26 @@ from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.runtime.prepared import Observer
 
 
-def as_operands(plan: Plan, inputs: Mapping[str, ArrayLike]) -> dict[str, F32]:
+def as_operands(
+    plan: Plan, inputs: Mapping[str, ArrayLike], *, some: bool = False
+) -> dict[str, F32]:
     """The inputs of a plan as float32 arrays in their own shapes.
 
-    Raises InputError for an input that is missing, unknown, not an array of real numbers, of
-    another shape, or with values that its texture cannot hold.
+    some: of them may be missing, and else none. Raises InputError for an input that is missing,
+    unknown, not an array of real numbers, of another shape, or with values that its texture cannot
+    hold.
     """
     wanted = matrices_of(plan, "input", plan.operands, inputs)
     given: dict[str, F32] = {}
     for name, matrix in wanted.items():
-        if name not in inputs:
+        if name in inputs:
+            given[name] = _array(plan, name, inputs[name], matrix.array_shape)
+        elif not some:
             names = ", ".join(wanted)
             raise InputError(f"plan {plan.name} needs the inputs {names}; give {name}, too")
-        given[name] = _array(plan, name, inputs[name], matrix.array_shape)
     for input_ in plan.inputs:
         texels = plan.texture(input_.texture).format
-        if texels.numeric is Numeric.UNORM:
+        if texels.numeric is Numeric.UNORM and input_.matrix in given:
             _in_unit_range(input_.matrix, given[input_.matrix], texels)
     return given
 
