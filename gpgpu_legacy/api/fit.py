@@ -8,9 +8,9 @@ larger for a smaller block, so if the whole plan does not fit, smaller blocks ar
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, Literal
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -18,7 +18,7 @@ from gpgpu_legacy.algorithms.matmul.product import Shape, Sizes
 from gpgpu_legacy.algorithms.parameters import Plain, plainly
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Limits, Profile, find_profile
-from gpgpu_legacy.chips.verdict import LoadAnswer, Outcome, Row, Side, Verdict, excess
+from gpgpu_legacy.chips.verdict import LoadAnswer, Outcome, Row, Verdict, excess
 from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import FragmentPass
@@ -135,10 +135,10 @@ def fit(algorithm: Algorithm, chip: Profile, parameters: Mapping[str, Any]) -> F
         limits = ["advertised"]
     elif chip.advertised == Limits() and chip.programs.arb_fragment_program is not None:
         limits = ["native"]
-    trial = _Trial(algorithm, chip, shape, given)
+    trial = _BlockSearch(algorithm, chip, shape, given)
     results = []
     for limited in limits:
-        written = trial.largest(limited, trial.candidates(), lambda n: None)
+        written = trial.largest(limited)
         results.append(written)
         if any(row.limit == Resource.INDIRECTIONS.value for row in written.why_no_more):
             variant = trial.coordinates_first(limited)
@@ -157,8 +157,8 @@ def _shape(parameters: Mapping[str, Any]) -> Shape:
     return Sizes(parameters["n"], parameters["m"], parameters["l"]).shape
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
+@dataclass(frozen=True, eq=False)
+class _BlockSearch:
     """Plans of one method at one shape, made and checked on demand."""
 
     algorithm: Algorithm
@@ -170,6 +170,7 @@ class _Trial:
     def has_block(self) -> bool:
         return "block" in self.algorithm.parameters
 
+    @cached_property
     def candidates(self) -> Sequence[int]:
         """The blocks or sizes to try; a block is no longer than the sum or a texture."""
         if not self.has_block:
@@ -188,24 +189,22 @@ class _Trial:
         if "coordinates_first" not in self.algorithm.parameters or most is None:
             return None
         given = tuple(self._request(1, None).items())
-        return self.largest(
-            side, self.candidates(), lambda n: steps_first(self.algorithm, given, most.value, n)
-        )
+        return self.largest(side, lambda n: steps_first(self.algorithm, given, most.value, n))
 
     def largest(
-        self,
-        side: Limited,
-        blocks: Sequence[int],
-        group: Callable[[int], int | None],
+        self, side: Limited, group: Callable[[int], int | None] = lambda _: None
     ) -> Largest:
-        """The largest of these by one side's limits. group: see `verdict`, by the block."""
+        """The largest by one side's limits. group: see `verdict`, by the block."""
+        blocks = self.candidates
 
         def over(n: int, *, whole: bool = True) -> tuple[Row, ...]:
             """The limits that are exceeded: of the plan as a whole, or of its programs."""
             return tuple(
                 row
-                for row, one in self.limits(side, n, group(n))
-                if (whole or row.program) and one.outcome is Outcome.EXCEEDED
+                for row in self.verdict(n, group(n)).limits
+                if (whole or row.program)
+                and (one := getattr(row, side)) is not None
+                and one.outcome is Outcome.EXCEEDED
             )
 
         value = None
@@ -221,25 +220,18 @@ class _Trial:
         def loads(n: int) -> bool:
             return getattr(self.verdict(n, group(n)), side) is LoadAnswer.LOADS
 
+        certain = value if loads(value) else last_that_holds(blocks[: blocks.index(value)], loads)
         verdict = self.verdict(value, group(value))
         return Largest(
             limits=side,
             value=value,
             coordinates_first=group(value),
             answer=getattr(verdict, side),
-            certain=value
-            if loads(value)
-            else last_that_holds(blocks[: blocks.index(value)], loads),
+            certain=certain,
             why_no_more=why,
             command="" if verdict.exceeded else self._command(value, group(value)),
             unknown=tuple(row.limit for row in verdict.unknown),
         )
-
-    def limits(self, side: Limited, n: int, group: int | None) -> Iterator[tuple[Row, Side]]:
-        """The answer of one side's limits for a block or size; see `verdict`."""
-        for row in self.verdict(n, group).limits:
-            if (one := getattr(row, side)) is not None:
-                yield row, one
 
     def verdict(self, n: int, group: int | None) -> Verdict:
         """The verdict on a block or size. group: steps whose coordinates are computed first."""
