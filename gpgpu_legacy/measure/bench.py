@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import cycle
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from gpgpu_legacy.decorators import public
-from gpgpu_legacy.measure.bench_plot import BenchPoint, BenchSeries, draw_bench
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.timing import busy_notes
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult
+from gpgpu_legacy.present.plot import (
+    COLOURS,
+    MARKS,
+    add_head,
+    check_count,
+    height_for_labels,
+    label_lines,
+    new_figure,
+    plain_number,
+    save_figure,
+    set_plain_numbers,
+    set_powers_of_two,
+    style_axes,
+)
 from gpgpu_legacy.serial import (
     LARGEST,
     LARGEST_COUNT,
@@ -37,6 +52,12 @@ Setting = (
 
 FAR = 0.01
 """An error from which on a result is called wrong: that of half precision is below it."""
+
+MOST_LINES = 100
+"""Lines of a plot, each of which has its name beside it."""
+
+_MS = 1e3
+_DECADE = 10  # of values: fewer stand on an axis from 0
 
 UNSTEADY = 4.0
 """A run that takes more than this many times as long as another of its kind was disturbed."""
@@ -119,6 +140,15 @@ class Skipped(Attempt):
     reason: Line
 
 
+class _Line(NamedTuple):
+    """The properties that the results of a line in a plot share. family: has a colour."""
+
+    is_own: bool
+    family: str
+    executor: str
+    label: str
+
+
 class Bench(RecordedResult, kw_only=True):
     """A benchmark, and what makes it reproducible.
 
@@ -182,19 +212,70 @@ class Bench(RecordedResult, kw_only=True):
 
     @public
     def plot(self, path: Path | str) -> None:
-        """Draw GFLOPS, or the times, over the cases.
+        """Draw GFLOPS, or the times if a plan has none, over the cases.
 
-        path: a .png, .svg or .pdf.
+        path: a .png, .svg or .pdf. Each line has its name at its end; its colour shows the plan if
+        there are several, its marks the executor. A bar is from the fastest to the slowest run.
+        Peers and reference functions are dashed. Raises InputError if there is nothing to draw.
         """
+        if not self.results:
+            raise InputError("nothing was measured, so there is nothing to plot; see the table")
+        count = len(self._lines())
+        check_count(count, MOST_LINES, "lines")
+        has_rates = all(result.gflops for result in self.results)
+        figure = new_figure(height_inches=height_for_labels(count))
+        axes = figure.subplots()
+        style_axes(axes)
         axis, places = self._places()
+        self._draw(axes, places, has_rates=has_rates)
+        label_lines(axes)
+        low, high = axes.dataLim.intervaly
+        if high > _DECADE * low:
+            axes.set_yscale("log")
+            set_plain_numbers(axes)
+        else:
+            axes.set_ylim(0, 1.05 * high)
+            axes.yaxis.set_major_formatter(lambda value, _: plain_number(value))
+        if isinstance(axis, str):
+            set_powers_of_two(axes, sorted({*places.values()}))
+            axes.set_xlabel(axis)
+        else:
+            axes.set_xticks(range(len(axis)), axis)
         time = ("whole call", "whole calls") if self.whole else ("compute time", "the passes alone")
-        head = (", ".join(self.plans), self.where)
-        draw_bench(self._lines(places), axis, time, head, path)
+        axes.set_ylabel(f"GFLOPS over the {time[0]}" if has_rates else f"ms, {time[1]}")
+        said = [] if has_rates else ["Medians; a bar is from the fastest run to the slowest one."]
+        add_head(figure, ", ".join(self.plans), self.where, *said)
+        save_figure(figure, path)
 
-    def _lines(self, places: Mapping[str, int]) -> dict[BenchSeries, list[BenchPoint]]:
-        """A line for each who was measured; its colour shows the plan if there are several."""
+    def _draw(self, axes: Any, places: Mapping[str, int], *, has_rates: bool) -> None:
+        """Draw the lines. places: of the cases on the x axis."""
+        lines = self._lines()
+        colours = dict(zip(dict.fromkeys(line.family for line in lines), cycle(COLOURS)))
+        marks = dict(zip(dict.fromkeys(line.executor for line in lines), cycle(MARKS)))
+        for line in sorted(lines, key=lambda line: not line.is_own) if has_rates else lines:
+            results = sorted(lines[line], key=lambda result: places[result.case])
+            below = [_MS * (result.seconds - result.spread[0]) for result in results]
+            above = [_MS * (result.spread[1] - result.seconds) for result in results]
+            drawn = axes.errorbar(
+                [places[result.case] for result in results],
+                [(r.gflops or 0.0) if has_rates else _MS * r.seconds for r in results],
+                yerr=None if has_rates else [below, above],
+                marker=marks[line.executor],
+                linestyle="-" if line.is_own else "--",
+                color=colours[line.family],
+                linewidth=1.8 if line.is_own else 1.3,
+                elinewidth=0.8,
+                capsize=2.0,
+                markersize=5.0,
+                markerfacecolor=None if line.is_own or not has_rates else "white",
+                label=line.label,
+            )
+            drawn.lines[0].set_label(line.label)
+
+    def _lines(self) -> dict[_Line, list[Timed]]:
+        """A line for each who was measured."""
         several, names = len(self.plans) > 1, varying(self.results)
-        lines: dict[BenchSeries, list[BenchPoint]] = {}
+        lines: dict[_Line, list[Timed]] = {}
         for result in self.results:
             plan = result.plan if several else None
             label = result.name
@@ -202,9 +283,8 @@ class Bench(RecordedResult, kw_only=True):
                 label = f"{plan}, {label}" if result.is_own else f"{label} of {plan}"
             given = result.parameters
             label += "".join(f", {name} = {given[name]}" for name in names if name in given)
-            key = BenchSeries(result.is_own, plan or result.executor, result.executor, label)
-            point = BenchPoint(places[result.case], result.seconds, result.spread, result.gflops)
-            lines.setdefault(key, []).append(point)
+            line = _Line(result.is_own, plan or result.executor, result.executor, label)
+            lines.setdefault(line, []).append(result)
         return lines
 
     def _places(self) -> tuple[str | tuple[str, ...], dict[str, int]]:
@@ -356,4 +436,4 @@ def _grid(
 
 
 def _ms(seconds: float | None) -> float | None:
-    return None if seconds is None else 1e3 * seconds
+    return None if seconds is None else _MS * seconds
