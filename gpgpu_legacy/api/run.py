@@ -30,8 +30,14 @@ from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.measure.timing import as_repeat, median_timings
 from gpgpu_legacy.measure.tuned import as_tuned
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.inputs import as_operands, operands_of
-from gpgpu_legacy.pipeline.reference import OutputError, expected, output_error, worst
+from gpgpu_legacy.pipeline.inputs import (
+    OutputError,
+    as_operands,
+    expected,
+    operands_of,
+    output_error,
+    worst,
+)
 from gpgpu_legacy.plan.expand import settled
 from gpgpu_legacy.plan.memory import require_memory
 from gpgpu_legacy.plan.plan import Plan, Until

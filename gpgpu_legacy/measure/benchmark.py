@@ -53,14 +53,15 @@ from gpgpu_legacy.measure.timing import (
 from gpgpu_legacy.measure.tuned import USUAL, as_tuned
 from gpgpu_legacy.measure.work import PipelineProduct, product_of, rows_checked, size_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.inputs import as_operands, sample_inputs
-from gpgpu_legacy.pipeline.reference import (
-    Reference,
+from gpgpu_legacy.pipeline.inputs import (
+    as_operands,
     as_outputs,
     called,
     in_float64,
     largest_error,
+    sample_inputs,
 )
+from gpgpu_legacy.pipeline.storage import Reference
 from gpgpu_legacy.predict.auto import MANY, executor_for, first_run_s
 from gpgpu_legacy.runtime.devices import processor
 from gpgpu_legacy.runtime.executor import AUTO, Executor, executors

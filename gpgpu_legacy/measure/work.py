@@ -18,7 +18,7 @@ from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.reference import F64
+from gpgpu_legacy.pipeline.inputs import F64
 from gpgpu_legacy.plan.plan import Plan
 
 WHOLE_CHECK, ROWS_CHECKED = 1024, 64  # up to how many rows each is checked, and how many above

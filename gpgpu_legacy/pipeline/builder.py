@@ -14,7 +14,6 @@ A mistake is an InputError or a PlanError in the call that makes it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -26,7 +25,6 @@ from gpgpu_legacy.pipeline.passes import PassBuilder
 from gpgpu_legacy.pipeline.storage import Stream
 from gpgpu_legacy.plan.expand import settled
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.plan.textures import Transfer
 from gpgpu_legacy.plan.validate import validate
 
 if TYPE_CHECKING:
@@ -88,10 +86,6 @@ class PlanBuilder(PassBuilder):
 
     def plan(self) -> Plan:
         """The plan as it is now, validated; see `iterations`."""
-        plan = self._plan()
-        return plan if self.iterations is None else settled(plan, self.iterations)
-
-    def _plan(self) -> Plan:
         places = Places(self._validator.textures)
         steps = tuple(steps_of(self._items, places))
         plan = Plan(
@@ -101,17 +95,14 @@ class PlanBuilder(PassBuilder):
             tuple(places.textures.values()),
             tuple(self._inputs),
             steps,
-            tuple(_placed(output, places) for output in self._outputs),
+            tuple(  # from the textures that hold their texels after all swaps
+                replace(output, texture=places.of(output.texture)) for output in self._outputs
+            ),
             tuple(self._alternating),
         )
-        if not self._is_validated:
+        if self._is_validated:
+            for output in self._outputs:
+                self._validator.read(output.texture, "read back")
+        else:
             validate(plan)
-            return plan
-        for output in self._outputs:
-            self._validator.read(output.texture, "read back")
-        return plan
-
-
-def _placed(output: Transfer, places: Mapping[str, str]) -> Transfer:
-    """The output, read from the texture that holds its texels after all swaps."""
-    return replace(output, texture=places.get(output.texture, output.texture))
+        return plan if self.iterations is None else settled(plan, self.iterations)

@@ -99,27 +99,27 @@ class KernelCall:
     ) -> None:
         """Draw what is compiled. A stream that is also read is written beside, and exchanged."""
         builder = self.builder
-        made = self.compiled(out, arguments, fold)
+        passes = self.compiled(out, arguments, fold)
         textures: dict[tuple[str, int], Texture] = {
             (name, number): texture
             for name, value in arguments.items()
             if isinstance(value, Stream)
             for number, texture in enumerate(value.textures)
         }
-        results = dict.fromkeys(key for one in made for key in one.results)
+        results = dict.fromkeys(key for one in passes for key in one.results)
         written = [textures[key] for key in results if key in textures]
         size = written[0].extent
         for key in sorted(results.keys() - textures.keys()):
             name = builder.fresh(SAVED)
             textures[key] = builder.texture(name, size.width, size.height, format="rgba32f")
-        read = {textures[key].name for one in made for key in one.units.values()}
+        read = {textures[key].name for one in passes for key in one.units.values()}
         spares = {t.name: builder.spare(t) for t in written if t.name in read}
         beside = {key: spares.get(texture.name, texture) for key, texture in textures.items()}
         sources, targets = (textures, beside) if out.is_whole else (beside, textures)
         pairs = [(t, spares[t.name]) for t in written if t.name in spares]
         for texture, spare in () if out.is_whole else pairs:
             builder.copy(texture, spare)
-        for one in made:
+        for one in passes:
             builder.draw(
                 one.program,
                 {unit: sources[key] for unit, key in one.units.items()},
@@ -173,13 +173,13 @@ def call(
         )
     given = dict(zip(wanted, positional, strict=True)) | dict(named)
     arguments = {name: _argument(builder, kernel, known[name], v) for name, v in given.items()}
-    made = KernelCall(builder, kernel, arguments, limits)
+    calling = KernelCall(builder, kernel, arguments, limits)
     if not result:
-        made.draw()
+        calling.draw()
         return None
     if result.name not in arguments:
         arguments[result.name] = builder.stream(builder.fresh(result.name), result.type, 1)
-    made.reduce()
+    calling.reduce()
     stream: Stream = arguments[result.name]
     return stream
 

@@ -1,9 +1,14 @@
-"""The inputs of a plan: the caller's arrays, checked, or samples to try it with."""
+"""The inputs of a plan, the caller's arrays or samples, and what a reference computes of them.
+
+A reference is a function that computes an algorithm's outputs in another way, to compare with.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from enum import Enum
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -12,12 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from gpgpu_legacy.errors import InputError, as_whole, shape_in_words
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.storage import Sample
+from gpgpu_legacy.pipeline.storage import Reference, Sample
 from gpgpu_legacy.plan.memory import require_memory
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Format, Matrix, Numeric
 from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.runtime.prepared import Observer
+from gpgpu_legacy.serial import Record
 
 
 def as_operands(
@@ -33,7 +39,14 @@ def as_operands(
     given: dict[str, F32] = {}
     for name, matrix in wanted.items():
         if name in inputs:
-            given[name] = _array(plan, name, inputs[name], matrix.array_shape)
+            what, shape = f"input {name}", matrix.array_shape
+            array = as_numbers(what, inputs[name], "an array of real numbers")
+            if array.shape != shape:
+                raise InputError(
+                    f"{what} is {shape_in_words(array.shape)}, but plan {plan.name} needs "
+                    f"{shape_in_words(shape)}"
+                )
+            given[name] = as_singles(what, array)
         elif not some:
             names = ", ".join(wanted)
             raise InputError(f"plan {plan.name} needs the inputs {names}; give {name}, too")
@@ -66,16 +79,6 @@ def matrices_of(
     return known
 
 
-def _array(plan: Plan, name: str, values: ArrayLike, shape: tuple[int, ...]) -> F32:
-    array = as_numbers(f"input {name}", values, "an array of real numbers")
-    if array.shape != shape:
-        raise InputError(
-            f"input {name} is {shape_in_words(array.shape)}, but plan {plan.name} needs "
-            f"{shape_in_words(shape)}"
-        )
-    return as_singles(f"input {name}", array)
-
-
 def as_numbers(name: str, values: ArrayLike, wanted: str) -> NDArray[Any]:
     """An array of real numbers. wanted: in words, what to give if it is not one."""
     try:
@@ -103,13 +106,6 @@ def as_singles(name: str, array: NDArray[Any]) -> F32:
 _NO_NUMBERS = {"O": "objects", "U": "text", "S": "bytes", "c": "complex numbers"}
 
 
-def _sampled_bytes(plan: Plan) -> int:
-    """About how many bytes a plan takes with sampled inputs, one of them also as float64."""
-    elements = [matrix.rows * matrix.columns for matrix in plan.operands]
-    matrices = 4 * sum(elements) + 8 * max(elements, default=0)
-    return matrices + plan.texture_bytes + sum(4 * m.rows * m.columns for m in plan.results)
-
-
 def operands_of(
     p: PlanBuilder, plan: Plan, inputs: Mapping[str, ArrayLike] | None, seed: int = 0
 ) -> dict[str, F32]:
@@ -134,15 +130,110 @@ def sample_inputs(plan: Plan, samples: Mapping[str, Sample], seed: int = 0) -> d
     The same seed gives the same inputs.
     """
     generator = np.random.default_rng(as_whole("seed", seed))
-    require_memory(
-        _sampled_bytes(plan), f"plan {plan.name} with its inputs", "build it for smaller sizes"
+    given, results = (
+        [m.rows * m.columns for m in matrices] for matrices in (plan.operands, plan.results)
     )
+    about = plan.texture_bytes + 4 * sum(given + results) + 8 * max(given, default=0)
+    require_memory(about, f"plan {plan.name} with its inputs", "build it for smaller sizes")
 
     def uniform(rng: np.random.Generator, shape: tuple[int, ...]) -> F32:
         return rng.random(shape, np.float32)
 
-    made = {
+    arrays = {
         matrix.name: samples.get(matrix.name, uniform)(generator, matrix.array_shape)
         for matrix in plan.operands
     }
-    return as_operands(plan, made)
+    return as_operands(plan, arrays)
+
+
+F64 = NDArray[np.float64]
+
+
+def expected(plan: Plan, function: Reference, inputs: Mapping[str, F32]) -> dict[str, F64]:
+    """The outputs that the reference function computes from the inputs, as float64 by name.
+
+    Raises InputError unless it gives every output, in the output's shape.
+    """
+    return as_outputs(plan, called(function, in_float64(inputs)))
+
+
+def in_float64(inputs: Mapping[str, F32]) -> dict[str, F64]:
+    """The inputs in the form that a reference function takes."""
+    return {name: values.astype(np.float64) for name, values in inputs.items()}
+
+
+def called(function: Reference, inputs: Mapping[str, F64]) -> Any:
+    """The function's result. It may divide by 0 without a warning, as a program does."""
+    with np.errstate(all="ignore"):
+        return function(**inputs)
+
+
+def as_outputs(plan: Plan, given: Any) -> dict[str, F64]:
+    """The result of a reference function in the form of `expected`."""
+    shapes = {matrix.name: matrix.array_shape for matrix in plan.results}
+    if not isinstance(given, Mapping):
+        given = dict.fromkeys(shapes, given) if len(shapes) == 1 else {}
+    if given.keys() != shapes.keys():
+        raise InputError(
+            f"the reference of {plan.name} gives {', '.join(map(str, given)) or 'no mapping'}; the "
+            f"outputs are {', '.join(shapes)}"
+        )
+    arrays: dict[str, F64] = {}
+    for name, values in given.items():
+        what = f"{name} of the reference of {plan.name}"
+        arrays[name] = as_numbers(what, values, "an array of real numbers").astype(np.float64)
+        if arrays[name].shape != shapes[name]:
+            raise InputError(
+                f"{what} is {shape_in_words(arrays[name].shape)}; the output is "
+                f"{shape_in_words(shapes[name])}"
+            )
+    return arrays
+
+
+class ErrorKind(Enum):
+    """The unit of an error. ABSOLUTE: if the reference is 0 everywhere."""
+
+    RELATIVE = "relative to the largest magnitude of the output"
+    ABSOLUTE = "absolute"
+
+
+class OutputError(Record):
+    """The error of an output: at the element farthest from the reference.
+
+    error: NaN (null in JSON) if a NaN or an infinity is involved. at: the element; None without an
+    error.
+    """
+
+    output: str
+    error: float
+    kind: ErrorKind
+    at: tuple[int, ...] | None
+
+
+def output_error(output: str, values: F32, wanted: F64) -> OutputError:
+    """The largest difference from the wanted output, relative to its largest magnitude.
+
+    An element with a NaN comes before all others.
+    """
+    if not wanted.size:
+        return OutputError(output=output, error=0.0, kind=ErrorKind.ABSOLUTE, at=None)
+    with np.errstate(all="ignore"):
+        differences = np.abs(values - wanted)
+        place = np.unravel_index(int(np.argmax(differences)), differences.shape)
+        error, scale = float(differences[place]), float(np.max(np.abs(wanted)))
+    return OutputError(
+        output=output,
+        error=error / scale if scale else error,
+        kind=ErrorKind.RELATIVE if scale else ErrorKind.ABSOLUTE,
+        at=tuple(int(i) for i in place) if error else None,
+    )
+
+
+def worst(errors: Iterable[OutputError]) -> float:
+    """The largest error; NaN if any is NaN, 0 if there is none."""
+    return max((one.error for one in errors), key=lambda e: (isnan(e), e), default=0.0)
+
+
+def largest_error(outputs: Mapping[str, F32], wanted: Mapping[str, F64]) -> float:
+    """The largest error of an output; NaN if a NaN or an infinity is involved."""
+    return worst(output_error(name, outputs[name], values) for name, values in wanted.items())

@@ -179,11 +179,6 @@ class LoopExpression:
     __bool__ = __index__ = __int__ = __float__ = _refuse
 
 
-def iteration_of(number: int) -> LoopExpression:
-    """The iteration, from 0, of the Repeat with that number."""
-    return LoopExpression(operator.itemgetter(number), (0, 1, number))
-
-
 # Loops -------------------------------------------------------------------------------------------
 
 
@@ -209,7 +204,7 @@ class Swap:
 
 
 @frozen
-class Question:
+class LoopCondition:
     """Whether a loop ends: whether the texel of `texture` is below a number, asked before every
     `every`-th iteration.
     """
@@ -232,7 +227,7 @@ class RecordedLoop:
     number: int
     parent: RecordedLoop | None
     count: int | tuple[int, ...]
-    question: Question | None = None
+    question: LoopCondition | None = None
     items: list[Item] = field(default_factory=list)
     _starts: tuple[int, ...] = ()
     _values: dict[LoopExpression, tuple[Scalar, ...]] = field(default_factory=dict)
@@ -253,7 +248,7 @@ class RecordedLoop:
     @property
     def index(self) -> LoopExpression:
         """The iteration as an expression."""
-        return iteration_of(self.number)
+        return LoopExpression(operator.itemgetter(self.number), (0, 1, self.number))
 
     @property
     def total(self) -> int:
@@ -459,7 +454,7 @@ def _steps_over(loop: RecordedLoop, iterations: range, places: Places) -> list[S
     return [step for iteration in iterations for step in _written_out(loop, iteration, places)]
 
 
-def _until(loop: RecordedLoop, question: Question, iterations: range, places: Places) -> Until:
+def _until(loop: RecordedLoop, question: LoopCondition, iterations: range, places: Places) -> Until:
     """A loop with a condition. Its rounds are kept until names mean what they meant at first."""
     every, start = question.every, copy(places)
     count, uses_iteration = len(iterations) // every, _uses(loop, loop)

@@ -332,8 +332,8 @@ def sizes(program: Program, extents: Mapping[int, Extent]) -> dict[int, Any]:
     asked = {f"size_of_{name}": extents.get(unit) for unit, name in program.names
              if isinstance(unit, int)}  # fmt: skip
     declared = [(d.name, p.index) for d in program.parameters for p in d.parameters]
-    found = ((index, asked.get(name)) for name, index in declared)
-    return {index: (e.width, e.height, e.depth, 0) for index, e in found if e}
+    sized = ((index, asked.get(name)) for name, index in declared)
+    return {index: (e.width, e.height, e.depth, 0) for index, e in sized if e}
 
 
 def _identifier(name: object) -> str:
@@ -350,10 +350,10 @@ def _parameters(program: Program, name: str) -> list[Parameter]:
     spaces = (ParameterSpace.LOCAL, ParameterSpace.ENV)
     declared = [(d.name, p) for d in program.parameters for p in d.parameters if p.space in spaces]
     own = _identifier(name)
-    found = [p for other, p in declared if own in (other, _ELEMENT.sub("", other))]
-    if not found:
+    parameters = [p for other, p in declared if own in (other, _ELEMENT.sub("", other))]
+    if not parameters:
         raise _unknown(program, "uniform", name, (_ELEMENT.sub("", n) for n, _ in declared))
-    return found
+    return parameters
 
 
 def _unknown(program: Program, what: str, name: str, known: Iterable[str]) -> InputError:

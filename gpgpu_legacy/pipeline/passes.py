@@ -20,8 +20,8 @@ from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.pipeline.loops import (
     LARGEST_COUNT,
     Item,
+    LoopCondition,
     LoopExpression,
-    Question,
     RecordedLoop,
     Swap,
     resolved,
@@ -267,15 +267,12 @@ class PassBuilder(StorageBuilder):
         iterations if it never is. every: the texel is read before each iteration whose number this
         divides.
         """
-        question = None
-        if until is not None:
-            question = self._question(until, below, at_most, every)
-        elif below is not None or at_most is not None or every != 1:
-            raise InputError("below, at_most and every go with until; give until=a texture")
-        if (count is None) == (question is None):
+        by_question = {until is not None, below is not None, at_most is not None}
+        if by_question != {count is None} or (count is not None and every != 1):
             raise InputError(
                 "a repeat needs a count, or until, below and at_most; give one of both"
             )
+        question = None if until is None else self._question(until, below, every)
         self._loops += 1
         iterations = self._count(at_most if question else count)
         loop = RecordedLoop(self._loops, self._loop, iterations, question)
@@ -287,16 +284,14 @@ class PassBuilder(StorageBuilder):
             self._loop = loop.parent
         self._after_loop(loop)
 
-    def _question(self, until: Texture, below: Any, at_most: Any, every: Any) -> Question:
+    def _question(self, until: Texture, below: Any, every: Any) -> LoopCondition:
         """Whether a repeat ends, checked."""
-        if below is None or at_most is None:
-            raise InputError("until needs below, a number, and at_most, a number of iterations")
         number = Values(None).number("below", below)
         if not isinstance(number, int | float) or not isfinite(number):
             raise InputError(f"below is {described(below)}; give a finite number")
         name = self._known(until).name
         self._validator.condition(name)
-        return Question(name, number, as_positive("every", every))
+        return LoopCondition(name, number, as_positive("every", every))
 
     @public
     def swap(self, first: Texture, second: Texture) -> None:

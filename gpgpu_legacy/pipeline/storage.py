@@ -7,7 +7,7 @@ from collections.abc import Iterator as Iterating
 from dataclasses import replace
 from itertools import count
 from math import prod
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+from typing import Any, TypedDict, Unpack, cast
 
 from gpgpu_legacy.decorators import frozen, public
 from gpgpu_legacy.errors import (
@@ -41,9 +41,6 @@ from gpgpu_legacy.plan.textures import (
     quadrants,
 )
 from gpgpu_legacy.plan.validate import Validator
-
-if TYPE_CHECKING:
-    from gpgpu_legacy.pipeline.reference import Reference
 
 
 @frozen
@@ -175,6 +172,9 @@ def packed(name: str, rows: int, columns: int, channels: int = CHANNELS) -> Pack
 
 Sample = Callable[[Any, tuple[int, ...]], Any]
 """A function of a NumPy random generator and a shape that returns an input to try."""
+
+Reference = Callable[..., Any]
+"""A function of the inputs by name, as float64, that returns the output or a mapping of outputs."""
 
 
 _FORMATS = ("r32f", "rg32f", "rgba32f", "rgba32f")

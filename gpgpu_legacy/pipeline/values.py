@@ -61,10 +61,8 @@ class Values:
             return value
         if isinstance(value, LoopExpression):
             return cast("Number", value)
-        if isinstance(value, Integral) and not isinstance(value, bool):
-            return int(value)
         if isinstance(value, Real) and not isinstance(value, bool):
-            return float(value)
+            return int(value) if isinstance(value, Integral) else float(value)
         if _is_sequence(value):
             return cast("Number", self._listed(name, list(value)))
         raise InputError(f"{name} is {described(value)}; give a number")

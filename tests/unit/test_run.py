@@ -16,7 +16,7 @@ from gpgpu_legacy.api import run as module
 from gpgpu_legacy.api.prepared import close_prepared
 from gpgpu_legacy.api.run import Run, steps_of
 from gpgpu_legacy.errors import InputError, PlanError
-from gpgpu_legacy.pipeline.reference import ErrorKind
+from gpgpu_legacy.pipeline.inputs import ErrorKind
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.prepared import RunResult, Timings

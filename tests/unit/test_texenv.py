@@ -101,7 +101,7 @@ def test_every_product_of_two_bytes_and_sums_that_saturate() -> None:
 @pytest.mark.parametrize(
     ("line", "column", "problem"),
     [
-        ("TEXTURE0 2D COMBINE RGB = REPLACE(TEXTURE) * 3", 46, "RGB_SCALE is 3"),
+        ("TEXTURE0 2D COMBINE RGB = REPLACE(TEXTURE) * 3", 46, "unexpected 3; RGB_SCALE"),
         ("TEXTURE0 2D COMBINE ALPHA = REPLACE(TEXTURE.SRC_COLOR)", 45, "OPERAND0_ALPHA"),
         ("TEXTURE0 2D COMBINE ALPHA = DOT3_RGB(TEXTURE, PREVIOUS)", 29, "unexpected DOT3_RGB"),
         ("TEXTURE9 2D MODULATE", 1, "there is no unit TEXTURE9"),

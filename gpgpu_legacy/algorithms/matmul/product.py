@@ -20,7 +20,7 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import LARGEST_TEXTURE, Matrix, Rect, Texture, TextureKind
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.pipeline.reference import F64
+    from gpgpu_legacy.pipeline.inputs import F64
 
 FIELD = "matrix products"
 """The field of the algorithms that multiply matrices."""

@@ -229,10 +229,10 @@ class Compiler(ExpressionCompiler):
         return None
 
     def _struct(self, s: c.Struct) -> None:
-        made = self.types.get(s.name)
-        if not isinstance(made, CStruct) or made.fields:
-            self.types[s.name] = made = CStruct(s.name)
-        self.sized(record(made, {d.name: self.declared(d) for d in s.fields}))
+        struct = self.types.get(s.name)
+        if not isinstance(struct, CStruct) or struct.fields:
+            self.types[s.name] = struct = CStruct(s.name)
+        self.sized(record(struct, {d.name: self.declared(d) for d in s.fields}))
 
     def _typedef(self, s: c.Typedef) -> None:
         d = s.declaration

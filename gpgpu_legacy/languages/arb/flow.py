@@ -7,6 +7,7 @@ its RET; a program begins at the label `main`, if it has one. A CAL under a test
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from lark import Token
 
@@ -119,12 +120,8 @@ class Flow:
         """
         if self._open:
             raise _fault(f"{self._open[-1]} has no end", "close its block", self._open[-1])
-        made = list[Instruction]()
-        for instruction in self._inlined(self._labels.get("main", 0), 0):
-            made.append(instruction)
-            if len(made) > most:
-                break  # which is one too many
-        return tuple(made)
+        inlined = self._inlined(self._labels.get("main", 0), 0)
+        return tuple(islice(inlined, most + 1))  # one too many is told of later
 
     def _inlined(self, start: int, depth: int) -> Iterator[Instruction]:
         inside = 0

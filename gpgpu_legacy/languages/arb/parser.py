@@ -110,7 +110,7 @@ def assemble(
     if names:
         program = replace(program, names=tuple(sorted(names.items())))
     lines = text.split("\n") if "  # " in text else []
-    origins = {n: found[1] for n, line in enumerate(lines, 1) if (found := _ORIGIN.search(line))}
+    origins = {n: match[1] for n, line in enumerate(lines, 1) if (match := _ORIGIN.search(line))}
     if not origins:
         return program
     known = (replace(i, origin=origins.get(i.span.line, "")) for i in program.instructions)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
-from gpgpu_legacy.isa.program import Fog, Parameter, Program, Vec4
+from gpgpu_legacy.isa.program import Fog, Parameter, Program
 from gpgpu_legacy.languages.arb.limits import AssemblerLimits
 from gpgpu_legacy.languages.diagnostics import FaultError
 
 _FOG_INSTRUCTIONS = {Fog.EXP: 3, Fog.EXP2: 4, Fog.LINEAR: 2}
-_FOG_PARAMETERS = 2
 _LIMITS, _FOG = "3.11.3.6", "3.11.4.5.1"
 
 
@@ -24,13 +23,18 @@ def check_limits(program: Program, limits: AssemblerLimits, end: int) -> list[Fa
         OPCODES[i.mnemonic].cost is not CostClass.ARITHMETIC for i in program.instructions
     )
     total = len(program.instructions)
+    attributes = {d.attribute for d in program.attributes} | {*program.attributes_read}
+    bound = [p for declaration in program.parameters for p in declaration.parameters]
+    read = [s.register for i in program.instructions for s in i.srcs]
+    bound += [register for register in read if isinstance(register, Parameter)]
+    parameters = {(p.space, p.index, p.binding, p.value) for p in bound}
     used = (
         ("instructions", total, limits.instructions, of_fog),
         ("ALU instructions", total - lookups, limits.alu_instructions, of_fog),
         ("texture instructions", lookups, limits.texture_instructions, 0),
         ("temporaries", len(program.temporaries), limits.temporaries, one),
-        ("attributes", attributes_bound(program), limits.attributes, one),
-        ("parameters", parameters_bound(program), limits.parameters, one * _FOG_PARAMETERS),
+        ("attributes", len(attributes), limits.attributes, one),
+        ("parameters", len(parameters), limits.parameters, 2 * one),
     )
     return [
         FaultError(
@@ -43,24 +47,3 @@ def check_limits(program: Program, limits: AssemblerLimits, end: int) -> list[Fa
         for what, count, most, taken in used
         if count > most - taken
     ]
-
-
-def attributes_bound(program: Program) -> int:
-    """The number of distinct attributes that are bound, by ATTRIB or in an operand."""
-    return len({d.attribute for d in program.attributes} | set(program.attributes_read))
-
-
-def parameters_bound(program: Program) -> int:
-    """The number of distinct parameters that are bound, by PARAM or in an operand."""
-    bound = [p for declaration in program.parameters for p in declaration.parameters]
-    bound += [
-        s.register
-        for i in program.instructions
-        for s in i.srcs
-        if isinstance(s.register, Parameter)
-    ]
-    return len({_identity(parameter) for parameter in bound})
-
-
-def _identity(parameter: Parameter) -> tuple[str, int, str, Vec4]:
-    return (parameter.space.value, parameter.index, parameter.binding, parameter.value)

@@ -101,21 +101,21 @@ class Cuts:
 
         known: what crosses the cut, and the same in the other graph.
         """
-        made = {
+        moved = {
             old >> 1: new
             for vector, copy in known
             for old, new in zip(vector.literals, copy.literals, strict=True)
         }
 
         def literal(old: int) -> int:
-            return made[old >> 1] ^ (old & 1)
+            return moved[old >> 1] ^ (old & 1)
 
         own = self.graph
         for n in self.nodes:
-            if n not in made and (n >= first or n in self.free):
+            if n not in moved and (n >= first or n in self.free):
                 graph.at = own.spans[n]
                 operands = tuple(map(literal, own.operands[n]))
-                made[n] = 2 * graph.node(own.operations[n], operands, own.keys[n])
+                moved[n] = 2 * graph.node(own.operations[n], operands, own.keys[n])
         graph.kills = [tuple(map(literal, kill)) for kill in own.kills]
         return [Vector(graph, v.kind, tuple(map(literal, v.literals))) for v in self.vectors]
 

@@ -146,18 +146,18 @@ class Kernels:
     @cached_property
     def functions(self) -> dict[str, Function]:
         """The kernels and reductions by name."""
-        found = dict[str, Function]()
+        kernels = dict[str, Function]()
         for item in self.unit.items:
             if (
                 isinstance(item, Function)
                 and item.body
                 and item.type.qualifiers & {"kernel", "reduce"}
             ):
-                if item.name in found:
+                if item.name in kernels:
                     problem = "a kernel of this name is above"
                     raise self.unit.texts.error(problem, item.at, "give each a name of its own")
-                found[item.name] = item
-        return found
+                kernels[item.name] = item
+        return kernels
 
     def find(self, name: str = "") -> BrookKernel:
         """The kernel of that name, or the text's only one."""

@@ -296,6 +296,6 @@ def _fault(tokens: Tokens, texts: tree.Texts, accepts: set[str]) -> AssemblyErro
     expected = [*sorted(spelled[kind] for kind in accepts & {*spelled}), *expected]
     *most, last = expected
     listed = f"{', '.join(most)} or {last}" if most else last
-    found = f"unexpected {str(shortened(token))!r}" if token else "the text ends too early"
+    problem = f"unexpected {str(shortened(token))!r}" if token else "the text ends too early"
     after = f" after {str(shortened(before))!r}" if before and token else ""
-    return texts.error(found + after, token.at, f"expected {listed}")
+    return texts.error(problem + after, token.at, f"expected {listed}")

@@ -47,7 +47,7 @@ _LONG_SHIFT = re.compile(r"(<<|>>)(?!\s*\d{1,2}\b)")
 _BLANK = str.maketrans({"\n": "\\\n"})
 
 
-class _Line(int):
+class _LineNumber(int):
     """A token's line, which pcpp hands on to what a macro expands to, with its column."""
 
     column = 1
@@ -63,7 +63,7 @@ class Preprocessed:
         """
         self.texts = texts
         self._starts: list[int] = []
-        self._places: list[tuple[_Line, str, bool]] = []
+        self._places: list[tuple[_LineNumber, str, bool]] = []
         parts: list[str] = []
         length, end, follows_macro = 0, -1, False
         for token in _BoundedPreprocessor(texts, options).tokens(text, before):
@@ -150,7 +150,7 @@ class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
             for token in line:
                 if token.lineno != number:  # a line after a continuation
                     start, number = token.lexpos, token.lineno
-                token.lineno = _Line(number)
+                token.lineno = _LineNumber(number)
                 token.lineno.column = token.lexpos - start + 1
             yield line
 

@@ -128,13 +128,13 @@ _SOFT = {"sampler", "texture", "string", "vector", "matrix"} | _GLSL
 
 def _integer(words: str) -> str:
     """The one word for a type of C's integers, such as `unsigned long int`."""
-    found = words.split()
-    if "double" in found:
+    parts = words.split()
+    if "double" in parts:
         return "double"
-    size = "long" * found.count("long") or ("short" if "short" in found else "int")
-    if "char" in found:
+    size = "long" * parts.count("long") or ("short" if "short" in parts else "int")
+    if "char" in parts:
         size = "char"
-    sign = "u" if "unsigned" in found else "s" if size == "char" and "signed" in found else ""
+    sign = "u" if "unsigned" in parts else "s" if size == "char" and "signed" in parts else ""
     return sign + size
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
+from math import nan
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
@@ -40,6 +41,9 @@ from gpgpu_legacy.languages.texenv.stages import (
 )
 
 SECTION = "3.8.13 of OpenGL 1.3"
+
+_SCALES = {"1": 1, "2": 2, "4": 4, "1.0": 1, "2.0": 2, "4.0": 4}
+_NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
 
 MOST_UNITS = 8
 """Texture units that a text may use. OpenGL 1.3 promises 2; a GeForce3 has 4, Mesa 8."""
@@ -211,18 +215,8 @@ class _Line:
                 self.expect(",", f"{has}; the next follows")
                 arguments += (self.argument(part, index),)
             self.expect(")", f"{has}; behind the last comes")
-        scale = self.scale(part) if self.accept("*") else 1
-        return Combiner(function, arguments, scale)
-
-    def scale(self, part: str) -> int:
-        """The scale, one of three."""
-        token = self.take()
-        scale = next((s for s in (1, 2, 4) if token.text in (str(s), f"{s}.0")), None)
-        if scale is None:
-            expected = "a scale is 1, 2 or 4 (INVALID_VALUE otherwise)"
-            problem = f"{part}_SCALE is {shortened(token.text) or 'missing'}"
-            raise FaultError(problem, expected, SECTION, token.at)
-        return scale
+        scale = self.among(_SCALES, f"{part}_SCALE") if self.accept("*") else "1"
+        return Combiner(function, arguments, _SCALES[scale])
 
     def argument(self, part: str, index: int) -> CombinerArgument:
         """A source and perhaps an operand."""
@@ -249,22 +243,14 @@ class _Line:
         numbers: list[float] = []
         for separator in ",,,)":
             token = self.take()
-            try:
-                number = float(token.text)
-            except ValueError:
-                raise _unexpected(token, "expected a number") from None
+            number = float(token.text) if _NUMBER.fullmatch(token.text) else nan
             if not 0.0 <= number <= 1.0:
-                problem = f"TEXTURE_ENV_COLOR has a component {token.text}"
-                raise FaultError(
-                    problem,
-                    "OpenGL clamps it to [0, 1]; give a number in that range",
-                    SECTION,
-                    token.at,
-                )
+                written = shortened(token.text) or "that is missing"
+                problem = f"TEXTURE_ENV_COLOR has a component {written}"
+                expected = "give a number from 0 to 1, to which OpenGL clamps it"
+                raise FaultError(problem, expected, SECTION, token.at)
             numbers.append(number)
-            self.expect(
-                separator, "a colour has four numbers, red, green, blue and alpha; expected"
-            )
+            self.expect(separator, "a colour has the numbers red, green, blue and alpha; expected")
         red, green, blue, opacity = numbers
         return red, green, blue, opacity
 

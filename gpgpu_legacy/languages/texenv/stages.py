@@ -144,13 +144,13 @@ class _Stage:
     primary: SourceRegister
     previous: SourceRegister
     clamped: bool
-    made: list[Instruction] = field(default_factory=list)
+    code: list[Instruction] = field(default_factory=list)
 
     def instructions(self, result: Temporary | ResultRegister) -> list[Instruction]:
         """The instructions of a stage; the last ones write its result."""
         for mask, combiner in self._parts():
             self._combine(combiner, Dst(result, mask))
-        return self.made
+        return self.code
 
     def _parts(self) -> Iterator[tuple[tuple[bool, bool, bool, bool], Combiner]]:
         """RGB and alpha; together if one instruction computes both."""
@@ -209,7 +209,7 @@ class _Stage:
         return src if scale == 1.0 else self._temporary("MUL", src, _constant(scale))
 
     def _temporary(self, mnemonic: str, *srcs: Src, saturate: bool = False) -> Src:
-        register = Temporary(f"unit{self.unit.number}_{len(self.made)}")
+        register = Temporary(f"unit{self.unit.number}_{len(self.code)}")
         self._add(mnemonic, Dst(register), srcs, saturate=saturate)
         return Src(register)
 
@@ -217,7 +217,7 @@ class _Stage:
         self._add(mnemonic, dst, srcs, saturate=self.clamped)
 
     def _add(self, mnemonic: str, dst: Dst, srcs: tuple[Src, ...], *, saturate: bool) -> None:
-        self.made.append(Instruction(mnemonic, dst, srcs, saturate=saturate, span=self.unit.span))
+        self.code.append(Instruction(mnemonic, dst, srcs, saturate=saturate, span=self.unit.span))
 
 
 _PLAIN = {
