@@ -181,10 +181,8 @@ class BoundParameters:
 
 def parameters(elements: Elements, limits: AssemblerLimits) -> BoundParameters:
     """The parameters that a path with the head `program` or `state` names."""
-    return _OF_HEAD[elements[0].name](elements, limits)
-
-
-def _program(elements: Elements, limits: AssemblerLimits) -> BoundParameters:
+    if elements[0].name == "state":
+        return _state(elements, limits)
     spaces = {
         "local": (ParameterSpace.LOCAL, limits.local_parameters),
         "env": (ParameterSpace.ENV, limits.environment_parameters),
@@ -194,9 +192,7 @@ def _program(elements: Elements, limits: AssemblerLimits) -> BoundParameters:
     if item.first is None:
         raise FaultError(f"program.{item.name} needs an index", known, PARAMETERS, item.token)
     first = checked_index(item.first, most, space.value, PARAMETERS)
-    last = first
-    if item.last is not None:
-        last = checked_index(item.last, most, space.value, PARAMETERS)
+    last = checked_index(item.last or item.first, most, space.value, PARAMETERS)
     if last < first:
         raise FaultError(
             f"the range {first}..{last} runs backwards",
@@ -224,16 +220,12 @@ def _index_of(token: Token | None) -> int | None:
 
 def _state_fault(error: BindingError, elements: Elements) -> FaultError:
     if error.at >= len(elements):
-        last = elements[-1].token
-        return FaultError(error.problem, error.expected, PARAMETERS, last)
+        return FaultError(error.problem, error.expected, PARAMETERS, elements[-1].token)
     element = elements[error.at]
     expected = meant(element.name, error.choices, ".") + error.expected
     # Point at a wrong index itself, and at a wrong name.
     token = element.token if error.choices or element.first is None else element.first
     return FaultError(error.problem, expected, PARAMETERS, token)
-
-
-_OF_HEAD = {"program": _program, "state": _state}
 
 
 # Declared names -----------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ from gpgpu_legacy.isa.program import (
     IDENTITY,
     SHADOW,
     CodeTest,
-    DestinationRegister,
     Dst,
     Instruction,
     Parameter,
@@ -300,32 +299,35 @@ class InstructionReader:
                 DESTINATIONS,
                 operand.token,
             )
-        elements = item.elements
-        head = elements[0]
-        register: DestinationRegister
-        if head.name == "result":
-            register, rest = bindings.result(elements, self.limits, self.options)
-            return Dst(register, write_mask(rest))
-        if head.token.type == "BINDING":
-            raise _not_written(head)
-        symbol = self.symbols.lookup(head.token)
-        if not isinstance(symbol, Temporary | ResultRegister) or symbol == CONDITION:
-            raise _not_written(head)
-        bindings.no_index(head, VARIABLES)
-        return Dst(symbol, write_mask(elements[1:]))
+        register, rest = self.register(item.elements)
+        if not isinstance(register, Temporary | ResultRegister) or register == CONDITION:
+            raise FaultError(
+                f"{shortened(item.elements[0].name)} cannot be written",
+                "a destination is a temporary or a result register",
+                DESTINATIONS,
+                item.token,
+            )
+        return Dst(register, write_mask(rest))
 
     def source(self, operand: WrittenOperand, kind: OperandKind) -> Src:
         item = operand.item
-        register: SourceRegister
-        rest: bindings.Elements
+        register: SourceRegister | ResultRegister
+        rest: Elements
         if isinstance(item, Path):
-            register, rest = self.source_register(item.elements)
+            register, rest = self.register(item.elements)
         elif isinstance(item, WrittenConstant):
             register = constant_parameter(item)
             rest = () if item.suffix is None else (PathElement(item.suffix, None, None),)
         else:
             raise FaultError(
                 f"unexpected {quoted(item)}", "expected a register or a constant", OPERANDS, item
+            )
+        if isinstance(register, ResultRegister) or (self.nvidia and register == CONDITION):
+            raise FaultError(
+                f"{shortened(item.token)} is a result and can only be written",
+                "keep the value in a temporary and read that",
+                bindings.RESULTS,
+                item.token,
             )
         if kind is OperandKind.REGISTER:
             self.bare(operand, rest)
@@ -394,27 +396,14 @@ class InstructionReader:
             )
         return target
 
-    def source_register(
-        self, elements: tuple[PathElement, ...]
-    ) -> tuple[SourceRegister, bindings.Elements]:
-        head = elements[0]
-        if head.token.type == "BINDING":
-            return self.binding(elements)
-        symbol = self.symbols.lookup(head.token)
-        if isinstance(symbol, ParameterDeclaration):
-            return element_of(symbol, head), elements[1:]
-        if isinstance(symbol, ResultRegister) or (self.nvidia and symbol == CONDITION):
-            raise _not_read(head)
-        bindings.no_index(head, VARIABLES)
-        return symbol, elements[1:]
-
-    def binding(
-        self, elements: tuple[PathElement, ...]
-    ) -> tuple[SourceRegister, bindings.Elements]:
+    def register(self, elements: Elements) -> tuple[SourceRegister | ResultRegister, Elements]:
+        """What a path stands for, and the elements that follow."""
         head = elements[0]
         match head.name:
             case "fragment":
                 return bindings.attribute(elements, self.limits)
+            case "result":
+                return bindings.result(elements, self.limits, self.options)
             case "program" | "state":
                 bound = bindings.parameters(elements, self.limits)
                 if bound.is_single:
@@ -425,14 +414,18 @@ class InstructionReader:
                     OPERANDS,
                     head.token,
                 )
-            case "result":
-                raise _not_read(head)
-        raise FaultError(
-            f"unexpected {quoted(head.token)}",
-            "a texture is read by TEX, TXP and TXB; expected a register or a constant",
-            OPERANDS,
-            head.token,
-        )
+            case "texture":
+                raise FaultError(
+                    f"unexpected {quoted(head.token)}",
+                    "a texture is read by TEX, TXP and TXB; expected a register or a constant",
+                    OPERANDS,
+                    head.token,
+                )
+        symbol = self.symbols.lookup(head.token)
+        if isinstance(symbol, ParameterDeclaration):
+            return element_of(symbol, head), elements[1:]
+        bindings.no_index(head, VARIABLES)
+        return symbol, elements[1:]
 
 
 def _wrong_count(
@@ -466,24 +459,6 @@ def constant_parameter(constant: WrittenConstant) -> Parameter:
 def several_vectors(bound: bindings.BoundParameters) -> str:
     """How messages describe a binding of several vectors."""
     return f"{len(bound.parameters)} vectors (a range or a matrix)"
-
-
-def _not_written(head: PathElement) -> FaultError:
-    return FaultError(
-        f"{shortened(head.name)} cannot be written",
-        "a destination is a temporary or a result register",
-        DESTINATIONS,
-        head.token,
-    )
-
-
-def _not_read(head: PathElement) -> FaultError:
-    return FaultError(
-        f"{shortened(head.name)} is a result and can only be written",
-        "keep the value in a temporary and read that",
-        bindings.RESULTS,
-        head.token,
-    )
 
 
 def element_of(declaration: ParameterDeclaration, use: PathElement) -> Parameter:
