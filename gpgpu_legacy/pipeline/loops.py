@@ -308,12 +308,10 @@ def number_over(number: Any, loop: RecordedLoop | None, iterations: range) -> Nu
     """A number of a Repeat over those iterations of a loop."""
     match number:
         case LoopExpression():
-            if loop is None:
-                raise InputError("an iteration is used after its repeat; use it inside")
-            if number.affine is None or loop.parent is not None or number.affine[2] != loop.number:
-                return _simplified(values_over(number, loop, iterations))
-            base, step, _ = number.affine
-            return Affine(base + step * iterations.start, step * iterations.step)
+            if number.affine and loop and not loop.parent and number.affine[2] == loop.number:
+                base, step, _ = number.affine
+                return Affine(base + step * iterations.start, step * iterations.step)
+            return _simplified(values_over(number, loop, iterations))
         case Affine(base, step) if is_exact(base, step):
             return Affine(base + step * iterations.start, step * iterations.step)
         case Affine() | Table():
@@ -322,10 +320,12 @@ def number_over(number: Any, loop: RecordedLoop | None, iterations: range) -> Nu
 
 
 def values_over(
-    number: LoopExpression, loop: RecordedLoop, iterations: range
+    number: LoopExpression, loop: RecordedLoop | None, iterations: range
 ) -> tuple[Scalar, ...]:
     """The values of an expression in those iterations."""
     try:
+        if loop is None:
+            raise KeyError
         return loop.values(number)[iterations.start : iterations.stop : iterations.step]
     except KeyError:
         raise InputError("an iteration is used after its repeat; use it inside") from None

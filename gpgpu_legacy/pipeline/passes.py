@@ -127,7 +127,7 @@ class PassBuilder(StorageBuilder):
         if not targets:
             raise InputError("into is empty; give the texture to draw to")
         values = Values(self._loop)
-        area = level_rect(targets[0]) if rect is None else values.rect("rect", rect)
+        area = self._area("rect", rect, targets[0])
         named = by_index(code, {"textures": textures, **given})
         bindings = tuple(self._bindings(named["textures"], code))
         extents = {b.unit: self._validator.textures[b.texture].extent for b in bindings}
@@ -165,17 +165,14 @@ class PassBuilder(StorageBuilder):
         source, target: the textures. source_rect, target_rect: (x, y, width, height) in texels of
         each; both have one size.
         """
-        source, target, values = self._known(source), self._known(target), Values(self._loop)
         self._add(
             CopyPass(
-                source.name,
-                level_rect(source) if source_rect is None
-                else values.rect("source_rect", source_rect),
-                target.name,
-                level_rect(target) if target_rect is None
-                else values.rect("target_rect", target_rect),
+                self._known(source).name,
+                self._area("source_rect", source_rect, source),
+                self._known(target).name,
+                self._area("target_rect", target_rect, target),
             )
-        )  # fmt: skip
+        )
 
     @public
     def generate_mipmap(self, texture: Texture) -> None:
@@ -319,6 +316,10 @@ class PassBuilder(StorageBuilder):
             return what
         return f"{what} {self._texts.setdefault(given, len(self._texts) + 1)}"
 
+    def _area(self, name: str, given: Any, texture: Texture) -> Rect | MovingRect:
+        """The rectangle of a pass, by default the whole texture."""
+        return level_rect(texture) if given is None else Values(self._loop).rect(name, given)
+
     def _add(self, pass_: Pass) -> None:
         """Check a pass in all of its iterations, and record it."""
         loop = self._loop
@@ -345,20 +346,16 @@ class PassBuilder(StorageBuilder):
                 self._validator.defined |= pair
 
     def _count(self, count: Any) -> int | tuple[int, ...]:
-        if isinstance(count, LoopExpression) and self._loop is not None:
-            counts = values_over(count, self._loop, range(self._loop.total))
-        elif isinstance(count, LoopExpression):
-            raise InputError("an iteration is used after its repeat; use it inside")
-        else:
-            counts = (count,)
+        varies, total = isinstance(count, LoopExpression), self._loop.total if self._loop else 0
+        counts = values_over(count, self._loop, range(total)) if varies else (count,)
         whole = [Values(None).integer("count", number) for number in counts]
         numbers = cast("tuple[int, ...]", tuple(whole))
-        if min(numbers, default=0) < 0:
-            raise InputError(f"a repeat of {described(min(numbers))} iterations; give at least 0")
-        if max(numbers, default=0) > LARGEST_COUNT:
-            most = described(max(numbers))
-            raise InputError(f"a repeat of {most} iterations; give at most {LARGEST_COUNT}")
-        return numbers if isinstance(count, LoopExpression) else numbers[0]
+        for number in numbers:
+            if not 0 <= number <= LARGEST_COUNT:
+                raise InputError(
+                    f"a repeat of {described(number)} iterations; give 0 to {LARGEST_COUNT}"
+                )
+        return numbers if varies else numbers[0]
 
     def _bindings(self, textures: Mapping[int, Any], program: Program) -> Iterator[Binding]:
         most = DEFAULT_LIMITS.texture_image_units
