@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.api.figures.pictures import FORMATS, is_picture, png_of, read_picture
 from gpgpu_legacy.errors import InputError, as_positive, reason_of, shape_in_words
-from gpgpu_legacy.files import check_distinct, check_writable, open_data, write_whole
+from gpgpu_legacy.files import check_writable, open_data, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.inputs import matrices_of
 from gpgpu_legacy.plan.memory import require_memory
@@ -167,7 +167,6 @@ def output_writers(
     writers = {
         name: array_writer(path, matrices[name].array_shape, name) for name, path in files.items()
     }
-    check_distinct(files)
 
     def write(outputs: Mapping[str, F32]) -> list[Path]:
         for name, writer in writers.items():

@@ -57,24 +57,24 @@ class SizeSearch:
     def settings(self) -> dict[str, Any]:
         """What is given, and sizes; where none fit all arrays, those that some of them ask for."""
         start = self.algorithm.builder(**self.given)
-        found: dict[str, dict[_Side, int]] = {}
+        solutions: dict[str, dict[_Side, int]] = {}
         for name, parameter in self.algorithm.parameters.items():
             if name in self.given or int not in parameter.kinds:
                 continue
             for size in sorted({*self.sides().values()}, reverse=True):
                 if (tried := self.built(self.given | {name: size})) is not None:
-                    found[name] = self.solved(start, tried, start.parameters[name], size)
+                    solutions[name] = self.solved(start, tried, start.parameters[name], size)
                     break
-            for size in dict.fromkeys(found.get(name, {}).values()):
+            for size in dict.fromkeys(solutions.get(name, {}).values()):
                 settings = self.given | {name: size}
                 if (tried := self.built(settings)) is not None and self.fits(tried):
                     return settings
         sizes: dict[str, int] = {}
         for side in self.sides():
-            movers = [name for name, solved in found.items() if side in solved]
+            movers = [name for name, solved in solutions.items() if side in solved]
             if movers:  # of several, the one that moves least else: rows before rows and columns
-                name = min(movers, key=lambda mover: len(found[mover]))
-                sizes.setdefault(name, found[name][side])
+                name = min(movers, key=lambda mover: len(solutions[mover]))
+                sizes.setdefault(name, solutions[name][side])
         return self.given | sizes
 
     def built(self, settings: dict[str, Any]) -> PlanBuilder | None:

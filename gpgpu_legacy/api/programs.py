@@ -339,7 +339,7 @@ def _texture(unit: int, given: Any, looked_up: TextureTarget | None) -> BoundTex
 
 def _levels(given: Any) -> Sequence[Any]:
     """The arrays of a mipmap's levels, or one array."""
-    several = isinstance(given, tuple | list) and len({np.shape(each) for each in given}) > 1
+    several = isinstance(given, tuple | list) and len({np.shape(level) for level in given}) > 1
     return given if several else (given,)
 
 

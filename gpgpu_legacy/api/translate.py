@@ -109,17 +109,17 @@ def proof(translation: Translation) -> Iterator[str]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GpgpuLegacyWarning)
             wanted = run_program(translation.program, width, height, executor="numpy", **asked)
-        found = _in_opengl(host_code(translation, is_page=False), given)
-        yield f"OpenGL, {width}x{height}: {_difference(found, wanted)}"
+        drawn = _in_opengl(host_code(translation, is_page=False), given)
+        yield f"OpenGL, {width}x{height}: {_difference(drawn, wanted)}"
 
 
-def _difference(found: F32, wanted: F32) -> str:
+def _difference(drawn: F32, wanted: F32) -> str:
     """The largest one relative to numbers over 1, where it is, and how many there are."""
-    same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
+    same = (drawn == wanted) | (np.isnan(drawn) & np.isnan(wanted))
     if same.all():
         return "every number is the same"
     with np.errstate(all="ignore"):
-        apart = np.where(same, 0, np.abs(found - wanted) / np.fmax(np.abs(wanted), 1))
+        apart = np.where(same, 0, np.abs(drawn - wanted) / np.fmax(np.abs(wanted), 1))
     apart = np.where(np.isnan(apart), np.inf, apart)
     colour, row, column, channel = map(int, np.unravel_index(apart.argmax(), apart.shape))
     many = f"{(apart > _CLOSE).sum()} of {apart.size} numbers differ by more than {_CLOSE:g}"
@@ -151,7 +151,7 @@ def kernel_program(what: str, profile: str = "") -> Program:
     kernel = as_brook(what, what, profile)
     place, limits = StreamPlace.whole((64, 64)), DEFAULT_LIMITS
     most = PassLimits(limits.draw_buffers, limits.instructions)
-    made: tuple[Compiled, ...] = ()
+    passes: tuple[Compiled, ...] = ()
     if not kernel.reduces and all(p.rank <= 2 for p in kernel.parameters):
         shapes = {p.name: place.shape[: p.rank or 2] for p in kernel.parameters}
         bound = tuple(
@@ -161,13 +161,13 @@ def kernel_program(what: str, profile: str = "") -> Program:
             for p in kernel.parameters
         )
         try:
-            made = compiled(CallShape(kernel, place, bound, most, placed=True))
+            passes = compiled(CallShape(kernel, place, bound, most, placed=True))
         except Fault as fault:
             texts = kernel.kernels.unit.texts
             raise texts.error(fault.problem, fault.at, fault.expected) from None
-    if len(made) != 1:
+    if len(passes) != 1:
         raise InputError(
             f"{kernel.name} takes several passes, or gathers from more than two dimensions; write "
             f"those of a run with `gpgpu-legacy dump {what.partition(':')[0]} -o FOLDER`"
         )
-    return made[0].program
+    return passes[0].program

@@ -161,7 +161,7 @@ def _value(option: str, text: str | None) -> Any:
 
 
 def _textures(texts: Several[str], program: Program) -> dict[int, tuple[Any, ...]]:
-    """Textures by unit, from UNIT=FILE[,WORD]...; a file's name may contain commas."""
+    """Textures by unit, from UNIT=FILE[,WORD]...: the words are a target, a format, a sampler's."""
     from gpgpu_legacy.api.arrays import read_array
     from gpgpu_legacy.isa.program import TextureTarget
     from gpgpu_legacy.pipeline.names import TEXTURE_WORDS, is_texture_word, unit_of
@@ -170,25 +170,17 @@ def _textures(texts: Several[str], program: Program) -> dict[int, tuple[Any, ...
     textures: dict[int, tuple[Any, ...]] = {}
     for key, text in pairs("--texture", texts, _unit, "0=FILE"):
         unit = unit_of(program, key)
-        parts, target, words = text.split(","), None, list[str]()
-        while len(parts) > 1:
-            word = parts[-1].strip()
-            if word.upper() in targets and target is None:
-                target = word.upper()
-            elif is_texture_word(word):
-                words.insert(0, word)
-            else:
-                break
-            parts.pop()
-        looked_up = program.texture_units.get(unit, TextureTarget.T2D)
-        path = Path(",".join(parts))
-        if len(parts) > 1 and not path.exists():
+        file, *words = map(str.strip, text.split(","))
+        chosen = [word for word in words if word.upper() in targets]
+        others = [word for word in words if word.upper() not in targets]
+        for word in (*chosen[1:], *(word for word in others if not is_texture_word(word))):
             raise InputError(
-                f"--texture {unit} has {parts[-1].strip()!r}, and there is no {path}; choose from "
+                f"--texture {unit} has {word!r} after {file}; choose from "
                 f"{', '.join([*targets, *TEXTURE_WORDS])}"
             )
-        texels = read_array(path)
-        textures[unit] = (target or looked_up, texels, tuple(words))
+        looked_up = program.texture_units.get(unit, TextureTarget.T2D)
+        target = chosen[0].upper() if chosen else looked_up
+        textures[unit] = (target, read_array(Path(file)), tuple(others))
     return textures
 
 

@@ -185,9 +185,9 @@ class Job:
         """The WHAT."""
         whats, _ = split(self.words)
         if len(whats) != 1:
-            found = f"{', '.join(whats)} are given" if whats else "no WHAT is given"
+            problem = f"{', '.join(whats)} are given" if whats else "no WHAT is given"
             raise InputError(
-                f"{found}; give one algorithm's name, FILE.py[:function] or plan.json, and "
+                f"{problem}; give one algorithm's name, FILE.py[:function] or plan.json, and "
                 "parameters as in n=512"
             )
         return whats[0]
@@ -391,10 +391,10 @@ def pairs(
     seen = set()
     for text in texts:
         key, equals, value = text.partition("=")
-        found = key_in(key)
-        if not equals or found is None:
+        name = key_in(key)
+        if not equals or name is None:
             raise InputError(f"{option} is {text!r}; write it as in {option} {example}")
-        if found in seen:
-            raise InputError(f"{option} gives {found} twice; give it once")
-        seen.add(found)
-        yield found, value
+        if name in seen:
+            raise InputError(f"{option} gives {name} twice; give it once")
+        seen.add(name)
+        yield name, value

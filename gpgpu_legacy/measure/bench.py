@@ -140,7 +140,7 @@ class Skipped(Attempt):
     reason: Line
 
 
-class _Line(NamedTuple):
+class _BenchLine(NamedTuple):
     """The properties that the results of a line in a plot share. family: has a colour."""
 
     is_own: bool
@@ -272,10 +272,10 @@ class Bench(RecordedResult, kw_only=True):
             )
             drawn.lines[0].set_label(line.label)
 
-    def _lines(self) -> dict[_Line, list[Timed]]:
+    def _lines(self) -> dict[_BenchLine, list[Timed]]:
         """A line for each who was measured."""
         several, names = len(self.plans) > 1, varying(self.results)
-        lines: dict[_Line, list[Timed]] = {}
+        lines: dict[_BenchLine, list[Timed]] = {}
         for result in self.results:
             plan = result.plan if several else None
             label = result.name
@@ -283,7 +283,7 @@ class Bench(RecordedResult, kw_only=True):
                 label = f"{plan}, {label}" if result.is_own else f"{label} of {plan}"
             given = result.parameters
             label += "".join(f", {name} = {given[name]}" for name in names if name in given)
-            line = _Line(result.is_own, plan or result.executor, result.executor, label)
+            line = _BenchLine(result.is_own, plan or result.executor, result.executor, label)
             lines.setdefault(line, []).append(result)
         return lines
 
