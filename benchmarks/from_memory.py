@@ -8,7 +8,7 @@ from pathlib import Path
 from gpgpu_legacy.algorithms.registry import products
 from gpgpu_legacy.serial import provenance, write_json
 from gpgpu_legacy.studies.lineage import LineageMemory, bytes_from_memory
-from gpgpu_legacy.studies.sweep import sweep, workers
+from gpgpu_legacy.studies.shared.sweep import sweep, workers
 
 CACHE = "8K,fully,64B"  # with ways, n a power of two would be the worst case of some methods alone
 

@@ -137,17 +137,20 @@ def json_outputs() -> str:
 
 
 def _results(function: Any) -> list[type]:
-    """The records that a command may return, by its annotation, whose imports are for types."""
-    returned = str(getattr(function, "__annotations__", {}).get("return", None))
-    source = ast.parse(inspect.getsource(sys.modules[function.__module__])) if function else None
+    """The records that a command may return, by its annotation."""
+    if function is None:
+        return []
+    module = sys.modules[function.__module__]
     homes = {
         alias.asname or alias.name: (node.module, alias.name)
-        for node in ast.walk(source or ast.Module([], []))
+        for node in ast.walk(ast.parse(inspect.getsource(module)))
         if isinstance(node, ast.ImportFrom) and node.module
         for alias in node.names
     }
-    found = (homes[name] for name in map(str.strip, returned.split("|")) if name in homes)
-    return [getattr(import_module(module), name) for module, name in found]
+    names = map(str.strip, str(function.__annotations__.get("return")).split("|"))
+    found = [homes.get(n, (module.__name__, n)) for n in names]
+    records = (getattr(import_module(home), name, None) for home, name in found)
+    return [one for one in records if hasattr(one, "grids")]
 
 
 def _explained(kind: Any) -> tuple[str, dict[str, str]]:
@@ -455,7 +458,7 @@ LIMITS = {
     "Brook programs": ("api/host/*.py",),
     "Sizes and memory": (
         "algorithms/matmul/product.py", "algorithms/matmul/tiles.py", "pipeline/loops.py",
-        "measure/timing.py", "studies/cache_sweep.py", "command/words.py", "plan/memory.py",
+        "measure/timing.py", "studies/cache_table.py", "command/words.py", "plan/memory.py",
     ),
     "What is kept on disk": ("code_cache.py",),
     "Messages": ("errors.py",),

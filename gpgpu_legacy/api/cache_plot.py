@@ -14,7 +14,6 @@ from gpgpu_legacy.present.plot import (
     COLOURS,
     LINES,
     MARKS,
-    add_head,
     height_for_labels,
     label_lines,
     new_figure,
@@ -150,5 +149,4 @@ def draw_sweep(
     set_plain_numbers(upper)
     figure.align_ylabels()
     varying = [{_CAPACITY: "cache", _KIND: "cache"}.get(name, name) for name in (across, *others)]
-    add_head(figure, title(varying))
-    save_figure(figure, path)
+    save_figure(figure, path, title(varying))

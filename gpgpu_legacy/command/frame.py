@@ -18,6 +18,7 @@ from importlib import import_module
 from itertools import count
 from math import inf
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
 import click
@@ -76,11 +77,12 @@ SECTIONS: dict[str, dict[str, str]] = {
 STUDY = "study"
 """The group of the studies."""
 
-STUDIES = (
-    "lineage", "roofline", "cache-table", "tiles", "crossover", "infer-cache", "figure-2",
-    "multichannel", "anomaly", "precision", "packing", "branching", "mispredictions",
-)  # fmt: skip
-"""All of them are in studies.py."""
+STUDIES = {
+    module.name.replace("_", "-"): module.name
+    for module in iter_modules([str(Path(__file__).parents[1] / "studies")])
+    if not module.ispkg
+}
+"""The file of each study."""
 
 
 class Commands(click.Group):
@@ -89,10 +91,12 @@ class Commands(click.Group):
     The help lists each with its first sentence.
     """
 
-    def __init__(self, name: str, sections: Mapping[str, Mapping[str, str]], **given: Any) -> None:
-        """sections: the file of each command, by heading."""
+    def __init__(
+        self, name: str, room: str, sections: Mapping[str, Mapping[str, str]], **given: Any
+    ) -> None:
+        """room: that of the files. sections: the file of each command, by heading."""
         super().__init__(name, **given)
-        self.sections = sections
+        self.room, self.sections = room, sections
         self.files = {name: file for section in sections.values() for name, file in section.items()}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -106,7 +110,7 @@ class Commands(click.Group):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of this name; None if there is none."""
         if file := self.files.get(cmd_name):
-            import_module(f"gpgpu_legacy.cli.{file}")
+            import_module(f"gpgpu_legacy.{self.room}.{file}")
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -149,6 +153,7 @@ ANYWHERE = {
 
 app = Commands(
     PROGRAM,
+    "cli",
     SECTIONS,
     params=[
         click.Option(
@@ -166,7 +171,8 @@ click.version_option(None, "--version", "-V", package_name=PROGRAM, message="%(p
 
 studies = Commands(
     STUDY,
-    {"Studies": dict.fromkeys(STUDIES, "studies")},
+    "studies",
+    {"Studies": STUDIES},
     help="Answer a question beyond the verbs, with a table and a picture.",
 )
 app.add_command(studies)

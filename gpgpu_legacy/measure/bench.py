@@ -15,7 +15,6 @@ from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult
 from gpgpu_legacy.present.plot import (
     COLOURS,
     MARKS,
-    add_head,
     check_count,
     height_for_labels,
     label_lines,
@@ -244,8 +243,7 @@ class Bench(RecordedResult, kw_only=True):
         time = ("whole call", "whole calls") if self.whole else ("compute time", "the passes alone")
         axes.set_ylabel(f"GFLOPS over the {time[0]}" if has_rates else f"ms, {time[1]}")
         said = [] if has_rates else ["Medians; a bar is from the fastest run to the slowest one."]
-        add_head(figure, ", ".join(self.plans), self.where, *said)
-        save_figure(figure, path)
+        save_figure(figure, path, ", ".join(self.plans), self.where, *said)
 
     def _draw(self, axes: Any, places: Mapping[str, int], *, has_rates: bool) -> None:
         """Draw the lines. places: of the cases on the x axis."""

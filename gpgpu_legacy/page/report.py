@@ -32,9 +32,9 @@ from gpgpu_legacy.present.grid import (
 from gpgpu_legacy.present.latex import as_latex
 from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.serial import Recorded, as_record, json_text, provenance
-from gpgpu_legacy.studies.cache_sweep import Products, make_table
-from gpgpu_legacy.studies.cache_table import Setting
+from gpgpu_legacy.studies.cache_table import Products, make_table
 from gpgpu_legacy.studies.figure_2 import demonstrate
+from gpgpu_legacy.studies.shared.cache_rows import Setting
 
 PAGE = "index.html"
 

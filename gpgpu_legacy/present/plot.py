@@ -63,11 +63,17 @@ def new_figure(width_inches: float = WIDTH, height_inches: float = _HEIGHT) -> F
 
 
 def new_panels(
-    titles: Sequence[str], columns: int, height_inches: float, *, sharex: bool = True
+    titles: Sequence[str],
+    columns: int,
+    height_inches: float,
+    *,
+    x: str = "",
+    y: str,
+    sharex: bool = True,
 ) -> tuple[Figure, list[Axes]]:
     """A figure with a panel of the given height for each title, on common scales, and its axes.
 
-    columns: the most.
+    columns: the most. x, y: the words at its common axes.
     """
     columns = min(columns, len(titles))
     rows = ceil(len(titles) / columns)
@@ -79,6 +85,9 @@ def new_panels(
         style_axes(axes)
         axes.set_title(title, fontsize=_SMALL, loc="left")
         axes.tick_params(labelsize=_SMALL)
+    if x:
+        figure.supxlabel(x, fontsize=10)
+    figure.supylabel(y, fontsize=10)
     return figure, [*places.flat[: len(titles)]]
 
 
@@ -113,13 +122,16 @@ def check_figure(path: Path | str) -> None:
     check_writable(path)
 
 
-def save_figure(figure: Figure, path: Path | str) -> None:
-    """Write the figure, whole or not at all, in the format of the path's ending; see FORMATS.
+def save_figure(
+    figure: Figure, path: Path | str, title: str, *sentences: str, key: Sequence[Line2D] = ()
+) -> None:
+    """Write the figure with a head, whole or not at all, in the format of the path's ending.
 
-    The same figure makes the same file. Raises InputError for another format, and if the file
-    cannot be written.
+    title, sentences, key: see `add_head`. The same figure makes the same file. Raises InputError
+    for another format than FORMATS, and if the file cannot be written.
     """
     check_figure(path)
+    add_head(figure, title, *sentences, key=key)
     path = Path(path)
     write_whole(path, figure_of(figure, path.suffix.lower()))
 

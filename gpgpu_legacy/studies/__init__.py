@@ -1,4 +1,5 @@
-"""One question in each file, whole: its model, its table and its plot.
+"""One question in each file, whole: its model, its table, its plot and its command.
 
-A study uses the verbs' results; no room below depends on a study.
+To add a study, add a file. A study uses the verbs' results; no room below depends on a study. What
+several studies share is in shared/.
 """

@@ -22,12 +22,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
-from gpgpu_legacy.chips.profile import Profile
+from gpgpu_legacy.chips.profile import Profile, find_profile
+from gpgpu_legacy.command.frame import Kept, answers
+from gpgpu_legacy.command.words import CHIP, EXECUTORS, AnyTime
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.execute import BLOCK, Event, Tally
@@ -40,7 +42,6 @@ from gpgpu_legacy.predict.rates import Rates
 from gpgpu_legacy.present.grid import Entry, Grid, RecordedResult
 from gpgpu_legacy.present.plot import (
     COLOURS,
-    add_head,
     label_lines,
     new_panels,
     save_figure,
@@ -49,7 +50,7 @@ from gpgpu_legacy.present.plot import (
 )
 from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.serial import Line, Positive, Record, Several, Share, Size, Spread, as_record
-from gpgpu_legacy.studies.sweep import sweep
+from gpgpu_legacy.studies.shared.sweep import sweep, workers
 
 STEPS = 128  # of two instructions
 STRIPES = tuple(2**n for n in range(11))
@@ -177,7 +178,9 @@ class Stripes(RecordedResult, kw_only=True):
     def plot(self, path: Path) -> None:
         """Draw times by the width of the stripes: a panel for each chip and executor."""
         titles = [*dict.fromkeys(n for way in self.ways for n in (*way.predicted, *way.measured))]
-        figure, places = new_panels(titles, 2, 2.4)
+        figure, places = new_panels(
+            titles, 2, 2.4, x="fragments across a stripe", y="time, of that of selects"
+        )
         for axes, title in zip(places, titles, strict=True):
             axes.set_yscale("log")
             times = {
@@ -198,17 +201,15 @@ class Stripes(RecordedResult, kw_only=True):
             set_powers_of_two(axes, STRIPES)
             label_lines(axes)
         set_plain_numbers(places[0])
-        figure.supxlabel("fragments across a stripe", fontsize=10)
-        figure.supylabel("time, of that of selects", fontsize=10)
-        add_head(
+        save_figure(
             figure,
+            path,
             "What a branch costs, by the coherence of its fragments",
             f"Half of the fragments take {2 * STEPS} instructions, the others one, in diagonal "
             "stripes.",
             f"On chips, predicted: the line if blocks of {BLOCK}×{BLOCK} fragments branch "
             "together, the lower edge if quads do. On executors, measured.",
         )
-        save_figure(figure, path)
 
 
 def _milliseconds(seconds: Spread | None) -> Entry:
@@ -272,3 +273,31 @@ def benchmark_of(executors: Sequence[str]) -> Benchmark:
         for way in WAYS
     ]
     return Benchmark(cases, peers=(), has_reference=False)
+
+
+# The command --------------------------------------------------------------------------------------
+
+
+@answers("study branching", plot="Draw times by the width of the stripes.")
+def branching_command(
+    *,
+    report: Kept,
+    chip: Annotated[tuple[str, ...], CHIP] = (
+        "radeon-x800-xt",
+        "geforce-6800-ultra",
+        "geforce-7900-gtx",
+    ),
+    executor: Annotated[tuple[str, ...], EXECUTORS] = ("auto",),
+    budget: AnyTime = None,
+) -> Stripes:
+    """Compare selects, KIL, early depth and branches, over the coherence of the fragments' choice.
+
+    Fragments choose between two computations, in stripes as wide as 1 to 1024 fragments.
+    Instructions are counted, times predicted for chips and measured on executors.
+    """
+    if recorded := report.read(Stripes):
+        return recorded
+    chips = [*dict.fromkeys(map(find_profile, chip))]
+    steps = benchmark_of(executor).steps + len(STRIPES)
+    with workers() as pool, report.work("stripes", steps, budget) as (within, step):
+        return study(chips, executor, pool, within, step)

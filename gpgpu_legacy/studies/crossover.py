@@ -17,14 +17,26 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Annotated
 
-from gpgpu_legacy.chips.profile import Profile
+from gpgpu_legacy.chips.profile import Profile, find_profile
+from gpgpu_legacy.command.frame import Kept, answers
+from gpgpu_legacy.command.words import (
+    BLOCK,
+    CACHE,
+    CHIP,
+    IN_FLIGHT,
+    LAYOUT,
+    PAPER_BLOCK,
+    PAPER_SIZE,
+    RASTER,
+    SIZE,
+    Dask,
+)
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.papers.published.papers import Claim, find_paper
 from gpgpu_legacy.present.grid import Entry, Grid, RecordedResult
 from gpgpu_legacy.present.plot import (
     COLOURS,
     GREY,
-    add_head,
     check_count,
     label_lines,
     new_panels,
@@ -40,7 +52,7 @@ from gpgpu_legacy.serial import (
     provenance,
     with_fields,
 )
-from gpgpu_legacy.studies.behind_cache import (
+from gpgpu_legacy.studies.shared.behind_cache import (
     CLOCKS,
     NO_CACHE,
     PERFECT,
@@ -49,9 +61,8 @@ from gpgpu_legacy.studies.behind_cache import (
     unit_seconds,
     with_clocks,
 )
-from gpgpu_legacy.studies.cache_defaults import BLOCKED
-from gpgpu_legacy.studies.cache_table import Setting
-from gpgpu_legacy.studies.sweep import sweep
+from gpgpu_legacy.studies.shared.cache_rows import BLOCKED, FLIGHTS, Setting, settings
+from gpgpu_legacy.studies.shared.sweep import sweep, workers
 
 
 class MethodPlace(Setting):
@@ -194,7 +205,9 @@ class Crossover(RecordedResult, kw_only=True):
         panels = self.panels()
         check_count(len(panels), MOST_PANELS, "chips and methods")
         columns = len({method for _, method in panels})
-        figure, places = new_panels([*map("\n".join, panels)], columns, 2.5)
+        figure, places = new_panels(
+            [*map("\n".join, panels)], columns, 2.5, x="texture cache", y="clocks of a lookup"
+        )
         for axes, panel in zip(places, panels.values(), strict=True):
             axes.set_yscale("log")
             axes.axhspan(CLOCKS[0], CLOCKS[-1], color=_BAND, linewidth=0)
@@ -208,17 +221,15 @@ class Crossover(RecordedResult, kw_only=True):
                 )  # fmt: skip
             label_lines(axes)
         set_plain_numbers(places[0])
-        figure.supylabel("clocks of a lookup", fontsize=10)
-        figure.supxlabel("texture cache", fontsize=10)
-        add_head(
+        save_figure(
             figure,
+            path,
             "Bandwidth or lookups?",
             "On a line, memory takes as long as the lookups, with that many fragments in flight. "
             "Below it memory is the limit, above it lookups are; below the dashed line arithmetic "
             f"is slower than lookups. Blue: {CLOCKS[0]} to {CLOCKS[-1]} clocks.",
             f"Here {self.where}.",
         )
-        save_figure(figure, path)
 
 
 def crossover(
@@ -256,3 +267,37 @@ def crossover(
         for case, total in zip(cases, served, strict=True)
     )
     return Crossover(**provenance(), size=size, block=block, places=places)
+
+
+# The command --------------------------------------------------------------------------------------
+
+
+@answers("study crossover", plot="Draw the map.")
+def crossover_command(
+    *,
+    chip: Annotated[tuple[str, ...], CHIP] = (
+        "radeon-9700-pro",
+        "geforce-fx-5800-ultra",
+        "geforce-6800-ultra",
+    ),
+    size: Annotated[int, SIZE] = PAPER_SIZE,
+    block: Annotated[int, BLOCK] = PAPER_BLOCK,
+    cache: Annotated[tuple[str, ...], CACHE] = tuple(f"{k}K,4way,64B" for k in (2, 4, 8, 16, 32)),
+    raster: Annotated[str, RASTER] = "tiled:8x8",
+    layout: Annotated[str, LAYOUT] = "8x8",
+    in_flight: Annotated[tuple[int, ...], IN_FLIGHT] = FLIGHTS,
+    dask: Dask = "",
+    report: Kept,
+) -> Crossover:
+    """Map where memory limits Hall, Carr & Hart's programs, and where lookups or arithmetic do.
+
+    The map is over the clocks of a lookup, the size of the texture cache, which is simulated, and
+    the fragments in flight; the paper's claims are points on it.
+    """
+    if recorded := report.read(Crossover):
+        return recorded
+    where = settings(cache, [raster], [layout], in_flight)
+    chips = [*dict.fromkeys(map(find_profile, chip))]
+    steps = 2 * (len(where) + 2 * len(in_flight))
+    with workers(dask) as pool, report.progress("simulating", steps) as step:
+        return crossover(chips, (size, block), where, pool, step)

@@ -30,6 +30,8 @@ from gpgpu_legacy.algorithms.matmul.larson_mcallister import (
     larson_mcallister,
 )
 from gpgpu_legacy.algorithms.parameters import Plain
+from gpgpu_legacy.command.frame import answers
+from gpgpu_legacy.command.options import FILM
 from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.program import Program
@@ -44,7 +46,7 @@ from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.present.pixel_text import Align, Font, draw_line, wrap
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.serial import Record, fields_of
-from gpgpu_legacy.studies.operands import EXACT, matrices_for
+from gpgpu_legacy.studies.shared.operands import EXACT, ShownProduct, matrices_for
 
 METHOD = larson_mcallister
 
@@ -468,3 +470,16 @@ def _ends(values: Values) -> tuple[float, float]:
     span = max(high, -low)
     white = 1.0 if span == 0 or (_LEAST_FILLED <= high <= 1) else float(high)
     return float(low), white
+
+
+# The command --------------------------------------------------------------------------------------
+
+
+@answers("study figure-2", plot="Draw the passes; a .gif shows one at a time.", picture=FILM)
+def figure_2_command(product: ShownProduct) -> PassByPass:
+    """Draw Figure 2 of Hall, Carr & Hart 2003 from a run: larson-mcallister, pass by pass.
+
+    It follows the paper's description, not its picture. Matrices have up to 16 rows and
+    columns.
+    """
+    return product.given_to(demonstrate, METHOD.name)

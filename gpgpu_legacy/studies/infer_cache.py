@@ -28,6 +28,8 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.algorithms.parameters import Plain
 from gpgpu_legacy.chips.profile import Confidence, Name, Rate, find_profile
+from gpgpu_legacy.command.frame import Kept, answers
+from gpgpu_legacy.command.words import CACHE, IN_FLIGHT, LAYOUT, Dask
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.lower.numba_code import elementwise
 from gpgpu_legacy.predict.mispredictions import reached_shares
@@ -35,7 +37,6 @@ from gpgpu_legacy.present.grid import Entry, Grid, RecordedResult
 from gpgpu_legacy.present.plot import (
     COLOURS,
     GREY,
-    add_head,
     label_lines,
     new_panels,
     save_figure,
@@ -51,15 +52,15 @@ from gpgpu_legacy.serial import (
     provenance,
     read_toml,
 )
-from gpgpu_legacy.studies.behind_cache import (
+from gpgpu_legacy.studies.shared.behind_cache import (
     CLOCKS,
     Served,
     memory_bytes,
     unit_seconds,
     with_clocks,
 )
-from gpgpu_legacy.studies.cache_table import Setting
-from gpgpu_legacy.studies.sweep import sweep
+from gpgpu_legacy.studies.shared.cache_rows import Setting, settings
+from gpgpu_legacy.studies.shared.sweep import sweep, workers
 
 F64 = NDArray[np.float64]
 
@@ -305,7 +306,7 @@ class InferredCache(RecordedResult, kw_only=True):
             if max(abs(chance - before) for chance in after) > _MOVED
         }
         named = [name for name in PROPERTIES if name in moved] or PROPERTIES
-        figure, panels = new_panels(named, min(2, len(named)), _PANEL_HEIGHT, sharex=False)
+        figure, panels = new_panels(named, 2, _PANEL_HEIGHT, y="probability", sharex=False)
         for axes, name in zip(panels, named, strict=True):
             rows = {value: row for (one, value), row in marginals.items() if one == name}
             columns = zip(self.columns, zip(*rows.values(), strict=True), strict=True)
@@ -313,19 +314,18 @@ class InferredCache(RecordedResult, kw_only=True):
                 axes.plot([*rows], chances, "o-", color=colour, markersize=3, label=label)
             axes.set_ylim(0.0, 1.0)
             label_lines(axes)
-        figure.supylabel("probability", fontsize=10)
         told, would = (
             ", ".join(f"{getattr(curve, name):.2f}" for curve in self.curves)
             for name in ("cache_bits", "curve_bits")
         )
-        add_head(
+        save_figure(
             figure,
+            path,
             "Which texture caches fit what was printed?",
             f"{log2(len(self.weighed) / len(CLOCKS)):.3g} bits would name the cache. The texts "
             f"tell {told} of them; a curve over b would have told {would}.",
             "A property of which no text says more than before has no picture.",
         )
-        save_figure(figure, path)
 
 
 def infer(
@@ -411,3 +411,35 @@ def _rates(curve: Curve, products: Sequence[Served], totals: list[int | None]) -
         columns.append([1e-9 * work / each for each in seconds])
     rates, starts = np.array(columns).T, np.cumsum([0, *(len(p.parameters) for p in curve.points)])
     return np.maximum.reduceat(rates, starts, axis=1)[:, :-1], rates[:, -len(CURVE_BLOCKS) :]
+
+
+# The command --------------------------------------------------------------------------------------
+
+
+@answers("study infer-cache", plot="Draw the probabilities by property.")
+def infer_cache_command(
+    *,
+    cache: Annotated[tuple[str, ...], CACHE] = tuple(
+        f"{size}K,4way,{line}B" for size in (2, 4, 8, 16, 32) for line in (32, 64, 128)
+    ),
+    layout: Annotated[tuple[str, ...], LAYOUT] = ("linear", "4x4", "8x8"),
+    in_flight: Annotated[tuple[int, ...], IN_FLIGHT] = (1, 16, 256),
+    noise: Annotated[float, "SIGMA", "Standard deviation of the logarithm of a rate."] = 0.1,
+    data: Annotated[
+        Path | None, "TOML", "Rates in a file like papers/published/curves/product_rates.toml."
+    ] = None,
+    dask: Dask = "",
+    report: Kept,
+) -> InferredCache:
+    """Infer which texture caches fit the rates of products that texts of 2003 to 2006 print.
+
+    Every size, line, layout and number in flight is simulated and weighed by its likelihood; each
+    text is held out in turn. A curve over b would tell more than the texts do: it says how much.
+    """
+    if recorded := report.read(InferredCache):
+        return recorded
+    where = settings(cache, ["tiled:8x8"], layout, in_flight)
+    curves = read_curves(data)
+    cases = {repr(case) for curve in curves for case in products_of(curve, where)}
+    with workers(dask) as pool, report.progress("simulating", len(cases)) as step:
+        return infer(curves, where, noise, pool, step)

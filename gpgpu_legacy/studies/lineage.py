@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import find_product, products
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run
+from gpgpu_legacy.command.frame import Kept, answers
+from gpgpu_legacy.command.words import AnyTime, ExecutorName, Seed
+from gpgpu_legacy.command.words import Size as SizeWords
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import recorded_file
 from gpgpu_legacy.measure.bench import Attempt, Bench, Timed
@@ -23,7 +26,6 @@ from gpgpu_legacy.present.plot import (
     COLOURS,
     INK,
     WIDTH,
-    add_head,
     check_count,
     lines_of,
     new_figure,
@@ -32,7 +34,7 @@ from gpgpu_legacy.present.plot import (
     style_axes,
 )
 from gpgpu_legacy.runtime.executor import AUTO
-from gpgpu_legacy.serial import Line, PositiveInt, Recorded, Size, read_recorded
+from gpgpu_legacy.serial import Line, PositiveInt, Recorded, Size, as_record, read_recorded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -296,14 +298,14 @@ def _draw(lineages: Sequence[Lineage], path: Path | str) -> None:
         for executor, colour in colours.items()
     ]
     library = Line2D([], [], color=INK, marker=_LIBRARY_MARK, linestyle="", label="a library")
-    add_head(
+    save_figure(
         figure,
+        path,
         "Matrix products by every method, in the order of history",
         f"GFLOPS, and how many times those of {' or '.join(origins)} on the same device: the line "
         "at 1×, from which the bars begin.",
         key=[*key, library],
     )
-    save_figure(figure, path)
 
 
 def _draw_panel(
@@ -344,3 +346,31 @@ def _write(axes: Axes, row: str, rate: float, origin: float) -> None:
 def _digits(value: float) -> str:
     """Three digits, with no power of ten."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+# The command --------------------------------------------------------------------------------------
+
+
+@answers("study lineage", plot="Draw GFLOPS by method.")
+def lineage_command(
+    *,
+    size: SizeWords,
+    seed: Seed = 0,
+    executor: ExecutorName = "auto",
+    budget: AnyTime = None,
+    beside: Annotated[
+        tuple[Path, ...], "JSON", "Show several recorded results side by side; run nothing."
+    ] = (),
+    report: Kept,
+) -> Lineage | Lineages:
+    """Run every method on this machine, in the order of history.
+
+    All methods run in turn, round by round, together with the libraries that are their ceilings.
+    """
+    if recorded := report.read(Lineage):
+        return recorded
+    if beside:
+        return Lineages(lineages=tuple(read_recorded(path, Lineage) for path in beside))
+    benchmark = benchmark_of(size.n, seed, executor)
+    with report.work("lineage", benchmark.steps, budget) as (within, _):
+        return as_record(Lineage, benchmark.measure(within, report.save))

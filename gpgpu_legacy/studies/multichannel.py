@@ -23,6 +23,7 @@ from gpgpu_legacy.api.steps import (
     as_value,
     trace_fragment,
 )
+from gpgpu_legacy.command.frame import answers
 from gpgpu_legacy.isa.arithmetic import F32, FP32
 from gpgpu_legacy.isa.program import COMPONENTS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -30,10 +31,10 @@ from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import FragmentPass, read_by
 from gpgpu_legacy.present.colours import Colour
 from gpgpu_legacy.present.grid import Grid, Result
-from gpgpu_legacy.present.plot import INK, add_head, new_figure, save_figure
+from gpgpu_legacy.present.plot import INK, new_figure, save_figure
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.observed import initial_storage
-from gpgpu_legacy.studies.operands import EXACT, matrices_for
+from gpgpu_legacy.studies.shared.operands import EXACT, ShownProduct, matrices_for
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -226,8 +227,9 @@ def _draw(shown: Multichannel, path: Path) -> None:
                 axes.set_title(head, fontsize=_SMALL, weight="bold")
     count, steps = len(shown.fragments), len(adds) // 2
     first, second = ("X.{} × Y.{}".format(*add.channels) for add in adds[:2])
-    add_head(
+    save_figure(
         figure,
+        path,
         "Multichannel matrix multiplication",
         f"Z = X × Y, {shown.sizes}, by "
         f"{f'{count} fragments' if count > 1 else 'one fragment'} in one pass. A texel holds one "
@@ -239,7 +241,6 @@ def _draw(shown: Multichannel, path: Path) -> None:
         "colour names the channel that a number was read from, the letters of a product its "
         "quadrants. After Hall, Carr & Hart 2003, Section 4.",
     )
-    save_figure(figure, path)
 
 
 _Vector = tuple[Sequence[float], Sequence[str], Sequence[str]]
@@ -291,3 +292,16 @@ def _draw_cells(axes: Axes, values: F32, channels: NDArray[Any], names: NDArray[
         axes.text(
             j, i, f"{names[i, j]} {value:.3g}".strip(), fontsize=_SMALL, ha="center", va="center"
         )
+
+
+# The command --------------------------------------------------------------------------------------
+
+
+@answers("study multichannel", plot="Draw a fragment.")
+def multichannel_command(product: ShownProduct) -> Multichannel:
+    """Draw one fragment of hall-carr-hart-multi: its lookups, swizzles, products and sums.
+
+    These are equations (8) to (11) of Hall, Carr & Hart 2003, in one pass. Matrices have up to 8
+    rows and columns.
+    """
+    return product.given_to(demonstrate, METHOD.name)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import groupby, pairwise, product, starmap
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.fit import fit, last_that_holds
@@ -23,8 +23,11 @@ from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.native import NativeCount, count_native, instruction_set
 from gpgpu_legacy.chips.profile import Profile, ProfileKind, find_profile
 from gpgpu_legacy.chips.verdict import LoadAnswer
+from gpgpu_legacy.command.frame import Report, answers
+from gpgpu_legacy.command.options import chip_names
+from gpgpu_legacy.command.words import PAPER_SIZE, SIZE
 from gpgpu_legacy.decorators import frozen
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
 from gpgpu_legacy.isa.program import COMPONENTS, Program
 from gpgpu_legacy.languages.arb.parser import assemble
@@ -37,13 +40,12 @@ from gpgpu_legacy.present.plot import (
     COLOURS,
     INK,
     TEXT_POINTS,
-    add_head,
     new_figure,
     save_figure,
     style_axes,
 )
 from gpgpu_legacy.serial import Record, fields_of
-from gpgpu_legacy.studies.packing_search import (
+from gpgpu_legacy.studies.shared.packing_search import (
     CHANNELS,
     PACKINGS,
     Found,
@@ -285,13 +287,13 @@ class PackingTable(Result):
             axes.invert_yaxis()
             axes.set_title(title, loc="left", fontsize=TEXT_POINTS, color=INK)
         figure.supxlabel("slots of a step: 8 multiply-adds", fontsize=TEXT_POINTS, color=INK)
-        add_head(
+        save_figure(
             figure,
+            path,
             "Which packing did the hardware of 2003 want?",
             "Dark: the multiply-adds; light: coordinates, sums and the result. At the line, every "
             "slot does four multiply-adds: no packing takes fewer. b: the largest that loads.",
         )
-        save_figure(figure, path)
 
 
 def packing_table(
@@ -411,3 +413,28 @@ def _slots(program: Program, chip: Profile, mnemonic: str = "") -> int:
         return sum(OPCODES[one].cost is CostClass.ARITHMETIC for one in chosen)
     uses = count_native(program, instruction_set(known.value)).uses
     return NativeCount(tuple(u for u in uses if mnemonic in u.instruction.mnemonic), 0).fewest
+
+
+# The command --------------------------------------------------------------------------------------
+
+
+@answers("study packing", plot="Draw slots by packing.")
+def packing_command(
+    *,
+    report: Report,
+    chip: Annotated[
+        tuple[str, ...],
+        "NAME",
+        "Chips or APIs; see `gpgpu-legacy chips` (default: R300, ps_2_0 and NV30).",
+        chip_names,
+    ] = (),
+    size: Annotated[int, SIZE] = PAPER_SIZE,
+) -> PackingTable:
+    """Find the packing of matrices that takes the fewest instructions on chips of 2003.
+
+    Real programs are built from what the search finds, counted, checked against the chip's limits,
+    and timed as `predict` does.
+    """
+    chips = [find_profile(name) for name in dict.fromkeys(chip or CHIPS)]
+    with report.progress("searching", len(chips) * len(PACKINGS)) as step:
+        return packing_table(chips, as_positive("size", size), step)

@@ -35,12 +35,16 @@ from dataclasses import dataclass
 from enum import Enum
 from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.algorithms.registry import products
+from gpgpu_legacy.algorithms.registry import find_product, products
+from gpgpu_legacy.command.frame import Report, answers
+from gpgpu_legacy.command.options import arithmetic_names
+from gpgpu_legacy.command.words import ARITHMETICS as NAMES
+from gpgpu_legacy.command.words import Jobs, Seed, split
 from gpgpu_legacy.errors import InputError, as_whole
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, F32, FP32, Arithmetic, Fixed, find_arithmetic
@@ -54,7 +58,6 @@ from gpgpu_legacy.present.grid import Entry, Grid, Result
 from gpgpu_legacy.present.plot import (
     COLOURS,
     MARKS,
-    add_head,
     label_lines,
     new_panels,
     save_figure,
@@ -63,7 +66,7 @@ from gpgpu_legacy.present.plot import (
 from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.serial import Record, fields_of
-from gpgpu_legacy.studies.operands import check_parameters
+from gpgpu_legacy.studies.shared.operands import check_parameters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -404,20 +407,24 @@ def _draw(precision: Precision, path: Path) -> None:
         right = {row.arithmetic for row in alike if row.addresses}
         lost = dict.fromkeys(row.arithmetic for row in alike if row.arithmetic not in right)
         titles.append(", ".join(kind) + (f"\nwrong texels: {', '.join(lost)}" if lost else ""))
-    figure, places = new_panels(titles, _COLUMNS, 3.2)
+    figure, places = new_panels(
+        titles,
+        _COLUMNS,
+        3.2,
+        x="size n of the n×n matrices; fixed-point data scaled to fit",
+        y="largest error, of the largest element",
+    )
     names = list(dict.fromkeys(row.arithmetic for row in shown))
     for axes, kind in zip(places, panels, strict=True):
         _draw_panel(axes, [row for row in shown if row.kind == kind], names)
     for axes in places[-_COLUMNS:]:  # those with no panel below
         axes.tick_params(labelbottom=True)
-    figure.supxlabel("size n of the n×n matrices; fixed-point data scaled to fit", fontsize=10)
-    figure.supylabel("largest error, of the largest element", fontsize=10)
-    add_head(
+    save_figure(
         figure,
+        path,
         "What a number format costs in accuracy",
         "Solid: measured, on the NumPy machine. Dashed: the bound that was computed before.",
     )
-    save_figure(figure, path)
 
 
 def _draw_panel(axes: Axes, rows: Sequence[Accuracy], names: Sequence[str]) -> None:
@@ -439,3 +446,35 @@ def _draw_panel(axes: Axes, rows: Sequence[Accuracy], names: Sequence[str]) -> N
         )
     set_powers_of_two(axes, sorted({row.size for row in rows}))
     label_lines(axes)
+
+
+# The command --------------------------------------------------------------------------------------
+
+
+@answers("study precision", plot="Draw error and bound against n.")
+def precision_command(
+    *,
+    jobs: Jobs,
+    report: Report,
+    arithmetic: Annotated[
+        tuple[str, ...], "NAME", f"One or several of {NAMES} (default: all).", arithmetic_names
+    ] = (),
+    seed: Seed = 0,
+) -> Precision:
+    """Measure the error of each fragment method by arithmetic and size, and give its bound.
+
+    Every operation is rounded to the arithmetic, on the reference executor; the product is compared
+    with one in float64. Fixed-point formats are measured twice: with matrices in [0, 1), and with
+    matrices scaled so that the sums fit. WHAT: methods, by default all that draw; n=16,64,256 and
+    all texture formats unless other sizes or formats are given.
+    """
+    whats, given = split(jobs.words)
+    chosen = [find_product(name) for name in whats or methods()]
+    swept = (
+        f"{name}={values}"
+        for name, values in SWEPT.items()
+        if name not in given and any(name in method.parameters for method in chosen)
+    )
+    wanted = cases(Jobs((*jobs.words, *swept)).pipelines(*methods()), arithmetic)
+    with report.progress("measuring", len(wanted)) as step:
+        return measure(wanted, seed, step)

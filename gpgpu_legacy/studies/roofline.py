@@ -21,12 +21,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
 from gpgpu_legacy.algorithms.registry import find_product, products
-from gpgpu_legacy.chips.profile import Profile, calibrated, calibrated_name
+from gpgpu_legacy.chips.profile import Profile, calibrated, calibrated_name, find_profile
+from gpgpu_legacy.command.frame import Report, answers
+from gpgpu_legacy.command.options import chip_names
+from gpgpu_legacy.command.words import BUDGET_S, EXECUTORS, Seconds, Size, warn_if_busy
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure import calibration
 from gpgpu_legacy.measure.bench import Bench, Setting
@@ -34,7 +37,7 @@ from gpgpu_legacy.measure.benchmark import Benchmark, Case
 from gpgpu_legacy.measure.timing import Budget, Rounds
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.predict.mispredictions import Origin, read_log
-from gpgpu_legacy.predict.model import as_loaded, predict
+from gpgpu_legacy.predict.model import THIS, as_loaded, predict
 from gpgpu_legacy.predict.prediction import Evidence
 from gpgpu_legacy.predict.rates import as_lowered
 from gpgpu_legacy.present.grid import Grid, Result
@@ -42,7 +45,6 @@ from gpgpu_legacy.present.plot import (
     COLOURS,
     INK,
     WIDTH,
-    add_head,
     check_count,
     lines_of,
     new_figure,
@@ -393,13 +395,13 @@ def _draw_all(panels: Sequence[RoofPanel], size: int, path: Path) -> None:
     figure.align_ylabels()
     kinds = dict.fromkeys(p.kind for _, points in shown for p in points if p.gflops is not None)
     reached = "".join(f"   {_SIGNS.get(kind, '●')} {kind}" for kind in kinds)
-    add_head(
+    save_figure(
         figure,
+        path,
         "Products under their roofs",
         f"○ bound of a method at n = {size}, of all that the prediction knows{reached}",
         "The roof is that of arithmetic and memory alone.",
     )
-    save_figure(figure, path)
 
 
 def _draw(axes: Axes, panel: RoofPanel, points: Sequence[RooflinePoint]) -> None:
@@ -467,3 +469,48 @@ def _draw_roofs(axes: Axes, roofs: Sequence[Roof], points: Sequence[RooflinePoin
             style = "-" if roof.gflops is not None else "--"
             drawn += axes.plot(at, below, style, color=_ROOF, linewidth=1.5, label=str(roof))
     return drawn
+
+
+# The command --------------------------------------------------------------------------------------
+
+
+@answers("study roofline", plot="Draw the roofline.")
+def roofline_command(
+    *,
+    size: Size,
+    chip: Annotated[
+        tuple[str, ...],
+        "NAME",
+        "See `gpgpu-legacy chips`; `this` is this machine, measured (default: h100-sxm5).",
+        chip_names,
+    ] = (),
+    timed: Annotated[
+        tuple[Path, ...],
+        "--from",
+        "JSON",
+        "Add the times that `study lineage` or `bench` recorded.",
+    ] = (),
+    executor: Annotated[tuple[str, ...], EXECUTORS] = (),
+    budget: Seconds = BUDGET_S,
+    report: Report,
+) -> Roofline:
+    """Show every method under the roofs of chips, with published and measured times.
+
+    With `--chip this`, all methods are measured on this machine's executors, and so are the rates
+    of those that `gpgpu-legacy calibrate` has not kept. A point above its roof cannot be right: the
+    table names it, and the exit code is 1.
+    """
+    names = list(dict.fromkeys(chip or ["h100-sxm5"]))
+    is_here = any(name.strip().lower() == THIS for name in names)
+    if executor and not is_here:
+        raise InputError("--executor applies to this machine; give --chip this, too")
+    chips = [find_profile(name) for name in names if name.strip().lower() != THIS]
+    reached = [product for path in timed for product in recorded(path)]
+    if is_here:
+        here = calibration.calibratable(executor)
+        with report.work("measuring", count_steps(here), budget) as (within, step):
+            profiles, bench = measure_here(here, size.n, within, step)
+        warn_if_busy(bench.busy_share)
+        chips += profiles
+        reached += measured(bench, "measured here")
+    return roofline(chips, size.n, reached)

@@ -18,12 +18,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import lcm
+from typing import Annotated
 
-from gpgpu_legacy.algorithms.matmul.govindaraju_tiled import govindaraju_tiled
+from gpgpu_legacy.algorithms.matmul.govindaraju_tiled import DEFAULT_BLOCK, govindaraju_tiled
 from gpgpu_legacy.cache.access import Access
-from gpgpu_legacy.cache.caches import Cache, Memory, Policy
+from gpgpu_legacy.cache.caches import Cache, Memory, Policy, parse_cache
 from gpgpu_legacy.cache.run import cache_run, operand_tallies
 from gpgpu_legacy.cache.simulate import Progress
+from gpgpu_legacy.command.frame import Report, answers
+from gpgpu_legacy.command.words import BLOCK, CACHE, QUICK_SIZE, SIZE, AccessOptions, AnyTime
 from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.measure.timing import Budget, BudgetSpentError
 from gpgpu_legacy.plan.textures import LARGEST_TEXTURE, RGBA32F
@@ -302,3 +305,32 @@ def _row(cases: Cases, cache: Cache, tile: int, report: Progress) -> TileRow:
         sums=of_sums,
         assumed=cache.sets == 1 and cache.policy is Policy.LRU and cases.access == Access(),
     )
+
+
+# The command --------------------------------------------------------------------------------------
+
+
+@answers("study tiles")
+def tiles_command(
+    *,
+    access: AccessOptions,
+    size: Annotated[int, SIZE] = QUICK_SIZE,
+    block: Annotated[int, BLOCK] = DEFAULT_BLOCK,
+    tile: Annotated[
+        tuple[int, ...],
+        "T",
+        "Draw tiles of T×T texels one after another, each through all of its passes.",
+    ] = (8, 16, 32, 64, 128),
+    cache: Annotated[tuple[str, ...], CACHE] = ("8K,fully,64B", "8K,4way,64B"),
+    budget: AnyTime = None,
+    report: Report,
+) -> TileTable:
+    """Show the memory traffic of a product in tiles: formulas beside exact simulation.
+
+    The product is that of govindaraju-tiled. Each texel of A and of B is read once for each tile
+    along a side, as long as the cache holds a tile's part of B.
+    """
+    caches = tuple(map(parse_cache, cache))
+    cases = Cases(size, block, tile, caches, access.access())
+    with report.work("simulating", len(tile) * len(caches), budget) as (within, step):
+        return tile_table(cases, within, progress=step)

@@ -15,8 +15,15 @@ from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.predict.model import CacheModel, predict_plan
 from gpgpu_legacy.predict.prediction import Prediction
 from gpgpu_legacy.serial import read_recorded
-from gpgpu_legacy.studies.cache_defaults import BEFORE, BLOCKED, IN_FLIGHT
-from gpgpu_legacy.studies.cache_table import CacheTable, Judgement, Measure, Setting
+from gpgpu_legacy.studies.shared.cache_rows import (
+    BEFORE,
+    BLOCKED,
+    FLIGHTS,
+    CacheTable,
+    Judgement,
+    Measure,
+    Setting,
+)
 
 PAGE = ROOT / "docs" / "explanation" / "caches.md"
 SCANNED, IN_TILES = ("scan", "linear", "8K,4way,64B"), ("tiled:8x8", "8x8", "8K,4way,64B")
@@ -53,11 +60,14 @@ def markdown(heads: Iterable[str], marks: Iterable[str], rows: Iterable[Iterable
 
 def ratios() -> str:
     rows = [
-        (*place, *(" / ".join(number(at[method, n]) for method in BLOCKED) for n in IN_FLIGHT))
+        (
+            *place,
+            *(" / ".join(number(at[method, n]) for method in BLOCKED) for n in FLIGHTS),
+        )
         for place, at in shares(1024).items()
     ]
-    heads = ("order", "layout", "cache", *(f"{n} in flight" for n in IN_FLIGHT))
-    return markdown(heads, ("---",) * 3 + ("---:",) * len(IN_FLIGHT), rows)
+    heads = ("order", "layout", "cache", *(f"{n} in flight" for n in FLIGHTS))
+    return markdown(heads, ("---",) * 3 + ("---:",) * len(FLIGHTS), rows)
 
 
 def gigabytes() -> str:
@@ -68,14 +78,14 @@ def gigabytes() -> str:
         for method in (BEFORE, *BLOCKED):
             block = None if method == BEFORE else DEFAULT_BLOCK
             where = [
-                Setting(cache=cached, raster=raster, layout=layout, in_flight=n) for n in IN_FLIGHT
+                Setting(cache=cached, raster=raster, layout=layout, in_flight=n) for n in FLIGHTS
             ]
             own = [of[setting.case_of(method, block)] for setting in where]
             moved = [own[0].bytes_requested, *(row.bytes_from_memory for row in own)]
             rows.append((*place, method, *(f"{count / 1e9:.3g}" for count in moved)))
     heads = ("order", "layout", "cache", "method", "requested")
-    heads += tuple(f"{n} in flight" for n in IN_FLIGHT)
-    return markdown(heads, ("---",) * 4 + ("---:",) * (1 + len(IN_FLIGHT)), rows)
+    heads += tuple(f"{n} in flight" for n in FLIGHTS)
+    return markdown(heads, ("---",) * 4 + ("---:",) * (1 + len(FLIGHTS)), rows)
 
 
 @cache
@@ -137,7 +147,7 @@ def counts(size: int, holds: Callable[[Judgement], bool], *methods: str) -> str:
     judged = [one for one in table(size).judge() if one.method in methods]
     fails = {one.setting for one in judged if not holds(one)}
     every = {one.setting for one in judged}
-    found = [sum(setting.in_flight == n for setting in every - fails) for n in IN_FLIGHT]
+    found = [sum(setting.in_flight == n for setting in every - fails) for n in FLIGHTS]
     return f"{', '.join(map(str, found[:-1]))} and {found[-1]}"
 
 

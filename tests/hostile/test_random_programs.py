@@ -28,7 +28,7 @@ from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.textures import RGBA32F
 from gpgpu_legacy.runtime.executor import Executor, find_executor
-from gpgpu_legacy.studies.sweep import sweep, workers
+from gpgpu_legacy.studies.shared.sweep import sweep, workers
 
 NUMPY = find_executor("numpy")
 PROGRAMS = int(os.environ.get("PROGRAMS", ATTACK.count(24, 960)))

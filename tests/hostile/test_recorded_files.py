@@ -33,11 +33,11 @@ from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.present.grid import Grid, RecordedResult, as_csv, as_text
 from gpgpu_legacy.serial import json_text, read_recorded, toml_text
 from gpgpu_legacy.studies.branching import Stripes
-from gpgpu_legacy.studies.cache_table import CacheTable
 from gpgpu_legacy.studies.crossover import Crossover
 from gpgpu_legacy.studies.infer_cache import InferredCache, read_curves
 from gpgpu_legacy.studies.lineage import Lineage, LineageMemory
 from gpgpu_legacy.studies.roofline import _roofs
+from gpgpu_legacy.studies.shared.cache_rows import CacheTable
 
 ROOT = Path(__file__).parents[2]
 PLAN = find_product("hall-carr-hart-multi").plan(n=16)

@@ -17,7 +17,7 @@ BEGINNINGS = {".png": b"\x89PNG\r\n", ".svg": b"<?xml", ".pdf": b"%PDF-"}
 def save(path: Path) -> bytes:
     figure = new_figure(2.0, 1.5)
     figure.subplots().plot([1, 2, 4], clip_on=True)
-    save_figure(figure, path)
+    save_figure(figure, path, "A title")
     return path.read_bytes()
 
 
@@ -39,7 +39,7 @@ def test_a_sweep_has_a_line_for_each_combination_of_what_is_not_its_axis(
 ) -> None:
     drawn: list[Figure] = []
     monkeypatch.setattr(
-        "gpgpu_legacy.api.cache_plot.save_figure", lambda figure, _: drawn.append(figure)
+        "gpgpu_legacy.api.cache_plot.save_figure", lambda figure, *_: drawn.append(figure)
     )
     words = ("n=8", "block=2,4,8", "--layout", "linear", "4x4")
     code, _, errors = run(

@@ -15,7 +15,7 @@ import pytest
 from commands import Command
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.studies.sweep import sweep, workers
+from gpgpu_legacy.studies.shared.sweep import sweep, workers
 
 Item = tuple[str, int]
 
@@ -120,7 +120,7 @@ def test_what_a_dead_cluster_has_done_is_kept(cluster: Any, folder: str) -> None
 def test_an_address_without_a_scheduler_is_one_line(
     run: Command, monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
-    monkeypatch.setattr("gpgpu_legacy.studies.sweep.CONNECT_S", 0.5)
+    monkeypatch.setattr("gpgpu_legacy.studies.shared.sweep.CONNECT_S", 0.5)
     code, out, err = run("study", "cache-table", "--dask", address)
     assert (code, out, err.count("\n")) == (2, "", 1)
     known = find_spec("distributed") is not None

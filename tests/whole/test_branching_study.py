@@ -10,7 +10,7 @@ from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.studies import branching
-from gpgpu_legacy.studies.operands import EXACT
+from gpgpu_legacy.studies.shared.operands import EXACT
 
 AREA = 2048 * 1024
 SHORT, LONG = 4, 5 + 2 * branching.STEPS

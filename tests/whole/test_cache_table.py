@@ -21,7 +21,7 @@ from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run
 from gpgpu_legacy.serial import read_recorded
-from gpgpu_legacy.studies.cache_table import CacheTable, Measure
+from gpgpu_legacy.studies.shared.cache_rows import CacheTable, Measure
 
 LM, SINGLE, MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"
 TABLE = ("study", "cache-table")

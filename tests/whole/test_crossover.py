@@ -11,9 +11,9 @@ from commands import Command, JsonCommand
 from PIL import Image
 
 from gpgpu_legacy.chips.profile import find_profile
-from gpgpu_legacy.studies.behind_cache import NO_CACHE, PERFECT
-from gpgpu_legacy.studies.cache_sweep import settings
 from gpgpu_legacy.studies.crossover import Crossover, crossover
+from gpgpu_legacy.studies.shared.behind_cache import NO_CACHE, PERFECT
+from gpgpu_legacy.studies.shared.cache_rows import settings
 
 SINGLE, MULTI = "hall-carr-hart-single", "hall-carr-hart-multi"
 CHIP, LOOKUPS, MEMORY = "radeon-9700-pro", 8 * 325e6, 19.84e9

@@ -12,7 +12,6 @@ from PIL import Image
 from test_crossover import CHIP, LOOKUPS, MEMORY, MULTI, traffic
 
 from gpgpu_legacy.chips.profile import Confidence
-from gpgpu_legacy.studies.cache_sweep import settings
 from gpgpu_legacy.studies.infer_cache import (
     Curve,
     InferredCache,
@@ -22,6 +21,7 @@ from gpgpu_legacy.studies.infer_cache import (
     log_likelihoods,
     posterior,
 )
+from gpgpu_legacy.studies.shared.cache_rows import settings
 
 SIZE, BLOCKS = 16, (1, 2, 4, 8)
 CACHES = {"256,fully,32B": (8, 32), "512,fully,32B": (16, 32), "512,fully,64B": (8, 64)}

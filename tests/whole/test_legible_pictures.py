@@ -27,9 +27,9 @@ from gpgpu_legacy.present.plot import (
 )
 from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.studies.branching import Stripes
-from gpgpu_legacy.studies.cache_table import CacheTable
 from gpgpu_legacy.studies.crossover import Crossover
 from gpgpu_legacy.studies.infer_cache import InferredCache
+from gpgpu_legacy.studies.shared.cache_rows import CacheTable
 
 Command = Callable[..., tuple[int, str, str]]
 BENCHMARKS = ROOT / "benchmarks"

@@ -13,8 +13,8 @@ from commands import Command
 from gpgpu_legacy.measure.timing import Budget
 from gpgpu_legacy.serial import as_record, read_recorded
 from gpgpu_legacy.studies import lineage as model
-from gpgpu_legacy.studies.cache_table import CacheTable
 from gpgpu_legacy.studies.lineage import Lineage, benchmark_of, bytes_from_memory, of_memory
+from gpgpu_legacy.studies.shared.cache_rows import CacheTable
 
 BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 N = 8

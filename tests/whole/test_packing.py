@@ -14,7 +14,13 @@ from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.runtime.executor import find_executor
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.studies.packing import CHIPS, Trial, packing_table, plan_of
-from gpgpu_legacy.studies.packing_search import PACKINGS, Found, schedule, search, swizzles_of
+from gpgpu_legacy.studies.shared.packing_search import (
+    PACKINGS,
+    Found,
+    schedule,
+    search,
+    swizzles_of,
+)
 
 
 def found(chip: str, number: int) -> Found:

@@ -15,7 +15,7 @@ from rich.console import Console
 from gpgpu_legacy.present import grid as grids_module
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, plain, print_text
 from gpgpu_legacy.serial import read_recorded, with_fields, write_json
-from gpgpu_legacy.studies.cache_table import CacheTable
+from gpgpu_legacy.studies.shared.cache_rows import CacheTable
 
 Command = Callable[..., tuple[int, str, str]]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpgpu_legacy.present.colours import hex_of
 from gpgpu_legacy.present.grid import plain
-from gpgpu_legacy.present.plot import WIDTH, add_head, new_figure, save_figure
+from gpgpu_legacy.present.plot import WIDTH, new_figure, save_figure
 
 if TYPE_CHECKING:
     from gpgpu_legacy.cache.run import HeatMap
@@ -61,5 +61,4 @@ def draw_heat_map(heat: HeatMap, caption: str, path: Path) -> None:
     bar = figure.colorbar(image, ax=axes, fraction=0.05, pad=0.02)
     bar.set_label("reads that hit")
     bar.ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=" %"))
-    add_head(figure, "Where the reads hit", caption)
-    save_figure(figure, path)
+    save_figure(figure, path, "Where the reads hit", caption)

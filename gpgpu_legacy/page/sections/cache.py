@@ -10,17 +10,15 @@ from gpgpu_legacy.files import recorded_file
 from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.papers.published.papers import find_paper
 from gpgpu_legacy.serial import read_recorded
-from gpgpu_legacy.studies.cache_defaults import (
+from gpgpu_legacy.studies.shared.cache_rows import (
     BEFORE,
     BLOCKED,
     CACHES,
-    IN_FLIGHT,
-    LAYOUTS,
-    RASTERS,
-)
-from gpgpu_legacy.studies.cache_table import (
     CLAIM,
+    FLIGHTS,
+    LAYOUTS,
     PAPER,
+    RASTERS,
     CacheTable,
     Measure,
     Setting,
@@ -44,7 +42,7 @@ def make_section() -> PageSection:
         before=BEFORE,
         block=DEFAULT_BLOCK,
         caches=CACHES,
-        in_flight=IN_FLIGHT,
+        in_flight=FLIGHTS,
         ratios=_ratios(table),
         much=lambda ratio: round(min(1.0, abs(log2(ratio)) / 2), 2),
     )
@@ -66,7 +64,7 @@ def _ratios(table: CacheTable) -> list[tuple[str, str, list[float]]]:
             layout,
             [
                 ratio(Setting(cache=cache, raster=raster, layout=layout, in_flight=number))
-                for cache, number in product(CACHES, IN_FLIGHT)
+                for cache, number in product(CACHES, FLIGHTS)
             ],
         )
         for raster, layout in product(RASTERS, LAYOUTS)

@@ -13,7 +13,7 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import CacheModel, predict
 from gpgpu_legacy.predict.prediction import TimeStage
 from gpgpu_legacy.serial import Line, with_fields
-from gpgpu_legacy.studies.cache_table import Setting
+from gpgpu_legacy.studies.shared.cache_rows import Setting
 
 NO_CACHE, PERFECT = "none", "perfect"
 """Without a cache, memory serves every lookup; a perfect one takes each texel once per pass."""

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import Annotated, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.command.options import Argument
+from gpgpu_legacy.command.words import ExecutorName, RunJob, split
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, shape_in_words
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import as_operands, sample_inputs
 from gpgpu_legacy.pipeline.storage import Sample
+from gpgpu_legacy.predict.auto import executor_for
 from gpgpu_legacy.runtime.machine import Machine
+
+R = TypeVar("R")
 
 EXACT = Machine(exact=True, denormals=False)
 """Pictures are the same on every machine: nothing is contracted or reordered."""
@@ -57,3 +64,31 @@ def check_parameters(p: PlanBuilder, free: Container[str]) -> None:
     for name, value in p.parameters.items():
         if name not in free and value != known[name].plain_default:
             raise InputError(f"{name} is the method's own here; leave {name} = {value} out")
+
+
+@frozen
+class ShownProduct:
+    """The product that a picture shows."""
+
+    words: Annotated[
+        tuple[str, ...],
+        Argument(
+            "[NAME=VALUE]...",
+            "Matrices as in A=a.npy B=b.npy, sizes as in n=3 m=2, and the method's parameters.",
+        ),
+    ] = ()
+    seed: Annotated[
+        int | None,
+        "SEED",
+        "Seed of random matrices (default: the picture's own, where these fit).",
+    ] = None
+    executor: ExecutorName = "auto"
+
+    def given_to(self, demonstrate: Callable[..., R], method: str) -> R:
+        """The result of a picture study for the product, 4×4 unless the words say otherwise."""
+        whats, given = split(self.words)
+        if whats:
+            raise InputError(f"{whats[0]} is neither a matrix nor a parameter; write NAME=VALUE")
+        own = () if given.keys() & {"n", "A", "B"} else ("n=4",)
+        p, arrays = RunJob((method, *own, *self.words)).built
+        return demonstrate(executor_for(self.executor, p.plan()), p, arrays, self.seed)
