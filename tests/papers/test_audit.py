@@ -70,7 +70,7 @@ def test_every_claim_says_where_it_stands_and_why(paper: Paper) -> None:
     for claim in paper.claims:
         result = finding(paper.id, claim.id)
         assert claim.where
-        assert claim.derive is None or result.how, claim.id
+        assert claim.derive is None or audit.how_derived(claim), claim.id
         if result.verdict is AuditVerdict.DIFFERS:
             assert claim.reason, f"{claim.id} differs and does not say why"
         if result.verdict is AuditVerdict.UNCHECKED:

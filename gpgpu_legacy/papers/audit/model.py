@@ -13,11 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, partial, wraps
+from functools import cache, partial, wraps
 from importlib import import_module
 from inspect import signature
+from itertools import chain
 from pkgutil import iter_modules
-from types import FunctionType, MappingProxyType
+from types import FunctionType
 from typing import Any, TypeVar
 
 import gpgpu_legacy.papers.derive
@@ -27,14 +28,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.derive.inputs import Inputs, Rounded, Value
 from gpgpu_legacy.papers.published.papers import Alternative, Claim, Paper, Published
-from gpgpu_legacy.papers.published.schema import (
-    CellChange,
-    Change,
-    ClaimChange,
-    PlanChange,
-    ProgramChange,
-    Rule,
-)
+from gpgpu_legacy.papers.published.schema import CellChange, Change, Rule
 from gpgpu_legacy.serial import with_fields
 
 Derivation = Callable[..., Value]
@@ -70,16 +64,14 @@ def derivations() -> Mapping[str, Derivation]:
     modules = [
         import_module(f"{room.__name__}.{entry.name}") for entry in iter_modules(room.__path__)
     ]
-    return MappingProxyType(
-        {
-            name: _derivation(member)
-            for module in modules
-            for name, member in vars(module).items()
-            if isinstance(member, FunctionType)
-            and member.__module__ == module.__name__
-            and not name.startswith("_")
-        }
-    )
+    return {
+        name: _derivation(member)
+        for module in modules
+        for name, member in vars(module).items()
+        if isinstance(member, FunctionType)
+        and member.__module__ == module.__name__
+        and not name.startswith("_")
+    }
 
 
 @dataclass(frozen=True)
@@ -87,36 +79,24 @@ class Finding:
     """A claim with its verdict.
 
     computed: our value; None if nothing is computed. off: (ours - published) / published if the
-    verdict is DIFFERS; None if words or several numbers are published. inputs: of the computation.
-    failed: whether it has raised an error, which is then the claim's reason.
+    verdict is DIFFERS; None if words or several numbers are published. otherwise: a sentence for
+    each of the claim's alternatives, with its value; one that cannot be computed from the paper's
+    data says so. failed: whether the computation has raised an error, which is then the claim's
+    reason.
     """
 
     paper: Paper
     claim: Claim
     computed: Value
     verdict: AuditVerdict
-    off: float | None
-    inputs: Inputs
+    off: float | None = None
+    otherwise: tuple[str, ...] = ()
     failed: bool = False
-
-    @cached_property
-    def otherwise(self) -> tuple[str, ...]:
-        """A sentence for each of the claim's alternatives, with its value, computed when asked.
-
-        One that cannot be computed from the paper's data says so.
-        """
-        entries = self.claim.alternatives
-        return tuple(_alternative(self.inputs, self.claim, entry) for entry in entries)
 
     @property
     def reason(self) -> str:
         """The verdict's reasons in sentences, alternatives included."""
         return " ".join([*_reasons(self.claim, self.verdict, self.off), *self.otherwise])
-
-    @property
-    def how(self) -> str:
-        """The result of the derivation."""
-        return how_derived(self.claim)
 
     @property
     def name(self) -> str:
@@ -129,28 +109,18 @@ class Finding:
         return self.claim.cause or self.claim.id
 
 
-def audit(chosen: Iterable[Paper]) -> list[Finding]:
+def recalled_audit(chosen: Iterable[Paper]) -> list[Finding]:
     """The findings on every claim of these papers, in the order of the data.
 
-    A claim that cannot be computed is unchecked, and says why.
+    A claim that cannot be computed is unchecked, and says why. What was computed by this version
+    of the package is kept.
     """
-    return [_judged(paper, claim) for paper in chosen for claim in paper.claims]
+    kept = (recalled(f"audit of {paper!r}", partial(_findings, paper)) for paper in chosen)
+    return [*chain.from_iterable(kept)]
 
 
-def recalled_audit(chosen: Iterable[Paper]) -> list[Finding]:
-    """The same with all alternatives, of published papers: computed once by a version."""
-    return [
-        finding
-        for paper in chosen
-        for finding in recalled(f"audit of {paper!r}", partial(_with_alternatives, paper))
-    ]
-
-
-def _with_alternatives(paper: Paper) -> list[Finding]:
-    findings = audit([paper])
-    for finding in findings:
-        _ = finding.otherwise  # computed when it is first asked for
-    return findings
+def _findings(paper: Paper) -> list[Finding]:
+    return [_judged(paper, claim) for claim in paper.claims]
 
 
 def _judged(paper: Paper, claim: Claim) -> Finding:
@@ -158,8 +128,7 @@ def _judged(paper: Paper, claim: Claim) -> Finding:
         return judge(paper, claim)
     except InputError as error:
         unknown = with_fields(claim, reason=str(error), alternatives=())
-        verdict = AuditVerdict.UNCHECKED
-        return Finding(paper, unknown, None, verdict, None, Inputs(paper), failed=True)
+        return Finding(paper, unknown, None, AuditVerdict.UNCHECKED, failed=True)
 
 
 def judge(paper: Paper, claim: Claim, inputs: Inputs | None = None) -> Finding:
@@ -168,40 +137,35 @@ def judge(paper: Paper, claim: Claim, inputs: Inputs | None = None) -> Finding:
     inputs: replacements for values of the paper and the profiles. Raises InputError for a
     derivation that cannot be computed from the paper's data.
     """
-    read = Inputs(paper) if inputs is None else inputs
+    read = inputs or Inputs(paper)
     computed = None if claim.derive is None else _derive(read, claim, claim)
     verdict = _verdict(claim, computed)
     off = _off(claim, computed) if verdict is AuditVerdict.DIFFERS else None
-    return Finding(paper, claim, computed, verdict, off, read)
+    otherwise = tuple(_alternative(read, claim, entry) for entry in claim.alternatives)
+    return Finding(paper, claim, computed, verdict, off, otherwise)
 
 
 def _derive(inputs: Inputs, claim: Claim, of: Claim | Alternative) -> Value:
     """The value of a claim or its alternative; InputError, with the claim's name, without one."""
-    name = of.derive or ""
+    name, over = of.derive or "", dict(of.over or {})
     try:
         value: Any = derivations()[name](inputs, **of.arguments)
-        if of.over is not None:
-            other = str(of.over.get("derive", name))
-            arguments = of.arguments if other == name else {}
-            given = {key: arg for key, arg in of.over.items() if key != "derive"}
-            value = value / derivations()[other](inputs, **{**arguments, **given})
+        if over:
+            other = str(over.pop("derive", name))
+            shared = of.arguments if other == name else {}
+            value = value / derivations()[other](inputs, **{**shared, **over})
             value = value.simplify() if hasattr(value, "simplify") else value
         if of.times != 1.0:
             value = value * of.times
-        return _settled(value)
+        if hasattr(value, "free_symbols"):  # of sympy's: a number, or a formula or fraction as text
+            return float(value) if value.is_Float or value.is_Integer else str(value)
     except (LookupError, TypeError, ValueError, ArithmeticError, AssertionError) as error:
         raise InputError(
             f"{inputs.paper.id} {claim.id}: {name} cannot be computed "
             f"({type(error).__name__}: {error}); check the claim's arguments and the cells that "
             "they name"
         ) from error
-
-
-def _settled(value: Any) -> Value:
-    """A formula of sympy's as a number, if it is one and not a fraction, else as a text."""
-    if not hasattr(value, "free_symbols"):
-        return value  # type: ignore[no-any-return]
-    return float(value) if value.is_Float or value.is_Integer else str(value)
+    return value  # type: ignore[no-any-return]
 
 
 def how_derived(claim: Claim) -> str:
@@ -250,19 +214,20 @@ def _within(claim: Claim, computed: Value) -> bool:
     return all(low >= least - slack and high <= most + slack for low, high in _bounds(computed))
 
 
+def _at_least(claim: Claim, computed: Value, sign: int = 1, slack: float = 0.0) -> bool:
+    """Whether ours is no less than the published value; sign: -1 for no more."""
+    return sign * _single(computed) >= sign * _single(claim.expected) - slack
+
+
 _RULES: Mapping[Rule, Callable[[Claim, Value], bool]] = {
     Rule.EQUAL: _equal,
     Rule.FORMULA: lambda claim, computed: same_formula(computed, str(claim.published)),
-    Rule.AT_LEAST: lambda claim, computed: _single(computed) >= _single(claim.expected),
-    Rule.AT_MOST: lambda claim, computed: _single(computed) <= _single(claim.expected),
+    Rule.AT_LEAST: _at_least,
+    Rule.AT_MOST: lambda claim, computed: _at_least(claim, computed, -1),
     Rule.WITHIN: _within,
     Rule.HOLDS: lambda claim, computed: computed is True,
-    Rule.NOT_BELOW: lambda claim, computed: (
-        _single(computed) <= _single(claim.expected) + claim.tolerance
-    ),
-    Rule.NOT_ABOVE: lambda claim, computed: (
-        _single(computed) >= _single(claim.expected) - claim.tolerance
-    ),
+    Rule.NOT_BELOW: lambda claim, computed: _at_least(claim, computed, -1, claim.tolerance),
+    Rule.NOT_ABOVE: lambda claim, computed: _at_least(claim, computed, 1, claim.tolerance),
 }
 
 
@@ -387,36 +352,29 @@ def words(claim: Claim) -> str:
 
 def _words(change: Change, own_size: object) -> Iterator[str]:
     yield from (f"{name} = {_value(value)}" for name, value in change.arguments.items())
-    if change.program is not None:
-        yield _of_program(change.program)
-    if change.plan is not None:
-        yield from _of_plan(change.plan)
-    if change.cell is not None:
-        size = own_size if change.cell.size is None else change.cell.size
-        block = "" if change.cell.block is None else f", b = {change.cell.block},"
-        yield f"{change.cell.table}/{change.cell.series}/{size}{block} times {change.cell.times:g}"
-    if change.fact is not None:
-        yield f"{change.fact.chip}'s {change.fact.fact} = {_value(change.fact.value)}"
+    if (program := change.program) is not None:
+        if program.instruction:
+            which = "any" if program.every else "its last"
+            yield f"a program without {which} {program.instruction}"
+        elif program.becomes:
+            yield f"a kernel with `{program.becomes}` for `{program.text}`"
+        else:
+            yield f"a kernel without `{program.text.strip()}`"
+    if (plan := change.plan) is not None:
+        if plan.iterations:
+            yield f"loops of passes shorter by {plan.iterations}"
+        if plan.rows:
+            yield f"rectangles lower by {plan.rows}"
+        if plan.texture_format:
+            yield f"textures of {plan.becomes} for {plan.texture_format}"
+    if (cell := change.cell) is not None:
+        size = own_size if cell.size is None else cell.size
+        block = "" if cell.block is None else f", b = {cell.block},"
+        yield f"{cell.table}/{cell.series}/{size}{block} times {cell.times:g}"
+    if (fact := change.fact) is not None:
+        yield f"{fact.chip}'s {fact.fact} = {_value(fact.value)}"
     if change.claim is not None:
         yield f"{change.claim.id} = {printed(change.claim.published.value)}"
-
-
-def _of_program(change: ProgramChange) -> str:
-    if not change.instruction and not change.becomes:
-        return f"a kernel without `{change.text.strip()}`"
-    if not change.instruction:
-        return f"a kernel with `{change.becomes}` for `{change.text}`"
-    which = "any" if change.every else "its last"
-    return f"a program without {which} {change.instruction}"
-
-
-def _of_plan(change: PlanChange) -> Iterator[str]:
-    if change.iterations:
-        yield f"loops of passes shorter by {change.iterations}"
-    if change.rows:
-        yield f"rectangles lower by {change.rows}"
-    if change.texture_format:
-        yield f"textures of {change.becomes} for {change.texture_format}"
 
 
 def _value(value: object, separator: str = "; ") -> str:
@@ -432,7 +390,9 @@ def _changed_paper(paper: Paper, claim: Claim, change: Change) -> Paper:
     if change.cell is not None:
         return _with_cell(paper, change.cell, claim.arguments.get("size"))
     if change.claim is not None:
-        return _with_claim(paper, change.claim)
+        old = paper.claim(change.claim.id)
+        new = with_fields(old, published=change.claim.published.value, reading=None)
+        return with_fields(paper, claims=_exchanged(paper.claims, old, new))
     return paper
 
 
@@ -450,12 +410,6 @@ def _with_cell(paper: Paper, change: CellChange, own_size: object) -> Paper:
     columns = _exchanged(table.series, series, with_fields(series, cells=cells))
     measured = _exchanged(paper.measured, table, with_fields(table, series=columns))
     return with_fields(paper, measured=measured)
-
-
-def _with_claim(paper: Paper, change: ClaimChange) -> Paper:
-    claim = paper.claim(change.id)
-    changed = with_fields(claim, published=change.published.value, reading=None)
-    return with_fields(paper, claims=_exchanged(paper.claims, claim, changed))
 
 
 def _exchanged(known: tuple[T, ...], old: T, new: T) -> tuple[T, ...]:

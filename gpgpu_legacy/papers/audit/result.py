@@ -9,7 +9,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from gpgpu_legacy.papers.audit.model import Finding, printed, shown, turned, words
+from gpgpu_legacy.papers.audit.model import (
+    Finding,
+    how_derived,
+    printed,
+    shown,
+    turned,
+    words,
+)
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict, count_findings
 from gpgpu_legacy.papers.derive.inputs import Rounded, Value
 from gpgpu_legacy.papers.published.papers import Claim, Paper, Published, find_paper
@@ -331,7 +338,7 @@ def _judged(finding: Finding, *, turn: bool) -> JudgedClaim:
         if after is None
         else Turned(computed=_plain(after.computed), verdict=after.verdict),
         derived_by=claim.derive,
-        derived=finding.how or None,
+        derived=how_derived(claim) or None,
     )
 
 
