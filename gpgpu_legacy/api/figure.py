@@ -51,7 +51,7 @@ def figure(
     given = operands_of(p, plan, inputs, seed)
     machine = machine or DEFAULT_MACHINE
     plan = as_it_runs(plan, given, executor, machine)
-    watcher = _Watcher(plan, how)
+    watcher = _Keeper(plan, how)
     by, _ = execute(plan, given, executor, machine, observer=watcher)
     return Figure(
         plan=plan.name,
@@ -65,7 +65,7 @@ def figure(
     )
 
 
-class _Watcher:
+class _Keeper:
     """An observer that keeps the output of the chosen passes.
 
     inputs: the textures with inputs that passes read. panels, on_sheet: see Figure.
@@ -121,13 +121,13 @@ def _shown(plan: Plan, names: Collection[str], after: str) -> list[int]:
     called = {what for _, what in passes}
     is_any = after in ("pass", "iteration")
     wanted = (called - {"clear"} or called) if is_any else {after}
-    found = [place for place, what in passes if {what, PurePath(what).stem} & wanted]
-    if not found:
+    shown = [place for place, what in passes if {what, PurePath(what).stem} & wanted]
+    if not shown:
         known = ", ".join(("pass", "iteration", *sorted(called)))
         raise InputError(f"no pass of plan {plan.name} is called {after!r}; choose from {known}")
     if after == "iteration":
-        return [*{place.first: place.number for place in found}.values()]
-    return [place.number for place in found]
+        return [*{place.first: place.number for place in shown}.values()]
+    return [place.number for place in shown]
 
 
 def _input_panel(plan: Plan, operands: Mapping[str, F32], texture: Texture) -> Panel:

@@ -187,7 +187,7 @@ def check_plots(paper: str, tables: Tables, folder: Path) -> None:
 
 
 def write_plots(paper: str, tables: Tables, executors: Names, folder: Path) -> None:
-    """Draw every plot of a paper as a .png in a folder, which is made if need be."""
+    """Draw every plot of a paper as a .png in a folder, which is grids if need be."""
     write_folder(folder, {_file(plot): _drawn(plot) for plot in plots(paper, tables, executors)})
 
 
@@ -348,14 +348,14 @@ class MeasuredTables(RecordedResult, kw_only=True):
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """For each table: the published one, its repairs if any, and ours beside it by executor."""
         paper = find_paper(self.paper)
-        made = []
+        grids = []
         for table in self.tables:
-            made += [_published(paper, table), *_repairs(paper, table)]
-            made += [self._beside(paper, table, executor) for executor in self.executors(table)]
-        return made
+            grids += [_published(paper, table), *_repairs(paper, table)]
+            grids += [self._beside(paper, table, executor) for executor in self.executors(table)]
+        return grids
 
     def plot(self, path: Path) -> None:
-        """Draw the paper's plots into a folder, which is made if need be."""
+        """Draw the paper's plots into a folder, which is grids if need be."""
         write_plots(self.paper, self.tables, [*self.devices], path)
 
     def _beside(self, paper: Paper, table: TimedTable, executor: str) -> Grid:

@@ -126,8 +126,8 @@ def counted(stripe: int) -> dict[str, Executed]:
         "branch": [sum(tally[branch, n, e] for n in range(len(names))) / area for e in events],
     }
     return {
-        way: Executed(instructions=each, in_quads=quads, in_blocks=blocks)
-        for way, (each, quads, blocks) in counts.items()
+        way: Executed(instructions=average, in_quads=quads, in_blocks=blocks)
+        for way, (average, quads, blocks) in counts.items()
     }
 
 

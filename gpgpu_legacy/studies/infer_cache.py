@@ -408,7 +408,7 @@ def _rates(curve: Curve, products: Sequence[Served], totals: list[int | None]) -
         plan = one.product.plan()
         work = 2 * curve.size**3 if curve.quantity == "GFLOPS" else count_plan(plan).bytes_requested
         seconds = (max(unit_seconds(plan, *at).values()) for at in product(chips, known.tolist()))
-        columns.append([1e-9 * work / each for each in seconds])
+        columns.append([1e-9 * work / time for time in seconds])
     rates, starts = np.array(columns).T, np.cumsum([0, *(len(p.parameters) for p in curve.points)])
     return np.maximum.reduceat(rates, starts, axis=1)[:, :-1], rates[:, -len(CURVE_BLOCKS) :]
 

@@ -106,12 +106,12 @@ def write_program(trial: Trial, chip: Profile, units: Units, kind: str) -> tuple
         for k, unit, y, x in packings.texels
         for (high, wide), (u, v) in [((packings.a, packings.b)[unit], units[unit])]
     ]
-    each, sums, registers = len(packings.texels), len(way.sums), list[Place]()
-    held, c, first, size = CHANNELS, "c", 2 * each, 2 * each
+    per_step, sums, registers = len(packings.texels), len(way.sums), list[Place]()
+    held, c, first, size = CHANNELS, "c", 2 * per_step, 2 * per_step
     if kind == "2D":
-        held, c, first = 2, "t", last // each * each
-        groups = max(1, -(-(len(places) - first) // each))
-        size = each * (trial.longer - -groups // (limit(chip, "indirections") - 1))
+        held, c, first = 2, "t", last // per_step * per_step
+        groups = max(1, -(-(len(places) - first) // per_step))
+        size = per_step * (trial.longer - -groups // (limit(chip, "indirections") - 1))
     lines = [f"TEX r{sums}, fragment.texcoord[{last}], texture[2], {kind}"]
     lines += [f"MOV r{n}, 0.0" for n in range(sums)]
     for start, end in pairwise([0, *range(first, len(places), size), len(places)]):
@@ -128,7 +128,7 @@ def write_program(trial: Trial, chip: Profile, units: Units, kind: str) -> tuple
         for n in range(max(before, last), len(registers)):
             lines.append(f"ADD {c}{n - before}{_moved(registers, registers[n])}")
         lines += fetches
-        for base in range(0, end - start, each):
+        for base in range(0, end - start, per_step):
             for one in way.multiply_adds:
                 lines.append(_multiply_add(one, *(f"t{base + n}" for n in one.texels)))
     for component, element in zip(COMPONENTS, cells(packings.c) * (sums > 1), strict=False):
@@ -392,8 +392,8 @@ def _counted(
     [program], steps = plan(inner[-1]).programs(), inner[-1] / STEP
     lookups, seconds, counted = len(program.lookup_units), None, _slots(program, chip) / steps
     if chip.kind is ProfileKind.CHIP:
-        each = (lookups - 1) / inner[-1]
-        least = min(inner, key=lambda k: -(-n // k) * (each * k + 1))
+        per_element = (lookups - 1) / inner[-1]
+        least = min(inner, key=lambda k: -(-n // k) * (per_element * k + 1))
         seconds = predict(plan(least), chip).compute_seconds
     fields = {"products": _slots(program, chip, "MAD") / steps, "slots": counted} | known
     return PackingRow(

@@ -80,10 +80,10 @@ def count(product: Product, quantity: str, unit: float = 1) -> Any:
         return count(product, quantity) / unit
     if quantity in _OF_PRODUCTS:
         return _OF_PRODUCTS[quantity](product)
-    name, _, each = quantity.partition("_per_")
-    if not each:
+    name, _, unit_name = quantity.partition("_per_")
+    if not unit_name:
         return _SUMS[name](product.counts) if name in _SUMS else getattr(product.counts, name)
-    total, by = count(product, name), count(product, f"{each}s")
+    total, by = count(product, name), count(product, f"{unit_name}s")
     return total // by if total is not None and by and total % by == 0 else None
 
 

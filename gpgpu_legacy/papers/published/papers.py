@@ -98,8 +98,8 @@ def measured_table(paper: str, entry: MeasuredEntry) -> MeasuredTable:
     Raises KeyError if a ratio names no series of the table.
     """
     series = tuple(
-        as_record(Series, each, cells=tuple(_cell(entry.where, each, cell) for cell in each.cells))
-        for each in entry.series
+        as_record(Series, one, cells=tuple(_cell(entry.where, one, cell) for cell in one.cells))
+        for one in entry.series
     )
     table = as_record(MeasuredTable, entry, id=f"{paper}/{entry.id}", series=series)
     for ratio in table.ratios:
@@ -177,7 +177,7 @@ def text_claim(entry: ClaimEntry) -> Claim:
         published=None if entry.published is None else entry.published.value,
         rule=entry.rule or (Rule.EQUAL if entry.derive else Rule.NONE),
         tolerance=tolerance,
-        alternatives=tuple(_alternative(each, entry, entry.unit) for each in entry.alternatives),
+        alternatives=tuple(_alternative(other, entry, entry.unit) for other in entry.alternatives),
         reading=None if entry.reading is None else entry.reading.value,
     )
 
@@ -272,7 +272,7 @@ def _recomputed(claim: Claim, cell: MeasuredCell, column: ColumnEntry, *, by_blo
         cause=column.cause or claim.cause,
         arguments={**column.arguments, **place},
         alternatives=tuple(
-            _alternative(each, column, cell.unit, place) for each in column.alternatives
+            _alternative(other, column, cell.unit, place) for other in column.alternatives
         ),
     )
 

@@ -261,7 +261,7 @@ def _instructions(
     def order(one: tuple[Part, object]) -> tuple[int, int]:
         return min(one[0]), min(one[0].values())[2].count(width)
 
-    made, sums = list[PackedMultiplyAdd](), list[dict[int, Pair]]()
+    instructions, sums = list[PackedMultiplyAdd](), list[dict[int, Pair]]()
     for part, wanted in sorted(cover, key=order):
         left, reads, adds = set(wanted), dict[int, Pair](), dict[int, Pair]()
         for c, (one, texels, read) in part.items():  # noqa: B007
@@ -272,12 +272,14 @@ def _instructions(
         register = [*has_room, True].index(True)
         sums += [{}] * (register == len(sums))
         sums[register] = sums[register] | adds
-        alike = (x.reads for x in made if x[:2] == (texels, register) and width not in x.reads)
+        alike = (
+            x.reads for x in instructions if x[:2] == (texels, register) and width not in x.reads
+        )
         if known := min(reads) == width and next(alike, None):
             known.update(reads)
         else:
-            made.append(PackedMultiplyAdd(texels, register, reads))
-    return made, sums
+            instructions.append(PackedMultiplyAdd(texels, register, reads))
+    return instructions, sums
 
 
 ADDRESSES = 3
