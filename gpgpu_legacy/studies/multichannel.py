@@ -1,8 +1,8 @@
 """A multichannel product at work: Hall, Carr & Hart 2003, equations (8) to (11).
 
-A texel holds one element of each quadrant of a matrix, in r, g, b and a. The picture follows one
-fragment of hall-carr-hart-multi through its program: the two texels that a step looks up, as its
-two multiply-adds swizzle them, the products, and the sum. The numbers are those of a trace.
+A texel holds one element of each quadrant of a matrix, in r, g, b and a. The picture draws a
+trace of one fragment of hall-carr-hart-multi: the two texels that a step looks up, as its two
+multiply-adds swizzle them, the products, and the sum.
 
 The matrices are called X, Y and Z as in the equations, whose letters A to H are their quadrants.
 """
@@ -17,23 +17,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.api.steps import (
-    TracedInstruction,
-    Value,
-    as_value,
-    trace_fragment,
-)
+from gpgpu_legacy.api.steps import TracedInstruction, Value, as_value
+from gpgpu_legacy.api.trace import Trace, trace
 from gpgpu_legacy.command.frame import answers
-from gpgpu_legacy.isa.arithmetic import F32, FP32
+from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.program import COMPONENTS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.plan import FragmentPass, read_by
 from gpgpu_legacy.present.colours import Colour
 from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.present.plot import INK, new_figure, save_figure
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.observed import initial_storage
 from gpgpu_legacy.studies.shared.operands import EXACT, ShownProduct, matrices_for
 
 if TYPE_CHECKING:
@@ -82,31 +75,30 @@ class MultiplyAdd(NamedTuple):
 
 
 class Multichannel(Result):
-    """A multichannel product in one pass, fragment by fragment, row by row.
+    """A multichannel product in one pass, and the trace of one of its fragments.
 
     a, b: X and Y. z: the product, float32. halves: rows and columns of a quadrant, padding
-    included, of each of the three.
+    included, of each of the three. trace: of a fragment whose row and column differ, if there is
+    one, with its instructions.
     """
 
     a: F32
     b: F32
     z: F32
     halves: tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
-    fragments: tuple[tuple[TracedInstruction, ...], ...]
+    trace: Trace
 
     @property
     def sizes(self) -> str:
         """Those of the operands."""
         return "{}×{} times {}×{}".format(*self.a.shape, *self.b.shape)
 
-    def place(self, number: int) -> tuple[int, int]:
-        """The row and column of a fragment by its number."""
-        return divmod(number, self.halves[2][1])
-
-    def multiply_adds(self, number: int) -> list[MultiplyAdd]:
-        """The instructions of a fragment that add to a product of two looked-up texels."""
+    @property
+    def multiply_adds(self) -> list[MultiplyAdd]:
+        """The instructions of the fragment that add to a product of two looked-up texels."""
         adds, read = list[MultiplyAdd](), dict[str, TracedInstruction]()
-        for step in self.fragments[number]:
+        [visit] = self.trace.visits
+        for step in visit.steps or ():
             factors = [read.get(o.text.partition(".")[0]) for o in step.operands[:-1]]
             match factors:
                 case [TracedInstruction() as x, TracedInstruction() as y]:
@@ -115,25 +107,20 @@ class Multichannel(Result):
                 read[step.destination or ""] = step
         return adds
 
-    @property
-    def typical(self) -> int:
-        """The number of a fragment whose row and column differ, if there is one."""
-        return min(1, self.halves[2][1] - 1)
-
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """The multiply-adds of the typical fragment."""
+        """The multiply-adds of the fragment."""
         rows = []
-        for add in self.multiply_adds(self.typical):
+        for add in self.multiply_adds:
             looked_up = (f"{_name(one)}: {_text(one.sampled or ())}" for one in add[:2])
             operands = zip(add.channels, add.step.operands, strict=False)
             swizzled = (f".{text}: {_text(operand.value)}" for text, operand in operands)
             rows.append((*looked_up, *swizzled, _text(add.product), _text(add.total)))
-        where = self.place(self.typical)
+        where = self.trace.texel[::-1]
         caption = f"{METHOD.name}, {self.sizes}: the multiply-adds of fragment {where}."
         return [Grid("multichannel", caption, _HEADS, tuple(rows))]
 
     def plot(self, path: Path) -> None:
-        """Draw the work of the typical fragment."""
+        """Draw the work of the fragment."""
         _draw(self, path)
 
 
@@ -152,32 +139,31 @@ def demonstrate(
     p: PlanBuilder | None = None,
     given: Mapping[str, ArrayLike] | None = None,
     seed: int | None = None,
+    texel: tuple[int, int] | None = None,
 ) -> Multichannel:
-    """Run hall-carr-hart-multi on an executor, and trace all of its fragments.
+    """Run hall-carr-hart-multi on an executor, and trace one of its fragments.
 
     p: the builder of the product, of 1 to 8 rows and columns; by default 4×4. One pass computes the
     whole sum, whatever its block. given: A and B. Without them they are random integers from 0 to
-    9, or the picture's own where these fit and there is no seed. Raises InputError for other sizes,
-    and for parameters other than the sizes.
+    9, or the picture's own where these fit and there is no seed. texel: of the fragment. Raises
+    InputError for other sizes, and for parameters other than the sizes.
     """
     p = p or METHOD.builder(n=len(DEMONSTRATION_X))
     own = {"A": DEMONSTRATION_X, "B": DEMONSTRATION_Y}
     operands = matrices_for(p, LARGEST, given, own, seed=seed, sample=_digits)
     sizes = {name: p.parameters[name] for name in ("m", "l", "n")}
-    plan = METHOD.plan(**sizes, block=-(-len(operands["B"]) // 2))
+    at_once = METHOD.builder(**sizes, block=-(-len(operands["B"]) // 2))
+    plan = at_once.plan()
     extents = [plan.texture(name).extent for name in ("A", "B", "C")]
     x_half, y_half, z_half = ((extent.height, extent.width) for extent in extents)
-    pass_ = next(pass_ for pass_ in passes(plan) if isinstance(pass_, FragmentPass))
-    textures = {name: initial_storage(plan, operands, name) for name in read_by(pass_)}
+    texel = texel or (min(1, z_half[1] - 1), 0)
+    by = executor.name
     return Multichannel(
         a=operands["A"],
         b=operands["B"],
         z=executor.run(plan, operands, EXACT).outputs["C"],
         halves=(x_half, y_half, z_half),
-        fragments=tuple(
-            trace_fragment(pass_, textures, (column, row), FP32)[0]
-            for row, column in np.ndindex(z_half)
-        ),
+        trace=trace(at_once, texel, operands, "C", executor=by, machine=EXACT, instructions=True),
     )
 
 
@@ -203,8 +189,8 @@ _SMALL = 9.0  # points
 
 
 def _draw(shown: Multichannel, path: Path) -> None:
-    """The matrices, with the texels framed that the typical fragment uses, and below its work."""
-    adds, (row, column) = shown.multiply_adds(shown.typical), shown.place(shown.typical)
+    """The matrices, with the texels framed that the fragment uses, and below its work."""
+    adds, (column, row), (rows, columns) = shown.multiply_adds, shown.trace.texel, shown.halves[2]
     figure = new_figure(height_inches=_MATRICES + _ROW * len(adds))
     (upper,), (lower,) = figure.subfigures(
         2, 1, squeeze=False, height_ratios=[_MATRICES, _ROW * len(adds)]
@@ -225,7 +211,7 @@ def _draw(shown: Multichannel, path: Path) -> None:
             _draw_cells(axes, *(np.reshape([*part], (2, 2)) for part in vector))
             if not number:
                 axes.set_title(head, fontsize=_SMALL, weight="bold")
-    count, steps = len(shown.fragments), len(adds) // 2
+    count, steps = rows * columns, len(adds) // 2
     first, second = ("X.{} × Y.{}".format(*add.channels) for add in adds[:2])
     save_figure(
         figure,

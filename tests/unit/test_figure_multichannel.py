@@ -27,14 +27,14 @@ def numpy_executor() -> Executor:
 def operands(*shape: int) -> tuple[Any, Any]:
     """Random integers from 0 to 9."""
     m, l, n = shape  # noqa: E741 - the papers' own letter
-    found = demonstrate(numpy_executor(), METHOD.builder(m=m, l=l, n=n), seed=9)
-    assert {*found.a.flat, *found.b.flat} <= {*range(10)}
-    return found.a, found.b
+    given = demonstrate(numpy_executor(), METHOD.builder(m=m, l=l, n=n), seed=9)
+    assert {*given.a.flat, *given.b.flat} <= {*range(10)}
+    return given.a, given.b
 
 
-def shown(x: Any, y: Any) -> Multichannel:
+def shown(x: Any, y: Any, texel: tuple[int, int] | None = None) -> Multichannel:
     p = METHOD.builder(m=x.shape[0], l=x.shape[1], n=y.shape[1])
-    return demonstrate(numpy_executor(), p, {"A": x, "B": y})
+    return demonstrate(numpy_executor(), p, {"A": x, "B": y}, texel=texel)
 
 
 def quadrants(matrix: Any) -> list[Any]:
@@ -51,12 +51,11 @@ def quadrants(matrix: Any) -> list[Any]:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_number_is_that_of_equations_8_to_11(shape: tuple[int, int, int]) -> None:
     x, y = operands(*shape)
-    demonstration = shown(x, y)
-    assert np.array_equal(demonstration.z, x @ y)
     (a, b, c, d), (e, f, g, h) = quadrants(x), quadrants(y)
-    for number in range(a.shape[0] * e.shape[1]):
-        i, j = demonstration.place(number)
-        adds = demonstration.multiply_adds(number)
+    for i, j in np.ndindex(a.shape[0], e.shape[1]):
+        demonstration = shown(x, y, (j, i))
+        assert np.array_equal(demonstration.z, x @ y)
+        adds = demonstration.multiply_adds
         assert len(adds) == 2 * a.shape[1]
         total = np.zeros(4)
         for turn, add in enumerate(adds):
@@ -111,15 +110,15 @@ def test_the_table_has_the_numbers_of_the_typical_fragment(run: Any) -> None:
 def test_the_picture_can_be_read_and_has_every_number(
     shape: tuple[int, int, int], tmp_path: Path, drawn_figures: list[Figure]
 ) -> None:
-    found = shown(*operands(*shape))
-    found.plot(tmp_path / "picture.svg")
+    product = shown(*operands(*shape))
+    product.plot(tmp_path / "picture.svg")
     [figure] = drawn_figures
     check_legible(figure)
     x, y, z, *cells = ([text.get_text() for text in axes.texts] for axes in figure.axes)
-    for texts, matrix in zip((x, y, z), (found.a, found.b, found.z), strict=True):
+    for texts, matrix in zip((x, y, z), (product.a, product.b, product.z), strict=True):
         upper_left, upper_right, lower_left, lower_right = quadrants(matrix)
         padded = np.block([[upper_left, upper_right], [lower_left, lower_right]])
         assert list(map(float, texts)) == list(padded.ravel())
-    adds = found.multiply_adds(found.typical)
+    adds = product.multiply_adds
     sums = cells[5::6]
     assert [[float(t.split()[1]) for t in one] for one in sums] == [[*a.total] for a in adds]
