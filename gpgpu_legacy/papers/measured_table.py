@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from itertools import groupby
-from math import isnan, nan
+from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import Write, check_output_folder, write_folder
@@ -28,9 +27,6 @@ from gpgpu_legacy.present.plot import (
 )
 from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.serial import Record
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 class Status(Enum):
@@ -155,170 +151,168 @@ def quotient(over: float | None, under: float | None) -> float | None:
     return over / under if over and under else None
 
 
+# The papers' plots --------------------------------------------------------------------------------
+
 Tables = Sequence[TimedTable]
 Names = Sequence[str]
-Curve = tuple[list[int], list[float]]
 
-_COLOURS = _RED, _BLACK, _BLUE, _GREEN = (COLOURS[2], COLOURS[0], COLOURS[1], COLOURS[3])
+_RED, _BLACK, _BLUE, _GREEN = COLOURS[2], COLOURS[0], COLOURS[1], COLOURS[3]
 _SIZE = "size n of the n×n matrices"
 _MARKS = ("s", "^", "D", "v")
 _LINES = ("--", "-.", ":", (0, (6, 2, 1, 2, 1, 2)))
 
+_PUBLISHED: dict[str, Any] = {"marker": "o", "linewidth": 2.0, "markersize": 5.0}
+_PRINTED: dict[str, Any] = {"linestyle": ":"}
 
-@dataclass(frozen=True, slots=True)
-class Plot:
-    """A plot of a paper: its file's name without suffix, its title, and what draws it."""
+
+class Curve(NamedTuple):
+    """A line with a value for each row of a table; a gap where it is missing or 0."""
+
+    label: str
+    values: Sequence[float | None]
+    colour: str
+    style: Mapping[str, Any]
+
+
+class Plot(NamedTuple):
+    """A plot of a paper over the rows of a table.
+
+    name: of the file, after the paper's id. x, y: the words at the axes. level: of a line across.
+    """
 
     name: str
     title: str
-    draw: Callable[[Axes], None]
+    table: TimedTable
+    x: str
+    y: str
+    curves: Sequence[Curve]
+    level: float | None = None
 
 
-def plots(paper: str, tables: Tables, executors: Names = ()) -> list[Plot]:
-    """The plots of a paper; InputError if it has none. executors: where anything was run."""
+def plots(paper: str, tables: Tables, executors: Names = ()) -> dict[str, Plot]:
+    """The plots of a paper by file; InputError if it has none.
+
+    executors: where anything was run.
+    """
     if paper not in _PLOTS:
         raise InputError(f"{paper} has no plots; choose from {', '.join(sorted(_PLOTS))}")
-    return [*_PLOTS[paper](find_paper(paper), tables, executors)]
+    return {f"{paper}-{plot.name}.png": plot for plot in _PLOTS[paper](tables, executors)}
 
 
 def check_plots(paper: str, tables: Tables, folder: Path) -> None:
     """Raise InputError if the paper has no plots, or they cannot be written to the folder."""
-    check_output_folder(folder, tuple(map(_file, plots(paper, tables))))
+    check_output_folder(folder, tuple(plots(paper, tables)))
 
 
 def write_plots(paper: str, tables: Tables, executors: Names, folder: Path) -> None:
-    """Draw every plot of a paper as a .png in a folder, which is grids if need be."""
-    write_folder(folder, {_file(plot): _drawn(plot) for plot in plots(paper, tables, executors)})
+    """Draw every plot of a paper as a .png in a folder, which is made if need be."""
+    short = find_paper(paper).short
+    drawn = {file: _drawn(plot, short) for file, plot in plots(paper, tables, executors).items()}
+    write_folder(folder, drawn)
 
 
-def _file(plot: Plot) -> str:
-    return f"{plot.name}.png"
-
-
-def _drawn(plot: Plot) -> Write:
+def _drawn(plot: Plot, paper: str) -> Write:
     figure = new_figure()
     axes = figure.subplots()
     style_axes(axes)
-    plot.draw(axes)
+    places = [line.place for line in plot.table.rows]
+    for label, values, colour, style in plot.curves:
+        if any(values):
+            axes.plot(places, [v or nan for v in values], color=colour, label=label, **style)
+    if plot.level is not None:
+        axes.axhline(plot.level, color="#888888", linewidth=0.8)
+    axes.set_xlabel(plot.x)
+    axes.set_ylabel(plot.y)
+    set_powers_of_two(axes, places)
+    axes.set_yscale("log")
+    set_plain_numbers(axes)
     label_lines(axes)
-    add_head(figure, plot.title)
+    add_head(figure, f"{paper}, {plot.title}")
     return figure_of(figure, ".png")
 
 
-# Dobravec & Bulić ------------------------------------------------------------------------------
+def _dobravec_bulic(tables: Tables, executors: Names) -> Iterator[Plot]:
+    one, two, *_ = tables
+    labels = (series.label for series in one.published.series)
+    colours = zip(labels, (_RED, _BLACK, _BLUE, _GREEN), strict=False)
+    times = [curve for own in colours for curve in _times(executors, one, *own)]
+    yield Plot("figure-1", "Figure 1", one, _SIZE, "time, ms", times)
+    times = [*_times(executors, two, "MulDS", _BLUE), *_times(executors, two, "MulH", _RED)]
+    yield Plot("figure-2", "Figure 2, n = 512", two, "threads in a block", "time, ms", times)
 
 
-def _dobravec_bulic(paper: Paper, tables: Tables, executors: Names) -> Iterator[Plot]:
-    table_1, table_2, *_ = tables
-
-    def figure_1(axes: Axes) -> None:
-        for number, series in enumerate(table_1.published.series):
-            _draw_series(axes, executors, table_1, series.label, _COLOURS[number])
-        _label(axes, table_1, _SIZE, "time, ms")
-
-    def figure_2(axes: Axes) -> None:
-        _draw_series(axes, executors, table_2, "MulDS", _BLUE)
-        _draw_series(axes, executors, table_2, "MulH", _RED)
-        _label(axes, table_2, "threads in a block", "time, ms")
-
-    yield Plot(f"{paper.id}-figure-1", f"{paper.short}, Figure 1", figure_1)
-    yield Plot(f"{paper.id}-figure-2", f"{paper.short}, Figure 2, n = 512", figure_2)
-
-
-# The OpenGL compute-shader multiply -------------------------------------------------------------
-
-
-def _opengl_compute(paper: Paper, tables: Tables, executors: Names) -> Iterator[Plot]:
+def _opengl_compute(tables: Tables, executors: Names) -> Iterator[Plot]:
     [table] = tables
+    printed = {
+        label: [line.number(label) for line in table.rows] for label in ("CPU GFLOPS", "speed-up")
+    }
+    yield Plot(
+        "gflops",
+        "GFLOPS",
+        table,
+        _SIZE,
+        "GFLOPS",
+        [
+            *_times(executors, table, "CPU", _RED, rates=True),
+            *_times(executors, table, "GPU", _BLUE, rates=True),
+            Curve("CPU, as printed, 4n³/t", printed["CPU GFLOPS"], _RED, _PRINTED),
+        ],
+    )
+    ratios = [line.ratios[0] for line in table.rows]
+    here = [
+        Curve(
+            f"here, GPU: {name}",
+            [ratio.measured[name] for ratio in ratios],
+            _GREEN,
+            _measured(executors, name),
+        )
+        for name in table.candidates("GPU")
+    ]
+    yield Plot(
+        "speed-up",
+        "speed-up",
+        table,
+        _SIZE,
+        "CPU time / GPU time",
+        [
+            Curve("published times", [one.recomputed for one in ratios], _BLUE, _PUBLISHED),
+            Curve("as printed", printed["speed-up"], _BLUE, _PRINTED),
+            *here,
+        ],
+        level=1.0,
+    )
 
-    def gflops(axes: Axes) -> None:
-        for label, colour in (("CPU", _RED), ("GPU", _BLUE)):
-            _draw_series(axes, executors, table, label, colour, rates=True)
-        printed = [line.number("CPU GFLOPS") for line in table.rows]
-        axes.plot(*_curve(table, printed), ":", color=_RED, label="CPU, as printed, 4n³/t")
-        _label(axes, table, _SIZE, "GFLOPS")
 
-    def speed_up(axes: Axes) -> None:
-        recomputed = [line.ratios[0].recomputed for line in table.rows]
-        _draw_published(axes, "published times", _curve(table, recomputed), _BLUE)
-        printed = [line.number("speed-up") for line in table.rows]
-        axes.plot(*_curve(table, printed), ":", color=_BLUE, label="as printed")
-        for executor, order in _executors(executors, table, "GPU"):
-            measured = [line.ratios[0].measured[executor] for line in table.rows]
-            name = f"here, GPU: {executor}"
-            _draw_measured(axes, name, _curve(table, measured), _GREEN, order)
-        axes.axhline(1.0, color="#888888", linewidth=0.8)
-        _label(axes, table, _SIZE, "CPU time / GPU time")
-
-    yield Plot(f"{paper.id}-gflops", f"{paper.short}, GFLOPS", gflops)
-    yield Plot(f"{paper.id}-speed-up", f"{paper.short}, speed-up", speed_up)
-
-
-_PLOTS: dict[str, Callable[[Paper, Tables, Names], Iterator[Plot]]] = {
+_PLOTS: dict[str, Callable[[Tables, Names], Iterator[Plot]]] = {
     "dobravec-bulic-2017": _dobravec_bulic,
     "opengl-compute": _opengl_compute,
 }
 
 
-# Curves -----------------------------------------------------------------------------------------
-
-
-def _draw_series(
-    axes: Axes,
-    executors: Names,
-    table: TimedTable,
-    label: str,
-    colour: str,
-    *,
-    rates: bool = False,
-) -> None:
+def _times(
+    executors: Names, table: TimedTable, label: str, colour: str, *, rates: bool = False
+) -> Iterator[Curve]:
     """The times of a series in ms, published and on each executor; or what rates follow."""
-    way = ", 2n³/t" if rates else ""
     published = [line.number(label, rate=rates) for line in table.rows]
-    _draw_published(axes, f"{label}, published{way}", _curve(table, published), colour)
-    for executor, order in _executors(executors, table, label):
-        measured = [line.number(label, executor, rate=rates) for line in table.rows]
-        name = f"{label}, here on {executor}"
-        _draw_measured(axes, name, _curve(table, measured), colour, order)
+    yield Curve(f"{label}, published{', 2n³/t' * rates}", published, colour, _PUBLISHED)
+    for name in table.candidates(label):
+        measured = [line.number(label, name, rate=rates) for line in table.rows]
+        yield Curve(f"{label}, here on {name}", measured, colour, _measured(executors, name))
 
 
-def _executors(executors: Names, table: TimedTable, label: str) -> list[tuple[str, int]]:
-    """The executors that may run a series, each with its number among all executors."""
-    return [(name, executors.index(name)) for name in table.candidates(label)]
+def _measured(executors: Names, name: str) -> dict[str, Any]:
+    """The line and the marks of an executor."""
+    order = executors.index(name)
+    return {
+        "marker": _MARKS[order % len(_MARKS)],
+        "linestyle": _LINES[order % len(_LINES)],
+        "linewidth": 1.1,
+        "markersize": 4.5,
+        "markerfacecolor": "white",
+    }
 
 
-def _curve(table: TimedTable, values: Sequence[float | None]) -> Curve:
-    """A value for each row; NaN, a gap in the line, if it is missing or 0."""
-    return [line.place for line in table.rows], [value or nan for value in values]
-
-
-def _draw_published(axes: Axes, label: str, curve: Curve, colour: str) -> None:
-    axes.plot(*curve, "o-", color=colour, linewidth=2.0, markersize=5.0, label=label)
-
-
-def _draw_measured(axes: Axes, label: str, curve: Curve, colour: str, order: int) -> None:
-    """A dashed curve, with the line and marks of an executor; no curve if nothing was run."""
-    if all(isnan(value) for value in curve[1]):
-        return
-    axes.plot(
-        *curve,
-        _MARKS[order % len(_MARKS)],
-        linestyle=_LINES[order % len(_LINES)],
-        color=colour,
-        linewidth=1.1,
-        markersize=4.5,
-        markerfacecolor="white",
-        label=label,
-    )
-
-
-def _label(axes: Axes, table: TimedTable, x: str, y: str) -> None:
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    set_powers_of_two(axes, [line.place for line in table.rows])
-    axes.set_yscale("log")
-    set_plain_numbers(axes)
-
+# The tables ---------------------------------------------------------------------------------------
 
 ROUNDS = Rounds(count=3, most_runs=1, longest_s=0.25)
 

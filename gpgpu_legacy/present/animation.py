@@ -7,7 +7,6 @@ those of a picture of at most 256 colours, as with grey texels and colour scales
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,7 +52,13 @@ def animation_writer(
     sizes, and for more than LARGEST_ANIMATION pixels.
     """
     check_animation(path)
-    return partial(_write, path, frame_ms, last_ms)
+    kind = "GIF" if path.suffix.lower() == ".gif" else "PNG"
+
+    def write(pictures: Iterable[RGB]) -> None:
+        kept = _kept(pictures)
+        write_whole(path, film_of(kept, [frame_ms] * (len(kept) - 1) + [last_ms], kind))
+
+    return write
 
 
 def texel_animation_writer(path: Path, scale: int = 1) -> Callable[[Iterable[F32]], None]:
@@ -99,36 +104,23 @@ def enlarged(picture: RGB, scale: int) -> RGB:
     return picture.repeat(scale, axis=0).repeat(scale, axis=1)
 
 
-def _write(path: Path, frame_ms: int, last_ms: int, pictures: Iterable[RGB]) -> None:
-    kept, kind = _kept(pictures), "GIF" if path.suffix.lower() == ".gif" else "PNG"
-    write_whole(path, film_of(kept, [frame_ms] * (len(kept) - 1) + [last_ms], kind))
-
-
 def film_of(pictures: Sequence[RGB], durations_ms: Sequence[int], kind: str = "GIF") -> Write:
-    """A function that writes pictures of one size into a file.
+    """A function that writes pictures of one size into a file as an endless animation.
 
     durations_ms: how long each picture is shown. kind: GIF, or PNG for an APNG.
     """
     from PIL.Image import fromarray
 
-    return animation_of([*map(fromarray, pictures)], durations_ms, kind)
+    first, *others = map(fromarray, pictures)
+    more = {"optimize": True} if kind == "PNG" else {}
+    return lambda to: first.save(
+        to, kind, save_all=True, append_images=others, duration=list(durations_ms), loop=0, **more
+    )
 
 
 def png_of(image: Image) -> Write:
     """A function that writes an image into a file as a PNG."""
     return lambda to: image.save(to, "PNG", optimize=True)
-
-
-def animation_of(images: Sequence[Image], durations_ms: Sequence[int], kind: str = "GIF") -> Write:
-    """A function that writes images into a file as an endless animation.
-
-    durations_ms: how long each image is shown. kind: GIF, or PNG for one of several frames.
-    """
-    first, *others = images
-    more = {"optimize": True} if kind == "PNG" else {}
-    return lambda to: first.save(
-        to, kind, save_all=True, append_images=others, duration=list(durations_ms), loop=0, **more
-    )
 
 
 def _kept(pictures: Iterable[RGB]) -> list[RGB]:

@@ -45,24 +45,26 @@ def _latex_entry(entry: Entry) -> str:
     return _escape(plain(entry))
 
 
-_LATEX_SPECIALS = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "\u202f": r"\,",
-    "–": "--",
-    "³": "$^3$",
-    "⁹": "$^9$",
-    "×": r"$\times$",
-}
+_LATEX_SPECIALS = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "\u202f": r"\,",
+        "–": "--",
+        "³": "$^3$",
+        "⁹": "$^9$",
+        "×": r"$\times$",
+    }
+)
 
 
 def _escape(text: str) -> str:
-    return "".join(_LATEX_SPECIALS.get(character, character) for character in text)
+    return text.translate(_LATEX_SPECIALS)

@@ -278,10 +278,10 @@ def set_plain_numbers(axes: Axes) -> None:
 
     Call it when everything is drawn, since the ticks depend on the range of the axis.
     """
-    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+    from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
     low, high = axes.get_ylim()
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
+    axes.yaxis.set_major_formatter(plain_number)
     axes.yaxis.set_minor_locator(NullLocator())
     if high < _NARROW * low:
         axes.yaxis.set_major_locator(FixedLocator(list(MaxNLocator(6).tick_values(low, high))))
@@ -302,6 +302,6 @@ _STEPS = (
 )  # of a power of ten, by the span
 
 
-def plain_number(value: float) -> str:
-    """A number at a tick: 0.1, 10, 20,000."""
+def plain_number(value: float, _: object = None) -> str:
+    """A number at a tick, which the function formats: 0.1, 10, 20,000."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"

@@ -261,7 +261,7 @@ def _draw(lineages: Sequence[Lineage], path: Path | str) -> None:
     written.
     """
     from matplotlib.lines import Line2D
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+    from matplotlib.ticker import LogLocator, NullLocator
 
     shown = [[step for step in lineage.steps if step.gflops] for lineage in lineages]
     if not all(shown):
@@ -289,7 +289,7 @@ def _draw(lineages: Sequence[Lineage], path: Path | str) -> None:
     rates = [step.gflops or 0.0 for step in steps] + [rate_of(library) for library in libraries]
     first.set_xlim(min(rates) / _ROOM, max(rates) * _ROOM)
     first.xaxis.set_major_locator(LogLocator(numticks=_TICKS // len(lineages)))
-    first.xaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
+    first.xaxis.set_major_formatter(plain_number)
     first.xaxis.set_minor_locator(NullLocator())
     figure.supxlabel("GFLOPS (2n³ over the compute time), logarithmic", fontsize=10, color=INK)
     origins = dict.fromkeys(str(own[0].plan) for own in shown)

@@ -406,7 +406,6 @@ def _draw_all(panels: Sequence[RoofPanel], size: int, path: Path) -> None:
 
 def _draw(axes: Axes, panel: RoofPanel, points: Sequence[RooflinePoint]) -> None:
     from matplotlib import lines
-    from matplotlib.ticker import FuncFormatter
 
     style_axes(axes)
     axes.set_xscale("log")
@@ -430,7 +429,7 @@ def _draw(axes: Axes, panel: RoofPanel, points: Sequence[RooflinePoint]) -> None
         sizes = ", ".join(map(str, sorted({p.size for p in reached})))
         label = f"{name}, n = {sizes}" if sizes else name
         key.append(lines.Line2D([], [], color=colour, marker="o", linestyle="", label=label))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
+    axes.xaxis.set_major_formatter(plain_number)
     set_plain_numbers(axes)
     axes.set_xlabel("arithmetic intensity: 2n³ operations per byte that memory serves")
     axes.set_ylabel("GFLOPS")

@@ -123,7 +123,11 @@ def test_the_plots_of_papers(tmp_path: Path, drawn_figures: list[Figure]) -> Non
         one.plot(tmp_path / one.paper)
     for figure in drawn_figures:
         check_legible(figure)
-    titles = [plot.title for one in tables for plot in plots(one.paper, one.tables)]
+    titles = [
+        f"{find_paper(one.paper).short}, {plot.title}"
+        for one in tables
+        for plot in plots(one.paper, one.tables).values()
+    ]
     assert [figure.texts[0].get_text() for figure in drawn_figures] == titles
 
 
