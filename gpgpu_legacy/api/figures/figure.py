@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from gpgpu_legacy.api.figures.options import AnimationOptions, FigureOptions, TexelsShown
-from gpgpu_legacy.api.figures.sheet_plot import Panel, ShownPanel, sheet_of
+from gpgpu_legacy.api.figures.sheet_plot import Panel, ShownPanel, sheet
 from gpgpu_legacy.decorators import public
 from gpgpu_legacy.errors import counted
 from gpgpu_legacy.files import Write, write_whole
@@ -22,7 +22,7 @@ from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.textures import Numeric, Rect, Texture
 from gpgpu_legacy.present.animation import animation_writer, check_size, enlarged, texel_picture
 from gpgpu_legacy.present.colours import RGB, Colour, scale_for
-from gpgpu_legacy.present.plot import check_figure
+from gpgpu_legacy.present.plot import check_figure, figure_of
 
 _LEAST_SIDE = 256  # pixels along the longer side of a picture whose scale is not given
 _GROUND: Colour = (252, 252, 249)  # around what is smaller than the largest texture
@@ -34,17 +34,10 @@ _LEAST_MARKED = 4  # pixels along a texel, so that a mark hides no texel
 Caption = tuple[str, str, str]
 
 
-def draw_animation(
-    shown: Sequence[ShownPanel], captions: Sequence[Caption], path: Path, options: AnimationOptions
-) -> None:
-    """Write panels as an animation; see AnimationOptions. captions: three lines for each."""
-    write = animation_writer(path, options.frame_ms, max(options.frame_ms, options.last_ms))
-    write(_pictures(shown, captions, options))
-
-
 def _pictures(
     shown: Sequence[ShownPanel], captions: Sequence[Caption], options: AnimationOptions
 ) -> Iterator[RGB]:
+    """The pictures of an animation; see AnimationOptions. captions: three lines for each."""
     from gpgpu_legacy.present.pixel_text import captioned, needs_bar, width_of
 
     bars = [one.scale if one.channels else None for one in shown]
@@ -81,15 +74,16 @@ def _picture(shown: ShownPanel, size: tuple[int, int], *, marked: bool) -> RGB:
         (height - (rows - 1) * _GAP) // (rows * up),
     )
     picture = np.full((height, width, 3), _GROUND, np.uint8)
-    left = (width - columns * across * side - (columns - 1) * _GAP) // 2
-    top = (height - rows * up * side - (rows - 1) * _GAP) // 2
+    wide, high = across * side, up * side
+    left = (width - columns * wide - (columns - 1) * _GAP) // 2
+    top = (height - rows * high - (rows - 1) * _GAP) // 2
     for number, texels in enumerate(pictures):
         row, column = divmod(number, columns)
-        x, y = left + column * (across * side + _GAP), top + row * (up * side + _GAP)
+        x, y = left + column * (wide + _GAP), top + row * (high + _GAP)
         part = enlarged(texels, side)
         if marked and panel.rect is not None and side >= _LEAST_MARKED:
             _mark(part, panel.rect, [side * times for times in panel.stretch])
-        picture[y : y + up * side, x : x + across * side] = part
+        picture[y : y + high, x : x + wide] = part
     return picture
 
 
@@ -127,9 +121,8 @@ class Figure:
     turns: Mapping[str, tuple[str, ...]]
 
     def __repr__(self) -> str:
-        shown = len(self.on_sheet)
         passes = counted(self.passes, "pass", "passes")
-        return f"<Figure of {self.plan}: {shown} of {passes}, run by {self.executor}>"
+        return f"<Figure of {self.plan}: {len(self.on_sheet)} of {passes}, run by {self.executor}>"
 
     def _repr_png_(self) -> bytes:
         """The sheet, for a notebook."""
@@ -152,7 +145,7 @@ class Figure:
         passes = counted(self.passes, "pass", "passes")
         passes += f", {shown} of them shown" if shown < self.passes else ""
         words = passes, f"run by {self.executor}"
-        return sheet_of(self.shown(self.sheet), self.plan, words, suffix)
+        return figure_of(sheet(self.shown(self.sheet), self.plan, words), suffix)
 
     @public
     def animate(self, path: Path | str, options: AnimationOptions | None = None) -> None:
@@ -160,11 +153,12 @@ class Figure:
 
         path: of the file. options: AnimationOptions. Raises InputError if that is not possible.
         """
-        shown = self.shown(self.film)
-        captions = [self._caption(panel) for panel, *_ in shown]
-        draw_animation(shown, captions, Path(path), (options or AnimationOptions()).checked())
+        how = (options or AnimationOptions()).checked()
+        write = animation_writer(Path(path), how.frame_ms, max(how.frame_ms, how.last_ms))
+        film = self.film
+        write(_pictures(self.shown(film), [*map(self._caption, film)], how))
 
-    def _caption(self, panel: Panel) -> tuple[str, str, str]:
+    def _caption(self, panel: Panel) -> Caption:
         place, plan = panel.place, f"{self.plan}, row 0 at the bottom"
         if place is None:
             return f"input {panel.what}", panel.texture.name, plan
@@ -240,13 +234,6 @@ class Figure:
 def _varying_channels(arrays: Sequence[F32]) -> tuple[int, ...]:
     """The channels in which any two texels differ; r where none do."""
     first = arrays[0][0, 0]
-    varying = (
-        channel
-        for channel, value in enumerate(first)
-        if not all(_is_everywhere(texels[..., channel], value) for texels in arrays)
-    )
-    return tuple(varying) or (0,)
-
-
-def _is_everywhere(values: F32, value: float) -> bool:
-    return np.array_equal(values, np.broadcast_to(value, values.shape), equal_nan=True)
+    same = [(texels == first) | (np.isnan(texels) & np.isnan(first)) for texels in arrays]
+    varies = ~np.all([one.all(axis=(0, 1)) for one in same], axis=0)
+    return tuple(np.flatnonzero(varies).tolist()) or (0,)

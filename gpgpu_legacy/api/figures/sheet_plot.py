@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from gpgpu_legacy.files import Write
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.textures import Extent, Format, Rect, Texture
 from gpgpu_legacy.present.animation import texel_picture
@@ -24,7 +23,7 @@ from gpgpu_legacy.present.colours import (
     is_dark,
     short_number,
 )
-from gpgpu_legacy.present.plot import COLOURS, GREY, INK, add_head, figure_of, new_figure
+from gpgpu_legacy.present.plot import COLOURS, GREY, INK, add_head, new_figure
 from gpgpu_legacy.runtime.observed import PassPlace
 
 if TYPE_CHECKING:
@@ -103,16 +102,11 @@ _MARK = COLOURS[2]
 _EDGE = "#9a9a94"
 
 
-def sheet_of(shown: Sequence[ShownPanel], title: str, words: tuple[str, str], suffix: str) -> Write:
-    """A function that writes a sheet into a file, in one of the formats.
+def sheet(shown: Sequence[ShownPanel], title: str, words: tuple[str, str]) -> Drawn:
+    """The panels in rows, a head above them, and value scales below.
 
     words: below the title, before and after the sizes.
     """
-    return figure_of(_sheet(shown, title, words), suffix)
-
-
-def _sheet(shown: Sequence[ShownPanel], title: str, words: tuple[str, str]) -> Drawn:
-    """The panels in rows, a head above them, and value scales below."""
     bars: dict[str, ColourScale | Colour] = {one.name: one.scale for one in shown if one.channels}
     if not all(np.isfinite(one.panel.texels).all() for one in shown):
         bars["NaN or infinite"] = NOT_FINITE
@@ -154,7 +148,7 @@ def _draw_panel(place: SubFigure, shown: ShownPanel, *, has_size: bool) -> None:
     said = " · ".join(filter(None, [what, _size(panel) * has_size]))
     cut = said if len(said) <= _LONGEST_WORDS else f"{said[:_LONGEST_WORDS]}…"
     place.supxlabel(cut or " ", fontsize=_SMALL, color=GREY)
-    across, up = min(len(channels), 2) or 1, ceil(len(channels) / 2) or 1
+    across, up = _layout(shown)
     parts = place.subplots(up, across, squeeze=False)
     for axes in parts.flat[max(len(channels), 1) :]:
         axes.set_axis_off()
@@ -176,7 +170,12 @@ def _framed(axes: Axes) -> Axes:
 def _draw_texels(
     axes: Axes, panel: Panel, channel: int | None, scale: ColourScale, points: float
 ) -> None:
-    """A channel in the colours of its scale, or a texture as a picture. points: its width."""
+    """A channel in the colours of its scale, or a texture as a picture. points: its width.
+
+    The part that was drawn has a frame.
+    """
+    from matplotlib.patches import Rectangle
+
     if channel is None:
         colours = texel_picture(panel.texels)[::-1]
     else:
@@ -189,8 +188,9 @@ def _draw_texels(
     if channel is not None and max(rows, columns) <= _MOST_NUMBERED:
         side = min(points / columns, points * _TALLEST / rows)
         _draw_numbers(axes, panel.texels[..., channel], colours, scale, side)
-    if panel.rect is not None:
-        _draw_mark(axes, panel.rect)
+    if (rect := panel.rect) is not None:
+        frame = (rect.x, rect.y), rect.width, rect.height
+        axes.add_patch(Rectangle(*frame, fill=False, edgecolor=_MARK))
 
 
 def _draw_bar(axes: Axes, bar: ColourScale | Colour) -> None:
@@ -224,13 +224,16 @@ def _columns(count: int, width: float, height: float) -> int:
     return min(range(1, min(count, _MOST_COLUMNS) + 1), key=badness)
 
 
+def _layout(one: ShownPanel) -> tuple[int, int]:
+    """The pictures of a panel, one for each channel: columns and rows."""
+    count = max(len(one.channels), 1)
+    return min(count, 2), ceil(count / 2)
+
+
 def _aspect(one: ShownPanel) -> float:
-    """The height of a panel's picture over its width."""
-    (columns, rows), (wide, high) = one.panel.size, one.panel.stretch
-    count = len(one.channels)
-    return min(rows * high / (columns * wide), _TALLEST) * (
-        ceil(count / 2) / min(count, 2) if count else 1.0
-    )
+    """The height of a panel's pictures over their width."""
+    (columns, rows), (wide, high), (across, up) = one.panel.size, one.panel.stretch, _layout(one)
+    return min(rows * high / (columns * wide), _TALLEST) * (up / across)
 
 
 def _labels(panel: Panel) -> tuple[str, str]:
@@ -269,11 +272,3 @@ def _draw_numbers(axes: Axes, values: F32, colours: RGB, scale: ColourScale, sid
         colour = "white" if is_dark(colours[row, column]) else INK
         at = column + 0.5, row + 0.5
         axes.text(*at, text, fontsize=size, color=colour, ha="center", va="center")
-
-
-def _draw_mark(axes: Axes, rect: Rect) -> None:
-    """A frame around the part that was drawn."""
-    from matplotlib.patches import Rectangle
-
-    frame = Rectangle((rect.x, rect.y), rect.width, rect.height, fill=False, edgecolor=_MARK)
-    axes.add_patch(frame)
