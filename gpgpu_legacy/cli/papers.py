@@ -119,6 +119,7 @@ def audit_command(
     from gpgpu_legacy.files import check_writable
     from gpgpu_legacy.papers.audit import model, result
     from gpgpu_legacy.papers.published.papers import find_paper, papers
+    from gpgpu_legacy.serial import write_json
 
     if recorded is not None:
         if paper is not None:
@@ -129,7 +130,7 @@ def audit_command(
     chosen = papers() if paper is None else (find_paper(paper),)
     findings = model.recalled_audit(chosen)
     if recorded is not None:
-        result.record(findings, recorded)
+        write_json(recorded, result.verdicts_of(findings))
         print(f"recorded {len(findings)} verdicts in {recorded}", file=sys.stderr)
     changes = (
         result.changes(result.verdicts_of(findings), result.recorded(), chosen) if strict else ()

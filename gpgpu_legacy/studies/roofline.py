@@ -58,7 +58,6 @@ from gpgpu_legacy.serial import Record, read_recorded
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.lines import Line2D
 
 SLACK = 1.2
 """The factor by which a point may exceed a bound of measured rates, which are medians of runs."""
@@ -405,14 +404,13 @@ def _draw_all(panels: Sequence[RoofPanel], size: int, path: Path) -> None:
 
 
 def _draw(axes: Axes, panel: RoofPanel, points: Sequence[RooflinePoint]) -> None:
-    from matplotlib import lines
-
     style_axes(axes)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    key = _draw_roofs(axes, panel.roofs, points)
+    _draw_roofs(axes, panel.roofs, points)
     colours = dict(zip((one.name for one in products()), cycle(COLOURS), strict=False))
-    for name in sorted({p.plan for p in points}, key=lambda name: -_height(name, points)):
+    plans = dict.fromkeys(p.plan for p in sorted(points, key=lambda p: -p.place[1]))
+    for name in plans:
         colour, own = colours[name], [p for p in points if p.plan == name]
         reached = sorted((p for p in own if p.gflops is not None), key=lambda p: p.place)
         axes.plot([p.place[0] for p in reached], [p.place[1] for p in reached], color=colour,
@@ -428,24 +426,18 @@ def _draw(axes: Axes, panel: RoofPanel, points: Sequence[RooflinePoint]) -> None
                 axes.plot(*places, ":", color=colour, linewidth=1.1)
         sizes = ", ".join(map(str, sorted({p.size for p in reached})))
         label = f"{name}, n = {sizes}" if sizes else name
-        key.append(lines.Line2D([], [], color=colour, marker="o", linestyle="", label=label))
+        axes.plot([], [], "o", color=colour, label=label)
     axes.xaxis.set_major_formatter(plain_number)
     set_plain_numbers(axes)
     axes.set_xlabel("arithmetic intensity: 2n³ operations per byte that memory serves")
     axes.set_ylabel("GFLOPS")
     title = "\n".join(lines_of(panel.name, WIDTH - 1.5, _TITLE))
     axes.set_title(title, loc="left", fontsize=_TITLE, color=INK)
-    axes.legend(
-        handles=key, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=_SMALL
-    )
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=_SMALL)
 
 
-def _height(name: str, points: Sequence[RooflinePoint]) -> float:
-    return max(point.place[1] for point in points if point.plan == name)
-
-
-def _draw_roofs(axes: Axes, roofs: Sequence[Roof], points: Sequence[RooflinePoint]) -> list[Line2D]:
-    """The roofs, each where it is the lower of its kind and the other, and their names.
+def _draw_roofs(axes: Axes, roofs: Sequence[Roof], points: Sequence[RooflinePoint]) -> None:
+    """The roofs, each where it is the lower of its kind and the other.
 
     What is above the highest roof of each kind is shaded.
     """
@@ -459,15 +451,13 @@ def _draw_roofs(axes: Axes, roofs: Sequence[Roof], points: Sequence[RooflinePoin
     top = _ROOM * max(*ys, *(roof.at(high) for roof in flats or slopes))
     axes.set_xlim(at[0], at[-1])
     axes.set_ylim(min(ys) / _ROOM, top)
-    drawn: list[Line2D] = []
     if kinds:
         ceiling = np.min([kind.max(axis=0) for kind in kinds], axis=0)
         axes.fill_between(at, ceiling, np.maximum(ceiling, top), color=_OUTSIDE, linewidth=0)
         for roof, heights in zip([*flats, *slopes], np.concatenate(kinds), strict=True):
             below = np.where(heights <= ceiling * (1 + 1e-9), heights, np.nan)
             style = "-" if roof.gflops is not None else "--"
-            drawn += axes.plot(at, below, style, color=_ROOF, linewidth=1.5, label=str(roof))
-    return drawn
+            axes.plot(at, below, style, color=_ROOF, linewidth=1.5, label=str(roof))
 
 
 # The command --------------------------------------------------------------------------------------

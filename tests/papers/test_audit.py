@@ -14,7 +14,6 @@ from commands import Command
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit import model as audit
-from gpgpu_legacy.papers.audit import result
 from gpgpu_legacy.papers.audit.model import Finding, derivations, judge, shown, turned
 from gpgpu_legacy.papers.audit.result import (
     RECORD,
@@ -30,7 +29,7 @@ from gpgpu_legacy.papers.published.schema import (
     Rule,
 )
 from gpgpu_legacy.predict.mispredictions import LoggedTime, compare, read_log
-from gpgpu_legacy.serial import read_recorded
+from gpgpu_legacy.serial import read_recorded, write_json
 
 OPENGL, DOBRAVEC = "opengl-compute", "dobravec-bulic-2017"
 HALL, MALI = "hall-carr-hart-2003", "mali-sdk-sgemm"
@@ -211,7 +210,7 @@ def data(paper: str) -> str:
 def test_verdicts_are_those_recorded(update_golden: bool) -> None:
     findings = list(all_findings().values())
     if update_golden:
-        result.record(findings, RECORD)
+        write_json(RECORD, verdicts_of(findings))
         return
     assert changes(verdicts_of(findings), recorded(), papers()) == []
 

@@ -30,7 +30,6 @@ from gpgpu_legacy.serial import (
     plain,
     provenance,
     read_recorded,
-    write_json,
 )
 
 RECORD = Path(__file__).parent / "verdicts.json"
@@ -76,11 +75,6 @@ def verdicts_of(findings: Iterable[Finding]) -> Verdicts:
 def recorded() -> Verdicts:
     """The recorded verdicts; InputError if they are missing or cannot be read."""
     return read_recorded(RECORD, Verdicts)
-
-
-def record(findings: Iterable[Finding], path: Path) -> None:
-    """Record the verdicts in a file."""
-    write_json(path, verdicts_of(findings))
 
 
 def changes(now: Verdicts, before: Verdicts, papers: Iterable[Paper]) -> list[str]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from importlib.resources import files
 from itertools import count, islice
 
 import numpy as np
@@ -14,10 +15,10 @@ from numpy.typing import NDArray
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Value
-from gpgpu_legacy.papers.recorded import recorded_times
 from gpgpu_legacy.predict.mispredictions import read_log
 from gpgpu_legacy.runtime.executor import reference
 from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.serial import Line, Positive, Record, Several, Size, from_toml
 
 # The decimal places in which the sums of the listings differ --------------------------------------
 
@@ -186,6 +187,30 @@ def asymmetric_elements(inputs: Inputs, matrix: str) -> Value:
 # Recorded times -----------------------------------------------------------------------------------
 
 
+class RecordedMove(Record):
+    """The transfers of a product by a path: an executor, or another library."""
+
+    device: Line
+    path: Line
+    method: Line
+    size: Size
+    upload_s: Positive
+    readback_s: Positive
+    where: Line
+
+
+class RecordedTimes(Record):
+    """recorded.toml: times taken with this package, for claims that only a measurement decides."""
+
+    move: Several[RecordedMove]
+
+
+@cache
+def _recorded_times() -> RecordedTimes:
+    text = files("gpgpu_legacy.papers").joinpath("recorded.toml").read_text("utf-8")
+    return from_toml(text, RecordedTimes, "recorded.toml")
+
+
 def recorded_time(chip: str, method: str, size: int, block: int, accumulate: str) -> Value:
     """A recorded time in seconds, by how sums accumulate."""
     wanted = (chip, method, size, block)
@@ -199,6 +224,6 @@ def recorded_time(chip: str, method: str, size: int, block: int, accumulate: str
 
 def recorded_upload_over_readback(inputs: Inputs, path: str) -> Value:
     """The recorded rate of uploads over that of read-back, by a path."""
-    move = next(move for move in recorded_times().move if move.path == path)
+    move = next(move for move in _recorded_times().move if move.path == path)
     counts = inputs.product(move.method, move.size).counts
     return counts.upload_bytes / move.upload_s / (counts.readback_bytes / move.readback_s)
