@@ -191,19 +191,16 @@ def _grid_html(grid: Grid) -> str:
     aligned = [
         "right" if is_numeric(column) else "left" for column in zip(*grid.rows, strict=True)
     ] or ["left"] * len(grid.heads)
-    head = "".join(
-        f'<th scope="col" style="text-align: {side}">{escape(text)}</th>'
-        for text, side in zip(grid.heads, aligned, strict=True)
-    )
-    rows = "".join(
-        "<tr>"
-        + "".join(
-            f'<td style="text-align: {side}">{escape(plain(entry))}</td>'
-            for entry, side in zip(row, aligned, strict=True)
+
+    def line(tag: str, entries: Iterable[Entry]) -> str:
+        cells = zip(entries, aligned, strict=True)
+        return "".join(
+            f'<{tag} style="text-align: {side}">{escape(plain(entry))}</{tag[:2]}>'
+            for entry, side in cells
         )
-        + "</tr>"
-        for row in grid.rows[:ROWS_SHOWN]
-    )
+
+    head = line('th scope="col"', grid.heads)
+    rows = "".join(f"<tr>{line('td', row)}</tr>" for row in grid.rows[:ROWS_SHOWN])
     notes = [*grid.notes]
     if len(grid.rows) > ROWS_SHOWN:
         notes.append(f"{len(grid.rows) - ROWS_SHOWN} more rows are not shown.")
@@ -258,24 +255,17 @@ def _print_grid(grid: Grid, console: Console) -> None:
         for line in lines:
             console.print(line, style=style, markup=False, soft_wrap=True)
 
-    def print_text(text: str, style: str) -> None:
-        print_lines(wrap(text, console.width), style)
-
-    columns = _columns(grid)
+    entries = list(zip(*grid.rows, strict=True)) or [()] * len(grid.heads)
+    columns = [
+        _Column((head, *map(plain, column)), is_numeric(column))
+        for head, column in zip(grid.heads, entries, strict=True)
+    ]
     if grid.caption:
-        print_text(grid.caption, "bold")
+        print_lines(wrap(grid.caption, console.width), "bold")
     print_lines(_print_columns(columns, console), "dim")
     for note in grid.notes:
-        print_text(note, "dim")
+        print_lines(wrap(note, console.width), "dim")
     console.print()
-
-
-def _columns(grid: Grid) -> list[_Column]:
-    columns = list(zip(*grid.rows, strict=True)) or [()] * len(grid.heads)
-    return [
-        _Column((head, *map(plain, column)), is_numeric(column))
-        for head, column in zip(grid.heads, columns, strict=True)
-    ]
 
 
 def _print_columns(columns: list[_Column], console: Console) -> list[str]:

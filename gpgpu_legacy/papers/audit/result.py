@@ -82,21 +82,19 @@ def changes(now: Verdicts, before: Verdicts, papers: Iterable[Paper]) -> list[st
     ids = tuple(f"{paper.id} " for paper in papers)
     then = {name: entry for name, entry in before.claims.items() if name.startswith(ids)}
     lines = []
-    for name in [*now.claims, *(name for name in then if name not in now.claims)]:
+    for name in dict.fromkeys((*now.claims, *then)):
         if name not in then:
             lines.append(f"{name}: is new, with the verdict {now.claims[name].verdict.value}")
         elif name not in now.claims:
             lines.append(f"{name}: is gone; its verdict was {then[name].verdict.value}")
         else:
-            lines += [f"{name}: {line}" for line in _differences(now.claims[name], then[name])]
+            was, is_now = plain(then[name]), plain(now.claims[name])
+            lines += [
+                f"{name}: {field} was {was[field] or 'nothing'}, is {is_now[field] or 'nothing'}"
+                for field in is_now
+                if is_now[field] != was[field]
+            ]
     return lines
-
-
-def _differences(now: VerdictRecord, then: VerdictRecord) -> Iterable[str]:
-    was = plain(then)
-    for name, is_now in plain(now).items():
-        if is_now != was[name]:
-            yield f"{name} was {was[name] or 'nothing'}, is {is_now or 'nothing'}"
 
 
 class Turned(Record):
@@ -178,12 +176,13 @@ class Audit(RecordedResult, kw_only=True):
 
         whole: all claims, and the numbers that are not claims.
         """
-        is_shown = [
-            whole or self.only or one.verdict is AuditVerdict.DIFFERS for one in self.claims
+        is_all = whole or self.only
+        shown = [one for one in self.claims if is_all or one.verdict is AuditVerdict.DIFFERS]
+        grids = [
+            _verdicts(name, claims)
+            for name in self.verdicts
+            if (claims := [one for one in shown if one.paper == name])
         ]
-        shown = [one for one, wanted in zip(self.claims, is_shown, strict=True) if wanted]
-        by_paper = {name: [one for one in shown if one.paper == name] for name in self.verdicts}
-        grids = [_verdicts(name, claims) for name, claims in by_paper.items() if claims]
         grids.append(_counts("findings", "Findings, by cause.", self.findings, _FINDINGS))
         grids.append(_counts("claims", "Their claims.", self.verdicts, _VERDICTS))
         if any(one.turned for one in self.claims):
