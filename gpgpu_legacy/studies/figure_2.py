@@ -237,7 +237,8 @@ class _Page:
         self.scale = {name: scale for scale in self.scales for name in scale.names}
         (m, l), n = shown.a.shape, shown.b.shape[1]  # noqa: E741
         most, rows = max(m, l, n), max(m, l)
-        texts = (scale.text(value) for scale in self.scales for value in scale.values.tolist())
+        arrays = [shown.a, shown.b, *(a for f in shown.frames for a in fields_of(f).values())]
+        texts = {_number(value) for array in arrays for value in array.ravel().tolist()}
         smallest = max(Font.SMALL.line_height, *map(Font.SMALL.width, texts)) + 2 * _CELL_PADDING
         self.cell = max(smallest, min(_LARGEST_CELL, _SMALLEST_PANEL // most))
         self.panel = max(_SMALLEST_PANEL, _span(most, self.cell))
@@ -379,7 +380,7 @@ class _Page:
             if not is_small:
                 at = (x + cell // 2 + 1, y + (cell - Font.SMALL.line_height) // 2)
                 ink = _ON_LIGHT if (level or 0) > _MIDDLE_LEVEL else _ON_DARK
-                text = scale.text(float(value))
+                text = _number(float(value))
                 draw_line(draw, *at, text, Font.SMALL, align=Align.CENTRE, fill=ink)
         if framed is not None:
             i, j, down, right = (0, framed, rows, 1) if name == "A" else (framed, 0, 1, columns)
@@ -427,15 +428,11 @@ def _span(count: int, cell: int) -> int:
 _LEAST_FILLED = 0.25
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Scale:
-    """Greys and texts for some panels.
-
-    names: of the panels. values: all that they show. black, white: the values at the ends.
-    """
+    """The greys of some panels, by name. black, white: the values at the ends."""
 
     names: tuple[str, ...]
-    values: Values
     black: float
     white: float
 
@@ -446,22 +443,16 @@ class Scale:
         share = (value - self.black) / (self.white - self.black)
         return round(255 * min(max(share, 0.0), 1.0))
 
-    def text(self, value: float) -> str:
-        """A value as it is written in its cell."""
-        return f"{value * (1 + 2**-30):.3g}"  # what lies between two is rounded away from 0
-
 
 def scales_of(shown: PassByPass) -> tuple[Scale, ...]:
     """The scales of a demonstration: panels that can share one do."""
     columns, rows, *results = zip(*(fields_of(f).values() for f in shown.frames), strict=True)
     groups = {("A",): (shown.a, *columns), ("B",): (shown.b, *rows), _PANELS[2:]: sum(results, ())}
-    shared: dict[tuple[float, float], tuple[tuple[str, ...], Values]] = {}
+    shared: dict[tuple[float, float], tuple[str, ...]] = {}
     for names, panels in groups.items():
-        values = np.concatenate([panel.ravel() for panel in panels])
-        ends = _ends(values)
-        before, others = shared.get(ends, ((), values[:0]))
-        shared[ends] = (*before, *names), np.concatenate([others, values])
-    return tuple(Scale(names, values, *ends) for ends, (names, values) in shared.items())
+        ends = _ends(np.concatenate([panel.ravel() for panel in panels]))
+        shared[ends] = (*shared.get(ends, ()), *names)
+    return tuple(Scale(names, *ends) for ends, names in shared.items())
 
 
 def _ends(values: Values) -> tuple[float, float]:
@@ -470,6 +461,11 @@ def _ends(values: Values) -> tuple[float, float]:
     span = max(high, -low)
     white = 1.0 if span == 0 or (_LEAST_FILLED <= high <= 1) else float(high)
     return float(low), white
+
+
+def _number(value: float) -> str:
+    """A value as it is written in its cell."""
+    return f"{value * (1 + 2**-30):.3g}"  # what lies between two is rounded away from 0
 
 
 # The command --------------------------------------------------------------------------------------
