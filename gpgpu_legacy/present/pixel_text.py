@@ -127,7 +127,7 @@ def captioned(
     scale: ColourScale | None,
     *,
     has_bar: bool,
-    least_width: int = 0,
+    least_width: int,
 ) -> RGB:
     """A picture in a thin frame, with its value scale and lines of text below, the first in bold.
 

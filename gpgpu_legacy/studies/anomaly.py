@@ -451,10 +451,10 @@ UNPUBLISHED_SIZES = (768, 1280, 2048)
 """Further sizes, for which no times are published."""
 
 
-def sizes_for(wanted: Sequence[int] = ()) -> list[int]:
+def sizes_for(wanted: Sequence[int]) -> list[int]:
     """The sizes to simulate: those wanted, those of the fit, and those beside an outlier.
 
-    wanted: by default all with published times, and UNPUBLISHED_SIZES.
+    wanted: if none, all with published times, and UNPUBLISHED_SIZES.
     """
     published = published_times()
     outliers = find_outliers(published)
@@ -465,15 +465,14 @@ def sizes_for(wanted: Sequence[int] = ()) -> list[int]:
 def anomaly(
     cases: Sequence[HostCase],
     sizes: Sequence[int],
-    published_ms: Mapping[int, float] | None = None,
     progress: Callable[[str], object] = lambda _: None,
 ) -> Anomaly:
     """Misses, predicted and published times at some sizes, for each case.
 
-    published_ms: of MulH, by size; the paper's by default. progress: called with each size that is
-    done. Sizes are simulated in parallel on all cores, the slowest first.
+    progress: called with each size that is done. Sizes are simulated in parallel on all cores, the
+    slowest first.
     """
-    published = published_times() if published_ms is None else published_ms
+    published = published_times()
     wanted = sorted({*sizes}, reverse=True)
     for size in wanted:
         check_size(size)

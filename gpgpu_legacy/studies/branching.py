@@ -19,8 +19,6 @@ of the clocks that a branch takes: from quads and the fewest clocks to blocks an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,7 +33,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.execute import BLOCK, Event, Tally
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.measure.benchmark import Benchmark, Case
-from gpgpu_legacy.measure.timing import Budget, busy_notes
+from gpgpu_legacy.measure.timing import busy_notes
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.predict.rates import Rates
@@ -235,46 +233,6 @@ def predicted(chip: Profile, way: str, executed: Executed) -> Spread | None:
     return least + area / branches, most + area * longest / branches
 
 
-def study(
-    chips: Sequence[Profile],
-    executors: Sequence[str],
-    pool: Executor | None = None,
-    budget: Budget | None = None,
-    progress: Callable[[str], object] = lambda _: None,
-) -> Stripes:
-    """The ways with all stripes, on chips and on executors."""
-    counts = sweep(counted, STRIPES, pool, lambda stripe, _: progress(f"stripes of {stripe}"))
-    bench = benchmark_of(executors).measure(budget)
-    seconds = {
-        (one.executor, one.parameters["way"], one.parameters["stripe"]): one.spread[0]
-        for one in bench.results
-    }
-    devices = {one.executor: one.device or "?" for one in bench.results}
-    ways = (
-        as_record(
-            StripedWay,
-            executed,
-            way=way,
-            stripe=stripe,
-            predicted={c.name: time for c in chips if (time := predicted(c, way, executed))},
-            measured={e: seconds[e, way, stripe] for e in devices if (e, way, stripe) in seconds},
-        )
-        for stripe, by_way in zip(STRIPES, counts, strict=True)
-        for way, executed in by_way.items()
-    )
-    return as_record(Stripes, bench, ways=tuple(ways), devices=devices)
-
-
-def benchmark_of(executors: Sequence[str]) -> Benchmark:
-    """The ways that are measured."""
-    cases = [
-        Case(_STRIPES.builder(way=way, stripe=stripe), executors=executors)
-        for stripe in STRIPES
-        for way in WAYS
-    ]
-    return Benchmark(cases, peers=(), has_reference=False)
-
-
 # The command --------------------------------------------------------------------------------------
 
 
@@ -298,6 +256,31 @@ def branching_command(
     if recorded := report.read(Stripes):
         return recorded
     chips = [*dict.fromkeys(map(find_profile, chip))]
-    steps = benchmark_of(executor).steps + len(STRIPES)
+    cases = [
+        Case(_STRIPES.builder(way=way, stripe=stripe), executors=executor)
+        for stripe in STRIPES
+        for way in WAYS
+    ]
+    benchmark = Benchmark(cases, peers=(), has_reference=False)
+    steps = benchmark.steps + len(STRIPES)
     with workers() as pool, report.work("stripes", steps, budget) as (within, step):
-        return study(chips, executor, pool, within, step)
+        counts = sweep(counted, STRIPES, pool, lambda stripe, _: step(f"stripes of {stripe}"))
+        bench = benchmark.measure(within)
+    seconds = {
+        (one.executor, one.parameters["way"], one.parameters["stripe"]): one.spread[0]
+        for one in bench.results
+    }
+    devices = {one.executor: one.device or "?" for one in bench.results}
+    ways = (
+        as_record(
+            StripedWay,
+            executed,
+            way=way,
+            stripe=stripe,
+            predicted={c.name: time for c in chips if (time := predicted(c, way, executed))},
+            measured={e: seconds[e, way, stripe] for e in devices if (e, way, stripe) in seconds},
+        )
+        for stripe, by_way in zip(STRIPES, counts, strict=True)
+        for way, executed in by_way.items()
+    )
+    return as_record(Stripes, bench, ways=tuple(ways), devices=devices)

@@ -287,10 +287,10 @@ def _turned(claims: Sequence[JudgedClaim]) -> Grid:
 
 def audit_of(
     findings: Sequence[Finding],
-    only: Sequence[AuditVerdict] = (),
-    changes: Sequence[str] = (),
+    only: Sequence[AuditVerdict],
+    changes: Sequence[str],
     *,
-    turn: bool = False,
+    turn: bool,
 ) -> Audit:
     """An audit of findings, with those of some verdicts alone; all are counted.
 
