@@ -189,8 +189,55 @@ class Anomaly(Result):
 
         Of the first case; the published outliers are named, and sizes are evenly spaced.
         """
+        model = self.models[0]
         others = f" The tables have {len(self.models) - 1} other cases." if self.models[1:] else ""
-        _draw(self.models[0], others, path)
+        rows, figure = model.rows, new_figure(height_inches=_HEIGHT)
+        misses, times = figure.subplots(2, 1, sharex=True)
+        for axes in (misses, times):
+            style_axes(axes)
+        for row, outlier in model.outlying:
+            place = rows.index(row)
+            for axes in (misses, times):
+                axes.axvspan(place - 0.4, place + 0.4, color=_PUBLISHED, alpha=0.1, linewidth=0)
+            text = (
+                f"n = {row.size}:\n{row.misses:.3g} misses,\n{outlier.misses_beside:.2g} beside it"
+            )
+            _name(misses, (place, row.misses), text, INK)
+            text = f"n = {row.size}:\n{row.published_ns:.3g} ns published"
+            if row.predicted_ns is not None:
+                text += f",\n{row.predicted_ns:.3g} {'fitted' if row.is_fitted else 'predicted'}"
+            highest = max(row.published_ns or 0.0, row.predicted_ns or 0.0)
+            _name(times, (place, highest), text, _PUBLISHED)
+        misses.plot([row.misses for row in rows], "o-", color=_MODEL, linewidth=1.4, markersize=4.5)
+        limit = 2 * needed_misses(model.case.hierarchy.l2.line_bytes)
+        misses.axhline(limit, color=GREY, linewidth=0.9, linestyle=":")
+        misses.annotate(
+            "an outlier is above this", (0, limit), (0, 3), textcoords="offset points",
+            fontsize=_SMALL, color=SOFT, verticalalignment="bottom",
+        )  # fmt: skip
+        misses.set_ylim(0, _ROOM * max(row.misses for row in rows))
+        misses.set_ylabel("misses of level 2 an iteration")
+        predicted = np.array([row.predicted_ns for row in rows], float)
+        published = np.array([row.published_ns for row in rows], float)
+        times.plot(predicted, "o--", color=_MODEL, linewidth=1.2, markersize=4.5, label="predicted")
+        times.plot(published, "s", color=_PUBLISHED, markersize=6.0, label="published")
+        known = [value for value in (*predicted, *published) if np.isfinite(value)]
+        times.set_ylim(0, _ROOM * max(known, default=1.0))
+        times.set_ylabel("ns an iteration")
+        times.legend(loc="upper left", frameon=False, fontsize=9.5)
+        times.set_xticks(range(len(rows)), [str(row.size) for row in rows], rotation=60)
+        times.set_xlabel("n of the n×n matrices, evenly spaced")
+        figure.align_ylabels()
+        jumps = listed([outlier.size for outlier in model.outliers]) or "no size"
+        simulated = listed([row.size for row in rows if row.is_outlier]) or "no size"
+        save_figure(
+            figure,
+            path,
+            "MulH of Dobravec & Bulić 2017 on the host",
+            f"One model, {model.case.name}, on {model.case.host.title}.{others}",
+            f"The published times jump at {jumps}; the simulated misses at {simulated}, on "
+            "condition that level 2 is of this size.",
+        )
 
 
 def listed(sizes: Sequence[int]) -> str:
@@ -383,54 +430,6 @@ _HEIGHT = 6.0  # inches
 _SMALL = 9.0  # points
 _PUBLISHED, _MODEL = COLOURS[2], COLOURS[1]
 _ROOM = 1.32  # above the highest mark, for words
-
-
-def _draw(model: Model, others: str, path: Path) -> None:
-    rows, figure = model.rows, new_figure(height_inches=_HEIGHT)
-    misses, times = figure.subplots(2, 1, sharex=True)
-    for axes in (misses, times):
-        style_axes(axes)
-    for row, outlier in model.outlying:
-        place = rows.index(row)
-        for axes in (misses, times):
-            axes.axvspan(place - 0.4, place + 0.4, color=_PUBLISHED, alpha=0.1, linewidth=0)
-        text = f"n = {row.size}:\n{row.misses:.3g} misses,\n{outlier.misses_beside:.2g} beside it"
-        _name(misses, (place, row.misses), text, INK)
-        text = f"n = {row.size}:\n{row.published_ns:.3g} ns published"
-        if row.predicted_ns is not None:
-            text += f",\n{row.predicted_ns:.3g} {'fitted' if row.is_fitted else 'predicted'}"
-        highest = max(row.published_ns or 0.0, row.predicted_ns or 0.0)
-        _name(times, (place, highest), text, _PUBLISHED)
-    misses.plot([row.misses for row in rows], "o-", color=_MODEL, linewidth=1.4, markersize=4.5)
-    limit = 2 * needed_misses(model.case.hierarchy.l2.line_bytes)
-    misses.axhline(limit, color=GREY, linewidth=0.9, linestyle=":")
-    misses.annotate(
-        "an outlier is above this", (0, limit), (0, 3), textcoords="offset points",
-        fontsize=_SMALL, color=SOFT, verticalalignment="bottom",
-    )  # fmt: skip
-    misses.set_ylim(0, _ROOM * max(row.misses for row in rows))
-    misses.set_ylabel("misses of level 2 an iteration")
-    predicted = np.array([row.predicted_ns for row in rows], float)
-    published = np.array([row.published_ns for row in rows], float)
-    times.plot(predicted, "o--", color=_MODEL, linewidth=1.2, markersize=4.5, label="predicted")
-    times.plot(published, "s", color=_PUBLISHED, markersize=6.0, label="published")
-    known = [value for value in (*predicted, *published) if np.isfinite(value)]
-    times.set_ylim(0, _ROOM * max(known, default=1.0))
-    times.set_ylabel("ns an iteration")
-    times.legend(loc="upper left", frameon=False, fontsize=9.5)
-    times.set_xticks(range(len(rows)), [str(row.size) for row in rows], rotation=60)
-    times.set_xlabel("n of the n×n matrices, evenly spaced")
-    figure.align_ylabels()
-    jumps = listed([outlier.size for outlier in model.outliers]) or "no size"
-    simulated = listed([row.size for row in rows if row.is_outlier]) or "no size"
-    save_figure(
-        figure,
-        path,
-        "MulH of Dobravec & Bulić 2017 on the host",
-        f"One model, {model.case.name}, on {model.case.host.title}.{others}",
-        f"The published times jump at {jumps}; the simulated misses at {simulated}, on condition "
-        "that level 2 is of this size.",
-    )
 
 
 def _name(axes: Axes, place: tuple[int, float], text: str, colour: str) -> None:

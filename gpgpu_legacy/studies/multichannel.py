@@ -120,8 +120,44 @@ class Multichannel(Result):
         return [Grid("multichannel", caption, _HEADS, tuple(rows))]
 
     def plot(self, path: Path) -> None:
-        """Draw the work of the fragment."""
-        _draw(self, path)
+        """The matrices, with the texels framed that the fragment uses, and below its work."""
+        adds, (column, row), (rows, columns) = self.multiply_adds, self.trace.texel, self.halves[2]
+        figure = new_figure(height_inches=_MATRICES + _ROW * len(adds))
+        (upper,), (lower,) = figure.subfigures(
+            2, 1, squeeze=False, height_ratios=[_MATRICES, _ROW * len(adds)]
+        )
+        for part in (upper, lower):
+            part.set_facecolor("none")
+        texels = [lookup.texel for add in adds for lookup in add[:2] if lookup.texel]
+        matrices = {"X": self.a, "Y": self.b, "Z": self.z}
+        for unit, (axes, (name, values), half) in enumerate(
+            zip(upper.subplots(1, 3), matrices.items(), self.halves, strict=True)
+        ):
+            marked = [(t.y, t.x) for t in texels if t.unit == unit] or [(row, column)]
+            _draw_matrix(axes, name, values, half, marked)
+        for number, (add, places) in enumerate(
+            zip(adds, lower.subplots(len(adds), len(_HEADS), squeeze=False), strict=True)
+        ):
+            for axes, head, vector in zip(places, _HEADS, _vectors(add), strict=True):
+                _draw_cells(axes, *(np.reshape([*part], (2, 2)) for part in vector))
+                if not number:
+                    axes.set_title(head, fontsize=_SMALL, weight="bold")
+        count, steps = rows * columns, len(adds) // 2
+        first, second = ("X.{} × Y.{}".format(*add.channels) for add in adds[:2])
+        save_figure(
+            figure,
+            path,
+            "Multichannel matrix multiplication",
+            f"Z = X × Y, {self.sizes}, by "
+            f"{f'{count} fragments' if count > 1 else 'one fragment'} in one pass. A texel holds "
+            "one element of each quadrant: in r, g, b and a, equation (8).",
+            f"The fragment in row {row} and column {column} makes the four elements of Z that are "
+            f"framed, all at once. {'Its one step' if steps == 1 else f'Each of its {steps} steps'}"
+            f" looks up one texel of X and one of Y and multiplies them twice: {first}, equation "
+            f"(9), and {second}; their sum is equation (10), and these multiply-adds are listing "
+            "(11). A colour names the channel that a number was read from, the letters of a "
+            "product its quadrants. After Hall, Carr & Hart 2003, Section 4.",
+        )
 
 
 def _name(lookup: TracedInstruction) -> str:
@@ -186,47 +222,6 @@ _QUADRANTS = {"X": str.maketrans(CHANNELS, "ABCD"), "Y": str.maketrans(CHANNELS,
 
 _MATRICES, _ROW = 2.9, 1.0  # inches of the matrices, and of a multiply-add
 _SMALL = 9.0  # points
-
-
-def _draw(shown: Multichannel, path: Path) -> None:
-    """The matrices, with the texels framed that the fragment uses, and below its work."""
-    adds, (column, row), (rows, columns) = shown.multiply_adds, shown.trace.texel, shown.halves[2]
-    figure = new_figure(height_inches=_MATRICES + _ROW * len(adds))
-    (upper,), (lower,) = figure.subfigures(
-        2, 1, squeeze=False, height_ratios=[_MATRICES, _ROW * len(adds)]
-    )
-    for part in (upper, lower):
-        part.set_facecolor("none")
-    texels = [lookup.texel for add in adds for lookup in add[:2] if lookup.texel]
-    matrices = {"X": shown.a, "Y": shown.b, "Z": shown.z}
-    for unit, (axes, (name, values), half) in enumerate(
-        zip(upper.subplots(1, 3), matrices.items(), shown.halves, strict=True)
-    ):
-        marked = [(t.y, t.x) for t in texels if t.unit == unit] or [(row, column)]
-        _draw_matrix(axes, name, values, half, marked)
-    for number, (add, places) in enumerate(
-        zip(adds, lower.subplots(len(adds), len(_HEADS), squeeze=False), strict=True)
-    ):
-        for axes, head, vector in zip(places, _HEADS, _vectors(add), strict=True):
-            _draw_cells(axes, *(np.reshape([*part], (2, 2)) for part in vector))
-            if not number:
-                axes.set_title(head, fontsize=_SMALL, weight="bold")
-    count, steps = rows * columns, len(adds) // 2
-    first, second = ("X.{} × Y.{}".format(*add.channels) for add in adds[:2])
-    save_figure(
-        figure,
-        path,
-        "Multichannel matrix multiplication",
-        f"Z = X × Y, {shown.sizes}, by "
-        f"{f'{count} fragments' if count > 1 else 'one fragment'} in one pass. A texel holds one "
-        "element of each quadrant: in r, g, b and a, equation (8).",
-        f"The fragment in row {row} and column {column} makes the four elements of Z that are "
-        f"framed, all at once. {'Its one step' if steps == 1 else f'Each of its {steps} steps'} "
-        f"looks up one texel of X and one of Y and multiplies them twice: {first}, equation (9), "
-        f"and {second}; their sum is equation (10), and these multiply-adds are listing (11). A "
-        "colour names the channel that a number was read from, the letters of a product its "
-        "quadrants. After Hall, Carr & Hart 2003, Section 4.",
-    )
 
 
 _Vector = tuple[Sequence[float], Sequence[str], Sequence[str]]

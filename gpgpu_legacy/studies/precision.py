@@ -161,8 +161,41 @@ class Precision(Result):
         return [Grid("precision", caption, heads, tuple(map(_entries, rows)), tuple(notes))]
 
     def plot(self, path: Path) -> None:
-        """Draw error and bound against n, a panel for each method and texture format."""
-        _draw(self, path)
+        """Draw error against n: a panel a method and texture format, a line an arithmetic.
+
+        The bounds are dashed. Products that saturate or read wrong texels are left out; if a format
+        was measured with both kinds of data, the scaled one is drawn.
+        Raises InputError if nothing is left to draw or the file cannot be written.
+        """
+        shown = [row for row in self.fitting() if row.bound is not None]
+        panels = [*dict.fromkeys(row.kind for row in shown)]
+        if not panels:
+            raise InputError("no error has a bound, so there is nothing to plot; see the table")
+        titles = []
+        for kind in panels:
+            # The arithmetics in which the method reads the wrong texels at every size.
+            alike = [row for row in self.measurements if row.kind == kind]
+            right = {row.arithmetic for row in alike if row.addresses}
+            lost = dict.fromkeys(row.arithmetic for row in alike if row.arithmetic not in right)
+            titles.append(", ".join(kind) + (f"\nwrong texels: {', '.join(lost)}" if lost else ""))
+        figure, places = new_panels(
+            titles,
+            _COLUMNS,
+            3.2,
+            x="size n of the n×n matrices; fixed-point data scaled to fit",
+            y="largest error, of the largest element",
+        )
+        names = list(dict.fromkeys(row.arithmetic for row in shown))
+        for axes, kind in zip(places, panels, strict=True):
+            _draw_panel(axes, [row for row in shown if row.kind == kind], names)
+        for axes in places[-_COLUMNS:]:  # those with no panel below
+            axes.tick_params(labelbottom=True)
+        save_figure(
+            figure,
+            path,
+            "What a number format costs in accuracy",
+            "Solid: measured, on the NumPy machine. Dashed: the bound that was computed before.",
+        )
 
 
 def _entries(row: Accuracy) -> tuple[Entry, ...]:
@@ -387,44 +420,6 @@ def reaches_texels(plan: Plan, arithmetic: Arithmetic) -> bool:
 # The picture ------------------------------------------------------------------------------------
 
 _COLUMNS = 2
-
-
-def _draw(precision: Precision, path: Path) -> None:
-    """Error against n on logarithmic axes: a panel a method and texture format, a line a format.
-
-    The bounds are dashed. Products that saturate or read wrong texels are left out; if a format was
-    measured with both kinds of data, the scaled one is drawn.
-    Raises InputError if nothing is left to draw or the file cannot be written.
-    """
-    shown = [row for row in precision.fitting() if row.bound is not None]
-    panels = [*dict.fromkeys(row.kind for row in shown)]
-    if not panels:
-        raise InputError("no error has a bound, so there is nothing to plot; see the table")
-    titles = []
-    for kind in panels:
-        # The arithmetics in which the method reads the wrong texels at every size.
-        alike = [row for row in precision.measurements if row.kind == kind]
-        right = {row.arithmetic for row in alike if row.addresses}
-        lost = dict.fromkeys(row.arithmetic for row in alike if row.arithmetic not in right)
-        titles.append(", ".join(kind) + (f"\nwrong texels: {', '.join(lost)}" if lost else ""))
-    figure, places = new_panels(
-        titles,
-        _COLUMNS,
-        3.2,
-        x="size n of the n×n matrices; fixed-point data scaled to fit",
-        y="largest error, of the largest element",
-    )
-    names = list(dict.fromkeys(row.arithmetic for row in shown))
-    for axes, kind in zip(places, panels, strict=True):
-        _draw_panel(axes, [row for row in shown if row.kind == kind], names)
-    for axes in places[-_COLUMNS:]:  # those with no panel below
-        axes.tick_params(labelbottom=True)
-    save_figure(
-        figure,
-        path,
-        "What a number format costs in accuracy",
-        "Solid: measured, on the NumPy machine. Dashed: the bound that was computed before.",
-    )
 
 
 def _draw_panel(axes: Axes, rows: Sequence[Accuracy], names: Sequence[str]) -> None:

@@ -181,8 +181,31 @@ class Roofline(Result):
         ]
 
     def plot(self, path: Path) -> None:
-        """Draw a panel for each executor."""
-        _draw_all(self.panels, self.size, path)
+        """Draw a panel for each executor: bounds are hollow, published and measured marks filled.
+
+        A bound and the time reached at the same size are joined. Raises InputError if no profile
+        has rates to draw a roof from, or for more than MOST_PANELS.
+        """
+        drawn = ((panel, [p for p in panel.points if p.place[1]]) for panel in self.panels)
+        shown = [(panel, points) for panel, points in drawn if points]
+        if not shown:
+            names = ", ".join(dict.fromkeys(panel.title for panel in self.panels))
+            raise InputError(f"the profile of {names} has no rates, so there is nothing to draw")
+        check_count(len(shown), MOST_PANELS, "panels")
+        figure = new_figure(height_inches=_PANEL_HEIGHT * len(shown))
+        grid = figure.subplots(len(shown), squeeze=False)
+        for axes, (panel, points) in zip(grid[:, 0], shown, strict=True):
+            _draw(axes, panel, points)
+        figure.align_ylabels()
+        kinds = dict.fromkeys(p.kind for _, points in shown for p in points if p.gflops is not None)
+        reached = "".join(f"   {_SIGNS.get(kind, '●')} {kind}" for kind in kinds)
+        save_figure(
+            figure,
+            path,
+            "Products under their roofs",
+            f"○ bound of a method at n = {self.size}, of all that the prediction knows{reached}",
+            "The roof is that of arithmetic and memory alone.",
+        )
 
 
 # Making it --------------------------------------------------------------------------------------
@@ -373,34 +396,6 @@ _SMALL, _TITLE = 9.0, 10.0  # points
 _OUTSIDE, _ROOF = "#f0eee6", "#4a4a4a"
 _ROOM = 2.0  # beyond the roofs and the points, as a factor
 _SLOPE = 10.0  # how far left of its end a sloping roof begins, as a factor
-
-
-def _draw_all(panels: Sequence[RoofPanel], size: int, path: Path) -> None:
-    """Draw them: hollow marks are bounds, filled ones published or measured, a panel an executor.
-
-    A bound and the time reached at the same size are joined. Raises InputError if no profile has
-    rates to draw a roof from, or for more than MOST_PANELS.
-    """
-    drawn = ((panel, [p for p in panel.points if p.place[1]]) for panel in panels)
-    shown = [(panel, points) for panel, points in drawn if points]
-    if not shown:
-        names = ", ".join(dict.fromkeys(panel.title for panel in panels))
-        raise InputError(f"the profile of {names} has no rates, so there is nothing to draw")
-    check_count(len(shown), MOST_PANELS, "panels")
-    figure = new_figure(height_inches=_PANEL_HEIGHT * len(shown))
-    grid = figure.subplots(len(shown), squeeze=False)
-    for axes, (panel, points) in zip(grid[:, 0], shown, strict=True):
-        _draw(axes, panel, points)
-    figure.align_ylabels()
-    kinds = dict.fromkeys(p.kind for _, points in shown for p in points if p.gflops is not None)
-    reached = "".join(f"   {_SIGNS.get(kind, '●')} {kind}" for kind in kinds)
-    save_figure(
-        figure,
-        path,
-        "Products under their roofs",
-        f"○ bound of a method at n = {size}, of all that the prediction knows{reached}",
-        "The roof is that of arithmetic and memory alone.",
-    )
 
 
 def _draw(axes: Axes, panel: RoofPanel, points: Sequence[RooflinePoint]) -> None:

@@ -288,8 +288,46 @@ class CacheTable(RecordedResult, kw_only=True):
         return [*others, replace(last, notes=(*last.notes, *conventions, *said))]
 
     def plot(self, path: Path) -> None:
-        """Draw the shares of A and B from memory."""
-        _draw(self, path)
+        """Draw the shares of A and B from memory, as multiples of the older method's: a heat map.
+
+        A row for each raster order, layout and cache, a column for each method and number of
+        fragments in flight. Below 1, in blue, the paper's claim holds. Raises InputError if there
+        is nothing to draw, or too much to tell apart.
+        """
+        from matplotlib.colors import LinearSegmentedColormap
+
+        judged = self.judge()
+        if not judged:
+            raise InputError(
+                f"no blocked method has complete rows beside {BEFORE}, so there is nothing to "
+                "plot; see the table"
+            )
+        grid = _ratio_grid(self, judged)
+        check_count(len(grid.rows), MOST_ROWS, "settings")
+        ratios = np.array([row[_PLACE:] for row in grid.rows], np.float64)
+        figure = new_figure(height_inches=_ROW * (len(grid.rows) + 4))
+        axes = figure.subplots()
+        colours = LinearSegmentedColormap.from_list("ratios", [_FEWER, "white", _MORE])
+        axes.imshow(np.log2(ratios), cmap=colours, vmin=-_FULL, vmax=_FULL, aspect="auto")
+        for (y, x), ratio in np.ndenumerate(ratios):
+            if not np.isnan(ratio):
+                axes.text(
+                    x, y, f"{ratio:.3g}", fontsize=_SMALL, ha="center", va="center", color=INK
+                )
+        places = [", ".join(map(str, row[:_PLACE])) for row in grid.rows]
+        axes.set_yticks(range(len(places)), places, fontsize=_SMALL)
+        axes.set_xticks(range(ratios.shape[1]), grid.heads[_PLACE:], fontsize=_SMALL)
+        axes.tick_params(length=0, labeltop=True, labelbottom=False)
+        axes.spines[:].set_visible(False)
+        held = sum(one.sign(Measure.MORE_REUSE, one.shown) > 0 for one in judged)
+        save_figure(
+            figure,
+            path,
+            "Do larger blocks reuse more of A and B?",
+            f"Below 1, in blue, the blocked method reuses more than {BEFORE}: in {held} of "
+            f"{len(judged)}. Colours are full at a quarter and at four times.",
+            grid.caption,
+        )
 
 
 # The verdict --------------------------------------------------------------------------------------
@@ -418,44 +456,3 @@ _SMALL = 9.0  # points
 _ROW = 0.22  # inches
 _FEWER, _MORE = "#8fb3de", "#f0ab6b"
 _FULL = 2.0  # powers of two at which a colour is full
-
-
-def _draw(table: CacheTable, path: Path) -> None:
-    """Draw the shares of A and B from memory, as multiples of the older method's: a heat map.
-
-    A row for each raster order, layout and cache, a column for each method and number of fragments
-    in flight. Below 1, in blue, the paper's claim holds. Raises InputError if there is nothing to
-    draw, or too much to tell apart.
-    """
-    from matplotlib.colors import LinearSegmentedColormap
-
-    judged = table.judge()
-    if not judged:
-        raise InputError(
-            f"no blocked method has complete rows beside {BEFORE}, so there is nothing to plot; "
-            "see the table"
-        )
-    grid = _ratio_grid(table, judged)
-    check_count(len(grid.rows), MOST_ROWS, "settings")
-    ratios = np.array([row[_PLACE:] for row in grid.rows], np.float64)
-    figure = new_figure(height_inches=_ROW * (len(grid.rows) + 4))
-    axes = figure.subplots()
-    colours = LinearSegmentedColormap.from_list("ratios", [_FEWER, "white", _MORE])
-    axes.imshow(np.log2(ratios), cmap=colours, vmin=-_FULL, vmax=_FULL, aspect="auto")
-    for (y, x), ratio in np.ndenumerate(ratios):
-        if not np.isnan(ratio):
-            axes.text(x, y, f"{ratio:.3g}", fontsize=_SMALL, ha="center", va="center", color=INK)
-    places = [", ".join(map(str, row[:_PLACE])) for row in grid.rows]
-    axes.set_yticks(range(len(places)), places, fontsize=_SMALL)
-    axes.set_xticks(range(ratios.shape[1]), grid.heads[_PLACE:], fontsize=_SMALL)
-    axes.tick_params(length=0, labeltop=True, labelbottom=False)
-    axes.spines[:].set_visible(False)
-    held = sum(one.sign(Measure.MORE_REUSE, one.shown) > 0 for one in judged)
-    save_figure(
-        figure,
-        path,
-        "Do larger blocks reuse more of A and B?",
-        f"Below 1, in blue, the blocked method reuses more than {BEFORE}: in {held} of "
-        f"{len(judged)}. Colours are full at a quarter and at four times.",
-        grid.caption,
-    )
