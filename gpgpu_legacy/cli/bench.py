@@ -100,7 +100,7 @@ def bench_command(
         rounds=Rounds(repeat),
         seed=seed,
     )
-    with report.work("measuring", benchmark.steps, budget) as (within, _):
+    with report.work("measuring", benchmark.steps, budget) as within:
         return benchmark.measure(within, report.save)
 
 
@@ -161,8 +161,8 @@ def tune_command(
         for algorithm, given in families
     ]
     whole = int(budget) if 1.0 <= budget < inf else 1
-    with report.work("tuning, seconds", whole, budget) as (within, step):
-        reach = up_to(whole, step)
+    with report.work("tuning, seconds", whole, budget) as within:
+        reach = up_to(whole, within.tell)
         within.tell = lambda said: reach(said, within.spent_s)
         return tune(pipelines, within, executors=executor, seed=seed)
 
@@ -192,5 +192,5 @@ def calibrate_command(
     if output is not None and len(wanted) != 1:
         raise InputError("--output holds one profile; name one executor with --executor")
     steps = len(wanted) * model.count_steps(repeat)
-    with report.work("calibrating", steps, budget) as (limit, _):
+    with report.work("calibrating", steps, budget) as limit:
         return model.calibrate_all(wanted, repeat, limit, output)

@@ -206,10 +206,10 @@ def cache_command(
         raise InputError("--heat-map draws one run; give each parameter and option one value")
     if report.plot is not None:
         across_of([case.not_run("").varied for case in cases])
-    with report.work("simulating", 100 * len(cases), budget) as (within, step):
+    with report.work("simulating", 100 * len(cases), budget) as within:
 
         def watch(case: Simulation) -> Callable[[float], None]:
-            reach = up_to(100, step)
+            reach = up_to(100, within.tell)
             return lambda done: reach(str(case), 100 * done)
 
         if heat_map is None:

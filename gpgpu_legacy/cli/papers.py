@@ -74,7 +74,7 @@ def tables_command(
         )
     if not measure:
         return measuring.measured_tables(paper)
-    with report.work("measuring", measuring.count_runs(paper), budget) as (within, _):
+    with report.work("measuring", measuring.count_runs(paper), budget) as within:
         return measuring.measure_paper(paper, within)
 
 
@@ -88,7 +88,7 @@ def _formula_tables(
     times = None
     if budget_s is not None:
         benchmark = formulas.benchmark_of(size, block)
-        with report.work("measuring", benchmark.steps, budget_s) as (budget, _):
+        with report.work("measuring", benchmark.steps, budget_s) as budget:
             times = benchmark.measure(budget)
     return formulas.formula_tables(size, block, paper, times, every=every)
 

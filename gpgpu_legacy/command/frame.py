@@ -240,10 +240,8 @@ class Report:
             print(f"\r{' ' * columns}\r", end="", file=sys.stderr, flush=True)
 
     @contextmanager
-    def work(
-        self, what: str, total: int, seconds: float | None
-    ) -> Iterator[tuple[Budget, Callable[[str], None]]]:
-        """Progress, and a budget for the block; prints a line if it took longer.
+    def work(self, what: str, total: int, seconds: float | None) -> Iterator[Budget]:
+        """A budget for the block, which tells of its steps; prints a line if it took longer.
 
         seconds: None for no limit.
         """
@@ -251,12 +249,12 @@ class Report:
 
         with self.progress(what, total) as step:
             budget = Budget(inf if seconds is None else seconds, tell=step)
-            yield budget, step
+            yield budget
         if budget.overrun is not None:
             print(f"gpgpu-legacy: {budget.overrun}", file=sys.stderr)
 
 
-def up_to(total: int, step: Callable[[str], None]) -> Callable[[str, float], None]:
+def up_to(total: int, step: Callable[[str], object]) -> Callable[[str, float], None]:
     """A function that reports steps with a description, at most `total` times."""
     told = 0
 

@@ -263,8 +263,10 @@ def branching_command(
     ]
     benchmark = Benchmark(cases, peers=(), has_reference=False)
     steps = benchmark.steps + len(STRIPES)
-    with workers() as pool, report.work("stripes", steps, budget) as (within, step):
-        counts = sweep(counted, STRIPES, pool, lambda stripe, _: step(f"stripes of {stripe}"))
+    with workers() as pool, report.work("stripes", steps, budget) as within:
+        counts = sweep(
+            counted, STRIPES, pool, lambda stripe, _: within.tell(f"stripes of {stripe}")
+        )
         bench = benchmark.measure(within)
     seconds = {
         (one.executor, one.parameters["way"], one.parameters["stripe"]): one.spread[0]

@@ -87,13 +87,12 @@ def make_table(
     budget: Budget,
     *,
     pool: Executor | None = None,
-    progress: Callable[[str], object] = lambda _: None,
     save: Callable[[CacheTable], object] = lambda _: None,
 ) -> CacheTable:
     """Simulate every case within the budget; see `sweep`.
 
-    progress: called after each case. save: called with the table so far when SAVE_EVERY_S or more
-    have passed since it was last called. A case that the budget cuts short is not among the rows.
+    budget: tells of each case. save: called with the table so far when SAVE_EVERY_S or more have
+    passed since it was last called. A case that the budget cuts short is not among the rows.
     Raises InputError for numbers out of range, and for cases that cannot be simulated.
     """
     as_positive("the size", Sizes(products.size).shape.n)
@@ -117,7 +116,7 @@ def make_table(
 
     def done(item: tuple[Products, TableCase], row: TableRow | None) -> None:
         nonlocal saved
-        progress(str(item[1]))
+        budget.tell(str(item[1]))
         if row is not None:
             rows[item[1]] = row
             if budget.spent_s - saved >= SAVE_EVERY_S:
@@ -189,5 +188,5 @@ def cache_table_command(
         return recorded
     where, products = settings(cache, raster, layout, in_flight), Products(size, block)
     cases = len(products.cases(where))
-    with workers(dask) as pool, report.work("simulating", cases, budget) as (within, step):
-        return make_table(products, where, within, pool=pool, progress=step, save=report.save)
+    with workers(dask) as pool, report.work("simulating", cases, budget) as within:
+        return make_table(products, where, within, pool=pool, save=report.save)

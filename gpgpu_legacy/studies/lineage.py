@@ -372,5 +372,5 @@ def lineage_command(
     if beside:
         return Lineages(lineages=tuple(read_recorded(path, Lineage) for path in beside))
     benchmark = benchmark_of(size.n, seed, executor)
-    with report.work("lineage", benchmark.steps, budget) as (within, _):
+    with report.work("lineage", benchmark.steps, budget) as within:
         return as_record(Lineage, benchmark.measure(within, report.save))

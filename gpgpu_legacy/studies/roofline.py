@@ -17,7 +17,7 @@ have a panel of their own, with the peak of kernels and the same memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
@@ -346,16 +346,13 @@ def _roofs(chip: Profile) -> Iterator[Roof]:
 
 
 def measure_here(
-    executors: Sequence[Executor],
-    size: int,
-    budget: Budget,
-    progress: Callable[[str], object] = lambda _: None,
+    executors: Sequence[Executor], size: int, budget: Budget
 ) -> tuple[tuple[Profile, ...], Bench]:
     """Measure every method on n×n matrices, and the rates of the executors that have none kept.
 
-    executors: to measure. budget: calibrations take at most half of it, in equal shares. progress:
-    called with a description of each measurement. Returns the profiles of the executors, each kept
-    by `calibrate` or measured now, and the times of the methods.
+    executors: to measure. budget: calibrations take at most half of it, in equal shares. Returns
+    the profiles of the executors, each kept by `calibrate` or measured now, and the times of the
+    methods.
     """
     rates = {p.executor: p for p in calibrated() if p.name == calibrated_name(p.executor or "")}
     missing = [executor for executor in executors if executor.name not in rates]
@@ -379,7 +376,7 @@ def measure_here(
 
 
 def count_steps(executors: Sequence[Executor]) -> int:
-    """The most progress reports of `measure_here`."""
+    """The most steps that the budget of `measure_here` tells of."""
     of_methods = len(products()) * (1 + RUNS)
     return len(executors) * (calibration.count_steps(RUNS) + of_methods)
 
@@ -492,8 +489,8 @@ def roofline_command(
     reached = [product for path in timed for product in recorded(path)]
     if is_here:
         here = calibration.calibratable(executor)
-        with report.work("measuring", count_steps(here), budget) as (within, step):
-            profiles, bench = measure_here(here, size.n, within, step)
+        with report.work("measuring", count_steps(here), budget) as within:
+            profiles, bench = measure_here(here, size.n, within)
         warn_if_busy(bench.busy_share)
         chips += profiles
         reached += measured(bench, "measured here")

@@ -14,7 +14,7 @@ lines every such reuse hits, with `never` lines none does. docs/explanation/tile
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import lcm
@@ -256,12 +256,10 @@ class Cases:
         return cache.line_bytes // RGBA32F.texel_bytes
 
 
-def tile_table(
-    cases: Cases, budget: Budget, *, progress: Callable[[str], object] = lambda _: None
-) -> TileTable:
-    """Every tile in every cache, within the budget.
+def tile_table(cases: Cases, budget: Budget) -> TileTable:
+    """Every tile in every cache, within the budget, which tells of each.
 
-    progress: called after each case. Raises InputError for sizes that have no formulas.
+    Raises InputError for sizes that have no formulas.
     """
     cases.check()
     rows, not_run = [], []
@@ -272,7 +270,7 @@ def tile_table(
             rows.append(_row(cases, cache, tile, report))
         except BudgetSpentError:
             not_run.append(f"T = {tile}, {cache}")
-        progress(f"T = {tile}")
+        budget.tell(f"T = {tile}")
     return as_record(
         TileTable,
         cases,
@@ -332,5 +330,5 @@ def tiles_command(
     """
     caches = tuple(map(parse_cache, cache))
     cases = Cases(size, block, tile, caches, access.access())
-    with report.work("simulating", len(tile) * len(caches), budget) as (within, step):
-        return tile_table(cases, within, progress=step)
+    with report.work("simulating", len(tile) * len(caches), budget) as within:
+        return tile_table(cases, within)
