@@ -165,7 +165,7 @@ _PUBLISHED: dict[str, Any] = {"marker": "o", "linewidth": 2.0, "markersize": 5.0
 _PRINTED: dict[str, Any] = {"linestyle": ":"}
 
 
-class Curve(NamedTuple):
+class PaperCurve(NamedTuple):
     """A line with a value for each row of a table; a gap where it is missing or 0."""
 
     label: str
@@ -185,7 +185,7 @@ class Plot(NamedTuple):
     table: TimedTable
     x: str
     y: str
-    curves: Sequence[Curve]
+    curves: Sequence[PaperCurve]
     level: float | None = None
 
 
@@ -202,13 +202,6 @@ def plots(paper: str, tables: Tables, executors: Names = ()) -> dict[str, Plot]:
 def check_plots(paper: str, tables: Tables, folder: Path) -> None:
     """Raise InputError if the paper has no plots, or they cannot be written to the folder."""
     check_output_folder(folder, tuple(plots(paper, tables)))
-
-
-def write_plots(paper: str, tables: Tables, executors: Names, folder: Path) -> None:
-    """Draw every plot of a paper as a .png in a folder, which is made if need be."""
-    short = find_paper(paper).short
-    drawn = {file: _drawn(plot, short) for file, plot in plots(paper, tables, executors).items()}
-    write_folder(folder, drawn)
 
 
 def _drawn(plot: Plot, paper: str) -> Write:
@@ -255,12 +248,12 @@ def _opengl_compute(tables: Tables, executors: Names) -> Iterator[Plot]:
         [
             *_times(executors, table, "CPU", _RED, rates=True),
             *_times(executors, table, "GPU", _BLUE, rates=True),
-            Curve("CPU, as printed, 4n³/t", printed["CPU GFLOPS"], _RED, _PRINTED),
+            PaperCurve("CPU, as printed, 4n³/t", printed["CPU GFLOPS"], _RED, _PRINTED),
         ],
     )
     ratios = [line.ratios[0] for line in table.rows]
     here = [
-        Curve(
+        PaperCurve(
             f"here, GPU: {name}",
             [ratio.measured[name] for ratio in ratios],
             _GREEN,
@@ -275,8 +268,8 @@ def _opengl_compute(tables: Tables, executors: Names) -> Iterator[Plot]:
         _SIZE,
         "CPU time / GPU time",
         [
-            Curve("published times", [one.recomputed for one in ratios], _BLUE, _PUBLISHED),
-            Curve("as printed", printed["speed-up"], _BLUE, _PRINTED),
+            PaperCurve("published times", [one.recomputed for one in ratios], _BLUE, _PUBLISHED),
+            PaperCurve("as printed", printed["speed-up"], _BLUE, _PRINTED),
             *here,
         ],
         level=1.0,
@@ -291,13 +284,13 @@ _PLOTS: dict[str, Callable[[Tables, Names], Iterator[Plot]]] = {
 
 def _times(
     executors: Names, table: TimedTable, label: str, colour: str, *, rates: bool = False
-) -> Iterator[Curve]:
+) -> Iterator[PaperCurve]:
     """The times of a series in ms, published and on each executor; or what rates follow."""
     published = [line.number(label, rate=rates) for line in table.rows]
-    yield Curve(f"{label}, published{', 2n³/t' * rates}", published, colour, _PUBLISHED)
+    yield PaperCurve(f"{label}, published{', 2n³/t' * rates}", published, colour, _PUBLISHED)
     for name in table.candidates(label):
         measured = [line.number(label, name, rate=rates) for line in table.rows]
-        yield Curve(f"{label}, here on {name}", measured, colour, _measured(executors, name))
+        yield PaperCurve(f"{label}, here on {name}", measured, colour, _measured(executors, name))
 
 
 def _measured(executors: Names, name: str) -> dict[str, Any]:
@@ -350,7 +343,9 @@ class MeasuredTables(RecordedResult, kw_only=True):
 
     def plot(self, path: Path) -> None:
         """Draw the paper's plots into a folder, which is grids if need be."""
-        write_plots(self.paper, self.tables, [*self.devices], path)
+        drawn = plots(self.paper, self.tables, [*self.devices])
+        short = find_paper(self.paper).short
+        write_folder(path, {file: _drawn(plot, short) for file, plot in drawn.items()})
 
     def _beside(self, paper: Paper, table: TimedTable, executor: str) -> Grid:
         """A table's times beside one executor's times."""

@@ -125,42 +125,37 @@ def scale_for(
         low, high = limits
         is_diverging = low < 0 < high
         return ColourScale(ScaleKind.DIVERGING if is_diverging else ScaleKind.ONE_SIGN, low, high)
-    numbers = [array[np.isfinite(array)] for array in arrays]
-    far = _far(numbers)
-    if far:
-        numbers = [finite[~np.isin(finite, np.array(far, np.float32))] for finite in numbers]
-    return replace(_scale([finite for finite in numbers if finite.size]), far=far)
+    finite = [np.ravel(array[np.isfinite(array)]) for array in arrays]
+    far = _far(finite)
+    numbers = np.concatenate([np.empty(0, np.float32), *finite])
+    return replace(_scale(numbers[~np.isin(numbers, np.array(far, np.float32))]), far=far)
 
 
-def _far(numbers: Sequence[NDArray[np.float32]]) -> tuple[float, ...]:
+def _far(arrays: Sequence[NDArray[np.float32]]) -> tuple[float, ...]:
     """The one magnitude that several of some finite numbers have, far greater than all others.
 
     It must share an array with other numbers, at least two of them.
     """
-    largest = max((float(np.abs(array).max()) for array in numbers if array.size), default=0.0)
-    others = [array[np.abs(array) < largest] for array in numbers]
-    rest = [other for other in others if other.size]
-    if not rest or max(float(np.abs(other).max()) for other in rest) * _FAR > largest:
-        return ()
+    largest = max((float(np.abs(array).max()) for array in arrays if array.size), default=0.0)
+    others = [array[np.abs(array) < largest] for array in arrays]
     is_beside = any(
-        0 < other.size < array.size - 1 for other, array in zip(others, numbers, strict=True)
+        0 < other.size < array.size - 1 for other, array in zip(others, arrays, strict=True)
     )
-    if not is_beside or min(o.min() for o in rest) == max(o.max() for o in rest):
+    if not is_beside:
         return ()
-    marks = (-float(largest), float(largest))
-    return tuple(mark for mark in marks if any((array == mark).any() for array in numbers))
+    rest = np.concatenate(others)
+    if np.abs(rest).max() * _FAR > largest or rest.min() == rest.max():
+        return ()
+    return tuple(m for m in (-largest, largest) if any((array == m).any() for array in arrays))
 
 
-def _scale(numbers: Sequence[NDArray[np.float32]]) -> ColourScale:
+def _scale(numbers: NDArray[np.float32]) -> ColourScale:
     """The scale for finite numbers."""
-    lowest = min((array.min() for array in numbers), default=np.inf)
-    highest = max((array.max() for array in numbers), default=-np.inf)
-    is_two = all(bool(((array == 0) | (array == 1)).all()) for array in numbers)
-    if lowest > highest:  # there is no finite number
+    if not numbers.size:
         return ColourScale(ScaleKind.ONE_SIGN, 0.0, 1.0)
-    if is_two:
+    if ((numbers == 0) | (numbers == 1)).all():
         return ColourScale(ScaleKind.TWO, 0.0, 1.0)
-    low, high = float(lowest), float(highest)
+    low, high = float(numbers.min()), float(numbers.max())
     largest = max(-low, high)
     if low < 0 < high:
         return ColourScale(ScaleKind.DIVERGING, -largest, largest)
