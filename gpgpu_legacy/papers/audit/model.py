@@ -27,8 +27,8 @@ from gpgpu_legacy.count.closed_form import same_formula
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.derive.inputs import Inputs, Rounded, Value
-from gpgpu_legacy.papers.published.papers import Alternative, Claim, Paper, Published
-from gpgpu_legacy.papers.published.schema import CellChange, Change, Rule
+from gpgpu_legacy.papers.published.papers import Claim, Paper, Published
+from gpgpu_legacy.papers.published.schema import Alternative, CellChange, Change, Rule
 from gpgpu_legacy.serial import with_fields
 
 Derivation = Callable[..., Value]

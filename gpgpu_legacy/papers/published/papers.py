@@ -12,14 +12,13 @@ from importlib.resources import files
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.published.schema import (
-    AlternativeEntry,
+    Alternative,
     Argument,
     CellEntry,
     Citation,
     ClaimEntry,
     ClaimHead,
     ColumnEntry,
-    Derived,
     Key,
     MeasuredEntry,
     MeasuredHead,
@@ -125,17 +124,6 @@ Published = float | int | str | tuple[float, ...] | None
 """A number, several, a formula or a sentence, as printed; None if the paper prints no value."""
 
 
-class Alternative(Derived, kw_only=True):
-    """The same claim recomputed under another assumption.
-
-    assuming: the sentence that states it, which ends with our value and its unit.
-    """
-
-    assuming: str
-    unit: str
-    derive: str
-
-
 class Claim(ClaimHead, kw_only=True):
     """Something that a paper prints and that can be right or wrong.
 
@@ -183,15 +171,15 @@ def text_claim(entry: ClaimEntry) -> Claim:
 
 
 def _alternative(
-    entry: AlternativeEntry,
+    entry: Alternative,
     claim: ClaimEntry | ColumnEntry,
     unit: str,
     place: Mapping[str, Argument] = {},
 ) -> Alternative:
-    """An alternative of a claim. place: further arguments, of a cell."""
+    """An alternative with all that it takes from its claim. place: further arguments, of a cell."""
     own = entry.derive is not None
-    return Alternative(
-        assuming=entry.assuming,
+    return with_fields(
+        entry,
         unit=unit if entry.unit is None else entry.unit,
         derive=entry.derive or claim.derive or "",
         arguments={**({} if own else claim.arguments), **entry.arguments, **place},

@@ -327,10 +327,11 @@ class PrintedMatrix(Judged, kw_only=True):
         return tuple(tuple(row.split()) for row in self.rows)
 
 
-class AlternativeEntry(Derived, kw_only=True):
-    """A claim recomputed in another way.
+class Alternative(Derived, kw_only=True):
+    """A claim recomputed under another assumption.
 
-    What is missing is the claim's own; with a `derive` of its own it takes none of its arguments.
+    assuming: the sentence that states it, which ends with our value and its unit. What a file
+    leaves out is the claim's own; with a `derive` of its own it takes none of its arguments.
     """
 
     assuming: str
@@ -353,7 +354,7 @@ class ColumnEntry(Judged, kw_only=True):
     rule: Rule = Rule.EQUAL
     rests_on: str = ""
     reason: str = ""
-    alternatives: tuple[AlternativeEntry, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
 
 
 class ClaimHead(Judged, kw_only=True):
@@ -377,7 +378,7 @@ class ClaimEntry(ClaimHead, kw_only=True):
     reading: Printed | None = None
     rule: Rule | None = None
     tolerance: float | None = None
-    alternatives: tuple[AlternativeEntry, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
 
 
 class LeftOut(Record):
