@@ -498,7 +498,14 @@ def _model(
     penalties = fit(fitted) if fitted else None
     return Model(
         case=case,
-        rows=tuple(_predicted(row, penalties) for row in rows),
+        rows=tuple(
+            with_fields(
+                row, predicted_ns=penalties.iteration_ns(row), is_fitted=row.size in penalties.sizes
+            )
+            if penalties and (penalties.miss_ns is not None or not row.is_outlier)
+            else row
+            for row in rows
+        ),
         hits=sum(row.is_outlier and row.is_published_outlier for row in known),
         missed=sum(not row.is_outlier and row.is_published_outlier for row in known),
         false_alarms=sum(row.is_outlier and not row.is_published_outlier for row in known),
@@ -506,14 +513,6 @@ def _model(
         outliers=tuple(_outliers(rows, outliers)),
         penalties=penalties,
         support=support(penalties, rows) if penalties else None,
-    )
-
-
-def _predicted(row: HostRow, penalties: Penalties | None) -> HostRow:
-    if penalties is None or (penalties.miss_ns is None and row.is_outlier):
-        return row
-    return with_fields(
-        row, predicted_ns=penalties.iteration_ns(row), is_fitted=row.size in penalties.sizes
     )
 
 
@@ -580,18 +579,16 @@ def _differ(numbers: Sequence[float]) -> bool:
 def support(penalties: Penalties, rows: Sequence[HostRow]) -> Support:
     """The support of the penalties. rows: at least their sizes."""
     points: list[list[HostRow]] = []
-    for row in rows:
-        if row.size in penalties.sizes:
-            for point in points:
-                alike = row, point[0]
-                if not (
-                    _differ([one.misses for one in alike])
-                    or _differ([one.dtlb_misses for one in alike])
-                ):
-                    point.append(row)
-                    break
-            else:
-                points.append([row])
+    for row in (row for row in rows if row.size in penalties.sizes):
+        for point in points:
+            one = point[0]
+            if not (
+                _differ([row.misses, one.misses]) or _differ([row.dtlb_misses, one.dtlb_misses])
+            ):
+                point.append(row)
+                break
+        else:
+            points.append([row])
     fits = (fit(chosen) for chosen in product(*points))
     known = [one.miss_ns for one in fits if one.miss_ns is not None]
     return Support(

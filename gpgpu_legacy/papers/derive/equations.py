@@ -34,11 +34,8 @@ def wrong_elements(method: str, size: int, as_printed: bool, state: str | None =
     """
     rows = np.arange(1.0, size**2 + 1.0).reshape(size, size)
     columns = rows[::-1].T + 0.5
-    executor = reference().name
-    chosen: dict[str, Any] = {"as_printed": as_printed}
-    if state is not None:
-        chosen["state"] = state
-    ours = matmul(rows, columns, method, executor=executor, **chosen)
+    chosen: dict[str, Any] = {"as_printed": as_printed} | ({"state": state} if state else {})
+    ours = matmul(rows, columns, method, executor=reference().name, **chosen)
     return int(np.sum(ours != (rows @ columns).astype(np.float32)))
 
 
@@ -48,8 +45,14 @@ def results_below_white(texture_format: str, state: str) -> Value:
     The product is that of Larson & McAllister's method, with these textures and this state.
     """
     a, b = np.array(DEMONSTRATION_A), np.array(DEMONSTRATION_B)
-    chosen: dict[str, Any] = {"texture_format": texture_format, "state": state}
-    ours = matmul(a, b, larson_mcallister.name, executor=reference().name, **chosen)
+    ours = matmul(
+        a,
+        b,
+        larson_mcallister.name,
+        executor=reference().name,
+        texture_format=texture_format,
+        state=state,
+    )
     return int(np.sum(ours[a @ b > 1] != 1))
 
 
@@ -296,19 +299,11 @@ def _drawn(
     matrix: NDArray[np.float32], corners: Sequence[str], shape: tuple[int, ...], i: int, edges: bool
 ) -> NDArray[np.float32]:
     """The rectangle, row 0 first, with its corners at these coordinates of the matrix."""
-    height, width = shape
-    vertices = [_coordinates(corner, matrix.shape, i, edges) for corner in corners]
+    (height, width), (rows, columns), inset = shape, matrix.shape, 0 if edges else 1
+    values = {"0": 0.0, "m - 1": rows - inset, "n - 1": columns - inset, "i": i + 0.5 * edges}
+    vertices = [[float(values[name]) for name in corner.split(", ")] for corner in corners]
     texcoords = {0: [(column, row, 0.0, 1.0) for row, column in vertices]}
     picture = run_program(
         _COPY, width, height, {0: ("RECT", matrix)}, texcoords=texcoords, executor=reference().name
     )
     return picture[:, :, 0]
-
-
-def _coordinates(corner: str, shape: tuple[int, ...], i: int, edges: bool) -> tuple[float, float]:
-    """The row and the column that a text such as `m - 1, i` means."""
-    rows, columns = shape
-    inset = 0 if edges else 1
-    values = {"0": 0.0, "m - 1": rows - inset, "n - 1": columns - inset, "i": i + 0.5 * edges}
-    row, column = (float(values[name]) for name in corner.split(", "))
-    return row, column
