@@ -125,11 +125,6 @@ class Product:
         """The bytes of its uploads and its read-back."""
         return self.counts.upload_bytes + self.counts.readback_bytes
 
-    @property
-    def listing(self) -> Product:
-        """The same by the method's listing as it is printed."""
-        return replace(self, as_printed=True)
-
 
 @cache
 def _plan(product: Product) -> Plan:

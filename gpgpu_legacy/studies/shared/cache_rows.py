@@ -142,11 +142,6 @@ class TableRow(TableCase):
         return as_record(TableCase, self)
 
     @property
-    def read_hit_ratio(self) -> float:
-        """Reads that hit, over reads."""
-        return self.read_hits / self.reads
-
-    @property
     def operand_share(self) -> float:
         """The bytes of A and B from memory, over those requested of them."""
         return self.operand_bytes_from_memory / self.operand_bytes_requested
@@ -172,7 +167,7 @@ class Measure(Enum):
         """A measure of a row; less is better."""
         return {
             Measure.FEWER_BYTES: row.bytes_from_memory,
-            Measure.HIGHER_HIT_RATIO: -row.read_hit_ratio,
+            Measure.HIGHER_HIT_RATIO: -row.read_hits / row.reads,
             Measure.MORE_REUSE: row.operand_share,
         }[self]
 
