@@ -12,10 +12,10 @@ from gpgpu_legacy.command.frame import Kept, Report, answers, up_to
 from gpgpu_legacy.command.options import Several, executor_names
 from gpgpu_legacy.command.words import (
     BUDGET_S,
-    EXECUTORS,
     PAPER_SIZE,
     ROUNDS,
     AnyTime,
+    Executors,
     Jobs,
     Seconds,
     Seed,
@@ -40,7 +40,7 @@ SIZES = "n=256,512,1024"
 def bench_command(
     *,
     jobs: Jobs,
-    executor: Annotated[Several[str], EXECUTORS] = (),
+    executor: Executors = (),
     peer: Annotated[
         Several[str],
         "NAME",
@@ -170,7 +170,7 @@ def tune_command(
 @answers("calibrate")
 def calibrate_command(
     report: Report,
-    executor: Annotated[Several[str], EXECUTORS] = (),
+    executor: Executors = (),
     repeat: Annotated[int, "ROUNDS", "Rounds of all ceilings."] = ROUNDS,
     budget: AnyTime = None,
     output: Annotated[

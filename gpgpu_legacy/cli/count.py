@@ -13,13 +13,14 @@ from gpgpu_legacy.command.options import PICTURE, Several, chip_names
 from gpgpu_legacy.command.words import (
     CACHE,
     CHIP,
-    IN_FLIGHT,
-    LAYOUT,
-    RASTER,
     AccessOptions,
     AnyTime,
+    Caches,
     Job,
     Jobs,
+    Layouts,
+    ManyInFlight,
+    Rasters,
     Seed,
     assembled,
 )
@@ -136,7 +137,7 @@ def predict_command(
 class CacheOptions:
     """Caches with the same second level and writes, and the ways that fragments access them."""
 
-    cache: Annotated[Several[str], CACHE] = ("8K,4way,64B",)
+    cache: Caches = ("8K,4way,64B",)
     second_level: Annotated[
         str | None,
         "SPEC",
@@ -148,12 +149,12 @@ class CacheOptions:
         "Whether a write that misses fills a line (default: no-allocate).",
     ] = None
     seed: Seed = 0
-    raster: Annotated[Several[str], RASTER] = ("scan",)
+    raster: Rasters = ("scan",)
     quads: Annotated[
         bool, "Draw in quads: the 2×2 fragments of a quad make each access in turn."
     ] = False
-    layout: Annotated[Several[str], LAYOUT] = ("linear",)
-    in_flight: Annotated[Several[int], IN_FLIGHT] = (1,)
+    layout: Layouts = ("linear",)
+    in_flight: ManyInFlight = (1,)
 
     def cases(self, jobs: Jobs) -> list[Simulation]:
         """All combinations with the plans."""

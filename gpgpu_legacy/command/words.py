@@ -70,11 +70,6 @@ TABLES_BUDGET_S = 15.0  # enough for a GPU; slow drawings in software are left o
 ARITHMETICS = "fp32, fp24, fp24-chop, fp16, fp16-chop, fx12, fx12-chop, rc9, rc9-chop, ff8"
 
 ExecutorName = Annotated[str, "NAME", "What runs it; see `gpgpu-legacy doctor`.", executor_names]
-EXECUTORS = Option(
-    "NAME",
-    "See `gpgpu-legacy doctor` (default: all that work here, the reference for plans alone).",
-    executor_names,
-)
 CHIP = Option("NAME", "See `gpgpu-legacy chips`.", chip_names)
 SIZE = Option("N", "Multiply N×N matrices.")
 BLOCK = Option("B", "The paper's b, the steps of the sum in one pass.")
@@ -90,6 +85,17 @@ IN_FLIGHT = Option(
     "Keep this many fragments in flight: all make their first lookup, then their second, lastly "
     "their writes.",
 )
+Executors = Annotated[
+    tuple[str, ...],
+    "NAME",
+    "See `gpgpu-legacy doctor` (default: all that work here, the reference for plans alone).",
+    executor_names,
+]
+Chips = Annotated[tuple[str, ...], CHIP]
+Caches = Annotated[tuple[str, ...], CACHE]
+Rasters = Annotated[tuple[str, ...], RASTER]
+Layouts = Annotated[tuple[str, ...], LAYOUT]
+ManyInFlight = Annotated[tuple[int, ...], IN_FLIGHT]
 Seed = Annotated[int, "SEED", "Seed of all random numbers."]
 Seconds = Annotated[float, "SECONDS", "Stop after this time, preparation included."]
 AnyTime = Annotated[float | None, "SECONDS", "Stop after this time (default: no limit)."]

@@ -20,14 +20,14 @@ of the clocks that a branch takes: from quads and the fewest clocks to blocks an
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.chips.profile import Profile, find_profile
 from gpgpu_legacy.command.frame import Kept, answers
-from gpgpu_legacy.command.words import CHIP, EXECUTORS, AnyTime
+from gpgpu_legacy.command.words import AnyTime, Chips, Executors
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.execute import BLOCK, Event, Tally
@@ -240,12 +240,12 @@ def predicted(chip: Profile, way: str, executed: Executed) -> Spread | None:
 def branching_command(
     *,
     report: Kept,
-    chip: Annotated[tuple[str, ...], CHIP] = (
+    chip: Chips = (
         "radeon-x800-xt",
         "geforce-6800-ultra",
         "geforce-7900-gtx",
     ),
-    executor: Annotated[tuple[str, ...], EXECUTORS] = ("auto",),
+    executor: Executors = ("auto",),
     budget: AnyTime = None,
 ) -> Stripes:
     """Compare selects, KIL, early depth and branches, over the coherence of the fragments' choice.

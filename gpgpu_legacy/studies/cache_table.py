@@ -31,7 +31,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run, operand_tallies, plan_trace
 from gpgpu_legacy.command.frame import Kept, answers
-from gpgpu_legacy.command.words import BLOCK, CACHE, IN_FLIGHT, LAYOUT, RASTER, SIZE, Dask
+from gpgpu_legacy.command.words import BLOCK, SIZE, Caches, Dask, Layouts, ManyInFlight, Rasters
 from gpgpu_legacy.errors import as_positive
 from gpgpu_legacy.measure.timing import Budget, BudgetSpentError
 from gpgpu_legacy.plan.plan import Plan
@@ -170,10 +170,10 @@ def cache_table_command(
     *,
     size: Annotated[int, SIZE] = TABLE_SIZE,
     block: Annotated[tuple[int, ...], BLOCK] = BLOCKS,
-    cache: Annotated[tuple[str, ...], CACHE] = CACHES,
-    raster: Annotated[tuple[str, ...], RASTER] = RASTERS,
-    layout: Annotated[tuple[str, ...], LAYOUT] = LAYOUTS,
-    in_flight: Annotated[tuple[int, ...], IN_FLIGHT] = FLIGHTS,
+    cache: Caches = CACHES,
+    raster: Rasters = RASTERS,
+    layout: Layouts = LAYOUTS,
+    in_flight: ManyInFlight = FLIGHTS,
     budget: Annotated[float, "SECONDS", "Stop after this time; it may take hours."] = 600.0,
     dask: Dask = "",
     report: Kept,

@@ -21,15 +21,15 @@ from gpgpu_legacy.chips.profile import Profile, find_profile
 from gpgpu_legacy.command.frame import Kept, answers
 from gpgpu_legacy.command.words import (
     BLOCK,
-    CACHE,
-    CHIP,
-    IN_FLIGHT,
     LAYOUT,
     PAPER_BLOCK,
     PAPER_SIZE,
     RASTER,
     SIZE,
+    Caches,
+    Chips,
     Dask,
+    ManyInFlight,
 )
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.papers.published.papers import Claim, find_paper
@@ -275,17 +275,17 @@ def crossover(
 @answers("study crossover", plot="Draw the map.")
 def crossover_command(
     *,
-    chip: Annotated[tuple[str, ...], CHIP] = (
+    chip: Chips = (
         "radeon-9700-pro",
         "geforce-fx-5800-ultra",
         "geforce-6800-ultra",
     ),
     size: Annotated[int, SIZE] = PAPER_SIZE,
     block: Annotated[int, BLOCK] = PAPER_BLOCK,
-    cache: Annotated[tuple[str, ...], CACHE] = tuple(f"{k}K,4way,64B" for k in (2, 4, 8, 16, 32)),
+    cache: Caches = tuple(f"{k}K,4way,64B" for k in (2, 4, 8, 16, 32)),
     raster: Annotated[str, RASTER] = "tiled:8x8",
     layout: Annotated[str, LAYOUT] = "8x8",
-    in_flight: Annotated[tuple[int, ...], IN_FLIGHT] = FLIGHTS,
+    in_flight: ManyInFlight = FLIGHTS,
     dask: Dask = "",
     report: Kept,
 ) -> Crossover:

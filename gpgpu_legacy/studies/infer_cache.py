@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.algorithms.parameters import Plain
 from gpgpu_legacy.chips.profile import Confidence, Name, Rate, find_profile
 from gpgpu_legacy.command.frame import Kept, answers
-from gpgpu_legacy.command.words import CACHE, IN_FLIGHT, LAYOUT, Dask
+from gpgpu_legacy.command.words import Caches, Dask, Layouts, ManyInFlight
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.lower.numba_code import elementwise
 from gpgpu_legacy.predict.mispredictions import reached_shares
@@ -419,11 +419,11 @@ def _rates(curve: Curve, products: Sequence[Served], totals: list[int | None]) -
 @answers("study infer-cache", plot="Draw the probabilities by property.")
 def infer_cache_command(
     *,
-    cache: Annotated[tuple[str, ...], CACHE] = tuple(
+    cache: Caches = tuple(
         f"{size}K,4way,{line}B" for size in (2, 4, 8, 16, 32) for line in (32, 64, 128)
     ),
-    layout: Annotated[tuple[str, ...], LAYOUT] = ("linear", "4x4", "8x8"),
-    in_flight: Annotated[tuple[int, ...], IN_FLIGHT] = (1, 16, 256),
+    layout: Layouts = ("linear", "4x4", "8x8"),
+    in_flight: ManyInFlight = (1, 16, 256),
     noise: Annotated[float, "SIGMA", "Standard deviation of the logarithm of a rate."] = 0.1,
     data: Annotated[
         Path | None, "TOML", "Rates in a file like papers/published/curves/product_rates.toml."

@@ -29,7 +29,7 @@ from gpgpu_legacy.algorithms.registry import find_product, products
 from gpgpu_legacy.chips.profile import Profile, calibrated, calibrated_name, find_profile
 from gpgpu_legacy.command.frame import Report, answers
 from gpgpu_legacy.command.options import chip_names
-from gpgpu_legacy.command.words import BUDGET_S, EXECUTORS, Seconds, Size, warn_if_busy
+from gpgpu_legacy.command.words import BUDGET_S, Executors, Seconds, Size, warn_if_busy
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure import calibration
 from gpgpu_legacy.measure.bench import Bench, Setting
@@ -471,7 +471,7 @@ def roofline_command(
         "JSON",
         "Add the times that `study lineage` or `bench` recorded.",
     ] = (),
-    executor: Annotated[tuple[str, ...], EXECUTORS] = (),
+    executor: Executors = (),
     budget: Seconds = BUDGET_S,
     report: Report,
 ) -> Roofline:

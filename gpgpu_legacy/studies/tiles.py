@@ -26,7 +26,7 @@ from gpgpu_legacy.cache.caches import Cache, Memory, Policy, parse_cache
 from gpgpu_legacy.cache.run import cache_run, operand_tallies
 from gpgpu_legacy.cache.simulate import Progress
 from gpgpu_legacy.command.frame import Report, answers
-from gpgpu_legacy.command.words import BLOCK, CACHE, QUICK_SIZE, SIZE, AccessOptions, AnyTime
+from gpgpu_legacy.command.words import BLOCK, QUICK_SIZE, SIZE, AccessOptions, AnyTime, Caches
 from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.measure.timing import Budget, BudgetSpentError
 from gpgpu_legacy.plan.textures import LARGEST_TEXTURE, RGBA32F
@@ -319,7 +319,7 @@ def tiles_command(
         "T",
         "Draw tiles of T×T texels one after another, each through all of its passes.",
     ] = (8, 16, 32, 64, 128),
-    cache: Annotated[tuple[str, ...], CACHE] = ("8K,fully,64B", "8K,4way,64B"),
+    cache: Caches = ("8K,fully,64B", "8K,4way,64B"),
     budget: AnyTime = None,
     report: Report,
 ) -> TileTable:
