@@ -30,7 +30,7 @@ PSEUDO_PAGING, PSEUDO_POLICIES = "xnu", (Policy.PLRU, Policy.RANDOM_PLRU)
 
 
 class HostCase(Record):
-    """machine: its name. paging: as `parse_paging` reads it, with this seed. policy: of level 2."""
+    """A machine, by name, with a paging, as `parse_paging` reads it, and a policy of level 2."""
 
     machine: str
     paging: str
@@ -95,9 +95,9 @@ LARGEST_SIZE = 16384
 class HostMisses(Record):
     """The simulated misses at size n, each per iteration of the innermost loop.
 
-    misses: lines from memory, which are misses of level 2 by
-    the program and by page walks. l1_misses: of level 1, by the program. dtlb_misses: each is one
-    load by the page walk. walk_misses: those of level 2 by page walks.
+    misses: lines from memory: misses of level 2 by the program and by page walks. walk_misses:
+    those by page walks. l1_misses: of level 1, by the program. dtlb_misses: each is one load by a
+    page walk.
     """
 
     size: int

@@ -1,10 +1,10 @@
 """Packings on several chips: slots and lookups of a step, the block that loads, the time.
 
-Each is counted of the program that the search has found, in the plan of a product by it. A pass
-looks up all texels of some elements of the inner dimension, multiplies, and adds F, as in Hall,
-Carr & Hart's listing (11). Interpolated coordinates take no instruction, so they are used up first;
-each of the others is a sum of one of them and a constant. Where few texture indirections are
-allowed, coordinates and lookups are grouped into as many.
+The numbers are those of real programs: the search finds one for each packing, and the plan of a
+product draws with it. A pass looks up all texels of some elements of the inner dimension,
+multiplies, and adds F, as in Hall, Carr & Hart's listing (11). Interpolated coordinates take no
+instruction, so they are used up first; each of the others is a sum of one of them and a constant.
+Where few texture indirections are allowed, coordinates and lookups are grouped into as many.
 """
 
 from __future__ import annotations
@@ -79,11 +79,11 @@ def limit(chip: Profile, name: str) -> int:
 
 @frozen
 class Trial:
-    """A program: its way to take each of `steps` steps.
+    """A program that takes a number of steps, all in one way.
 
-    longer: the steps by which lookups in 2D textures are grouped, beyond those that the chip's
-    texture indirections ask for. The last group then is shorter, and few scalars share no slot with
-    a coordinate.
+    longer: by how many steps a group of lookups in 2D textures is longer than the chip's texture
+    indirections demand. The last group is shorter then, and few scalars share no slot with a
+    coordinate.
     """
 
     fewest: Found
@@ -226,10 +226,10 @@ class PackingRow(Record):
 
     texels: rows and columns of those of A, B and C. channels: of A and B, the row and column that
     each holds. products: slots of multiply-adds, at the fewest of all programs of this packing.
-    why: they are so few. slots: of all arithmetic, as scheduled by the rule of addresses. counted:
-    the same as `check` counts it, where any scalar part joins any vector part. block: the largest
-    that loads, with which all of this is counted. seconds: of drawing, with the block up to it that
-    looks up least; None for an API.
+    why: the reason for that number. slots: of all arithmetic, as scheduled by the rule of
+    addresses. counted: the same as `check` counts it, where any scalar part joins any vector part.
+    block: the largest that loads; all other numbers are of it, but for seconds: of drawing, with
+    the block up to it that looks up least; None for an API.
     """
 
     chip: str

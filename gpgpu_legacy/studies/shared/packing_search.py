@@ -140,10 +140,10 @@ class Way:
 
 @frozen
 class Found:
-    """What a packing takes.
+    """The result of a search: how a packing takes the fewest slots.
 
-    orders: of the channels of A and B. ways: to take a step, with ever fewer scalars. slots: the
-    fewest of a mix of ways over `period` steps; none of any other period has fewer a step.
+    orders: of the channels of A and B. ways: of taking a step, with ever fewer scalars. slots: the
+    fewest of a mix of ways over `period` steps; no mix of another period has fewer a step.
     """
 
     packings: Packings
