@@ -30,7 +30,10 @@ PSEUDO_PAGING, PSEUDO_POLICIES = "xnu", (Policy.PLRU, Policy.RANDOM_PLRU)
 
 
 class HostCase(Record):
-    """A machine, by name, with a paging, as `parse_paging` reads it, and a policy of level 2."""
+    """A case to simulate.
+
+    machine: its name. paging: as `parse_paging` reads it, with this seed. policy: of level 2.
+    """
 
     machine: str
     paging: str

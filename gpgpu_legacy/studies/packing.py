@@ -228,8 +228,8 @@ class PackingRow(Record):
     each holds. products: slots of multiply-adds, at the fewest of all programs of this packing.
     why: the reason for that number. slots: of all arithmetic, as scheduled by the rule of
     addresses. counted: the same as `check` counts it, where any scalar part joins any vector part.
-    block: the largest that loads; all other numbers are of it, but for seconds: of drawing, with
-    the block up to it that looks up least; None for an API.
+    block: the largest that loads, to which all these numbers belong. seconds: of drawing, with the
+    block up to it that looks up least; None for an API.
     """
 
     chip: str
