@@ -234,7 +234,7 @@ class Bench(RecordedResult, kw_only=True):
             set_plain_numbers(axes)
         else:
             axes.set_ylim(0, 1.05 * high)
-            axes.yaxis.set_major_formatter(lambda value, _: plain_number(value))
+            axes.yaxis.set_major_formatter(plain_number)
         if isinstance(axis, str):
             set_powers_of_two(axes, sorted({*places.values()}))
             axes.set_xlabel(axis)
