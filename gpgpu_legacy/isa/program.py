@@ -449,7 +449,10 @@ class Program:
         return any(option in self.options for option in DRAW_BUFFERS)
 
     def color_number(self, target: int) -> int:
-        """The result.color that goes to a target."""
+        """The result.color that goes to a target.
+
+        target: its number.
+        """
         return target if self.has_separate_colors else 0
 
     @cached_property

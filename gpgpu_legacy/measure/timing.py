@@ -36,6 +36,10 @@ class BudgetSpentError(InputError):
     """Raised in the middle of work that is useless in part, such as a simulation."""
 
 
+def _to_nobody(_: str) -> None:
+    """Tell nobody of a step; a budget that does is sent to other processes."""
+
+
 class Budget:
     """Seconds that start when the budget is created, and whom to tell of each step.
 
@@ -46,7 +50,7 @@ class Budget:
         self,
         seconds: float = inf,
         clock: Clock = perf_counter,
-        tell: Callable[[str], object] = lambda _: None,
+        tell: Callable[[str], object] = _to_nobody,
     ) -> None:
         """seconds: 0 or more; infinity means no limit. Raises InputError for anything else.
 
