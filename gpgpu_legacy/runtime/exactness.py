@@ -224,24 +224,18 @@ _GIVEN = np.array([[_DENORMAL_BITS]], np.uint32).view(np.float32)  # made withou
 
 
 class DataPath(Enum):
-    """A path of a denormal through a fragment program; the value names it in messages.
+    """A path of a denormal through a fragment program; the value names it in messages."""
 
-    In the order of the numbers that show it: two targets of four components, then a blended one.
-    """
-
-    TEXEL = "operations on texels"
-    PARAMETER = "operations on parameters"
-    CONSTANT = "operations on constants"
-    ATTRIBUTE = "operations on attributes"
-    BETWEEN = "results of operations"
-    WRITTEN = "colours that are computed"
-    COMPARED = "comparisons"
+    COMPUTED = "operations"
     MOVED = "moves and transfers"
     BLENDED = "blends"
 
 
+# Of two targets of four components, and of the one that is blended: the numbers that show whether
+# denormals are kept. Operations are on a texel, a parameter, a constant, an attribute and a result;
+# a denormal is their result, or compared.
 _EXPECTED = (*(_DENORMAL * _UP,) * 5, _DENORMAL, 1.0, _DENORMAL, _DENORMAL)
-_OPERATIONS_ALONE = frozenset(DataPath) - {DataPath.MOVED, DataPath.BLENDED}
+_PATHS = (*(DataPath.COMPUTED,) * 7, DataPath.MOVED, DataPath.BLENDED)
 
 _OPERATIONS = f"""!!ARBfp1.0
 OPTION ARB_draw_buffers;
@@ -271,7 +265,7 @@ def paths_of(plan: Plan) -> frozenset[DataPath]:
     """The data paths that a plan uses; a kernel uses all but blends."""
     paths = {DataPath.MOVED}
     if plan.kinds & {FragmentPass, ComputePass}:
-        paths |= set(DataPath) - {DataPath.BLENDED}
+        paths.add(DataPath.COMPUTED)
     if any(pass_.blend for pass_ in plan.only(FragmentPass)):
         paths.add(DataPath.BLENDED)
     return frozenset(paths)
@@ -285,7 +279,7 @@ def flushed_by(run: Run) -> frozenset[DataPath]:
     """
     outputs = run(_denormals_plan(), {"given": _GIVEN}).outputs
     values = np.concatenate([outputs[name].reshape(-1) for name in ("first", "second", "blended")])
-    results = zip(DataPath, values.view(np.uint32).tolist(), map(_bits, _EXPECTED), strict=True)
+    results = zip(_PATHS, values.view(np.uint32).tolist(), map(_bits, _EXPECTED), strict=True)
     return frozenset(path for path, bits, expected in results if bits != expected)
 
 
@@ -293,8 +287,8 @@ def in_words(flushed: frozenset[DataPath]) -> str:
     """What the device does to denormals: `kept`, `flushed`, or where it flushes them."""
     if not flushed:
         return "kept"
-    if flushed >= _OPERATIONS_ALONE:
-        return "flushed" if DataPath.BLENDED in flushed else "flushed but in blends"
+    if flushed >= {DataPath.COMPUTED, DataPath.BLENDED}:
+        return "flushed"
     return f"flushed in {' and '.join(path.value for path in DataPath if path in flushed)}"
 
 

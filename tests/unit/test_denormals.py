@@ -112,7 +112,7 @@ class Flushing(FakeExecutor):
 
 
 def test_who_flushes_is_not_chosen_for_exact_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    known, fake = executors(), Flushing(DataPath.TEXEL)
+    known, fake = executors(), Flushing(DataPath.COMPUTED)
     monkeypatch.setattr(auto, "executors", lambda: (*known, fake))
     plan = find_product("hall-carr-hart-multi").plan(n=2)
     assert next(iter(auto.ranked(plan))) is fake

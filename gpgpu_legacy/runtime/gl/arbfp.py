@@ -9,9 +9,8 @@ what a program means, and how fast it can be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
-from itertools import product
 from math import acos, degrees
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -193,13 +192,6 @@ def load_vertex_program(context: Context) -> LoadedProgram:
 Setter = Callable[[SimpleNamespace, Vec4], object]
 """Gives a vector of OpenGL's state its value."""
 
-_SetIndexed = Callable[[SimpleNamespace, int, Vec4], object]
-"""The same for a light or a texture unit, by its index; other state has index 0."""
-
-_FACES = {"front": GL.FRONT, "back": GL.BACK}
-_COLORS = {"ambient": GL.AMBIENT, "diffuse": GL.DIFFUSE, "specular": GL.SPECULAR}
-_MATERIALS = {**_COLORS, "emission": GL.EMISSION, "shininess": GL.SHININESS}
-_LIGHT_VECTORS = {**_COLORS, "position": GL.POSITION}
 _ATTENUATION = (
     GL.CONSTANT_ATTENUATION,
     GL.LINEAR_ATTENUATION,
@@ -208,38 +200,30 @@ _ATTENUATION = (
 )
 
 
-def _vector_by(function: str, *names: int) -> _SetIndexed:
-    return lambda gl, _, value: getattr(gl, function)(*names, value)
-
-
-def _light_vector(name: int) -> _SetIndexed:
-    return lambda gl, light, value: gl.glLightfv(GL.LIGHT0 + light, name, value)
-
-
-def _set_attenuation(gl: SimpleNamespace, light: int, value: Vec4) -> None:
+def _set_attenuation(light: int, gl: SimpleNamespace, value: Vec4) -> None:
     for name, number in zip(_ATTENUATION, value, strict=True):
-        gl.glLightf(GL.LIGHT0 + light, name, number)
+        gl.glLightf(light, name, number)
 
 
-def _set_spot(gl: SimpleNamespace, light: int, value: Vec4) -> None:
+def _set_spot(light: int, gl: SimpleNamespace, value: Vec4) -> None:
     """OpenGL takes the cutoff as an angle in degrees, the state vector has its cosine."""
     cosine = min(1.0, max(-1.0, value[3]))
-    gl.glLightfv(GL.LIGHT0 + light, GL.SPOT_DIRECTION, value)
-    gl.glLightf(GL.LIGHT0 + light, GL.SPOT_CUTOFF, degrees(acos(cosine)))
+    gl.glLightfv(light, GL.SPOT_DIRECTION, value)
+    gl.glLightf(light, GL.SPOT_CUTOFF, degrees(acos(cosine)))
 
 
-def _set_texture_environment(gl: SimpleNamespace, unit: int, value: Vec4) -> None:
+def _set_texture_environment(unit: int, gl: SimpleNamespace, value: Vec4) -> None:
     gl.glActiveTexture(GL.TEXTURE0 + unit)
     gl.glTexEnvfv(GL.TEXTURE_ENV, GL.TEXTURE_ENV_COLOR, value)
 
 
-def _set_fog(gl: SimpleNamespace, _: int, value: Vec4) -> None:
+def _set_fog(gl: SimpleNamespace, value: Vec4) -> None:
     """OpenGL itself computes the fourth of the parameters, 1 / (end - start)."""
     for name, number in zip((GL.FOG_DENSITY, GL.FOG_START, GL.FOG_END), value, strict=False):
         gl.glFogf(name, number)
 
 
-def _set_depth_range(gl: SimpleNamespace, _: int, value: Vec4) -> None:
+def _set_depth_range(gl: SimpleNamespace, value: Vec4) -> None:
     """OpenGL itself computes the third component, far - near."""
     near, far = value[:2]
     if not (0.0 <= near <= 1.0 and 0.0 <= far <= 1.0):
@@ -249,34 +233,33 @@ def _set_depth_range(gl: SimpleNamespace, _: int, value: Vec4) -> None:
     gl.glDepthRange(near, far)
 
 
-_SETTERS: Mapping[tuple[str, ...], _SetIndexed] = {
-    **{
-        ("material", face, name): _vector_by("glMaterialfv", number, parameter)
-        for (face, number), (name, parameter) in product(_FACES.items(), _MATERIALS.items())
-    },
-    **{("light", name): _light_vector(vector) for name, vector in _LIGHT_VECTORS.items()},
-    ("light", "attenuation"): _set_attenuation,
-    ("light", "spot", "direction"): _set_spot,
-    ("lightmodel", "ambient"): _vector_by("glLightModelfv", GL.LIGHT_MODEL_AMBIENT),
-    ("texenv", "color"): _set_texture_environment,
-    ("fog", "color"): _vector_by("glFogfv", GL.FOG_COLOR),
-    ("fog", "params"): _set_fog,
-    ("depth", "range"): _set_depth_range,
-}
-
-
 @lru_cache(maxsize=1024)
-def setter(binding: str) -> Setter | None:
+def setter(binding: str) -> Setter | None:  # noqa: PLR0911 - a row for each
     """The setter of a state vector, by its canonical name; None if OpenGL cannot set it."""
-    row = matrix_row(binding)
-    if row is not None:
+    if (row := matrix_row(binding)) is not None:
         return row.set
-    names, indices = parse_vector(binding)
-    set_value = _SETTERS.get(names)
-    if set_value is None:
-        return None
-    index = indices[0] if indices else 0
-    return lambda gl, value: set_value(gl, index, value)
+    match parse_vector(binding):
+        case ("material", face, name), _:
+            which, parameter = getattr(GL, face.upper()), getattr(GL, name.upper())
+            return lambda gl, value: gl.glMaterialfv(which, parameter, value)
+        case ("light", "ambient" | "diffuse" | "specular" | "position" as name), (light,):
+            which, parameter = GL.LIGHT0 + light, getattr(GL, name.upper())
+            return lambda gl, value: gl.glLightfv(which, parameter, value)
+        case ("light", "attenuation"), (light,):
+            return partial(_set_attenuation, GL.LIGHT0 + light)
+        case ("light", "spot", "direction"), (light,):
+            return partial(_set_spot, GL.LIGHT0 + light)
+        case ("lightmodel", "ambient"), _:
+            return lambda gl, value: gl.glLightModelfv(GL.LIGHT_MODEL_AMBIENT, value)
+        case ("texenv", "color"), (unit,):
+            return partial(_set_texture_environment, unit)
+        case ("fog", "color"), _:
+            return lambda gl, value: gl.glFogfv(GL.FOG_COLOR, value)
+        case ("fog", "params"), _:
+            return _set_fog
+        case ("depth", "range"), _:
+            return _set_depth_range
+    return None
 
 
 # Matrices ----------------------------------------------------------------------------------------

@@ -397,18 +397,12 @@ class Surfaces:
 
     # To and from the host ------------------------------------------------------------------
 
-    def write(self, name: str, rect: Rect, stored: Stored) -> None:
-        """Set a rectangle to texels (height, width, channels), as its format stores them."""
-        self.store(name, rect, stored.ctypes.data)
+    def write(self, name: str, rect: Rect, stored: Stored | int) -> None:
+        """Set a rectangle to texels (height, width, channels), as its format stores them.
 
-    def read(self, name: str, rect: Rect, stored: Stored) -> None:
-        """Fill an array of such texels, which is contiguous, from a rectangle."""
-        self.load(name, rect, stored.ctypes.data)
-        self.check("this run")
-
-    def store(self, name: str, rect: Rect, address: int) -> None:
-        """Set a rectangle to the texels at an address, or at an offset in the unpack buffer."""
-        image = self._images[name]
+        stored: or where they begin in the unpack buffer.
+        """
+        image, first = self._images[name], _address(stored)
         target, formats = image.target, (image.layout, image.component)
         copy = getattr(self._gl, f"glTexSubImage{target.dimensions}D")
         self._bound.texture(0, target.name, image.number)
@@ -416,22 +410,26 @@ class Surfaces:
         for number, part, rows in image.parts(rect):
             level, layer, _ = image.layers[number]
             sizes = target.leading(part.width, part.height, 1)
-            there = address + rows * rect.width * image.texture.format.texel_bytes
+            there = first + rows * rect.width * image.texture.format.texel_bytes
             place = (*target.leading(part.x, part.y, layer), *sizes)
             copy(target.image(layer), level, *place, *formats, there)
         self._gl.glPixelStorei(GL.UNPACK_ROW_LENGTH, 0)
 
-    def load(self, name: str, rect: Rect, address: int) -> None:
-        """Put a rectangle's texels to an address, or to an offset in the pack buffer."""
-        image = self._images[name]
+    def read(self, name: str, rect: Rect, stored: Stored | int) -> None:
+        """Fill an array of such texels, which is contiguous, from a rectangle.
+
+        stored: or where they are to begin in the pack buffer.
+        """
+        image, first = self._images[name], _address(stored)
         formats = (image.layout, image.component)
         self._bound.forget()  # others may have run since an observer was called
         self._gl.glPixelStorei(GL.PACK_ROW_LENGTH, rect.width)
         for number, part, rows in image.parts(rect):
             self._bound.aim(self.framebuffer((name, number)))
-            there = address + rows * rect.width * image.texture.format.texel_bytes
+            there = first + rows * rect.width * image.texture.format.texel_bytes
             self._gl.glReadPixels(part.x, part.y, part.width, part.height, *formats, there)
         self._gl.glPixelStorei(GL.PACK_ROW_LENGTH, 0)
+        self.check("this run")
 
     def copy(self, pass_: CopyPass) -> Call:
         """A recorded copy, from a rectangle within one image to one within another.
@@ -453,6 +451,10 @@ class Surfaces:
             )
 
         return run
+
+
+def _address(stored: Stored | int) -> int:
+    return stored if isinstance(stored, int) else stored.ctypes.data
 
 
 # Draws -------------------------------------------------------------------------------------------

@@ -19,14 +19,14 @@ from math import prod
 from typing import Any
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.interp.dataless import NO_DATA
-from gpgpu_legacy.interp.kernel import Array, KernelMachine, Mask, WorkGroups
+from gpgpu_legacy.interp.dataless import CountingMachine
+from gpgpu_legacy.interp.kernel import Mask
 from gpgpu_legacy.isa.expressions import Element, Expression, Operation
-from gpgpu_legacy.isa.kernel import Kernel, parts, uniform_loops
-from gpgpu_legacy.isa.statements import Loop
+from gpgpu_legacy.isa.kernel import Kernel, parts
+from gpgpu_legacy.isa.statements import Loop, Statement
 from gpgpu_legacy.isa.types import Operator
 from gpgpu_legacy.plan.expand import at_iteration
-from gpgpu_legacy.plan.plan import ComputePass, Plan, UniformValue, constant_groups
+from gpgpu_legacy.plan.plan import ComputePass, Plan, constant_groups
 from gpgpu_legacy.plan.textures import Texture, TextureKind
 
 # OpenGL 4.3, table 23.72: the minimum of every driver, for contexts that do not report their own
@@ -130,33 +130,26 @@ def _check_loops(plan: Plan) -> None:
     Numbers that vary are Affine here, and make loops longer or shorter from one end of a Repeat to
     the other: its first and its last iteration stand for all.
     """
-    ends = (
-        at_iteration(pass_, iteration)
-        for times, pass_ in plan.weighted_passes()
-        for iteration in dict.fromkeys((0, times - 1))
-        if isinstance(pass_, ComputePass)
-    )
-    for pass_ in ends:
-        if not _loops_end(pass_.kernel, pass_.uniforms):
-            raise PlanError(
-                f"an invocation of {pass_.kernel.name} executes more than "
-                f"{LLVMPIPE_ITERATIONS} iterations of its loops, which is where llvmpipe leaves "
-                "them; multiply smaller matrices, or use the numpy executor"
-            )
+    for times, pass_ in plan.weighted_passes():
+        for iteration in dict.fromkeys((0, times - 1)):
+            now = at_iteration(pass_, iteration)
+            if isinstance(now, ComputePass) and not _loops_end(now):
+                raise PlanError(
+                    f"an invocation of {now.kernel.name} executes more than "
+                    f"{LLVMPIPE_ITERATIONS} iterations of its loops, which is where llvmpipe "
+                    "leaves them; multiply smaller matrices, or use the numpy executor"
+                )
 
 
 @lru_cache(maxsize=256)
-def _loops_end(kernel: Kernel, uniforms: tuple[UniformValue, ...]) -> bool:
+def _loops_end(pass_: ComputePass) -> bool:
     """Whether the first invocation finishes its loops within llvmpipe's limit.
 
     It represents the others. A loop that the driver unrolls is counted as written.
     """
-    alone = replace(kernel, local_size=(1, 1))
-    counter = _LoopCounter(
-        alone, {u.name: u.value for u in uniforms}, WorkGroups((0, 0), (1, 1)), {}
-    )
+    alone = replace(pass_.kernel, local_size=(1, 1))
     try:
-        counter.run()
+        _LoopCounter(replace(pass_, kernel=alone, groups=(1, 1))).run()
     except _TooLongError:
         return False
     return True
@@ -166,40 +159,26 @@ class _TooLongError(Exception):
     """Raised when a kernel exceeds the allowed iterations."""
 
 
-class _LoopCounter(KernelMachine):
-    """A machine that counts the iterations of all loops, and stops at the most allowed.
+class _LoopCounter(CountingMachine):
+    """Counts the iterations of all loops, and stops at the most allowed."""
 
-    If all iterations of a loop do the same, its body is executed once and its count multiplied;
-    only the condition and the step are executed every time.
-    """
-
-    def __init__(self, kernel: Kernel, *args: Any) -> None:
-        super().__init__(kernel, *args)
-        self.iterations = 0
-        self.uniform_loops = uniform_loops(kernel)
+    def __init__(self, pass_: ComputePass) -> None:
+        super().__init__(pass_)
+        self.iterations, self.bodies = 0, set[int]()
 
     def loop(self, statement: Loop, mask: Mask) -> None:
-        self.statements(statement.start, mask)
-        is_uniform, body = id(statement) in self.uniform_loops, None
-        while self.value(statement.condition, mask).all():
-            before = self.iterations
-            self.count(1 + (body or 0))
-            if body is None:
-                self.statements(statement.body, mask)
-                body = self.iterations - before - 1 if is_uniform else None
-            self.statements(statement.step, mask)
-        self.count(1)  # the iteration in which the condition no longer holds
+        self.bodies.add(id(statement.body))
+        self.iterations += self.weight  # the one in which the condition no longer holds
+        super().loop(statement, mask)
 
-    def load(self, element: Element, mask: Mask) -> Array:
-        return NO_DATA
-
-    def store(self, element: Element, value: Array, mask: Mask) -> None:
-        pass
-
-    def count(self, iterations: int) -> None:
-        self.iterations += iterations
+    def statements(self, statements: tuple[Statement, ...], mask: Mask) -> None:
+        self.iterations += self.weight * (id(statements) in self.bodies)
         if self.iterations > LLVMPIPE_ITERATIONS:
             raise _TooLongError
+        super().statements(statements, mask)
+
+    def access(self, element: Element, mask: Mask, *, store: bool) -> None:
+        pass
 
 
 def size_bytes(texture: Texture) -> int:

@@ -73,8 +73,8 @@ class GlRasterPrepared(DrawnPrepared[GlContext]):
             DeviceTransfers(
                 *(context, plan, inputs, outputs),
                 lambda transfer: Spot(buffer, transfer.rect.width),
-                store=mover(GL.PIXEL_UNPACK_BUFFER, surfaces.store),
-                load=mover(GL.PIXEL_PACK_BUFFER, surfaces.load),
+                store=mover(GL.PIXEL_UNPACK_BUFFER, surfaces.write),
+                load=mover(GL.PIXEL_PACK_BUFFER, surfaces.read),
             )
         )
 
