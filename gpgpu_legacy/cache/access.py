@@ -181,14 +181,6 @@ class Raster:
     order: Order
     tile: Side = (1, 1)
 
-    def check(self, *, quads: bool) -> None:
-        """Raise InputError if quads do not fill the tiles."""
-        if quads and self.order is Order.TILED and (self.tile[0] % 2 or self.tile[1] % 2):
-            raise InputError(
-                f"quads of 2x2 fragments do not fill tiles of {self.tile[0]}x{self.tile[1]}; "
-                "give the tiles even sides, or leave --quads out"
-            )
-
     def positions(
         self, width: int, height: int, *, quads: bool = False, together: int = 1
     ) -> Iterator[Positions]:
@@ -196,10 +188,8 @@ class Raster:
 
         With quads, the positions of its quads: quad (i, j) holds the fragments from (2i, 2j) on,
         except those outside the rectangle. together: the size of each block but the last is a
-        multiple of it. Each array is int32 and must not be written to. Raises InputError if quads
-        do not fill the tiles.
+        multiple of it. Each array is int32 and must not be written to.
         """
-        self.check(quads=quads)
         share = 2 if quads else 1
         across, up = -(-width // share), -(-height // share)
         tile = (self.tile[0] // share, self.tile[1] // share)
@@ -338,6 +328,7 @@ def parse_raster(text: str) -> Raster:
 
 
 MOST_IN_FLIGHT = 1 << 16
+MOST_LINES = 1 << 20  # of a chunk: 8 MB, of which rows that are repeated touch none
 
 
 @frozen
@@ -356,11 +347,25 @@ class Access:
     in_flight: int = 1
 
     def __post_init__(self) -> None:
-        self.raster.check(quads=self.quads)
+        width, height = self.raster.tile
+        if self.quads and self.raster.order is Order.TILED and (width % 2 or height % 2):
+            raise InputError(
+                f"quads of 2x2 fragments do not fill tiles of {width}x{height}; give the tiles "
+                "even sides, or leave --quads out"
+            )
         if as_positive("in_flight", self.in_flight) > MOST_IN_FLIGHT:
             raise InputError(
                 f"in_flight is {described(self.in_flight)}; it must be at most {MOST_IN_FLIGHT}"
             )
+
+    @property
+    def lanes(self) -> int:
+        """The fragments that make each access of a row in turn."""
+        return 4 if self.quads else 1
+
+    def rows_of_chunk(self, slots: int) -> int:
+        """The rows of a chunk, whole batches: MOST_LINES lines, or a batch if that is more."""
+        return max(1, MOST_LINES // slots // self.in_flight) * self.in_flight
 
     def __str__(self) -> str:
         """The raster order and the layout, by name, and the number in flight."""

@@ -9,10 +9,10 @@ from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, as_whole
 
 _EXAMPLE = 'for example "8K,4way,64B" or "32K,fully,128B,fifo"'
-_SIZE = re.compile(r"([0-9]{1,15})(k|m)?")
-_WAYS = re.compile(r"([0-9]{1,15})-?ways?")
-_LINE = re.compile(r"([0-9]{1,15})b")
-_FULLY = -1
+_PART = re.compile(
+    r"(?P<line>[0-9]{1,15})b|(?P<size>[0-9]{1,15}[km]?)|(?P<ways>[0-9]{1,15})-?ways?"
+    r"|(?P<all_ways>direct|fully)|(?P<policy>lru|fifo|random|plru|random-plru)"
+)
 _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
 
@@ -123,36 +123,27 @@ def parse_cache(text: str) -> Cache:
     bytes end in B; the policy is lru (the default), fifo, random, plru or random-plru. Raises
     InputError.
     """
-    given: dict[str, int] = {}
+    given: dict[str, str] = {}
     for part in text.lower().replace(" ", "").split(","):
-        what, value = _part(part, text)
+        match = _PART.fullmatch(part)
+        if match is None or match.lastgroup is None:
+            raise InputError(
+                f'cache "{text}": "{part}" is not a size, ways, a line or a policy; write it '
+                f"{_EXAMPLE}"
+            )
+        what = match.lastgroup.removeprefix("all_")
         if what in given:
             raise InputError(f'cache "{text}": the {what} is given twice; write it {_EXAMPLE}')
-        given[what] = value
+        given[what] = match[match.lastgroup]
     for what in ("size", "ways", "line"):
         if what not in given:
             raise InputError(f'cache "{text}" has no {what}; write it {_EXAMPLE}')
-    size_bytes, line_bytes = given["size"], given["line"]
-    ways = given["ways"] if given["ways"] != _FULLY else max(1, size_bytes // max(1, line_bytes))
-    return Cache(size_bytes, ways, line_bytes, tuple(Policy)[given.get("policy", 0)])
-
-
-def _part(part: str, text: str) -> tuple[str, int]:
-    """The property that a part of a spelling sets, and its number (for a policy, its index)."""
-    if match := _LINE.fullmatch(part):
-        return "line", int(match[1])
-    if match := _SIZE.fullmatch(part):
-        return "size", int(match[1]) * _SIZES[match[2] or ""]
-    if match := _WAYS.fullmatch(part):
-        return "ways", int(match[1])
-    if part in {"direct", "fully"}:
-        return "ways", 1 if part == "direct" else _FULLY
-    policies = [policy.value for policy in Policy]
-    if part in policies:
-        return "policy", policies.index(part)
-    raise InputError(
-        f'cache "{text}": "{part}" is not a size, ways, a line or a policy; write it {_EXAMPLE}'
-    )
+    number = given["size"].rstrip("km")
+    size_bytes = int(number) * _SIZES[given["size"].removeprefix(number)]
+    line_bytes, ways = int(given["line"]), given["ways"]
+    named = {"direct": 1, "fully": max(1, size_bytes // max(1, line_bytes))}
+    policy = Policy(given.get("policy", Policy.LRU.value))
+    return Cache(size_bytes, named[ways] if ways in named else int(ways), line_bytes, policy)
 
 
 def _short(size_bytes: int) -> str:

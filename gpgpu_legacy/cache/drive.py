@@ -12,12 +12,16 @@ access that is a part on its own hits when it is repeated, if it fills lines.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.sets import HIT, Level, look, set_of
+from gpgpu_legacy.cache.access import AccessTrace, Chunk
+from gpgpu_legacy.cache.caches import Memory
+from gpgpu_legacy.cache.sets import HIT, Level, look, new_level, set_of
 from gpgpu_legacy.lower.numba_code import inlined, native
 
 # Batches -----------------------------------------------------------------------------------------
@@ -46,15 +50,10 @@ class Flight(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """The rows from `first` up to `end`.
-
-    begun: the repetitions of row `first` that came before. left: those of row `end` - 1 that come
-    after.
-    """
+    """The rows from `first` up to `end`; left: the repetitions of row `end` - 1 that come after."""
 
     first: int
     end: int
-    begun: int
     left: int
 
 
@@ -78,8 +77,8 @@ def new_flight(times: I32, slots: int, in_flight: int, lanes: int) -> Flight:
 def first_batch(times: I32, flight: Flight) -> Any:
     """The first batch of a chunk: with one row in flight, all of it."""
     if flight.in_flight == 1:
-        return Batch(0, times.size, 0, 0)
-    return next_batch(Batch(0, 0, 0, 0), times, flight)
+        return Batch(0, times.size, 0)
+    return next_batch(Batch(0, 0, 0), times, flight)
 
 
 @inlined
@@ -87,7 +86,6 @@ def next_batch(before: Batch, times: I32, flight: Flight) -> Any:
     """The batch after another one, with its weights filled in; it has no rows after the last."""
     first = before.end - (before.left > 0)
     free, left, end = flight.in_flight, before.left, first
-    begun = int(times[first]) - left if left > 0 else 0
     while free > 0 and end < times.size:
         repetitions = left if left > 0 else int(times[end])
         taken = min(repetitions, free)
@@ -95,27 +93,7 @@ def next_batch(before: Batch, times: I32, flight: Flight) -> Any:
         left = repetitions - taken
         free -= taken
         end += 1
-    return Batch(first, end, begun, left)
-
-
-@inlined
-def part_of(batch: Batch, slot: int, flight: Flight) -> Any:
-    """The part of a batch that begins with a slot."""
-    return Part(batch, np.uint64(slot), np.uint64(slot + flight.lanes), flight.weights)
-
-
-@inlined
-def equal_batches(batch: Batch, flight: Flight) -> Any:
-    """The repetitions after a batch of one row, in whole batches of that row."""
-    if batch.end - batch.first > 1:
-        return 0
-    return batch.left // flight.in_flight * flight.in_flight
-
-
-@inlined
-def after_equal(batch: Batch, repetitions: int) -> Any:
-    """The last of equal batches with that many repetitions of the row."""
-    return Batch(batch.first, batch.end, batch.begun + repetitions, batch.left - repetitions)
+    return Batch(first, end, left)
 
 
 # Chunks ------------------------------------------------------------------------------------------
@@ -129,7 +107,7 @@ USES, ABSENT, MISSES, USES_2, MISSES_2, FILLS, BACKS = range(7)
 level 1; lookups and misses of level 2; lines filled from memory; lines written back to memory."""
 
 
-class Work(NamedTuple):
+class ChunkWork(NamedTuple):
     """A chunk, and what simulates it; arrays are int64, and those of slots have an entry for each.
 
     lines: [rows, slots], as of Chunk. hits: as for OnMisses, if mapped; then no row is repeated.
@@ -157,7 +135,7 @@ class Work(NamedTuple):
 
 
 @inlined
-def _back(work: Work, entry: int, level: Level) -> Any:
+def _back(work: ChunkWork, entry: int, level: Level) -> Any:
     """The kind that a line written back is counted under: a write of the region it begins in."""
     granule = (entry >> 1) << level.granule_shift
     low, high = 0, len(work.starts)
@@ -172,7 +150,7 @@ def _back(work: Work, entry: int, level: Level) -> Any:
 
 @inlined
 def _again(
-    work: Work, row: int, repetitions: int, between: tuple[np.uint64, np.uint64], absent: bool
+    work: ChunkWork, row: int, repetitions: int, between: tuple[np.uint64, np.uint64], absent: bool
 ) -> None:
     """Count repetitions of a row's slots with the outcome of the last one, which filled nothing.
 
@@ -194,7 +172,7 @@ def _again(
 
 
 @inlined
-def _below(work: Work, granule: int, kind: int, fill: int, dirty: int) -> Any:
+def _below(work: ChunkWork, granule: int, kind: int, fill: int, dirty: int) -> Any:
     """A lookup in level 2; returns 1 on a miss."""
     counts = work.counts
     outcome = look(work.second, 0, granule, fill, dirty, work.second.policy)
@@ -210,9 +188,9 @@ def _below(work: Work, granule: int, kind: int, fill: int, dirty: int) -> Any:
 
 
 @inlined
-def _drive(work: Work, part: Part) -> Any:  # noqa: PLR0912, PLR0915
+def _drive(work: ChunkWork, part: Part) -> Any:  # noqa: PLR0912, PLR0915
     """Simulate a part of a chunk; returns the number of lines that its slots fill in any level."""
-    (first_row, end, _, _), slot_1, slot_end, weights = part
+    (first_row, end, _), slot_1, slot_end, weights = part
     lines, kinds, acts, copies, last = work.lines, work.kinds, work.acts, work.copies, work.last
     first, counts, two = work.first, work.counts, work.two
     policy, shift, entries = first.policy, first.granule_shift, first.entries
@@ -274,16 +252,163 @@ def _drive(work: Work, part: Part) -> Any:  # noqa: PLR0912, PLR0915
 
 
 @native
-def drive(work: Work, times: I32, flight: Flight) -> None:
+def drive(work: ChunkWork, times: I32, flight: Flight) -> None:
     """Simulate a chunk."""
     width = work.lines.shape[1]
     batch = first_batch(times, flight)
     while batch.first < batch.end:
         filled = 0
         for slot in range(0, width, flight.lanes):
-            filled += _drive(work, part_of(batch, slot, flight))
-        further = equal_batches(batch, flight)
-        if further > 0 and filled == 0:
+            slots = np.uint64(slot), np.uint64(slot + flight.lanes)
+            filled += _drive(work, Part(batch, slots[0], slots[1], flight.weights))
+        if batch.end - batch.first == 1 and filled == 0:  # further batches are the same
+            further = batch.left // flight.in_flight * flight.in_flight
             _again(work, batch.first, further, (np.uint64(0), np.uint64(width)), True)
-            batch = after_equal(batch, further)
+            batch = Batch(batch.first, batch.end, batch.left - further)
         batch = next_batch(batch, times, flight)
+
+
+# Caches with their contents ----------------------------------------------------------------------
+
+
+class Caches:
+    """Caches with their contents, and the counts so far."""
+
+    def __init__(self, trace: AccessTrace, memory: Memory) -> None:
+        """Empty caches."""
+        copies = max(1, len(trace.regions)) if memory.per_texture else 1
+        self.trace, self.memory = trace, memory
+        self.levels = [
+            new_level(
+                cache, trace.line_bytes, copies=1 if number else copies, seed=memory.seed + number
+            )
+            for number, cache in enumerate(memory.levels)
+        ]
+        order = sorted(range(len(trace.regions)), key=lambda number: trace.regions[number].base)
+        bases = [trace.regions[number].base // trace.line_bytes for number in order]
+        self.starts = np.array(bases or [0], np.int64)
+        self.owners = np.array(order or [0], np.int64)
+        self.counts = np.zeros((2 * max(1, len(trace.regions)), 7), np.int64)
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether iterations may be multiplied: no line holds parts of two regions."""
+        longest = self.memory.levels[-1].line_bytes
+        regions = [self.trace.regions[number] for number in self.owners if self.trace.regions]
+        return (
+            not any(cache.policy.is_random for cache in self.memory.levels)
+            and all(region.base % longest == 0 for region in regions)
+            and all(a.end <= b.base for a, b in pairwise(regions))
+        )
+
+    def run(self, chunk: Chunk, *, mapped: bool) -> NDArray[np.uint8]:
+        """Simulate a chunk; returns its hits if `mapped`, uint8 [rows, slots]."""
+        lines = np.ascontiguousarray(chunk.lines, np.int64)
+        times = np.ascontiguousarray(chunk.times, np.int32)
+        hits = (lines >= 0).astype(np.uint8) if mapped else np.zeros((0, lines.shape[1]), np.uint8)
+        kinds = chunk.kinds.astype(np.int64)
+        flight = new_flight(times, len(kinds), chunk.in_flight, chunk.lanes)
+        np.add.at(self.counts[:, USES], kinds, int(times.sum(dtype=np.int64)))
+        copies = kinds >> 1 if self.memory.per_texture else np.zeros_like(kinds)
+        acts = (kinds & 1) * (KEEP if self.memory.allocate else THROUGH)
+        work = ChunkWork(
+            *(lines, hits, kinds, acts, copies),
+            through=np.flatnonzero(acts == THROUGH),
+            last=np.zeros(len(kinds), np.int64),
+            counts=self.counts,
+            starts=self.starts,
+            owners=self.owners,
+            first=self.levels[0],
+            second=self.levels[-1],
+            two=len(self.levels) == 2,
+            mapped=mapped,
+        )
+        drive(work, times, flight)
+        return hits
+
+    def state(self) -> list[I64]:
+        """The entries of each level in order, int64 [copies × sets, ways]; copies."""
+        return [level.entries.copy() for level in self.levels]
+
+    def restore(self, states: Sequence[I64]) -> None:
+        for level, state in zip(self.levels, states, strict=True):
+            level.entries[:] = state
+
+    def maps(self, moves: Mapping[int, int]) -> bool:
+        """Whether moving regions by these bytes moves whole lines to lines, and sets to sets."""
+        for number, cache in enumerate(self.memory.levels):
+            if any(move % cache.line_bytes for move in moves.values()):
+                return False
+            rotations = {move // cache.line_bytes % cache.sets for move in moves.values()}
+            if len(rotations) > 1 and (number or not self.memory.per_texture):
+                return False
+        return True
+
+    def moved(
+        self,
+        states: Sequence[I64],
+        moves: Mapping[int, int],
+        periods: int = 1,
+    ) -> list[I64] | None:
+        """States with each region's lines moved `periods` times; None if that is impossible.
+
+        moves: in bytes, by region; other regions stay. It is impossible if a line would leave its
+        region.
+        """
+        moved_states = []
+        for number, (cache, state) in enumerate(zip(self.memory.levels, states, strict=True)):
+            steps = np.zeros(max(1, len(self.trace.regions)), np.int64)
+            for region, move in moves.items():
+                steps[region] = move // cache.line_bytes * periods
+            after = self._moved_lines(state, steps, cache.line_bytes)
+            if after is None:
+                return None
+            if number or not self.memory.per_texture:
+                shared = next((int(steps[region]) for region in moves), 0)
+                moved_states.append(np.roll(after, shared % cache.sets, axis=0))
+                continue
+            parts = after.reshape(len(steps), cache.sets, cache.ways)
+            for region, step in enumerate(steps):
+                parts[region] = np.roll(parts[region], int(step) % cache.sets, axis=0)
+            moved_states.append(parts.reshape(state.shape))
+        return moved_states
+
+    def _moved_lines(
+        self,
+        state: I64,
+        steps: I64,
+        line_bytes: int,
+    ) -> I64 | None:
+        taken = state >= 0
+        lines = state[taken] >> 1
+        granules = line_bytes // self.trace.line_bytes
+        owners = self._owners(lines * granules)
+        after = lines + steps[owners]
+        bases = np.array([region.base for region in self.trace.regions], np.int64)
+        sizes = np.array([region.size_bytes for region in self.trace.regions], np.int64)
+        for before_or_after in (lines, after):
+            offsets = before_or_after * line_bytes - bases[owners]
+            if np.any(offsets < 0) or np.any(offsets >= sizes[owners]):
+                return None
+        moved = state.copy()
+        moved[taken] = (after << 1) | (state[taken] & 1)
+        return moved
+
+    def _owners(self, granules: I64) -> I64:
+        """The region in which each line of the trace begins."""
+        places = np.searchsorted(self.starts, granules, side="right") - 1
+        return self.owners[np.maximum(places, 0)]
+
+    def still_dirty(self) -> I64:
+        """The dirty lines of each region that are still to be written back, int64 [regions].
+
+        A dirty line of level 1 belongs to a line of the last level; each of these is written back
+        once.
+        """
+        last = self.levels[-1]
+        lines = []
+        for level in self.levels:
+            entries = level.entries[(level.entries >= 0) & (level.entries & 1 == 1)]
+            lines.append((entries >> 1) >> (last.granule_shift - level.granule_shift))
+        granules = np.unique(np.concatenate(lines)) << last.granule_shift
+        return np.bincount(self._owners(granules), minlength=len(self.counts) // 2)

@@ -18,7 +18,7 @@ Where that cannot be told without data, recorded.py takes them from a run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import add
 
 import numpy as np
@@ -26,13 +26,11 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.access import (
     DEFAULT_ACCESS,
-    SCAN,
     Access,
     AccessTrace,
     Chunk,
     PassTrace,
     Positions,
-    Raster,
     Step,
 )
 from gpgpu_legacy.cache.recorded import RecordedPass, Recording, Replay
@@ -64,7 +62,6 @@ from gpgpu_legacy.plan.plan import (
 from gpgpu_legacy.plan.textures import constant_rect
 
 I64 = NDArray[np.int64]
-MOST_LINES = 1 << 20  # of a chunk: 8 MB, of which rows that are repeated touch none
 
 
 def trace_fragments(
@@ -91,7 +88,7 @@ def trace_fragments(
     space = address_space(plan, access.layout, line_bytes)
     recording = None if replay is None else Recording(plan, replay, space, access)
 
-    def made(number: int, step: Repeat) -> Iterator[tuple[_Pass | RecordedPass, ...]]:
+    def traced(number: int, step: Repeat) -> Iterator[tuple[_DrawnPass | RecordedPass, ...]]:
         for place, pass_ in enumerate(step.body if step.count else ()):
             if isinstance(pass_, ClearPass):
                 continue
@@ -105,7 +102,7 @@ def trace_fragments(
 
     steps = []
     for number, step in enumerate(plan.repeats()):
-        if passes := tuple(made(number, step)):
+        if passes := tuple(traced(number, step)):
             steps.append(_step(step.count, passes))
     of_inputs = recording is not None and bool(recording.wanted)
     return AccessTrace(plan.name, space.regions, tuple(steps), line_bytes, of_inputs)
@@ -115,20 +112,17 @@ def trace_fragments(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Pass:
+class _DrawnPass:
     """A pass of a step, in all of its iterations.
 
-    axes: of a fragment's slots. kinds: of the slots of a row, a fragment's or a quad's. in_flight:
-    the number of rows in flight, at most all of them. most_rows: of a chunk, whole batches.
+    axes: of a fragment's slots. kinds: of the slots of a row, a fragment's or a quad's. access: no
+    more in flight than there are.
     """
 
     size: tuple[int, int]
     axes: tuple[Axis, Axis]
     kinds: NDArray[np.int16]
-    raster: Raster
-    quads: bool
-    in_flight: int
-    most_rows: int
+    access: Access
     space: AddressSpace
     draws: bool
 
@@ -140,7 +134,7 @@ class _Pass:
 
     def moves(self, iteration: int) -> Iterable[tuple[int, int]] | None:
         """Each slot's region, and the shift of its addresses in bytes; None if there is none."""
-        regions = (self.kinds[:: len(QUAD)] if self.quads else self.kinds) // 2
+        regions = (self.kinds[:: len(QUAD)] if self.access.quads else self.kinds) // 2
         across, up = (axis.moves(self.space.table, self.size, iteration) for axis in self.axes)
         if across is None or up is None:
             return None
@@ -149,17 +143,18 @@ class _Pass:
     def chunks(self, iteration: int) -> Iterator[Chunk]:
         """The accesses of an iteration."""
         slots, shift = len(self.kinds), self.space.line_bytes.bit_length() - 1
-        lanes = len(QUAD) if self.quads else 1
-        tables = self.tables(iteration)
-        positions = self.raster.positions(*self.size, quads=self.quads, together=self.in_flight)
-        for xs, ys in positions:
-            for first in range(0, len(xs), self.most_rows):
-                part = slice(first, first + self.most_rows)
+        access, tables = self.access, self.tables(iteration)
+        most = access.rows_of_chunk(slots)
+        for xs, ys in access.raster.positions(
+            *self.size, quads=access.quads, together=access.in_flight
+        ):
+            for first in range(0, len(xs), most):
+                part = slice(first, first + most)
                 places, of_places = tables((xs[part], ys[part]))
                 room = len(places[0])
                 lines, times = np.empty((room, slots), np.int64), np.empty(room, np.int32)
                 rows = walk(places, of_places, lines, times, shift)
-                yield Chunk(lines[:rows], self.kinds, times[:rows], self.in_flight, lanes)
+                yield Chunk(lines[:rows], self.kinds, times[:rows], access.in_flight, access.lanes)
 
     def tables(self, iteration: int) -> Callable[[Positions], tuple[Positions, Tables]]:
         """A function that gives tables for some positions, and the positions in these tables.
@@ -167,10 +162,10 @@ class _Pass:
         If a slot's column or row depends on both x and y, one table instead holds every address of
         these positions.
         """
-        axes = tuple(axis.in_quads() if self.quads else axis for axis in self.axes)
+        axes = tuple(axis.in_quads() if self.access.quads else axis for axis in self.axes)
         if any(((axis.forms[1] != 0) & (axis.forms[2] != 0)).any() for axis in axes):
             return lambda positions: self._one_by_one(axes, positions, iteration)
-        share = 2 if self.quads else 1
+        share = 2 if self.access.quads else 1
         xs, ys = (np.arange(-(-side // share), dtype=np.int64) for side in self.size)
         tables = self._separate(axes, xs, ys, iteration)
         return lambda positions: (positions, tables)
@@ -198,7 +193,7 @@ class _Pass:
 
     def _outside(self, places: I64, axis: int) -> I64:
         """int64 [slots, places]: OUTSIDE where a quad's fragment lies outside the rectangle."""
-        if not self.quads:
+        if not self.access.quads:
             return np.zeros((len(self.kinds), len(places)), np.int64)
         step = np.tile(np.array(QUAD, np.int64)[:, axis], len(self.kinds) // len(QUAD))
         return np.where(2 * places + step[:, None] >= self.size[axis], OUTSIDE, 0)
@@ -206,7 +201,7 @@ class _Pass:
 
 def _repeated(
     plan: Plan, pass_: Pass, count: int, space: AddressSpace, access: Access
-) -> tuple[_Pass, ...]:
+) -> tuple[_DrawnPass, ...]:
     """A pass in all of its iterations, or one for each; equal iterations share one object."""
     if not moves(pass_):
         try:
@@ -214,7 +209,7 @@ def _repeated(
         except DependentError:  # not affine over all iterations, but perhaps in each of them
             if not varies(pass_):
                 raise
-    known: dict[object, _Pass] = {}
+    known: dict[object, _DrawnPass] = {}
     at = []
     for iteration in range(count):
         now = at_iteration(pass_, iteration)
@@ -232,10 +227,9 @@ def _access_key(pass_: Pass) -> object:
     return pass_
 
 
-def _pass(plan: Plan, pass_: Pass, count: int, space: AddressSpace, access: Access) -> _Pass:
+def _pass(plan: Plan, pass_: Pass, count: int, space: AddressSpace, access: Access) -> _DrawnPass:
     touches = texel_accesses(plan, pass_, count)
     is_copy = isinstance(pass_, CopyPass)
-    raster, quads = (SCAN, False) if is_copy else (access.raster, access.quads)
     numbers = [space.numbers[touch.texture.name] for touch in touches]
     slots = [*zip(numbers, touches, strict=True)]
     kinds = [2 * n + touch.writes for n, touch in slots]
@@ -245,22 +239,21 @@ def _pass(plan: Plan, pass_: Pass, count: int, space: AddressSpace, access: Acce
     )
     assert isinstance(pass_, CopyPass | FragmentPass)
     rect = constant_rect(pass_.target_rect) if isinstance(pass_, CopyPass) else pass_.drawn
-    by_row = np.repeat(np.array(kinds, np.int16), len(QUAD) if quads else 1)
-    size = (rect.width, rect.height)
-    in_flight = 1 if is_copy else max(1, min(access.in_flight, rect.area))
-    most_rows = max(1, MOST_LINES // len(by_row) // in_flight) * in_flight
+    in_flight = max(1, min(access.in_flight, rect.area))
+    access = DEFAULT_ACCESS if is_copy else replace(access, in_flight=in_flight)
+    by_row = np.repeat(np.array(kinds, np.int16), access.lanes)
     require_memory(
-        most_rows * (8 * len(by_row) + 4),
-        f"the accesses of {in_flight} in flight in {plan.name}",
+        access.rows_of_chunk(len(by_row)) * (8 * len(by_row) + 4),
+        f"the accesses of {access.in_flight} in flight in {plan.name}",
         "let fewer be in flight",
     )
-    return _Pass(size, axes, by_row, raster, quads, in_flight, most_rows, space, not is_copy)
+    return _DrawnPass((rect.width, rect.height), axes, by_row, access, space, not is_copy)
 
 
-def _step(count: int, passes: tuple[tuple[_Pass | RecordedPass, ...], ...]) -> Step:
+def _step(count: int, passes: tuple[tuple[_DrawnPass | RecordedPass, ...], ...]) -> Step:
     """passes: of each pass one for all iterations, or one for each."""
 
-    def at(iteration: int) -> list[_Pass | RecordedPass]:
+    def at(iteration: int) -> list[_DrawnPass | RecordedPass]:
         return [pass_[min(iteration, len(pass_) - 1)] for pass_ in passes]
 
     def shifts(iteration: int) -> dict[int, int] | None:

@@ -12,7 +12,7 @@ all others and are numbered after them.
 
 Bits within a page choose the sets of level 1, so the DTLB and level 1 behave the same for every
 mapping of pages to frames. They are simulated once (Core), and each machine and paging serves their
-requests to level 2 (Level2).
+requests to level 2 (Behind).
 """
 
 from __future__ import annotations
@@ -259,8 +259,11 @@ def measure(
     for a write; it is consumed only as far as needed. bytes_in_use: all addresses are below it. All
     caches are empty at the beginning.
     """
-    cores = {(h.core, paging.first): _Core(h, bytes_in_use, paging.first) for h, paging in cases}
-    behind = [_Level2(h, paging, bytes_in_use) for h, paging in cases]
+    cores = {
+        (h.core, paging.first): _new_core(h, bytes_in_use, paging.first, unit_bytes)
+        for h, paging in cases
+    }
+    behind = [_new_behind(h, paging, bytes_in_use) for h, paging in cases]
 
     def counts() -> list[Int64s]:
         return [
@@ -272,13 +275,13 @@ def measure(
     for units, kinds in stream:
         cuts = sorted({0, *(min(max(c - position, 0), units.size) for c in (first, last))})
         for start, stop in pairwise(cuts):
-            part = slice(start, stop)
-            requests = {
-                name: core.access(units[part], kinds[part], unit_bytes)
-                for name, core in cores.items()
-            }
+            requests = {}
+            for name, core in cores.items():
+                room = np.empty(4 * (stop - start), np.int64)
+                number = _access(core, units[start:stop], kinds[start:stop], room)
+                requests[name] = room[:number]
             for (h, paging), level2 in zip(cases, behind, strict=True):
-                level2.serve(requests[h.core, paging.first])
+                _serve(level2, requests[h.core, paging.first])
             if position + stop == first:
                 before = counts()
         position += units.size
@@ -290,55 +293,60 @@ def measure(
 _DATA, _WALK, _BACK = 0, 1, 2  # requests to level 2: a line, a line for a walk, a write-back
 
 
-class _Core:
-    """DTLB and level 1, by virtual addresses; pages of the page table come after the others."""
+class Core(NamedTuple):
+    """DTLB and level 1, by virtual addresses; pages of the page table come after the others.
 
-    def __init__(self, hierarchy: Hierarchy, bytes_in_use: int, first: int = 0) -> None:
-        """bytes_in_use: the virtual addresses are below it. first: as in a Paging.
+    unit_bits, page_bits, line_bits, entry_bits: log2 of their bytes. table: the address of the page
+    table. counts: accesses, misses of level 1 and of the DTLB, misses of page walks in level 1.
+    """
 
-        Virtual addresses are counted from the program's first page, so only the place of its entry
-        in the page table depends on `first`.
-        """
-        page_bytes, entry_bytes = hierarchy.page_bytes, hierarchy.entry_bytes
-        self._page_bits = page_bytes.bit_length() - 1
-        self._line_bits = hierarchy.l1.line_bytes.bit_length() - 1
-        self._table = (
-            _pages(page_bytes, bytes_in_use) * page_bytes
-            + first % (page_bytes // entry_bytes) * entry_bytes,
-            entry_bytes.bit_length() - 1,
-        )
-        self._dtlb, self._l1 = _level(hierarchy.dtlb), _level(hierarchy.l1)
-        self.counts = np.zeros(4, np.int64)
-        """Accesses, misses of level 1 and the DTLB, misses of page walks in level 1."""
-
-    def access(self, units: Int64s, kinds: NDArray[np.int16], unit_bytes: int) -> Int64s:
-        """Simulate accesses in order (see `measure`); returns their requests for Level2.serve.
-
-        It releases Python's lock.
-        """
-        requests = np.empty(4 * units.size, np.int64)
-        bits = unit_bytes.bit_length() - 1, self._page_bits, self._line_bits
-        number = _access(
-            units, kinds, bits, self._table, self._dtlb, self._l1, self.counts, requests
-        )
-        return requests[:number]
+    unit_bits: int
+    page_bits: int
+    line_bits: int
+    entry_bits: int
+    table: int
+    dtlb: Level
+    l1: Level
+    counts: Int64s
 
 
-class _Level2:
-    """Level 2, by physical addresses."""
+def _new_core(hierarchy: Hierarchy, bytes_in_use: int, first: int, unit_bytes: int) -> Core:
+    """bytes_in_use, unit_bytes: as in `measure`. first: as in a Paging.
 
-    def __init__(self, hierarchy: Hierarchy, paging: Paging, bytes_in_use: int) -> None:
-        """bytes_in_use: the virtual addresses are below it."""
-        self._lines = hierarchy.page_bytes // hierarchy.l2.line_bytes
-        self._frames = paging.map(hierarchy.pages(bytes_in_use))
-        self._l2 = _level(hierarchy.l2, paging.seed)
-        self.counts = np.zeros(3, np.int64)
-        """Misses, misses of page walks, dirty lines evicted."""
+    Virtual addresses are counted from the program's first page, so only the place of its entry in
+    the page table depends on `first`.
+    """
+    page_bytes, entry_bytes = hierarchy.page_bytes, hierarchy.entry_bytes
+    sizes = unit_bytes, page_bytes, hierarchy.l1.line_bytes, entry_bytes
+    unit_bits, page_bits, line_bits, entry_bits = (size.bit_length() - 1 for size in sizes)
+    table = _pages(page_bytes, bytes_in_use) * page_bytes
+    return Core(
+        *(unit_bits, page_bits, line_bits, entry_bits),
+        table=table + first % (page_bytes // entry_bytes) * entry_bytes,
+        dtlb=_level(hierarchy.dtlb),
+        l1=_level(hierarchy.l1),
+        counts=np.zeros(4, np.int64),
+    )
 
-    def serve(self, requests: Int64s) -> None:
-        """Serve the requests of level 1. It releases Python's lock."""
-        bits = self._lines.bit_length() - 1
-        _serve(requests, bits, self._frames, self._l2, self.counts)
+
+class Behind(NamedTuple):
+    """Level 2, by physical addresses.
+
+    bits: log2 of the lines of a page. frames: of pages. counts: misses, misses of page walks, dirty
+    lines evicted.
+    """
+
+    bits: int
+    frames: Int64s
+    l2: Level
+    counts: Int64s
+
+
+def _new_behind(hierarchy: Hierarchy, paging: Paging, bytes_in_use: int) -> Behind:
+    lines = hierarchy.page_bytes // hierarchy.l2.line_bytes
+    frames = paging.map(hierarchy.pages(bytes_in_use))
+    level = _level(hierarchy.l2, paging.seed)
+    return Behind(lines.bit_length() - 1, frames, level, np.zeros(3, np.int64))
 
 
 def _pages(page_bytes: int, bytes_in_use: int) -> int:
@@ -356,31 +364,21 @@ def _use(level: Level, line: int, dirty: int) -> Any:
 
 
 @native
-def _access(  # noqa: PLR0917 - numba takes them by position
-    units: Int64s,
-    kinds: NDArray[np.int16],
-    bits: tuple[int, int, int],
-    table: tuple[int, int],
-    dtlb: Level,
-    l1: Level,
-    counts: Int64s,
-    requests: Int64s,
-) -> int:
-    """See Core.access. bits: of a unit, a page, a line. table: its address, bits of an entry."""
-    unit_bits, page_bits, line_bits = bits
-    number = 0
+def _access(core: Core, units: Int64s, kinds: NDArray[np.int16], requests: Int64s) -> int:
+    """Simulate accesses in order (see `measure`); returns the number of requests to level 2."""
+    dtlb, l1, counts, number = core.dtlb, core.l1, core.counts, 0
     for i in range(units.size):
-        address = units[i] << unit_bits
-        page = address >> page_bits
+        address = units[i] << core.unit_bits
+        page = address >> core.page_bits
         missed = _use(dtlb, page, 0) != HIT
         counts[2] += missed
         if missed:
-            line = (table[0] + (page << table[1])) >> line_bits
+            line = (core.table + (page << core.entry_bits)) >> core.line_bits
             victim = _use(l1, line, 0)
             if victim != HIT:
                 counts[3] += 1
                 number = _request(requests, number, line, _WALK, victim)
-        line = address >> line_bits
+        line = address >> core.line_bits
         victim = _use(l1, line, kinds[i] & 1)
         if victim != HIT:
             counts[1] += 1
@@ -400,8 +398,9 @@ def _request(requests: Int64s, number: int, line: int, kind: int, victim: int) -
 
 
 @native
-def _serve(requests: Int64s, bits: int, frames: Int64s, l2: Level, counts: Int64s) -> None:
-    """See Level2.serve. bits: of the lines of a page."""
+def _serve(behind: Behind, requests: Int64s) -> None:
+    """Serve the requests of level 1."""
+    bits, frames, l2, counts = behind
     for i in range(requests.size):
         kind = requests[i] & 3
         virtual = requests[i] >> 2

@@ -26,12 +26,11 @@ from gpgpu_legacy.cache.access import (
     NO_ACCESS,
     AccessTrace,
     Chunk,
-    MemoryRegion,
     PassTrace,
     Step,
     lay_out,
 )
-from gpgpu_legacy.count.kernels import count_compute_pass
+from gpgpu_legacy.count.traffic import count_compute_pass
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine
 from gpgpu_legacy.interp.kernel import Mask, WorkGroups
@@ -48,7 +47,6 @@ BATCH_INVOCATIONS = 1 << 22  # the most that the reference machine executes at a
 LARGEST_RECORD = 1 << 24  # lines kept for a batch, before they are spread out: 128 MiB
 
 Lines = NDArray[np.int64]
-Kinds = NDArray[np.int16]
 
 
 def trace_kernels(plan: Plan, *, line_bytes: int = 64) -> AccessTrace:
@@ -61,12 +59,12 @@ def trace_kernels(plan: Plan, *, line_bytes: int = 64) -> AccessTrace:
     dispatches = [*plan.only(ComputePass)]
     if len(dispatches) < len(plan.as_written):
         raise PlanError(f"{plan.name} draws; trace_kernels is for plans of dispatches")
-    maker = _Maker(plan, [pass_.kernel for pass_ in dispatches], line_bytes)
-    steps = tuple(maker.step(step) for step in plan.repeats() if step.count and step.body)
-    return AccessTrace(plan.name, maker.regions, steps, line_bytes)
+    tracer = _KernelTracer(plan, [pass_.kernel for pass_ in dispatches], line_bytes)
+    steps = tuple(tracer.step(step) for step in plan.repeats() if step.count and step.body)
+    return AccessTrace(plan.name, tracer.regions, steps, line_bytes)
 
 
-class _Place(NamedTuple):
+class ArrayPlace(NamedTuple):
     """Where an array of a kernel lies.
 
     base: its first byte. kind: of a load; that of a store is one more.
@@ -78,8 +76,8 @@ class _Place(NamedTuple):
     elements: int
 
 
-class _Maker:
-    """Makes steps and passes; counts each distinct dispatch once.
+class _KernelTracer:
+    """Traces dispatches; counts each distinct one once.
 
     regions: those of the plan, then the shared arrays of each kernel.
     """
@@ -100,23 +98,17 @@ class _Maker:
                 arrays.append((name, prod(array.extents) * size, size))
         self.regions = lay_out(arrays, line_bytes)
 
-    def places(self, pass_: ComputePass) -> dict[str, _Place]:
+    def places(self, pass_: ComputePass) -> dict[str, ArrayPlace]:
         """The arrays of a pass's kernel, by name, in the kernel's order."""
         bound = {b.binding: self.numbers[b.texture] for b in pass_.buffers}
         numbers = {b.name: bound[b.binding] for b in pass_.kernel.buffers}
         numbers |= {a.name: self.shared[pass_.kernel, a.name] for a in pass_.kernel.shared}
-        return {name: self.place(number) for name, number in numbers.items()}
-
-    def place(self, number: int) -> _Place:
-        """Where a region lies."""
-        region = self.regions[number]
-        elements = region.size_bytes // region.element_bytes
-        return _Place(region.base, region.element_bytes, 2 * number, elements)
-
-    def lengths(self, pass_: ComputePass) -> dict[str, int]:
-        """Elements of the kernel's buffers, by their names in the kernel."""
-        places = self.places(pass_)
-        return {b.name: places[b.name].elements for b in pass_.kernel.buffers}
+        places = {}
+        for name, number in numbers.items():
+            region = self.regions[number]
+            elements = region.size_bytes // region.element_bytes
+            places[name] = ArrayPlace(region.base, region.element_bytes, 2 * number, elements)
+        return places
 
     def step(self, repeat: Repeat) -> Step:
         dispatches = [pass_ for pass_ in repeat.body if isinstance(pass_, ComputePass)]
@@ -141,25 +133,20 @@ class _Maker:
 
     def single(self, pass_: ComputePass) -> Iterator[Chunk]:
         """The chunks of a kernel of one invocation a work group."""
-        for lines, kinds in self.addresses(pass_):
-            yield Chunk(lines[None].copy(), kinds.copy(), np.ones(1, np.int32))
-
-    def addresses(self, pass_: ComputePass) -> Iterator[tuple[Lines, Kinds]]:
-        """Lines and kinds, one after another; the arrays are reused for the next ones."""
-        kernel, lengths = pass_.kernel, self.lengths(pass_)
-        places = self.places(pass_).values()
-        lines, kinds = np.empty(CHUNK_ACCESSES, np.int64), np.empty(CHUNK_ACCESSES, np.int16)
+        kernel, places = pass_.kernel, self.places(pass_)
+        lengths = _lengths(pass_, places)
+        lines, kinds = np.empty((1, CHUNK_ACCESSES), np.int64), np.empty(CHUNK_ACCESSES, np.int16)
         across, up = constant_groups(pass_.groups)
         code = compile_kernel(kernel, unproven(pass_, lengths), TraceEmitter)
         header = across, lines.ctypes.data, kinds.ctypes.data, CHUNK_ACCESSES, self.shift
-        words = words_of(kernel, header, places, pass_.uniform_values)
+        words = words_of(kernel, header, places.values(), pass_.uniform_values)
         state = code.state()
         while True:
             count = code(words, 0, across * up, state)
             if count < 0:
                 raise outside(kernel, lengths, -count, int(state[0]))
             if count:
-                yield lines[:count], kinds[:count]
+                yield Chunk(lines[:, :count].copy(), kinds[:count].copy(), np.ones(1, np.int32))
             if not state[0]:
                 return
 
@@ -168,8 +155,8 @@ class _Maker:
 
         The work groups come in order, in batches whose accesses fit LARGEST_RECORD.
         """
-        places, lengths = self.places(pass_), self.lengths(pass_)
-        kernel = pass_.kernel
+        kernel, places = pass_.kernel, self.places(pass_)
+        lengths = _lengths(pass_, places)
         across, up = constant_groups(pass_.groups)
         width = across
         rows = max(1, BATCH_INVOCATIONS // max(1, across * kernel.threads))
@@ -193,19 +180,9 @@ class _Maker:
                 x, y = 0, y + count[1]
 
 
-def first_dispatch_addresses(
-    plan: Plan, *, line_bytes: int
-) -> tuple[tuple[MemoryRegion, ...], Iterator[tuple[Lines, Kinds]]]:
-    """The regions of a plan, and the accesses of its only dispatch, one invocation a work group.
-
-    They are trace_kernels' chunks as one row, but not copied: the arrays are reused for the next
-    ones. Raises PlanError for other plans.
-    """
-    steps = plan.steps
-    if len(steps) != 1 or not isinstance(steps[0], ComputePass) or steps[0].kernel.threads != 1:
-        raise PlanError(f"{plan.name} is not one dispatch of one invocation a work group")
-    maker = _Maker(plan, [steps[0].kernel], line_bytes)
-    return maker.regions, maker.addresses(steps[0])
+def _lengths(pass_: ComputePass, places: dict[str, ArrayPlace]) -> dict[str, int]:
+    """Elements of the kernel's buffers, by their names in the kernel."""
+    return {b.name: places[b.name].elements for b in pass_.kernel.buffers}
 
 
 # Many work groups at once --------------------------------------------------------------------
@@ -221,7 +198,7 @@ class _Record:
     A line that is the same for a row of work groups or of invocations is kept once.
     """
 
-    def __init__(self, places: dict[str, _Place], shift: int) -> None:
+    def __init__(self, places: dict[str, ArrayPlace], shift: int) -> None:
         self.places, self.shift = places, shift
         self.lines: list[Lines] = []  # each broadcasts to (groups y, groups x, local y, local x)
         self.kinds: list[int] = []

@@ -9,6 +9,7 @@ own, in the levels that each fragment reads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -39,7 +40,6 @@ its number, the pass, and what reads a texture.
 """
 
 I64 = NDArray[np.int64]
-MOST_LINES = 1 << 18  # of a chunk
 
 
 class Recording:
@@ -58,7 +58,7 @@ class Recording:
 
     @cached_property
     def _traces(self) -> dict[tuple[int, int, int], PassTrace]:
-        found: dict[tuple[int, int, int], PassTrace] = {}
+        traces: dict[tuple[int, int, int], PassTrace] = {}
         order = (
             (number, place, iteration)
             for number, step in enumerate(self.plan.repeats())
@@ -69,10 +69,10 @@ class Recording:
         def observe(_: int, pass_: Pass, read: Read) -> None:
             at = next(order)
             if at[:2] in self.wanted and isinstance(pass_, FragmentPass):
-                found[at] = self._recorded(pass_, read)
+                traces[at] = self._recorded(pass_, read)
 
         self.replay(observe)
-        return found
+        return traces
 
     def _recorded(self, pass_: FragmentPass, read: Read) -> PassTrace:
         """The trace of a pass that has just run; none of the textures that it looks up changed."""
@@ -89,48 +89,48 @@ class Recording:
             slice(first, first + size)
             for first, size in zip(corner, (drawn.height, drawn.width), strict=True)
         )
-        slots = _Slots(self.space)
-
-        def add(name: str, rows: Any, columns: Any, mask: Any, *, writes: bool = False) -> None:
-            parts = (np.broadcast_to(part, area.shape)[inside] for part in (rows, columns, mask))
-            slots.add(name, *parts, writes=writes)
-
+        slots = _Slots(self.space, area.shape, inside)
         for side in area.sides:
             own = True if side is None else area.is_above(rect) == side
             machine = _Recorder(*inputs_of(pass_, area, side), bound)
             with np.errstate(all="ignore"):
                 execute(pass_.program, machine)
-            for unit, rows, columns, mask in machine.found:
-                add(bound[unit][0].texture.name, rows, columns, own & mask)
+            for unit, rows, columns, mask in machine.lookups:
+                slots.add(bound[unit][0].texture.name, rows, columns, own & mask)
         y, x = np.indices(area.shape)
         for target in pass_.targets:
             for writes in (False, True) if pass_.blend else (True,):
                 place = y + area.start + rect.y, x + area.left + rect.x
-                add(target, *place, True, writes=writes)
+                slots.add(target, *place, np.True_, writes=writes)
         lines, kinds = slots.rows(quads=quads)
-        positions = [*self.access.raster.positions(drawn.width, drawn.height, quads=quads)]
-        xs, ys = (np.concatenate(each) for each in zip(*positions, strict=True))
-        in_flight = max(1, min(self.access.in_flight, drawn.area))
-        lanes = len(QUAD) if quads else 1
+        access = replace(self.access, in_flight=max(1, min(self.access.in_flight, drawn.area)))
+        most = access.rows_of_chunk(len(kinds))
 
         def chunks() -> Iterator[Chunk]:
-            most = max(1, MOST_LINES // len(kinds) // in_flight) * in_flight
-            for first in range(0, len(xs), most):
-                part = lines[ys[first : first + most], xs[first : first + most]]
-                yield Chunk(part, kinds, np.ones(len(part), np.int32), in_flight, lanes)
+            for xs, ys in access.raster.positions(
+                drawn.width, drawn.height, quads=quads, together=access.in_flight
+            ):
+                for first in range(0, len(xs), most):
+                    part = lines[ys[first : first + most], xs[first : first + most]]
+                    times = np.ones(len(part), np.int32)
+                    yield Chunk(part, kinds, times, access.in_flight, access.lanes)
 
         size = drawn.width, drawn.height
         return PassTrace(int(np.count_nonzero(lines != NO_ACCESS)), chunks, size)
 
 
 class _Slots:
-    """Lines of all fragments, slot by slot."""
+    """Lines of the fragments inside of an area, slot by slot."""
 
-    def __init__(self, space: AddressSpace) -> None:
-        self.space, self.lines, self.kinds = space, list[I64](), list[int]()
+    def __init__(
+        self, space: AddressSpace, shape: tuple[int, ...], inside: tuple[slice, ...]
+    ) -> None:
+        self.space, self.shape, self.inside = space, shape, inside
+        self.lines, self.kinds = list[I64](), list[int]()
 
-    def add(self, name: str, rows: Any, columns: Any, mask: Any, *, writes: bool) -> None:
-        """The accesses to a texture, where the mask holds."""
+    def add(self, name: str, *where: Any, writes: bool = False) -> None:
+        """The accesses to a texture: rows, columns, and the mask of where it is accessed."""
+        rows, columns, mask = (np.broadcast_to(one, self.shape)[self.inside] for one in where)
         if not mask.any():
             return
         space, number = self.space, self.space.numbers[name]
@@ -181,16 +181,16 @@ class _Recorder(FragmentMachine):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self.found: list[tuple[int, Any, Any, Any]] = []
+        self.lookups: list[tuple[int, Any, Any, Any]] = []
 
     def look_up(
         self, source: TextureSource, coordinates: Sequence[Any], components: Components
     ) -> dict[Components, F32]:
         unit = source.unit
-        lookup = _Places(*self._textures[unit])
+        lookup = _PlaceLookup(*self._textures[unit])
         touched = looked_up(lookup, *coordinates)
         for number, mask in sorted(touched.masks.items()):
-            self.found.append((unit, *lookup.fetches[number], mask & self.active))
+            self.lookups.append((unit, *lookup.fetches[number], mask & self.active))
         return super().look_up(source, coordinates, components)
 
 
@@ -213,7 +213,7 @@ class _Touched(Symbol):
         return _Touched(masks)
 
 
-class _Places(Lookup):
+class _PlaceLookup(Lookup):
     """Lookups that find places and no texels."""
 
     def __init__(self, *bound: Any) -> None:

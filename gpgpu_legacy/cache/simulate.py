@@ -6,17 +6,16 @@ proven to repeat earlier ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.access import AccessTrace, Chunk, MemoryRegion, PassTrace, Step
 from gpgpu_legacy.cache.caches import Memory
-from gpgpu_legacy.cache.drive import ABSENT, BACKS, FILLS, MISSES, USES
-from gpgpu_legacy.cache.machine import Caches
+from gpgpu_legacy.cache.drive import ABSENT, BACKS, FILLS, MISSES, USES, Caches
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.memory import require_memory
@@ -65,7 +64,7 @@ class Periods:
         """check: called while iterations are compared; it may raise to stop."""
         self.step, self.caches, self.check = step, caches, check
         self.searches_left = _SEARCHES * step.count
-        self.known: dict[int, dict[int, int] | None] = {}
+        self.shifts = cache(step.shifts)
 
     def after(self, iteration: int) -> tuple[int, dict[int, int]] | None:
         """The shortest period that may repeat from this iteration on, and its moves in bytes."""
@@ -73,7 +72,6 @@ class Periods:
             if self.shifts(iteration) is None or self.searches_left <= 0:
                 return None
             self.searches_left -= 1
-            self.check()
             moves = self._moves(iteration, period)
             if moves is not None and self.caches.maps(moves):
                 return period, moves
@@ -86,15 +84,9 @@ class Periods:
             after += 1
         return after - iteration - 1
 
-    def shifts(self, iteration: int) -> dict[int, int] | None:
-        """The step's shifts of an iteration, computed once."""
-        if iteration not in self.known:
-            self.check()
-            self.known[iteration] = self.step.shifts(iteration)
-        return self.known[iteration]
-
     def _moves(self, iteration: int, period: int) -> dict[int, int] | None:
         """The bytes by which each region is moved from an iteration to the one a period later."""
+        self.check()
         here, there = self.shifts(iteration), self.shifts(iteration + period)
         if here is None or there is None:
             return None
@@ -110,8 +102,6 @@ OnMisses = Callable[[PassTrace, Chunk, NDArray[np.uint8]], None]
 
 Progress = Callable[[float], object]
 """Called with the fraction of a simulation that is done; it may raise to stop."""
-
-_MOST_LINES = 1 << 18  # of a chunk whose repeated rows are written out: 2 MB, like a maker's chunk
 
 
 @frozen
@@ -220,8 +210,10 @@ def simulate(
             f"a cache line of {shortest} bytes is shorter than the trace's lines of "
             f"{trace.line_bytes}: give the cache longer lines, or the trace shorter ones"
         )
+    first, *others = memory.levels
+    copies = max(1, len(trace.regions)) if memory.per_texture else 1
     require_memory(
-        _simulation_bytes(trace, memory),
+        _LINE_BYTES * (copies * first.lines + sum(level.lines for level in others)),
         f"the simulation of {trace.name} in a cache",
         "simulate a smaller plan, smaller caches, or every pass (--every-pass)",
     )
@@ -236,15 +228,7 @@ def simulate(
     return run.result()
 
 
-def _simulation_bytes(trace: AccessTrace, memory: Memory) -> int:
-    """About how many bytes a simulation takes."""
-    copies = max(1, len(trace.regions)) if memory.per_texture else 1
-    return _LINE_BYTES * sum(
-        cache.lines * (1 if number else copies) for number, cache in enumerate(memory.levels)
-    )
-
-
-_LINE_BYTES = 64
+_LINE_BYTES = 64  # about what a simulation takes for a line
 
 
 # Running -----------------------------------------------------------------------------------------
@@ -287,17 +271,15 @@ class _Run:
     def _iteration(self, step: Step, iteration: int) -> None:
         whole, ran = step.accesses(iteration) or 1, 0
         for pass_ in step.passes(iteration):
-            chunks = pass_.chunks()
-            if self.misses is not None:
-                chunks = chain.from_iterable(map(_unrolled, chunks))
-            for chunk in chunks:
-                before = self.caches.accesses()
+            for merged in pass_.chunks():
+                chunk = merged if self.misses is None else _unrolled(merged)
                 hits = self.caches.run(chunk, mapped=self.misses is not None)
                 if self.misses is not None:
                     self.misses(pass_, chunk, hits)
-                ran += self.caches.accesses() - before
-                self.reached = self.done + self.share * (iteration + ran / whole) / step.count
-                self.progress(min(1.0, self.reached))
+                ran += len(chunk.kinds) * int(chunk.times.sum(dtype=np.int64))
+                part = iteration + min(1.0, ran / whole)
+                self.reached = self.done + self.share * part / step.count
+                self.progress(self.reached)
         self.iterations_simulated += 1
 
     def _multiplied(self, anchor: Anchor, periods: Periods) -> int:
@@ -332,14 +314,10 @@ class _Run:
         )
 
 
-def _unrolled(chunk: Chunk) -> Iterator[Chunk]:
-    """A chunk with repeated rows written out, as several chunks if it is long."""
-    rows = np.repeat(np.arange(len(chunk.times)), chunk.times)
-    batches = _MOST_LINES // max(1, len(chunk.kinds)) // chunk.in_flight
-    most = max(1, batches) * chunk.in_flight
-    for first in range(0, len(rows), most):
-        lines = chunk.lines[rows[first : first + most]]
-        yield replace(chunk, lines=lines, times=np.ones(len(lines), np.int32))
+def _unrolled(chunk: Chunk) -> Chunk:
+    """A chunk with repeated rows written out."""
+    lines = np.repeat(chunk.lines, chunk.times, axis=0)
+    return replace(chunk, lines=lines, times=np.ones(len(lines), np.int32))
 
 
 def _tally(caches: Caches, number: int, region: MemoryRegion, dirty_lines: int) -> RegionTally:

@@ -244,7 +244,7 @@ class Axis(NamedTuple):
 
     def in_quads(self) -> Axis:
         """Four slots for each slot, one per fragment of a quad, as forms of the quad's position."""
-        quads = Axis._make(np.repeat(each, len(QUAD), axis=-1) for each in self)
+        quads = Axis._make(np.repeat(field, len(QUAD), axis=-1) for field in self)
         constant, x, y, iteration = quads.forms
         right, up = np.tile(np.array(QUAD, np.int64).T, self.forms.shape[1])
         forms = np.stack([constant + right * x + up * y, 2 * x, 2 * y, iteration])

@@ -54,9 +54,9 @@ def fit(
     ]
     *columns, target = (list(column) for column in zip(*rows, strict=True))
     for terms in range(min(len(powers), len(sizes) - spare) + 1):
-        coefficients = _combine(list(enumerate(columns)), target, terms)
+        coefficients = _combine(list(zip(powers, columns, strict=True)), target, terms)
         if coefficients is not None:
-            return {powers[n]: c for n, c in coefficients.items() if c}
+            return {power: c for power, c in coefficients.items() if c}
     return None
 
 
@@ -67,25 +67,26 @@ def _whole(row: Sequence[Fraction]) -> Vector:
 
 
 def _combine(
-    columns: Sequence[tuple[int, Vector]], target: Vector, count: int
-) -> dict[int, Fraction] | None:
-    """Coefficients, by column number, with which `count` of the columns add up to the target.
+    columns: Sequence[tuple[Power, Vector]], target: Vector, count: int
+) -> dict[Power, Fraction] | None:
+    """Coefficients, by the powers of their terms, with which `count` of the columns add up to the
+    target.
 
     Each column that is tried is eliminated from those after it and from the target, in whole
     numbers: fractions would take ten times as long.
     """
     if count == 0:
         return None if any(target) else {}
-    for place, (number, column) in enumerate(columns):
+    for place, (power, column) in enumerate(columns):
         pivot = next((row for row, value in enumerate(column) if value), None)
         if pivot is None:
             continue  # it depends linearly on the columns chosen before
         later = columns[place + 1 :] if count > 1 else ()
-        rest = [(n, _eliminated(other, column, pivot)) for n, other in later]
+        rest = [(other, _eliminated(vector, column, pivot)) for other, vector in later]
         others = _combine(rest, _eliminated(target, column, pivot), count - 1)
         if others is not None:
-            covered = sum(others[n] * other[pivot] for n, other in later if n in others)
-            return {number: Fraction(target[pivot] - covered) / column[pivot], **others}
+            covered = sum(others.get(other, 0) * vector[pivot] for other, vector in later)
+            return {power: Fraction(target[pivot] - covered) / column[pivot], **others}
     return None
 
 
@@ -141,13 +142,9 @@ def value_at(solution: Solution, point: Point) -> Fraction:
 
 def _term(size: int, power: Power) -> Fraction:
     i, j = power
-    return Fraction(size) ** i * (_log2(size) ** j if j else 1)
-
-
-def _log2(size: int) -> int:
-    if size.bit_count() != 1:
+    if j and size.bit_count() != 1:
         raise ValueError(f"{size} is no power of 2")
-    return size.bit_length() - 1
+    return Fraction(size) ** i * Fraction(size.bit_length() - 1) ** j
 
 
 # Formulas as text and expressions ---------------------------------------------------------------
@@ -189,12 +186,11 @@ def same_formula(counted: Any, published: str) -> bool:
     return bool(simplify(ours - theirs) == 0)
 
 
-def evaluate(formula: str, n: int, b: int) -> Fraction:
-    """The exact value of a formula in sympy's syntax at (n, b)."""
-    from sympy import Rational, sympify
+def evaluate(formula: str, n: int, b: int) -> int:
+    """The value of a formula in sympy's syntax at (n, b), rounded towards 0."""
+    from sympy import sympify
 
-    value = Rational(sympify(formula, locals={"n": n, "b": b}))
-    return Fraction(int(value.p), int(value.q))
+    return int(sympify(formula, locals={"n": n, "b": b}))
 
 
 # The papers' formulas in n and b ----------------------------------------------------------------
@@ -224,8 +220,7 @@ def recover(
     """
     counts: dict[Point, int] = {}
     for point in product(*axes):
-        count = quantity(*point)
-        if count is None:
+        if (count := quantity(*point)) is None:
             return None
         counts[point] = count
     solution = fit_grid(axes, counts, (_POWERS_OF_N, _POWERS_OF_B))
@@ -323,51 +318,16 @@ LARGEST = 1 << 16
 
 
 @frozen
-class _Kind:
-    """A kind of size: the multiples of a factor or, if that is 0, the powers of 2.
+class _Samples:
+    """Points of a grid at which formulas are solved for, and others at which they are checked.
 
-    divided: if it is not 0, only the first size is such a multiple, and the others divide it.
+    words: the kind of their sizes. has: whether a point is of that kind. powers: in the terms of a
+    formula for such sizes.
     """
 
-    factor: int
-    divided: int = 0
-
-    @property
-    def powers(self) -> tuple[Power, ...]:
-        """The powers in the terms of a formula for such sizes."""
-        if self.divided:
-            return (*_WITHOUT_LOGARITHMS, (-2, 0))  # tiles: whole area over a tile's
-        return _WITHOUT_LOGARITHMS + (() if self.factor else _LOGARITHMS)
-
-    def has(self, point: Point) -> bool:
-        """Whether all sizes of a point are of this kind."""
-        if self.divided:
-            first, *others = point
-            return first % self.factor == 0 and all(self.divided % n == 0 for n in others)
-        return all(n % self.factor == 0 if self.factor else n.bit_count() == 1 for n in point)
-
-    def words(self, names: Sequence[str]) -> str:
-        """The sizes that a formula holds for."""
-        if self.divided:
-            first, *others = names
-            divisors = "divisors" if len(others) > 1 else "a divisor"
-            return (
-                f"{first} a multiple of {self.factor}, {' and '.join(others)} {divisors} of "
-                f"{self.divided}"
-            )
-        joined = " and ".join(names)
-        if self.factor in (1, 2):
-            return f"{'any' if self.factor == 1 else 'even'} {joined}"
-        if len(names) > 1:
-            return f"powers of 2 as {joined}"
-        return f"{joined} a multiple of {self.factor}" if self.factor else f"{joined} a power of 2"
-
-
-@frozen
-class _Samples:
-    """Points of a grid at which formulas are solved for, and others at which they are checked."""
-
-    kind: _Kind
+    words: str
+    has: Callable[[Point], bool]
+    powers: tuple[Power, ...]
     axes: tuple[tuple[int, ...], ...]
     held_out: tuple[Point, ...]
 
@@ -381,56 +341,79 @@ class _Samples:
         """Points of its kind with a smaller first size, at which a formula may not hold."""
         first, *others = self.axes
         smaller = others[0] if others else range(1, first[0])
-        return filter(self.kind.has, product(smaller, *others))
+        return filter(self.has, product(smaller, *others))
 
 
 def _samples(counted: _Counted, at: Point | None) -> Iterator[_Samples]:
     """The samples that the family accepts completely, the most general ones first."""
-    several = len(counted.names) > 1
-    for planned in _of_several(len(counted.names)) if several else _of_one(counted, at):
-        samples, points = planned, {*planned.points, *planned.held_out}
-        if at is not None and planned.kind.has(at) and at not in points:
-            samples = replace(planned, held_out=(*planned.held_out, at))
-        if all(map(counted.takes, (*samples.points, *samples.held_out))):
-            yield samples
+    plan = _of_several(counted.names) if len(counted.names) > 1 else _of_one(counted, at)
+    for samples in plan:
+        held_out = samples.held_out
+        if at is not None and samples.has(at) and at not in {*samples.points, *held_out}:
+            held_out += (at,)
+        if all(map(counted.takes, (*samples.points, *held_out))):
+            yield replace(samples, held_out=held_out)
+
+
+def _are_powers_of_2(point: Point) -> bool:
+    return all(n.bit_count() == 1 for n in point)
 
 
 def _of_one(counted: _Counted, at: Point | None) -> Iterator[_Samples]:
-    yield _multiples(1)
-    yield _multiples(2)
-    for factor in (4, 8, 16, 32, 64):
-        if at is None or _Kind(factor).has(at):
-            yield _multiples(factor)
+    [name] = counted.names
+    for factor in (1, 2, 4, 8, 16, 32, 64):
+        if factor < 4 or at is None or at[0] % factor == 0:
+            yield _multiples(name, factor)
     for least in (2, 16, 1):
-        yield from _powers_of_two(counted, least)
+        powers = takewhile(lambda size: size <= LARGEST, (least << n for n in count()))
+        sizes = tuple(islice((size for size in powers if counted.takes((size,))), 9))
+        if len(sizes) > SPARE + 2:
+            yield _Samples(
+                *(f"{name} a power of 2", _are_powers_of_2, _WITHOUT_LOGARITHMS + _LOGARITHMS),
+                *((sizes[:-2],), tuple((size,) for size in sizes[-2:])),
+            )
 
 
-def _multiples(factor: int) -> _Samples:
+def _multiples(name: str, factor: int) -> _Samples:
     """Seven small multiples and, far from them, two that are not multiples of a larger factor."""
+    words = {1: f"any {name}", 2: f"even {name}"}.get(factor, f"{name} a multiple of {factor}")
     sizes = tuple(factor * n for n in range(6, 13))
-    far = (61, 127) if factor < 8 else (17, 23)
-    return _Samples(_Kind(factor), (sizes,), tuple((factor * n,) for n in far))
+    far = tuple((factor * n,) for n in ((61, 127) if factor < 8 else (17, 23)))
+    return _Samples(words, lambda at: at[0] % factor == 0, _WITHOUT_LOGARITHMS, (sizes,), far)
 
 
-def _powers_of_two(counted: _Counted, least: int) -> Iterator[_Samples]:
-    """The first powers of 2 that the family takes, up to nine of them."""
-    powers = takewhile(lambda size: size <= LARGEST, (least << n for n in count()))
-    sizes = tuple(islice((size for size in powers if counted.takes((size,))), 9))
-    if len(sizes) > SPARE + 2:
-        yield _Samples(_Kind(0), (sizes[:-2],), tuple((size,) for size in sizes[-2:]))
-
-
-def _of_several(number: int) -> Iterator[_Samples]:
-    """The first parameter is larger than the others."""
-    for kind, first, other in (
-        (_Kind(1), (12, 13, 14, 15, 16, 61), (1, 2, 3, 4, 5, 7)),
-        (_Kind(0), (64, 128, 256, 512, 1024, 2048), (1, 2, 4, 8, 16, 32)),
-        (_Kind(24, 12), (24, 48, 72, 96, 120), (2, 3, 4, 6, 12)),
+def _of_several(names: tuple[str, ...]) -> Iterator[_Samples]:
+    """The first parameter is larger than the others; at last these divide it, as tiles do."""
+    joined, (larger, *others) = " and ".join(names), names
+    divisors = "divisors" if len(others) > 1 else "a divisor"
+    for words, has, powers, first, other in (
+        (
+            f"any {joined}",
+            lambda _: True,
+            _WITHOUT_LOGARITHMS,
+            (12, 13, 14, 15, 16, 61),
+            (1, 2, 3, 4, 5, 7),
+        ),
+        (
+            f"powers of 2 as {joined}",
+            _are_powers_of_2,
+            _WITHOUT_LOGARITHMS + _LOGARITHMS,
+            (64, 128, 256, 512, 1024, 2048),
+            (1, 2, 4, 8, 16, 32),
+        ),
+        (
+            f"{larger} a multiple of 24, {' and '.join(others)} {divisors} of 12",
+            lambda at: at[0] % 24 == 0 and all(12 % n == 0 for n in at[1:]),
+            (*_WITHOUT_LOGARITHMS, (-2, 0)),  # whole area over a tile's
+            (24, 48, 72, 96, 120),
+            (2, 3, 4, 6, 12),
+        ),
     ):
-        sizes = [first, *[other] * (number - 1)]
+        sizes = [first, *[other] * len(others)]
         last, middle = (tuple(of_one[place] for of_one in sizes) for place in (-1, 2))
-        mixed = ((*middle[:n], last[n], *middle[n + 1 :]) for n in range(number))
-        yield _Samples(kind, tuple(of_one[:-1] for of_one in sizes), (last, *mixed))
+        mixed = ((*middle[:n], last[n], *middle[n + 1 :]) for n in range(len(names)))
+        axes = tuple(of_one[:-1] for of_one in sizes)
+        yield _Samples(words, has, powers, axes, (last, *mixed))
 
 
 def _closed_form(counted: _Counted, name: str, samples: _Samples) -> ClosedForm | None:
@@ -440,7 +423,7 @@ def _closed_form(counted: _Counted, name: str, samples: _Samples) -> ClosedForm 
         return int(getattr(counted.counts[point], name))
 
     values = {point: count_at(point) for point in samples.points}
-    powers = (samples.kind.powers,) * len(counted.names)
+    powers = (samples.powers,) * len(counted.names)
     solution = fit_grid(samples.axes, values, powers, spare=SPARE)
     if solution is None:
         return None
@@ -451,7 +434,7 @@ def _closed_form(counted: _Counted, name: str, samples: _Samples) -> ClosedForm 
     known = {*near, *samples.points, *samples.held_out}.difference(wrong)
     return ClosedForm(
         formula=formula_text(solution, counted.names),
-        holds_for=samples.kind.words(counted.names) + _least(counted.names, wrong, known),
+        holds_for=samples.words + _least(counted.names, wrong, known),
         solved_at=samples.points,
         checked_at=samples.held_out,
     )

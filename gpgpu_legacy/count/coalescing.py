@@ -15,14 +15,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.count.kernels import Additive, count_compute_pass, distinct_dispatches
+from gpgpu_legacy.count.traffic import Additive, count_compute_pass, distinct_dispatches
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine
@@ -170,8 +169,12 @@ def _batches(pass_: ComputePass) -> Iterator[WorkGroups]:
         yield WorkGroups((0, y), (groups_x, min(rows, groups_y - y)))
 
 
-_Kind = tuple[bool, bool]
-"""Whether an access goes to shared memory, and whether it is a store."""
+class _Kind(NamedTuple):
+    """Whether an access goes to shared memory, and whether it is a store."""
+
+    shared: bool
+    store: bool
+
 
 _Words = NDArray[np.int64]
 _Active = NDArray[np.bool_]
@@ -200,15 +203,8 @@ class _Trace:
 
     def total(self) -> Transactions:
         """The sum of all accesses; call it once, after them."""
-        sums = {kind: [0, 0] for kind in product((False, True), repeat=2)}
-        for (kind, addresses, pattern), count in self.alike.items():
-            words, active = self.thawed(addresses, np.int64), self.thawed(pattern, np.bool_)
-            for place, cost in enumerate(self.cost(kind, words, active)):
-                sums[kind][place] += cost * count
-        loads, stores = sums[False, False], sums[False, True]
-        shared = zip(sums[True, False], sums[True, True], strict=True)
-        requests, replays = (read + written for read, written in shared)
-        return Transactions(loads[0], stores[0], loads[1], stores[1], requests, replays)
+        costs = (self.cost(*alike).times(count) for alike, count in self.alike.items())
+        return sum(costs, Transactions())
 
     def thawed(self, frozen: _Frozen, dtype: type[np.generic]) -> NDArray[Any]:
         """An array that `_frozen` made, by invocations."""
@@ -220,7 +216,7 @@ class _Trace:
 
         A shift of a work group's addresses by a period does not change what it costs.
         """
-        index, kind = machine.flat_index(element, mask), (element.array.is_shared, store)
+        index, kind = machine.flat_index(element, mask), _Kind(element.array.is_shared, store)
         segment = self.rule.segment_bytes // WORD_BYTES
         period = self.rule.banks if element.array.is_shared else segment
         base = index[:, :, :1, :1]
@@ -241,22 +237,27 @@ class _Trace:
             alike = kind, _frozen(relative[0, 0] + remainder), _frozen(patterns[number])
             self.alike[alike] += int(frequencies[key]) * weight
 
-    def cost(self, kind: _Kind, words: _Words, active: _Active) -> tuple[int, int]:
-        """The cost of an access by one work group; words, active: indexed by thread."""
-        shared, store = kind
-        first, second = 0, 0
+    def cost(self, kind: _Kind, addresses: _Frozen, pattern: _Frozen) -> Transactions:
+        """The cost of an access by one work group."""
+        words, active = self.thawed(addresses, np.int64), self.thawed(pattern, np.bool_)
+        number, size = 0, 0
         for start in range(0, words.size, self.rule.request_threads):
             request = slice(start, start + self.rule.request_threads)
             threads = np.flatnonzero(active[request])
             if threads.size == 0:
                 continue
             accessed = words[request][threads]
-            if not shared:
-                number, size = global_request(self.rule, threads, accessed)
+            if kind.shared:
+                number += 1
+                size += shared_steps(self.rule, accessed, store=kind.store) - 1
             else:
-                number, size = 1, shared_steps(self.rule, accessed, store=store) - 1
-            first, second = first + number, second + size
-        return first, second
+                transacted, moved = global_request(self.rule, threads, accessed)
+                number, size = number + transacted, size + moved
+        if kind.shared:
+            return Transactions(shared_requests=number, shared_replays=size)
+        if kind.store:
+            return Transactions(store_transactions=number, store_bytes=size)
+        return Transactions(load_transactions=number, load_bytes=size)
 
 
 _NO_MASK: tuple[list[_Active], _Words] = [np.ones((1, 1), np.bool_)], np.zeros((1, 1), np.int64)

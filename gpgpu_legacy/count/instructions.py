@@ -72,15 +72,15 @@ def executions(program: Program, *, least: bool = False) -> tuple[int, ...]:
     """How often a fragment executes each instruction at most, or at least; in a loop, not once."""
     times = [0] * len(program.instructions)
 
-    def walk(body: Body, each: int) -> None:
+    def walk(body: Body, often: int) -> None:
         for part in body:
             number, instruction = part if isinstance(part, tuple) else part.head
-            times[number] = each
+            times[number] = often
             if isinstance(part, Branch):
                 for side in (part.then, part.otherwise):
-                    walk(side, 0 if least else each)
+                    walk(side, 0 if least else often)
             elif isinstance(part, Repetition):
-                walk(part.body, each * (0 if least else trips(instruction)))
+                walk(part.body, often * (0 if least else trips(instruction)))
 
     walk(program.body, 1)
     return tuple(times)

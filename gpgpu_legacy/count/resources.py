@@ -8,7 +8,7 @@ costs. The counts are those that a driver reports through GetProgramiv. The limi
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property, lru_cache
 from math import copysign, inf
@@ -93,22 +93,16 @@ class Usage:
         return next((use for use in self.uses if use.number + self.surcharge > limit), None)
 
 
-class Opening(Enum):
-    """Why a texture instruction opens a new node of the texture dependency chain (issue 24)."""
-
-    COORDINATE = "its coordinate was written in the node before"
-    RESULT = "its result was touched by an ALU instruction of the node before"
-
-
 @frozen
 class Node:
     """A node of the texture dependency chain: lookups that do not depend on each other, then ALU
     instructions.
 
     number: counted from 1. start: the index of its first instruction.
-    opener: the texture instruction that opens the node, and `opening` why; None for the first node.
-    register: the temporary that forced the new node. touched_by: the instruction of the
-    previous node that touched it last.
+    opener: the texture instruction that opens the node; None for the first node. register: the
+    temporary that forced the new node: the opener's coordinate, which the node before wrote, or if
+    it is_result its result, which an ALU instruction of the node before touched (issue 24).
+    touched_by: the instruction of the previous node that touched it last.
     first_lookup: the first lookup of the previous node; None if that node has none.
     least: the number of the earliest node that could hold the opener if coordinates were computed
     as early as possible and temporaries were not reused.
@@ -117,7 +111,7 @@ class Node:
     number: int
     start: int
     opener: Instruction | None = None
-    opening: Opening | None = None
+    is_result: bool = False
     register: str = ""
     touched_by: Instruction | None = None
     first_lookup: Instruction | None = None
@@ -134,7 +128,7 @@ class Node:
         if self.opener is None or self.touched_by is None:
             return "the program begins"
         at, by = self.opener.span.line, self.touched_by
-        if self.opening is Opening.RESULT:
+        if self.is_result:
             return (
                 f"line {at}: {self.opener.mnemonic} writes {self.register}, which "
                 f"{by.mnemonic} of line {by.span.line} uses in the same node"
@@ -150,7 +144,7 @@ class Node:
         """How to avoid the node, in one line; empty if it cannot be avoided."""
         if not self.avoidable or self.opener is None or self.touched_by is None:
             return ""
-        if self.opening is Opening.RESULT:
+        if self.is_result:
             return f"look up into another temporary than {self.register}"
         before = self.first_lookup or self.opener
         return (
@@ -184,21 +178,26 @@ class Resources:
         return self.usage(resource).count
 
 
-_FOG = {
-    None: (0, 0, 0, 0),
-    Fog.EXP: (3, 1, 1, 2),
-    Fog.EXP2: (4, 1, 1, 2),
-    Fog.LINEAR: (2, 1, 1, 2),
-}
-"""The instructions, temporaries, attributes and parameters that a fog option uses (section
-3.11.4.5.1)."""
+_FOG_INSTRUCTIONS = {Fog.EXP: 3, Fog.EXP2: 4, Fog.LINEAR: 2}
+
+
+def _surcharges(fog: Fog | None) -> dict[Resource, int]:
+    """What a fog option adds to the counts (section 3.11.4.5.1)."""
+    if fog is None:
+        return {}
+    return {
+        Resource.ALU_INSTRUCTIONS: _FOG_INSTRUCTIONS[fog],
+        Resource.INSTRUCTIONS: _FOG_INSTRUCTIONS[fog],
+        Resource.TEMPORARIES: 1,
+        Resource.ATTRIBUTES: 1,
+        Resource.PARAMETERS: 2,
+    }
 
 
 def resources(program: Program) -> Resources:
     """Count the resources that a program uses."""
     if program.state:
         return Resources(tuple(_environments(program.state)), (), 1, 1)
-    instructions, temporaries, attributes, parameters = _FOG[program.fog]
     counted = program.instructions
     lookups = [i for i in counted if not _is_arithmetic(i)]
     least = _least_nodes(program)
@@ -206,70 +205,48 @@ def resources(program: Program) -> Resources:
     declared = (p for declaration in program.parameters for p in declaration.parameters)
     bound = [*_bound(program, declared, Parameter)]
     varying = [*_bound(program, (d.attribute for d in program.attributes), Attribute)]
-    written = ((i.dst.register, i.span) for i in counted if i.dst)
+    written = [(i.dst.register, i.span) for i in counted if i.dst]
 
     def of_space(space: ParameterSpace) -> Iterator[Use]:
         return (Use(p.text, p.index + 1, span) for p, span in bound if p.space is space)
 
-    uses: dict[Resource, tuple[Iterable[Use], int]] = {
-        Resource.ALU_INSTRUCTIONS: (
-            _instructions(i for i in counted if _is_arithmetic(i)),
-            instructions,
-        ),
-        Resource.TEXTURE_INSTRUCTIONS: (_instructions(lookups), 0),
-        Resource.INSTRUCTIONS: (_instructions(counted), instructions),
+    uses: dict[Resource, Iterable[Use]] = {
+        Resource.ALU_INSTRUCTIONS: _instructions(i for i in counted if _is_arithmetic(i)),
+        Resource.TEXTURE_INSTRUCTIONS: _instructions(lookups),
+        Resource.INSTRUCTIONS: _instructions(counted),
         Resource.INDIRECTIONS: (
-            (
-                Use(node.why, node.number, node.opener.span if node.opener else None)
-                for node in nodes
-            ),
-            0,
+            Use(n.why, n.number, n.opener.span if n.opener else None) for n in nodes
         ),
-        Resource.TEMPORARIES: (
-            (Use(name, number) for number, name in enumerate(program.temporaries, 1)),
-            temporaries,
-        ),
+        Resource.TEMPORARIES: (Use(name, n) for n, name in enumerate(program.temporaries, 1)),
         # Constants differ by value, others by binding.
-        Resource.PARAMETERS: (
-            _distinct((_parameter_name(p), span) for p, span in bound),
-            parameters,
-        ),
-        Resource.ATTRIBUTES: (_distinct((a.text, span) for a, span in varying), attributes),
+        Resource.PARAMETERS: _distinct((_parameter_name(p), span) for p, span in bound),
+        Resource.ATTRIBUTES: _distinct((a.text, span) for a, span in varying),
         Resource.COORDINATE_SETS: (
-            (
-                Use(a.text, a.index + 1, span)
-                for a, span in varying
-                if a.kind is AttributeKind.TEXCOORD
-            ),
-            0,
+            Use(a.text, a.index + 1, span)
+            for a, span in varying
+            if a.kind is AttributeKind.TEXCOORD
         ),
         Resource.IMAGE_UNITS: (
-            (
-                Use(f"texture[{i.texture.unit}]", i.texture.unit + 1, i.span)
-                for i in lookups
-                if i.texture
-            ),
-            0,
+            Use(f"texture[{i.texture.unit}]", i.texture.unit + 1, i.span)
+            for i in lookups
+            if i.texture
         ),
-        Resource.LOCAL_PARAMETERS: (of_space(ParameterSpace.LOCAL), 0),
-        Resource.ENV_PARAMETERS: (of_space(ParameterSpace.ENV), 0),
+        Resource.LOCAL_PARAMETERS: of_space(ParameterSpace.LOCAL),
+        Resource.ENV_PARAMETERS: of_space(ParameterSpace.ENV),
         Resource.COLOR_OUTPUTS: (
-            (
-                Use(f"result.color[{r.index}]", r.index + 1, span)
-                for r, span in written
-                if isinstance(r, ResultRegister) and r.kind is ResultKind.COLOR
-            ),
-            0,
+            Use(f"result.color[{r.index}]", r.index + 1, span)
+            for r, span in written
+            if isinstance(r, ResultRegister) and r.kind is ResultKind.COLOR
         ),
     }
-    usages = tuple(Usage(resource, tuple(of), fog) for resource, (of, fog) in uses.items())
+    fog = _surcharges(program.fog)
+    usages = tuple(Usage(of, tuple(all_uses), fog.get(of, 0)) for of, all_uses in uses.items())
     return Resources(usages, nodes, _renamed_nodes(program), max(least.values(), default=1))
 
 
 def _environments(state: FixedFunction) -> Iterator[Usage]:
     """The resources of texture environments, by section 3.8.13 of OpenGL 1.3 and its extensions."""
     named = (Use(f"TEXTURE{unit.number}", unit.number + 1, unit.span) for unit in state.units)
-    yield Usage(Resource.UNITS, tuple(named))
     functions = [
         (combiner.function, unit.span)
         for unit in state.units
@@ -282,10 +259,10 @@ def _environments(state: FixedFunction) -> Iterator[Usage]:
         for source in unit.sources
         if isinstance(source.value, int)
     )
+    dot3 = ((f.name, span) for f, span in functions if f in DOT_PRODUCTS)
+    yield Usage(Resource.UNITS, tuple(named))
     yield Usage(Resource.COMBINE, _distinct((f.name, span) for f, span in functions))
-    yield Usage(
-        Resource.DOT3, _distinct((f.name, span) for f, span in functions if f in DOT_PRODUCTS)
-    )
+    yield Usage(Resource.DOT3, _distinct(dot3))
     yield Usage(Resource.CROSSBAR, _distinct(crossed))
     yield Usage(Resource.UNCLAMPED, () if state.clamped else (Use(UNCLAMPED, 1),))
 
@@ -342,54 +319,33 @@ def _float32(value: float) -> float:
 # Texture indirections -----------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Chain:
-    """The state of issue (24)'s pseudocode: by temporary, the last instruction that touched it."""
-
-    outputs: dict[str, Instruction] = field(default_factory=dict)
-    alu: dict[str, Instruction] = field(default_factory=dict)
-    first_lookup: Instruction | None = None
-
-    def opening(self, lookup: Instruction) -> tuple[Opening, str, Instruction] | None:
-        """Why a lookup cannot be part of this node; None if it can."""
-        coordinate, result = _read_temporaries(lookup), _written_temporary(lookup)
-        for name in coordinate:
-            if name in self.outputs:
-                return Opening.COORDINATE, name, self.outputs[name]
-        if result in self.alu:
-            return Opening.RESULT, result, self.alu[result]
-        return None
-
-    def add(self, instruction: Instruction) -> None:
-        written = _written_temporary(instruction)
-        if _is_arithmetic(instruction):
-            touched = [*_read_temporaries(instruction), written]
-            self.alu.update((name, instruction) for name in touched if name)
-        elif self.first_lookup is None:
-            self.first_lookup = instruction
-        if written:
-            self.outputs[written] = instruction
-
-
 def _texture_nodes(program: Program, least: dict[int, int]) -> tuple[Node, ...]:
     """The nodes of the texture dependency chain, as issue (24) counts them.
 
     Write masks and swizzles are ignored, as there. A program without lookups has one node. least:
     from `_least_nodes`.
     """
-    nodes, chain = [Node(1, 0)], _Chain()
+    nodes = [Node(1, 0)]
+    # Of this node, by temporary: the last instruction that wrote it, and the last ALU instruction
+    # that touched it.
+    outputs: dict[str, Instruction] = {}
+    alu: dict[str, Instruction] = {}
+    first_lookup: Instruction | None = None
     for index, instruction in enumerate(program.instructions):
-        opening = None if _is_arithmetic(instruction) else chain.opening(instruction)
-        if opening is not None:
-            why, register, by = opening
-            number = len(nodes) + 1
-            nodes.append(
-                Node(
-                    number, index, instruction, why, register, by, chain.first_lookup, least[index]
-                )
-            )
-            chain = _Chain()
-        chain.add(instruction)
+        read, result = _read_temporaries(instruction), _written_temporary(instruction)
+        if _is_arithmetic(instruction):
+            alu.update((name, instruction) for name in (*read, result) if name)
+        else:
+            coordinate = next((name for name in read if name in outputs), "")
+            touched_by = outputs[coordinate] if coordinate else alu.get(result)
+            if touched_by is not None:
+                register = coordinate or result
+                opening = (instruction, not coordinate, register, touched_by, first_lookup)
+                nodes.append(Node(len(nodes) + 1, index, *opening, least[index]))
+                outputs, alu, first_lookup = {}, {}, None
+            first_lookup = first_lookup or instruction
+        if result:
+            outputs[result] = instruction
     return tuple(nodes)
 
 

@@ -4,8 +4,8 @@ The rules. A lookup requests one texel of the bound texture's format. A fragment
 each of its targets; a blended write reads that texel as well, and the blend is one arithmetic
 operation for each target. A copy reads and writes each texel, and a clear writes the texels of all
 layers. None of it depends on a cache: these are the bytes that instructions request (Hall, Carr &
-Hart 2003, Sections 5.1 and 5.2). Dispatches are counted by the operations of their invocations
-(count/kernels.py); they have no geometry.
+Hart 2003, Sections 5.1 and 5.2). Dispatches are counted by the operations of their invocations;
+they have no geometry.
 
 In a Repeat, the counts depend on the sizes of rectangles, on the numbers of work groups and on the
 uniforms that control flow depends on. Other numbers may change without changing a count.
@@ -13,14 +13,21 @@ uniforms that control flow depends on. Other numbers may change without changing
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import ClassVar, Self
+
+import numpy as np
 
 from gpgpu_legacy.count.instructions import count_instructions, lookups_by_unit
-from gpgpu_legacy.count.kernels import Additive, count_compute_pass, distinct_dispatches
 from gpgpu_legacy.decorators import frozen
-from gpgpu_legacy.isa.kernel import control_uniforms
-from gpgpu_legacy.plan.expand import drawn_areas, total_area
+from gpgpu_legacy.interp.dataless import CountingMachine
+from gpgpu_legacy.interp.kernel import Mask
+from gpgpu_legacy.isa.expressions import Element
+from gpgpu_legacy.isa.kernel import check_data_independent, control_uniforms
+from gpgpu_legacy.isa.types import Type
+from gpgpu_legacy.plan.expand import at_iteration, drawn_areas, total_area, values_of
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     ComputePass,
@@ -29,11 +36,28 @@ from gpgpu_legacy.plan.plan import (
     Pass,
     Plan,
     numbered_passes,
+    varies,
 )
 from gpgpu_legacy.plan.textures import MovingRect, Rect, Transfer
 
 VERTEX_BYTES = 12
 """Bytes of a vertex sent to the GPU: a position of three floats, and nothing else."""
+
+
+class Additive:
+    """Counts, a dataclass, that are added up field by field."""
+
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[str, ...]]
+
+    def __add__(self, other: Self) -> Self:
+        """The sum of both."""
+        names = self.__match_args__
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in names))
+
+    def times(self, count: int) -> Self:
+        """What `count` repetitions cost."""
+        return type(self)(*(getattr(self, name) * count for name in self.__match_args__))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -87,6 +111,12 @@ class Counts(Additive):
     def __post_init__(self) -> None:
         object.__setattr__(self, "vertices", self.geometry_bytes // self.vertex_bytes)
 
+    @property
+    def accesses(self) -> int:
+        """The loads and stores of kernels, of both kinds."""
+        stores = self.global_stores + self.shared_stores
+        return self.global_loads + self.shared_loads + stores
+
     def __repr__(self) -> str:
         """The counts that are not 0, as the call that makes them."""
         values = ((f.name, getattr(self, f.name), f.default) for f in fields(self) if f.init)
@@ -131,7 +161,7 @@ def count_repeated(plan: Plan, pass_: Pass, times: int) -> Counts:
         case ComputePass():
             controlling = control_uniforms(pass_.kernel, indices=False)
             dispatches = distinct_dispatches(pass_, times, controlling)
-            return sum((_dispatch(plan, one).times(n) for n, one in dispatches), Counts())
+            return sum((count_compute_pass(plan, d).times(n) for n, d in dispatches), Counts())
     rect = pass_.rect if isinstance(pass_.rect, Rect) else pass_.rect.at(0)
     fragments = sum(often * area for often, area in drawn_areas(pass_, times))
     return replace(
@@ -140,10 +170,6 @@ def count_repeated(plan: Plan, pass_: Pass, times: int) -> Counts:
         draws=times,
         geometry_bytes=times * len(rect.corners) * VERTEX_BYTES,
     )
-
-
-def _dispatch(plan: Plan, pass_: ComputePass) -> Counts:
-    return Counts(passes=1, dispatches=1, **asdict(count_compute_pass(plan, pass_)))
 
 
 def _fragment_counts(plan: Plan, pass_: FragmentPass) -> Counts:
@@ -178,6 +204,73 @@ def fragments_per_pass(plan: Plan) -> int | None:
         for _, area in drawn_areas(pass_, times)
     }
     return areas.pop() if len(areas) == 1 else None
+
+
+# Dispatches --------------------------------------------------------------------------------------
+#
+# The operations of a dispatch are counted exactly by running its control flow without any data.
+#
+# The control flow of countable kernels depends only on integers and uniforms, which is checked
+# first. So the counter loads nothing, computes no address, and computes values that all invocations
+# share only once. If the iterations of a loop differ only in data and addresses, its body runs once
+# and its counts are multiplied; only its condition and its step run in every iteration.
+
+
+def distinct_dispatches(
+    pass_: ComputePass, count: int, uniforms: Collection[str]
+) -> Iterator[tuple[int, ComputePass]]:
+    """The dispatches of a Repeat that differ in work groups or in the named uniforms.
+
+    Yields one dispatch of each kind with the number of dispatches like it.
+    """
+    if not varies(pass_):
+        yield count, pass_
+        return
+    controlling = [uniform.value for uniform in pass_.uniforms if uniform.name in uniforms]
+    rows = list(zip(*(values_of(n, count) for n in (*controlling, *pass_.groups)), strict=True))
+    first = {row: count - 1 - i for i, row in enumerate(reversed(rows))}
+    for row, times in Counter(rows).items():
+        yield times, at_iteration(pass_, first[row])
+
+
+def count_compute_pass(plan: Plan, pass_: ComputePass) -> Counts:
+    """Count one dispatch of a plan, in which no number changes from iteration to iteration.
+
+    Raises PlanError for a kernel in which a condition or an index depends on loaded data.
+    """
+    check_data_independent(pass_.kernel)
+    bound = {b.binding: plan.texture(b.texture).format.texel_bytes for b in pass_.buffers}
+    tally = _Tally(pass_, {b.name: bound[b.binding] for b in pass_.kernel.buffers})
+    tally.run()
+    return Counts(passes=1, dispatches=1, invocations=pass_.invocations, **tally.totals)
+
+
+class _Tally(CountingMachine):
+    """Counts active invocations."""
+
+    def __init__(self, pass_: ComputePass, element_bytes: dict[str, int]) -> None:
+        super().__init__(pass_)
+        self.invocations, self.element_bytes = pass_.invocations, element_bytes
+        self.totals: Counter[str] = Counter()
+
+    def active(self, mask: Mask) -> int:
+        """The active invocations of the whole grid, times the weight."""
+        if mask is None:
+            return self.invocations * self.weight
+        return int(np.count_nonzero(mask)) * (self.invocations // mask.size) * self.weight
+
+    def access(self, element: Element, mask: Mask, *, store: bool) -> None:
+        active = self.active(mask)
+        space = "shared" if element.array.is_shared else "global"
+        self.totals[f"{space}_{'stores' if store else 'loads'}"] += active
+        if not element.array.is_shared:
+            self.totals["bytes_requested"] += active * self.element_bytes[element.array.name]
+
+    def arithmetic(self, type_: Type, mask: Mask) -> None:
+        self.totals["arithmetic"] += self.active(mask) * type_.width
+
+    def barrier(self, mask: Mask) -> None:
+        self.totals["barriers"] += self.active(mask)
 
 
 # Passes that do the same work, together ----------------------------------------------------------

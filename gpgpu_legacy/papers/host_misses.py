@@ -16,7 +16,7 @@ import numpy as np
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.caches import Cache, Policy
 from gpgpu_legacy.cache.host import Hierarchy, Paging, measure, parse_paging
-from gpgpu_legacy.cache.kernels import first_dispatch_addresses
+from gpgpu_legacy.cache.kernels import trace_kernels
 from gpgpu_legacy.chips.hosts import Host, find_host, hosts
 from gpgpu_legacy.errors import InputError, as_member
 from gpgpu_legacy.papers.published.papers import find_paper
@@ -117,15 +117,14 @@ def simulate_host(size: int, cases: Sequence[tuple[Hierarchy, Paging]]) -> list[
     Raises InputError if C has fewer rows, and for sizes above LARGEST_SIZE.
     """
     check_size(size)
-    regions, stream = first_dispatch_addresses(
-        find_product(METHOD).plan(n=size), line_bytes=WORD_BYTES
-    )
+    trace = trace_kernels(find_product(METHOD).plan(n=size), line_bytes=WORD_BYTES)
+    [pass_] = trace.steps[0].passes(0)
     accesses_per_row = size * (2 * size + 1)  # n steps of two loads, and a store, n times
     counts = measure(
         cases,
-        stream,
+        ((chunk.lines[0], chunk.kinds) for chunk in pass_.chunks()),
         unit_bytes=WORD_BYTES,
-        bytes_in_use=regions[-1].base + regions[-1].size_bytes,
+        bytes_in_use=trace.end,
         first=WARM_ROWS * accesses_per_row,
         last=(WARM_ROWS + ROWS) * accesses_per_row,
     )

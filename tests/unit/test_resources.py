@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpgpu_legacy.count.resources import Opening, Resource, Resources, resources
+from gpgpu_legacy.count.resources import Resource, Resources, resources
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.shaders import load_program
 
@@ -43,10 +43,10 @@ def test_the_examples_of_the_specification(lines: tuple[str, ...], count: int) -
 
 def test_who_opened_the_nodes_of_the_third_example() -> None:
     nodes = taken(*SPEC_3).nodes
-    assert [(n.number, n.opening, n.register) for n in nodes] == [
-        (1, None, ""),
-        (2, Opening.COORDINATE, "myColor1"),
-        (3, Opening.COORDINATE, "myColor2"),
+    assert [(n.number, n.is_result, n.register) for n in nodes] == [
+        (1, False, ""),
+        (2, False, "myColor1"),
+        (3, False, "myColor2"),
     ]
     assert nodes[1].opener is not None
     assert nodes[1].opener.span.line == 7

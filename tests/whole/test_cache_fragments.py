@@ -19,8 +19,8 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache import fragments
-from gpgpu_legacy.cache.access import NO_ACCESS, AccessTrace, parse_access
-from gpgpu_legacy.cache.fragments import MOST_LINES, trace_fragments
+from gpgpu_legacy.cache.access import MOST_LINES, NO_ACCESS, AccessTrace, parse_access
+from gpgpu_legacy.cache.fragments import trace_fragments
 from gpgpu_legacy.cache.recorded import Replay
 from gpgpu_legacy.cache.texel_accesses import DependentError, TexelAccess, texel_accesses
 from gpgpu_legacy.count.traffic import count_plan

@@ -144,7 +144,7 @@ class _TableMaker:
         claim = self.claims[f"{table.published.name}/{row.label}/{column}"]
         cell: CheckedCell = getattr(row, column)
         head = _HEADS[column].format(unit=table.published.unit)
-        here = int(evaluate(cell.published, SIZE, BLOCK))
+        here = evaluate(cell.published, SIZE, BLOCK)
         times = self.times.get((row.method, SIZE), []) if column == "total" else []
         return CellLine(
             row=row.method,

@@ -18,7 +18,7 @@ from gpgpu_legacy.cache.simulate import Simulated
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.hosts import Capability, Host, Processor
 from gpgpu_legacy.chips.profile import Profile
-from gpgpu_legacy.count.kernels import count_compute_pass
+from gpgpu_legacy.count.traffic import count_compute_pass
 from gpgpu_legacy.isa.expressions import (
     Constant,
     Element,
