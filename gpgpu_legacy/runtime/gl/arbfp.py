@@ -45,7 +45,7 @@ from gpgpu_legacy.plan.textures import TextureKind
 from gpgpu_legacy.runtime.gl.compatibility import Context
 from gpgpu_legacy.runtime.gl.drawn import TARGETS, Bound, DrawnPrepared, Paint
 from gpgpu_legacy.runtime.gl.headers import GL
-from gpgpu_legacy.runtime.gl.sharing import Name
+from gpgpu_legacy.runtime.gl.sharing import GlName
 from gpgpu_legacy.runtime.gl.values import Rows, in_iteration, single
 from gpgpu_legacy.runtime.machine import Machine
 
@@ -146,7 +146,7 @@ class LoadedProgram:
     def __init__(self, context: Context, stage: int, text: str, who: str) -> None:
         """Load the text; PlanError, which names `who`, if the driver refuses it."""
         gl = context.gl
-        name = Name.generated(gl, "ProgramsARB")
+        name = GlName.generated(gl, "ProgramsARB")
         encoded = text.encode("ascii")
         gl.glBindProgramARB(stage, name.number)
         gl.glProgramStringARB(stage, GL.PROGRAM_FORMAT_ASCII, len(encoded), encoded)

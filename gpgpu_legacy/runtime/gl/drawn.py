@@ -40,7 +40,7 @@ from gpgpu_legacy.plan.textures import (
 )
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.prepared import Call, GlPrepared, record_steps
-from gpgpu_legacy.runtime.gl.sharing import Name, SharedContext
+from gpgpu_legacy.runtime.gl.sharing import GlName, SharedContext
 from gpgpu_legacy.runtime.gl.transfers import DeviceTransfers
 from gpgpu_legacy.runtime.gl.values import Viewport, clear_values, in_iteration, viewport
 from gpgpu_legacy.runtime.machine import Machine
@@ -246,7 +246,7 @@ class Surfaces:
         context: SharedContext[Any],
         bound: Bound,
         plan: Plan,
-        keep: Callable[[Name], Name],
+        keep: Callable[[GlName], GlName],
         *,
         flat: bool,
     ) -> None:
@@ -280,7 +280,7 @@ class Surfaces:
         return Image(texture, TARGETS[kind], extent, self._make("Textures"), *formats)
 
     def _make(self, kind: str) -> int:
-        return self._keep(Name.generated(self._gl, kind)).number
+        return self._keep(GlName.generated(self._gl, kind)).number
 
     def check(self, what: str) -> None:
         """Raise PlanError if GL has reported an error since the last check."""

@@ -43,14 +43,14 @@ class Releasable(Protocol):
 
 
 @frozen
-class Name:
+class GlName:
     """An object of OpenGL by its number, and the function that deletes such objects."""
 
     number: int
     delete: Any
 
     @classmethod
-    def generated(cls, gl: Any, kind: str) -> Name:
+    def generated(cls, gl: Any, kind: str) -> GlName:
         """A new one. kind: in the plural, as functions' names have it."""
         number = np.zeros(1, np.uint32)
         getattr(gl, f"glGen{kind}")(1, number)
@@ -117,7 +117,7 @@ class SharedContext(ABC, Generic[_Handle]):
         self._lost = False
         self._discarded: deque[Releasable] = deque()
         self.programs = ContentCache(KEPT_PROGRAMS)
-        self._query: Name | None = None
+        self._query: GlName | None = None
         for capability in (GL.DITHER, GL.FRAMEBUFFER_SRGB):
             gl.glDisable(capability)
         for direction in (GL.PACK_ALIGNMENT, GL.UNPACK_ALIGNMENT):
@@ -152,7 +152,7 @@ class SharedContext(ABC, Generic[_Handle]):
     def elapsing(self) -> Iterator[None]:
         """Let the device time the calls of a block; the context is current, and stays so."""
         if self._query is None:
-            self._query = Name.generated(self.gl, "Queries")
+            self._query = GlName.generated(self.gl, "Queries")
         self.gl.glBeginQuery(GL.TIME_ELAPSED, self._query.number)
         try:
             yield
@@ -176,7 +176,7 @@ class SharedContext(ABC, Generic[_Handle]):
     def _answers(self) -> bool:
         """Whether a new buffer can be written and read back; the context is current."""
         gl, answer = self.gl, np.zeros(len(PROBE), np.uint8)
-        buffer = Name.generated(gl, "Buffers")
+        buffer = GlName.generated(gl, "Buffers")
         gl.glBindBuffer(GL.ARRAY_BUFFER, buffer.number)
         gl.glBufferData(GL.ARRAY_BUFFER, len(PROBE), PROBE, GL.STREAM_READ)
         gl.glGetBufferSubData(GL.ARRAY_BUFFER, 0, len(PROBE), answer.ctypes.data)

@@ -26,7 +26,7 @@ from gpgpu_legacy.runtime.gl.shader import (
     computing_shader,
     texel_dispatch,
 )
-from gpgpu_legacy.runtime.gl.sharing import Name
+from gpgpu_legacy.runtime.gl.sharing import GlName
 from gpgpu_legacy.runtime.gl.transfers import DriverStaging, mapped_staging
 from gpgpu_legacy.runtime.gl.values import Rows, clear_values
 from gpgpu_legacy.runtime.prepared import F32
@@ -87,7 +87,7 @@ class TextureBuffers:
         self.textures = {texture.name: texture for texture in plan.textures}
         self.buffers: dict[str, GlBuffer] = {}
         self._twins: dict[str, GlBuffer] = {}
-        self._fetched: dict[str, Name] = {}
+        self._fetched: dict[str, GlName] = {}
         self._staging = mapped_staging(context) if on_device else DriverStaging(context)
         try:
             for name, texture in self.textures.items():
@@ -153,7 +153,7 @@ class TextureBuffers:
         """
         gl = self.context.gl
         if name not in self._fetched:
-            texture = self._fetched[name] = Name.generated(gl, "Textures")
+            texture = self._fetched[name] = GlName.generated(gl, "Textures")
             gl.glBindTexture(GL.TEXTURE_BUFFER, texture.number)
             internal, _ = _TEXELS[self.textures[name].format.channels]
             gl.glTexBuffer(GL.TEXTURE_BUFFER, internal, self.buffers[name].glo)

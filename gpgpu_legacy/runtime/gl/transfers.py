@@ -29,7 +29,7 @@ from gpgpu_legacy.runtime.gl.shader import (
     computing_shader,
     texel_dispatch,
 )
-from gpgpu_legacy.runtime.gl.sharing import Name
+from gpgpu_legacy.runtime.gl.sharing import GlName
 from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.transfers import has_matrix_layout
 from gpgpu_legacy.runtime.workers import Started
@@ -121,7 +121,7 @@ class MappedStaging(DriverStaging):
         gl = context.gl
         if "GL_ARB_buffer_storage" not in context.handle.extensions:
             return None
-        name, size = Name.generated(gl, "Buffers"), slots * slot_bytes
+        name, size = GlName.generated(gl, "Buffers"), slots * slot_bytes
         access = GL.MAP_READ | GL.MAP_WRITE | GL.MAP_PERSISTENT | GL.MAP_COHERENT
         gl.glBindBuffer(GL.COPY_READ_BUFFER, name.number)
         gl.glBufferStorage(GL.COPY_READ_BUFFER, size, None, access | GL.CLIENT_STORAGE)
