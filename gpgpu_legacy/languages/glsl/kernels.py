@@ -36,13 +36,13 @@ _READ_DIFFERENTLY = re.compile(
 _NAMES = [name for name in TYPES if name != "float4"]
 _LOCAL_SIZE = ("local_size_x", "local_size_y", "local_size_z")
 
-# Statements ---------------------------------------------------------------------------------------
 
-
-class StatementReader(ExpressionReader):
-    """Reads statements, and counts how deeply they are nested."""
+class _KernelReader(ExpressionReader):
+    """Reads a kernel: its declarations, and its statements, whose depth it counts."""
 
     blocks = loops = 0
+
+    # Statements -----------------------------------------------------------------------------------
 
     def statement(self, statement: c.Statement) -> tuple[Statement, ...]:
         """The statements of one of the syntax tree; a block has any number."""
@@ -126,34 +126,8 @@ class StatementReader(ExpressionReader):
         )
         raise self.error(problem, x.at)
 
+    # Declarations ---------------------------------------------------------------------------------
 
-# GLSL compute shaders to Kernels ------------------------------------------------------------------
-
-
-def parse_kernel(text: str, name: str = "kernel") -> Kernel:
-    """Parse a compute shader that is in the subset.
-
-    text: the whole shader. name: of the shader in messages, usually a file's path. Raises
-    AssemblyError, with line and column, at the first construct outside the subset, and where a
-    driver, which is given the text itself, could read other statements than these: at directives
-    other than #version, and at characters that end or continue lines only for some readers.
-    Kernels have limits; see expressions.py.
-    """
-    if len(text) > MOST_TEXT:
-        raise InputError(f"{name} has {len(text)} characters; a kernel has at most {MOST_TEXT}")
-    for match in _READ_DIFFERENTLY.finditer(text):
-        if odd := match[1]:
-            at = Text(text, name).position(match.start())
-            problem = (
-                f"{odd!r} has no place in a kernel; leave it out: the only directive is #version, "
-                "and lines end with a line feed"
-            )
-            raise AssemblyError(problem, text, *at, name)
-    unit = parse(text, name, words=GLSL)
-    return _KernelReader(unit.texts).kernel(unit.items, text, name)
-
-
-class _KernelReader(StatementReader):
     def kernel(self, items: tuple[c.Item, ...], text: str, name: str) -> Kernel:
         body: tuple[Statement, ...] | None = None
         blocks: dict[str, c.Struct] = {}
@@ -268,3 +242,26 @@ class _KernelReader(StatementReader):
         if not extent.type.is_integer:
             raise self.error("expected a whole number", x.at)
         return int(extent.values[0])
+
+
+def parse_kernel(text: str, name: str = "kernel") -> Kernel:
+    """Parse a compute shader that is in the subset.
+
+    text: the whole shader. name: of the shader in messages, usually a file's path. Raises
+    AssemblyError, with line and column, at the first construct outside the subset, and where a
+    driver, which is given the text itself, could read other statements than these: at directives
+    other than #version, and at characters that end or continue lines only for some readers.
+    Kernels have limits; see expressions.py.
+    """
+    if len(text) > MOST_TEXT:
+        raise InputError(f"{name} has {len(text)} characters; a kernel has at most {MOST_TEXT}")
+    for match in _READ_DIFFERENTLY.finditer(text):
+        if odd := match[1]:
+            at = Text(text, name).position(match.start())
+            problem = (
+                f"{odd!r} has no place in a kernel; leave it out: the only directive is #version, "
+                "and lines end with a line feed"
+            )
+            raise AssemblyError(problem, text, *at, name)
+    unit = parse(text, name, words=GLSL)
+    return _KernelReader(unit.texts).kernel(unit.items, text, name)

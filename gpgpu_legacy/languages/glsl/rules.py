@@ -80,12 +80,11 @@ class Rules(Evaluator):
             and kind == replace(own, kind="float")
         )
 
-    def convert(self, value: Vector, kind: Type | None, at: Span) -> Vector:
+    def convert(self, value: Vector, kind: Type, at: Span) -> Vector:
         """A value as another type, as an assignment or a function's argument converts it."""
         own = value.type
-        if kind in (None, own) or at.file == c.BEFORE:
+        if kind == own or at.file == c.BEFORE:
             return super().convert(value, kind, at)
-        assert kind is not None
         if kind.kind in GENERIC and own.kind == "int" and self.version < 120:
             raise Fault(f"this is {described(value)}", "expected float: write float(…)", at)
         has_no_length = isinstance(kind, ArrayType) and kind.length is None

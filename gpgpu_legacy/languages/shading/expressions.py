@@ -202,16 +202,11 @@ class Expressions:
 
     # Conversions ----------------------------------------------------------------------------------
 
-    def convert(self, value: Vector, kind: Type | None, at: Span) -> Vector:
+    def convert(self, value: Vector, kind: Type, at: Span) -> Vector:
         """A value as another type: scalars smear, longer vectors and matrices lose their ends."""
         own = value.type
-        if (
-            kind in (None, own, GENERIC["value"])
-            or isinstance(own, Indexed)
-            or implements(own, kind)
-        ):
+        if kind in (own, GENERIC["value"]) or isinstance(own, Indexed) or implements(own, kind):
             return value
-        assert kind is not None
         if kind.kind in GENERIC:
             vector = self.as_vector(value, at)
             is_real = kind.kind == "real" and vector.kind in _WHOLE
@@ -243,12 +238,11 @@ class Expressions:
         ]
         return self.graph.built(kind, parts)
 
-    def initialised(self, value: c.Expression, kind: Type | None) -> Vector:
+    def initialised(self, value: c.Expression, kind: Type) -> Vector:
         """The value of an initialiser, which may be braced, for a variable of a type."""
         if not isinstance(value, c.Braces):
             return self.convert(self.evaluate(value), kind, value.at)
-        values = self._braced(value)
-        return values[0] if kind is None else self.constructed(kind, values, value.at)
+        return self.constructed(kind, self._braced(value), value.at)
 
     def _braced(self, value: c.Expression) -> list[Vector]:
         if isinstance(value, c.Braces):
@@ -353,7 +347,9 @@ class Expressions:
             if is_matrix(whole.type):
                 numbers = widest(self.flat(a, at), self.flat(b, at))
                 kind = matrix(numbers, *extents(whole.type))
-        a, b = (self.flat(self.convert(value, kind, at), at) for value in (a, b))
+        if kind is not None:
+            a, b = self.convert(a, kind, at), self.convert(b, kind, at)
+        a, b = self.flat(a, at), self.flat(b, at)
         if operator in "+-*/%":
             a, b = _number_of(a), _number_of(b)
         return replace(_OPERATORS[operator](a, b), shape=kind)
@@ -387,8 +383,8 @@ class Expressions:
 
     def _assign(self, x: c.Assign) -> Vector:
         place = self.place(x.target)
-        kind = place.type if isinstance(x.value, c.Braces) else None
-        value = self.initialised(x.value, kind)
+        is_braced = isinstance(x.value, c.Braces)
+        value = self.initialised(x.value, place.type) if is_braced else self.evaluate(x.value)
         if x.operator != "=":
             value = self.operate(x.operator[:-1], self.read(place), value, x.at)
         self.graph.at = x.at

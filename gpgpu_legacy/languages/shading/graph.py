@@ -425,8 +425,6 @@ class Graph:
         """A literal that has the operation's bits already; None if there is none."""
         if operation in _LOGIC:
             return self._decided(operation, *operands)
-        if operation == "CMP":
-            return operands[1] if operands[1] == operands[2] else None
         for one, other in (operands, operands[::-1]) if operation in _COMMUTATIVE else ():
             number = self.number(one)
             if operation == "MUL" and number in (1.0, -1.0):

@@ -243,19 +243,14 @@ class Homes:
                 if first <= end and last >= begin and not begin <= first <= last <= end:
                     first, last = min(first, begin), max(last, end)
             ranges.append((first, last, keys))
-        until: list[list[int]] = []  # the last segment in which each component is used
-        temporaries: list[Temporary] = []
+        until: dict[Temporary, list[int]] = {}  # the last segment in which each component is used
         for first, last, keys in sorted(ranges, key=lambda r: r[:2]):
-            register = 0
-            while True:
-                if register == len(until):
-                    until.append([-1] * 4)
-                    temporaries.append(Temporary(f"R{register}"))
-                free = [lane for lane in range(4) if until[register][lane] < first]
+            for register in (*until, Temporary(f"R{len(until)}")):
+                ends = until.setdefault(register, [-1] * 4)
+                free = [lane for lane in range(4) if ends[lane] < first]
                 if len(free) >= len(keys):
                     break
-                register += 1
             for key, lane in zip(keys, free, strict=False):
-                until[register][lane] = last
-                self.places[key] = temporaries[register], lane
+                ends[lane] = last
+                self.places[key] = register, lane
         self.count = len(until)
