@@ -15,8 +15,8 @@ so a program of many such lookups stays small.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 from llvmlite import ir
@@ -67,99 +67,29 @@ from gpgpu_legacy.lower.emit.llvm_basics import (
     Y_LAST,
     CountedLoop,
     Emitted,
-    call,
 )
+from gpgpu_legacy.lower.emit.llvm_basics import call as emit_call
 from gpgpu_legacy.lower.emit.llvm_memory import (
     AffineChannel,
-    FetchedTexel,
     Scalar,
     StagedChannels,
     TileMemory,
     meets_edges,
     stored_element,
 )
-from gpgpu_legacy.lower.emit.llvm_values import CarryingLoop, TileShape, TileValue, ValueEmitter
+from gpgpu_legacy.lower.emit.llvm_values import (
+    CarryingLoop,
+    TileShape,
+    TileValue,
+    ValueEmitter,
+    once,
+)
 from gpgpu_legacy.lower.fused.body import fused_body
 from gpgpu_legacy.lower.fused.content import Content, UnsupportedError, refuse_unsupported
-from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup
-from gpgpu_legacy.lower.sampling import size_variables
+from gpgpu_legacy.lower.lookups import AffineLookup
 
 Component = tuple[Variable, int]
 """A component of a variable, which has a TileValue."""
-
-
-class FunctionContext:
-    """The environment of the expressions of one LLVM function.
-
-    sizes: of the surfaces that lookups fetch from. trips: of the loop around.
-    """
-
-    def __init__(self, memory: TileMemory, lookups: LookupFunctions) -> None:
-        """At the function's beginning."""
-        self.memory, self.lookups, self.trips = memory, lookups, 1
-        lookups_ = (lookup for draw in memory.content.draws for lookup in draw.lookups)
-        fetched = {look.texture for look in lookups_ if isinstance(look, DependentLookup)}
-        self.sizes: dict[Component, TileValue] = {
-            (size.variable, axis): grid
-            for number in sorted(fetched)
-            for axis, (size, grid) in enumerate(
-                zip(size_variables(number), memory.sizes(number), strict=True)
-            )
-        }
-
-    def called(self, function: Function, arguments: list[TileValue]) -> Scope:
-        """The body of a function of the IR, with its arguments bound."""
-        bound = ((parameter, 0) for parameter in function.parameters)
-        values = dict(zip(bound, arguments, strict=True))
-        declared = {
-            statement.variable: statement.value
-            for statement in function.body
-            if isinstance(statement, Declare) and statement.value is not None
-        }
-        scope = Scope(self, self.sizes | values, declared)
-        if not _fetches(function):  # its values follow from one another, in chains too long to nest
-            for value in declared.values():
-                if value.type.width == 1:
-                    self.memory.emit.emit_now([scope.component(value, 0)])
-        return scope
-
-
-class LookupFunctions:
-    """The LLVM functions of a module that filter: of the words and the coordinates, a texel."""
-
-    def __init__(self, memory: Callable[[Any, TileShape], TileMemory], lanes: int) -> None:
-        """memory: what a function reads."""
-        self._memory, self._lanes = memory, lanes
-        self._functions: dict[tuple[str, Components], Any] = {}
-
-    def call(
-        self, builder: ir.IRBuilder, function: Function, channels: Components, given: list[Emitted]
-    ) -> Emitted:
-        """These channels of a texel, as a structure of vectors. given: the words, coordinates."""
-        key = (function.name, channels)
-        if key not in self._functions:
-            self._functions[key] = self._emitted(builder.module, function, channels)
-        return call(builder, self._functions[key], *given)
-
-    def _emitted(self, module: ir.Module, function: Function, channels: Components) -> Any:
-        vector = ir.VectorType(F32, self._lanes)
-        coordinates = [vector] * len(function.parameters)
-        texel = ir.LiteralStructType([vector] * len(channels))
-        kind = ir.FunctionType(texel, [I64.as_pointer(), *coordinates])
-        name = "_".join(map(str, (function.name, *channels)))
-        emitted = ir.Function(module, kind, name)
-        emitted.linkage = "internal"
-        memory = self._memory(emitted, TileShape(1, 1, self._lanes))
-        b = memory.builder
-        arguments = [_one(Emitted(b, argument)) for argument in emitted.args[1:]]
-        body = FunctionContext(memory, self).called(function, arguments)
-        result = Emitted(b, ir.Constant(texel, ir.Undefined))
-        for number, channel in enumerate(channels):
-            grid = body.component(function.result, channel)
-            value = memory.emit.at(grid, 0, 0, in_lanes=True)
-            result = result.insert_value(value, number)
-        b.ret(result.value)
-        return emitted
 
 
 class Scope:
@@ -171,17 +101,34 @@ class Scope:
 
     def __init__(
         self,
-        context: FunctionContext,
+        module: _Module,
+        memory: TileMemory,
         values: Mapping[Component, TileValue],
         declared: Mapping[Variable, Expression],
     ) -> None:
         """Nothing emitted yet."""
-        self._context, self._memory = context, context.memory
-        self._values, self._declared = values, declared
+        self._module, self._memory, self._values, self._declared = module, memory, values, declared
         self._grids: dict[tuple[int, int], TileValue] = {}
-        self._calls: dict[int, Scope] = {}
-        self._filtered: dict[tuple[int, Components], dict[int, TileValue]] = {}
-        self._texels: dict[int, FetchedTexel] = {}
+        self._known: dict[Any, Any] = {}
+
+    @classmethod
+    def of(
+        cls, module: _Module, memory: TileMemory, function: Function, arguments: list[TileValue]
+    ) -> Scope:
+        """The body of a function of the IR, with its arguments bound."""
+        bound = ((parameter, 0) for parameter in function.parameters)
+        values = memory.sizes | dict(zip(bound, arguments, strict=True))
+        declared = {
+            statement.variable: statement.value
+            for statement in function.body
+            if isinstance(statement, Declare) and statement.value is not None
+        }
+        scope = cls(module, memory, values, declared)
+        if not _fetches(function):  # its values follow from one another, in chains too long to nest
+            for value in declared.values():
+                if value.type.width == 1:
+                    memory.emit.emit_now([scope.component(value, 0)])
+        return scope
 
     def component(self, value: Expression, index: int) -> TileValue:
         """A component of an expression, or the number for all components."""
@@ -213,12 +160,15 @@ class Scope:
             case Given():
                 return self._given(value, index)
             case Texel(lookup=AffineLookup() as lookup, components=wanted, advance=advance):
-                trips = self._context.trips
-                return self._memory.texel(AffineChannel(lookup, wanted[index], advance, trips))
+                channel = AffineChannel(lookup, wanted[index], advance, self._memory.trips)
+                return self._memory.texel(channel)
             case Call():
                 return self._called(value, tuple(range(value.type.width)), index)
-            case Fetch():
-                return self._fetched(value, index)
+            case Fetch(texture=number):
+                column, row = (self.component(operand, 0) for operand in value.operands)
+                fetch = partial(self._memory.fetch, number, column, row)
+                texel: TileValue = once(self._known, ("texel", id(value)), fetch).component(index)
+                return texel
         raise AssertionError(value)
 
     def _given(self, given: Given, index: int) -> TileValue:
@@ -236,36 +186,22 @@ class Scope:
 
     def _called(self, call: Call, wanted: Components, channel: int) -> TileValue:
         """A channel of a function's result, of which these are wanted."""
-        if _fetches(call.function) > 1:
-            key = (id(call), wanted)
-            if key not in self._filtered:
-                self._filtered[key] = self._filter(call, wanted)
-            return self._filtered[key][channel]
-        if id(call) not in self._calls:
-            arguments = [self.component(argument, 0) for argument in call.operands]
-            self._calls[id(call)] = self._context.called(call.function, arguments)
-        return self._calls[id(call)].component(call.function.result, channel)
-
-    def _filter(self, call: Call, wanted: Components) -> dict[int, TileValue]:
-        memory, lookups = self._memory, self._context.lookups
+        function, module, memory = call.function, self._module, self._memory
         arguments = [self.component(argument, 0) for argument in call.operands]
+        if _fetches(function) <= 1:
+            body = partial(Scope.of, module, memory, function, arguments)
+            scope: Scope = once(self._known, id(call), body)
+            return scope.component(function.result, channel)
 
         @cache
         def texel(row: int, vector: int) -> Emitted:
             given = [memory.emit.at(value, row, vector, in_lanes=True) for value in arguments]
-            words = [memory.words, *given]
-            return lookups.call(memory.builder, call.function, wanted, words)
+            lookup = module.lookup(function, wanted)
+            return emit_call(memory.builder, lookup, memory.words, *given)
 
-        def channel_of(number: int) -> TileValue:
-            return TileValue(EVERYWHERE, lambda r, v: texel(r, v).extract_value(number))
-
-        return {channel: channel_of(number) for number, channel in enumerate(wanted)}
-
-    def _fetched(self, fetch: Fetch, index: int) -> TileValue:
-        if id(fetch) not in self._texels:
-            column, row = (self.component(operand, 0) for operand in fetch.operands)
-            self._texels[id(fetch)] = self._memory.fetch(fetch.texture, column, row)
-        return self._texels[id(fetch)].component(index)
+        kept = once(self._known, (id(call), wanted), lambda: texel)
+        number = wanted.index(channel)
+        return TileValue(EVERYWHERE, lambda r, v: kept(r, v).extract_value(number))
 
 
 def _one(vector: Emitted) -> TileValue:
@@ -332,6 +268,9 @@ def emit_fused_passes(
 # Modules and functions -----------------------------------------------------------------------
 
 
+_NOTHING = ir.VoidType()
+
+
 class _Module:
     """The module of a Content: the common part of its functions."""
 
@@ -346,7 +285,6 @@ class _Module:
         self.tile = TileShape(rows, vectors, processor.lanes)
         self.table: dict[Scalar, int] = {}
         self.module = ir.Module("fused passes")
-        self.lookups = LookupFunctions(self._memory, processor.lanes)
 
     def code(self) -> Code:
         tiles = [self._tiles_function(self.tile)]
@@ -357,21 +295,43 @@ class _Module:
         instructions = instruction_count(self.statements)
         return Code(str(self.module), self.tile, tuple(self.table), self.staging.rows, instructions)
 
-    def _function(self, name: str, *more: Any) -> Any:
-        kind = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), *more])
+    def _function(self, name: str, *more: Any, result: Any = _NOTHING) -> Any:
+        kind = ir.FunctionType(result, [I64.as_pointer(), *more])
         return ir.Function(self.module, kind, name)
 
-    def _memory(self, function: Any, tile: TileShape) -> TileMemory:
-        """The memory of a function of the words, with its first block begun.
+    def _begin(self, function: Any, tile: TileShape) -> tuple[TileMemory, list[Emitted]]:
+        """The memory and the other arguments of a function of the words; its first block begins.
 
         Its stack is aligned to whole vectors: a vector across two cache lines takes twice as long
         to load.
         """
         function.attributes.alignstack = 4 * tile.lanes
         builder = ir.IRBuilder(function.append_basic_block())
+        words, *more = [Emitted(builder, argument) for argument in function.args]
         emit = ValueEmitter(builder, tile, exact=self.exact, fuses=self.fuses)
-        words = Emitted(builder, function.args[0])
-        return TileMemory(emit, words, self.content, self.staging, self.table)
+        return TileMemory(emit, words, self.content, self.staging, self.table), more
+
+    def lookup(self, function: Function, channels: Components) -> Any:
+        """The LLVM function that filters: of the words and the coordinates, a texel's channels.
+
+        These are a structure of vectors.
+        """
+        name = "_".join(map(str, (function.name, *channels)))
+        if name in self.module.globals:
+            return self.module.globals[name]
+        vector = ir.VectorType(F32, self.tile.lanes)
+        texel = ir.LiteralStructType([vector] * len(channels))
+        emitted = self._function(name, *[vector] * len(function.parameters), result=texel)
+        emitted.linkage = "internal"
+        memory, coordinates = self._begin(emitted, TileShape(1, 1, self.tile.lanes))
+        arguments = [_one(coordinate) for coordinate in coordinates]
+        body = Scope.of(self, memory, function, arguments)
+        result = Emitted(memory.builder, ir.Constant(texel, ir.Undefined))
+        for number, channel in enumerate(channels):
+            grid = body.component(function.result, channel)
+            result = result.insert_value(memory.emit.at(grid, 0, 0, in_lanes=True), number)
+        memory.builder.ret(result.value)
+        return emitted
 
     def _tiles_function(self, tile: TileShape) -> Any:
         """The function that runs tiles of that shape, between two columns, two rows and two
@@ -383,12 +343,9 @@ class _Module:
         function = self._function(f"tiles_of_{tile.rows}", *[I64] * 6)
         function.linkage = "internal"
         function.attributes.add("noinline")
-        memory = self._memory(function, tile)
-        b = memory.builder
-        x_first, x_last, y_first, y_last, memory.first, memory.last = (
-            Emitted(b, argument) for argument in function.args[1:]
-        )
-        rows = y_first, y_last, tile.rows
+        memory, arguments = self._begin(function, tile)
+        x_first, x_last, y_first, y_last, memory.first, memory.last = arguments
+        b, rows = memory.builder, (y_first, y_last, tile.rows)
         if self.staging.rows:
             with CountedLoop(b, x_first, x_last, tile.width) as memory.x:
                 memory.begin_panel()
@@ -431,7 +388,7 @@ class _Module:
         return tuple(dict.fromkeys(near))
 
     def _emit_tile(self, memory: TileMemory) -> None:
-        _TileEmitter(memory, self.lookups, self.statements).run()
+        _TileEmitter(self, memory).run()
 
     def _run_function(self, tiles: Sequence[Any]) -> None:
         """Whole tiles first, then the remaining rows, one at a time.
@@ -448,14 +405,13 @@ class _Module:
             for function_of_tiles, height in zip(tiles, (self.tile.rows, 1), strict=False):
                 left = y_last - y
                 top = y + (left - left % height)
-                call(b, function_of_tiles, words, *columns, y, top, first, end)
+                emit_call(b, function_of_tiles, words, *columns, y, top, first, end)
                 y = top
         b.ret_void()
 
     def _stage_function(self) -> None:
         tile = TileShape(1, self.tile.vectors, self.tile.lanes)
-        function = self._function("stage_piece")
-        memory = self._memory(function, tile)
+        memory, _ = self._begin(self._function("stage_piece"), tile)
         memory.stage()
         memory.builder.ret_void()
 
@@ -486,30 +442,30 @@ class _TileEmitter:
     are emitted where they are read.
     """
 
-    def __init__(
-        self, memory: TileMemory, lookups: LookupFunctions, statements: Sequence[Statement]
-    ) -> None:
-        self.memory, self.emit = memory, memory.emit
-        self.statements = statements
-        self.context = FunctionContext(memory, lookups)
+    def __init__(self, module: _Module, memory: TileMemory) -> None:
+        self.module, self.memory, self.emit = module, memory, memory.emit
         self.values: dict[Component, TileValue] = {}
         self.declared: dict[Variable, Expression] = {}
+
+    def scope(self) -> Scope:
+        """For the expressions of the next statement."""
+        return Scope(self.module, self.memory, self.values, self.declared)
 
     def run(self) -> None:
         """All iterations on the tile."""
         memory, content = self.memory, self.memory.content
-        carried = [(v, c) for v, c in read_first(self.statements) if v.role is Role.OWN]
+        carried = [(v, c) for v, c in read_first(self.module.statements) if v.role is Role.OWN]
         starts = [memory.own(variable.number, c) for variable, c in carried]
         memory.known = {}
         if content.once:
             self.emit.emit_now(starts)
             self.values = dict(zip(carried, starts, strict=True))
-            self.block(self.statements)
+            self.block(self.module.statements)
         else:
             loop = CarryingLoop(self.emit, memory.first, 1)
             self.values = dict(zip(carried, loop.begin(starts), strict=True))
             memory.iteration = loop.number
-            self.block(self.statements)
+            self.block(self.module.statements)
             loop.end(memory.last, [self.values[place] for place in carried])
         memory.known = {}
         for (variable, channel), value in self.values.items():
@@ -522,7 +478,7 @@ class _TileEmitter:
         for statement in statements:
             match statement:
                 case Assign(variable=variable, components=wanted, value=value):
-                    scope = Scope(self.context, self.values, self.declared)
+                    scope = self.scope()
                     parts = [scope.component(value, index) for index in range(len(wanted))]
                     if computes(value):
                         self.emit.emit_now(parts)
@@ -550,7 +506,7 @@ class _TileEmitter:
         if isinstance(last, If):
             body, unrolled = body[:-1], 1
         else:
-            self.context.trips = trips
+            memory.trips = trips
         whole = trips // unrolled * unrolled
         carried = [(variable, c) for variable, c, _ in loop.carried]
         carrying = CarryingLoop(self.emit, 0, unrolled)
@@ -561,10 +517,10 @@ class _TileEmitter:
         for memory.ahead in range(unrolled):
             self.block(body)
         if isinstance(last, If):
-            left = Scope(self.context, self.values, self.declared).component(last.condition, 0)
+            left = self.scope().component(last.condition, 0)
         carrying.end(whole, [self.values[place] for place in carried], left)
         memory.trip, memory.known = memory.integer(whole), {}
         for memory.ahead in range(trips - whole):
             self.block(body)
-        self.context.trips = 1
+        memory.trips = 1
         memory.trip, memory.ahead, memory.known = memory.integer(0), 0, known

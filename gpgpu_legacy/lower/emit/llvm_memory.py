@@ -49,9 +49,10 @@ from gpgpu_legacy.lower.emit.llvm_basics import (
     channels_of,
     joined,
 )
-from gpgpu_legacy.lower.emit.llvm_values import TileValue, ValueEmitter, floats, stored
+from gpgpu_legacy.lower.emit.llvm_values import TileValue, ValueEmitter, floats, once, stored
 from gpgpu_legacy.lower.fused.content import Advance, Content
 from gpgpu_legacy.lower.lookups import AffineLookup
+from gpgpu_legacy.lower.sampling import size_variables
 from gpgpu_legacy.plan.encoding import levels_of
 from gpgpu_legacy.plan.textures import Format, Numeric
 
@@ -154,8 +155,9 @@ class TileMemory:
     """Loads and stores of one function for the current tile, iteration and trip.
 
     x, y: the lower left fragment of the tile. is_inner: whether the tile and its lookups along rows
-    certainly lie inside (inner_columns). trip: the number of the loop's trip with which its
-    unrolled trips begin, of which `ahead` are emitted. known: what has been emitted for this trip.
+    certainly lie inside (inner_columns). trips: of the loop around. trip: the number of the one
+    with which its unrolled trips begin, of which `ahead` are emitted. known: what has been emitted
+    for this trip.
     """
 
     def __init__(
@@ -177,7 +179,14 @@ class TileMemory:
             for first in range(after, after + content.bases * BASE_WORDS, BASE_WORDS)
         ]
         self.x = self.y = self.trip = self.integer(0)
-        self.ahead = 0
+        self.ahead, self.trips = 0, 1
+        self.sizes = {  # of surfaces along s, t and r, as 32-bit integers
+            (size.variable, axis): self.emit.uniform(extent.trunc(I32))
+            for number, surface in enumerate(self.surfaces)
+            for axis, (size, extent) in enumerate(
+                zip(size_variables(number), surface.sizes, strict=True)
+            )
+        }
         self.known: dict[Any, Any] = {}
         self.is_inner = False
         self.table_at, self.panel = words[TABLE].pointer(F32), words
@@ -188,12 +197,6 @@ class TileMemory:
     def integer(self, number: int) -> Emitted:
         """A 64-bit integer."""
         return Emitted(self.builder, I64(number))
-
-    def once(self, key: Any, emit: Callable[[], Any]) -> Any:
-        """What has been emitted for this trip under that key, or is emitted now."""
-        if key not in self.known:
-            self.known[key] = emit()
-        return self.known[key]
 
     # Surfaces
 
@@ -217,7 +220,7 @@ class TileMemory:
             return total
 
         key = ("affine", lookup.base, axis, factors)
-        return self.once(key, total), form.constant + self.ahead * advance
+        return once(self.known, key, total), form.constant + self.ahead * advance
 
     def coordinates(self, channel: AffineChannel) -> Callable[[int, int], list[Emitted]]:
         """The column and the row that a lookup reads, of a row and a lane of the tile.
@@ -314,7 +317,7 @@ class TileMemory:
             left = (self.x_last - (self.x + vector * lanes)).trunc(I32)
             return self.emit.lanes < self.emit.splat(left)
 
-        in_all: Emitted = self.once(("lanes", vector), in_columns)
+        in_all: Emitted = once(self.known, ("lanes", vector), in_columns)
         return in_all
 
     def _own_place(self, number: int, channel: int, row: int, vector: int) -> Emitted:
@@ -328,7 +331,7 @@ class TileMemory:
     def texel(self, channel: AffineChannel) -> TileValue:
         """A channel of an affine lookup, for this iteration and trip."""
         load = self._staged if channel in self.staging else self._loaded
-        texel: TileValue = self.once((channel, self.ahead), lambda: load(channel))
+        texel: TileValue = once(self.known, (channel, self.ahead), lambda: load(channel))
         return texel
 
     def _loaded(self, channel: AffineChannel) -> TileValue:
@@ -373,7 +376,7 @@ class TileMemory:
             return [column * a_column for column in inside]
 
         key = ("offsets", lookup.texture, right, up, vector)
-        return [first.at(offset) for offset in self.once(key, offsets)]
+        return [first.at(offset) for offset in once(self.known, key, offsets)]
 
     def decoded(self, number: int, texels: TileValue) -> TileValue:
         """The value that a lookup reads for this stored number."""
@@ -423,14 +426,10 @@ class TileMemory:
             offset = self.iteration * (self.staging.rows * width)
             return self.panel.at(offset + self.trip * strides if strides else offset)
 
-        start: Emitted = self.once(("staged", strides), first)
+        start: Emitted = once(self.known, ("staged", strides), first)
         return start.at((row + self.ahead * a_trip) * width + vector * self.tile.lanes)
 
     # Fetched ones
-
-    def sizes(self, number: int) -> list[TileValue]:
-        """The sizes of a surface along s, t and r, as 32-bit integers."""
-        return [self.emit.uniform(size.trunc(I32)) for size in self.surfaces[number].sizes]
 
     def fetch(self, number: int, column: TileValue, row: TileValue) -> FetchedTexel:
         """The texel at a column and a row inside, which are 32-bit integers."""
@@ -455,12 +454,12 @@ class TileMemory:
             column = self.table.setdefault(scalar, len(self.table))
             return self.emit.uniform(self.table_at[self.count * column + self.iteration])
 
-        number: TileValue = self.once(scalar, loaded)
+        number: TileValue = once(self.known, scalar, loaded)
         return number
 
     def centre(self, axis: int) -> TileValue:
         """The fragments' centres along an axis, by their distance from the rectangle's corner."""
-        lanes, half = self.tile.lanes, self.emit.constant(0.5)
+        lanes = self.tile.lanes
 
         def columns(_: int, vector: int) -> Emitted:
             first = (self.x + vector * lanes).trunc(I32)
@@ -469,8 +468,11 @@ class TileMemory:
         def rows(row: int, _: int) -> Emitted:
             return (self.y + row).sitofp(F32)
 
-        whole = TileValue(ALONG_Y, rows) if axis else TileValue(ALONG_X, columns)
-        centre: TileValue = self.once(("centre", axis), lambda: self.emit.map(add, whole, half))
+        def centres() -> TileValue:
+            whole = TileValue(ALONG_Y, rows) if axis else TileValue(ALONG_X, columns)
+            return self.emit.map(add, whole, self.emit.constant(0.5))
+
+        centre: TileValue = once(self.known, ("centre", axis), centres)
         return centre
 
     def origin(self, number: int, axis: int) -> TileValue:

@@ -83,6 +83,13 @@ class TileShape:
         return list(product(range(self.rows), range(self.vectors)))
 
 
+def once(known: dict[Any, Any], key: Any, emit: Callable[[], Any]) -> Any:
+    """What is known under that key, or is emitted now."""
+    if key not in known:
+        known[key] = emit()
+    return known[key]
+
+
 class TileValue:
     """A number on a tile: one LLVM value for each row and each vector over which it varies."""
 
