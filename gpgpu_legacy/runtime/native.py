@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from functools import cache, lru_cache
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,19 +109,11 @@ def aligned(rows: int, length: int, dtype: type[np.generic], number: int = 0) ->
 # Compiling -----------------------------------------------------------------------------------
 
 
-class NativeCode:
-    """A Content's machine code; this object owns it.
+class NativeCode(NamedTuple):
+    """A Content's code, and LLVM's engine, which owns the machine code."""
 
-    tile, table, staged, instructions: see Code. run, stage: the addresses of its functions, to be
-    called with the address of a piece's words.
-    """
-
-    def __init__(self, code: Code, engine: Any) -> None:
-        """engine: LLVM's, with the code in it."""
-        self.tile, self.table, self.staged = code.tile, code.table, code.staged
-        self.instructions = code.instructions
-        self._engine = engine
-        self.run, self.stage = map(engine.get_function_address, ("run_piece", "stage_piece"))
+    code: Code
+    engine: Any
 
 
 @lru_cache(maxsize=MOST_CODES)
@@ -214,18 +206,18 @@ def table_of(columns: Sequence[Scalar], arguments: Arguments) -> NDArray[np.floa
     """The numbers that the code reads: (columns, iterations) float32."""
     count = arguments.count
     table = np.zeros((max(1, len(columns)), count), np.float32)
-    values: dict[tuple[int, Parameter | Attribute], NDArray[np.float64]] = {}
+
+    @cache  # for all components
+    def values(draw: int, source: Parameter | Attribute) -> NDArray[np.float64]:
+        """(count, coefficients, 4)."""
+        pass_ = arguments.passes[draw]
+        if isinstance(source, Parameter):
+            return parameter_values(pass_, source, count)[:, None]
+        return plane_values(pass_, source, count)
+
     with np.errstate(over="ignore"):
         for number, scalar in enumerate(columns):
-            source = scalar.source
-            numbers = values.get((scalar.draw, source))
-            if numbers is None:  # (count, coefficients, 4), computed once for all components
-                pass_ = arguments.passes[scalar.draw]
-                numbers = values[scalar.draw, source] = (
-                    parameter_values(pass_, source, count)[:, None]
-                    if isinstance(source, Parameter)
-                    else plane_values(pass_, source, count)
-                )
+            numbers = values(scalar.draw, scalar.source)
             table[number] = numbers[:, scalar.coefficient, scalar.component]
     return table
 

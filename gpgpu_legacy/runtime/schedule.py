@@ -87,7 +87,7 @@ class Staging:
 
 
 def native_passes(
-    code: NativeCode,
+    native: NativeCode,
     arguments: Arguments,
     textures: Mapping[str, Storage],
     staging: Staging,
@@ -97,15 +97,17 @@ def native_passes(
 
     textures: from `roomy`. together: how many iterations may run at a time.
     """
+    code, engine = native
+    run, stage = map(engine.get_function_address, ("run_piece", "stage_piece"))
     table = table_of(code.table, arguments)
-    words, owners = words_of(arguments, textures, table), (code, table)
+    words, owners = words_of(arguments, textures, table), (engine, table)
     width, height, tile = arguments.width, arguments.height, code.tile
     work, threads = code.instructions * width * height, thread_count()
     if not code.staged:
         most = min(threads * BANDS, work * together // _LEAST_WORK)
         rows = cut(height, most // threads * threads or most, tile.rows)
         pieces = rectangles([(0, width)], rows)
-        return [NativePass(code.run, words, pieces, work * together, owners, together)]
+        return [NativePass(run, words, pieces, work * together, owners, together)]
     iteration, panels = code.staged * tile.width, cut(width, width, tile.width)
     wanted, most = together, _STAGED_BYTES // (4 * iteration * len(panels))
     together = min(wanted, max(1, most))
@@ -119,8 +121,8 @@ def native_passes(
     work *= together
     panels = cut(width, threads * BANDS if len(rows) > 1 else 1, tile.width)
     return [
-        NativePass(code.stage, words, rectangles(panels, [(0, 1)]), 0, owners, together, rounds),
-        NativePass(code.run, words, rectangles(columns, rows), work, owners, together, rounds),
+        NativePass(stage, words, rectangles(panels, [(0, 1)]), 0, owners, together, rounds),
+        NativePass(run, words, rectangles(columns, rows), work, owners, together, rounds),
     ]
 
 

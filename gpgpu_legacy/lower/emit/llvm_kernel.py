@@ -82,7 +82,7 @@ ENTRY = "work_groups"
 # Of the words that the function is handed: the work groups along x; then for each buffer its
 # address and its elements; then the uniforms, as bits.
 ACROSS, ARRAYS = range(2)
-ADDRESS, LENGTH, ARRAY_WORDS = range(3)
+ARRAY_WORDS = 2
 
 
 class KernelEmitter:
@@ -108,6 +108,7 @@ class KernelEmitter:
         if unproven is not None:
             kernel = with_inside(kernel, unproven)
         self.kernel, self.shared, self.nesting = kernel, kernel.shared, KernelLoops(kernel)
+        self.bound: tuple[Any, ...] = kernel.buffers
         self.kept = self.nesting.kept_in_arrays()
         variables = map(assigned, statements_below(self.nesting.body))
         self.variables = {v.name: v.type for v in variables if v is not None}
@@ -120,7 +121,8 @@ class KernelEmitter:
         )
         self.emit = ValueEmitter(self.builder, TileShape(1, 1, 1), exact=True)
         self.across = self.words[ACROSS]
-        self.arrays: dict[str, tuple[Any, Emitted]] = {}  # the address and the length, by name
+        self.places: dict[str, list[Emitted]] = {}  # the words of arrays before their lengths
+        self.arrays: dict[str, tuple[Emitted, Emitted]] = {}  # the address and the length, by name
         self.uniforms: dict[str, Emitted] = {}
         self.slots: dict[tuple[str, int], Emitted] = {}  # of the components of variables
         self.local = [self.number(0)] * 2
@@ -157,17 +159,14 @@ class KernelEmitter:
 
     def bind(self) -> None:
         """Read the arguments from the words."""
-        for number, buffer in enumerate(self.kernel.buffers):
-            at = self.arrays_at + number * self.array_words
-            place = self.words[at + ADDRESS].pointer(ELEMENTS[Kind.FLOAT])
-            self.arrays[buffer.name] = place, self.words[at + LENGTH]
-        self.bind_uniforms(len(self.kernel.buffers))
-
-    def bind_uniforms(self, arrays: int) -> None:
-        """arrays: that stand before them."""
+        at = self.arrays_at
+        for array in self.bound:
+            *place, length = [self.words[at + word] for word in range(self.array_words)]
+            self.places[array.name] = place
+            self.arrays[array.name] = place[0].pointer(ELEMENTS[Kind.FLOAT]), length
+            at += self.array_words
         for number, uniform in enumerate(self.kernel.uniforms):
-            kind = ELEMENTS[uniform.type.kind]
-            bits = self.words[self.arrays_at + arrays * self.array_words + number]
+            kind, bits = ELEMENTS[uniform.type.kind], self.words[at + number]
             if uniform.type.kind is not Kind.DOUBLE:
                 bits = bits.trunc(kind if isinstance(kind, ir.IntType) else I32)
             self.uniforms[uniform.name] = bits.bitcast(kind)
@@ -292,8 +291,7 @@ class KernelEmitter:
 
     def element(self, element: Element, level: int) -> Emitted:
         """Where an element is."""
-        place: Emitted = self.arrays[element.array.name][0].at(self.flat(element, level))
-        return place
+        return self.arrays[element.array.name][0].at(self.flat(element, level))
 
     def flat(self, element: Element, level: int) -> Emitted:
         """The index in the flattened array, of 64 bits.
@@ -433,25 +431,15 @@ class TraceEmitter(KernelEmitter):
             )
         check_data_independent(kernel)
         super().__init__(kernel, unproven)
-        self.shared = ()
+        self.bound, self.shared = (*kernel.buffers, *kernel.shared), ()
         names = control_variables(self.nesting.body)
         self.variables = {n: type_ for n, type_ in self.variables.items() if n in names}
-        self.places: dict[str, tuple[Any, ...]] = {}
-
-    def bind(self) -> None:
-        """Read the arguments from the words."""
-        names = [b.name for b in self.kernel.buffers] + [a.name for a in self.kernel.shared]
-        for number, name in enumerate(names):
-            first = PLACES + number * PLACE_WORDS
-            place = tuple(self.words[first + word] for word in range(PLACE_WORDS))
-            self.places[name], self.arrays[name] = place, (None, place[-1])
-        self.bind_uniforms(len(names))
-        self.lines, self.kinds = self.words[LINES].pointer(), self.words[KINDS].pointer(I16)
-        self.room, self.shift = self.words[ROOM], self.words[SHIFT]
 
     def enter(self) -> None:
         """Go on where the function paused, with the state that it left."""
-        b = self.builder
+        b, words = self.builder, self.words
+        self.lines, self.kinds = words[LINES].pointer(), words[KINDS].pointer(I16)
+        self.room, self.shift = words[ROOM], words[SHIFT]
         self.at, self.point = self.slot_of(I64), self.slot_of(I64)
         self.number(0).store(self.at)
         saved = enumerate([self.group, *self.slots.values()], 1)
@@ -511,7 +499,7 @@ class TraceEmitter(KernelEmitter):
 
     def access(self, element: Element, *, stores: int) -> None:
         b, index = self.builder, self.flat(element, GROUP)
-        base, size, kind, _ = self.places[element.array.name]
+        base, size, kind = self.places[element.array.name]
         at = self.at.load()
         ((base + index * size) >> self.shift).store(self.lines.at(at))
         (kind + stores).trunc(I16).store(self.kinds.at(at))
