@@ -83,29 +83,25 @@ class Moves:
         unpacks: bool = False,
     ) -> None:
         """matrices: the plan's. textures: from `roomy`."""
-        self._textures, self._unpacks = textures, unpacks
+        self._textures, self._cleared, self._unpacks = textures, cleared, unpacks
         self._shapes = {matrix.name: (matrix.rows, matrix.columns) for matrix in matrices}
-        self._members: list[NativePass] = []
-        self._firsts: list[tuple[str, int]] = []  # of each member, what it copies of a matrix
+        self._copied: list[NativePass] = []
+        self._firsts: list[tuple[str, int]] = []  # of each copy, its matrix and where it begins
         self._padding: list[Stored] = []
-        self._rows: list[F32] = []  # that textures are cleared to
-        self._cleared = [name for name in cleared if not self._clears(textures[name])]
         self._others = [transfer for transfer in transfers if not self._copies(transfer)]
-        self._run = RepeatRun(self._members) if self._members else None
-        if self._run is not None:  # copies wait for clears, and for nothing else
+        self._run = RepeatRun(self._copied) if self._copied else None
+        if self._run is not None:  # copies wait for nothing
             items = self._run.items
-            clears = sum(len(member.pieces) for member in self._members[: len(self._rows)])
-            items[:, BASE] = np.where(np.arange(len(items)) < clears, 0, clears)
+            items[:, BASE] = 0
             # The channels of the same texels follow one another, while a cache has them.
-            items[clears:] = items[clears:][np.argsort(items[clears:, LOW], kind="stable")]
+            items[:] = items[np.argsort(items[:, LOW], kind="stable")]
 
     def run(self, arrays: Mapping[str, F32]) -> None:
         """Clear, and move all."""
         for name in self._cleared:
             self._textures[name].reset()
         if self._run is not None:
-            copies = zip(self._firsts, self._run.words[len(self._rows) :], strict=True)
-            for (name, first), words in copies:
+            for (name, first), words in zip(self._firsts, self._run.words, strict=True):
                 words[:, MATRIX] = arrays[name].ctypes.data + first
             self._run.run()
         for part in self._padding:
@@ -114,17 +110,6 @@ class Moves:
             storage = self._textures[transfer.texture]
             move = storage.unload if self._unpacks else storage.load
             move(arrays[transfer.matrix], transfer.region, transfer.rect, transfer.packing)
-
-    def _clears(self, storage: Storage) -> bool:
-        """Whether native threads clear a texture: they copy one row to all."""
-        value = storage.texture.initial or (0.0,) * 4
-        for plane, component in zip(storage.planes, value, strict=False):
-            if plane.dtype != np.float32:
-                return False
-            self._rows.append(np.full(plane.shape[1], component, np.float32))
-            row = np.broadcast_to(self._rows[-1], plane.shape)
-            self._add(plane, row).words[MATRIX] = row.ctypes.data
-        return True
 
     def _copies(self, transfer: Transfer) -> bool:
         """Whether native threads do a transfer."""
@@ -142,15 +127,14 @@ class Moves:
                 self._add(part[:rows, :columns], view)
         return True
 
-    def _add(self, plane: Stored, matrix: F32) -> NativePass:
+    def _add(self, plane: Stored, matrix: F32) -> None:
         """A copy to a plane, or from it. matrix: a view of its numbers, for its strides."""
         words = np.zeros(COPY_WORDS, np.int64)
         rows, columns = plane.shape
         steps = np.stack([matrix.strides, plane.strides], axis=1).ravel()
         words[PLANE:] = plane.ctypes.data, *steps, columns, self._unpacks
         pieces = rectangles([(0, columns)], cut(rows, plane.size // _ELEMENTS, 1))
-        self._members.append(NativePass(schedule_code().copy, words, pieces, plane.size, ()))
-        return self._members[-1]
+        self._copied.append(NativePass(schedule_code().copy, words, pieces, plane.size, ()))
 
 
 class Results:
