@@ -10,14 +10,15 @@ from dataclasses import field, fields
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.api.cache_plot import ORDER, draw_sweep, text_of, varying_of
 from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access, parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
+from gpgpu_legacy.cache.recorded import Replay
 from gpgpu_legacy.cache.run import HeatMap, cache_run, heat_map, plan_trace
-from gpgpu_legacy.cache.simulate import LevelTally, Progress, RegionTally
+from gpgpu_legacy.cache.simulate import LevelTally, Progress, RegionTally, Simulated
 from gpgpu_legacy.decorators import frozen, public
 from gpgpu_legacy.errors import InputError, described
 from gpgpu_legacy.measure.timing import Budget, BudgetSpentError
@@ -25,11 +26,6 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import replay
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result, not_run_grids, plain
 from gpgpu_legacy.serial import as_record
-
-if TYPE_CHECKING:
-    from gpgpu_legacy.cache.access import AccessTrace
-    from gpgpu_legacy.cache.recorded import Replay
-    from gpgpu_legacy.cache.simulate import Simulated
 
 DEFAULT_CACHE = "8K,4way,64B"
 
@@ -65,7 +61,7 @@ _WRITES = (
 class Traced(Result, kw_only=True):
     """A plan whose accesses are traced, and the order of the accesses.
 
-    raster, layout, in_flight: None for kernels, which have none.
+    raster, layout, in_flight: None for kernels, which have none. cache: the first level.
     """
 
     plan: str
@@ -74,6 +70,7 @@ class Traced(Result, kw_only=True):
     layout: str | None
     quads: bool
     in_flight: int | None
+    cache: str
 
     @property
     def varied(self) -> dict[str, Plain]:
@@ -88,9 +85,9 @@ class Traced(Result, kw_only=True):
         }
 
     @property
-    def through(self) -> str | None:
-        """The cache in words; None if there is no single one."""
-        return None
+    def through(self) -> str:
+        """The cache in words."""
+        return self.cache
 
     def title(self, varying: Sequence[str] = ()) -> str:
         """Its case in words.
@@ -131,7 +128,6 @@ class CacheRun(Traced, kw_only=True):
     they are those of a run, and the numbers are of its inputs.
     """
 
-    cache: str
     second_level: str | None
     per_texture: bool
     allocate: bool
@@ -213,13 +209,7 @@ _PROVEN = (
 class Unsimulated(Traced, kw_only=True):
     """A case without a result, and the reason."""
 
-    cache: str
     reason: str
-
-    @property
-    def through(self) -> str:
-        """The first level."""
-        return self.cache
 
 
 class CacheSweep(Result):
@@ -320,10 +310,6 @@ class Simulation:
         """The line size of the first level."""
         return self.memory.levels[0].line_bytes
 
-    def trace(self) -> AccessTrace:
-        """The accesses."""
-        return plan_trace(self.builder.plan(), self.line_bytes, self.access, self.replay)
-
     @property
     def replay(self) -> Replay:
         """Runs the plan."""
@@ -331,33 +317,32 @@ class Simulation:
 
     def fields(self) -> dict[str, Any]:
         """The fields of results that identify their case."""
-        of_kernels = self.builder.plan().dispatches
         access = self.access
+        order: dict[str, Any] = {
+            "raster": access.raster.name,
+            "layout": access.layout.name,
+            "in_flight": access.in_flight,
+        }
+        if self.builder.plan().dispatches:
+            order = dict.fromkeys(order)
         return {
             "plan": self.builder.name,
             "parameters": dict(self.builder.parameters),
-            "raster": None if of_kernels else access.raster.name,
-            "layout": None if of_kernels else access.layout.name,
             "quads": access.quads,
-            "in_flight": None if of_kernels else access.in_flight,
+            "cache": str(self.memory.levels[0]),
+            **order,
         }
 
     def not_run(self, reason: str) -> Unsimulated:
         """The case without a result."""
-        return Unsimulated(**self.fields(), cache=str(self.memory.levels[0]), reason=reason)
+        return Unsimulated(**self.fields(), reason=reason)
 
-    def ran(self, result: Simulated, seconds: float) -> CacheRun:
-        """The case with the result of its simulation."""
-        memory = self.memory
-        first, *second = map(str, memory.levels)
+    def ran(self, result: Simulated, began: float) -> CacheRun:
+        """The case with the result of its simulation. began: on the clock of perf_counter."""
+        second = next(map(str, self.memory.levels[1:]), None)
+        seconds = perf_counter() - began
         return as_record(
-            CacheRun,
-            result,
-            memory,
-            **self.fields(),
-            cache=first,
-            second_level=second[0] if second else None,
-            seconds=seconds,
+            CacheRun, result, self.memory, **self.fields(), second_level=second, seconds=seconds
         )
 
 
@@ -389,7 +374,7 @@ def distinct(cases: Iterable[Simulation]) -> list[Simulation]:
     different = {(case.builder, case.line_bytes): case for case in each_once}
     if len(different) > 1:
         for case in different.values():
-            case.trace()
+            plan_trace(case.builder.plan(), case.line_bytes, case.access, case.replay)
     return each_once
 
 
@@ -420,7 +405,7 @@ def _run(case: Simulation, progress: Progress, *, every_pass: bool) -> CacheRun:
         every_pass=every_pass,
         progress=progress,
     )
-    return case.ran(result, perf_counter() - began)
+    return case.ran(result, began)
 
 
 def cache_sweep(
@@ -448,4 +433,4 @@ def cache_map(case: Simulation, progress: Progress = lambda _: None) -> tuple[Ca
     began = perf_counter()
     plan = case.builder.plan()
     result, heat = heat_map(plan, case.memory, case.access, case.replay, progress=progress)
-    return case.ran(result, perf_counter() - began), heat
+    return case.ran(result, began), heat
