@@ -202,8 +202,34 @@ class ShownOptions:
         """Print a result."""
         if self.as_json:
             print(result.as_json(), end="")
+        elif self.table_format == "text":
+            self._print(result.grids(whole=self.whole))
         else:
-            print_tables(result.grids(whole=self.whole), self.table_format)
+            from gpgpu_legacy.present import grid
+            from gpgpu_legacy.present.latex import as_latex
+
+            written = {"markdown": grid.as_markdown, "csv": grid.as_csv, "latex": as_latex}
+            print(written[self.table_format](result.grids(whole=self.whole)), end="")
+
+    def _print(self, grids: list[Grid]) -> None:
+        """Print tables, as wide as $COLUMNS, the terminal, or 160 columns.
+
+        If NO_COLOR is set, they have no colours.
+        """
+        from rich.console import Console
+
+        from gpgpu_legacy.present.grid import print_text
+
+        terminal = sys.stdout.isatty()
+        console = Console(
+            highlight=False,
+            markup=False,
+            emoji=False,
+            color_system=None if os.environ.get("NO_COLOR") else "auto",
+            width=None if terminal else natural_in(os.environ.get("COLUMNS", "")) or 160,
+            soft_wrap=not terminal,
+        )
+        print_text(grids, console)
 
 
 @frozen
@@ -363,10 +389,8 @@ class Command(click.Command):
             if is_dataclass(kind):
                 given = {field.name: values.pop(field.name) for field in fields(kind)}
                 values[name] = kind(**given)  # type: ignore[operator]
-        shown, plot = (
-            values.pop("presentation", None),
-            values.pop("plot", None) if self.plot else None,
-        )
+        shown = values.pop("presentation", None)
+        plot = values.pop("plot") if self.plot else None
         result = self.function(**values)
         if shown is None:
             for path in result:
@@ -413,33 +437,6 @@ def _fits(option: click.Parameter, word: str) -> bool:
         return has_names and "=" in word
     is_number = all(integer_in(part) is not None for part in word.split(","))
     return is_number or not isinstance(option.type, NumberType)
-
-
-def print_tables(grids: list[Grid], table_format: str) -> None:
-    """Print tables, as wide as $COLUMNS, the terminal, or 160 columns.
-
-    If NO_COLOR is set, they have no colours.
-    """
-    from gpgpu_legacy.present import grid
-
-    if table_format != "text":
-        from gpgpu_legacy.present.latex import as_latex
-
-        written = {"markdown": grid.as_markdown, "csv": grid.as_csv, "latex": as_latex}
-        print(written[table_format](grids), end="")
-        return
-    from rich.console import Console
-
-    terminal = sys.stdout.isatty()
-    console = Console(
-        highlight=False,
-        markup=False,
-        emoji=False,
-        color_system=None if os.environ.get("NO_COLOR") else "auto",
-        width=None if terminal else natural_in(os.environ.get("COLUMNS", "")) or 160,
-        soft_wrap=not terminal,
-    )
-    grid.print_text(grids, console)
 
 
 def answers(name: str, **more: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

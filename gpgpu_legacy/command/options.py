@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from itertools import chain
 from pathlib import Path
@@ -166,6 +166,8 @@ def check_files(parameters: Iterable[click.Parameter], values: Mapping[str, Any]
     Also for a file that cannot be written, or lacks an ending of its option's FILE.a|b.
     parameters: those of the command. values: what is given for each, by its name.
     """
+    from gpgpu_legacy.files import check_distinct, check_not_read, check_writable
+
     written: dict[str, Path] = {}
     read: dict[str, Path] = {}
     for parameter in parameters:
@@ -180,22 +182,12 @@ def check_files(parameters: Iterable[click.Parameter], values: Mapping[str, Any]
             elif word:
                 written[name] = path
                 if endings:
-                    _check_ending(path, endings.split("|"))
-    if not written:
-        return
-    from gpgpu_legacy.files import check_distinct, check_not_read
-
+                    check_writable(path)
+                    if path.suffix.lower()[1:] not in endings.split("|"):
+                        raise InputError(f"{path} should end in .{endings.replace('|', ' or .')}")
     check_distinct(written)
     for path in written.values():
         check_not_read(path, read)
-
-
-def _check_ending(path: Path, endings: Sequence[str]) -> None:
-    from gpgpu_legacy.files import check_writable
-
-    check_writable(path)
-    if path.suffix.lower()[1:] not in endings:
-        raise InputError(f"{path} should end in .{' or .'.join(endings)}")
 
 
 # Completion --------------------------------------------------------------------------------------
