@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Mapping
 from typing import Any
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -166,6 +168,16 @@ def test_any_transfer_on_the_host(prepare: Callable[[Plan], Prepared], plan: Pla
 @given(plan=plans())
 def test_any_transfer(prepare: Callable[..., Prepared], on_device: bool, plan: Plan) -> None:
     assert_moves(prepare(plan, on_device=on_device))
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("prepare", [drawn, computed])
+def test_a_plan_that_nobody_closes_is_collected(prepare: Callable[..., Prepared]) -> None:
+    prepared = prepare(moved(3, 5, 4, 3))
+    alive = ref(prepared)
+    del prepared
+    gc.collect()
+    assert alive() is None
 
 
 def moved(rows: int, columns: int, width: int, height: int, form: Format = R32F) -> Plan:

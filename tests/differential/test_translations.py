@@ -20,7 +20,7 @@ from gpgpu_legacy.api import translate as api
 from gpgpu_legacy.api.translate import kernel_program, random_scene
 from gpgpu_legacy.files import shader_folder
 from gpgpu_legacy.isa.program import Program
-from gpgpu_legacy.languages.registry import language_of
+from gpgpu_legacy.languages.registry import program_of
 from gpgpu_legacy.lower.emit.hosts import host_code
 from gpgpu_legacy.lower.emit.to_glsl import glsl_translation
 
@@ -82,13 +82,13 @@ pickle.dump(drawn, open(sys.argv[3], "wb"))
 
 def programs() -> list[Program]:
     folder = shader_folder()
-    made = [language_of(text, name).assemble(text, name) for name, text in SOURCES.items()]
+    made = [program_of(text, name) for name, text in SOURCES.items()]
     for name in FILES:
         if ".br" in name:
             made.append(kernel_program(f"{folder}/{name}"))
         else:
             text = (folder / name).read_text("utf-8")
-            made.append(language_of(text, name).assemble(text, name))
+            made.append(program_of(text, name))
     return made
 
 
@@ -126,7 +126,7 @@ def test_a_filter_is_the_textures_own(tmp_path: Path) -> None:
     """Between centres, by weights of 8 bits, of texels in [0, 1]."""
     text = """float4 main(float2 p : TEXCOORD0, uniform float2 by, uniform sampler2D s) : COLOR {
         return tex2D(s, p + by); }"""
-    code = language_of(text, "f.cg").assemble(text, "f.cg")
+    code = program_of(text, "f.cg")
     translation = glsl_translation(code)
     (width, height), by = SIZES[1], (0.0037, 0.0121)
     given, asked = random_scene(translation, width, height)

@@ -70,7 +70,7 @@ def test_passes_are_calls_one_after_the_other(passes: int, blend: str, seed: int
         ("passes is 2, but no texture is fed back", {"passes": 2}),
         ("feedback is 0, but passes is not given", {"feedback": 0}),
         ("passes is 0; it must be at least 1", {"passes": 0, "feedback": 0}),
-        ("looks up the units 0; give one of them", {"passes": 2, "feedback": 1}),
+        ("units 0 that have a texture; give one of them", {"passes": 2, "feedback": 1}),
         ("feedback is 0, a RECT texture of 2×2 texels of .* size, 3×2",
          {"passes": 2, "feedback": 0, "width": 3}),
     ],
@@ -107,7 +107,7 @@ def test_a_frame_a_pass_of_the_textures_size(
     [
         ("--scale 2", "--scale enlarges a picture"),
         ("--animate life.gif --scale 3000", "12000×12000 pixels has at most 0 pictures"),
-        ("--feedback 3", "feedback is 3, a unit without a texture"),
+        ("--feedback 3", "feedback is 3, but the program looks up the units 0 that have"),
     ],
 )
 def test_what_does_not_fit_is_refused(

@@ -24,7 +24,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import shader_folder, shader_text
 from gpgpu_legacy.interp.numeric import Storage, sample
 from gpgpu_legacy.isa.state import state_vector
-from gpgpu_legacy.languages.registry import language_of
+from gpgpu_legacy.languages.registry import program_of
 from gpgpu_legacy.lower.emit.to_glsl import glsl_translation
 from gpgpu_legacy.lower.emit.to_numpy import numpy_source
 from gpgpu_legacy.plan.textures import RGBA32F
@@ -171,7 +171,7 @@ float4 main(float2 uv : TEXCOORD0, uniform float depth, uniform samplerRECT pict
 
 
 def test_a_shader_keeps_the_names_and_the_lines_of_its_source() -> None:
-    code = language_of(SHADER, "a.cg").assemble(SHADER, "a.cg")
+    code = program_of(SHADER, "a.cg")
     code = replace(code, name="a.cg\n</script>")
     text = glsl_translation(code).text
     assert text.splitlines()[1:] == [
@@ -221,7 +221,7 @@ def test_what_a_target_may_lack_is_refused_at_its_place(
 
 def test_a_sampler_keeps_its_name_through_arb() -> None:
     """In the comment of NVIDIA's cgc, whose own programs are read in the same way."""
-    code = language_of(SHADER, "a.cg").assemble(SHADER, "a.cg")
+    code = program_of(SHADER, "a.cg")
     text = disassemble(code)
     assert text.splitlines()[1] == "#var samplerRECT picture : : texunit 0 : -1 : 1"
     again = assemble(text)

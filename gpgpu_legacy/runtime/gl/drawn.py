@@ -40,7 +40,7 @@ from gpgpu_legacy.plan.textures import (
 )
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.prepared import Call, GlPrepared, record_steps
-from gpgpu_legacy.runtime.gl.sharing import GlName, SharedContext
+from gpgpu_legacy.runtime.gl.sharing import GlName, Releasable, SharedContext
 from gpgpu_legacy.runtime.gl.transfers import DeviceTransfers
 from gpgpu_legacy.runtime.gl.values import Viewport, clear_values, in_iteration, viewport
 from gpgpu_legacy.runtime.machine import Machine
@@ -246,15 +246,17 @@ class Surfaces:
         context: SharedContext[Any],
         bound: Bound,
         plan: Plan,
-        keep: Callable[[GlName], GlName],
+        owned: list[Releasable],
         *,
         flat: bool,
     ) -> None:
         """Allocate the textures. Raises PlanError, before anything is allocated, if the plan
-        exceeds the driver's limits. keep: owns a new object from now on. flat: every texture is a
-        2D one, its layers one above the other, and texels are fetched, without a sampler's help.
+        exceeds the driver's limits. owned: the list that owns the new objects; whoever holds it
+        releases them, and is not known here, because what the list holds refers to this. flat:
+        every texture is a 2D one, its layers one above the other, and texels are fetched, without a
+        sampler's help.
         """
-        self._context, self._bound, self._plan, self._keep = context, bound, plan, keep
+        self._context, self._bound, self._plan, self._owned = context, bound, plan, owned
         self._gl, self._flat = context.gl, flat
         self._images: dict[str, Image] = {}
         self._framebuffers: dict[tuple[Surface, ...], int] = {}
@@ -280,7 +282,9 @@ class Surfaces:
         return Image(texture, TARGETS[kind], extent, self._make("Textures"), *formats)
 
     def _make(self, kind: str) -> int:
-        return self._keep(GlName.generated(self._gl, kind)).number
+        name = GlName.generated(self._gl, kind)
+        self._owned.append(name)
+        return name.number
 
     def check(self, what: str) -> None:
         """Raise PlanError if GL has reported an error since the last check."""
@@ -513,7 +517,7 @@ class DrawnPrepared(GlPrepared[_Shared]):
 
     def _build(self) -> None:
         self._store = self._surfaces = Surfaces(
-            self.context, self._bound, self.plan, self.keep, flat=self.flat
+            self.context, self._bound, self.plan, self._owned, flat=self.flat
         )
         self._make_transfers(self._device_transfers())
         self._recorded = {id(p): record_steps(p, self._record) for p in self.parts.leaves}
