@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import accumulate
 from math import copysign, isnan
 from typing import Any, NoReturn
@@ -284,10 +283,18 @@ class RecordedLoop:
 Item = Pass | Swap | RecordedLoop
 
 
+def items_of(loop: RecordedLoop) -> Iterator[tuple[RecordedLoop, Item]]:
+    """The items of a loop and of the loops in it, each with its own loop."""
+    for item in loop.items:
+        yield loop, item
+        if isinstance(item, RecordedLoop):
+            yield from items_of(item)
+
+
 def is_until(item: Item | Step) -> bool:
     """Whether it is a loop with a condition, or has one in it."""
     if isinstance(item, RecordedLoop):
-        return item.question is not None or any(map(is_until, item.items))
+        return item.question is not None or any(is_until(inner) for _, inner in items_of(item))
     return isinstance(item, Until)
 
 
@@ -457,7 +464,7 @@ def _steps_over(loop: RecordedLoop, iterations: range, places: Places) -> list[S
 def _until(loop: RecordedLoop, question: LoopCondition, iterations: range, places: Places) -> Until:
     """A loop with a condition. Its rounds are kept until names mean what they meant at first."""
     every, start = question.every, copy(places)
-    count, uses_iteration = len(iterations) // every, _uses(loop, loop)
+    count, uses_iteration = len(iterations) // every, _uses_iteration(loop)
     rounds: list[Round] = []
     meant: list[Places] = []  # what names mean at the start of each round
 
@@ -487,15 +494,18 @@ def _until(loop: RecordedLoop, question: LoopCondition, iterations: range, place
     return Until(question.below, count, tuple(rounds), tuple(end))
 
 
-def _uses(loop: RecordedLoop, of: RecordedLoop) -> bool:
-    """Whether a number in a loop, or in the loops in it, depends on the iteration of `of`."""
-    for item in loop.items:
+def _uses_iteration(loop: RecordedLoop) -> bool:
+    """Whether a number in a loop, or in the loops in it, depends on the loop's iteration."""
+    for inner, item in items_of(loop):
         if isinstance(item, RecordedLoop):
-            if isinstance(item.count, tuple) or _uses(item, of):
-                return True
-        elif not isinstance(item, Swap) and (
-            varies(item) if loop.parent is None else any(map(partial(_asks, of), numbers(item)))
-        ):
+            depends = isinstance(item.count, tuple)
+        elif isinstance(item, Swap):
+            depends = False
+        elif inner.parent is None:
+            depends = varies(item)
+        else:
+            depends = any(_asks(loop, number) for number in numbers(item))
+        if depends:
             return True
     return False
 
@@ -605,15 +615,6 @@ def _period(body: Iterable[_InBody | Swap]) -> int:
             _swap(places, swap)
         period += 1
     return period
-
-
-def swaps_of(loop: RecordedLoop) -> Iterator[Swap]:
-    """The swaps in a loop and in the loops in it."""
-    for item in loop.items:
-        if isinstance(item, Swap):
-            yield item
-        elif isinstance(item, RecordedLoop):
-            yield from swaps_of(item)
 
 
 def _swap(places: dict[str, str], swap: Swap) -> None:

@@ -24,8 +24,8 @@ from gpgpu_legacy.pipeline.loops import (
     LoopExpression,
     RecordedLoop,
     Swap,
+    items_of,
     resolved,
-    swaps_of,
     values_over,
 )
 from gpgpu_legacy.pipeline.names import as_kernel, as_sampler, assemble, by_index, sizes
@@ -340,7 +340,8 @@ class PassBuilder(StorageBuilder):
 
     def _after_loop(self, loop: RecordedLoop) -> None:
         """After some iterations, any of the swapped textures may hold the written texels."""
-        pairs = {frozenset((swap.first, swap.second)) for swap in swaps_of(loop)}
+        swaps = (item for _, item in items_of(loop) if isinstance(item, Swap))
+        pairs = {frozenset((swap.first, swap.second)) for swap in swaps}
         for pair in list(pairs) * len(pairs):
             if pair & self._validator.defined:
                 self._validator.defined |= pair
