@@ -112,15 +112,10 @@ def transfers_of(stream: Stream, matrix: Matrix) -> Iterating[Transfer]:
         offsets = tuple((0, before + c) for c in range(size))
         packing = Packing((*offsets, *padding), column_step=components)
         before += size
-        if matrix.rows == extent.height:
-            region = Region(0, 0, matrix.rows, matrix.columns)
-            rect = Rect(0, 0, extent.width, extent.height)
-            yield Transfer(matrix.name, region, texture.name, rect, packing)
-            continue
-        for row in range(extent.height):
+        for row in range(0, extent.height, matrix.rows):
             columns = min(width, matrix.columns - row * width)
-            region = Region(0, row * width, 1, columns)
-            rect = Rect(0, row, columns // components, 1)
+            region = Region(0, row * width, matrix.rows, columns)
+            rect = Rect(0, row, columns // components, matrix.rows)
             yield Transfer(matrix.name, region, texture.name, rect, packing)
 
 

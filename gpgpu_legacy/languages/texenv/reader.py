@@ -17,7 +17,8 @@ import re
 from collections.abc import Collection, Iterable
 from math import nan
 
-from gpgpu_legacy.decorators import frozen
+from lark import Token
+
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.combiners import (
     DOT_PRODUCTS,
@@ -30,7 +31,7 @@ from gpgpu_legacy.isa.combiners import (
     CombinerSource,
 )
 from gpgpu_legacy.isa.program import FixedFunction, Program, Span, TextureTarget, TextureUnit, Vec4
-from gpgpu_legacy.languages.diagnostics import FaultError, Text, meant, shortened
+from gpgpu_legacy.languages.diagnostics import FaultError, Text, meant, offset_of, shortened
 from gpgpu_legacy.languages.language import MOST_CHARACTERS
 from gpgpu_legacy.languages.texenv.stages import (
     HEADER,
@@ -48,7 +49,7 @@ _NUMBER = re.compile(r"-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.I)
 MOST_UNITS = 8
 """Texture units that a text may use. OpenGL 1.3 promises 2; a GeForce3 has 4, Mesa 8."""
 
-_TOKEN = re.compile(r"[ \t]*(?:(?P<word>-?[A-Za-z0-9_][A-Za-z0-9_.+]*|-?\.[0-9]+)|(?P<sign>[^\s]))")
+_TOKEN = re.compile(r"-?[A-Za-z0-9_][A-Za-z0-9_.+]*|-?\.[0-9]+|\S")
 
 
 def assemble(text: str, name: str = "texture environments") -> Program:
@@ -69,9 +70,9 @@ def assemble(text: str, name: str = "texture environments") -> Program:
     for start, line in _lines(text):
         reader = _Line(start, line)
         try:
-            if reader.peek() == UNCLAMPED.partition(" ")[0]:
+            if reader.next == UNCLAMPED.partition(" ")[0]:
                 clamped = not reader.is_unclamped(first=not units)
-            elif not reader.at_end:
+            elif reader.next:
                 span = Span(source.position(start)[0], 1)
                 unit = reader.unit(max((u.number for u in units), default=-1), span)
                 units[unit] = start
@@ -108,90 +109,70 @@ def _missing_textures(units: dict[TextureUnit, int]) -> Iterable[FaultError]:
             yield FaultError(problem, expected, SECTION, start)
 
 
-@frozen
-class _Token:
-    text: str
-    at: int
-
-
 class _Line:
-    """Reads one line."""
+    """Reads one line, whose last token is empty."""
 
     def __init__(self, start: int, line: str) -> None:
-        self._tokens = [
-            _Token(match["word"] or match["sign"], start + match.start(match.lastgroup or 0))
-            for match in _TOKEN.finditer(line)
-            if match.lastgroup
-        ]
-        self._end = start + len(line.rstrip())
-        self._next = 0
+        tokens = [Token("", match[0], start + match.start()) for match in _TOKEN.finditer(line)]
+        self._left = [Token("", "", start + len(line.rstrip())), *reversed(tokens)]
 
     @property
-    def at_end(self) -> bool:
-        """Whether nothing follows on the line."""
-        return self._next == len(self._tokens)
-
-    def peek(self) -> str:
-        """The text of the next token; empty at the end of the line."""
-        return "" if self.at_end else self._tokens[self._next].text
-
-    def take(self) -> _Token:
+    def next(self) -> Token:
         """The next token; empty at the end of the line."""
-        token = _Token("", self._end) if self.at_end else self._tokens[self._next]
-        self._next += 1
-        return token
+        return self._left[-1]
+
+    def take(self) -> Token:
+        """The next token, which is then read."""
+        return self._left.pop() if self.next else self.next
 
     def accept(self, text: str) -> bool:
         """Take the next token if it is that one."""
-        if self.peek() != text:
-            return False
-        self._next += 1
-        return True
+        return self.next == text and bool(self.take())
 
     def expect(self, text: str, what: str) -> None:
         """Take the next token, which must be that one."""
         token = self.take()
-        if token.text != text:
+        if token != text:
             raise _unexpected(token, f"{what}: {text}")
 
     def among(self, names: Collection[str], what: str) -> str:
         """Take the next token, which must be one of these names."""
         token = self.take()
-        if token.text not in names:
-            hint = meant(token.text, names)
+        if token not in names:
+            hint = meant(token, names)
             raise _unexpected(token, f"{hint}{what} is one of {', '.join(names)}")
-        return token.text
+        return token
 
     def done(self) -> None:
         """Nothing may follow."""
-        if not self.at_end:
-            raise _unexpected(self.take(), "expected the end of the line")
+        if self.next:
+            raise _unexpected(self.next, "expected the end of the line")
 
     def is_unclamped(self, *, first: bool) -> bool:
         """Whether CLAMP_FRAGMENT_COLOR is FALSE."""
         head = self.take()
-        value = self.among(("TRUE", "FALSE"), head.text)
+        value = self.among(("TRUE", "FALSE"), head)
         self.done()
         if not first:
-            expected = f"move {head.text} to the line behind {HEADER}"
-            raise FaultError(f"{head.text} stands behind a unit", expected, SECTION, head.at)
+            expected = f"move {head} to the line behind {HEADER}"
+            raise FaultError(f"{head} stands behind a unit", expected, SECTION, head)
         return value == "FALSE"
 
     def unit(self, last: int, span: Span) -> TextureUnit:
         """A texture unit, after the unit `last`."""
         head = self.take()
-        match = re.fullmatch(r"TEXTURE([0-9]{1,9})", head.text)
+        match = re.fullmatch(r"TEXTURE([0-9]{1,9})", head)
         if match is None:
             raise _unexpected(head, "a line begins with its unit, TEXTURE0, TEXTURE1 and so on")
         number = int(match[1])
         if number >= MOST_UNITS:
             expected = f"the units are TEXTURE0 to TEXTURE{MOST_UNITS - 1} (MAX_TEXTURE_UNITS)"
-            raise FaultError(f"there is no unit {head.text}", expected, SECTION, head.at)
+            raise FaultError(f"there is no unit {head}", expected, SECTION, head)
         if number <= last:
             expected = (
                 "give each unit one line, in ascending order: unit n uses the result of n - 1"
             )
-            raise FaultError(f"{head.text} stands behind TEXTURE{last}", expected, SECTION, head.at)
+            raise FaultError(f"{head} stands behind TEXTURE{last}", expected, SECTION, head)
         targets = [target.value for target in TextureTarget if not target.is_shadow]
         target = TextureTarget(self.among(targets, "the target"))
         mode = CombinerMode[self.among(CombinerMode.__members__, "TEXTURE_ENV_MODE")]
@@ -221,7 +202,7 @@ class _Line:
     def argument(self, part: str, index: int) -> CombinerArgument:
         """A source and perhaps an operand."""
         token = self.take()
-        name, dot, operand = token.text.partition(".")
+        name, dot, operand = token.partition(".")
         source = CombinerSource.__members__.get(name)
         if source is None:
             names = [s.name for s in CombinerSource if isinstance(s.value, str)]
@@ -233,7 +214,7 @@ class _Line:
         if operand not in allowed:
             problem = f"OPERAND{index}_{part} is {shortened(operand) or 'missing'}"
             expected = f"{meant(operand, allowed)}it is one of {', '.join(allowed)}"
-            raise FaultError(problem, expected, SECTION, token.at + len(name) + 1)
+            raise FaultError(problem, expected, SECTION, offset_of(token) + len(name) + 1)
         return CombinerArgument(source, CombinerOperand[operand])
 
     def color(self) -> Vec4:
@@ -243,18 +224,18 @@ class _Line:
         numbers: list[float] = []
         for separator in ",,,)":
             token = self.take()
-            number = float(token.text) if _NUMBER.fullmatch(token.text) else nan
+            number = float(token) if _NUMBER.fullmatch(token) else nan
             if not 0.0 <= number <= 1.0:
-                written = shortened(token.text) or "that is missing"
+                written = shortened(token) or "that is missing"
                 problem = f"TEXTURE_ENV_COLOR has a component {written}"
                 expected = "give a number from 0 to 1, to which OpenGL clamps it"
-                raise FaultError(problem, expected, SECTION, token.at)
+                raise FaultError(problem, expected, SECTION, token)
             numbers.append(number)
             self.expect(separator, "a colour has the numbers red, green, blue and alpha; expected")
         red, green, blue, opacity = numbers
         return red, green, blue, opacity
 
 
-def _unexpected(token: _Token, expected: str) -> FaultError:
-    problem = f"unexpected {shortened(token.text)}" if token.text else "the line ends too early"
-    return FaultError(problem, expected, SECTION, token.at)
+def _unexpected(token: Token, expected: str) -> FaultError:
+    problem = f"unexpected {shortened(token)}" if token else "the line ends too early"
+    return FaultError(problem, expected, SECTION, token)
