@@ -6,6 +6,7 @@ options for the output, prints the result, draws it, and exits with its status.
 
 from __future__ import annotations
 
+import ast
 import inspect
 import os
 import shutil
@@ -123,12 +124,38 @@ class Commands(click.Group):
         """Write the commands under their headings."""
         width = max(map(len, self.files))
         for heading, names in self.sections.items():
-            rows = [
-                (name.ljust(width), self.get_command(ctx, name).get_short_help_str(limit=1000))
-                for name in names
-            ]
+            rows = [(name.ljust(width), self.first_sentence(ctx, name, 1000)) for name in names]
             with formatter.section(heading):
                 formatter.write_dl(rows)
+
+    def first_sentence(self, ctx: click.Context, name: str, limit: int) -> str:
+        """The first sentence of a command's help, in that many letters."""
+        said: str = self.get_command(ctx, name).get_short_help_str(limit)
+        return said
+
+
+class Studies(Commands):
+    """The studies. Their list is read from their files, which would take a second to import."""
+
+    def __init__(self) -> None:
+        about = "Answer a question beyond the verbs, with a table and a picture."
+        super().__init__(STUDY, "studies", {"Studies": STUDIES}, help=about)
+
+    def first_sentence(self, ctx: click.Context, name: str, limit: int) -> str:
+        """The first sentence of a study's help."""
+        path = Path(__file__).parents[1] / "studies" / f"{self.files[name]}.py"
+        [command] = (
+            node
+            for node in ast.parse(path.read_text("utf-8")).body
+            if isinstance(node, ast.FunctionDef) and node.name == f"{path.stem}_command"
+        )
+        return click.Command(name, help=ast.get_docstring(command)).get_short_help_str(limit)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The studies that begin so, and options."""
+        names = [name for name in self.files if name.startswith(incomplete)]
+        items = [CompletionItem(name, help=self.first_sentence(ctx, name, 45)) for name in names]
+        return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 ANYWHERE = {
@@ -169,12 +196,7 @@ click.version_option(None, "--version", "-V", package_name=PROGRAM, message="%(p
     app
 )
 
-studies = Commands(
-    STUDY,
-    "studies",
-    {"Studies": STUDIES},
-    help="Answer a question beyond the verbs, with a table and a picture.",
-)
+studies = Studies()
 app.add_command(studies)
 
 
