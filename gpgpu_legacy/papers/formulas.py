@@ -109,10 +109,6 @@ class FormulaTables(RecordedResult, kw_only=True):
     methods: tuple[MethodCost, ...] = ()
     times: Bench | None = None
 
-    def __repr__(self) -> str:
-        names = ", ".join(table.id for table in self.tables)
-        return f"<tables: {names} at n = {self.size}, b = {self.block}>"
-
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """A grid for each table, one of every method's costs and one of the times, if any."""
         result = [self._analysis(table) for table in self.tables]

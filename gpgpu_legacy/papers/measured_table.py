@@ -324,9 +324,6 @@ class MeasuredTables(RecordedResult, kw_only=True):
     devices: Mapping[str, str] = {}
     tables: tuple[TimedTable, ...]
 
-    def __repr__(self) -> str:
-        return f"<tables: {', '.join(table.id for table in self.tables)}>"
-
     def executors(self, table: TimedTable) -> list[str]:
         """The executors that may run a series of the table."""
         names = table.candidates(*(series.label for series in table.published.series))

@@ -161,10 +161,6 @@ class Audit(RecordedResult, kw_only=True):
     failed: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
 
-    def __repr__(self) -> str:
-        counts = sum((Counter(of) for of in self.findings.values()), Counter[AuditVerdict]())
-        return f"<audit: {', '.join(f'{n} {verdict.value}' for verdict, n in counts.items())}>"
-
     @property
     def status(self) -> int:
         """The exit code: 1 if a claim cannot be computed, or a verdict is not the recorded one."""
