@@ -444,7 +444,7 @@ LIMITS = {
         "languages/*.py", "languages/arb/*.py", "languages/c/*.py", "languages/shading/*.py",
         "languages/glsl/*.py",
         "lower/kernels/integers.py", "lower/emit/llvm_kernel.py", "runtime/jit.py",
-        "interp/dataless.py",
+        "interp/kernel.py",
     ),
     "Plans from files": ("plan/limits.py", "plan/numbers.py"),
     "Text, recorded results, profiles, recipes": (

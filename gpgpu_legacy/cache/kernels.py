@@ -6,7 +6,7 @@ plan's order, from `lay_out`. The shared arrays of each kernel are regions after
 which the work groups use one after another. Shared memory is in RAM, as on the Mali-T604: its loads
 and stores are ordinary accesses.
 
-The addresses come from the reference machine without data (interp/dataless.py), for many work
+The addresses come from the reference machine without data (interp/kernel.py), for many work
 groups at once, or from native code (lower/emit/llvm_kernel.py) for kernels of one invocation a work
 group.
 """
@@ -32,8 +32,7 @@ from gpgpu_legacy.cache.access import (
 )
 from gpgpu_legacy.count.traffic import count_compute_pass
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.interp.dataless import AddressMachine
-from gpgpu_legacy.interp.kernel import Mask, WorkGroups
+from gpgpu_legacy.interp.kernel import AddressMachine, Mask, WorkGroups
 from gpgpu_legacy.isa.expressions import Element
 from gpgpu_legacy.isa.kernel import Kernel, outside
 from gpgpu_legacy.lower.emit.llvm_kernel import TraceEmitter

@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.count.traffic import Additive, count_compute_pass, distinct_dispatches
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.interp.dataless import AddressMachine
-from gpgpu_legacy.interp.kernel import Mask, WorkGroups
+from gpgpu_legacy.interp.kernel import AddressMachine, Mask, WorkGroups
 from gpgpu_legacy.isa.expressions import Element
 from gpgpu_legacy.isa.kernel import Kernel, control_uniforms
 from gpgpu_legacy.plan.plan import ComputePass, Plan, constant_groups

@@ -449,9 +449,9 @@ class Program:
         return any(option in self.options for option in DRAW_BUFFERS)
 
     def color_number(self, target: int) -> int:
-        """The result.color that goes to a target.
+        """The number of the result.color that goes to a target.
 
-        target: its number.
+        target: its number, from 0.
         """
         return target if self.has_separate_colors else 0
 

@@ -16,8 +16,7 @@ from attacks import ATTACK, mutated_text
 from kernels import dispatch, wrongly_proven
 
 from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError
-from gpgpu_legacy.interp.dataless import CountingMachine
-from gpgpu_legacy.interp.kernel import Mask
+from gpgpu_legacy.interp.kernel import CountingMachine, Mask
 from gpgpu_legacy.isa.expressions import Element
 from gpgpu_legacy.isa.statements import Loop
 from gpgpu_legacy.isa.types import Type

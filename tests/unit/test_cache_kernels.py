@@ -15,8 +15,7 @@ from gpgpu_legacy.cache import kernels
 from gpgpu_legacy.cache.access import NO_ACCESS, AccessTrace
 from gpgpu_legacy.cache.kernels import trace_kernels
 from gpgpu_legacy.errors import InputError, PlanError
-from gpgpu_legacy.interp.dataless import AddressMachine
-from gpgpu_legacy.interp.kernel import Array, Mask, WorkGroups
+from gpgpu_legacy.interp.kernel import AddressMachine, Array, Mask, WorkGroups
 from gpgpu_legacy.isa.expressions import Element
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.plan.expand import passes

@@ -13,7 +13,7 @@ from products import plan_of as product_plan
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.traffic import Counts, count_compute_pass, count_plan
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.interp import dataless
+from gpgpu_legacy.interp import kernel as machine
 from gpgpu_legacy.interp.kernel import Array, KernelMachine, Mask, WorkGroups
 from gpgpu_legacy.isa.expressions import Element
 from gpgpu_legacy.isa.types import Type
@@ -205,7 +205,7 @@ def test_loops_of_every_kind_are_counted(body: str) -> None:
 def test_what_would_be_followed_for_ever_is_refused(
     body: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dataless, "MOST_STEPS", 2**14)
+    monkeypatch.setattr(machine, "MOST_STEPS", 2**14)
     pass_ = dispatch(body)
     with pytest.raises(PlanError, match=r"^test\.comp: more than 16384 steps of its loops "):
         count_compute_pass(plan_of(pass_), pass_)

@@ -19,8 +19,7 @@ from math import prod
 from typing import Any
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.interp.dataless import CountingMachine
-from gpgpu_legacy.interp.kernel import Mask
+from gpgpu_legacy.interp.kernel import CountingMachine, Mask
 from gpgpu_legacy.isa.expressions import Element, Expression, Operation
 from gpgpu_legacy.isa.kernel import Kernel, parts
 from gpgpu_legacy.isa.statements import Loop, Statement
