@@ -48,7 +48,8 @@ def stored_dtype(texel_format: Format) -> type[np.generic]:
 
 def encode(values: F32, texel_format: Format) -> Stored:
     """Float32 values as a format stores them."""
-    return _as_stored(encoded(values, texel_format, as_level=True), texel_format)
+    content = encoded(values, texel_format, as_level=True)
+    return content.astype(stored_dtype(texel_format), copy=False)  # type: ignore[no-any-return]
 
 
 def decode(stored: Stored, texel_format: Format) -> F32:
@@ -65,10 +66,6 @@ def _shown(texel_format: Format) -> F32:
     levels = np.arange(levels_of(texel_format) + 1, dtype=np.float32)
     values: F32 = decoded(levels, texel_format, as_level=True)
     return values
-
-
-def _as_stored(content: F32, texel_format: Format) -> Stored:
-    return content.astype(stored_dtype(texel_format), copy=False)
 
 
 class Storage:
@@ -126,7 +123,7 @@ class Storage:
                 content = summed(content, held, texel_format, as_level=True)
             drawn[channel] = content
         for channel, content in drawn.items():
-            stored = _as_stored(content, texel_format)
+            stored = content.astype(stored_dtype(texel_format), copy=False)
             np.copyto(self.planes[channel][where], stored, where=alive)
 
     def load(self, matrix: F32, region: Region, rect: Rect, packing: Packing) -> None:
@@ -154,23 +151,25 @@ def slices(rect: Rect) -> Slices:
     return slice(rect.y, rect.y + rect.height), slice(rect.x, rect.x + rect.width)
 
 
-def pack(matrix: F32, region: Region, rect: Rect, packing: Packing, out: F32 | None = None) -> F32:
-    """The texels of a rectangle that holds a region of a matrix: (height, width, channels) float32.
-
-    out: the array to write to, in which padding is already 0; by default a new one.
-    """
-    shape = rect.height, rect.width, len(packing.offsets)
-    texels = np.zeros(shape, np.float32) if out is None else out
-    for channel, values in enumerate(views_of(matrix, region, rect, packing)):
-        texels[: values.shape[0], : values.shape[1], channel] = values
-    return texels
+def pack(matrix: F32, texels: F32, region: Region, packing: Packing) -> None:
+    """Pack a region of a matrix into texels (height, width, channels); padding stays as it is."""
+    for view, channel in _channels(matrix, texels, region, packing):
+        channel[...] = view
 
 
 def unpack(texels: F32, matrix: F32, region: Region, packing: Packing) -> None:
     """Unpack texels (height, width, channels) into a region of a matrix; padding is dropped."""
+    for view, channel in _channels(matrix, texels, region, packing):
+        view[...] = channel
+
+
+def _channels(
+    matrix: F32, texels: F32, region: Region, packing: Packing
+) -> Iterator[tuple[F32, F32]]:
+    """For each channel the elements of the matrix, and the same in the texels."""
     height, width, _ = texels.shape
-    for channel, view in enumerate(views_of(matrix, region, Rect(0, 0, width, height), packing)):
-        view[...] = texels[: view.shape[0], : view.shape[1], channel]
+    for number, view in enumerate(views_of(matrix, region, Rect(0, 0, width, height), packing)):
+        yield view, texels[: view.shape[0], : view.shape[1], number]
 
 
 def views_of(matrix: Any, region: Region, rect: Rect, packing: Packing) -> Iterator[Any]:

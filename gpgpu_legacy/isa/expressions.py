@@ -374,23 +374,23 @@ def expression(value: Any, kind: Kind = Kind.FLOAT) -> Expression:
 def operation(operator: Operator, *operands: Any) -> Expression:
     """An operation on expressions and numbers; vectors have one width, numbers fit any."""
     kind = _kind(operands[1:] if operator is Operator.SELECT else operands)
-    made = tuple([o if isinstance(o, Expression) else expression(o, kind) for o in operands])
-    if operator is Operator.NEGATE and isinstance(made[0], Constant):
-        return Constant(tuple(-value for value in made[0].values), made[0].type)
+    parts = tuple([o if isinstance(o, Expression) else expression(o, kind) for o in operands])
+    if operator is Operator.NEGATE and isinstance(parts[0], Constant):
+        return Constant(tuple(-value for value in parts[0].values), parts[0].type)
     if operator is Operator.MINIMUM and kind is Kind.FLOAT:
-        return _minimum(*made)
-    if kind is Kind.FLOAT and (known := _known(operator, made)) is not None:
+        return _minimum(*parts)
+    if kind is Kind.FLOAT and (known := _known(operator, parts)) is not None:
         return known
-    if operator is Operator.OR and made[1] in _alternatives(made[0]):
-        return made[0]  # KIL of a scalar tests it four times
-    if kind is Kind.INT and (simple := _simplified(operator, made)) is not None:
+    if operator is Operator.OR and parts[1] in _alternatives(parts[0]):
+        return parts[0]  # KIL of a scalar tests it four times
+    if kind is Kind.INT and (simple := _simplified(operator, parts)) is not None:
         return simple
     width, axes = 1, NOWHERE
-    for operand in made:
+    for operand in parts:
         width, axes = max(width, operand.type.width), axes | operand.axes
     contracts = operator in _CONTRACTED and kind is Kind.FLOAT
     return Operation(
-        made, operator, type_of(RESULT_KINDS.get(operator, kind), width), axes, contracts
+        parts, operator, type_of(RESULT_KINDS.get(operator, kind), width), axes, contracts
     )
 
 
@@ -482,13 +482,13 @@ def _is_sum(value: Expression) -> bool:
 
 def compose(parts: Iterable[Any]) -> Expression:
     """A vector of expressions and numbers of one component each; a single part is itself."""
-    made = tuple(expression(part) for part in parts)
-    if len(made) == 1:
-        return made[0]
-    if all(isinstance(part, Constant) for part in made):
-        values = tuple(part.values[0] for part in made if isinstance(part, Constant))
-        return Constant(values, type_of(made[0].type.kind, len(made)))
-    return Compose(made)
+    joined = tuple(map(expression, parts))
+    if len(joined) == 1:
+        return joined[0]
+    constants = [part.values[0] for part in joined if isinstance(part, Constant)]
+    if len(constants) == len(joined):
+        return Constant(tuple(constants), type_of(joined[0].type.kind, len(joined)))
+    return Compose(joined)
 
 
 def component(vector: Expression, index: int) -> Expression:

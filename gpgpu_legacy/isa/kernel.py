@@ -199,7 +199,7 @@ def check_data_independent(kernel: Kernel) -> None:
 
 def control_variables(body: tuple[Statement, ...]) -> frozenset[str]:
     """The names of the variables that conditions and indices depend on, directly or indirectly."""
-    return _closure(variable_names(*_controlling(body)), _definitions(body))
+    return _behind(_controlling(body), body)
 
 
 @cache
@@ -214,14 +214,12 @@ def _behind_control(kernel: Kernel, *, indices: bool) -> Iterator[Expression]:
     """All expressions from which conditions, and with `indices` also indices, are computed."""
     definitions = _definitions(kernel.body)
     controlling = (_controlling if indices else _conditions)(kernel.body)
-    names = _closure(variable_names(*controlling), definitions)
-    controlling += [value for name in names for value in definitions.get(name, ())]
-    return parts(*controlling)
+    names = _behind(controlling, kernel.body)
+    return parts(*controlling, *(v for name in names for v in definitions.get(name, ())))
 
 
-def _controlling(body: Iterable[Statement]) -> list[Expression]:
+def _controlling(body: tuple[Statement, ...]) -> list[Expression]:
     """The conditions and indices in statements."""
-    body = tuple(body)
     elements = (part for part in parts(*body) if isinstance(part, Element))
     return [*_conditions(body), *(index for element in elements for index in element.operands)]
 
@@ -232,49 +230,41 @@ def uniform_loops(kernel: Kernel) -> frozenset[int]:
     The body of such a loop assigns no variable that outlives an iteration and that a condition of
     the kernel depends on, and no condition in the body depends on what the loop's step assigns.
     """
-    control = _closure(variable_names(*_conditions(kernel.body)), _definitions(kernel.body))
+    control = _behind(_conditions(kernel.body), kernel.body)
     loops = (s for s in statements_below(kernel.body) if isinstance(s, Loop))
     return frozenset(id(loop) for loop in loops if _is_uniform(loop, control))
 
 
 def _is_uniform(loop: Loop, control: frozenset[str]) -> bool:
-    definitions = _definitions(loop.body)
     inside = statements_below(loop.body)
     declared = {s.variable.name for s in inside if isinstance(s, Declare)}
-    if (definitions.keys() - declared) & control:
+    if (assigned_names(*loop.body) - declared) & control:
         return False
-    stepped = _definitions(loop.step).keys()
-    return not _closure(variable_names(*_conditions(loop.body)), definitions) & stepped
+    return not _behind(_conditions(loop.body), loop.body) & assigned_names(*loop.step)
 
 
-_Definitions = dict[str, list[Expression]]
-"""All values that are assigned to each variable. Names are unique in a kernel."""
-
-
-def _definitions(body: Iterable[Statement]) -> _Definitions:
-    definitions: _Definitions = {}
+def _definitions(body: tuple[Statement, ...]) -> dict[str, list[Expression]]:
+    """All values that are assigned to each variable. Names are unique in a kernel."""
+    definitions: dict[str, list[Expression]] = {}
     for statement in statements_below(body):
-        if isinstance(statement, Declare | Assign):
-            values = definitions.setdefault(statement.variable.name, [])
-            values += [] if statement.value is None else [statement.value]
+        if isinstance(statement, Declare | Assign) and statement.value is not None:
+            definitions.setdefault(statement.variable.name, []).append(statement.value)
     return definitions
 
 
-def _closure(names: Iterable[str], definitions: _Definitions) -> frozenset[str]:
-    """The variables, and the variables that their values depend on, directly or indirectly."""
-    reached: set[str] = set()
-    waiting = list(names)
+def _behind(values: Iterable[Expression], body: tuple[Statement, ...]) -> frozenset[str]:
+    """The variables that values depend on in the body, directly or indirectly."""
+    reached, definitions = set[str](), _definitions(body)
+    waiting = variable_names(*values)
     while waiting:
         name = waiting.pop()
-        if name not in reached:
-            reached.add(name)
-            waiting.extend(variable_names(*definitions.get(name, ())))
+        reached.add(name)
+        waiting |= variable_names(*definitions.get(name, ())) - reached
     return frozenset(reached)
 
 
-def _conditions(body: Iterable[Statement]) -> list[Expression]:
+def _conditions(body: tuple[Statement, ...]) -> list[Expression]:
     """The expressions that decide which statements, and which operands that count, are executed."""
-    body = tuple(body)
     inside = statements_below(body)
     conditions = [s.condition for s in inside if isinstance(s, If | Loop)]
     for part in parts(*body):

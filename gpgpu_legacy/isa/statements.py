@@ -65,12 +65,12 @@ def rebuilt(
 
     def again(part: Expression) -> Expression:
         if id(part) not in done:
-            made = part
+            whole = part
             if isinstance(part, Composite):
                 new = tuple(map(again, part.operands))
                 if any(a is not b for a, b in zip(new, part.operands, strict=True)):
-                    made = part.with_operands(new)
-            done[id(part)] = change(made)
+                    whole = part.with_operands(new)
+            done[id(part)] = change(whole)
         return done[id(part)]
 
     return again(value)

@@ -80,9 +80,8 @@ class HostInput:
         """
         if self._texels is None:
             return matrix.reshape(self._shape)
-        input_ = self.input
-        texels = pack(matrix, input_.region, input_.rect, input_.packing, self._texels)
-        return encode(texels, self.format)
+        pack(matrix, self._texels, self.input.region, self.input.packing)
+        return encode(self._texels, self.format)
 
 
 class HostOutput:

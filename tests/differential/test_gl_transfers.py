@@ -122,7 +122,9 @@ def expected_of(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:
         shape = (each.extent.rows, each.extent.width, each.format.channels)
         texels[each.name] = decode(encode(np.broadcast_to(value, shape), each.format), each.format)
     for given_ in plan.inputs:
-        packed = pack(operands[given_.matrix], given_.region, given_.rect, given_.packing)
+        shape = given_.rect.height, given_.rect.width, len(given_.packing.offsets)
+        packed = np.zeros(shape, np.float32)
+        pack(operands[given_.matrix], packed, given_.region, given_.packing)
         form, rect = plan.texture(given_.texture).format, given_.rect
         stored = decode(encode(packed, form), form)
         texels[given_.texture] = texels[given_.texture].copy()
