@@ -108,23 +108,18 @@ class Storage:
         texel_format, blend = self.texture.format, writes.blend
         channels = writes.channels(texel_format)
         if blend is not None and blend.weighs:
-            needed = {*channels, 3} if blend.reads_alpha else channels
-            source = {c: encoded(colour[c], texel_format) for c in needed}
-            before = [self.decode(plane[where]) for plane in self.planes]
-            there = as_read(before, texel_format)
-            mixed = ((c, blend.channel(c, source, there, texel_format)) for c in channels)
-            drawn = {c: np.asarray(value, np.float32) for c, value in mixed}
+            source = [encoded(part, texel_format) for part in colour]
+            there = as_read([self.decode(plane[where]) for plane in self.planes], texel_format)
+            mixed = [blend.channel(c, source, there, texel_format) for c in channels]
         else:
-            drawn = {c: colour[c] for c in channels}
-        for channel, values in drawn.items():
-            content = encoded(values, texel_format, as_level=True)
+            mixed = [colour[c] for c in channels]
+        for channel, value in zip(channels, mixed, strict=True):
+            held = self.planes[channel][where]
+            content = encoded(np.asarray(value, np.float32), texel_format, as_level=True)
             if blend == ADD:
-                held = self.planes[channel][where].astype(np.float32, copy=False)
-                content = summed(content, held, texel_format, as_level=True)
-            drawn[channel] = content
-        for channel, content in drawn.items():
-            stored = content.astype(stored_dtype(texel_format), copy=False)
-            np.copyto(self.planes[channel][where], stored, where=alive)
+                before = held.astype(np.float32, copy=False)
+                content = summed(content, before, texel_format, as_level=True)
+            np.copyto(held, content.astype(stored_dtype(texel_format), copy=False), where=alive)
 
     def load(self, matrix: F32, region: Region, rect: Rect, packing: Packing) -> None:
         """Pack a region of a matrix into a rectangle; the padding is 0."""

@@ -103,11 +103,6 @@ class Blend:
         """Whether it does more than to add the colour."""
         return self != ADD
 
-    @property
-    def reads_alpha(self) -> bool:
-        """Whether channels need the colour's alpha."""
-        return any("src-alpha" in factor.value for factor in (self.source, self.destination))
-
     def channel(self, channel: int, source: Any, destination: Any, target: Format) -> Any:
         """A channel's new value, not yet rounded. source, destination: their R, G, B, A."""
         constant = [_held(value, target) for value in self.constant]
