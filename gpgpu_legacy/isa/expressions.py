@@ -255,11 +255,7 @@ class Sample(Joined):
 
     texture: TextureSource
     components: Components
-
-    @property
-    def type(self) -> Type:  # type: ignore[override]
-        """A float for each component."""
-        return type_of(Kind.FLOAT, len(self.components))
+    type = Selection.type
 
 
 @frozen

@@ -164,7 +164,7 @@ def fragment_statements(key: ShaderKey, *, rasterised: bool) -> list[Statement]:
     if key.writes.alpha_test is not None:
         alpha = Read(result_variable(0), (3,), EVERYWHERE)
         lowering.discard(fails(key.writes.alpha_test, alpha, key.targets[0]))
-    colours = [s for n, target in enumerate(key.targets) for s in _colour(key, n, target)]
+    colours = [s for n in range(len(key.targets)) for s in _colour(key, n)]
     fog = [fog_declared(key.program.fog, key.arithmetic)] if key.program.fog else []
     body = [*lowering.statements, *fog, *colours]
     registers = cleared_registers(key.program, len(key.targets), body)
@@ -225,10 +225,10 @@ def _attributes(body: Sequence[Statement], *, rasterised: bool) -> list[Statemen
 # Colours ---------------------------------------------------------------------------------------
 
 
-def _colour(key: ShaderKey, number: int, target: Format) -> list[Statement]:
+def _colour(key: ShaderKey, number: int) -> list[Statement]:
     """Fog, then the rounding to the target's format."""
     result = result_variable(key.program.color_number(number))
-    colour = target_variable(number)
+    colour, target = target_variable(number), key.targets[number]
     value: Expression = Read(result, ALL, EVERYWHERE)
     if key.program.fog is None:
         return [Declare(colour, encoded(value, target))]
@@ -318,7 +318,7 @@ def write_function(key: ShaderKey, number: int) -> Function:
     channels, written = numbers[: target.channels], key.writes.channels(target)
     lowering = Lowering()
     fog = [fog_declared(key.program.fog)] if key.program.fog else []
-    lowering.statements += [*fog, *_colour(key, number, target)]
+    lowering.statements += [*fog, *_colour(key, number)]
     texel = lowering.with_names(
         compose(_stored(key, number, c, channels) if c in written else numbers[c] for c in ALL)
     )

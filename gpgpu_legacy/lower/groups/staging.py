@@ -123,7 +123,8 @@ class StagedTrips:
 
 @frozen
 class GroupStaging:
-    """The plan of staging. shape: as wanted, with a k_depth for which there is room, or 0.
+    """What a group stages. shape: the wanted one, with the largest K-depth for which there is room;
+    0 if there is none.
 
     loops: by the position of the loop's statement in the body. The key is None if the iterations
     are the trips.

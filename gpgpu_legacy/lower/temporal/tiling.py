@@ -126,9 +126,9 @@ class TemporalTiling:
         for surface in self.content.owned:
             self._load(surface)
         for lookup, variable in self.kept.items():
-            tile.axes[variable] = lookup.axes
             for fragment in tile.fragments(lookup.axes):
-                tile.assign(variable, fragment, self._elsewhere(lookup, (0, 0), fragment))
+                texel = self._elsewhere(lookup, (0, 0), fragment)
+                self._let(variable, lookup.axes, fragment, texel)
         for surface in self.temporal.near:
             self._share(surface)
         self.iteration = read(ITERATION)
@@ -155,25 +155,24 @@ class TemporalTiling:
         for fragment in tile.fragments(along):
             number = fragment[1 - axis]
             place = read(CORNER, axis) + self._in_tile(axis, number)
-            self._let(_PLACE[axis], along, fragment, place)
-            here = self._read(_PLACE[axis], fragment)
+            here = self._let(_PLACE[axis], along, fragment, place)
             if self.temporal.wraps[axis]:
                 # The tile begins no further before the rectangle than it is wide.
                 around = here + read(EXTENT, axis) * self.shape.tile[axis]
                 drawn = operation(Operator.REMAINDER, around, read(EXTENT, axis))
             else:
                 drawn = smaller(operation(Operator.MAXIMUM, here, integer(0)), last)
-            self._let(_DRAWN[axis], along, fragment, drawn)
+            at = self._let(_DRAWN[axis], along, fragment, drawn)
             if self.keeps[axis]:
                 sides = [*([here >= 0] if low else []), *([here <= last] if high else [])]
                 self._let(_WITHIN[axis], along, fragment, all_of(sides))
             if self.clamps[axis]:
-                near = self._read(_DRAWN[axis], fragment) + read(CORNER, axis) * -1
-                self._let(_NEAR[axis], along, fragment, near)
+                self._let(_NEAR[axis], along, fragment, at + read(CORNER, axis) * -1)
 
-    def _let(self, variable: Variable, axes: Axes, fragment: Fragment, value: Expression) -> None:
+    def _let(self, variable: Variable, axes: Axes, fragment: Fragment, value: Expression) -> Read:
         self.tile.axes[variable] = axes
         self.tile.assign(variable, fragment, value)
+        return self._read(variable, fragment)
 
     def _read(self, variable: Variable, fragment: Fragment) -> Read:
         return read(self.tile.cell(variable, fragment), axes=self.tile.axes[variable])
@@ -210,20 +209,15 @@ class TemporalTiling:
         around it.
         """
         variable, tile = self._own(surface), self.tile
-        tile.axes[variable] = EVERYWHERE
-        channels = tuple(range(variable.type.width))
+        zero = Constant((0.0,) * variable.type.width, variable.type)
         begins = surface in self.temporal.live or not self.content.surfaces[surface].written
         around = surface in self.temporal.near and any(self.keeps)
         for fragment in tile.fragments(EVERYWHERE):
-            if begins:
-                tile.assign(variable, fragment, self._loaded(surface, fragment))
-                continue
-            tile.assign(variable, fragment, Constant((0.0,) * len(channels), variable.type))
-            if around:
+            texel = self._loaded(surface, fragment)
+            held = self._let(variable, EVERYWHERE, fragment, texel if begins else zero)
+            if around and not begins:
                 outside = operation(Operator.NOT, self._within(fragment))
-                cell = tile.cell(variable, fragment)
-                load = Assign(cell, channels, self._loaded(surface, fragment))
-                tile.add(If(outside, (load,)))
+                tile.add(If(outside, (Assign(held.variable, held.components, texel),)))
 
     def _within(self, fragment: Fragment) -> Expression:
         """Whether a fragment is in the rectangle, not around it."""
