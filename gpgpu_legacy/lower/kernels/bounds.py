@@ -33,9 +33,8 @@ from gpgpu_legacy.lower.kernels.integers import (
     DispatchNumbers,
     Integers,
     LinearForm,
-    comparison,
 )
-from gpgpu_legacy.plan.numbers import Affine, Table
+from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
 _UNBOUNDED = 2**40  # trips: more than any loop of 32 bits that ends
@@ -48,15 +47,13 @@ def unproven(pass_: ComputePass, lengths: Mapping[str, int], iterations: int = 1
     iterations: the number of runs of the pass; uniforms may be Affine in them.
     """
     values = pass_.uniform_values
-    uniforms: list[tuple[str, int, int]] = []
-    for uniform in pass_.kernel.uniforms:
-        value = values[uniform.name]
-        if uniform.type.is_integer and isinstance(value, Affine):
-            uniforms.append((uniform.name, int(value.base), int(value.step)))
-        elif uniform.type.is_integer and not isinstance(value, Affine | Table):
-            uniforms.append((uniform.name, int(value), 0))
+    integers = [(u.name, values[u.name]) for u in pass_.kernel.uniforms if u.type.is_integer]
+    uniforms = tuple(
+        (name, int(v.base), int(v.step)) if isinstance(v, Affine) else (name, int(v), 0)
+        for name, v in integers
+    )
     dispatch = DispatchNumbers(
-        constant_groups(pass_.groups), tuple(uniforms), tuple(lengths.items()), iterations
+        constant_groups(pass_.groups), uniforms, tuple(lengths.items()), iterations
     )
     return _unproven(pass_.kernel, dispatch)
 
@@ -196,9 +193,11 @@ class BoundsWalk(Integers):
         forms: list[tuple[LinearForm, Type]] = []
         most: int | None = None
         for part in _conjuncts(condition):
-            facts, compared = self.compared(part, symbol)
-            forms += compared
-            for fact in facts:
+            is_comparison = isinstance(part, Operation) and part.operands[0].type.is_integer
+            if not is_comparison or not all(map(_is_sum, part.operands)):
+                continue
+            forms += [(self.number(number), number.type) for number in parts(*part.operands)]
+            for fact in self.condition(part).true:
                 growth = fact.of(symbol)
                 if growth > 0:
                     rest = fact - trip.times(growth)
@@ -218,18 +217,6 @@ class BoundsWalk(Integers):
                 if not self.ranges.is_within(at, *RANGES[kind.kind]):
                     return None
         return trips
-
-    def compared(
-        self, part: Expression, symbol: int
-    ) -> tuple[tuple[LinearForm, ...], list[tuple[LinearForm, Type]]]:
-        """The facts of a comparison of sums, and every form in it, with its type."""
-        if not isinstance(part, Operation) or not part.operands[0].type.is_integer:
-            return (), []
-        if not all(map(_is_sum, part.operands)):
-            return (), []
-        forms = [(self.number(number), number.type) for number in parts(*part.operands)]
-        facts = comparison(part.operator, *map(self.number, part.operands))
-        return facts.true, forms
 
 
 def _conjuncts(condition: Expression) -> Iterator[Expression]:

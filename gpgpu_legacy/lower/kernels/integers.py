@@ -242,7 +242,7 @@ class Integers:
                     second = self.condition(right)
                 return Facts((), first.false + second.false)
             case Operation(operator=operator, operands=(left, right)) if left.type.is_integer:
-                return comparison(operator, self.number(left), self.number(right))
+                return _comparison(operator, self.number(left), self.number(right))
         self.parts(expression)
         return _UNKNOWN
 
@@ -350,7 +350,7 @@ class Integers:
         return self.ranges.symbol(min(ends), max(ends))
 
 
-def comparison(operator: Operator, left: LinearForm, right: LinearForm) -> Facts:
+def _comparison(operator: Operator, left: LinearForm, right: LinearForm) -> Facts:
     less, more, one = left - right, right - left, LinearForm(1)
     facts = {
         Operator.LESS: Facts((less + one,), (more,)),
