@@ -224,9 +224,8 @@ def gathered_textures(fused_steps: Iterable[FusedPasses], plan: Plan) -> frozens
     With its channels side by side such a texel is one load, and one miss of a cache; planes, which
     rows of fragments read and write, would take four. Affine lookups, which read rows, need planes.
     """
-    passes = plan.as_written
-    gathered, others = set[str](), {name for pass_ in passes for name in written_by(pass_)}
-    others |= {pass_.source for pass_ in passes if isinstance(pass_, CopyPass)}
+    others = {name for pass_ in plan.as_written for name in written_by(pass_)}
+    gathered, others = set[str](), others.union(copy.source for copy in plan.only(CopyPass))
     for fused in fused_steps:
         for lookup in chain.from_iterable(fused.lookups):
             (gathered if isinstance(lookup, DependentLookup) else others).add(lookup.texture)
@@ -244,85 +243,74 @@ def group_content(fused: FusedPasses, textures: Mapping[str, Texture]) -> tuple[
 def content_of(
     passes: Stretch, textures: Mapping[str, Texture], *, aligns: bool = False
 ) -> tuple[Content, Arguments]:
-    """Members and surfaces by number, with extents for surfaces that dependent lookups read.
+    """Members, surfaces and bases by number, in the order in which the members name them, with
+    extents for surfaces that dependent lookups read.
 
     aligns: whether to find the aligned lookups.
     """
-    numbering = _Numbering(passes, textures, aligns=aligns)
-    body = tuple(map(numbering.member, passes.passes, passes.lookups))
-    names = tuple(numbering.textures)
     origins = passes.origins
+    numbers = {name: number for number, name in enumerate(origins)}
+    bases: dict[_Slopes, tuple[int, int]] = {}
+
+    def number(name: str) -> int:
+        return numbers.setdefault(name, len(numbers))
+
+    def numbered(lookup: Any) -> Lookup[int]:
+        """A Lookup[str] with its texture's number; an affine one relative to its base."""
+        surface = number(lookup.texture)
+        if not isinstance(lookup, AffineLookup):
+            return replace(lookup, texture=surface)  # type: ignore[no-any-return]
+        s, t, texture = lookup.s, lookup.t, textures[lookup.texture]
+        slopes = (lookup.texture, s.slopes, t.slopes)
+        column, row = bases.setdefault(slopes, (s.constant, t.constant))
+        # Four neighbouring texels are then one vector of a storage buffer.
+        aligned = aligns and texture.format.channels == 1
+        aligned = aligned and not (texture.extent.width % 4 or column % 4)
+        return AffineLookup(
+            surface,
+            replace(s, constant=s.constant - column),
+            replace(t, constant=t.constant - row),
+            lookup.inside,
+            lookup.repeats,
+            list(bases).index(slopes),
+            aligned,
+        )
+
+    def member(pass_: FragmentPass | CopyPass, lookups: Lookups) -> DrawnProgram | Move:
+        if isinstance(pass_, CopyPass):
+            return Move(number(pass_.source), number(pass_.target))
+        return DrawnProgram(
+            pass_.program,
+            tuple(map(numbered, lookups)),
+            tuple(map(number, pass_.targets)),
+            pass_.writes,
+            bent_attributes(pass_, pass_.program.attributes_read, passes.count),
+        )
+
+    body = tuple(map(member, passes.passes, passes.lookups))
     written = {name for pass_ in passes.passes for name in written_by(pass_)}
+    looks = chain.from_iterable(passes.lookups)
+    dependent = {look.texture for look in looks if isinstance(look, DependentLookup)}
 
     def surface(name: str) -> Surface:
         texture = textures[name]
-        extent = texture.extent if name in numbering.dependent else None
+        extent = texture.extent if name in dependent else None
         return Surface(texture.kind, texture.format, name in origins, name in written, extent)
 
     arguments = Arguments(
-        names,
-        tuple(textures[name].extent for name in names),
-        tuple(origins.get(name, (0, 0)) for name in names),
-        tuple(numbering.bases.values()),
+        tuple(numbers),
+        tuple(textures[name].extent for name in numbers),
+        tuple(origins.get(name, (0, 0)) for name in numbers),
+        tuple(bases.values()),
         passes.width,
         passes.height,
         passes.count,
         tuple(pass_ for pass_, _ in passes.draws),
     )
-    return Content(body, tuple(map(surface, names)), len(numbering.bases)), arguments
+    return Content(body, tuple(map(surface, numbers)), len(bases)), arguments
 
 
 _Slopes = tuple[str, tuple[int, int, int], tuple[int, int, int]]
-
-
-class _Numbering:
-    """Numbers textures and bases, in the order in which the members of fused passes name them."""
-
-    def __init__(self, passes: Stretch, textures: Mapping[str, Texture], *, aligns: bool) -> None:
-        self.count, self.known, self.aligns = passes.count, textures, aligns
-        self.textures: dict[str, int] = {}
-        self.bases: dict[_Slopes, tuple[int, int]] = {}
-        self.dependent: set[str] = set()
-        for name in passes.origins:
-            self.texture(name)
-
-    def texture(self, name: str) -> int:
-        return self.textures.setdefault(name, len(self.textures))
-
-    def member(self, pass_: FragmentPass | CopyPass, lookups: Lookups) -> DrawnProgram | Move:
-        if isinstance(pass_, CopyPass):
-            return Move(self.texture(pass_.source), self.texture(pass_.target))
-        return DrawnProgram(
-            pass_.program,
-            tuple(map(self.lookup, lookups)),
-            tuple(map(self.texture, pass_.targets)),
-            pass_.writes,
-            bent_attributes(pass_, pass_.program.attributes_read, self.count),
-        )
-
-    def lookup(self, lookup: Any) -> Lookup[int]:
-        """A Lookup[str] with its texture's number; an affine one relative to its base."""
-        number = self.texture(lookup.texture)
-        if isinstance(lookup, DependentLookup):
-            self.dependent.add(lookup.texture)
-        if not isinstance(lookup, AffineLookup):
-            return replace(lookup, texture=number)  # type: ignore[no-any-return]
-        s, t = lookup.s, lookup.t
-        slopes = (lookup.texture, s.slopes, t.slopes)
-        base = self.bases.setdefault(slopes, (s.constant, t.constant))
-        texture = self.known[lookup.texture]
-        # Four neighbouring texels are then one vector of a storage buffer.
-        aligned = self.aligns and texture.format.channels == 1
-        aligned = aligned and not (texture.extent.width % 4 or base[0] % 4)
-        return AffineLookup(
-            number,
-            replace(s, constant=s.constant - base[0]),
-            replace(t, constant=t.constant - base[1]),
-            lookup.inside,
-            lookup.repeats,
-            list(self.bases).index(slopes),
-            aligned,
-        )
 
 
 # Loop rerolling ----------------------------------------------------------------------------------
