@@ -123,13 +123,15 @@ class StagedTrips:
 
 @frozen
 class GroupStaging:
-    """What a group stages. shape: the wanted one, with the largest K-depth for which there is room;
-    0 if there is none.
+    """What a group stages, and the statements of that.
 
-    loops: by the position of the loop's statement in the body. The key is None if the iterations
-    are the trips.
+    Each invocation fetches some elements of the next batch of trips, into variables of its own, and
+    puts them into shared arrays when the batch begins. shape: the wanted one, with the largest
+    K-depth for which there is room; 0 if there is none. loops: by the position of the loop's
+    statement in the body. The key is None if the iterations are the trips.
     """
 
+    content: Content
     shape: GroupShape
     loops: dict[int | None, StagedTrips]
 
@@ -149,93 +151,9 @@ class GroupStaging:
         staged = (staged for trips in self.in_order for staged in trips.staged)
         return {s.name: s.array(self.shape) for s in staged}
 
-
-def choose_staging(
-    content: Content,
-    body: Sequence[Statement],
-    shape: GroupShape,
-    shared_bytes: int,
-    *,
-    at_once: int = AT_ONCE,
-) -> GroupStaging:
-    """Choose the staging of one iteration's statements, as deep as there is room.
-
-    at_once: the texels of one channel in a fetch, 1 or AT_ONCE.
-    """
-    candidates: list[tuple[int | None, int | None, Sequence[Statement]]] = [
-        (position, trip_count(statement), statement.body)
-        for position, statement in enumerate(body)
-        if isinstance(statement, For)
-    ]
-    if not candidates and content.together > 1 and len(content.draws) == 1:
-        candidates = [(None, None, body)]
-    depth = shape.k_depth
-    while depth >= 2:
-        deep, loops = replace(shape, k_depth=depth), dict[int | None, StagedTrips]()
-        for key, count, statements in candidates:
-            staged = _staged(content, statements)
-            if at_once == AT_ONCE:
-                staged = tuple(_at_once(content, s, deep, of_iterations=not count) for s in staged)
-            if staged and (count or content.together) >= depth:
-                loops[key] = StagedTrips(len(loops), count, staged)
-        staging = GroupStaging(replace(deep, unroll=min(shape.unroll, depth)), loops)
-        arrays = staging.arrays().values()
-        size = sum(4 * array.element.width * prod(array.extents) for array in arrays)
-        if loops and size <= shared_bytes:
-            return staging
-        depth //= 2
-    return GroupStaging(replace(shape, k_depth=0), {})
-
-
-def _staged(content: Content, statements: Sequence[Statement]) -> tuple[Staged, ...]:
-    """The lookups of statements that can be staged."""
-    known: dict[tuple[AffineLookup[int], tuple[int, int]], Staged] = {}
-    for texel in all_expressions(statements):
-        if not isinstance(texel, Texel) or sum(texel.axes) != 1 or not texel.lookup.inside:
-            continue
-        key, across = (texel.lookup, texel.advance), texel.axes.x
-        if key not in known:
-            slot = sum(staged.across == across for staged in known.values())
-            channels = content.surfaces[texel.lookup.texture].format.channels
-            known[key] = Staged(*key, across, slot, channels)
-    return tuple(known.values())
-
-
-def _at_once(content: Content, staged: Staged, shape: GroupShape, *, of_iterations: bool) -> Staged:
-    """A lookup, fetched four texels at once if its position is always a multiple of four.
-
-    Batches begin at multiples of the K-depth, and tiles at multiples of theirs. of_iterations:
-    whether the trips are the iterations.
-    """
-    lookup, axis = staged.lookup, 0 if staged.across else 1
-    s, t = lookup.s, lookup.t
-    along_s, along_t = (s.x, t.x) if staged.across else (s.y, t.y)
-    step_s, step_t = (s.iteration, t.iteration) if of_iterations else staged.advance
-    others = (s.constant,) if of_iterations else (s.constant, s.iteration)
-    certain = lookup.aligned and not content.surfaces[lookup.texture].owned
-    if not certain or any(number % AT_ONCE for number in others):
-        return staged
-    side_by_side = shape.side_by_side[axis] == AT_ONCE
-    if (along_s, along_t) == (1, 0) and side_by_side and not step_s % AT_ONCE:
-        return replace(staged, fetched=Fetched.OF_FRAGMENTS)
-    if (step_s, step_t) == (1, 0) and not (along_s % AT_ONCE or shape.k_depth % AT_ONCE):
-        return replace(staged, fetched=Fetched.OF_TRIPS)
-    return staged
-
-
-class StagedCopies:
-    """Fetches the texels of the next batch of trips, and puts them into shared arrays.
-
-    Each invocation fetches some elements of a batch, into variables of its own.
-    """
-
-    def __init__(self, content: Content, staging: GroupStaging) -> None:
-        """Staging for fused passes of this content."""
-        self.content, self.staging, self.shape = content, staging, staging.shape
-
     def before_all(self) -> list[Statement]:
         """Fetch for the first batch, and compute each element's position in its texture."""
-        loops = self.staging.in_order
+        loops = self.in_order
         if not loops:
             return []
         first = loops[0]
@@ -247,7 +165,7 @@ class StagedCopies:
     ) -> list[Statement]:
         """Put the fetched texels into shared memory, and fetch for the next trips."""
         statements: list[Statement] = [Barrier()]
-        arrays = self.staging.arrays()
+        arrays = self.arrays()
         for staged in trips.staged:
             parts = range(AT_ONCE) if staged.fetched is Fetched.OF_TRIPS else [None]
             for element in self._elements(staged):
@@ -265,7 +183,7 @@ class StagedCopies:
         """After the last batch of a loop: fetch for the next loop, or the next iteration."""
         if trips.count is None:
             return ()
-        loops = self.staging.in_order
+        loops = self.in_order
         following = loops[(trips.number + 1) % len(loops)]
         if following.number > trips.number:
             return tuple(self._fetched(following, iteration, integer(0)))
@@ -313,7 +231,7 @@ class StagedCopies:
         """
         variables: dict[Variable, None] = {}
         places: list[Statement] = []
-        for trips in self.staging.in_order:
+        for trips in self.in_order:
             for staged in trips.staged:
                 for element in self._elements(staged):
                     variables[element.variable] = None
@@ -349,6 +267,79 @@ class StagedCopies:
                 value = Element((read(_place_of(trips, element)) + read(_GONE),), array)
                 held = read(element.variable)
                 yield from element.guarded(Assign(held.variable, held.components, value))
+
+
+def choose_staging(
+    content: Content,
+    body: Sequence[Statement],
+    shape: GroupShape,
+    shared_bytes: int,
+    *,
+    at_once: int = AT_ONCE,
+) -> GroupStaging:
+    """Choose the staging of one iteration's statements, as deep as there is room.
+
+    at_once: the texels of one channel in a fetch, 1 or AT_ONCE.
+    """
+    candidates: list[tuple[int | None, int | None, Sequence[Statement]]] = [
+        (position, trip_count(statement), statement.body)
+        for position, statement in enumerate(body)
+        if isinstance(statement, For)
+    ]
+    if not candidates and content.together > 1 and len(content.draws) == 1:
+        candidates = [(None, None, body)]
+    depth = shape.k_depth
+    while depth >= 2:
+        deep, loops = replace(shape, k_depth=depth), dict[int | None, StagedTrips]()
+        for key, count, statements in candidates:
+            staged = _staged(content, statements)
+            if at_once == AT_ONCE:
+                staged = tuple(_at_once(content, s, deep, of_iterations=not count) for s in staged)
+            if staged and (count or content.together) >= depth:
+                loops[key] = StagedTrips(len(loops), count, staged)
+        staging = GroupStaging(content, replace(deep, unroll=min(shape.unroll, depth)), loops)
+        arrays = staging.arrays().values()
+        size = sum(4 * array.element.width * prod(array.extents) for array in arrays)
+        if loops and size <= shared_bytes:
+            return staging
+        depth //= 2
+    return GroupStaging(content, replace(shape, k_depth=0), {})
+
+
+def _staged(content: Content, statements: Sequence[Statement]) -> tuple[Staged, ...]:
+    """The lookups of statements that can be staged."""
+    known: dict[tuple[AffineLookup[int], tuple[int, int]], Staged] = {}
+    for texel in all_expressions(statements):
+        if not isinstance(texel, Texel) or sum(texel.axes) != 1 or not texel.lookup.inside:
+            continue
+        key, across = (texel.lookup, texel.advance), texel.axes.x
+        if key not in known:
+            slot = sum(staged.across == across for staged in known.values())
+            channels = content.surfaces[texel.lookup.texture].format.channels
+            known[key] = Staged(*key, across, slot, channels)
+    return tuple(known.values())
+
+
+def _at_once(content: Content, staged: Staged, shape: GroupShape, *, of_iterations: bool) -> Staged:
+    """A lookup, fetched four texels at once if its position is always a multiple of four.
+
+    Batches begin at multiples of the K-depth, and tiles at multiples of theirs. of_iterations:
+    whether the trips are the iterations.
+    """
+    lookup, axis = staged.lookup, 0 if staged.across else 1
+    s, t = lookup.s, lookup.t
+    along_s, along_t = (s.x, t.x) if staged.across else (s.y, t.y)
+    step_s, step_t = (s.iteration, t.iteration) if of_iterations else staged.advance
+    others = (s.constant,) if of_iterations else (s.constant, s.iteration)
+    certain = lookup.aligned and not content.surfaces[lookup.texture].owned
+    if not certain or any(number % AT_ONCE for number in others):
+        return staged
+    side_by_side = shape.side_by_side[axis] == AT_ONCE
+    if (along_s, along_t) == (1, 0) and side_by_side and not step_s % AT_ONCE:
+        return replace(staged, fetched=Fetched.OF_FRAGMENTS)
+    if (step_s, step_t) == (1, 0) and not (along_s % AT_ONCE or shape.k_depth % AT_ONCE):
+        return replace(staged, fetched=Fetched.OF_TRIPS)
+    return staged
 
 
 @frozen

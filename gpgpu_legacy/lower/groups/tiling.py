@@ -46,7 +46,6 @@ from gpgpu_legacy.lower.groups.staging import (
     Fetched,
     GroupStaging,
     Staged,
-    StagedCopies,
     StagedTrips,
 )
 from gpgpu_legacy.lower.groups.tile import Fragment, RegisterTile, TexelLoads
@@ -72,7 +71,6 @@ class GroupTiling:
         self.shape = staging.shape
         self.tile = RegisterTile(self.shape.rows, self.shape.columns, self._at_fragment)
         self.loads = TexelLoads(self.shape, self.tile, self._load)
-        self.ahead = StagedCopies(content, staging)
         self.trip = _Trip(integer(0), integer(0))
 
     def statements(self) -> list[Statement]:
@@ -80,7 +78,7 @@ class GroupTiling:
         tile = self.tile
         for surface in self.content.owned:
             tile.axes[self._own(surface)] = EVERYWHERE
-        tile.add(*self.ahead.before_all())
+        tile.add(*self.staging.before_all())
         for surface in self._read_first():
             # Past the rectangle, the value of its last column or row.
             for fragment, element in self._own_elements(surface, self._kept):
@@ -254,7 +252,7 @@ class GroupTiling:
         inner = tile.inside(unrolled)
         if not whole:
             inner = (For(within, integer(0), read(BATCH), inner, shape.unroll),)
-        commit = self.ahead.commit(staged, iteration, read(start), last)
+        commit = self.staging.commit(staged, iteration, read(start), last)
         tile.add(For(start, first, last, (*commit, *inner), shape.k_depth))
 
     def _trips_of_iterations(self, staged: StagedTrips) -> None:
