@@ -448,7 +448,7 @@ class FragmentMachine(Domain[F32]):
         return limited
 
     def rounded(self, value: Any) -> F32:
-        return self._arithmetic.round(value if value.ndim == 2 else np.atleast_2d(value))
+        return self._arithmetic.round(np.atleast_2d(value))
 
     def evaluate(self, row: Opcode, sources: Sequence[Any]) -> Any:
         """A texture unit computes its coordinates in float32 in every arithmetic."""

@@ -283,11 +283,10 @@ class Lookup(Sampling):
 
     def in_levels(self, filter_: Filter, numbers: F32, place: Sequence[F32]) -> _Texel:
         assert self.extent is not None
-        first, *others = np.unique(numbers)
-        texel = self.in_level(filter_, level_of(self.extent, self.kind, int(first)), place)
-        for n in others:
+        texel: Any = None
+        for n in np.unique(numbers):
             new = self.in_level(filter_, level_of(self.extent, self.kind, int(n)), place)
-            texel = np.where(numbers == n, new, texel)
+            texel = new if texel is None else np.where(numbers == n, new, texel)
         return texel  # type: ignore[no-any-return]
 
 

@@ -122,11 +122,6 @@ class Arithmetic:
         return self.format != _SINGLE
 
     @property
-    def largest(self) -> float:
-        """The largest finite number."""
-        return self.format.largest
-
-    @property
     def errors(self) -> tuple[float, float]:
         """(relative, absolute): |round(x) - x| ≤ relative·|x| + absolute for all |x| ≤ largest."""
         relative, absolute = self.format.errors

@@ -74,15 +74,10 @@ def program_statements(
 
 def joined(parts: Sequence[Expression]) -> Expression | None:
     """Components of one variable or one given value as a vector; None for other expressions."""
-    first = parts[0]
-    alike = [p for p in parts if isinstance(p, Read | Given) and _source(p) == _source(first)]
-    if len(alike) < len(parts):
+    named = [part for part in parts if isinstance(part, Read | Given)]
+    if len(named) < len(parts) or len({replace(part, components=()) for part in named}) > 1:
         return None
-    return replace(alike[0], components=tuple(c for part in alike for c in part.components))
-
-
-def _source(value: Expression) -> object:
-    return getattr(value, "variable", None) or getattr(value, "source", None)
+    return replace(named[0], components=tuple(c for part in named for c in part.components))
 
 
 def result_registers(program: Program) -> list[Variable]:

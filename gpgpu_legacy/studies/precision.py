@@ -308,7 +308,7 @@ def accuracy(case: PrecisionCase, a: F32, b: F32) -> Accuracy:
     wanted = a.astype(np.float64) @ b.astype(np.float64)
     *_, limit = _storage(texture_format)
     if not _blends(plan):
-        limit = min(limit, case.arithmetic.largest)
+        limit = min(limit, case.arithmetic.format.largest)
     saturated = int(np.count_nonzero(~(np.abs(product) < np.float32(limit))))
     right = reaches_texels(plan, case.arithmetic)
     in_force = right and not saturated

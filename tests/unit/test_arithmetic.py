@@ -183,7 +183,7 @@ def test_a_chopped_format_has_the_number_towards_zero(row: Arithmetic, values: l
 @EVERY
 @given(st.lists(VALUES, min_size=1, max_size=40))
 def test_rounding_errs_by_no_more_than_the_row_says(row: Arithmetic, values: list[float]) -> None:
-    inside = [v for v in values if not isnan(v) and abs(v) <= row.largest]
+    inside = [v for v in values if not isnan(v) and abs(v) <= row.format.largest]
     for value, result in zip(inside, rounded(row, *inside), strict=True):
         error = abs(Fraction(result) - Fraction(value))
         relative, absolute = map(Fraction, row.errors)
