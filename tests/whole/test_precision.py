@@ -92,7 +92,7 @@ def test_no_error_is_larger_than_its_bound(
     plan = method.plan(m=m, l=l, n=n, **{k: v for k, v in chosen.items() if v is not None})
     found = product_of(plan, a, b, arithmetic)
     bound = error_bound(a, b, ARITHMETICS[arithmetic], format_of(plan), plan)
-    limit = min(ARITHMETICS[arithmetic].largest, 1.0 if unit else np.inf)
+    limit = min(ARITHMETICS[arithmetic].format.largest, 1.0 if unit else np.inf)
     sums = np.abs(a).astype(float) @ np.abs(b) + bound
     assume(1.01 * max(np.abs(a).max(), np.abs(b).max(), sums.max()) + 0.01 < limit)
     assert reaches_texels(plan, ARITHMETICS[arithmetic])
