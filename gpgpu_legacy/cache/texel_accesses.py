@@ -177,10 +177,9 @@ def _lookups(plan: Plan, pass_: FragmentPass, count: int) -> Iterator[TexelAcces
     """
     if pass_.program.branches:
         raise DependentError(f"{pass_.program.name} has branches")
-    bound = {binding.unit: binding for binding in pass_.bindings}
-    lookups = [(i, bound[i.texture.unit]) for i in pass_.program.instructions if i.texture]
+    lookups = (i for i in pass_.program.instructions if i.texture)
     forms = lookup_coordinates(pass_, count)
-    for (instruction, binding), coordinates in zip(lookups, forms, strict=True):
+    for instruction, binding, coordinates in zip(lookups, pass_.looked_up, forms, strict=True):
         texture, sampler = plan.texture(binding.texture), binding.sampler
         where = f"{pass_.program.name or 'a program'}:{instruction.span.line}"
         what = f"{where}: {instruction.mnemonic} from {texture.name}"

@@ -157,6 +157,12 @@ class FragmentPass:
         return given | {Attribute(a.kind): a.corners for a in self.attributes}
 
     @property
+    def looked_up(self) -> tuple[Binding, ...]:
+        """The binding of each lookup, in program order."""
+        bound = {binding.unit: binding for binding in self.bindings}
+        return tuple(bound[unit] for unit in self.program.lookup_units)
+
+    @property
     def parameters(self) -> dict[str, NumberVec4]:
         """program.local and program.env, as far as it gives them, by Parameter.text."""
         spaces = ((ParameterSpace.LOCAL, self.locals), (ParameterSpace.ENV, self.env))

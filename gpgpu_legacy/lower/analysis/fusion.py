@@ -175,11 +175,10 @@ def _lookups(
     """The facts about a pass's lookups; None if one reads another fragment's results."""
     if isinstance(pass_, CopyPass):
         return ()
-    bindings = {binding.unit: binding for binding in pass_.bindings}
     facts: list[Lookup[str]] = []
     forms = lookup_coordinates(pass_, count)
-    for coordinates, unit in zip(forms, pass_.program.lookup_units, strict=True):
-        name, sampler = bindings[unit].texture, bindings[unit].sampler
+    for coordinates, binding in zip(forms, pass_.looked_up, strict=True):
+        name, sampler = binding.texture, binding.sampler
         texture = plan.texture(name)
         texels = None if pass_.in_quads else whole_texels(texture, sampler, coordinates)
         if name in written:
@@ -282,14 +281,11 @@ def decide(plan: Plan, pass_: FragmentPass, *, folding: bool = True) -> Decision
     """
     if not folding or pass_.in_quads:
         return undecided(pass_.program)
-    iterations = iterations_of(plan, pass_)
-    bound = {b.unit: b for b in pass_.bindings}
+    forms = lookup_coordinates(pass_, iterations_of(plan, pass_))
     varyings: list[Varying] = []
     lookups = [
-        _folded(plan, bound[unit], coordinates, varyings)
-        for unit, coordinates in zip(
-            pass_.program.lookup_units, lookup_coordinates(pass_, iterations), strict=True
-        )
+        _folded(plan, binding, coordinates, varyings)
+        for binding, coordinates in zip(pass_.looked_up, forms, strict=True)
     ]
     folded = tuple(lookup is not None for lookup in lookups)
     return Decisions(tuple(lookups), live_components(pass_.program, folded), tuple(varyings))

@@ -171,14 +171,13 @@ class _Finder:
         [(pass_, known)] = member.draws
         if pass_.in_quads:
             return None
-        bindings = {binding.unit: binding for binding in pass_.bindings}
         forms = lookup_coordinates(pass_, self.count, rounds=True)
         lookups: list[Lookup[str]] = []
-        for lookup, form, unit in zip(known, forms, pass_.program.lookup_units, strict=True):
-            if bindings[unit].texture not in self.rects:
+        for lookup, form, binding in zip(known, forms, pass_.looked_up, strict=True):
+            if binding.texture not in self.rects:
                 lookups.append(lookup)
                 continue
-            near = self._near(bindings[unit], form)
+            near = self._near(binding, form)
             if near is None or near.texture in pass_.targets:
                 return None
             lookups.append(near)
