@@ -75,7 +75,8 @@ def program_statements(
 def joined(parts: Sequence[Expression]) -> Expression | None:
     """Components of one variable or one given value as a vector; None for other expressions."""
     named = [part for part in parts if isinstance(part, Read | Given)]
-    if len(named) < len(parts) or len({replace(part, components=()) for part in named}) > 1:
+    sources = {part.variable if isinstance(part, Read) else part.source for part in named}
+    if len(named) < len(parts) or len(sources) > 1:
         return None
     return replace(named[0], components=tuple(c for part in named for c in part.components))
 
