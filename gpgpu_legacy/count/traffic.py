@@ -22,8 +22,7 @@ import numpy as np
 
 from gpgpu_legacy.count.instructions import count_instructions, lookups_by_unit
 from gpgpu_legacy.decorators import frozen
-from gpgpu_legacy.interp.kernel import CountingMachine
-from gpgpu_legacy.interp.kernel import Mask
+from gpgpu_legacy.interp.kernel import CountingMachine, Mask
 from gpgpu_legacy.isa.expressions import Element
 from gpgpu_legacy.isa.kernel import check_data_independent, control_uniforms
 from gpgpu_legacy.isa.types import Type
