@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -83,6 +86,19 @@ def test_names_are_none_of_those_that_options_need() -> None:
 def test_a_loop_within_a_loop_makes_its_own_trips() -> None:
     program = fragments.compile_text(PRIME, "prime.frag")
     assert drawn(program) == [prime(x + 4 * y) for y in range(4) for x in range(4)]
+
+
+def test_a_program_does_not_depend_on_pythons_hash_seed() -> None:
+    code = f"""from gpgpu_legacy import assemble, disassemble
+print(disassemble(assemble({PRIME!r}, "prime.frag")))"""
+    texts = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True,
+        ).stdout
+        for seed in ("1", "3")
+    }  # fmt: skip
+    assert len(texts) == 1
 
 
 def test_a_loop_may_make_more_trips_than_a_rep_has(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,11 +90,11 @@ def program(
         }
         for register, vector in results.items()
     }
-    flow = _Flow(graph, lanes)
+    code = _ProgramCode(graph, lanes)
     instructions = tuple(
-        replace(i, origin=texts.origin(i.span)) for i in flow.instructions(graph.region)
+        replace(i, origin=texts.origin(i.span)) for i in code.instructions(graph.region)
     )
-    temporaries = tuple(f"R{number}" for number in range(flow.temporaries))
+    temporaries = tuple(f"R{number}" for number in range(code.temporaries))
     if any(i.register == COMPARED for i in instructions):
         temporaries += (COMPARED.name,)
     compares = any(i.texture and i.texture.target.is_shadow for i in instructions)
@@ -103,7 +103,7 @@ def program(
     options += NV_OPTIONS[1:] if len(graph.region) > 1 else (newest,) * bool(newest)
     declared = tuple(
         ParameterDeclaration(p.name, (p,), is_array=False)
-        for p in (*parameters, *flow.constants.parameters)
+        for p in (*parameters, *code.constants.parameters)
     )
     return Program(instructions, temporaries, declared, name, options, names=tuple(names))
 
@@ -113,7 +113,7 @@ def _may_kill(graph: Graph, literal: int) -> bool:
     return number is None or number < 0
 
 
-class _Flow:
+class _ProgramCode:
     """The instructions of a graph's segments, and of what lies between them."""
 
     def __init__(self, graph: Graph, results: Lanes) -> None:
