@@ -122,6 +122,7 @@ def program_of(body: str, *, branching: bool = False) -> Program:
     ("body", "flow"),
     [
         ("float r = 0; if (p.x > 1) r = p.y; else r = p.z; return r;", ""),
+        ("if (length(p.xy) > 1) return p.y * 2; return p * 3;", ""),
         (f"float r = 1; if (p.x > 1) {{ {LONG} }} return r;", "IF ENDIF"),
         (f"float r = 1; if (p.x > 1) {{ {LONG} return r; }} return p;", "IF ELSE ENDIF"),
         ("float r = 1; for (int i = 0; i < 9; i++) r *= p.x; return r;", ""),

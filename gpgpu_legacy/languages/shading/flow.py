@@ -248,13 +248,14 @@ class Flow(Expressions):
         return bool(condition.constant[0]) if condition.constant else condition
 
     def _do_if(self, statement: c.If) -> None:
+        selects = self._selects or self._is_short(statement)  # before its calls have tails
         condition = self._truth(statement.condition)
         if isinstance(condition, bool):
             self._steered = True
             chosen = statement.yes if condition else statement.no
             if chosen is not None:
                 self.execute(chosen)
-        elif self._selects or self._is_short(statement):
+        elif selects:
             self._select(condition, statement)
         elif self._breaks(statement):
             self._break(self._jumps[self._target("break")], ~condition)
