@@ -109,9 +109,7 @@ def this_processor() -> TargetProcessor:
         return _processor(avx512=wanted != OFF)
 
 
-@cache
-def _processor(*, avx512: bool) -> TargetProcessor:
-    return TargetProcessor(avx512=avx512)
+_processor = cache(TargetProcessor)
 
 
 # Kernels -----------------------------------------------------------------------------------------

@@ -239,7 +239,7 @@ class GlslEmitter(TextEmitter):
     def _lines(self, statement: Statement) -> list[str]:  # noqa: PLR0911 - a case each
         match statement:
             case Assign(variable=variable, components=wanted, value=value):
-                target = self.name(variable) + _suffix(wanted, variable.type.width)
+                target = self.name(variable) + self.suffix(wanted, variable.type.width)
                 return [f"{target} = {self.widened(value, len(wanted))};"]
             case Declare(variable=variable, value=value):
                 return [self._declaration(variable, value)]
@@ -329,11 +329,15 @@ class GlslEmitter(TextEmitter):
         return name
 
     def read(self, value: Read) -> str:
-        text = self.name(value.variable) + _suffix(value.components, value.variable.type.width)
+        text = self.name(value.variable) + self.suffix(value.components, value.variable.type.width)
         return f"{value.type.word}({text})" if value.variable in self._wide_variables else text
 
-    def suffix(self, components: tuple[int, ...], width: int) -> str:
-        return _suffix(components, width)
+    @staticmethod
+    @cache
+    def suffix(components: tuple[int, ...], width: int) -> str:
+        if components == tuple(range(width)):
+            return ""
+        return "." + "".join(COMPONENTS[c] for c in components)
 
     def compose(self, value: Compose) -> str:
         parts = value.operands
@@ -541,10 +545,3 @@ def _compares_floats(condition: Expression) -> bool:
         and condition.operator in COMPARISONS
         and condition.operands[0].type.kind is Kind.FLOAT
     )
-
-
-@cache
-def _suffix(components: tuple[int, ...], width: int) -> str:
-    if components == tuple(range(width)):
-        return ""
-    return "." + "".join(COMPONENTS[c] for c in components)

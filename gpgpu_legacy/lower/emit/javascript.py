@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from math import isinf, isnan
 from typing import Any
 
 from gpgpu_legacy.isa.execute import ALL
@@ -100,24 +99,18 @@ def _of_opcode(row: Opcode) -> str:
     whole = row.form in (Form.VECTOR, Form.SAMPLE, Form.KILL)
     count = sum(operand in _SOURCES for operand in row.shape.value)
     names = [Variable(name, VEC4 if whole else FLOAT) for name in "abc"[:count]]
-    given: list[Any] = [_components(v) if whole else Read(v, (0,)) for v in names]
+    given = [[Read(v, (c,)) for c in ALL] if whole else Read(v, (0,)) for v in names]
     return formula_text(names, row.evaluate(*given))
 
 
 _SOURCES = {OperandKind.VECTOR, OperandKind.SCALAR, OperandKind.REGISTER}
 
 
-def _components(vector: Variable) -> list[Expression]:
-    return [Read(vector, (c,)) for c in ALL]
-
-
 def formula_text(parameters: Sequence[Variable], result: Any) -> str:
     """A JavaScript function of these parameters: to a value, or to several values."""
     values = result if isinstance(result, tuple | list) else (result,)
-    made = [expression(value) for value in values]
-    value = made[0] if len(made) == 1 else compose(made)
-    lowering = Lowering()
-    named = lowering.with_names(value)
+    parts, lowering = [expression(value) for value in values], Lowering()
+    named = lowering.with_names(parts[0] if len(parts) == 1 else compose(parts))
     return function_text(Function("", tuple(parameters), tuple(lowering.statements), named))
 
 
@@ -129,7 +122,7 @@ def function_text(function: Function, head: str = "", unit: SampledUnit | None =
     """
     emitter = _JavaScriptEmitter(unit)
     text = emitter.function(function, head)
-    inner = "".join(f"const {name} = {made}; " for name, made in emitter.functions.items())
+    inner = "".join(f"const {name} = {called}; " for name, called in emitter.functions.items())
     return f"(() => {{ {inner}return {text}; }})()" if inner else text
 
 
@@ -221,7 +214,7 @@ class _JavaScriptEmitter(TextEmitter):
 
     def constant(self, value: Constant) -> str:
         [number] = value.values
-        return _number(number)
+        return json.dumps(number).removesuffix(".0")
 
     def compose(self, value: Compose) -> str:
         raise AssertionError(value)
@@ -256,13 +249,3 @@ class _JavaScriptEmitter(TextEmitter):
 
 def _name(variable: Variable) -> str:
     return f"{variable.name}{variable.number}" if variable.name == PART else variable.name
-
-
-def _number(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isnan(value):
-        return "NaN"
-    if isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    return json.dumps(value).removesuffix(".0")

@@ -144,7 +144,8 @@ class Scope:
         match value:
             case Operation(operands=operands):
                 grids = [self.component(operand, index) for operand in operands]
-                return self._memory.emit.operation(value, grids)
+                emit = self._memory.emit
+                return emit.map(emit.instruction(value), *grids)
             case Read(variable=variable, components=wanted):
                 if variable in self._declared:
                     return self.component(self._declared[variable], wanted[index])

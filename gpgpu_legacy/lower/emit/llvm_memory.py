@@ -10,7 +10,7 @@ Tiles that meet no edge contain only that load; others check for the edge.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from operator import add, truediv
@@ -126,29 +126,21 @@ class Scalar:
     coefficient: int = 0
 
 
-class StagedChannels:
-    """The positions of staged channels: first all of one trip, then all of the next."""
+class StagedChannels(dict[AffineChannel, tuple[int, int]]):
+    """The positions of staged channels: first all of one trip, then all of the next.
 
-    def __init__(self) -> None:
-        self.rows = 0  # of tile.width numbers, in an iteration
-        self._places: dict[AffineChannel, tuple[int, int]] = {}
+    Of each, its row in the first trip, and the number of rows per trip.
+    """
 
-    def add(self, channels: Sequence[AffineChannel]) -> None:
+    rows = 0
+    """Of tile.width numbers, in an iteration."""
+
+    def add(self, channels: Iterable[AffineChannel]) -> None:
         """Assign positions to the channels of a loop's body."""
-        new = [channel for channel in dict.fromkeys(channels) if channel not in self._places]
+        new = [channel for channel in dict.fromkeys(channels) if channel not in self]
         for number, channel in enumerate(new):
-            self._places[channel] = (self.rows + number, len(new))
+            self[channel] = (self.rows + number, len(new))
         self.rows += sum(channel.trips for channel in new)
-
-    def __iter__(self) -> Iterator[AffineChannel]:
-        return iter(self._places)
-
-    def __contains__(self, channel: AffineChannel) -> bool:
-        return channel in self._places
-
-    def place(self, channel: AffineChannel) -> tuple[int, int]:
-        """Its row in the first trip, and the number of rows per trip."""
-        return self._places[channel]
 
 
 class TileMemory:
@@ -419,7 +411,7 @@ class TileMemory:
 
     def _staged_place(self, channel: AffineChannel, vector: int) -> Emitted:
         width = self.tile.width
-        row, a_trip = self.staging.place(channel)
+        row, a_trip = self.staging[channel]
         strides = a_trip * width if channel.trips > 1 else 0
 
         def first() -> Emitted:

@@ -179,10 +179,6 @@ class ValueEmitter:
 
     # Operations
 
-    def operation(self, operation: Operation, operands: Sequence[TileValue]) -> TileValue:
-        """An operation of the IR on its operands; raises UnsupportedError if there is none."""
-        return self.map(self.instruction(operation), *operands)
-
     def instruction(self, operation: Operation) -> Callable[..., Emitted]:
         """An operation on scalars or vectors of LLVM; raises UnsupportedError if there is none."""
         operator, kind = operation.operator, operation.operands[-1].type.kind

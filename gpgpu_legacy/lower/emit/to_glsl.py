@@ -313,8 +313,8 @@ class _Translator(GlslEmitter):
     def translation(self) -> Translation:
         """The whole text."""
         lowering = _Fetched(self.program) if self.exact else _Sampled()
-        each = list(program_statements(self.program, lowering))
-        flat = [statement for _, statements in each for statement in statements]
+        parts = list(program_statements(self.program, lowering))
+        flat = [statement for _, statements in parts for statement in statements]
         self._name_inputs(flat)
         colours = map(result_variable, range(self.program.color_outputs))
         results = list(dict.fromkeys([*colours, *result_registers(self.program)]))
@@ -328,7 +328,7 @@ class _Translator(GlslEmitter):
             first = Assign(variable, ALL, zeros) if colour else Declare(variable, zeros)
             body += self.block([first])
         line = ""
-        for instruction, statements in each:
+        for instruction, statements in parts:
             if instruction is not None and source_line(instruction) != line:
                 line = source_line(instruction)
                 body.append(f"    // {_comment(line)}")
@@ -341,7 +341,7 @@ class _Translator(GlslEmitter):
             return []
         read = map(attribute_of, variables_read(statements, Role.ATTRIBUTE))
         given = (attribute_variable(a) for a in read if a != _POSITION)
-        return self.block([Declare(each, attribute_value(each)) for each in given])
+        return self.block([Declare(variable, attribute_value(variable)) for variable in given])
 
     def _around(self, body: Sequence[str], results: Sequence[Variable]) -> Translation:
         uniforms, functions = self.head()

@@ -87,8 +87,8 @@ def saturate(a):
 def numpy_source(program: Program) -> str:
     """The text of the module. Under it, undefined registers and components are 0."""
     emitter = _NumpyEmitter(program)
-    each = program_statements(program, ProgramLowering())
-    lines = [line for _, statements in each for line in emitter.lines(statements)]
+    parts = program_statements(program, ProgramLowering())
+    lines = [line for _, statements in parts for line in emitter.lines(statements)]
     start, end = emitter.start(), emitter.end()
     head = [_HEAD, *emitter.indices(), *emitter.helpers(), emitter.signature()]
     return "".join(head) + "".join(f"    {line}\n" for line in (*start, *lines, *end))
