@@ -14,7 +14,7 @@ from typing import Any
 
 from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.api.cache_plot import ORDER, draw_sweep, text_of, varying_of
-from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access, parse_access
+from gpgpu_legacy.cache.access import Access, parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.recorded import Replay
 from gpgpu_legacy.cache.run import HeatMap, cache_run, heat_map, plan_trace
@@ -298,8 +298,8 @@ class Simulation:
 
     builder: PlanBuilder
     memory: Memory
-    access: Access = DEFAULT_ACCESS
-    inputs: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
+    access: Access
+    inputs: Mapping[str, Any] | None = field(compare=False, repr=False)
 
     def __str__(self) -> str:
         title = titled(self.builder.name, self.builder.parameters)
@@ -409,7 +409,7 @@ def _run(case: Simulation, progress: Progress, *, every_pass: bool) -> CacheRun:
 
 
 def cache_sweep(
-    cases: Iterable[Simulation], budget: Budget, watch: Watch, *, every_pass: bool = False
+    cases: Iterable[Simulation], budget: Budget, watch: Watch, *, every_pass: bool
 ) -> CacheSweep | CacheRun:
     """Simulate one case after another, as far as the budget goes.
 
@@ -428,7 +428,7 @@ def cache_sweep(
     return CacheSweep(runs=tuple(runs), not_run=tuple(not_run))
 
 
-def cache_map(case: Simulation, progress: Progress = lambda _: None) -> tuple[CacheRun, HeatMap]:
+def cache_map(case: Simulation, progress: Progress) -> tuple[CacheRun, HeatMap]:
     """A run with where its reads hit, by fragment."""
     began = perf_counter()
     plan = case.builder.plan()

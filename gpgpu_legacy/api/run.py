@@ -203,10 +203,7 @@ class Run(Result, dict=True):
 
     def __getattr__(self, name: str) -> F32:
         """An output by its name."""
-        if name not in self.outputs:
-            names = ", ".join(self.outputs) or "none"
-            raise UnknownNameError(f"this run has no output {name}; its outputs are {names}")
-        return self.outputs[name]
+        return _output(self.outputs, name, "run")
 
     __getitem__ = __getattr__
 
@@ -269,6 +266,13 @@ class Run(Result, dict=True):
         counts = ((words, getattr(self.counts, name)) for name, words in _DECIDING.items())
         counted = ", ".join(f"{words} {plain(n)}" for words, n in counts if n) or "nothing"
         return f"Counted{' at most' * self.branches}: {counted}."
+
+
+def _output(outputs: Mapping[str, F32], name: str, what: str) -> F32:
+    if name not in outputs:
+        names = ", ".join(outputs) or "none yet"
+        raise UnknownNameError(f"this {what} has no output {name}; its outputs are {names}")
+    return outputs[name]
 
 
 _MOST_LOOPS = 8  # whose iterations are shown in short
@@ -529,10 +533,7 @@ class OpenPlan:
 
     def __getitem__(self, name: str) -> F32:
         """An output by its name, after the last step."""
-        if name not in self.outputs:
-            names = ", ".join(self.outputs) or "none before the first step"
-            raise UnknownNameError(f"this state has no output {name}; its outputs are {names}")
-        return self.outputs[name]
+        return _output(self.outputs, name, "state")
 
     def step(self, count: int = 1, **inputs: ArrayLike) -> dict[str, F32]:
         """Run the plan `count` times more; returns the outputs.

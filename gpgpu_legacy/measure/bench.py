@@ -126,12 +126,6 @@ class Timed(Attempt):
         up_s, back_s = self.upload_s, self.readback_s
         return None if up_s is None or back_s is None else up_s + self.seconds + back_s
 
-    @property
-    def is_unsteady(self) -> bool:
-        """Whether a run of it was disturbed."""
-        fastest, slowest = self.spread
-        return slowest > UNSTEADY * fastest
-
 
 class Skipped(Attempt):
     """Somebody without a result, and why."""
@@ -348,7 +342,9 @@ class Bench(RecordedResult, kw_only=True):
                 "“First” is a first run: the budget ended before a measured one. Loading and "
                 "clocks that wake up may be in its time."
             )
-        unsteady = dict.fromkeys(r.name for r in self.results if r.is_unsteady)
+        unsteady = dict.fromkeys(
+            r.name for r in self.results if r.spread[1] > UNSTEADY * r.spread[0]
+        )
         if unsteady:
             yield (
                 f"Some runs of {', '.join(unsteady)} took over {UNSTEADY:g} times as long as "

@@ -274,7 +274,13 @@ class _Measurement:
         try:
             with ExitStack() as held:
                 for job in sorted(jobs, key=self.expected_s):
-                    self.tell_first(job, has_rounds=self.start(job, held))
+                    with self.errors_of(job):
+                        self.start(job, held)
+                    has_rounds = job not in self.done
+                    for _ in range(1 if has_rounds else 1 + self.rounds.count):
+                        self.budget.tell(str(job))
+                    if has_rounds:
+                        self.results(self.so_far())
                 take_rounds(self.open_jobs, self.take, self.rounds.count, self.after_round)
         finally:
             self.finish()
@@ -289,26 +295,16 @@ class _Measurement:
         self.open_jobs = []
         self.results(self.so_far())
 
-    def tell_first(self, job: MeasuredJob, *, has_rounds: bool) -> None:
-        """Report a first run, and all rounds at once for a job that will have none."""
-        for _ in range(1 if has_rounds else 1 + self.rounds.count):
-            self.budget.tell(str(job))
-        if has_rounds:
-            self.results(self.so_far())
-
     def after_round(self, _: int) -> Sequence[_OpenJob]:
         self.results(self.so_far())
         return self.open_jobs
 
-    def start(self, job: MeasuredJob, held: ExitStack) -> bool:
-        """The first run of a job, if it fits; whether it took place. held: closes the job."""
-        with self.errors_of(job):
-            if (reason := self.budget.refusal(self.expected_s(job))) is not None:
-                self.done[job] = NotRun(job, reason)
-                return False
+    def start(self, job: MeasuredJob, held: ExitStack) -> None:
+        """The first run of a job, if it fits. held: closes the job."""
+        if (reason := self.budget.refusal(self.expected_s(job))) is not None:
+            self.done[job] = NotRun(job, reason)
+        else:
             self.open_jobs.append(self.open(job, held))
-            return True
-        return False
 
     @contextmanager
     def errors_of(self, job: MeasuredJob) -> Iterator[None]:
