@@ -7,7 +7,7 @@ the code that an executor generates. It varies one axis after another until noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -212,7 +212,14 @@ def axes_of(p: PlanBuilder, executors: Sequence[str]) -> Axes:
         if usual is not None and "group" in tuning:
             yield from _groups(way, usual)
         if usual is not None and "tile" in tuning:
-            yield "tile", _tiles(way)
+            yield (
+                "tile",
+                [
+                    with_fields(way, tile=(rows, vectors))
+                    for rows in range(1, MOST_ROWS + 1)
+                    for vectors in range(1, MOST_VECTORS + 1)
+                ],
+            )
 
     return axes
 
@@ -243,33 +250,28 @@ def _usual_group(plan: Plan, *, is_gpu: bool) -> GroupShape | None:
 def _groups(way: TunedWay, usual: GroupShape) -> Iterator[tuple[str, list[TunedWay]]]:
     """The axes of work groups."""
     now = way.group or usual
-
-    def ways(name: str, shapes: Iterable[GroupShape]) -> tuple[str, list[TunedWay]]:
-        consistent = [shape for shape in shapes if _is_consistent(shape) and shape != now]
-        return name, [with_fields(way, group=shape) for shape in consistent]
-
     threads = ((8, 8), (16, 4), (16, 8), (8, 16), (32, 4), (16, 16), (32, 8), (32, 16))
-    yield ways("threads", (replace(now, threads=size) for size in threads))
     halves = ((2, 2), (4, 2), (2, 4), (4, 4), (8, 4), (4, 8), (8, 8), (4, 16), (8, 16))
     tiles = (*halves, (1, 5), (3, 4), (2, 9), (4, 6), (4, 10), (4, 12))  # for waves that are full
-    yield ways("register tile", (replace(now, columns=c, rows=r) for c, r in tiles))
-    yield ways("adjacent", (replace(now, adjacent=n) for n in (1, 2, 4)))
-    yield ways("K-depth", (replace(now, k_depth=n) for n in (4, 8, 16, 32)))
-    yield ways("unroll", (replace(now, unroll=n) for n in (1, 2, 4, 8, 16)))
-
-
-def _is_consistent(shape: GroupShape) -> bool:
-    """Whether the numbers of a shape divide one another as the code needs."""
-    return shape.adjacent == max(shape.side_by_side) and shape.k_depth % shape.unroll == 0
-
-
-def _tiles(way: TunedWay) -> list[TunedWay]:
-    """With all of native code's register tiles: the rows and vectors that its rule chooses from."""
-    return [
-        with_fields(way, tile=(rows, vectors))
-        for rows in range(1, MOST_ROWS + 1)
-        for vectors in range(1, MOST_VECTORS + 1)
-    ]
+    changes: dict[str, list[dict[str, Any]]] = {
+        "threads": [{"threads": size} for size in threads],
+        "register tile": [{"columns": c, "rows": r} for c, r in tiles],
+        "adjacent": [{"adjacent": n} for n in (1, 2, 4)],
+        "K-depth": [{"k_depth": n} for n in (4, 8, 16, 32)],
+        "unroll": [{"unroll": n} for n in (1, 2, 4, 8, 16)],
+    }
+    for name, others in changes.items():
+        shapes = [replace(now, **change) for change in others]
+        yield (
+            name,
+            [  # those whose numbers divide one another as the code needs
+                with_fields(way, group=shape)
+                for shape in shapes
+                if shape != now
+                and shape.adjacent == max(shape.side_by_side)
+                and shape.k_depth % shape.unroll == 0
+            ],
+        )
 
 
 # A search ----------------------------------------------------------------------------------------
