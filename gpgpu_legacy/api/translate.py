@@ -26,7 +26,6 @@ from gpgpu_legacy.isa.program import (
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.languages.brook.compile import (
-    BoundArgument,
     CallShape,
     Compiled,
     PassLimits,
@@ -155,9 +154,7 @@ def kernel_program(what: str, profile: str = "") -> Program:
     if not kernel.reduces and all(p.rank <= 2 for p in kernel.parameters):
         shapes = {p.name: place.shape[: p.rank or 2] for p in kernel.parameters}
         bound = tuple(
-            BoundArgument()
-            if p.role is ParameterRole.NUMBER
-            else BoundArgument(StreamPlace.whole(shapes[p.name]))
+            None if p.role is ParameterRole.NUMBER else StreamPlace.whole(shapes[p.name])
             for p in kernel.parameters
         )
         try:

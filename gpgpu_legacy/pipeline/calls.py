@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from gpgpu_legacy.errors import InputError, described, hint, shape_in_words
 from gpgpu_legacy.languages.brook.compile import (
     SAVED,
-    BoundArgument,
+    Bound,
     CallShape,
     Compiled,
     Fold,
@@ -136,7 +136,7 @@ class KernelCall:
     ) -> tuple[Compiled, ...]:
         """The programs; numbers are compiled in if the kernel needs to know them, as for a loop."""
 
-        def bound(known: Set[str]) -> tuple[BoundArgument, ...]:
+        def bound(known: Set[str]) -> tuple[Bound, ...]:
             return tuple(_bound(p, arguments[p.name], known) for p in self.kernel.parameters)
 
         for known in (self.kernel.loop_names, {p.name for p in self.kernel.parameters}):
@@ -216,14 +216,15 @@ def _argument(builder: PassBuilder, kernel: BrookKernel, p: KernelParameter, giv
     return stream
 
 
-def _bound(p: KernelParameter, given: Any, known: Set[str]) -> BoundArgument:
+def _bound(p: KernelParameter, given: Any, known: Set[str]) -> Bound:
     if isinstance(given, Iterator):
-        return BoundArgument(StreamPlace.whole(given.extents[::-1]))
+        return StreamPlace.whole(given.extents[::-1])
     if p.role is not ParameterRole.NUMBER:
-        return BoundArgument(given.place)
+        place: StreamPlace = given.place
+        return place
     if p.name not in known or any(isinstance(n, LoopExpression) for n in given):
-        return BoundArgument()
-    return BoundArgument(numbers=tuple(map(float, given)))
+        return None
+    return tuple(map(float, given))
 
 
 def _texels(axes: tuple[tuple[float, float], ...], rect: tuple[int, int, int, int]) -> Texels:

@@ -134,16 +134,10 @@ LOCAL, RECT = ParameterSpace.LOCAL, TextureTarget.RECT
 _COORDINATE_SETS = 8
 
 
-@frozen
-class BoundArgument:
-    """What a parameter is bound to, as far as it shapes a program.
-
-    place: of a stream; of an iterator, its extents. numbers: the values that are compiled in; None
-    for values that program.local holds.
-    """
-
-    place: StreamPlace | None = None
-    numbers: tuple[float, ...] | None = None
+Bound = StreamPlace | tuple[float, ...] | None
+"""What a parameter is bound to, as far as it shapes a program: the place of a stream; an iterator's
+extents, as a place; the numbers that are compiled in; None for numbers that program.local holds.
+"""
 
 
 @frozen
@@ -176,7 +170,7 @@ class CallShape:
 
     kernel: BrookKernel
     out: StreamPlace
-    bound: tuple[BoundArgument, ...]
+    bound: tuple[Bound, ...]
     limits: PassLimits
     fold: Fold | None = None
     placed: bool = False
@@ -425,20 +419,20 @@ def _passes(call: CallShape, *, branching: bool) -> tuple[Compiled, ...]:
         owners[value.literals] = place
         return value
 
-    def value_of(p: KernelParameter, to: BoundArgument) -> Any:
+    def value_of(p: KernelParameter, to: Bound) -> Any:
         graph.at = p.at
         components = p.type.components
-        if to.numbers is not None:
-            return graph.numbers(*to.numbers)
+        if isinstance(to, tuple):
+            return graph.numbers(*to)
         if p.role is ParameterRole.NUMBER:
             value, kind = code.local(p.name, "", components), kinds[p.name]
             return value.of(kind.kind) if isinstance(kind, Numbers) else value
-        assert to.place is not None
+        assert to is not None
         if p.role is ParameterRole.GATHER:
-            return graph.built(_Gather(code, p, kinds[p.name], to.place), ())
+            return graph.built(_Gather(code, p, kinds[p.name], to), ())
         if p.role is not ParameterRole.ITERATOR:
-            return element(p, to.place)
-        index = code.resized(to.place)
+            return element(p, to)
+        index = code.resized(to)
         along = graph.join(*[index] * components) if len(index) == 1 else index[:components]
         start, step = (code.local(p.name, part, components) for part in ("start", "step"))
         return along * step + start
@@ -462,7 +456,7 @@ def _passes(call: CallShape, *, branching: bool) -> tuple[Compiled, ...]:
             changed = {result.name: left, stream.name: right}
             return evaluator.run(kernel.function, values | changed)[result.name]
 
-        place: Any = call.bound[kernel.parameters.index(stream)].place
+        place: Any = call.bound[kernel.parameters.index(stream)]
         results = {result.name: code.folded(partial(element, stream), place, joined)}
     if not out.is_direct and not out.is_whole:
         graph.at = kernel.function.at
