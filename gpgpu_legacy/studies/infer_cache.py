@@ -192,7 +192,7 @@ class Fitted(Curve):
     curve_bits: float
 
 
-class Told(Record):
+class ToldByTexts(Record):
     """What all texts tell if a chip reaches other shares of its bound.
 
     shares: in words; the first are those of the result. bits: of those that name a cache and a
@@ -213,7 +213,7 @@ class InferredCache(RecordedResult, kw_only=True):
 
     noise: Rate
     curves: Several[Fitted]
-    told: Annotated[tuple[Told, ...], Meta(min_length=1)]
+    told: Annotated[tuple[ToldByTexts, ...], Meta(min_length=1)]
     weighed: Several[Weighed]
 
     def __post_init__(self) -> None:
@@ -349,7 +349,7 @@ def infer(
         best, over_b = _rates(curve, cases[:: len(settings)], [*islice(totals, len(cases))])
         least, most = np.array([(point.least, point.most) for point in curve.points]).T
         rates.append((curve, best, over_b, (best, least, most)))
-    known, told = priors(), list[Told]()
+    known, told = priors(), list[ToldByTexts]()
     tables = [
         np.array([log_likelihoods(*printed, noise, shares) for *_, printed in rates])
         for shares in known.values()
@@ -358,7 +358,7 @@ def infer(
         chances = posterior(one.sum(axis=0))
         clocks = tuple(chances.reshape(len(CLOCKS), -1).sum(axis=1).tolist())
         known_bits = {"bits": bits(chances), "cache_bits": bits(of_caches(chances))}
-        told.append(Told(shares=words, clocks=clocks, **known_bits))
+        told.append(ToldByTexts(shares=words, clocks=clocks, **known_bits))
     table, shares = tables[0], next(iter(known.values()))
     fitted = []
     for (curve, best, over_b, _), own in zip(rates, table, strict=True):
