@@ -3,6 +3,7 @@
 #
 #   gpu           products, whole calls and a relaxation on a GPU, beside cuBLAS and CUDA; its rates
 #   sizes         products there at sizes between the powers of two, where waves of work groups decide
+#   solver        conjugate gradients there and on its host's cores: many small passes, and questions
 #   every-method  every method there
 #   cores         products and the relaxation on all cores, beside NumPy's BLAS and numba's loop
 #   two-cores     the same on two cores, with AVX-512 and with AVX2 on both sides
@@ -74,6 +75,11 @@ sizes() {
         --executor gl-compute --peer cublas
 }
 
+solver() {
+    measured solver-h200 bench conjugate-gradient n=32,64,90,128 --no-reference \
+        --executor jit gl-compute
+}
+
 every_method() { # on a GPU and its host
     run study lineage --budget "${BUDGET:-120}" --output "$out/lineage-h100-lowered.json"
     run study lineage n=2048 --budget "${BUDGET:-120}" --output "$out/lineage-h100-lowered-2048.json"
@@ -118,6 +124,7 @@ for part in "$@"; do
     case $part in
         gpu) gpu ;;
         sizes) sizes ;;
+        solver) solver ;;
         every-method) every_method ;;
         cores) cores ;;
         two-cores) two_cores ;;

@@ -45,6 +45,7 @@ RECORDINGS = (
     Recording("jacobi-h100.json", "200 passes of Jacobi's relaxation on one H100"),
     Recording("jacobi-cpu16.json", "The same on 16 cores"),
     Recording("jacobi-cpu.json", "The same on two cores"),
+    Recording("solver-h200.json", "Conjugate gradients on an H200's host, and on the H200"),
     Recording("jacobi-llvmpipe.json", "The same where OpenGL runs on two cores (llvmpipe)"),
     Recording("arithmetic-llvmpipe.json", "40 instructions of a user's on two cores"),
     Recording("scattered-llvmpipe.json", "40 instructions with scattered lookups on two cores"),

@@ -85,6 +85,10 @@ def link_of(step: FusedStep, textures: Mapping[str, Texture]) -> Link | None:
     return (content, arguments) if moved.width * moved.height <= most else None
 
 
-def across(width: int) -> int:
-    """The fragments of a row of a rectangle that a chain computes at once."""
-    return min(1 << (width - 1).bit_length(), CHAIN.threads[0])
+def across(width: int, height: int) -> int:
+    """The fragments of a row of a rectangle that a chain computes at once, for the fewest steps;
+    of equal ones the most, since neighbours in a row are neighbours in memory.
+    """
+    threads, _ = CHAIN.threads
+    powers = (threads >> n for n in range(threads.bit_length()))
+    return min(powers, key=lambda side: -(-width // side) * -(-height * side // threads))

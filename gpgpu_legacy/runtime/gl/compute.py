@@ -341,7 +341,11 @@ class Recorder:
             values[AGAIN] = np.array([question.again], np.float32)
         codes = emit_chain(
             tuple(
-                (content, across(arguments.width), tuple(numbers[n] for n in arguments.textures))
+                (
+                    content,
+                    across(arguments.width, arguments.height),
+                    tuple(numbers[n] for n in arguments.textures),
+                )
                 for content, arguments in links
             ),
             asked,
