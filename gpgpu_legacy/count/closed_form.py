@@ -207,24 +207,19 @@ _AXES = ((12, 24, 36, 48), (1, 2, 3))
 _HELD_OUT = ((40, 5), (80, 4), (64, 8), (56, 7), (20, 10), (96, 1))
 
 
-def recover(
-    quantity: Quantity,
-    axes: tuple[tuple[int, ...], tuple[int, ...]] = _AXES,
-    held_out: tuple[Point, ...] = _HELD_OUT,
-) -> Any:
+def recover(quantity: Quantity) -> Any:
     """The sum of c·nⁱ·bʲ, i from 0 to 3 and j from -1 to 1, that equals a quantity.
 
-    axes: the n and b that are solved at, in all combinations, as many of each as it has powers.
-    held_out: the (n, b) at which the solution is checked. Returns a sympy expression in n and b;
-    None if no such sum gives all the counts.
+    It is solved for at as many n and b as it has powers of each, in all combinations, and checked
+    at others. Returns a sympy expression in n and b; None if no such sum gives all the counts.
     """
     counts: dict[Point, int] = {}
-    for point in product(*axes):
+    for point in product(*_AXES):
         if (count := quantity(*point)) is None:
             return None
         counts[point] = count
-    solution = fit_grid(axes, counts, (_POWERS_OF_N, _POWERS_OF_B))
-    if solution is None or any(value_at(solution, p) != quantity(*p) for p in held_out):
+    solution = fit_grid(_AXES, counts, (_POWERS_OF_N, _POWERS_OF_B))
+    if solution is None or any(value_at(solution, p) != quantity(*p) for p in _HELD_OUT):
         return None
     return _expression(solution, ("n", "b"))
 

@@ -138,17 +138,12 @@ def count_plan(plan: Plan) -> Counts:
         readback_bytes=_transfer_bytes(plan, plan.outputs),
     )
     for times, pass_ in plan.weighted_passes():
-        totals += count_repeated(plan, pass_, times)
+        totals += count_pass(plan, pass_, times)
     return totals
 
 
-def count_pass(plan: Plan, pass_: Pass) -> Counts:
-    """Count one pass of a plan, in which no number changes from iteration to iteration."""
-    return count_repeated(plan, pass_, 1)
-
-
-def count_repeated(plan: Plan, pass_: Pass, times: int) -> Counts:
-    """Count a pass of a Repeat over all `times` iterations."""
+def count_pass(plan: Plan, pass_: Pass, times: int = 1) -> Counts:
+    """Count a pass of a plan, in all `times` iterations of its Repeat."""
     match pass_:
         case CopyPass():
             texel = plan.texture(pass_.source).format.texel_bytes
@@ -307,7 +302,7 @@ def count_by_pass(plan: Plan) -> tuple[PassCounts, ...]:
         PassCounts(
             group[0][1],
             tuple(numbers for numbers, _ in group),
-            sum((count_repeated(plan, pass_, len(n)) for n, pass_ in group), Counts()),
+            sum((count_pass(plan, pass_, len(n)) for n, pass_ in group), Counts()),
         )
         for group in groups.values()
     )

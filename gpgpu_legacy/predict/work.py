@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import chain
 
 from gpgpu_legacy.count.instructions import executions, lookups_by_unit
-from gpgpu_legacy.count.traffic import count_plan, count_repeated
+from gpgpu_legacy.count.traffic import count_pass, count_plan
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.expressions import Compose, Constant, Element, Expression, constant
 from gpgpu_legacy.isa.kernel import applied
@@ -213,7 +213,7 @@ class _WorkCounter:
             self._add_fused(pass_)
             return
         if isinstance(pass_, CopyPass | ClearPass):
-            moved = count_repeated(self.plan, pass_, times)
+            moved = count_pass(self.plan, pass_, times)
             self.work.copy_bytes += moved.copy_bytes
             self.work.clear_bytes += moved.clear_bytes
         elif isinstance(pass_, FragmentPass):

@@ -31,7 +31,7 @@ from gpgpu_legacy.isa.program import (
 )
 from gpgpu_legacy.isa.state import parse_vector
 from gpgpu_legacy.languages.arb.printer import disassemble
-from gpgpu_legacy.lower.values import F64, NO_PARAMETER, over_iterations
+from gpgpu_legacy.lower.values import NO_PARAMETER, over_iterations
 from gpgpu_legacy.plan.framebuffer import AlphaTest
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import (
@@ -46,7 +46,7 @@ from gpgpu_legacy.runtime.gl.compatibility import Context
 from gpgpu_legacy.runtime.gl.drawn import TARGETS, Bound, DrawnPrepared, Paint
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.sharing import GlName
-from gpgpu_legacy.runtime.gl.values import Rows, in_iteration, single
+from gpgpu_legacy.runtime.gl.values import byte_rows, of_iteration, single
 from gpgpu_legacy.runtime.machine import Machine
 
 # Texture environments ----------------------------------------------------------------------------
@@ -312,15 +312,16 @@ def matrix_row(binding: str) -> MatrixRow | None:
 
 # The vertices in a plan's order of corners: a fan of two triangles, split as plans define it, from
 # corner (0, 0) to (W, H).
-_CORNERS = np.array([(-1, -1, 0, 1), (1, -1, 0, 1), (1, 1, 0, 1), (-1, 1, 0, 1)], np.float32)
-_FIRST_CORNER: int = _CORNERS.ctypes.data
-_CORNER_OFFSETS = tuple(range(0, _CORNERS.nbytes, _CORNERS.strides[0]))
+_CORNERS = byte_rows(np.array([(-1, -1, 0, 1), (1, -1, 0, 1), (1, 1, 0, 1), (-1, 1, 0, 1)]))
 
 _STATE_BITS = GL.LIGHTING_BIT | GL.FOG_BIT | GL.TEXTURE_BIT | GL.VIEWPORT_BIT | GL.ENABLE_BIT
 """The state that a draw can change."""
 
-Numbered = tuple[tuple[int, Rows], ...]
-"""Parameters or vertex attributes by their numbers, with their values."""
+Parameters = list[tuple[int, list[bytes]]]
+"""Parameters by their numbers, with a vector for each iteration, or one for all."""
+
+Attributes = list[tuple[int, list[list[bytes]]]]
+"""Vertex attributes likewise, with a vector for each corner."""
 
 
 class BoundProgram(Bound):
@@ -338,35 +339,35 @@ class BoundProgram(Bound):
             if test is not None:
                 self.gl.glAlphaFunc(getattr(GL, test.comparison.name), test.reference)
 
-    def local(self, program: int, index: int, address: int) -> None:
+    def local(self, program: int, index: int, vector: bytes) -> None:
         """Set a local parameter of the program, which is bound."""
-        if self.changes(("local", program, index), address):
-            self.gl.glProgramLocalParameter4fvARB(GL.FRAGMENT_PROGRAM, index, address)
+        if self.changes(("local", program, index), vector):
+            self.gl.glProgramLocalParameter4fvARB(GL.FRAGMENT_PROGRAM, index, vector)
 
-    def env(self, index: int, address: int) -> None:
+    def env(self, index: int, vector: bytes) -> None:
         """Set a parameter that all programs share."""
-        if self.changes(("env", index), address):
-            self.gl.glProgramEnvParameter4fvARB(GL.FRAGMENT_PROGRAM, index, address)
+        if self.changes(("env", index), vector):
+            self.gl.glProgramEnvParameter4fvARB(GL.FRAGMENT_PROGRAM, index, vector)
 
 
 class State(NamedTuple):
-    """A vector of OpenGL's state. values: (n, 4), or (1, 4) where all iterations have the same."""
+    """A vector of OpenGL's state. values: of each iteration, or one for all."""
 
     binding: str
     set: Setter
-    values: F64
+    values: list[list[float]]
     matrix_row: MatrixRow | None
 
 
-def draw_quad(gl: SimpleNamespace, attributes: Numbered, iteration: int) -> None:
+def draw_quad(gl: SimpleNamespace, attributes: Attributes, iteration: int) -> None:
     """Draw the viewport's rectangle with the attributes that an iteration has at its corners."""
     vertex = gl.glVertexAttrib4fv
-    addresses = [(number, rows.address(iteration)) for number, rows in attributes]
-    addresses.append((POSITION, _FIRST_CORNER))  # the last: it makes the vertex
+    now = [(number, of_iteration(rows, iteration)) for number, rows in attributes]
     gl.glBegin(GL.TRIANGLE_FAN)
-    for offset in _CORNER_OFFSETS:
-        for number, address in addresses:
-            vertex(number, address + offset)
+    for corner, position in enumerate(_CORNERS):
+        for number, corners in now:
+            vertex(number, corners[corner])
+        vertex(POSITION, position)
     gl.glEnd()
 
 
@@ -376,7 +377,7 @@ class StatefulQuad:
     def __init__(
         self,
         gl: SimpleNamespace,
-        attributes: Numbered,
+        attributes: Attributes,
         state: Iterable[State],
         calls: Sequence[tuple[Any, ...]],
         check: Callable[[str], object],
@@ -398,7 +399,7 @@ class StatefulQuad:
             for function, *arguments in self._calls:
                 getattr(gl, function)(*arguments)
             for state in self._state:
-                x, y, z, w = in_iteration(state.values, iteration)
+                x, y, z, w = of_iteration(state.values, iteration)
                 value: Vec4 = (x, y, z, w)
                 state.set(gl, value)
                 if self._check is not None:
@@ -414,6 +415,35 @@ class StatefulQuad:
             gl.glClampColor(GL.CLAMP_FRAGMENT_COLOR, GL.FIXED_ONLY)
 
 
+def _parameters(
+    space: ParameterSpace,
+    program: Program,
+    parameters: Iterable[ParameterValue],
+    count: int,
+) -> Parameters:
+    """The parameters that a program reads, with a pass's values for them, else 0."""
+    values: dict[int, NumberVec4] = {p.index: p.value for p in parameters}
+    return [
+        (index, byte_rows(over_iterations(values.get(index, NO_PARAMETER), count)))
+        for index in program.parameter_indices(space)
+    ]
+
+
+def _attributes(pass_: FragmentPass, count: int) -> Attributes:
+    """The vertex attributes that a pass needs, with their corner values."""
+    fog = (Attribute(AttributeKind.FOGCOORD),) if pass_.program.fog is not None else ()
+    attributes = []
+    for attribute in dict.fromkeys((*pass_.program.attributes_read, *fog)):
+        if attribute.kind is AttributeKind.POSITION:
+            continue
+        corners = pass_.corners.get(attribute) or (ATTRIBUTE_DEFAULTS[attribute.kind],) * 4
+        numbers = [number for corner in corners for number in corner]
+        number = _ATTRIBUTES[attribute.kind] + attribute.index
+        rows = over_iterations(numbers, count).reshape(-1, len(corners), 4)
+        attributes.append((number, [byte_rows(row) for row in rows]))
+    return attributes
+
+
 class GlArbfpPrepared(DrawnPrepared[Context]):
     """A plan's textures, framebuffers, samplers, programs and draws."""
 
@@ -423,16 +453,15 @@ class GlArbfpPrepared(DrawnPrepared[Context]):
     def __init__(self, context: Context, plan: Plan, machine: Machine) -> None:
         """See GlPrepared."""
         self._vertex_program: LoadedProgram | None = None
-        self._interned: dict[tuple[int, bytes], Rows] = {}
         super().__init__(context, BoundProgram(context.gl), plan, machine)
 
     def _record_draw(self, pass_: FragmentPass, count: int) -> Paint:
         bound, program = self._bound, pass_.program
         loaded = None if program.state else load(self.context, program)
         calls = environment_calls(self.context, program, program.state) if program.state else []
-        locals_ = self._parameters(ParameterSpace.LOCAL, program, pass_.locals, count)
-        env = self._parameters(ParameterSpace.ENV, program, pass_.env, count)
-        attributes = self._attributes(pass_, count)
+        locals_ = _parameters(ParameterSpace.LOCAL, program, pass_.locals, count)
+        env = _parameters(ParameterSpace.ENV, program, pass_.env, count)
+        attributes = _attributes(pass_, count)
         draw: Paint = partial(draw_quad, bound.gl, attributes)
         if pass_.state or calls:
             state = [self._state(state, count) for state in pass_.state]
@@ -443,45 +472,12 @@ class GlArbfpPrepared(DrawnPrepared[Context]):
             if loaded is not None:
                 bound.program(loaded.number)
                 for index, rows in locals_:
-                    bound.local(loaded.number, index, rows.address(iteration))
+                    bound.local(loaded.number, index, of_iteration(rows, iteration))
                 for index, rows in env:
-                    bound.env(index, rows.address(iteration))
+                    bound.env(index, of_iteration(rows, iteration))
             draw(iteration)
 
         return paint
-
-    def _rows(self, values: F64) -> Rows:
-        """Values (n, …) as OpenGL reads them, the same object for the same bits."""
-        rounded = single(values)
-        key = (len(rounded), rounded.tobytes())
-        return self._interned.setdefault(key, Rows(rounded))
-
-    def _parameters(
-        self,
-        space: ParameterSpace,
-        program: Program,
-        parameters: Iterable[ParameterValue],
-        count: int,
-    ) -> Numbered:
-        """The parameters that a program reads, with a pass's values for them, else 0."""
-        values: dict[int, NumberVec4] = {p.index: p.value for p in parameters}
-        return tuple(
-            (index, self._rows(over_iterations(values.get(index, NO_PARAMETER), count)))
-            for index in program.parameter_indices(space)
-        )
-
-    def _attributes(self, pass_: FragmentPass, count: int) -> Numbered:
-        """The vertex attributes that a pass needs, with their corner values."""
-        fog = (Attribute(AttributeKind.FOGCOORD),) if pass_.program.fog is not None else ()
-        attributes = []
-        for attribute in dict.fromkeys((*pass_.program.attributes_read, *fog)):
-            if attribute.kind is AttributeKind.POSITION:
-                continue
-            corners = pass_.corners.get(attribute) or (ATTRIBUTE_DEFAULTS[attribute.kind],) * 4
-            numbers = [number for corner in corners for number in corner]
-            number = _ATTRIBUTES[attribute.kind] + attribute.index
-            attributes.append((number, self._rows(over_iterations(numbers, count))))
-        return tuple(attributes)
 
     def _state(self, state: StateValue, count: int) -> State:
         set_value = setter(state.binding)
@@ -490,7 +486,7 @@ class GlArbfpPrepared(DrawnPrepared[Context]):
                 f"plan {self.plan.name}: gl-arbfp cannot set {state.binding}, which OpenGL derives "
                 "from other state or does not have; give the state that it derives from"
             )
-        values = over_iterations(state.value, count)
+        values: list[list[float]] = over_iterations(state.value, count).tolist()
         return State(state.binding, set_value, values, matrix_row(state.binding))
 
     def _begin(self, *, observed: bool) -> None:

@@ -42,7 +42,7 @@ from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.prepared import Call, GlPrepared, record_steps
 from gpgpu_legacy.runtime.gl.sharing import GlName, Releasable, SharedContext
 from gpgpu_legacy.runtime.gl.transfers import DeviceTransfers
-from gpgpu_legacy.runtime.gl.values import Viewport, clear_values, in_iteration, viewport
+from gpgpu_legacy.runtime.gl.values import Viewport, clear_values, of_iteration, viewport
 from gpgpu_legacy.runtime.machine import Machine
 
 # What is set -------------------------------------------------------------------------------------
@@ -550,11 +550,11 @@ class DrawnPrepared(GlPrepared[_Shared]):
 
     def _clear(self, name: str, value: NumberVec4, count: int = 1) -> Call:
         bound, framebuffers = self._bound, self._surfaces.framebuffers(name)
-        values = clear_values(value, self.plan.texture(name).format, count)
+        values = clear_values(value, self.plan.texture(name).format, count).tolist()
 
         def clear(iteration: int) -> None:
             bound.operate(Operations())
-            bound.gl.glClearColor(*in_iteration(values, iteration))
+            bound.gl.glClearColor(*of_iteration(values, iteration))
             for framebuffer in framebuffers:
                 bound.aim(framebuffer)
                 bound.gl.glClear(GL.COLOR_BUFFER_BIT)

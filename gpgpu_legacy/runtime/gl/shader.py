@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.lower.emit.glsl_fragment import vertex_shader
 from gpgpu_legacy.runtime.gl.core import GlBuffer, GlContext, inner
 from gpgpu_legacy.runtime.gl.sharing import Releasable
+from gpgpu_legacy.runtime.gl.values import of_iteration
 
 Values = NDArray[np.generic]
 Write = Callable[[Any], None]
@@ -107,7 +108,7 @@ class Uniforms:
     def set(self, iteration: int) -> None:
         """Set those whose values the shader's last pass may have changed."""
         for write, rows in self.writes:
-            write(rows[iteration if len(rows) > 1 else 0])
+            write(of_iteration(rows, iteration))
 
 
 class UniformTable:

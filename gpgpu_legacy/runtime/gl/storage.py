@@ -28,7 +28,7 @@ from gpgpu_legacy.runtime.gl.shader import (
 )
 from gpgpu_legacy.runtime.gl.sharing import GlName
 from gpgpu_legacy.runtime.gl.transfers import DriverStaging, mapped_staging
-from gpgpu_legacy.runtime.gl.values import Rows, clear_values
+from gpgpu_legacy.runtime.gl.values import byte_rows, clear_values, of_iteration
 from gpgpu_legacy.runtime.prepared import F32
 
 _FLOAT_BYTES = 4
@@ -176,7 +176,7 @@ class TextureBuffers:
         values = clear_values(value, texture_format, count)
         if self.context.is_hardware:
             return self._fill(name, values)
-        rows = Rows(values)
+        rows = byte_rows(values)
         barrier, buffer = self.context.barrier, self.buffers[name].glo
         internal, layout = _TEXELS[texture_format.channels]
         fill = partial(gl.glClearBufferData, GL.COPY_WRITE_BUFFER, internal, layout, GL.FLOAT)
@@ -184,7 +184,7 @@ class TextureBuffers:
         def call(iteration: int) -> None:
             barrier()
             gl.glBindBuffer(GL.COPY_WRITE_BUFFER, buffer)
-            fill(rows.address(iteration))
+            fill(of_iteration(rows, iteration))
 
         return call
 

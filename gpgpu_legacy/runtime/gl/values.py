@@ -7,8 +7,9 @@ for one iteration, and so have the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from typing import TypeVar
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def viewport(rect: Rect) -> Viewport:
     return (rect.x, rect.y, rect.width, rect.height)
 
 
-def single(values: F64) -> F32:
+def single(values: F32 | F64) -> F32:
     """Rounded to float32, contiguous; values that are too large become infinite."""
     with np.errstate(over="ignore"):
         return np.ascontiguousarray(values, np.float32)
@@ -45,24 +46,17 @@ def clear_values(value: NumberVec4, texel_format: Format, count: int = 1) -> F32
     return decode(encode(values, texel_format), texel_format)
 
 
-def in_iteration(values: F32 | F64, iteration: int) -> list[float]:
-    """The vector of one iteration; values: (n, 4), or (1, 4) where all have the same."""
-    vector: list[float] = values[iteration if len(values) > 1 else 0].tolist()
-    return vector
+_Row = TypeVar("_Row")
 
 
-class Rows:
-    """A row of values for each iteration, or one for all; OpenGL reads rows by address."""
+def of_iteration(rows: Sequence[_Row], iteration: int) -> _Row:
+    """The row of an iteration; there is one for each, or one for all."""
+    return rows[iteration if len(rows) > 1 else 0]
 
-    def __init__(self, values: F32) -> None:
-        """values: (n, …), contiguous."""
-        self._values = values
-        self._address = values.ctypes.data
-        self._stride = values.nbytes // len(values) if len(values) > 1 else 0
 
-    def address(self, iteration: int) -> int:
-        """The address of the row of an iteration."""
-        return self._address + iteration * self._stride
+def byte_rows(values: F32 | F64) -> list[bytes]:
+    """Rows (n, …) as OpenGL reads them, in float32."""
+    return [row.tobytes() for row in single(values)]
 
 
 def pass_values(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str, F32]]:
