@@ -155,16 +155,16 @@ class _KernelTracer:
         The work groups come in order, in batches whose accesses fit LARGEST_RECORD.
         """
         kernel, places = pass_.kernel, self.places(pass_)
-        lengths = _lengths(pass_, places)
         across, up = constant_groups(pass_.groups)
         width = across
         rows = max(1, BATCH_INVOCATIONS // max(1, across * kernel.threads))
         x = y = 0
         while y < up and across:
             count = min(width, across - x), min(rows, up - y)
-            grid, accesses = WorkGroups((x, y), count), _Record(places, self.shift)
+            grid = WorkGroups((x, y), count)
+            recorder = _AddressRecorder(pass_, grid, places, self.shift)
             try:
-                AddressMachine(pass_, grid, lengths, accesses).run()
+                recorder.run()
             except _TooLargeError:
                 if count == (1, 1):
                     raise PlanError(
@@ -173,7 +173,7 @@ class _KernelTracer:
                     ) from None
                 width, rows = (width, -(-count[1] // 2)) if count[1] > 1 else (-(-count[0] // 2), 1)
                 continue
-            yield from accesses.chunks(grid, kernel.local_size)
+            yield from recorder.chunks(grid, kernel.local_size)
             x += count[0]
             if x >= across:
                 x, y = 0, y + count[1]
@@ -191,22 +191,24 @@ class _TooLargeError(Exception):
     """Raised for a batch with more accesses than LARGEST_RECORD."""
 
 
-class _Record:
-    """The accesses of a batch of work groups, in as few lines as possible.
+class _AddressRecorder(AddressMachine):
+    """Records the accesses of a batch of work groups, in as few lines as possible.
 
     A line that is the same for a row of work groups or of invocations is kept once.
     """
 
-    def __init__(self, places: dict[str, ArrayPlace], shift: int) -> None:
+    def __init__(
+        self, pass_: ComputePass, grid: WorkGroups, places: dict[str, ArrayPlace], shift: int
+    ) -> None:
+        super().__init__(pass_, grid, _lengths(pass_, places))
         self.places, self.shift = places, shift
         self.lines: list[Lines] = []  # each broadcasts to (groups y, groups x, local y, local x)
         self.kinds: list[int] = []
         self.size = 0
 
-    def access(self, machine: AddressMachine, element: Element, mask: Mask, *, store: bool) -> None:
-        """See AccessListener."""
-        index = machine.flat_index(element, mask)
-        machine.check(element, index, mask)
+    def access(self, element: Element, mask: Mask, *, store: bool) -> None:
+        index = self.flat_index(element, mask)
+        self.check(element, index, mask)
         place = self.places[element.array.name]
         lines = (place.base + index * place.element_bytes) >> self.shift
         if mask is not None:

@@ -13,7 +13,6 @@ for each remainder. All other accesses are computed work group by work group.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 from typing import Any, NamedTuple
@@ -26,7 +25,7 @@ from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.kernel import AddressMachine, Mask, WorkGroups
 from gpgpu_legacy.isa.expressions import Element
-from gpgpu_legacy.isa.kernel import Kernel, control_uniforms
+from gpgpu_legacy.isa.kernel import control_uniforms
 from gpgpu_legacy.plan.plan import ComputePass, Plan, constant_groups
 
 WORD_BYTES = 4
@@ -154,18 +153,15 @@ def _of_dispatch(plan: Plan, pass_: ComputePass, rule: CoalescingRule) -> Transa
         b.name: textures[b.binding].extent.width * textures[b.binding].extent.height
         for b in pass_.kernel.buffers
     }
-    trace = _Trace(rule, pass_.kernel)
-    for grid in _batches(pass_):
-        AddressMachine(pass_, grid, lengths, trace).run()
-    return trace.total()
-
-
-def _batches(pass_: ComputePass) -> Iterator[WorkGroups]:
-    """The work groups in batches of whole rows."""
+    alike = Counter[_Alike]()
     groups_x, groups_y = constant_groups(pass_.groups)
     rows = max(1, BATCH_THREADS // (groups_x * pass_.kernel.threads))
     for y in range(0, groups_y, rows):
-        yield WorkGroups((0, y), (groups_x, min(rows, groups_y - y)))
+        grid = WorkGroups((0, y), (groups_x, min(rows, groups_y - y)))
+        _AccessCounter(pass_, grid, lengths, rule, alike).run()
+    local = pass_.kernel.local_size[::-1]
+    costs = (_cost(rule, local, access).times(count) for access, count in alike.items())
+    return sum(costs, Transactions())
 
 
 class _Kind(NamedTuple):
@@ -189,74 +185,75 @@ def _frozen(array: NDArray[Any]) -> _Frozen:
     return array.shape, array.tobytes()
 
 
-class _Trace:
-    """Gathers accesses, and adds up what they cost under a rule.
+def _thawed(frozen: _Frozen, dtype: type[np.generic], local: tuple[int, int]) -> NDArray[Any]:
+    """An array that `_frozen` made, by invocations."""
+    shape, data = frozen
+    return np.broadcast_to(np.frombuffer(data, dtype).reshape(shape), local).ravel()
 
-    For buffers that is transactions and bytes, for shared arrays requests and replays.
-    """
 
-    def __init__(self, rule: CoalescingRule, kernel: Kernel) -> None:
-        self.rule, self.local = rule, (kernel.local_size[1], kernel.local_size[0])
-        self.alike: Counter[_Alike] = Counter()
-        """How often work groups make each access."""
+class _AccessCounter(AddressMachine):
+    """Counts how often work groups make each access, of those that cost the same under a rule."""
 
-    def total(self) -> Transactions:
-        """The sum of all accesses; call it once, after them."""
-        costs = (self.cost(*alike).times(count) for alike, count in self.alike.items())
-        return sum(costs, Transactions())
+    def __init__(
+        self,
+        pass_: ComputePass,
+        grid: WorkGroups,
+        lengths: dict[str, int],
+        rule: CoalescingRule,
+        alike: Counter[_Alike],
+    ) -> None:
+        super().__init__(pass_, grid, lengths)
+        self.rule, self.alike = rule, alike
 
-    def thawed(self, frozen: _Frozen, dtype: type[np.generic]) -> NDArray[Any]:
-        """An array that `_frozen` made, by invocations."""
-        shape, data = frozen
-        return np.broadcast_to(np.frombuffer(data, dtype).reshape(shape), self.local).ravel()
-
-    def access(self, machine: AddressMachine, element: Element, mask: Mask, *, store: bool) -> None:
+    def access(self, element: Element, mask: Mask, *, store: bool) -> None:
         """Add one access by the active invocations.
 
         A shift of a work group's addresses by a period does not change what it costs.
         """
-        index, kind = machine.flat_index(element, mask), _Kind(element.array.is_shared, store)
+        index, kind = self.flat_index(element, mask), _Kind(element.array.is_shared, store)
         segment = self.rule.segment_bytes // WORD_BYTES
         period = self.rule.banks if element.array.is_shared else segment
         base = index[:, :, :1, :1]
         relative = index - base
         if not (relative == relative[:1, :1]).all():
-            words = np.broadcast_to(index - base // period * period, machine.shape)
-            active = np.broadcast_to(True if mask is None else mask, machine.shape)
+            words = np.broadcast_to(index - base // period * period, self.shape)
+            active = np.broadcast_to(True if mask is None else mask, self.shape)
             words = np.where(active, words, 0)
-            for row in np.ndindex(machine.groups):
+            for row in np.ndindex(self.groups):
                 self.alike[kind, _frozen(words[row]), _frozen(active[row])] += 1
             return
         patterns, numbers = _patterns(mask)
         keys = numbers * period + base[:, :, 0, 0] % period
-        weight = prod(machine.groups) // keys.size
+        weight = prod(self.groups) // keys.size
         frequencies = np.bincount(keys.ravel(), minlength=len(patterns) * period)
         for key in np.flatnonzero(frequencies).tolist():
             number, remainder = divmod(key, period)
             alike = kind, _frozen(relative[0, 0] + remainder), _frozen(patterns[number])
             self.alike[alike] += int(frequencies[key]) * weight
 
-    def cost(self, kind: _Kind, addresses: _Frozen, pattern: _Frozen) -> Transactions:
-        """The cost of an access by one work group."""
-        words, active = self.thawed(addresses, np.int64), self.thawed(pattern, np.bool_)
-        number, size = 0, 0
-        for start in range(0, words.size, self.rule.request_threads):
-            request = slice(start, start + self.rule.request_threads)
-            threads = np.flatnonzero(active[request])
-            if threads.size == 0:
-                continue
-            accessed = words[request][threads]
-            if kind.shared:
-                number += 1
-                size += shared_steps(self.rule, accessed, store=kind.store) - 1
-            else:
-                transacted, moved = global_request(self.rule, threads, accessed)
-                number, size = number + transacted, size + moved
+
+def _cost(rule: CoalescingRule, local: tuple[int, int], access: _Alike) -> Transactions:
+    """The cost of an access by one work group. local: its size, y first."""
+    kind, addresses, pattern = access
+    words, active = _thawed(addresses, np.int64, local), _thawed(pattern, np.bool_, local)
+    number, size = 0, 0
+    for start in range(0, words.size, rule.request_threads):
+        request = slice(start, start + rule.request_threads)
+        threads = np.flatnonzero(active[request])
+        if threads.size == 0:
+            continue
+        accessed = words[request][threads]
         if kind.shared:
-            return Transactions(shared_requests=number, shared_replays=size)
-        if kind.store:
-            return Transactions(store_transactions=number, store_bytes=size)
-        return Transactions(load_transactions=number, load_bytes=size)
+            number += 1
+            size += shared_steps(rule, accessed, store=kind.store) - 1
+        else:
+            transacted, moved = global_request(rule, threads, accessed)
+            number, size = number + transacted, size + moved
+    if kind.shared:
+        return Transactions(shared_requests=number, shared_replays=size)
+    if kind.store:
+        return Transactions(store_transactions=number, store_bytes=size)
+    return Transactions(load_transactions=number, load_bytes=size)
 
 
 _NO_MASK: tuple[list[_Active], _Words] = [np.ones((1, 1), np.bool_)], np.zeros((1, 1), np.int64)

@@ -13,7 +13,7 @@ flow and addresses depend on integers and uniforms only, never on loaded data (i
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -362,30 +362,13 @@ class DatalessMachine(KernelMachine):
 # Addresses --------------------------------------------------------------------------------------
 
 
-class AccessListener(Protocol):
-    """Receives every load and store, in program order."""
-
-    def access(self, machine: AddressMachine, element: Element, mask: Mask, *, store: bool) -> None:
-        """An access by the invocations of a mask; `machine.flat_index` gives the addresses."""
-
-
 class AddressMachine(DatalessMachine):
-    """Reports every load and store of a dispatch to a listener."""
+    """Follows some work groups of a dispatch; `flat_index` gives the addresses of an access."""
 
-    def __init__(
-        self,
-        pass_: ComputePass,
-        grid: WorkGroups,
-        lengths: Mapping[str, int],
-        on_access: AccessListener,
-    ) -> None:
+    def __init__(self, pass_: ComputePass, grid: WorkGroups, lengths: Mapping[str, int]) -> None:
         """lengths: the number of elements of each buffer, by its name in the kernel."""
         buffers = {name: np.broadcast_to(NO_DATA.flat[0], n) for name, n in lengths.items()}
         super().__init__(pass_.kernel, pass_.uniform_values, grid, buffers)
-        self.on_access = on_access
-
-    def access(self, element: Element, mask: Mask, *, store: bool) -> None:
-        self.on_access.access(self, element, mask, store=store)
 
 
 # Counts ----------------------------------------------------------------------------------------

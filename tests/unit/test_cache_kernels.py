@@ -162,21 +162,20 @@ void main() {
 """
 
 
-class Recorded:
-    """An AccessListener that knows names and indices."""
+class Recorded(AddressMachine):
+    """Records names and indices."""
 
-    def __init__(self) -> None:
-        self.found: list[Access] = []
+    recorded: list[Access]
 
-    def access(self, machine: AddressMachine, element: Element, mask: Mask, *, store: bool) -> None:
-        index: Array = np.broadcast_to(machine.flat_index(element, mask), machine.shape)
-        taken = index.ravel() if mask is None else index[np.broadcast_to(mask, machine.shape)]
-        self.found += [(element.array.name, i, store) for i in taken.tolist()]
+    def access(self, element: Element, mask: Mask, *, store: bool) -> None:
+        index: Array = np.broadcast_to(self.flat_index(element, mask), self.shape)
+        taken = index.ravel() if mask is None else index[np.broadcast_to(mask, self.shape)]
+        self.recorded += [(element.array.name, i, store) for i in taken.tolist()]
 
 
 def by_the_reference_machine(plan: Plan) -> list[Access]:
     """Each work group by itself."""
-    recorded = Recorded()
+    recorded: list[Access] = []
     for each in passes(plan):
         assert isinstance(each, ComputePass)
         names = {b.binding: plan.texture(b.texture).extent for b in each.buffers}
@@ -185,8 +184,10 @@ def by_the_reference_machine(plan: Plan) -> list[Access]:
         }
         for y in range(each.groups[1]):
             for x in range(each.groups[0]):
-                AddressMachine(each, WorkGroups((x, y), (1, 1)), lengths, recorded).run()
-    return recorded.found
+                machine = Recorded(each, WorkGroups((x, y), (1, 1)), lengths)
+                machine.recorded = recorded
+                machine.run()
+    return recorded
 
 
 def twisted(local_size: int = 1, groups: int = 5, first: Number = 20) -> Plan:
