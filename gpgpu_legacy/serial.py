@@ -289,11 +289,8 @@ def write_json(path: Path, value: Any) -> None:
     write_text(path, json_fitted_text(value, _LONG) if has_long_lists else json_text(value))
 
 
-class _Twice:
-    """Marks an object that has a field twice."""
-
-    def __init__(self, field: str) -> None:
-        self.field = field
+class _Twice(str):
+    """The field that an object has twice."""
 
 
 def _refuse_fields_given_twice(text: str, name: str) -> None:
@@ -301,25 +298,23 @@ def _refuse_fields_given_twice(text: str, name: str) -> None:
 
     The text is known to be JSON of a record, so it is not nested deeply.
     """
-    found: list[_Twice] = []
+    repeated: list[_Twice] = []
 
-    def made(pairs: list[tuple[str, Any]]) -> Any:
+    def marked(pairs: list[tuple[str, Any]]) -> Any:
         fields = dict(pairs)
         if len(fields) == len(pairs):
             return fields
-        counts = Counter(key for key, _ in pairs)
-        found.append(_Twice(counts.most_common(1)[0][0]))
-        return found[-1]
+        repeated.append(_Twice(Counter(key for key, _ in pairs).most_common(1)[0][0]))
+        return repeated[-1]
 
-    data = json.loads(text, object_pairs_hook=made, parse_int=len, parse_float=len)
-    if found:
-        # Of nested ones, the outermost is reported.
-        place, twice = next(_places_of(data, ""))
-        raise InputError(f"{name}{f', {place}' if place else ''}: the field `{twice.field}` is "
-                         "given twice; give it once")  # fmt: skip
+    data = json.loads(text, object_pairs_hook=marked, parse_int=len, parse_float=len)
+    if repeated:
+        place, field = next(_places_of(data, ""))  # of nested ones, the outermost
+        where = f"{name}{f', {place}' if place else ''}"
+        raise InputError(f"{where}: the field `{field}` is given twice; give it once")
 
 
-def _places_of(value: Any, place: str) -> Iterator[tuple[str, _Twice]]:
+def _places_of(value: Any, place: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, _Twice):
         yield place, value
     elif isinstance(value, dict):
@@ -416,20 +411,17 @@ def _hint(problem: str, kind: type[Any], place: str) -> str:
 
 def _types_at(kind: type[Any], place: str) -> list[Any]:
     """The types that a record allows at a place such as `points[0].colour`."""
-    candidates: list[Any] = [msgspec.inspect.type_info(kind)]
+    kinds = _members(msgspec.inspect.type_info(kind))
     for step in re.findall(r"\[[^\]]*\]|[^.\[]+", place):
-        candidates = [member for known in candidates for member in _members(known)]
-        if step.startswith("["):
-            items = (_item(known) for known in candidates)
-            candidates = [item for item in items if item is not None]
-        else:
-            candidates = [_fields(known)[step] for known in candidates if step in _fields(known)]
-    return [member for known in candidates for member in _members(known)]
+        is_item = step.startswith("[")
+        inner = (_item(known) if is_item else _fields(known).get(step) for known in kinds)
+        kinds = [member for one in inner for member in _members(one)]
+    return kinds
 
 
-def _members(kind: Any) -> tuple[Any, ...]:
-    """The types of a union; another type by itself."""
-    return tuple(getattr(kind, "types", (kind,)))
+def _members(kind: Any) -> list[Any]:
+    """The types of a union; another type by itself; none for None."""
+    return [*getattr(kind, "types", filter(None, (kind,)))]
 
 
 def _item(kind: Any) -> Any:

@@ -184,7 +184,7 @@ class NativeCount:
 
 def count_native(program: Program, known: InstructionSet) -> NativeCount:
     """Count the native instructions of a program, in both ways."""
-    counter = _Counter(known, _written(program))
+    counter = _NativeCounter(known, _written(program))
     pairs = zip(program.instructions, _live(program), strict=True)
     uses = [counter.use(instruction, live) for instruction, live in pairs]
     for index, (fewest, most) in _around(known, uses):
@@ -231,7 +231,7 @@ def _written(program: Program) -> dict[str, frozenset[int]]:
 
 
 @frozen
-class _Counter:
+class _NativeCounter:
     """written: the components of each temporary that any instruction writes."""
 
     known: InstructionSet
@@ -359,7 +359,7 @@ def _is_native(
     """Whether one instruction can read these components of an operand."""
     if len({negate[c] for c in components}) > 1:
         return False
-    return any(all(_SELECTORS[each[c]] is swizzle[c] for c in components) for each in known)
+    return any(all(_SELECTORS[one[c]] is swizzle[c] for c in components) for one in known)
 
 
 @lru_cache(maxsize=4096)
@@ -376,7 +376,7 @@ def _split(
             else:
                 read.append((swizzle, negate))
         for parts in _partitions(components):
-            if all(_is_native(*each, part, known) for part in parts for each in read):
+            if all(_is_native(*operand, part, known) for part in parts for operand in read):
                 counts.append(moves + len(parts))
                 break
     return min(counts)

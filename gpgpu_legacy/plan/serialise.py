@@ -275,7 +275,7 @@ def plan_of_record(record: Any, file: str) -> Plan:
     _refuse_long(record.programs, MOST_PROGRAM_TEXT, f"{file}, programs")
     _refuse_long(record.kernels, MOST_KERNEL_TEXT, f"{file}, kernels")
     programs = _assembled(record.programs, program_of, f"{file}, programs")
-    reader = _Reader(
+    reader = _PlanReader(
         file,
         {"program": programs, "kernel": _assembled(record.kernels, kernel_of, f"{file}, kernels")},
     )
@@ -321,7 +321,7 @@ _OF_NUMBERS = {"border", "corners", "initial", "value"}
 
 
 @frozen
-class _Reader:
+class _PlanReader:
     """Reads the parts of a plan. texts: programs and kernels, by naming field and name."""
 
     file: str

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from math import isfinite, prod
 from typing import TypeVar
 
-from gpgpu_legacy.errors import PlanError, counted, described, shape_in_words
+from gpgpu_legacy.errors import PlanError, described, shape_in_words
 from gpgpu_legacy.isa.program import AttributeKind
 from gpgpu_legacy.plan.expand import drawn_areas, extremes_of, number_at, values_of
 from gpgpu_legacy.plan.framebuffer import Factor
@@ -39,7 +39,7 @@ from gpgpu_legacy.plan.textures import (
     rect_numbers,
     sampler_problem,
 )
-from gpgpu_legacy.plan.validate_passes import number_problem, pass_in_words, value_problem
+from gpgpu_legacy.plan.validate_passes import pass_in_words, problems
 
 T = TypeVar("T")
 
@@ -120,16 +120,13 @@ class Validator:
 
     def add_operand(self, matrix: Matrix) -> None:
         """Check an operand and add it."""
-        self.add_matrix("operands", matrix, self.operands)
+        self.own_name("operands", matrix.name, self.operands)
+        self.operands[matrix.name] = self.shaped(matrix)
 
     def add_result(self, matrix: Matrix) -> None:
         """Check a result and add it."""
-        self.add_matrix("results", matrix, self.results)
-
-    def add_matrix(self, what: str, matrix: Matrix, others: dict[str, Matrix]) -> None:
-        self.own_name(what, matrix.name, others)
-        self.shape(matrix)
-        others[matrix.name] = matrix
+        self.own_name("results", matrix.name, self.results)
+        self.results[matrix.name] = self.shaped(matrix)
 
     def own_name(self, what: str, name: str, others: Container[str]) -> None:
         if name in others:
@@ -201,18 +198,20 @@ class Validator:
 
         A texture that is defined in the first iteration is defined in the later ones.
         """
-        problem = number_problem(pass_, count) or value_problem(pass_)
-        if problem is not None:
+        for problem in problems(pass_, count):
             raise self.fail(problem)
         if count == 0:
             return
-        checks: dict[type, Callable[..., None]] = {
-            FragmentPass: self.fragment_pass,
-            CopyPass: self.copy_pass,
-            ClearPass: self.clear_pass,
-            ComputePass: self.compute_pass,
-        }
-        checks[type(pass_)](pass_, count)
+        match pass_:
+            case FragmentPass():
+                self.fragment_pass(pass_, count)
+            case CopyPass():
+                self.copy_pass(pass_, count)
+            case ClearPass():
+                self.written(pass_.target)
+                self.defined.add(pass_.target)
+            case ComputePass():
+                self.compute_pass(pass_, count)
 
     def texture(self, name: str) -> Texture:
         if name not in self.textures:
@@ -221,41 +220,35 @@ class Validator:
         return self.textures[name]
 
     def extent(self, texture: Texture) -> None:
-        kind, extent = texture.kind, texture.extent
+        kind, extent, name = texture.kind, texture.extent, texture.name
+        sizes = f"{extent.width}×{extent.height}×{extent.depth}"
         if min(extent.width, extent.height, extent.depth) < 1:
             raise self.fail(
-                f"texture {texture.name} is empty ({extent.width}×{extent.height}×{extent.depth} "
-                "texels); give it at least one texel, or leave it out"
+                f"texture {name} is empty ({sizes} texels); give it at least one texel, or leave "
+                "it out"
             )
-        if kind is TextureKind.T1D and extent.height != 1:
-            raise self.fail(f"1D texture {texture.name} has a height of {extent.height}; make it 1")
+        height = {TextureKind.T1D: 1, TextureKind.CUBE: extent.width}.get(kind, extent.height)
+        depth = {TextureKind.T3D: extent.depth, TextureKind.CUBE: 6}.get(kind, 1)
+        if (extent.height, extent.depth) != (height, depth):
+            raise self.fail(
+                f"{kind.value} texture {name} is {sizes} texels; make it "
+                f"{extent.width}×{height}×{depth}"
+            )
         most = extent.most_levels(kind) if kind in _MIPMAPS else 1
         if not 1 <= extent.levels <= most:
             raise self.fail(
-                f"{kind.value} texture {texture.name} has {extent.levels} levels; give it 1 to "
-                f"{most}"
+                f"{kind.value} texture {name} has {extent.levels} levels; give it 1 to {most}"
             )
         if texture.format.is_depth and kind in _LAYERED:
             raise self.fail(
-                f"{kind.value} texture {texture.name} is {texture.format.name}; GL has depths in "
-                "1D, 2D and RECT textures alone"
+                f"{kind.value} texture {name} is {texture.format.name}; GL has depths in 1D, 2D "
+                "and RECT textures alone"
             )
         if texture.format.is_depth and texture.initial is not None:
-            raise self.fail(
-                f"depth texture {texture.name} has an initial value; upload one instead"
-            )
-        if kind is TextureKind.CUBE and (extent.depth != 6 or extent.width != extent.height):
-            raise self.fail(
-                f"cube map {texture.name} has {counted(extent.depth, 'face')} of {extent.width}×"
-                f"{extent.height} texels; give it 6 that are square"
-            )
-        if kind not in _LAYERED and extent.depth != 1:
-            raise self.fail(
-                f"{kind.value} texture {texture.name} has {extent.depth} layers; only 3D and CUBE "
-                "textures have more than 1"
-            )
+            raise self.fail(f"depth texture {name} has an initial value; upload one instead")
 
-    def shape(self, matrix: Matrix) -> None:
+    def shaped(self, matrix: Matrix) -> Matrix:
+        """The matrix, whose sizes fit."""
         if min(matrix.rows, matrix.columns, *matrix.array_shape) < 0:
             raise self.fail(
                 f"matrix {matrix.name} is {shape_in_words(matrix.array_shape)}; give sizes of at "
@@ -266,6 +259,7 @@ class Validator:
                 f"matrix {matrix.name} has {matrix.rows}×{matrix.columns} elements, but callers "
                 f"give or get {shape_in_words(matrix.array_shape)}; make the two equal"
             )
+        return matrix
 
     def read(self, name: str, how: str) -> None:
         """Check that a texture holds something. how: the way it is read, in words."""
@@ -288,17 +282,17 @@ class Validator:
         extent = texture.extent
         for i, (x, y, width, height) in _rows(rect_numbers(rect), count):
             fits = (
-                x >= 0 and width >= 1 and x + width <= each.width
-                and y >= each.y and height >= 1 and y + height <= each.y + each.height
-                for each in parts
+                x >= 0 and width >= 1 and x + width <= part.width
+                and y >= part.y and height >= 1 and y + height <= part.y + part.height
+                for part in parts
             )  # fmt: skip
             if not any(fits):
                 covered = Rect(*map(int, (x, y, width, height)))
-                part = "it" if parts[0].height == extent.rows else "its level 0"
+                inside = "it" if parts[0].height == extent.rows else "its level 0"
                 raise self.fail(
                     f"{what} covers {covered}{_in_iteration(i, rect)} of texture {texture.name}, "
                     f"which is {extent.width} by {extent.rows}; give a rectangle inside "
-                    f"{'one of its levels' if len(parts) > 1 else part} with at least one texel"
+                    f"{'one of its levels' if len(parts) > 1 else inside} with at least one texel"
                 )
 
     def transfer(self, transfer: Transfer, matrices: Mapping[str, Matrix], kind: str) -> None:
@@ -314,13 +308,19 @@ class Validator:
         else:  # what lies beside small levels is undefined
             what, parts = "read-back", _levels(texture)
         self.inside(transfer.rect, texture, f"the {what} of {transfer.matrix}", parts)
-        channels = len(transfer.packing.offsets)
+        packing = transfer.packing
+        channels = len(packing.offsets)
         if channels != texture.format.channels:
             raise self.fail(
                 f"matrix {transfer.matrix} is packed into {channels} channels, but texture "
                 f"{texture.name} has {texture.format.channels}; make them equal"
             )
-        self.packing(transfer)
+        offsets = chain.from_iterable(packing.offsets)
+        if min(packing.row_step, packing.column_step) < 1 or min(offsets) < 0:
+            raise self.fail(
+                f"matrix {transfer.matrix} is packed by {packing}; give offsets of at least 0 and "
+                "steps of at least 1"
+            )
         matrix, region = matrices[transfer.matrix], transfer.region
         if (
             min(region.row, region.column, region.rows, region.columns) < 0
@@ -330,16 +330,6 @@ class Validator:
             raise self.fail(
                 f"{region} lies outside matrix {matrix.name}, which is {matrix.rows}×"
                 f"{matrix.columns}; give a region inside it"
-            )
-
-    def packing(self, transfer: Transfer) -> None:
-        packing = transfer.packing
-        steps = (packing.row_step, packing.column_step)
-        offsets = (*chain.from_iterable(packing.offsets),)
-        if min(steps) < 1 or min(offsets) < 0:
-            raise self.fail(
-                f"matrix {transfer.matrix} is packed by {packing}; give offsets of at least 0 and "
-                "steps of at least 1"
             )
 
     def fragment_pass(self, pass_: FragmentPass, count: int) -> None:
@@ -360,8 +350,12 @@ class Validator:
             raise self.fail(f"a pass of {pass_.program.name} has no target; name a texture")
         first = self.texture(pass_.target)
         for name in pass_.targets:
-            texture = self.texture(name)
-            self.drawable(name)
+            texture = self.written(name)
+            if texture.kind not in _DRAWN_TO:
+                raise self.fail(
+                    f"a pass draws to {name}, which is a {texture.kind.value} texture; give a RECT "
+                    "or 2D one"
+                )
             if (texture.extent, texture.kind) != (first.extent, first.kind):
                 raise self.fail(
                     f"one pass draws to {first.name} and {name}, which differ in size or kind; "
@@ -403,18 +397,6 @@ class Validator:
                 "an r, rg or rgba one"
             )
         return texture
-
-    def drawable(self, name: str) -> None:
-        kind = self.written(name).kind
-        if kind is TextureKind.BUFFER:
-            raise self.fail(
-                f"a pass draws to {name}, which is a buffer; give a RECT or 2D texture, for only "
-                "kernels write to buffers"
-            )
-        if kind not in _DRAWN_TO:
-            raise self.fail(
-                f"a pass draws to {name}, which is a {kind.value} texture; give a RECT or 2D one"
-            )
 
     def bindings(self, pass_: FragmentPass) -> None:
         bound = {binding.unit: binding for binding in pass_.bindings}
@@ -543,10 +525,6 @@ class Validator:
                     "at least 1 by 1"
                 )
         self.defined.update(pass_.textures(written=True))
-
-    def clear_pass(self, pass_: ClearPass, count: int) -> None:
-        self.written(pass_.target)
-        self.defined.add(pass_.target)
 
 
 # Rectangles and numbers in all iterations ------------------------------------------------------

@@ -25,11 +25,6 @@ _PLAIN = {int, float}
 """Types of numbers that are valid as they are; bool is not among them."""
 
 
-def number_problem(pass_: Pass, count: int) -> str | None:
-    """What is wrong with the numbers of a pass that runs `count` times; None if all are valid."""
-    return next(_problems(pass_, count), None)
-
-
 def pass_in_words(pass_: Pass) -> str:
     """The name of a pass in messages."""
     match pass_:
@@ -42,7 +37,8 @@ def pass_in_words(pass_: Pass) -> str:
     return f"the dispatch of {pass_.kernel.name}"
 
 
-def _problems(pass_: Pass, count: int) -> Iterator[str]:
+def problems(pass_: Pass, count: int) -> Iterator[str]:
+    """What is wrong with the numbers and the values of a pass that runs `count` times."""
     what = pass_in_words(pass_)
     if isinstance(pass_, ComputePass):
         yield from _uniforms(pass_, count)
@@ -59,6 +55,10 @@ def _problems(pass_: Pass, count: int) -> Iterator[str]:
             )
     for size in integers(pass_):
         yield from _integral(size, f"a number of texels or work groups of {what}")
+    if isinstance(pass_, FragmentPass):
+        yield from _of_draw(pass_)
+    elif isinstance(pass_, ComputePass):
+        yield from _of_dispatch(pass_)
 
 
 def _uniforms(pass_: ComputePass, count: int) -> Iterator[str]:
@@ -104,33 +104,21 @@ def _length(values: tuple[float, ...], count: int, what: str) -> Iterator[str]:
 
 def _integral(number: Number, what: str) -> Iterator[str]:
     """Whole floats count as integers, since Tables of coordinates hold floats."""
-    match number:
-        case Table(values=values):
-            odd = () if set(map(type, values)) == {int} else values
-        case Affine(base=base, step=step):
-            odd = (base, step)
-        case _:
-            odd = (number,)
-    for value in odd:
-        if not _is_integral(value):
+    for value in _parts(number):
+        if not (abs(value) <= LARGEST_INTEGER and value == int(value)):
             yield f"{what} is {value!r}; give integers of at most {LARGEST_INTEGER}"
 
 
-def _is_integral(value: float) -> bool:
-    return abs(value) <= LARGEST_INTEGER and value == int(value)
+def _parts(number: Number) -> tuple[float, ...]:
+    match number:
+        case Table(values=values):
+            return values
+        case Affine(base=base, step=step):
+            return base, step
+    return (number,)
 
 
 # Places and values --------------------------------------------------------------------------------
-
-
-def value_problem(pass_: Pass) -> str | None:
-    """What is wrong with the values of a pass; None if each has an index or name of its own."""
-    match pass_:
-        case FragmentPass():
-            return next(_of_draw(pass_), None)
-        case ComputePass():
-            return next(_of_dispatch(pass_), None)
-    return None
 
 
 def _of_draw(pass_: FragmentPass) -> Iterator[str]:
@@ -144,18 +132,13 @@ def _of_draw(pass_: FragmentPass) -> Iterator[str]:
     yield from _indices("program.env", env, DEFAULT_LIMITS.environment_parameters)
     yield from _once("fragment.", [attribute.kind.value for attribute in pass_.attributes])
     yield from _once("", [state.binding for state in pass_.state])
-    yield from _unknown_state([state.binding for state in pass_.state])
+    for state in pass_.state:
+        from gpgpu_legacy.isa.state import state_vector  # imports NumPy
 
-
-def _unknown_state(bindings: list[str]) -> Iterator[str]:
-    if bindings:  # isa/state.py imports NumPy
-        from gpgpu_legacy.isa.state import state_vector
-
-        for binding in bindings:
-            try:
-                state_vector(binding, {})
-            except InputError as error:
-                yield str(error)
+        try:
+            state_vector(state.binding, {})
+        except InputError as error:
+            yield str(error)
 
 
 def _of_dispatch(pass_: ComputePass) -> Iterator[str]:
@@ -166,9 +149,7 @@ def _of_dispatch(pass_: ComputePass) -> Iterator[str]:
     yield from _once(f"uniform of {name}: ", [uniform.name for uniform in pass_.uniforms])
     flags = {uniform.name for uniform in pass_.kernel.uniforms if uniform.type == BOOL}
     for uniform in pass_.uniforms:
-        value = uniform.value
-        values = value.values if isinstance(value, Table) else (value,)
-        if uniform.name in flags and any(each not in (False, True) for each in values):
+        if uniform.name in flags and not {*_parts(uniform.value)} <= {False, True}:
             yield f"uniform {uniform.name} of {name} is a bool; give True or False"
 
 
