@@ -54,12 +54,12 @@ from gpgpu_legacy.predict.prediction import (
     ChipRate,
     PassTime,
     Prediction,
+    Rates,
     Term,
     TimeStage,
     make_prediction,
     make_term,
 )
-from gpgpu_legacy.predict.rates import Rates
 from gpgpu_legacy.predict.work import PlanPart, Work, count_accesses, count_work, parts_of
 from gpgpu_legacy.runtime.executor import AUTO
 from gpgpu_legacy.serial import with_fields

@@ -47,7 +47,7 @@ from gpgpu_legacy.plan.plan import (
     written_by,
 )
 from gpgpu_legacy.plan.textures import constant_rect
-from gpgpu_legacy.predict.rates import Rates
+from gpgpu_legacy.predict.prediction import Rates
 
 # Parts -------------------------------------------------------------------------------------------
 #

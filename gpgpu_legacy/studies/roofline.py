@@ -38,8 +38,7 @@ from gpgpu_legacy.measure.timing import Budget, Rounds
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.predict.mispredictions import Origin, read_log
 from gpgpu_legacy.predict.model import THIS, as_loaded, predict
-from gpgpu_legacy.predict.prediction import Evidence
-from gpgpu_legacy.predict.rates import as_lowered
+from gpgpu_legacy.predict.prediction import Evidence, as_lowered
 from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.present.plot import (
     COLOURS,

@@ -16,8 +16,7 @@ from gpgpu_legacy import Pipeline, find
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.shaders import load_kernel
-from gpgpu_legacy.page.one_plan import plan_page
-from gpgpu_legacy.page.played import MOST_NUMBERS
+from gpgpu_legacy.page.one_plan import MOST_NUMBERS, plan_page
 from gpgpu_legacy.plan.expand import expand, settled
 from gpgpu_legacy.plan.plan import Plan
 

@@ -30,8 +30,7 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.textures import R32F, Rect, TextureKind
 from gpgpu_legacy.predict.model import CacheModel, predict, predict_passes, predict_plan
-from gpgpu_legacy.predict.prediction import Prediction, TimeStage
-from gpgpu_legacy.predict.rates import Rates
+from gpgpu_legacy.predict.prediction import Prediction, Rates, TimeStage
 from gpgpu_legacy.predict.work import Work, count_work
 
 N, B = 256, 32

@@ -12,7 +12,7 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import FIELD
 from gpgpu_legacy.algorithms.registry import shipped_algorithms
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.page.played import PLAYED, played_plan
+from gpgpu_legacy.page.one_plan import PLAYED, played_plan
 from gpgpu_legacy.page.products import METHODS
 from gpgpu_legacy.page.section import PageSection, rendered
 

@@ -18,7 +18,7 @@ from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.files import shader_text
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.languages.shaders import load_kernel
-from gpgpu_legacy.page.played import PLAYED, played_plan
+from gpgpu_legacy.page.one_plan import PLAYED, played_plan
 from gpgpu_legacy.page.products import LESSON_SCRIPTS, METHODS
 from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.pipeline.builder import PlanBuilder

@@ -38,8 +38,7 @@ from gpgpu_legacy.papers.host_misses import HostMisses, simulate_host
 from gpgpu_legacy.papers.published.schema import ProgramChange
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 from gpgpu_legacy.predict.model import predict
-from gpgpu_legacy.predict.prediction import Prediction
-from gpgpu_legacy.predict.rates import Rates
+from gpgpu_legacy.predict.prediction import Prediction, Rates
 from gpgpu_legacy.predict.work import count_accesses
 
 # Facts --------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ const PLAYED_COUNTS = {
 const PLAYED_TEXTURES = 8; // that are shown at a time
 
 class PlayedPlan {
-  // given: as page/played.py makes it. step: milliseconds for a pass. moved({pass, texel}): called
+  // given: as page/one_plan.py makes it. step: milliseconds for a pass. moved({pass, texel}): called
   // when its reader goes elsewhere; a texel is written as "texture:x,y", or is null.
   static async open(given, step, moved) {
     const { operands } = given.scene.plan;

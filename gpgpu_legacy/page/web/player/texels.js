@@ -12,7 +12,7 @@ const TEXELS_LETTER = 16; // pixels above a channel
 const TEXELS_LEVELS = 256;
 const TEXELS_MARKS = { written: "mark", read: "link", chosen: "ink" };
 
-// The colours of numbers. view: as page/played.py makes it.
+// The colours of numbers. view: as page/one_plan.py makes it.
 class TexelColours {
   constructor(view) {
     this.view = view;
