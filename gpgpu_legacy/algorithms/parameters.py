@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, as_integer, described, integer_in, real_in
 
 Plain = int | float | str | bool | None
 """A parameter's value, in the form that is shown and recorded."""
 
 
-@dataclass(frozen=True)
+@frozen
 class AlgorithmParameter:
     """A parameter of an algorithm, such as a size.
 

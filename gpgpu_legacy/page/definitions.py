@@ -80,8 +80,8 @@ def _functions(name: str, formulas: Mapping[str, Any]) -> str:
         values = value if isinstance(value, tuple) else (value,)
         read = {
             part.variable
-            for each in values
-            for part in walk(expression(each))
+            for formula in values
+            for part in walk(expression(formula))
             if isinstance(part, Read)
         }
         text = formula_text([number for number in _NUMBERS if number in read], value)

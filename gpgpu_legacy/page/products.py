@@ -10,17 +10,15 @@ from typing import Any
 
 from gpgpu_legacy.algorithms.matmul.larson_mcallister import DEMONSTRATION_A, DEMONSTRATION_B
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.page.scenes import INTERPRETER, scene_of
+from gpgpu_legacy.page.scenes import PLAYER, scene_of
 from gpgpu_legacy.page.section import embedded_json
 from gpgpu_legacy.plan.textures import R32F
 
 PRODUCTS = "sections/products.js"
 """The name of the script, among those of a section."""
 
-PRODUCT_SCRIPTS = (
-    *INTERPRETER,
-    "player/webgl.js",
-    "player/player.js",
+LESSON_SCRIPTS = (
+    *PLAYER,
     "player/transport.js",
     PRODUCTS,
     "sections/numbers.js",
@@ -28,11 +26,9 @@ PRODUCT_SCRIPTS = (
     "sections/element-grid.js",
     "sections/fragment-trace.js",
     "sections/played-product.js",
+    "lesson/stage.js",
 )
-"""The scripts that play products and show their matrices, each after those that it calls."""
-
-LESSON_SCRIPTS = (*PRODUCT_SCRIPTS, "player/transport.js", "lesson/stage.js")
-"""The scripts that the screens of the lesson share."""
+"""The scripts that the screens of the lesson share, each after those that it calls."""
 
 BLOCKS = (1, 2, 4)
 """The blocks b of the single-channel method on the page."""

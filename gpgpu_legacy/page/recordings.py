@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.files import recorded_file
 from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.peers import TITLES as LIBRARIES
 from gpgpu_legacy.serial import Record, as_record, read_recorded
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordedDevice:
     """A device, and how programs ran on it. files: of benchmarks/; the first with a size counts."""
 
@@ -55,34 +54,29 @@ class Time(Record, rename={"size": "n"}):
     file: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Recordings:
     """The recorded times on all devices. peers: by device and size, the libraries' GFLOPS."""
 
-    times: list[Time] = field(default_factory=list)
-    peers: dict[tuple[str, int], dict[str, float]] = field(default_factory=dict)
+    times: list[Time]
+    peers: dict[tuple[str, int], dict[str, float]]
 
 
 def recordings() -> Recordings:
     """The times of all methods. At one size they come from a lineage, which has every method."""
-    found = Recordings()
-    for device in DEVICES:
-        for file in device.files:
-            _add(found, device.id, file, read_recorded(recorded_file(file), Bench))
-    return found
-
-
-def _add(found: Recordings, device: str, file: str, bench: Bench) -> None:
-    """Add the sizes that the device does not have yet."""
-    known = {size for id_, size in found.peers if id_ == device}
-    for one in bench.results:
-        size = one.parameters["n"]
-        if not isinstance(size, int) or size in known:
-            continue
-        if one.is_own:
-            on = one.device or bench.device
-            time = as_record(Time, one, device=device, size=size, file=file, method=one.plan, on=on)
-            found.times.append(time)
-        elif one.plan is None and one.gflops is not None:
-            name = LIBRARIES.get(one.executor, one.executor)
-            found.peers.setdefault((device, size), {})[name] = one.gflops
+    times: list[Time] = []
+    peers: dict[tuple[str, int], dict[str, float]] = {}
+    for device, file in ((one.id, file) for one in DEVICES for file in one.files):
+        bench = read_recorded(recorded_file(file), Bench)
+        known = {size for id_, size in peers if id_ == device}
+        for one in bench.results:
+            size = one.parameters["n"]
+            if not isinstance(size, int) or size in known:
+                continue
+            if one.is_own:
+                where = {"device": device, "file": file, "on": one.device or bench.device}
+                times.append(as_record(Time, one, size=size, method=one.plan, **where))
+            elif one.plan is None and one.gflops is not None:
+                name = LIBRARIES.get(one.executor, one.executor)
+                peers.setdefault((device, size), {})[name] = one.gflops
+    return Recordings(times, peers)

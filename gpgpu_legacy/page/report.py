@@ -106,10 +106,10 @@ def _contents(size: int, block: int, times: Bench | None) -> dict[str, Write]:
             )
         ),
     }
-    made = {section.id: section for section in sections_of(sorted({*SECTIONS} - {TABLES}))}
-    made[TABLES] = tables_section(_here(size, block, times))
+    by_id = {section.id: section for section in sections_of(sorted({*SECTIONS} - {TABLES}))}
+    by_id[TABLES] = tables_section(_here(size, block, times))
     sections = [
-        *(made[name] for name in SECTIONS),
+        *(by_id[name] for name in SECTIONS),
         *(
             PageSection("measured-here", "Measured here", _measured(grid))
             for grid in (times.grids()[:1] if times else ())

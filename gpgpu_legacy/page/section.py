@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from gpgpu_legacy.algorithms.registry import shipped_algorithms
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.files import Write, documentation_file
 from gpgpu_legacy.serial import json_compact, json_text
 
@@ -22,7 +22,7 @@ NAMES = "names.js"
 """The script that knows the names of algorithms for people, among those of a page."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PageSection:
     """A part of a page.
 

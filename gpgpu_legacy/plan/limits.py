@@ -9,7 +9,7 @@ from __future__ import annotations
 from gpgpu_legacy.errors import PlanError, shape_in_words
 from gpgpu_legacy.plan.expand import is_written_out, values_of
 from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, Step, Until, moves
-from gpgpu_legacy.plan.textures import Matrix, TextureKind
+from gpgpu_legacy.plan.textures import Texture, TextureKind
 
 MOST_FILE_BYTES = 2**24
 """Bytes of the file. Most plans have some kilobytes, since loops are Repeats."""
@@ -59,35 +59,34 @@ class _Limits:
         return PlanError(problem, plan=self.plan.name, place=place)
 
     def check(self) -> None:
-        self.textures()
-        self.matrices("operands", self.plan.operands)
-        self.matrices("results", self.plan.results)
+        for field in ("textures", "operands", "results"):
+            total = 0
+            for n, part in enumerate(getattr(self.plan, field)):
+                place = f"{field}[{n}]"
+                if isinstance(part, Texture):
+                    place += ".extent"
+                    self.sides(part, place)
+                    total += part.size_bytes
+                else:
+                    total += _ELEMENT_BYTES * part.rows * part.columns
+                if total > MOST_BYTES:
+                    raise self.fail(
+                        f"the {field} up to {part.name} have {total} bytes; at most {MOST_BYTES} "
+                        "are allowed",
+                        place,
+                    )
         for n, step in enumerate(self.plan.steps):
             self.step(step, f"steps[{n}]")
 
-    def textures(self) -> None:
-        total = 0
-        for n, texture in enumerate(self.plan.textures):
-            extent, place = texture.extent, f"textures[{n}].extent"
-            sides = (extent.width, extent.height, extent.depth)
-            if texture.kind is not TextureKind.BUFFER and max(sides) > LARGEST_SIDE:
-                raise self.fail(
-                    f"texture {texture.name} is {shape_in_words(sides)} texels; a side has at most "
-                    f"{LARGEST_SIDE}",
-                    place,
-                )
-            total += texture.size_bytes
-            self.memory(f"the textures up to {texture.name}", total, place)
-
-    def matrices(self, where: str, matrices: tuple[Matrix, ...]) -> None:
-        total = 0
-        for n, matrix in enumerate(matrices):
-            total += _ELEMENT_BYTES * matrix.rows * matrix.columns
-            self.memory(f"the {where} up to {matrix.name}", total, f"{where}[{n}]")
-
-    def memory(self, what: str, total: int, place: str) -> None:
-        if total > MOST_BYTES:
-            raise self.fail(f"{what} have {total} bytes; at most {MOST_BYTES} are allowed", place)
+    def sides(self, texture: Texture, place: str) -> None:
+        extent = texture.extent
+        sides = (extent.width, extent.height, extent.depth)
+        if texture.kind is not TextureKind.BUFFER and max(sides) > LARGEST_SIDE:
+            raise self.fail(
+                f"texture {texture.name} is {shape_in_words(sides)} texels; a side has at most "
+                f"{LARGEST_SIDE}",
+                place,
+            )
 
     def step(self, step: Step, place: str, times: int = 1) -> None:
         """times: how often it runs, in Untils."""

@@ -185,8 +185,8 @@ class Sampling(ABC):
         scales = (1.0, 1.0) if self.kind is TextureKind.RECT else tuple(sizes)
         squares = []
         for name, there in zip(names[1:], points[1:], strict=True):
-            each = enumerate(zip(points[0], there, scales, strict=False))
-            moves = [let(f"{name}{n}", (b - a) * size) for n, (a, b, size) in each]
+            axes = enumerate(zip(points[0], there, scales, strict=False))
+            moves = [let(f"{name}{n}", (b - a) * size) for n, (a, b, size) in axes]
             squares.append(let(f"{name}_squared", reduce(add, [move * move for move in moves])))
         along, across = squares
         longer = let("longer", np.where(along > across, along, across))
@@ -217,8 +217,8 @@ class Sampling(ABC):
             layer, place = self.to_int(face.number), self.on_face(face, "own", *place)
             wraps = (Wrap.CLAMP_TO_EDGE,) * 3
         linear = filter_ is Filter.LINEAR
-        each = zip("ijk", place, sizes, wraps, strict=False)
-        axes = [self._taps(*axis, linear=linear) for axis in each]
+        along = zip("ijk", place, sizes, wraps, strict=False)
+        axes = [self._taps(*axis, linear=linear) for axis in along]
         total = None
         for n, reversed_taps in enumerate(product(*reversed(axes))):
             taps = reversed_taps[::-1]

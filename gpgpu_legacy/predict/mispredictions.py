@@ -168,16 +168,12 @@ class Mispredictions(Result):
 def read_log() -> CaseLog:
     """The recorded cases, the reasons by their names, and the cases' tolerance."""
     name = "mispredictions.toml"
-    return log_of(files("gpgpu_legacy.predict").joinpath(name).read_text("utf-8"), name)
-
-
-def log_of(text: str, name: str) -> CaseLog:
-    """The cases of a file's text; InputError if the text does not have that form."""
+    text = files("gpgpu_legacy.predict").joinpath(name).read_text("utf-8")
     log = from_toml(text, CaseLog, name)
     for case in log.case:
         if case.name not in log.reasons:
             raise InputError(
-                f"mispredictions.toml: {case.method} on {case.chip} has the name {case.name!r}; "
+                f"{name}: {case.method} on {case.chip} has the name {case.name!r}; "
                 f"choose from {', '.join(log.reasons)}"
             )
     return log

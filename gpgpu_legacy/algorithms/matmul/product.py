@@ -6,12 +6,13 @@ do not depend on the method: alpha, beta and C0, the reference and the samples.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gpgpu_legacy.algorithms.algorithm import algorithm
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.isa.kernel import Kernel
 from gpgpu_legacy.languages.shaders import load_compute_kernel, load_program
@@ -39,7 +40,7 @@ matrices has that many. The assembler takes seconds for such a program.
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class Shape:
     """The shape of a matrix product: m×l times l×n."""
 
@@ -74,7 +75,7 @@ class Accumulate(Enum):
 # Parameters -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
+@frozen
 class Sizes:
     """The parameters of every product: alpha·AB of an m×l by an l×n matrix, plus beta·C0.
 
@@ -111,7 +112,7 @@ LargestTexture = Annotated[
 ]
 
 
-@dataclass(frozen=True)
+@frozen
 class Stored:
     """How the operands of a product lie in textures.
 

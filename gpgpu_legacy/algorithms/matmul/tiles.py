@@ -9,9 +9,9 @@ handling of transposed operands are here, too.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gpgpu_legacy.algorithms.matmul.product import Shape, Stored, add_operands
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.program import Vec4
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -36,7 +36,7 @@ Corners = tuple[tuple[float | LoopExpression, ...], ...]
 """Texture coordinates at the corners (0, 0), (W, 0), (W, H) and (0, H) of a rectangle."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Segment:
     """Consecutive rows or columns of a matrix, and the texels that hold them.
 
@@ -69,7 +69,7 @@ def region(rows: Segment, columns: Segment) -> Region:
     return Region(rows.start, columns.start, rows.length, columns.length)
 
 
-@dataclass(frozen=True)
+@frozen
 class TexelLayout:
     """How matrices are stored in textures.
 
@@ -105,7 +105,7 @@ class TexelLayout:
         return ONE_PER_TEXEL if self.split == 1 else quadrants(rows, columns)
 
 
-@dataclass(frozen=True)
+@frozen
 class Tile:
     """A tile of C: the rows and columns that one framebuffer holds.
 
@@ -130,7 +130,7 @@ class Tile:
                 yield Rect(x, y, min(width, columns - x), min(height, rows - y))
 
 
-@dataclass(frozen=True)
+@frozen
 class Tiling:
     """A product split to fit textures: segments of its rows, inner dimension and columns."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,14 @@ import numpy as np
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import FIELD
 from gpgpu_legacy.algorithms.registry import shipped_algorithms
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.page.one_plan import PLAYED, played_plan
 from gpgpu_legacy.page.products import METHODS
 from gpgpu_legacy.page.section import PageSection, rendered
 
 
-@dataclass(frozen=True)
+@frozen
 class Small:
     """An algorithm at a size that fits the screen.
 
@@ -40,8 +41,7 @@ class Small:
     )
 
 
-_GRID, _GENERATIONS = 32, 120
-_RELAXED, _RELAXATIONS = 24, 120
+_GRID, _RELAXED = 32, 24
 _STAGES = 12  # of the sort: the runs double, from 1 number to all 4096
 _R_PENTOMINO = ((0, 1), (0, 2), (1, 0), (1, 1), (2, 1))
 
@@ -49,16 +49,16 @@ _R_PENTOMINO = ((0, 1), (0, 2), (1, 0), (1, 1), (2, 1))
 def _pentomino() -> dict[str, F32]:
     """Five cells that live for more than a thousand generations, given room."""
     cells = np.zeros((_GRID, _GRID), np.float32)
-    for row, column in _R_PENTOMINO:
-        cells[_GRID // 2 + row, _GRID // 2 + column] = 1
+    rows, columns = np.transpose(_R_PENTOMINO) + _GRID // 2
+    cells[rows, columns] = 1
     return {"cells": cells}
 
 
 def _two_charges() -> dict[str, F32]:
     """A positive and a negative charge."""
     charges = np.zeros((_RELAXED, _RELAXED), np.float32)
-    charges[_RELAXED // 3, _RELAXED // 3] = 1
-    charges[2 * _RELAXED // 3, 2 * _RELAXED // 3] = -1
+    third = _RELAXED // 3
+    charges[third, third], charges[2 * third, 2 * third] = 1, -1
     return {"b": charges}
 
 
@@ -72,7 +72,7 @@ SMALL = {
         "the partners. The runs that are sorted double from picture to picture of the strip.",
     ),
     "life": Small(
-        {"width": _GRID, "height": _GRID, "generations": _GENERATIONS},
+        {"width": _GRID, "height": _GRID, "generations": 120},
         _pentomino,
         step_ms=150,
         says="A cell counts its eight neighbours, lives on with two or three, and is born with "
@@ -86,7 +86,7 @@ SMALL = {
         "passes between keep the air from being pressed together.",
     ),
     "jacobi": Small(
-        {"n": _RELAXED, "passes": _RELAXATIONS},
+        {"n": _RELAXED, "passes": 120},
         _two_charges,
         step_ms=150,
         says="Each texel becomes the mean of its four neighbours, and its charge: the influence "

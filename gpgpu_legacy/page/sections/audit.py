@@ -27,13 +27,13 @@ _MEANINGS = {
 def make_section() -> PageSection:
     """A dot for each finding, by paper and verdict, and all claims, which its script filters."""
     verdicts = recorded()
-    found = [one for paper in papers() for one in judged(paper, verdicts).values()]
-    sharing = Counter(map(_cause, found))
-    findings = by_cause((_cause(one), one.entry.verdict) for one in found)
-    counts = [Counter(findings.values()), Counter(one.entry.verdict for one in found)]
+    claims = [one for paper in papers() for one in judged(paper, verdicts).values()]
+    sharing = Counter(map(_cause, claims))
+    findings = by_cause((_cause(one), one.entry.verdict) for one in claims)
+    counts = [Counter(findings.values()), Counter(one.entry.verdict for one in claims)]
     order = [*AuditVerdict]
-    dots = sorted({(one.paper.id, one.entry.cause, _cause(one)) for one in found})
-    ordered = sorted(found, key=lambda one: order.index(one.entry.verdict))
+    dots = sorted({(one.paper.id, one.entry.cause, _cause(one)) for one in claims})
+    ordered = sorted(claims, key=lambda one: order.index(one.entry.verdict))
     html = rendered(
         "sections/audit.html.j2",
         claims=[_shown(one, sharing[_cause(one)]) for one in ordered],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +14,7 @@ from gpgpu_legacy.chips.profile import Profile, find_profile
 from gpgpu_legacy.count import closed_form
 from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.count.traffic import Counts, count_plan
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.page.products import LESSON_SCRIPTS, METHODS
 from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.plan.textures import UNORM8
@@ -31,7 +31,7 @@ WHITE = 255
 # The sum in 8 bits ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Saturation:
     """A product whose operands have one equal element throughout, in 8 bits.
 
@@ -100,7 +100,7 @@ def _level(value: float) -> int:
 COST_SIZE, COST_BLOCKS = 64, (1, 2, 4, 8, 16, 32)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MultiplyAddCost:
     """The cost of a multiply-add. at: counted, by block. form: in b. limit: of it as b grows."""
 
@@ -109,7 +109,7 @@ class MultiplyAddCost:
     limit: Fraction
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Costs:
     """A method's costs. per_step: the multiply-adds of a fragment in each of a pass's b steps."""
 
@@ -146,7 +146,7 @@ def _cost(method: str, name: str) -> MultiplyAddCost:
 CHIP, LOADED_SIZE = "radeon-9700-pro", 64
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Loaded:
     """The multichannel product on a chip of its time.
 

@@ -148,8 +148,8 @@ def _kernel() -> dict[str, Any]:
     i, j = np.mgrid[:_DRUM, :_DRUM]
     stroke = np.maximum(1 - ((i - 12) ** 2 + (j - 10) ** 2) / 50, 0).astype(np.float32) ** 2
     [program] = p.plan().programs()
-    found = [re.search(r":(\d+): ", i.origin) for i in program.instructions]
-    origins = [int(each[1]) if each else 0 for each in found]
+    places = (re.search(r":(\d+): ", i.origin) for i in program.instructions)
+    origins = [int(place[1]) if place else 0 for place in places]
     lines = _lines(min(origins))
     return {
         "played": played_plan(p, {"before": stroke, "now": stroke}),

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import products
-from gpgpu_legacy.count.traffic import Counts, count_plan
+from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.page.recordings import DEVICES, Recordings, recordings
 from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.papers.measuring import MS_PER_S
 from gpgpu_legacy.papers.published.papers import papers
 from gpgpu_legacy.papers.published.schema import Quantity
-from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.studies.lineage import of_memory, story
 
 SIZE = 1024
@@ -27,58 +26,48 @@ _SMALL, _SMALL_BLOCK = 8, 2
 """n and b of the programs that are shown: at n = 1024 they would have hundreds of lines."""
 
 
-@dataclass(frozen=True, slots=True)
-class LineageStep:
-    """A method, as unfolded on the page.
-
-    kind: what its text is. text: of its programs and kernels. shown_of: the size of the product
-    that the text is for, in words; empty if it is the same for all. files: the texts as they were
-    written. counts: by size; only SIZE if programs grow with the size.
-    """
-
-    method: Algorithm
-    kind: str
-    text: str
-    files: tuple[str, ...]
-    shown_of: str
-    counts: dict[int, Counts]
-
-
 def make_section() -> PageSection:
     """A timeline of the methods, with recorded times of each."""
-    recorded = recordings()
-    steps = [_step(method, recorded) for method in products()]
+    recorded, methods = recordings(), products()
     at = {(time.device, time.size, time.method): time for time in recorded.times}
     html = rendered(
         "sections/lineage.html.j2",
         story=[paragraph.split("`") for paragraph in story()],
-        steps=steps,
+        steps=[_step(method, recorded) for method in methods],
         devices=DEVICES,
         at=at,
         memory=of_memory(),
         four_digits=_four_digits,
     )
     scripts = ("choices.js", "chart.js", "sections/lineage.js")
-    return PageSection("lineage", "The lineage 2001–2018", html, _data(steps, recorded), scripts)
+    return PageSection("lineage", "The lineage 2001–2018", html, _data(methods, recorded), scripts)
 
 
-def _step(method: Algorithm, recorded: Recordings) -> LineageStep:
-    small = _small_plan(method)
+def _step(method: Algorithm, recorded: Recordings) -> dict[str, Any]:
+    """A method, as unfolded on the page.
+
+    kind: what its text is. text: of its programs and kernels. shown_of: the size of the product
+    that the text is for, in words; empty if it is the same for all. files: the texts as they were
+    written. counts: by size; only SIZE if programs grow with the size.
+    """
+    block = method.parameters.get("block")
+    given = {"block": _SMALL_BLOCK} if block and not block.choices else {}
+    small = method.plan(n=_SMALL, **given)
     programs = {program.name: disassemble(program) for program in small.programs()}
     texts = programs | {kernel.name: kernel.text for kernel in small.kernels()}
-    block = f", b = {_SMALL_BLOCK}" if _has_free_block(method) else ""
+    shown_of = f"n = {_SMALL}" + f", b = {_SMALL_BLOCK}" * bool(given)
     sizes = {time.size for time in recorded.times if time.method == method.name}
-    return LineageStep(
-        method,
-        "a fragment program" if programs else "a kernel",
-        "\n".join(texts.values()),
-        tuple(texts),
-        f"n = {_SMALL}{block}" if programs else "",
-        {
+    return {
+        "method": method,
+        "kind": "a fragment program" if programs else "a kernel",
+        "text": "\n".join(texts.values()),
+        "files": [*texts],
+        "shown_of": shown_of if programs else "",
+        "counts": {
             n: count_plan(method.plan(n=n))
             for n in sorted({SIZE} if _grows(method) else {SIZE, *sizes})
         },
-    )
+    }
 
 
 def _grows(method: Algorithm) -> bool:
@@ -90,15 +79,6 @@ def _grows(method: Algorithm) -> bool:
 def _four_digits(value: float) -> str:
     """Four digits and no power of ten, in groups of three before the point."""
     return f"{float(f'{value:.4g}'):,.10g}".replace(",", "\N{NARROW NO-BREAK SPACE}")
-
-
-def _has_free_block(method: Algorithm) -> bool:
-    return "block" in method.parameters and not method.parameters["block"].choices
-
-
-def _small_plan(method: Algorithm) -> Plan:
-    block = {"block": _SMALL_BLOCK} if _has_free_block(method) else {}
-    return method.plan(n=_SMALL, **block)
 
 
 def _printed() -> list[dict[str, Any]]:
@@ -118,8 +98,8 @@ def _printed() -> list[dict[str, Any]]:
     ]
 
 
-def _data(steps: list[LineageStep], recorded: Recordings) -> dict[str, Any]:
-    memory, methods = of_memory(), [step.method for step in steps]
+def _data(methods: Sequence[Algorithm], recorded: Recordings) -> dict[str, Any]:
+    memory = of_memory()
     return {
         "first": FIRST,
         "methods": [{"name": m.name, "year": m.year} for m in methods],

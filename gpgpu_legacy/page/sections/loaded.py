@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from math import inf
@@ -15,6 +14,7 @@ from gpgpu_legacy.chips.catalogue import source_notes
 from gpgpu_legacy.chips.check_plan import check_on_each
 from gpgpu_legacy.chips.profile import Profile, ProfileKind, profiles
 from gpgpu_legacy.chips.verdict import LoadAnswer, Row, Verdict
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.page.section import PageSection, people, rendered
 from gpgpu_legacy.papers.formulas import methods_of_tables
 from gpgpu_legacy.papers.published.papers import papers
@@ -31,7 +31,7 @@ _BLOCKS = (*range(1, 9), 12, 16, 24, 32, 64, 128)
 _BLOCKS_OF_KERNELS = 3  # the largest: the memory accesses of small ones are slow to follow
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LoadedCase:
     """A method in one variant.
 
@@ -76,25 +76,25 @@ class LoadedCase:
         groups: dict[int | None, list[Profile]] = {}
         for chip in profiles():
             groups.setdefault(self.group(block, chip), []).append(chip)
-        found = {
+        verdicts = {
             verdict.chip: verdict
             for group, chips in groups.items()
             for verdict in check_on_each(self.plan(block, group), chips)
         }
-        return tuple(found[chip.name] for chip in profiles())
+        return tuple(verdicts[chip.name] for chip in profiles())
 
     def verdicts(self) -> dict[int | None, tuple[Verdict, ...]]:
         """On every chip, by the block: also at both sides of where an answer changes."""
-        found = {block: self.on_chips(block) for block in self.blocks}
-        between = [] if self.choices else list(pairwise(block for block in found if block))
+        verdicts = {block: self.on_chips(block) for block in self.blocks}
+        between = [] if self.choices else list(pairwise(block for block in verdicts if block))
         while between:
             low, high = between.pop()
-            answers = [[verdict.answer for verdict in found[block]] for block in (low, high)]
+            answers = [[verdict.answer for verdict in verdicts[block]] for block in (low, high)]
             if high - low > 1 and answers[0] != answers[1]:
                 middle = (low + high) // 2
-                found[middle] = self.on_chips(middle)
+                verdicts[middle] = self.on_chips(middle)
                 between += [(low, middle), (middle, high)]
-        return {block: found[block] for block in sorted(found, key=lambda block: block or 0)}
+        return dict(sorted(verdicts.items(), key=lambda item: item[0] or 0))
 
 
 class Told(Record):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from gpgpu_legacy.count.closed_form import evaluate
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page.recordings import TITLES, Time, recordings
 from gpgpu_legacy.page.section import PageSection, rendered
@@ -32,7 +32,7 @@ NAME = "tables"
 # Verdicts -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AuditedClaim:
     """A claim with its recorded verdict."""
 
@@ -68,7 +68,7 @@ SIZE, BLOCK = 1024, 32
 """The n and b of the paper, at which formulas are evaluated."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CellNumber:
     """A number of a cell, for people. how: its origin, in a sentence or more.
 
@@ -85,7 +85,7 @@ def _number(text: str, *how: str, command: str = "") -> CellNumber:
     return CellNumber(text, tuple(filter(None, how)), command)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CellLine:
     """A published cell: its row and column, and its counterparts in the other columns.
 
@@ -102,7 +102,7 @@ class CellLine:
     value: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Cells:
     """A published table, cell by cell."""
 
@@ -125,7 +125,7 @@ def tables_of(paper: Paper, verdicts: Verdicts, here: Sequence[Time] = ()) -> li
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _TableMaker:
     """Makes the tables of a paper. times: recorded, by method and size."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gpgpu_legacy.chips.profile import UNLIMITED, find_profile
 from gpgpu_legacy.count.resources import Resource
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.files import package_version
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.opcodes import ARBFP
@@ -49,7 +49,7 @@ def program_text(body: str) -> str:
     return f"{HEADER}\nTEMP {', '.join(TEMPORARIES)};\n{body}\nEND\n"
 
 
-@dataclass(frozen=True)
+@frozen
 class WritingTask:
     """A program to write.
 
@@ -147,7 +147,7 @@ def make_section() -> PageSection:
     data = {
         "tasks": tasks,
         "cards": list(map(_card, CARDS)),
-        "resources": [each.value for each in RESOURCES],
+        "resources": [resource.value for resource in RESOURCES],
         "scene": _scene(),
         "box": tables(),
         "version": package_version(),
@@ -178,7 +178,7 @@ def tables() -> dict[str, Any]:
         name(*TEMPORARIES, *attributes) + rf"|(?<constant>\{{[^,]+(?:,[^,]+){{0,3}}\}}|{_NUMBER})"
     )
     letters = ("[xyzw]", "[rgba]")
-    one, four = "|".join(letters), "|".join(f"{each}{{4}}" for each in letters)
+    one, four = "|".join(letters), "|".join(f"{one}{{4}}" for one in letters)
     swizzles = ("[xyzw01]", "[rgba01]")
     return {
         **instruction_tables(),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.profile import find_profile
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.page.products import LESSON_SCRIPTS, METHODS
 from gpgpu_legacy.page.recordings import TITLES, recordings
 from gpgpu_legacy.page.scenes import Scene, shaders_of
@@ -35,7 +35,7 @@ THEN = "geforce-fx-5900-ultra"
 """The chip of 2003 that the reader's GPU is compared with."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProductRate:
     """A rate of a product of matrices of the largest size, in GFLOPS, with its source.
 
@@ -66,7 +66,7 @@ def make_section() -> PageSection:
 
 def _bounds() -> list[ProductRate]:
     """What the chips reach at most, by their data, where the method's plan loads."""
-    found = []
+    rates = []
     for name, method in _CHIPS:
         known = find_product(method)
         prediction = predict_plan(known.builder(n=SIZES[-1], **dict(known.then)), name)
@@ -78,8 +78,8 @@ def _bounds() -> list[ProductRate]:
         b = f" with b = {block}" if block else ""
         source = f"at most{b}, by its data: {limit.name} take the time ({limit.count:.3g})"
         title = f"{profile.title.partition(' ')[2].partition(' (')[0]}, {year}"
-        found.append(ProductRate(name, title, method, prediction.gflops, True, source))
-    return found
+        rates.append(ProductRate(name, title, method, prediction.gflops, True, source))
+    return rates
 
 
 def _recorded() -> list[ProductRate]:
