@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
 from html import escape
 from itertools import chain
 from typing import Any
@@ -21,7 +20,7 @@ from gpgpu_legacy.api.figure import figure
 from gpgpu_legacy.api.figures.figure import Figure
 from gpgpu_legacy.api.run import as_it_ran
 from gpgpu_legacy.count.traffic import count_plan
-from gpgpu_legacy.decorators import public
+from gpgpu_legacy.decorators import frozen, public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
@@ -167,7 +166,7 @@ def _place(line: tuple[str, list[int]]) -> tuple[str, int]:
 # In a notebook ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@frozen
 class Player:
     """A page that plays a plan; a notebook shows it in a frame. `player` makes one.
 

@@ -358,7 +358,7 @@ Step = Pass | Repeat | Until
 P = TypeVar("P", FragmentPass, CopyPass, ClearPass, ComputePass)
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Plan:
     """An algorithm at one size: operands, textures, steps in the order in which they run, results.
 

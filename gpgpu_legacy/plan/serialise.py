@@ -13,10 +13,11 @@ out, and a number that JSON lacks is a string.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from enum import Enum
 from functools import cache, reduce
+from itertools import chain
 from math import inf, isfinite, isnan, nan
 from numbers import Integral
 from operator import or_
@@ -65,7 +66,6 @@ from gpgpu_legacy.serial import (
 )
 
 _Text = TypeVar("_Text", Program, Kernel, Matrix)
-_Read = TypeVar("_Read")
 
 SCHEMA_FILE = Path(__file__).parent / "plan.schema.json"
 """The JSON Schema of plan.json."""
@@ -182,8 +182,8 @@ def operand_names(operands: Iterable[Matrix]) -> dict[Matrix, str]:
     return _named((matrix, ".npy") for matrix in operands)
 
 
-def _passes(plan: Plan) -> Iterator[Pass]:
-    return (pass_ for step in plan.steps for pass_ in passes_of(step))
+def _passes(plan: Plan) -> Iterable[Pass]:
+    return chain.from_iterable(map(passes_of, plan.steps))
 
 
 _LONGEST_STEM = 60
@@ -272,37 +272,28 @@ def plan_of_record(record: Any, file: str) -> Plan:
     Raises InputError for a name that the file does not define, and AssemblyError for a program or a
     kernel that is not valid in its language.
     """
-    _refuse_long(record.programs, MOST_PROGRAM_TEXT, f"{file}, programs")
-    _refuse_long(record.kernels, MOST_KERNEL_TEXT, f"{file}, kernels")
-    programs = _assembled(record.programs, program_of, f"{file}, programs")
-    reader = _PlanReader(
-        file,
-        {"program": programs, "kernel": _assembled(record.kernels, kernel_of, f"{file}, kernels")},
-    )
+    texts = {
+        "program": _assembled(record.programs, MOST_PROGRAM_TEXT, program_of, f"{file}, programs"),
+        "kernel": _assembled(record.kernels, MOST_KERNEL_TEXT, kernel_of, f"{file}, kernels"),
+    }
+    reader = _PlanReader(file, texts)
     return Plan(**{f.name: reader.value(getattr(record, f.name), f.name) for f in fields(Plan)})
 
 
-def _refuse_long(texts: Mapping[str, str], most: int, where: str) -> None:
+def _assembled(
+    texts: Mapping[str, str], most: int, assemble: Callable[[str, str], Any], where: str
+) -> dict[str, Any]:
     length = sum(map(len, texts.values()))
     if length > most:
         raise InputError(f"{where} have {length} characters together; {most} are the most allowed")
-
-
-def _assembled(
-    texts: Mapping[str, str], assemble: Callable[[str, str], _Read], where: str
-) -> dict[str, _Read]:
-    assembled: dict[str, _Read] = {}
+    assembled = {}
     for name, text in texts.items():
         try:
             assembled[name] = assemble(text, name)
         except AssemblyError as error:
+            at, every = (error.line, error.column), error.diagnostics
             raise AssemblyError(
-                error.problem,
-                text,
-                error.line,
-                error.column,
-                f"{where}.{name}",
-                diagnostics=error.diagnostics,
+                error.problem, text, *at, f"{where}.{name}", diagnostics=every
             ) from None
     return assembled
 
