@@ -33,7 +33,7 @@ from gpgpu_legacy.isa.execute import (
     fetch,
     holds,
 )
-from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS, fog_factor, fog_mixed
+from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_FACTORS, FOG_PARAMS, fog_mixed
 from gpgpu_legacy.isa.opcodes import Form, Opcode, saturated
 from gpgpu_legacy.isa.program import (
     Attribute,
@@ -390,7 +390,7 @@ class FragmentMachine(Domain[F32]):
         if target.numeric is Numeric.UNORM:
             fog = [saturated(v) for v in fog]
         coordinate = wide(self._inputs[FOG_COORDINATE][0])
-        factor = wide(saturated(round_(fog_factor(mode, coordinate, [*map(wide, params)]))))
+        factor = wide(saturated(round_(FOG_FACTORS[mode](coordinate, [*map(wide, params)]))))
         mixed = zip(color[:3], fog[:3], strict=True)
         return [*(round_(fog_mixed(factor, wide(c), wide(v))) for c, v in mixed), color[3]]
 

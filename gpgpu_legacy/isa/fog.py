@@ -6,7 +6,7 @@ compute, on Symbols they record named operations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,19 +17,16 @@ FOG_COLOR = "state.fog.color"
 FOG_PARAMS = "state.fog.params"  # density, start, end, 1 / (end - start)
 FOG_COORDINATE = Attribute(AttributeKind.FOGCOORD)
 
-_FACTORS: Mapping[Fog, Callable[[Any, Any], Any]] = {
+FOG_FACTORS: Mapping[Fog, Callable[[Any, Any], Any]] = {
     Fog.EXP: lambda c, params: np.exp(-(params[0] * c)),
     Fog.EXP2: lambda c, params: np.exp(-((params[0] * c) * (params[0] * c))),
     Fog.LINEAR: lambda c, params: (params[2] - c) * params[3],
 }
 
+"""The share of the fragment's colour that is visible, before it is clamped to [0, 1].
 
-def fog_factor(mode: Fog, coordinate: Any, params: Sequence[Any]) -> Any:
-    """The share of the fragment's colour that is visible, before it is clamped to [0, 1].
-
-    coordinate: the fog coordinate. params: the components of state.fog.params.
-    """
-    return _FACTORS[mode](coordinate, params)
+From the fog coordinate and the components of state.fog.params.
+"""
 
 
 def fog_mixed(factor: Any, color: Any, fog: Any) -> Any:

@@ -44,7 +44,7 @@ from gpgpu_legacy.isa.expressions import (
     operation,
     read,
 )
-from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS, fog_factor, fog_mixed
+from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_FACTORS, FOG_PARAMS, fog_mixed
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.isa.program import (
     CONDITION,
@@ -431,7 +431,7 @@ def fog_declared(mode: Fog, arithmetic: Arithmetic = FP32) -> Declare:
     """The share of a colour that is visible through fog."""
     params = [_state(FOG_PARAMS, (c,)) for c in ALL]
     coordinate = Read(attribute_variable(FOG_COORDINATE), (0,), EVERYWHERE)
-    factor = rounded(fog_factor(mode, coordinate, params), arithmetic)
+    factor = rounded(FOG_FACTORS[mode](coordinate, params), arithmetic)
     return Declare(_SEEN, operation(Operator.SATURATE, factor))
 
 

@@ -217,9 +217,7 @@ class _WorkCounter:
             self.work.copy_bytes += moved.copy_bytes
             self.work.clear_bytes += moved.clear_bytes
         elif isinstance(pass_, FragmentPass):
-            bound = {binding.unit: binding for binding in pass_.bindings}
-            bindings = [bound[unit] for unit in pass_.program.lookup_units]
-            lookups = tuple(DependentLookup(b.texture, b.sampler) for b in bindings)
+            lookups = tuple(DependentLookup(b.texture, b.sampler) for b in pass_.looked_up)
             self._add_draw(pass_, lookups, times, {}, writes=True)
         self.work.passes += times
 
