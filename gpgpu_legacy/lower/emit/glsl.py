@@ -6,7 +6,7 @@ assigned variable is `precise`, so that no compiler reorders a sum.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import cache, lru_cache
 
 import numpy as np
@@ -103,6 +103,9 @@ _CALLED = {
 }
 
 _ARITHMETIC = {operator: sign for operator, (sign, binds) in INFIX.items() if binds >= SUM}
+_CONTRACTED = (Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY)
+"""What compilers contract."""
+
 _OF_DOUBLES = (
     *(Operator.ABSOLUTE, Operator.FLOOR, Operator.SQRT),
     *(Operator.MINIMUM, Operator.MAXIMUM),
@@ -262,16 +265,16 @@ class GlslEmitter(TextEmitter):
         raise AssertionError(statement)
 
     def _declaration(self, variable: Variable, value: Expression | None) -> str:
-        kind = variable.type
+        kind, is_wide = variable.type, False
         if self._computes_wide and value is not None and variable.name == PART:
             self._wide_variables.add(variable)
-            kind = type_of(Kind.DOUBLE, kind.width)
-            head = f"{self.dialect.precise}{kind.word} {self.name(variable)}"
-            return f"{head} = {self.wide(value)};"
+            kind, is_wide = type_of(Kind.DOUBLE, kind.width), True
         # Mesa may turn !(a >= b) into a < b, which differs for NaN.
         precise = "" if kind.kind is Kind.INT else self.dialect.precise
         head = f"{precise}{kind.word} {self.name(variable)}"
-        return f"{head};" if value is None else f"{head} = {self.widened(value, kind.width)};"
+        if value is None:
+            return f"{head};"
+        return f"{head} = {self.wide(value) if is_wide else self.widened(value, kind.width)};"
 
     def _discarding(self, condition: Expression) -> str:
         """A condition. In WebGL one that is constant is hidden: a shader that is known to write
@@ -320,8 +323,8 @@ class GlslEmitter(TextEmitter):
         undoes an fma. So an arithmetic argument gets a precise variable.
         """
         text = self.widened(value, width)
-        is_float = value.type.kind is Kind.FLOAT
-        if not (self.dialect.precise and is_float and any(map(_contractible, walk(value)))):
+        contracts = any(_of_floats(part, _CONTRACTED) for part in walk(value))
+        if not (self.dialect.precise and value.type.kind is Kind.FLOAT and contracts):
             return text
         name, self._arguments = f"argument{self._arguments}", self._arguments + 1
         kind = type_of(Kind.FLOAT, width).word
@@ -489,7 +492,7 @@ class GlslEmitter(TextEmitter):
         max, which treat NaN differently.
         """
         condition, chosen, other = value.operands
-        if value.type.kind is Kind.FLOAT and _compares_floats(condition):
+        if value.type.kind is Kind.FLOAT and _of_floats(condition, COMPARISONS):
             assert isinstance(condition, Operation)
             helper = HELPERS[condition.operator.value]
             compared = [self._compared(c, value.type.width) for c in condition.operands]
@@ -510,23 +513,18 @@ class GlslEmitter(TextEmitter):
         return text if width == 1 else f"vec{width}({text})"
 
 
-def _rounds(value: Expression) -> bool:
-    """Whether an expression has an operation whose result a float need not hold."""
-    return any(
-        isinstance(part, Operation)
-        and part.type.kind is Kind.FLOAT
-        and (part.operator in _ARITHMETIC or part.operator is Operator.SQRT)
-        for part in walk(value)
-    )
-
-
-def _contractible(value: Expression) -> bool:
-    """Whether a value is float arithmetic that compilers contract."""
+def _of_floats(value: Expression, operators: Container[Operator]) -> bool:
+    """Whether a value is one of these operations on floats."""
     return (
         isinstance(value, Operation)
-        and value.operator in (Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY)
-        and value.type.kind is Kind.FLOAT
+        and value.operator in operators
+        and value.operands[0].type.kind is Kind.FLOAT
     )
+
+
+def _rounds(value: Expression) -> bool:
+    """Whether an expression has an operation whose result a float need not hold."""
+    return any(_of_floats(part, {*_ARITHMETIC, Operator.SQRT}) for part in walk(value))
 
 
 def _reciprocal_root(value: Operation) -> Expression | None:
@@ -537,11 +535,3 @@ def _reciprocal_root(value: Operation) -> Expression | None:
     is_root = isinstance(root, Operation) and root.operator is Operator.SQRT
     is_one = isinstance(one, Constant) and set(one.values) == {1.0}
     return root.operands[0] if is_root and is_one else None
-
-
-def _compares_floats(condition: Expression) -> bool:
-    return (
-        isinstance(condition, Operation)
-        and condition.operator in COMPARISONS
-        and condition.operands[0].type.kind is Kind.FLOAT
-    )

@@ -176,7 +176,7 @@ def intrinsic(name: str, *operands: Any) -> Emitted:
 
 
 def joined(*ends: tuple[Emitted, ir.Block]) -> Emitted:
-    """The value of whichever block was the last, each of which comes with its own."""
+    """The value of the block that control came from. ends: values, each with its block."""
     builder = ends[0][0].builder
     phi = builder.phi(ends[0][0].type)
     for value, block in ends:
