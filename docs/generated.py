@@ -61,8 +61,8 @@ def anchor(heading: str) -> str:
 
 def commands() -> str:
     """Every command under its heading of `--help`: its usage, what it does, and its options."""
+    from gpgpu_legacy.api.command.frame import SECTIONS
     from gpgpu_legacy.cli import app
-    from gpgpu_legacy.command.frame import SECTIONS
 
     context = app.make_context("gpgpu-legacy", [], resilient_parsing=True)
     parts: list[str] = []
@@ -113,8 +113,8 @@ def _code(text: str) -> str:
 
 def json_outputs() -> str:
     """What each command prints with `--json`: the fields of its results, and of what is in them."""
+    from gpgpu_legacy.api.command.frame import SECTIONS, STUDIES, STUDY
     from gpgpu_legacy.cli import app
-    from gpgpu_legacy.command.frame import SECTIONS, STUDIES, STUDY
 
     context = app.make_context("gpgpu-legacy", [], resilient_parsing=True)
     studies: Any = app.get_command(context, STUDY)
@@ -458,7 +458,7 @@ LIMITS = {
     "Brook programs": ("api/host/*.py",),
     "Sizes and memory": (
         "algorithms/matmul/product.py", "algorithms/matmul/tiles.py", "pipeline/loops.py",
-        "measure/timing.py", "studies/cache_table.py", "command/words.py", "plan/memory.py",
+        "measure/timing.py", "studies/cache_table.py", "api/command/words.py", "plan/memory.py",
     ),
     "What is kept on disk": ("code_cache.py",),
     "Messages": ("errors.py",),

@@ -19,8 +19,8 @@ from typing import Any
 
 import click
 
-from gpgpu_legacy.command.frame import ANYWHERE, app
-from gpgpu_legacy.command.options import PROGRAM
+from gpgpu_legacy.api.command.frame import ANYWHERE, app
+from gpgpu_legacy.api.command.options import PROGRAM
 from gpgpu_legacy.errors import (
     GpgpuLegacyError,
     GpgpuLegacyWarning,

@@ -8,9 +8,9 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.command.frame import Kept, Report, answers, up_to
-from gpgpu_legacy.command.options import Several, executor_names
-from gpgpu_legacy.command.words import (
+from gpgpu_legacy.api.command.frame import Kept, Report, answers, up_to
+from gpgpu_legacy.api.command.options import Several, executor_names
+from gpgpu_legacy.api.command.words import (
     BUDGET_S,
     PAPER_SIZE,
     ROUNDS,

@@ -8,9 +8,9 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from gpgpu_legacy.command.frame import Report, answers, up_to
-from gpgpu_legacy.command.options import PICTURE, Several, chip_names
-from gpgpu_legacy.command.words import (
+from gpgpu_legacy.api.command.frame import Report, answers, up_to
+from gpgpu_legacy.api.command.options import PICTURE, Several, chip_names
+from gpgpu_legacy.api.command.words import (
     CACHE,
     CHIP,
     AccessOptions,

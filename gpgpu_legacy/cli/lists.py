@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.command.frame import answers
-from gpgpu_legacy.command.options import Argument, algorithm_names, chip_names
-from gpgpu_legacy.command.words import CHIP, Job, split
+from gpgpu_legacy.api.command.frame import answers
+from gpgpu_legacy.api.command.options import Argument, algorithm_names, chip_names
+from gpgpu_legacy.api.command.words import CHIP, Job, split
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.command.frame import Report, answers
-from gpgpu_legacy.command.options import Argument, Several, paper_names
-from gpgpu_legacy.command.words import PAPER_BLOCK, PAPER_SIZE, TABLES_BUDGET_S, Seconds, split
+from gpgpu_legacy.api.command.frame import Report, answers
+from gpgpu_legacy.api.command.options import Argument, Names, Several
+from gpgpu_legacy.api.command.words import PAPER_BLOCK, PAPER_SIZE, TABLES_BUDGET_S, Seconds, split
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.published import paper_ids
@@ -25,6 +25,10 @@ _VERDICTS = ", ".join(verdict.value for verdict in AuditVerdict)
 _POINT = f"n={PAPER_SIZE} block={PAPER_BLOCK}"
 
 Measure = Annotated[bool, "Run the methods on this machine, and time them."]
+
+
+def _paper_names(*_: object) -> Names:
+    return ((name, "") for name in paper_ids())
 
 
 def _point(given: dict[str, str]) -> tuple[int, int]:
@@ -46,7 +50,7 @@ def tables_command(
             "[PAPER] [n=N block=B]",
             f"One of {_PAPERS} (default: {_PAPER}); where formulas are evaluated (default: "
             f"{_POINT}).",
-            paper_names,
+            _paper_names,
         ),
     ] = (),
     every_method: Annotated[bool, "Also count every other method, 2001 to 2018."] = False,
@@ -97,7 +101,7 @@ def _formula_tables(
 def audit_command(
     *,
     paper: Annotated[
-        str | None, Argument("[PAPER]", f"One of {_PAPERS} (default: all).", paper_names)
+        str | None, Argument("[PAPER]", f"One of {_PAPERS} (default: all).", _paper_names)
     ] = None,
     verdict: Annotated[
         Several[AuditVerdict],

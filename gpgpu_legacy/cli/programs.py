@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from gpgpu_legacy.command.frame import answers
-from gpgpu_legacy.command.options import Argument, Several, host_names, target_names
-from gpgpu_legacy.command.words import (
+from gpgpu_legacy.api.command.frame import answers
+from gpgpu_legacy.api.command.options import Argument, Several, host_names, target_names
+from gpgpu_legacy.api.command.words import (
     Job,
     MachineOptions,
     asked,

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from gpgpu_legacy.api.figures.options import AnimationOptions, FigureOptions
-from gpgpu_legacy.command.frame import Report, answers
-from gpgpu_legacy.command.options import PICTURE, Names, Several
-from gpgpu_legacy.command.words import (
+from gpgpu_legacy.api.command.frame import Report, answers
+from gpgpu_legacy.api.command.options import PICTURE, Names, Several
+from gpgpu_legacy.api.command.words import (
     Job,
     MachineOptions,
     RunJob,
@@ -22,6 +21,7 @@ from gpgpu_legacy.command.words import (
     parse_texel,
     warn_if_busy,
 )
+from gpgpu_legacy.api.figures.options import AnimationOptions, FigureOptions
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:

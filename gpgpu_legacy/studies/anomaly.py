@@ -35,9 +35,9 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.command.frame import Report, answers
-from gpgpu_legacy.command.options import Argument
-from gpgpu_legacy.command.words import Seed, split
+from gpgpu_legacy.api.command.frame import Report, answers
+from gpgpu_legacy.api.command.options import Argument
+from gpgpu_legacy.api.command.words import Seed, split
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.host_misses import (
     METHOD,

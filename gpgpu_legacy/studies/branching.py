@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.api.command.frame import Kept, answers
+from gpgpu_legacy.api.command.words import AnyTime, Chips, Executors
 from gpgpu_legacy.chips.profile import Profile, find_profile
-from gpgpu_legacy.command.frame import Kept, answers
-from gpgpu_legacy.command.words import AnyTime, Chips, Executors
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.execute import BLOCK, Event, Tally

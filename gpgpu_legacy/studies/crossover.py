@@ -17,9 +17,8 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Annotated
 
-from gpgpu_legacy.chips.profile import Profile, find_profile
-from gpgpu_legacy.command.frame import Kept, answers
-from gpgpu_legacy.command.words import (
+from gpgpu_legacy.api.command.frame import Kept, answers
+from gpgpu_legacy.api.command.words import (
     BLOCK,
     LAYOUT,
     PAPER_BLOCK,
@@ -31,6 +30,7 @@ from gpgpu_legacy.command.words import (
     Dask,
     ManyInFlight,
 )
+from gpgpu_legacy.chips.profile import Profile, find_profile
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.papers.published.papers import Claim, find_paper
 from gpgpu_legacy.present.grid import Entry, Grid, RecordedResult

@@ -30,8 +30,8 @@ from gpgpu_legacy.algorithms.matmul.larson_mcallister import (
     larson_mcallister,
 )
 from gpgpu_legacy.algorithms.parameters import Plain
-from gpgpu_legacy.command.frame import answers
-from gpgpu_legacy.command.options import FILM
+from gpgpu_legacy.api.command.frame import answers
+from gpgpu_legacy.api.command.options import FILM
 from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.program import Program

@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.algorithms.parameters import Plain
+from gpgpu_legacy.api.command.frame import Kept, answers
+from gpgpu_legacy.api.command.words import Caches, Dask, Layouts, ManyInFlight
 from gpgpu_legacy.chips.profile import Confidence, Name, Rate, find_profile
-from gpgpu_legacy.command.frame import Kept, answers
-from gpgpu_legacy.command.words import Caches, Dask, Layouts, ManyInFlight
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.lower.numba_code import elementwise
 from gpgpu_legacy.predict.mispredictions import reached_shares

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpgpu_legacy.command.frame import answers
+from gpgpu_legacy.api.command.frame import answers
 from gpgpu_legacy.predict.mispredictions import Mispredictions, compare_all
 
 

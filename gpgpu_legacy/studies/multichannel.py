@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.api.command.frame import answers
 from gpgpu_legacy.api.steps import TracedInstruction, Value, as_value
 from gpgpu_legacy.api.trace import Trace, trace
-from gpgpu_legacy.command.frame import answers
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.program import COMPONENTS
 from gpgpu_legacy.pipeline.builder import PlanBuilder

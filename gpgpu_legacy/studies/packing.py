@@ -18,14 +18,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.api.command.frame import Report, answers
+from gpgpu_legacy.api.command.options import chip_names
+from gpgpu_legacy.api.command.words import PAPER_SIZE, SIZE
 from gpgpu_legacy.api.fit import fit, last_that_holds
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.native import NativeCount, count_native, instruction_set
 from gpgpu_legacy.chips.profile import Profile, ProfileKind, find_profile
 from gpgpu_legacy.chips.verdict import LoadAnswer
-from gpgpu_legacy.command.frame import Report, answers
-from gpgpu_legacy.command.options import chip_names
-from gpgpu_legacy.command.words import PAPER_SIZE, SIZE
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass

@@ -41,10 +41,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.algorithms.registry import find_product, products
-from gpgpu_legacy.command.frame import Report, answers
-from gpgpu_legacy.command.options import arithmetic_names
-from gpgpu_legacy.command.words import ARITHMETICS as NAMES
-from gpgpu_legacy.command.words import Jobs, Seed, split
+from gpgpu_legacy.api.command.frame import Report, answers
+from gpgpu_legacy.api.command.options import arithmetic_names
+from gpgpu_legacy.api.command.words import ARITHMETICS as NAMES
+from gpgpu_legacy.api.command.words import Jobs, Seed, split
 from gpgpu_legacy.errors import InputError, as_whole
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, F32, FP32, Arithmetic, Fixed, find_arithmetic

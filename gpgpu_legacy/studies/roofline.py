@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 
 from gpgpu_legacy.algorithms.registry import find_product, products
+from gpgpu_legacy.api.command.frame import Report, answers
+from gpgpu_legacy.api.command.options import chip_names
+from gpgpu_legacy.api.command.words import BUDGET_S, Executors, Seconds, Size, warn_if_busy
 from gpgpu_legacy.chips.profile import Profile, calibrated, calibrated_name, find_profile
-from gpgpu_legacy.command.frame import Report, answers
-from gpgpu_legacy.command.options import chip_names
-from gpgpu_legacy.command.words import BUDGET_S, Executors, Seconds, Size, warn_if_busy
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure import calibration
 from gpgpu_legacy.measure.bench import Bench, Setting

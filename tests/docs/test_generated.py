@@ -13,7 +13,7 @@ from markdown_pages import ROOT, generated, pages
 
 import gpgpu_legacy
 from gpgpu_legacy.algorithms.registry import shipped_algorithms
-from gpgpu_legacy.command.frame import SECTIONS
+from gpgpu_legacy.api.command.frame import SECTIONS
 
 GENERATED = generated.GENERATED
 

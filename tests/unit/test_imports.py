@@ -25,7 +25,6 @@ ORDER = (
     ("cli",),
     ("page",),
     ("studies",),
-    ("command",),
     ("papers",),
     ("api",),
     ("measure",),

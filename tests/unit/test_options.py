@@ -14,10 +14,10 @@ import pytest
 from click.testing import CliRunner
 from commands import Command as Call
 
+from gpgpu_legacy.api.command.frame import Command
+from gpgpu_legacy.api.command.options import WRITTEN, Argument, Option, Several
+from gpgpu_legacy.api.command.words import BUDGET_S, ROUNDS, TABLES_BUDGET_S
 from gpgpu_legacy.cli import app
-from gpgpu_legacy.command.frame import Command
-from gpgpu_legacy.command.options import WRITTEN, Argument, Option, Several
-from gpgpu_legacy.command.words import BUDGET_S, ROUNDS, TABLES_BUDGET_S
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from plans import Made, plans
 from varying import dispatch_plans
 
 from gpgpu_legacy.algorithms.registry import find_product, shipped_algorithms
+from gpgpu_legacy.api.command.words import Job
 from gpgpu_legacy.api.dump import dump
 from gpgpu_legacy.api.pipeline import Pipeline
-from gpgpu_legacy.command.words import Job
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble

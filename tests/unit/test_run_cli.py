@@ -11,7 +11,7 @@ import pytest
 from commands import Command
 
 from gpgpu_legacy import cli
-from gpgpu_legacy.command.frame import SECTIONS
+from gpgpu_legacy.api.command.frame import SECTIONS
 from gpgpu_legacy.runtime.executor import executors
 from gpgpu_legacy.runtime.prepared import Observer, Prepared, RunResult
 

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from gpgpu_legacy import find
+from gpgpu_legacy.api.command.words import Job, Jobs, split
 from gpgpu_legacy.api.figure import figure
 from gpgpu_legacy.api.pipeline import RESERVED, Pipeline
 from gpgpu_legacy.api.run import opened
 from gpgpu_legacy.api.run import run as run_plan
 from gpgpu_legacy.api.trace import trace
-from gpgpu_legacy.command.words import Job, Jobs, split
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.benchmark import bench
 from gpgpu_legacy.runtime.machine import Machine

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from gpgpu_legacy.command.frame import Report
+from gpgpu_legacy.api.command.frame import Report
 
 CALL = [sys.executable, "-m", "gpgpu_legacy"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.command.options import Argument
-from gpgpu_legacy.command.words import ExecutorName, RunJob, split
+from gpgpu_legacy.api.command.options import Argument
+from gpgpu_legacy.api.command.words import ExecutorName, RunJob, split
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, shape_in_words
 from gpgpu_legacy.isa.arithmetic import F32

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import click
 
 from gpgpu_legacy.algorithms.registry import PLAN, find_algorithm, is_program
-from gpgpu_legacy.command.options import (
+from gpgpu_legacy.api.command.options import (
     Argument,
     Option,
     Several,

@@ -233,13 +233,6 @@ def algorithm_names(*_: object) -> Names:
     return ((algorithm.name, algorithm.summary) for algorithm in all_algorithms())
 
 
-def paper_names(*_: object) -> Names:
-    """The papers."""
-    from gpgpu_legacy.papers.published import paper_ids
-
-    return ((name, "") for name in paper_ids())
-
-
 def arithmetic_names(*_: object) -> Names:
     """The arithmetics of the time."""
     from gpgpu_legacy.isa.arithmetic import ARITHMETICS

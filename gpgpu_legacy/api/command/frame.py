@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hin
 import click
 from click.shell_completion import CompletionItem
 
-from gpgpu_legacy.command.options import (
+from gpgpu_legacy.api.command.options import (
     PICTURE,
     PROGRAM,
     RECORD,
@@ -80,7 +80,7 @@ STUDY = "study"
 
 STUDIES = {
     module.name.replace("_", "-"): module.name
-    for module in iter_modules([str(Path(__file__).parents[1] / "studies")])
+    for module in iter_modules([str(Path(__file__).parents[2] / "studies")])
     if not module.ispkg
 }
 """The file of each study."""
@@ -143,7 +143,7 @@ class Studies(Commands):
 
     def first_sentence(self, ctx: click.Context, name: str, limit: int) -> str:
         """The first sentence of a study's help."""
-        path = Path(__file__).parents[1] / "studies" / f"{self.files[name]}.py"
+        path = Path(__file__).parents[2] / "studies" / f"{self.files[name]}.py"
         [command] = (
             node
             for node in ast.parse(path.read_text("utf-8")).body
