@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from math import inf
 from statistics import median
 from typing import Any
 
@@ -253,9 +254,13 @@ class _Measurement:
         )
 
     def expected_s(self, job: MeasuredJob) -> float:
-        """Seconds that running a job once may take, as far as is known."""
-        cost = self.known.get(job.series)
-        return job.expected_s() if cost is None else cost.at(job.size)
+        """Seconds that running a job once may take, as far as is known.
+
+        A guess takes time, too: once the budget is spent, nothing is guessed.
+        """
+        if (cost := self.known.get(job.series)) is not None:
+            return cost.at(job.size)
+        return job.expected_s() if self.budget.left_s > 0.0 else inf
 
     def cheapest_in_any_case(self) -> None:
         """Run the cheapest job once; the next cheapest if it fails."""

@@ -12,9 +12,10 @@ from functools import lru_cache
 from math import inf, isfinite
 
 from gpgpu_legacy import code_cache
-from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.count.traffic import Counts, count_compute_pass, count_pass
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.plan.plan import FragmentPass, Plan
+from gpgpu_legacy.plan.expand import at_iteration
+from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
 from gpgpu_legacy.runtime.executor import AUTO, Executor, executors, find_executor, reference
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Device, Machine, Task
 
@@ -185,8 +186,17 @@ def _key(name: str, plan: Plan) -> str:
 @lru_cache(maxsize=16)
 def task_of(plan: Plan) -> Task:
     """The properties of a plan that estimates need."""
+    counts, dispatches = Counts(), dict[object, Counts]()
     try:
-        counts = count_plan(plan)
+        for times, pass_ in plan.weighted_passes():
+            if isinstance(pass_, ComputePass):  # one dispatch of a size tells about the others
+                first = at_iteration(pass_, 0)
+                kind = first.kernel, first.groups
+                if kind not in dispatches:
+                    dispatches[kind] = count_compute_pass(plan, first)
+                counts += dispatches[kind].times(times)
+            else:
+                counts += count_pass(plan, pass_, times)
     except PlanError:  # a kernel whose loops depend on data
         return Task(kernels=1, work=inf, invocations=1)
     programs = plan.programs()
