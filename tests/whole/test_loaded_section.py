@@ -64,7 +64,10 @@ def test_each_limit_is_that_of_check(data: Loading, chip: str, block: int) -> No
     at = case.blocks.index(block)
     told = data.told[case.told[number][at]]
     assert (told.answer, told.reasons) == (verdict.answer, ", ".join(verdict.excesses))
-    assert data.uses[told.uses] == {row.limit: row.found for row in verdict.limits}
+    uses = zip(data.limits, data.uses[told.uses], strict=True)
+    assert {n: use for n, use in uses if use is not None} == {
+        r.limit: r.found for r in verdict.limits
+    }
     shown = data.chips[number].most
     for row in verdict.limits:
         least, words = shown[row.limit]

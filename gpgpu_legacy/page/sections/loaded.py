@@ -128,10 +128,13 @@ class CaseData(Record):
 
 
 class Loading(Record):
-    """All of it. uses: of each limit, once for verdicts that share them."""
+    """All of it. limits: by name. uses: of each of them, once for verdicts that share them; None
+    where a verdict has no such limit.
+    """
 
     size: int
-    uses: tuple[dict[str, int | str], ...]
+    limits: tuple[str, ...]
+    uses: tuple[tuple[int | str | None, ...], ...]
     told: tuple[Told, ...]
     chips: tuple[ChipData, ...]
     cases: tuple[CaseData, ...]
@@ -162,15 +165,16 @@ def loading() -> Loading:
     cases = [*(LoadedCase(find_product(name)) for name in names)]
     cases.append(LoadedCase(find_product(DEFAULT_PRODUCT), first=True))
     verdicts = [case.verdicts() for case in cases]
-    uses: list[dict[str, int | str]] = []
+    every = (verdict for own in verdicts for row in own.values() for verdict in row)
+    limits = tuple(dict.fromkeys(row.limit for verdict in every for row in verdict.limits))
+    uses: dict[tuple[int | str | None, ...], int] = {}
     told: dict[Told, int] = {}
 
     def number(verdict: Verdict) -> int:
         own = {row.limit: row.found for row in verdict.limits}
-        if own not in uses:
-            uses.append(own)
+        used = uses.setdefault(tuple(map(own.get, limits)), len(uses))
         reasons = ", ".join(verdict.excesses)
-        words = Told(answer=verdict.answer, reasons=reasons, uses=uses.index(own))
+        words = Told(answer=verdict.answer, reasons=reasons, uses=used)
         return told.setdefault(words, len(told))
 
     def data(case: LoadedCase, by_block: dict[int | None, tuple[Verdict, ...]]) -> CaseData:
@@ -188,6 +192,7 @@ def loading() -> Loading:
         size=SIZE,
         cases=tuple(map(data, cases, verdicts)),
         chips=tuple(map(_chip, profiles(), on_chips)),
+        limits=limits,
         uses=tuple(uses),
         told=tuple(told),
     )
@@ -216,8 +221,9 @@ def _most(row: Row) -> tuple[int | float | None, str]:
 def make_section() -> PageSection:
     """A table of the largest blocks, and the data of all limits for its script."""
     data = loading()
+    language = data.limits.index("language")
     cases = [
-        case for case in data.cases if "language" in data.uses[data.told[case.told[0][0]].uses]
+        case for case in data.cases if data.uses[data.told[case.told[0][0]].uses][language]
     ]  # all blocks of a kernel are alike
     html = rendered(
         "sections/loaded.html.j2",

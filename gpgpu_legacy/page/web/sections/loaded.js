@@ -52,7 +52,7 @@ sections.loaded = (root, data, address) => {
       button.replaceChildren(element("span", { "aria-hidden": "true" }, LOADED_MARKS[told(n).answer]), ` ${chips[n].title}`,
         element("span", { class: "loaded-words" }, `: ${told(n).answer}`));
     });
-    const rows = Object.entries(data.uses[uses])
+    const rows = data.limits.map((limit, n) => [limit, data.uses[uses][n]]).filter(([, use]) => use !== null)
       .map(([limit, use]) => [limit, use, String(use).split("–").map(Number), ...most[limit]]);
     const counted = ([, , numbers]) => numbers.every(Number.isFinite);
     shown.replaceChildren(
