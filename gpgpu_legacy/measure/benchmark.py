@@ -222,6 +222,7 @@ class _Entrant:
             lambda: first_run_s(executor, subject.plan) if executor else 0.0,
             case=subject.label,
             size_bytes=bytes_of(subject.plan),
+            by=self.name,
         )
 
     def _ready(self, runs: PeerRun) -> Ready:

@@ -27,6 +27,7 @@ from gpgpu_legacy.plan.plan import Plan
 
 LEAST_BYTES, MOST_BYTES = 2 << 30, 8 << 30  # of prepared plans; the most also fits a GPU's memory
 _SHARE = 8  # of the memory that is free
+_SHORT = 5  # a short run fits so often into the budget that is left
 
 
 # What it takes and gives -------------------------------------------------------------------------
@@ -53,7 +54,8 @@ class MeasuredJob:
     series: identifies the work apart from its size; hashable. label: names the series to people.
     open: prepares runs. expected_s: about the seconds until the first run is done, as far as is
     known beforehand. case: the work at this size, in words, if not a product of n×n matrices.
-    size_bytes: about what it takes of memory while it is open.
+    size_bytes: about what it takes of memory while it is open. by: who runs it, and whose guesses
+    are too high or too low alike.
     """
 
     series: Any
@@ -63,6 +65,7 @@ class MeasuredJob:
     expected_s: Callable[[], float] = lambda: 0.0
     case: str | None = None
     size_bytes: int = 0
+    by: str = ""
 
     def __str__(self) -> str:
         """The job as progress names it."""
@@ -239,6 +242,8 @@ class _Measurement:
     results: Callable[[Measured], object]
     other_work: OtherWork = field(default_factory=OtherWork)
     known: dict[Hashable, _Cost] = field(default_factory=dict)
+    guesses: dict[MeasuredJob, float] = field(default_factory=dict)
+    corrections: dict[str, float] = field(default_factory=dict)
     done: dict[MeasuredJob, JobOutcome | NotRun] = field(default_factory=dict)
     open_jobs: list[_OpenJob] = field(default_factory=list)
 
@@ -256,11 +261,18 @@ class _Measurement:
     def expected_s(self, job: MeasuredJob) -> float:
         """Seconds that running a job once may take, as far as is known.
 
-        A guess takes time, too: once the budget is spent, nothing is guessed.
+        A guess is corrected by what the last one of the same executor came to. It takes time, too:
+        once the budget is spent, nothing is guessed.
         """
         if (cost := self.known.get(job.series)) is not None:
             return cost.at(job.size)
-        return job.expected_s() if self.budget.left_s > 0.0 else inf
+        return self.guess_s(job) * self.corrections.get(job.by, 1.0)
+
+    def guess_s(self, job: MeasuredJob) -> float:
+        """What the job itself expects."""
+        if job not in self.guesses:
+            self.guesses[job] = job.expected_s() if self.budget.left_s > 0.0 else inf
+        return self.guesses[job]
 
     def cheapest_in_any_case(self) -> None:
         """Run the cheapest job once; the next cheapest if it fails."""
@@ -278,7 +290,9 @@ class _Measurement:
         """The first runs and all rounds of jobs of one size."""
         try:
             with ExitStack() as held:
-                for job in sorted(jobs, key=self.expected_s):
+                left = list(jobs)
+                while left:
+                    left.remove(job := min(left, key=self.expected_s))
                     with self.errors_of(job):
                         self.start(job, held)
                     has_rounds = job not in self.done
@@ -324,7 +338,7 @@ class _Measurement:
     def open(self, job: MeasuredJob, held: ExitStack) -> _OpenJob:
         """Open a job, run it and check the result. held: closes it.
 
-        The very first run of a series may load libraries, so another one follows if it fits.
+        The very first run of a series may load libraries, so another one follows if it is short.
         """
         clock, is_new = self.budget.clock, job.series not in self.known
         started = clock()
@@ -332,9 +346,11 @@ class _Measurement:
         opened = clock()
         own = _OpenJob(ready.run, self.budget, job=job, ready=ready, unmeasured=[])
         own.unmeasured.append(own.once())
+        if is_new and 0.0 < (guess_s := self.guess_s(job)) < inf:
+            self.corrections[job.by] = (opened - started + own.wall_s) / guess_s
         own.checked = ready.check()
         transfers_s = max(0.0, clock() - opened - own.unmeasured[0])
-        if is_new and self.budget.refusal(own.wall_s) is None:
+        if is_new and self.budget.refusal(_SHORT * own.wall_s) is None:
             own.unmeasured.append(own.once())
             transfers_s = min(transfers_s, max(0.0, own.wall_s - own.unmeasured[1]))
         self.known[job.series] = _Cost(job.size, opened - started, transfers_s, min(own.unmeasured))

@@ -160,6 +160,7 @@ def _job(product: Product, executor: Executor) -> MeasuredJob:
         opened,
         lambda: first_run_s(executor, product.builder.plan()),
         size_bytes=_MATRICES * 4 * product.size**2,
+        by=executor.name,
     )
 
 
