@@ -175,14 +175,12 @@ class Writer:
     def condition(self, depth: int) -> str:
         """An #if's expression."""
         if depth == 0:
-            number = str(self.random.randrange(300))
-            return self.one(number, number, "defined(HERE)", "NOWHERE")
+            return self.one(self.integer(), self.integer(), "defined(HERE)", "NOWHERE")
         a, b = self.condition(depth - 1), self.condition(depth - 1)
         operator = self.one(*_BINARY)
         if operator == "?":
             return f"({self.condition(depth - 1)} ? {a} : {b})"
-        if operator in {"/", "%", "<<", ">>"}:  # pcpp has Python's remainders of negative numbers
-            return f"{self.random.randrange(300)} {operator} {self.random.randrange(1, 9)}"
+        b = f"(({b}) & 7 | 1)" if operator in {"/", "%", "<<", ">>"} else b
         return f"{self.one('', '-', '~', '!', '+ ')}({a}) {operator} ({b})"
 
     # Statements ---------------------------------------------------------------------------------

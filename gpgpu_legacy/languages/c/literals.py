@@ -1,10 +1,13 @@
-"""What literals stand for, and how C divides integers."""
+"""What literals stand for, and the value of an #if: integers as C has them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from math import inf, isfinite, nextafter
+from operator import add, and_, eq, ge, gt, le, lt, mul, ne, or_, sub, xor
 from struct import pack, unpack
 
 PRECEDENCE = {
@@ -74,3 +77,104 @@ def quotient(a: int, b: int) -> int:
 def remainder(a: int, b: int) -> int:
     """What `quotient` leaves: it has the sign of a."""
     return a - b * quotient(a, b)
+
+
+def shifted(a: int, by: int) -> int:
+    """An int shifted to the left, or by a negative number to the right, as GCC's #if does."""
+    by = max(-64, min(by, 64))
+    return a << by if by > 0 else a >> -by
+
+
+# The value of an #if ------------------------------------------------------------------------------
+
+_WORD = re.compile(r"'(?:[^'\\]|\\.[^']*)'|\w+|<<|>>|&&|\|\||[<>=!]=|\S")
+_OPERATORS: dict[str, Callable[[int, int], int]] = {
+    "|": or_, "^": xor, "&": and_, "==": eq, "!=": ne, "<": lt, ">": gt, "<=": le, ">=": ge,
+    "<<": shifted, ">>": lambda a, b: shifted(a, -b), "+": add, "-": sub, "*": mul,
+    "/": quotient, "%": remainder,
+}  # fmt: skip
+
+
+class _Unsigned(int):
+    """An integer without a sign."""
+
+
+def _wrapped(number: int, *of: int) -> int:
+    """The number in 64 bits; without a sign, if one of those that it is of has none."""
+    number &= (1 << 64) - 1
+    if any(isinstance(one, _Unsigned) for one in of):
+        return _Unsigned(number)
+    return number - (number >> 63 << 64)
+
+
+class Condition:
+    """An #if's expression, after its macros. Each method reads a part, and returns its value."""
+
+    def __init__(self, text: str) -> None:
+        self._words = [*_WORD.findall(text)[::-1]]
+        self._skipped = 0  # of how many parts around the value does not count
+
+    def value(self) -> int:
+        """The number; ValueError or ArithmeticError for a text that has none."""
+        number = self._choice()
+        if self._words:
+            raise ValueError
+        return number
+
+    def _is(self, word: str) -> bool:
+        """Whether the next word is this one, which is then read."""
+        return self._words[-1:] == [word] and bool(self._words.pop())
+
+    def _part(self, read: Callable[[], int], *, counts: bool) -> int:
+        self._skipped += not counts
+        part = read()
+        self._skipped -= not counts
+        return part
+
+    def _choice(self) -> int:
+        condition = self._binary(0)
+        if not self._is("?"):
+            return condition
+        yes = self._part(self._choice, counts=condition != 0)
+        if not self._is(":"):
+            raise ValueError
+        no = self._part(self._choice, counts=condition == 0)
+        return _wrapped(yes if condition else no, yes, no)
+
+    def _binary(self, least: int) -> int:
+        a = self._unary()
+        while self._words and PRECEDENCE.get(self._words[-1], -1) >= least:
+            operator = self._words.pop()
+            counts = operator not in {"&&", "||"} or bool(a) is (operator == "&&")
+            b = self._part(partial(self._binary, PRECEDENCE[operator] + 1), counts=counts)
+            if operator in {"&&", "||"}:
+                a = +bool(b if counts else a)
+                continue
+            of: tuple[int, ...] = (a,)
+            if operator not in {"<<", ">>"}:
+                of = a, b = _wrapped(a, a, b), _wrapped(b, a, b)
+            if self._skipped and operator in {"/", "%"}:
+                b = b or 1
+            result = _OPERATORS[operator](a, b)
+            a = _wrapped(result, *(() if isinstance(result, bool) else of))
+        return a
+
+    def _unary(self) -> int:
+        word = self._words.pop() if self._words else ""
+        if word == "(":
+            inner = self._choice()
+            if not self._is(")"):
+                raise ValueError
+            return inner
+        if word in {"!", "-", "+", "~"}:
+            number = self._unary()
+            if word == "!":
+                return +(not number)
+            return _wrapped({"-": -number, "+": number, "~": ~number}[word], number)
+        if word[:1].isalpha() or word[:1] == "_":
+            return 0  # a name that is no macro
+        literal, suffix = number_of(word)
+        if not isinstance(literal, int) or literal.bit_length() > 64 or set(suffix) - {*"uUl"}:
+            raise ValueError
+        is_unsigned = literal >> 63 > 0 or ("u" in word.lower() and word[0] != "'")
+        return _Unsigned(literal) if is_unsigned else literal

@@ -14,6 +14,7 @@ from pcpp import Preprocessor
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.isa.program import Span
+from gpgpu_legacy.languages.c.literals import Condition
 from gpgpu_legacy.languages.c.syntax import BEFORE, Texts
 from gpgpu_legacy.languages.language import MOST_CHARACTERS, CompilerOptions
 
@@ -43,7 +44,6 @@ _COMMENTS = re.compile(
 )
 _LINE_ENDS = re.compile(r"\r\n?")
 _NO_LINE_ENDS = re.compile("[\f\v\x1c-\x1e\x85\u2028\u2029]")  # except for str.splitlines
-_LONG_SHIFT = re.compile(r"(<<|>>)(?!\s*\d{1,2}\b)")
 _BLANK = str.maketrans({"\n": "\\\n"})
 
 
@@ -92,21 +92,12 @@ class Preprocessed:
 
 
 class _BoundedPreprocessor(Preprocessor):  # type: ignore[misc]
-    evaluator: Any
-
     def __init__(self, texts: Texts, options: CompilerOptions) -> None:
         super().__init__()
         self.texts, self.options = texts, options
         self.rewrite_paths: list[tuple[str, str]] = []
         self.expand_filemacro = False
-        evaluator = self.evaluator
-
-        def bounded(tokens: list[Any], **names: Any) -> Any:
-            if _LONG_SHIFT.search("".join(token.value for token in tokens)):
-                raise ValueError  # a shift by 2**40 takes all memory
-            return evaluator(tokens, **names)
-
-        self.evaluator = bounded
+        self.evaluator = lambda tokens, **_: Condition("".join(t.value for t in tokens))
         self.macros.clear()  # such as __TIME__
         self.depth = self.expanded = 0
         for name, value in options.defines.items():
