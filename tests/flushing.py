@@ -147,8 +147,7 @@ def _watched(note: Callable[[str, Callable[..., Any], Any, Any], None]) -> Itera
         name: replace(row, evaluate=watched(name, row.evaluate)) for name, row in OPCODES.items()
     }
     parts = {
-        name: watched(name, getattr(machine, name))
-        for name in ("interpolate", "sample", "saturated")
+        name: watched(name, getattr(machine, name)) for name in ("_plane", "sample", "saturated")
     }
     relations = {name: watched(name, choose) for name, choose in execute.RELATIONS.items()}
     whole = patch.multiple(execute, OPCODES=rows, RELATIONS=relations)
@@ -156,7 +155,7 @@ def _watched(note: Callable[[str, Callable[..., Any], Any, Any], None]) -> Itera
         yield
 
 
-_MOVES = ("ABS", "MOV", "SWZ", "TEX", "TXB", "TXD", "TXL", "interpolate", "sample")
+_MOVES = ("ABS", "MOV", "SWZ", "TEX", "TXB", "TXD", "TXL", "_plane", "sample")
 
 
 def _floats(values: Any) -> list[Any]:
