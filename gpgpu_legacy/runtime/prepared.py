@@ -129,7 +129,7 @@ class Parts:
     ) -> Iterator[Plan]:
         number, iterations, reached = len(ended), 0, False
         ended.append(Ended(0, reached))
-        rounds = iter(enumerate(until.each_round(), 1))
+        rounds = enumerate(until.each_round(), 1)
         for done, round_ in rounds:
             value = texel(round_.condition)
             if isnan(value):

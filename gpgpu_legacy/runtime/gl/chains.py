@@ -75,14 +75,16 @@ def link_of(step: FusedStep, textures: Mapping[str, Texture]) -> Link | None:
     moved = moved_alone(step, 1) if isinstance(step, CopyPass) else step
     if not isinstance(moved, FusedPasses) or moved.count * len(moved.passes) > 1:
         return None
+    fragments = moved.width * moved.height
+    if fragments > MOST_FRAGMENTS:
+        return None
     content, arguments = group_content(moved, textures)
     try:
         refuse_unsupported(content)
     except UnsupportedError:
         return None
     depends = any(surface.extent for surface in content.surfaces)
-    most = MOST_DEPENDENT if depends else MOST_FRAGMENTS
-    return (content, arguments) if moved.width * moved.height <= most else None
+    return None if depends and fragments > MOST_DEPENDENT else (content, arguments)
 
 
 def across(width: int, height: int) -> int:
