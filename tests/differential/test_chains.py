@@ -18,10 +18,11 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import find_executor
+from gpgpu_legacy.runtime.executors import gl_compute as gl_compute_executor
 from gpgpu_legacy.runtime.gl import compute as gl_compute
 from gpgpu_legacy.runtime.prepared import RunResult
 
-COMPUTE, NUMPY = find_executor("gl-compute"), find_executor("numpy")
+COMPUTE, NUMPY = gl_compute_executor.EXECUTOR, find_executor("numpy")
 pytestmark = pytest.mark.gl
 
 
