@@ -7,7 +7,8 @@ Work is split into pieces, which threads write into words of their own (llvm_sch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from llvmlite import ir
@@ -26,7 +27,7 @@ ELEMENTS = {Kind.FLOAT: F32, Kind.INT: I32, Kind.BOOL: I1, Kind.UINT: I32, Kind.
 
 def element_of(kind: Any) -> Any:
     """The type of one lane."""
-    return kind.element if isinstance(kind, ir.VectorType) else kind
+    return getattr(kind, "element", kind)
 
 
 def like(kind: Any, element: Any) -> Any:
@@ -34,10 +35,9 @@ def like(kind: Any, element: Any) -> Any:
     return ir.VectorType(element, kind.count) if isinstance(kind, ir.VectorType) else element
 
 
-def integers(end: int, start: int = 0, step: int = 1) -> ir.Constant:
-    """A vector of 32-bit integers in steps: which elements a shuffle takes."""
-    numbers = list(range(start, end, step))
-    return ir.Constant(ir.VectorType(I32, len(numbers)), numbers)
+def integers(numbers: Sequence[int]) -> ir.Constant:
+    """A vector of 32-bit integers: which elements a shuffle takes."""
+    return ir.Constant(ir.VectorType(I32, len(numbers)), list(numbers))
 
 
 # Values ------------------------------------------------------------------------------------------
@@ -187,31 +187,38 @@ def joined(*ends: tuple[Emitted, ir.Block]) -> Emitted:
 # Loops -------------------------------------------------------------------------------------------
 
 
-class CountedLoop:
-    """`for number in range(first, last, step)` around what is emitted in a `with` block."""
+@contextmanager
+def loop(b: ir.IRBuilder) -> Iterator[Callable[[Emitted], None]]:
+    """A loop around what is emitted in a `with` block. Its head ends where the block calls what it
+    is given, with the condition to go on.
+    """
+    head, body, after = (b.append_basic_block() for _ in range(3))
+    b.branch(head)
+    b.position_at_end(head)
 
-    def __init__(self, builder: ir.IRBuilder, first: Any, last: Any, step: Any = 1) -> None:
-        """first, last, step: numbers, or 64-bit integers of LLVM."""
-        self._builder = builder
-        self._first, self._last, self._step = map(index_of, (first, last, step))
-
-    def __enter__(self) -> Emitted:
-        b, before = self._builder, self._builder.block
-        self._head = b.append_basic_block()
-        body, self._after = b.append_basic_block(), b.append_basic_block()
-        b.branch(self._head)
-        b.position_at_end(self._head)
-        self._number = b.phi(I64)
-        self._number.add_incoming(self._first, before)
-        b.cbranch(b.icmp_signed("<", self._number, self._last), body, self._after)
+    def goes_on(condition: Emitted) -> None:
+        b.cbranch(condition.value, body, after)
         b.position_at_end(body)
-        return Emitted(b, self._number)
 
-    def __exit__(self, *_: object) -> None:
-        b = self._builder
-        self._number.add_incoming(b.add(self._number, self._step), b.block)
-        self.back = b.branch(self._head)
-        b.position_at_end(self._after)
+    yield goes_on
+    b.branch(head)
+    b.position_at_end(after)
+
+
+@contextmanager
+def counted(b: ir.IRBuilder, first: Any, last: Any, step: Any = 1) -> Iterator[Emitted]:
+    """`for number in range(first, last, step)` around what is emitted in a `with` block.
+
+    first, last, step: numbers, or 64-bit integers of LLVM.
+    """
+    before = b.block
+    with loop(b) as goes_on:
+        phi = b.phi(I64)
+        phi.add_incoming(index_of(first), before)
+        number = Emitted(b, phi)
+        goes_on(number < last)
+        yield number
+        phi.add_incoming((number + step).value, b.block)
 
 
 # Vectors -----------------------------------------------------------------------------------------
@@ -225,8 +232,8 @@ def channels_of(texels: Sequence[Emitted]) -> list[Emitted]:
         return [texels[0].extract_element(I32(channel)) for channel in range(CHANNELS)]
     rows = [_joined(texels[row::CHANNELS]) for row in range(CHANNELS)]
     channels = []
-    for half in range(2):
-        low, high = (_taken(rows[n], rows[n + 1], _UNPACKED[half]) for n in (0, 2))
+    for unpacked in _UNPACKED:
+        low, high = (_taken(rows[n], rows[n + 1], unpacked) for n in (0, 2))
         channels += [_taken(low, high, places) for places in _PAIRS]
     return channels
 
@@ -244,14 +251,14 @@ def _taken(a: Emitted, b: Emitted, places: Sequence[int]) -> Emitted:
         for quarter in range(0, count, CHANNELS)
         for place in places
     ]
-    return a.shuffle_vector(b, ir.Constant(ir.VectorType(I32, count), numbers))
+    return a.shuffle_vector(b, integers(numbers))
 
 
 def _joined(vectors: Sequence[Emitted]) -> Emitted:
     """One vector of several, each after the other."""
     while len(vectors) > 1:
         pairs = zip(vectors[::2], vectors[1::2], strict=True)
-        vectors = [a.shuffle_vector(b, integers(2 * a.type.count)) for a, b in pairs]
+        vectors = [a.shuffle_vector(b, integers(range(2 * a.type.count))) for a, b in pairs]
     return vectors[0]
 
 

@@ -16,7 +16,7 @@ so a program of many such lookups stays small.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 from llvmlite import ir
@@ -65,8 +65,8 @@ from gpgpu_legacy.lower.emit.llvm_basics import (
     X_LAST,
     Y_FIRST,
     Y_LAST,
-    CountedLoop,
     Emitted,
+    counted,
 )
 from gpgpu_legacy.lower.emit.llvm_basics import call as emit_call
 from gpgpu_legacy.lower.emit.llvm_memory import (
@@ -135,10 +135,9 @@ class Scope:
         if value.type.width == 1:
             index = 0
         key = (id(value), index)
-        grid = self._grids.get(key)
-        if grid is None:
-            grid = self._grids[key] = self._component(value, index)
-        return grid
+        if key not in self._grids:
+            self._grids[key] = self._component(value, index)
+        return self._grids[key]
 
     def _component(self, value: Expression, index: int) -> TileValue:  # noqa: PLR0911 - a case each
         match value:
@@ -168,8 +167,7 @@ class Scope:
             case Fetch(texture=number):
                 column, row = (self.component(operand, 0) for operand in value.operands)
                 fetch = partial(self._memory.fetch, number, column, row)
-                texel: TileValue = once(self._known, ("texel", id(value)), fetch).component(index)
-                return texel
+                return once(self._known, ("texel", id(value)), fetch)(index)
         raise AssertionError(value)
 
     def _given(self, given: Given, index: int) -> TileValue:
@@ -191,23 +189,16 @@ class Scope:
         arguments = [self.component(argument, 0) for argument in call.operands]
         if _fetches(function) <= 1:
             body = partial(Scope.of, module, memory, function, arguments)
-            scope: Scope = once(self._known, id(call), body)
-            return scope.component(function.result, channel)
+            return once(self._known, id(call), body).component(function.result, channel)
 
-        @cache
         def texel(row: int, vector: int) -> Emitted:
-            given = [memory.emit.at(value, row, vector, in_lanes=True) for value in arguments]
+            given = [memory.emit.at(value, row, vector) for value in arguments]
             lookup = module.lookup(function, wanted)
             return emit_call(memory.builder, lookup, memory.words, *given)
 
-        kept = once(self._known, (id(call), wanted), lambda: texel)
+        texels = once(self._known, (id(call), wanted), partial(TileValue, EVERYWHERE, texel))
         number = wanted.index(channel)
-        return TileValue(EVERYWHERE, lambda r, v: kept(r, v).extract_value(number))
-
-
-def _one(vector: Emitted) -> TileValue:
-    """The TileValue of a tile that is one vector."""
-    return TileValue(EVERYWHERE, lambda *_: vector)
+        return TileValue(EVERYWHERE, lambda r, v: texels.cell(r, v).extract_value(number))
 
 
 def _fetches(function: Function) -> int:
@@ -325,12 +316,12 @@ class _Module:
         emitted = self._function(name, *[vector] * len(function.parameters), result=texel)
         emitted.linkage = "internal"
         memory, coordinates = self._begin(emitted, TileShape(1, 1, self.tile.lanes))
-        arguments = [_one(coordinate) for coordinate in coordinates]
+        arguments = [TileValue(EVERYWHERE, lambda *_, at=at: at) for at in coordinates]
         body = Scope.of(self, memory, function, arguments)
         result = Emitted(memory.builder, ir.Constant(texel, ir.Undefined))
         for number, channel in enumerate(channels):
             grid = body.component(function.result, channel)
-            result = result.insert_value(memory.emit.at(grid, 0, 0, in_lanes=True), number)
+            result = result.insert_value(memory.emit.at(grid, 0, 0), number)
         memory.builder.ret(result.value)
         return emitted
 
@@ -348,12 +339,12 @@ class _Module:
         x_first, x_last, y_first, y_last, memory.first, memory.last = arguments
         b, rows = memory.builder, (y_first, y_last, tile.rows)
         if self.staging.rows:
-            with CountedLoop(b, x_first, x_last, tile.width) as memory.x:
+            with counted(b, x_first, x_last, tile.width) as memory.x:
                 memory.begin_panel()
-                with CountedLoop(b, *rows) as memory.y:
-                    self._emit_tile(memory)
+                with counted(b, *rows) as memory.y:
+                    _TileEmitter(self, memory).run()
         else:
-            with CountedLoop(b, *rows) as memory.y:
+            with counted(b, *rows) as memory.y:
                 self._emit_columns(memory, x_first, x_last)
         b.ret_void()
         return function
@@ -366,12 +357,13 @@ class _Module:
         """
         b, width = memory.builder, memory.tile.width
         if not self.content.once or instruction_count(self.statements) > UNROLLED:
-            with CountedLoop(b, x_first, x_last, width) as memory.x:
-                self._emit_tile(memory)
+            with counted(b, x_first, x_last, width) as memory.x:
+                _TileEmitter(self, memory).run()
             return
-        near = self._lookups_at_edges()
-        x_inside, x_after = memory.inner_columns(near, x_first, x_last)
-        with CountedLoop(b, 0 if near else 1, 3) as part:
+        texels = [part for part in all_expressions(self.statements) if isinstance(part, Texel)]
+        near = [texel.lookup for texel in texels if meets_edges(texel.lookup, texel.advance)]
+        x_inside, x_after = memory.inner_columns(dict.fromkeys(near), x_first, x_last)
+        with counted(b, 0 if near else 1, 3) as part:
             is_first, is_second = part == 0, part == 1
             start = is_first.choose(x_first, is_second.choose(x_inside, x_after))
             end = is_first.choose(x_inside.at_most(x_last), x_last)
@@ -379,17 +371,8 @@ class _Module:
                 for memory.is_inner, branch in ((True, inner), (False, outer)):
                     with branch:
                         last = x_after if memory.is_inner else end
-                        with CountedLoop(b, start, last, width) as memory.x:
-                            self._emit_tile(memory)
-
-    def _lookups_at_edges(self) -> tuple[AffineLookup[int], ...]:
-        """The lookups that read along rows and meet edges, each once."""
-        texels = [part for part in all_expressions(self.statements) if isinstance(part, Texel)]
-        near = [texel.lookup for texel in texels if meets_edges(texel.lookup, texel.advance)]
-        return tuple(dict.fromkeys(near))
-
-    def _emit_tile(self, memory: TileMemory) -> None:
-        _TileEmitter(self, memory).run()
+                        with counted(b, start, last, width) as memory.x:
+                            _TileEmitter(self, memory).run()
 
     def _run_function(self, tiles: Sequence[Any]) -> None:
         """Whole tiles first, then the remaining rows, one at a time.
@@ -401,7 +384,7 @@ class _Module:
         words = Emitted(b, function.args[0])
         columns = words[X_FIRST], words[X_LAST]
         last, depth, y_last = words[LAST], words[DEPTH], words[Y_LAST]
-        with CountedLoop(b, words[FIRST], last, depth) as first:
+        with counted(b, words[FIRST], last, depth) as first:
             end, y = (first + depth).at_most(last), words[Y_FIRST]
             for function_of_tiles, height in zip(tiles, (self.tile.rows, 1), strict=False):
                 left = y_last - y
@@ -463,8 +446,8 @@ class _TileEmitter:
             self.values = dict(zip(carried, starts, strict=True))
             self.block(self.module.statements)
         else:
-            loop = CarryingLoop(self.emit, memory.first, 1)
-            self.values = dict(zip(carried, loop.begin(starts), strict=True))
+            loop = CarryingLoop(self.emit, memory.first, 1, starts)
+            self.values = dict(zip(carried, loop.carried, strict=True))
             memory.iteration = loop.number
             self.block(self.module.statements)
             loop.end(memory.last, [self.values[place] for place in carried])
@@ -510,9 +493,8 @@ class _TileEmitter:
             memory.trips = trips
         whole = trips // unrolled * unrolled
         carried = [(variable, c) for variable, c, _ in loop.carried]
-        carrying = CarryingLoop(self.emit, 0, unrolled)
-        starts = carrying.begin([self.values[place] for place in carried])
-        self.values.update(zip(carried, starts, strict=True))
+        carrying = CarryingLoop(self.emit, 0, unrolled, [self.values[place] for place in carried])
+        self.values.update(zip(carried, carrying.carried, strict=True))
         memory.trip = carrying.number
         memory.known = dict(known) if isinstance(last, If) else {}
         for memory.ahead in range(unrolled):

@@ -15,8 +15,6 @@ whenever its arrays are full, and goes on there when it is called again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from math import prod
 from typing import Any
 
@@ -64,10 +62,11 @@ from gpgpu_legacy.lower.emit.llvm_basics import (
     I16,
     I32,
     I64,
-    CountedLoop,
     Emitted,
     call,
+    counted,
     joined,
+    loop,
 )
 from gpgpu_legacy.lower.emit.llvm_values import TileShape, ValueEmitter
 from gpgpu_legacy.lower.kernels.schedule import GROUP, INVOCATION, ROW, KernelLoops
@@ -142,7 +141,9 @@ class KernelEmitter:
         self.bind()
         self.allocate()
         self.enter()
-        self.repeat(lambda: self.group.load() < self.last, self.work_group)
+        with loop(self.builder) as goes_on:
+            goes_on(self.group.load() < self.last)
+            self.work_group()
         self.leave()
         marks = [f"!{2 + n} = distinct !{{!{2 + n}, !1, {_ROLLED}}}" for n in range(self.loops)]
         return "\n".join([str(self.builder.module), _ACCESSES, _PARALLEL, *marks])
@@ -210,18 +211,6 @@ class KernelEmitter:
 
     # Statements -----------------------------------------------------------------------------
 
-    def repeat(self, condition: Callable[[], Emitted], body: Callable[[], object]) -> None:
-        """`while condition: body`."""
-        b = self.builder
-        head, inside, after = (b.append_basic_block() for _ in range(3))
-        b.branch(head)
-        b.position_at_end(head)
-        b.cbranch(condition().value, inside, after)
-        b.position_at_end(inside)
-        body()
-        b.branch(head)
-        b.position_at_end(after)
-
     def work_group(self) -> None:
         b = self.builder
         clear = b.module.declare_intrinsic("llvm.memset", [I8.as_pointer(), I64])
@@ -246,32 +235,24 @@ class KernelEmitter:
                 case Invocations():
                     self.invocations(statement)
                 case Loop(condition=condition, body=body):
-                    self.repeat(
-                        partial(self.value, condition, level), partial(self.statements, body, level)
-                    )
-                case If():
-                    self.branch(statement, level)
+                    with loop(self.builder) as goes_on:
+                        goes_on(self.value(condition, level))
+                        self.statements(body, level)
+                case If(condition=condition, then=then, otherwise=otherwise):
+                    chosen = self.value(condition, level)
+                    with self.builder.if_else(chosen.value) as branches:
+                        for side, branch in zip((then, otherwise), branches, strict=True):
+                            with branch:
+                                self.statements(side, level)
 
-    def invocations(self, loop: Invocations) -> None:
-        before, counted = (
-            self.local,
-            CountedLoop(self.builder, 0, self.kernel.local_size[loop.axis]),
-        )
-        with counted as number:
-            self.local = [before[0], number] if loop.axis else [number, before[1]]
-            self.statements(loop.body, INVOCATION - loop.axis)
-        self.local = before
-        if not loop.axis:
-            counted.back.set_metadata("llvm.loop", _Mark(2 + self.loops))
+    def invocations(self, row: Invocations) -> None:
+        with counted(self.builder, 0, self.kernel.local_size[row.axis]) as self.local[row.axis]:
+            self.statements(row.body, INVOCATION - row.axis)
+            last = self.builder.block
+        self.local[row.axis] = self.number(0)
+        if not row.axis:
+            last.terminator.set_metadata("llvm.loop", _Mark(2 + self.loops))
             self.loops += 1
-
-    def branch(self, branch: If, level: int) -> None:
-        condition = self.value(branch.condition, level)
-        with self.builder.if_else(condition.value) as (then, otherwise):
-            with then:
-                self.statements(branch.then, level)
-            with otherwise:
-                self.statements(branch.otherwise, level)
 
     def assign(
         self, variable: Variable, components: Components, value: Expression, level: int
@@ -486,13 +467,12 @@ class TraceEmitter(KernelEmitter):
         match expression:
             case Element():
                 self.access(expression, stores=0)
-            case Choice(operands=(condition, chosen, other)):
+            case Choice(operands=(condition, *sides)):
                 self.accesses(condition)
-                with self.builder.if_else(self.value(condition, GROUP).value) as (then, otherwise):
-                    with then:
-                        self.accesses(chosen)
-                    with otherwise:
-                        self.accesses(other)
+                with self.builder.if_else(self.value(condition, GROUP).value) as branches:
+                    for side, branch in zip(sides, branches, strict=True):
+                        with branch:
+                            self.accesses(side)
             case _:
                 for operand in expression.operands:
                     self.accesses(operand)

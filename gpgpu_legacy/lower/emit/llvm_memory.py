@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cache, partial
 from operator import add, truediv
 from typing import Any
 
@@ -44,9 +44,9 @@ from gpgpu_legacy.lower.emit.llvm_basics import (
     WIDTH,
     X_FIRST,
     X_LAST,
-    CountedLoop,
     Emitted,
     channels_of,
+    counted,
     joined,
 )
 from gpgpu_legacy.lower.emit.llvm_values import TileValue, ValueEmitter, floats, once, stored
@@ -202,7 +202,7 @@ class TileMemory:
     def affine(self, lookup: AffineLookup[int], axis: int, advance: int) -> tuple[Emitted, int]:
         """A coordinate at the tile's first fragment: what is computed of it, and a constant."""
         form = (lookup.s, lookup.t)[axis]
-        factors = (form.x, form.y, form.iteration, advance)
+        factors = (*form.slopes, advance)
 
         def total() -> Emitted:
             total = self.bases[lookup.base][axis]
@@ -294,23 +294,18 @@ class TileMemory:
         element, surface = self.surfaces[number].element, self.content.surfaces[number]
         align, keeps = ALIGNMENTS[element], self.content.once or surface.followed
         for row, vector in self.tile.places:
-            numbers = stored(self.emit.at(value, row, vector, in_lanes=True), element)
+            numbers = stored(self.emit.at(value, row, vector), element)
             place = self._own_place(number, channel, row, vector)
             if keeps and not self.is_inner:
                 before = place.read(numbers.type, align)
-                numbers = self._in_columns(vector).choose(numbers, before)
+                in_columns = once(self.known, ("lanes", vector), partial(self._in_columns, vector))
+                numbers = in_columns.choose(numbers, before)
             place.write(numbers, align)
 
     def _in_columns(self, vector: int) -> Emitted:
         """For each lane, whether it is in the columns to compute."""
-        lanes = self.tile.lanes
-
-        def in_columns() -> Emitted:
-            left = (self.x_last - (self.x + vector * lanes)).trunc(I32)
-            return self.emit.lanes < self.emit.splat(left)
-
-        in_all: Emitted = once(self.known, ("lanes", vector), in_columns)
-        return in_all
+        left = (self.x_last - (self.x + vector * self.tile.lanes)).trunc(I32)
+        return self.emit.lanes < self.emit.splat(left)
 
     def _own_place(self, number: int, channel: int, row: int, vector: int) -> Emitted:
         surface = self.surfaces[number]
@@ -323,8 +318,7 @@ class TileMemory:
     def texel(self, channel: AffineChannel) -> TileValue:
         """A channel of an affine lookup, for this iteration and trip."""
         load = self._staged if channel in self.staging else self._loaded
-        texel: TileValue = once(self.known, (channel, self.ahead), lambda: load(channel))
-        return texel
+        return once(self.known, (channel, self.ahead), partial(load, channel))
 
     def _loaded(self, channel: AffineChannel) -> TileValue:
         lookup, lanes, coordinates = channel.lookup, self.tile.lanes, self.coordinates(channel)
@@ -383,17 +377,17 @@ class TileMemory:
         """Copy the staged texels for columns of tiles, iteration after iteration."""
         b, columns = self.builder, (self.words[X_FIRST], self.words[X_LAST])
         with (
-            CountedLoop(b, self.first, self.last) as self.iteration,
-            CountedLoop(b, *columns, self.tile.width) as self.x,
+            counted(b, self.first, self.last) as self.iteration,
+            counted(b, *columns, self.tile.width) as self.x,
         ):
             self.begin_panel()
             for channel in self.staging:
-                with CountedLoop(b, 0, channel.trips) as self.trip:
+                with counted(b, 0, channel.trips) as self.trip:
                     self.known = {}
                     texel = self._loaded(channel)
                     for vector in range(self.tile.vectors):
                         place = self._staged_place(channel, vector)
-                        place.write(self.emit.at(texel, 0, vector, in_lanes=True), 4)
+                        place.write(self.emit.at(texel, 0, vector), 4)
 
     def begin_panel(self) -> None:
         """Locate the staged texels for the column of tiles at x, for iteration 0."""
@@ -418,24 +412,63 @@ class TileMemory:
             offset = self.iteration * (self.staging.rows * width)
             return self.panel.at(offset + self.trip * strides if strides else offset)
 
-        start: Emitted = once(self.known, ("staged", strides), first)
+        start = once(self.known, ("staged", strides), first)
         return start.at((row + self.ahead * a_trip) * width + vector * self.tile.lanes)
 
     # Fetched ones
 
-    def fetch(self, number: int, column: TileValue, row: TileValue) -> FetchedTexel:
-        """The texel at a column and a row inside, which are 32-bit integers."""
+    def fetch(self, number: int, column: TileValue, row: TileValue) -> Callable[[int], TileValue]:
+        """The texel at a column and a row inside, which are 32-bit integers: what lookups read as
+        R, G, B or A, on demand.
+        """
         length = self.emit.uniform(self.surfaces[number].row_length.trunc(I32))
         texels = self.emit.map(lambda x, y, length: y * length + x, column, row, length)
-        return FetchedTexel(self, number, texels)
+        surface = self.content.surfaces[number]
+        whole = self._whole(number, texels) if surface.interleaved else []
 
-    def numbers(self, texels: TileValue, row: int, vector: int) -> list[Emitted]:
+        def component(component: int) -> TileValue:
+            source = surface.format.reads[component]
+            if source in "01":
+                return self.emit.constant(float(source))
+            channel = "rgba".index(source)
+            return whole[channel] if whole else self._fetched(number, channel, texels)
+
+        return component
+
+    def _numbers(self, texels: TileValue, row: int, vector: int) -> list[Emitted]:
         """The numbers of texels, of each lane if they differ along x, as 64-bit integers."""
-        number = self.emit.at(texels, row, vector, in_lanes=texels.axes.x)
+        number = texels.cell(row, vector)
         if not texels.axes.x:
             return [number.zext(I64)]
         lanes = [number.extract_element(I32(lane)) for lane in range(self.tile.lanes)]
         return [lane.zext(I64) for lane in lanes]
+
+    def _fetched(self, number: int, channel: int, texels: TileValue) -> TileValue:
+        """A channel of fetched texels of a surface that has it as a plane."""
+        plane = self.surfaces[number].planes[channel]
+
+        def loaded(row: int, vector: int) -> Emitted:
+            places = [plane.at(texel) for texel in self._numbers(texels, row, vector)]
+            return self.gathered(places) if texels.axes.x else floats(places[0].load())
+
+        return self.decoded(number, TileValue(texels.axes, loaded))
+
+    def _whole(self, number: int, texels: TileValue) -> list[TileValue]:
+        """All channels of fetched texels, where a texel's channels lie side by side."""
+        # Of halves of a texel, 8 bytes: the most by which an address scales a number.
+        halves = self.emit.map(lambda number: number + number, texels)
+        half_texels = self.surfaces[number].planes[0].bitcast(I64.as_pointer())
+        four = ir.VectorType(F32, MOST_PLANES)
+
+        @cache
+        def loaded(row: int, vector: int) -> list[Emitted]:
+            places = [half_texels.at(half) for half in self._numbers(halves, row, vector)]
+            return channels_of([place.read(four, 4) for place in places])
+
+        def channel(number: int) -> TileValue:
+            return TileValue(texels.axes, lambda row, vector: loaded(row, vector)[number])
+
+        return list(map(channel, range(MOST_PLANES)))
 
     # Numbers
 
@@ -446,8 +479,7 @@ class TileMemory:
             column = self.table.setdefault(scalar, len(self.table))
             return self.emit.uniform(self.table_at[self.count * column + self.iteration])
 
-        number: TileValue = once(self.known, scalar, loaded)
-        return number
+        return once(self.known, scalar, loaded)
 
     def centre(self, axis: int) -> TileValue:
         """The fragments' centres along an axis, by their distance from the rectangle's corner."""
@@ -464,56 +496,8 @@ class TileMemory:
             whole = TileValue(ALONG_Y, rows) if axis else TileValue(ALONG_X, columns)
             return self.emit.map(add, whole, self.emit.constant(0.5))
 
-        centre: TileValue = once(self.known, ("centre", axis), centres)
-        return centre
+        return once(self.known, ("centre", axis), centres)
 
     def origin(self, number: int, axis: int) -> TileValue:
         """The lower left of the rectangle in a surface, as a float."""
         return self.emit.uniform(self.surfaces[number].origin[axis].sitofp(F32))
-
-
-class FetchedTexel:
-    """Texels fetched by their numbers, component by component on demand."""
-
-    def __init__(self, memory: TileMemory, number: int, texels: TileValue) -> None:
-        """number: of the surface."""
-        self._memory, self._number, self._texels = memory, number, texels
-
-    def component(self, component: int) -> TileValue:
-        """What lookups read as R, G, B or A."""
-        memory, surface = self._memory, self._memory.content.surfaces[self._number]
-        source = surface.format.reads[component]
-        if source in "01":
-            return memory.emit.constant(float(source))
-        channel = "rgba".index(source)
-        return self._whole[channel] if surface.interleaved else self._channel(channel)
-
-    def _channel(self, channel: int) -> TileValue:
-        """In a surface that has the channel as a plane."""
-        memory, texels = self._memory, self._texels
-        plane = memory.surfaces[self._number].planes[channel]
-
-        def loaded(row: int, vector: int) -> Emitted:
-            places = [plane.at(texel) for texel in memory.numbers(texels, row, vector)]
-            return memory.gathered(places) if texels.axes.x else floats(places[0].load())
-
-        return memory.decoded(self._number, TileValue(texels.axes, loaded))
-
-    @cached_property
-    def _whole(self) -> list[TileValue]:
-        """All channels, where a texel's channels lie side by side."""
-        memory, texels = self._memory, self._texels
-        # Of halves of a texel, 8 bytes: the most by which an address scales a number.
-        halves = memory.emit.map(lambda number: number + number, texels)
-        half_texels = memory.surfaces[self._number].planes[0].bitcast(I64.as_pointer())
-        four = ir.VectorType(F32, MOST_PLANES)
-
-        @cache
-        def loaded(row: int, vector: int) -> list[Emitted]:
-            places = [half_texels.at(half) for half in memory.numbers(halves, row, vector)]
-            return channels_of([place.read(four, 4) for place in places])
-
-        def channel(number: int) -> TileValue:
-            return TileValue(texels.axes, lambda row, vector: loaded(row, vector)[number])
-
-        return [channel(number) for number in range(MOST_PLANES)]

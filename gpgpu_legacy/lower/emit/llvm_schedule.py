@@ -28,6 +28,8 @@ from llvmlite import ir
 from gpgpu_legacy.lower.emit.llvm_basics import (
     COUNT,
     FIRST,
+    I1,
+    I8,
     I32,
     I64,
     LAST,
@@ -35,9 +37,10 @@ from gpgpu_legacy.lower.emit.llvm_basics import (
     X_LAST,
     Y_FIRST,
     Y_LAST,
-    CountedLoop,
     Emitted,
     call,
+    counted,
+    loop,
     plain,
 )
 from gpgpu_legacy.lower.emit.llvm_basics import HEADER_WORDS as PASS_WORDS
@@ -97,29 +100,28 @@ def schedule_text() -> str:
     return str(module)
 
 
-_BIT, _BYTE = ir.IntType(1), ir.IntType(8)
 _FLOAT_BYTES = 4
 _CALL = ir.FunctionType(I32, [])  # that lets other threads run
 
 
 def _copy_function(module: ir.Module) -> None:
     b, words = _function(module, "copy", 1)
-    unpacks = words[UNPACKS].trunc(_BIT)
+    unpacks = words[UNPACKS].trunc(I1)
 
     def to_and_from(in_matrix: Emitted, in_plane: Emitted) -> tuple[Emitted, Emitted]:
         return unpacks.choose(in_matrix, in_plane), unpacks.choose(in_plane, in_matrix)
 
-    ends = to_and_from(words[MATRIX].pointer(_BYTE), words[PLANE].pointer(_BYTE))
+    ends = to_and_from(words[MATRIX].pointer(I8), words[PLANE].pointer(I8))
     rows = to_and_from(words[MATRIX_ROW], words[PLANE_ROW])
     nexts = to_and_from(words[MATRIX_NEXT], words[PLANE_NEXT])
     length, are_rows = words[LENGTH], (nexts[0] == _FLOAT_BYTES) & (nexts[1] == _FLOAT_BYTES)
-    move = module.declare_intrinsic("llvm.memcpy", [_BYTE.as_pointer()] * 2 + [I64])
-    with CountedLoop(b, words[Y_FIRST], words[Y_LAST]) as y:
+    move = module.declare_intrinsic("llvm.memcpy", [I8.as_pointer()] * 2 + [I64])
+    with counted(b, words[Y_FIRST], words[Y_LAST]) as y:
         row = [end.at(y * step) for end, step in zip(ends, rows, strict=True)]
         with b.if_else(are_rows.value) as (whole, apart):
             with whole:
-                call(b, move, *row, length * _FLOAT_BYTES, _BIT(0))
-            with apart, CountedLoop(b, 0, length) as x:
+                call(b, move, *row, length * _FLOAT_BYTES, I1(0))
+            with apart, counted(b, 0, length) as x:
                 to, from_ = (
                     at.at(x * step).bitcast(I32.as_pointer())
                     for at, step in zip(row, nexts, strict=True)
@@ -197,9 +199,9 @@ def _item_function(module: ir.Module) -> None:
     top = high + last_pass * (high_step + lag)
     side = right_end + last_pass * slant
     with (
-        CountedLoop(b, left_end, side, span) as column,
-        CountedLoop(b, low, top, chunk) as row,
-        CountedLoop(b, 0, passes) as number,
+        counted(b, left_end, side, span) as column,
+        counted(b, low, top, chunk) as row,
+        counted(b, 0, passes) as number,
     ):
         pass_ = first_pass + number
         member = members.at(pass_ % bodies * MEMBER_WORDS)
@@ -219,25 +221,20 @@ def _work_function(module: ir.Module) -> None:
     b, header, members = _function(module, "work", 2)
     items, kinds, limit = header[ITEMS], header[KINDS], header[LIMIT]
     items_at, ended_at = header[ITEMS_AT].pointer(), header[ENDED_AT].pointer()
-    take, run, done = (b.append_basic_block() for _ in range(3))
-    b.branch(take)
-    b.position_at_end(take)
-    taken = _added(header.at(NEXT), 1, "monotonic")
-    b.cbranch((taken < limit).value, run, done)
-    b.position_at_end(run)
-    round_, number = taken // items, taken % items
-    item = items_at.at(number * ITEM_WORDS)
-    start, ring, first, awaited = (item[word] for word in (START, RING, FROM, AWAITED))
-    wanted = round_ * item[EACH] + item[BASE]
-    with CountedLoop(b, 0, awaited) as other:
-        place = start + (first + other) % ring
-        count = ended_at.at(place * ENDED_WORDS)
-        call(b, module.get_global("wait"), count, header, wanted)
-    stage = round_ * kinds + item[STAGE]
-    call(b, module.get_global("item"), header, members, item.ptrtoint(I64), stage)
-    _added(ended_at.at(item[COUNTER] * ENDED_WORDS), 1, "release")
-    b.branch(take)
-    b.position_at_end(done)
+    with loop(b) as goes_on:
+        taken = _added(header.at(NEXT), 1, "monotonic")
+        goes_on(taken < limit)
+        round_, number = taken // items, taken % items
+        item = items_at.at(number * ITEM_WORDS)
+        start, ring, first, awaited = (item[word] for word in (START, RING, FROM, AWAITED))
+        wanted = round_ * item[EACH] + item[BASE]
+        with counted(b, 0, awaited) as other:
+            place = start + (first + other) % ring
+            count = ended_at.at(place * ENDED_WORDS)
+            call(b, module.get_global("wait"), count, header, wanted)
+        stage = round_ * kinds + item[STAGE]
+        call(b, module.get_global("item"), header, members, item.ptrtoint(I64), stage)
+        _added(ended_at.at(item[COUNTER] * ENDED_WORDS), 1, "release")
     b.ret_void()
 
 
@@ -265,7 +262,7 @@ def _serve_function(module: ir.Module) -> None:
     b.position_at_end(look)
     seen, looks = (Emitted(b, b.phi(I64)) for _ in range(2))
     state = door.at(STATE).load_atomic(ordering="acquire", align=8)
-    b.cbranch((state.trunc(_BIT) & (state != seen)).value, in_, idle)
+    b.cbranch((state.trunc(I1) & (state != seen)).value, in_, idle)
     b.position_at_end(in_)
     _added(door.at(INSIDE), -1)
     again = door.at(STATE).load_atomic(ordering="seq_cst", align=8)

@@ -12,10 +12,10 @@ Every operation is rounded to float32. If contraction is allowed, a multiply-add
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from itertools import product
 from operator import and_, eq, ge, gt, le, lt, ne
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from llvmlite import ir
@@ -83,30 +83,28 @@ class TileShape:
         return list(product(range(self.rows), range(self.vectors)))
 
 
-def once(known: dict[Any, Any], key: Any, emit: Callable[[], Any]) -> Any:
+Value = TypeVar("Value")
+
+
+def once(known: dict[Any, Any], key: Any, emit: Callable[[], Value]) -> Value:
     """What is known under that key, or is emitted now."""
     if key not in known:
         known[key] = emit()
-    return known[key]
+    value: Value = known[key]
+    return value
 
 
 class TileValue:
     """A number on a tile: one LLVM value for each row and each vector over which it varies."""
 
-    __slots__ = ("_cells", "_emit", "axes", "splats")
-
     def __init__(self, axes: Axes, emit: Callable[[int, int], Emitted]) -> None:
         """emit: the value of a row and a vector, 0 for an axis along which it does not vary."""
-        self.axes, self._emit = axes, emit
-        self._cells: dict[tuple[int, int], Emitted] = {}
+        self.axes, self._emit = axes, cache(emit)
         self.splats: dict[int, Emitted] = {}  # by row, where it is the same along x
 
     def cell(self, row: int, vector: int) -> Emitted:
         """The value of one vector of one row, which is emitted once."""
-        place = (row if self.axes.y else 0, vector if self.axes.x else 0)
-        if place not in self._cells:
-            self._cells[place] = self._emit(*place)
-        return self._cells[place]
+        return self._emit(row if self.axes.y else 0, vector if self.axes.x else 0)
 
 
 class ValueEmitter:
@@ -131,25 +129,22 @@ class ValueEmitter:
     @property
     def lanes(self) -> Emitted:
         """The number of each lane."""
-        return Emitted(self.builder, integers(self.tile.lanes))
+        return Emitted(self.builder, integers(range(self.tile.lanes)))
 
     def splat(self, value: Emitted) -> Emitted:
         """The value in all lanes."""
         lanes, undefined = self.tile.lanes, self.undefined(value.type)
         if isinstance(value.value, ir.Constant):
             return Emitted(self.builder, ir.Constant(undefined.type, [value.value] * lanes))
-        zeros = ir.Constant(ir.VectorType(I32, lanes), [0] * lanes)
-        return undefined.insert_element(value, I32(0)).shuffle_vector(undefined, zeros)
+        first = undefined.insert_element(value, I32(0))
+        return first.shuffle_vector(undefined, integers([0] * lanes))
 
-    def at(self, grid: TileValue, row: int, vector: int, *, in_lanes: bool) -> Emitted:
-        """The value of one vector of one row: a vector of lanes, or a scalar where it may be."""
+    def at(self, grid: TileValue, row: int, vector: int) -> Emitted:
+        """The value of one vector of one row, as a vector of lanes."""
         value = grid.cell(row, vector)
-        if not in_lanes or grid.axes.x:
+        if grid.axes.x:
             return value
-        r = row if grid.axes.y else 0
-        if r not in grid.splats:
-            grid.splats[r] = self.splat(value)
-        return grid.splats[r]
+        return once(grid.splats, row if grid.axes.y else 0, lambda: self.splat(value))
 
     def uniform(self, value: Emitted) -> TileValue:
         """A scalar that is the same everywhere."""
@@ -169,13 +164,8 @@ class ValueEmitter:
     def map(self, instruction: Callable[..., Emitted], *grids: TileValue) -> TileValue:
         """An instruction on scalars or vectors, for each row and vector along which values vary."""
         axes = union(grid.axes for grid in grids)
-        return TileValue(
-            axes, lambda r, v: instruction(*(self.at(g, r, v, in_lanes=axes.x) for g in grids))
-        )
-
-    def everywhere(self, grid: TileValue) -> TileValue:
-        """A TileValue as one that may differ everywhere."""
-        return TileValue(EVERYWHERE, lambda r, v: self.at(grid, r, v, in_lanes=True))
+        at = self.at if axes.x else TileValue.cell
+        return TileValue(axes, lambda r, v: instruction(*(at(g, r, v) for g in grids)))
 
     # Operations
 
@@ -337,44 +327,41 @@ _INSTRUCTIONS: dict[Kind, dict[Operator, _Instruction]] = {
 class CarryingLoop:
     """A loop of at least one trip, with values carried from trip to trip.
 
-    Between `begin` and `end` its body is emitted; `number` counts from `first` in steps of `step`.
+    Its body is emitted before `end`. number: counts from `first` in steps of `step`. carried: the
+    values at the beginning of a trip.
     """
 
-    def __init__(self, emit: ValueEmitter, first: Any, step: int) -> None:
+    def __init__(
+        self, emit: ValueEmitter, first: Any, step: int, starts: Sequence[TileValue]
+    ) -> None:
         """first: a number, or a 64-bit integer of LLVM; step: a number."""
-        self._emit, self._first, self._step = emit, index_of(first), step
-        self._carried: list[tuple[TileValue, TileValue]] = []
-
-    def begin(self, starts: Sequence[TileValue]) -> list[TileValue]:
-        """Open the loop; returns the carried values at the beginning of a trip."""
-        b = self._emit.builder
-        before = [self._emit.everywhere(start) for start in starts]
-        self._emit.emit_now(before)
+        self._emit, self._step, b = emit, step, emit.builder
+        self._starts = [TileValue(EVERYWHERE, partial(emit.at, start)) for start in starts]
+        emit.emit_now(self._starts)
         self._before, self._body = b.block, b.append_basic_block()
         b.branch(self._body)
         b.position_at_end(self._body)
         self.number = Emitted(b, b.phi(I64))
-        vector = self._emit.vector_of(F32)
-        phis = [TileValue(EVERYWHERE, lambda r, v: Emitted(b, b.phi(vector))) for _ in starts]
-        self._emit.emit_now(phis)
-        self._carried = list(zip(before, phis, strict=True))
-        return phis
+        self.number.value.add_incoming(index_of(first), self._before)
+        vector = emit.vector_of(F32)
+        self.carried = [TileValue(EVERYWHERE, lambda *_: Emitted(b, b.phi(vector))) for _ in starts]
+        emit.emit_now(self.carried)
 
     def end(self, last: Any, ends: Sequence[TileValue], left: TileValue | None = None) -> None:
         """Close it: go on while the next number is below `last`, but not if all fragments have
         `left`.
         """
-        b, tile, following = self._emit.builder, self._emit.tile, self.number + self._step
-        self.number.value.add_incoming(self._first, self._before)
+        at, b, tile = self._emit.at, self._emit.builder, self._emit.tile
+        following = self.number + self._step
         self.number.value.add_incoming(following.value, b.block)
-        for (start, phi), end in zip(self._carried, ends, strict=True):
+        for start, phi, end in zip(self._starts, self.carried, ends, strict=True):
             for r, v in tile.places:
                 joined = phi.cell(r, v).value
                 joined.add_incoming(start.cell(r, v).value, self._before)
-                joined.add_incoming(self._emit.at(end, r, v, in_lanes=True).value, b.block)
+                joined.add_incoming(at(end, r, v).value, b.block)
         after, goes_on = b.append_basic_block(), following < last
         if left is not None:
-            gone = reduce(and_, [self._emit.at(left, r, v, in_lanes=True) for r, v in tile.places])
+            gone = reduce(and_, [at(left, r, v) for r, v in tile.places])
             goes_on = goes_on & (gone.bitcast(ir.IntType(tile.lanes)) == -1).not_()
         b.cbranch(goes_on.value, self._body, after)
         b.position_at_end(after)
