@@ -7,13 +7,7 @@ from math import isfinite
 from typing import Any, TypedDict, Unpack, cast
 
 from gpgpu_legacy.decorators import block, public
-from gpgpu_legacy.errors import (
-    InputError,
-    PlanError,
-    as_positive,
-    described,
-    warn,
-)
+from gpgpu_legacy.errors import InputError, PlanError, as_positive, described, warn
 from gpgpu_legacy.isa.kernel import Kernel
 from gpgpu_legacy.isa.program import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS

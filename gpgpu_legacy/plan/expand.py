@@ -11,14 +11,7 @@ from functools import partial
 from itertools import repeat
 from typing import Any, TypeVar
 
-from gpgpu_legacy.plan.numbers import (
-    Affine,
-    Integer,
-    Number,
-    NumberVec4,
-    PerIteration,
-    Table,
-)
+from gpgpu_legacy.plan.numbers import Affine, Integer, Number, NumberVec4, PerIteration, Table
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
     BufferBinding,

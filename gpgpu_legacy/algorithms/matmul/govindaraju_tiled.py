@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from gpgpu_legacy.algorithms.matmul.hall_carr_hart import in_blocks
+from gpgpu_legacy.algorithms.matmul.hall_carr_hart import blocked, in_blocks
 from gpgpu_legacy.algorithms.matmul.product import (
     Accumulate,
     AccumulateBy,
@@ -20,10 +20,9 @@ from gpgpu_legacy.algorithms.matmul.product import (
     CoordinatesFirst,
     Sizes,
     Stored,
-    check_block,
     method,
 )
-from gpgpu_legacy.algorithms.matmul.tiles import TexelLayout, Tiling
+from gpgpu_legacy.algorithms.matmul.tiles import TiledProduct
 from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.textures import RGBA32F
@@ -69,27 +68,32 @@ def govindaraju_tiled(
     coordinates_first: CoordinatesFirst = None,
 ) -> PlanBuilder:
     """The multichannel program, square by square."""
-    layout = TexelLayout(2, check_block(block, stored), RGBA32F, stored)
-    side = _side(tile, layout.tiling(sizes.shape), layout.stored.side)
-    return in_blocks(
-        govindaraju_tiled.name, sizes, layout, accumulate, coordinates_first, side=side
-    )
+    p = blocked(govindaraju_tiled.name, sizes, stored, block, RGBA32F, split=2)
+    return in_blocks(p, sizes, accumulate, coordinates_first, _side(tile, p))
 
 
-def _side(tile: int | None, tiling: Tiling, largest: int) -> int:
+def _side(tile: int | None, p: TiledProduct) -> int:
     """The requested tile, or the default, doubled until there are at most USUAL_TILES.
 
     Raises InputError if the requested tile gives more than MOST_TILES.
     """
+
+    def draws(side: int) -> int:
+        """The squares of that side that are drawn: one for each segment of the inner dimension."""
+        return len(p.inner) * sum(
+            -(-one.rows.texels // side) * -(-one.columns.texels // side) for one in p.tiles
+        )
+
+    largest = p.stored.side
     if tile is None:
         side = DEFAULT_TILE
-        while tiling.draws(side) > USUAL_TILES and side < largest:
+        while draws(side) > USUAL_TILES and side < largest:
             side *= 2
         return side
-    draws = tiling.draws(as_positive("tile", tile))
-    if draws > max(MOST_TILES, tiling.draws(largest)):
+    drawn = draws(as_positive("tile", tile))
+    if drawn > max(MOST_TILES, draws(largest)):
         raise InputError(
-            f"the product has {draws} tiles of {tile}×{tile} texels, and at most {MOST_TILES} are "
+            f"the product has {drawn} tiles of {tile}×{tile} texels, and at most {MOST_TILES} are "
             "planned; choose larger tiles"
         )
     return tile

@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpgpu_legacy.algorithms.matmul.product import (
+    MOST_UNROLLED,
     Accumulate,
     AccumulateBy,
     Block,
     CoordinatesFirst,
     Sizes,
     Stored,
-    check_block,
     method,
     product,
 )
-from gpgpu_legacy.algorithms.matmul.tiles import TexelLayout, Tile, TiledProduct
-from gpgpu_legacy.errors import as_positive
+from gpgpu_legacy.algorithms.matmul.tiles import Tile, TiledProduct
+from gpgpu_legacy.errors import InputError, as_positive
 from gpgpu_legacy.isa.program import Program
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -42,37 +42,52 @@ def _build(name: str, split: int, texels: Format) -> Callable[..., PlanBuilder]:
         accumulate: AccumulateBy = Accumulate.COPY,
         coordinates_first: CoordinatesFirst = None,
     ) -> PlanBuilder:
-        layout = TexelLayout(split, check_block(block, stored), texels, stored)
-        return in_blocks(name, sizes, layout, accumulate, coordinates_first)
+        p = blocked(name, sizes, stored, block, texels, split=split)
+        return in_blocks(p, sizes, accumulate, coordinates_first)
 
     return build
 
 
+def blocked(
+    name: str, sizes: Sizes, stored: Stored, block: int, texels: Format, *, split: int
+) -> TiledProduct:
+    """The builder of a product whose passes add b iterations of the inner loop, yet without passes.
+
+    Raises InputError for a block that no program can unroll, or no texture can hold.
+    """
+    as_positive("block", block)
+    if block > stored.side:
+        raise InputError(
+            f"a block of {block} does not fit a texture of {stored.side} texels; choose "
+            "a smaller block or larger textures"
+        )
+    if block > MOST_UNROLLED:
+        raise InputError(f"block is {block}; a program unrolls at most {MOST_UNROLLED} iterations")
+    return TiledProduct(name, sizes.shape, stored, texels, split=split, block=block)
+
+
 def in_blocks(
-    name: str,
+    p: TiledProduct,
     sizes: Sizes,
-    layout: TexelLayout,
     accumulate: Accumulate,
     coordinates_first: int | None,
-    *,
     side: int | None = None,
 ) -> PlanBuilder:
-    """The product by a method whose passes add b iterations of the inner loop.
+    """The product by passes that add b iterations of the inner loop.
 
-    name: of the method. layout: its block is b; its split chooses between listings (5) and (11), as
-    printed or with coordinates computed first. side: of the squares that are drawn one after
-    another; None for whole tiles.
+    p: its block is b; its split chooses between listings (5) and (11), as printed or with
+    coordinates computed first. side: of the squares that are drawn one after another; None for
+    whole tiles.
     """
-    stored, listing = layout.stored, "single" if layout.split == 1 else "multi"
-    given: dict[str, int | str | bool] = {"block": layout.block, "accumulate": accumulate.value}
-    if layout.split == 2:
+    stored, listing = p.stored, "single" if p.split == 1 else "multi"
+    given: dict[str, int | str | bool] = {"block": p.block, "accumulate": accumulate.value}
+    if p.split == 2:
         given |= {"transpose_a": stored.transpose_a, "transpose_b": stored.transpose_b}
     if coordinates_first is not None:
         listing = f"{listing}_coordinates_first"
         given["group"] = as_positive("coordinates_first", coordinates_first)
     program = load_program(f"hall_carr_hart_2003/{listing}.fp.j2", **given)
-    p = TiledProduct(name, sizes.shape, layout)
-    for tile in p.tiling.tiles():
+    for tile in p.tiles:
         p.finish(tile, _summed(p, tile, program, accumulate, side))
     return product(p, sizes, stored)
 
@@ -86,15 +101,15 @@ def _summed(
     PING_PONG two textures alternate as framebuffer and as F, so nothing is copied. With BLEND the
     framebuffer blends, "eliminating the need for the temporary texture F" (Section 3).
     """
-    framebuffer, block, f = p.target("C", tile), p.layout.block, None
+    framebuffer, block, f = p.target("C", tile), p.block, None
     turns = accumulate is Accumulate.PING_PONG
-    is_odd = turns and sum(inner.texels // block for inner in p.tiling.inner) % 2
+    is_odd = turns and sum(inner.texels // block for inner in p.inner) % 2
     if accumulate is Accumulate.BLEND:
         p.clear(framebuffer)
     else:
         f = p.target("F", tile, initial=0.0)
     for square in tile.squares(side):
-        for k, inner in enumerate(p.tiling.inner):
+        for k, inner in enumerate(p.inner):
             with p.repeat(inner.texels // block) as i:
                 m = 0.5 + block * i
                 coordinates = p.coordinates(square.height, square.width, m, square.y, square.x)

@@ -12,14 +12,8 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from gpgpu_legacy.algorithms.matmul.product import (
-    AsPrinted,
-    Sizes,
-    Stored,
-    method,
-    product,
-)
-from gpgpu_legacy.algorithms.matmul.tiles import TexelLayout, TiledProduct
+from gpgpu_legacy.algorithms.matmul.product import AsPrinted, Sizes, Stored, method, product
+from gpgpu_legacy.algorithms.matmul.tiles import TiledProduct
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -80,8 +74,8 @@ def larson_mcallister(
     `as_printed` keeps the figure's numbers. Texture environments clamp to [0, 1] in 8 bits, and in
     r32f as ARB_color_buffer_float lets them, not at all.
     """
-    layout = TexelLayout(1, 1, FORMATS[texture_format], stored)
-    is_unorm = layout.format.numeric is Numeric.UNORM
+    texels = FORMATS[texture_format]
+    is_unorm = texels.numeric is Numeric.UNORM
     if is_unorm and sizes.scales:
         raise InputError("alpha, beta and C0 need float textures; set texture_format to r32f")
     folder = "larson_mcallister_2001"
@@ -90,12 +84,12 @@ def larson_mcallister(
     else:
         modulate = load_program(f"{folder}/modulate.texenv.j2", clamped=is_unorm)
     first, short = (0.0, 1) if as_printed else (0.5, 0)
-    p = TiledProduct(larson_mcallister.name, sizes.shape, layout)
-    for tile in p.tiling.tiles():
+    p = TiledProduct(larson_mcallister.name, sizes.shape, stored, texels)
+    for tile in p.tiles:
         rows, columns = tile.rows.texels - short, tile.columns.texels - short
         screen = p.target("C", tile)
         p.clear(screen)
-        for k, inner in enumerate(p.tiling.inner):
+        for k, inner in enumerate(p.inner):
             with p.repeat(inner.length) as i:
                 texcoords = p.coordinates(rows, columns, first + i)
                 textures = p.factors(tile, k)

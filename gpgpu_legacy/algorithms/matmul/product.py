@@ -146,19 +146,6 @@ CoordinatesFirst = Annotated[
 ]
 
 
-def check_block(block: int, stored: Stored) -> int:
-    """A block that a program can unroll and a texture can hold; InputError for any other."""
-    as_positive("block", block)
-    if block > stored.side:
-        raise InputError(
-            f"a block of {block} does not fit a texture of {stored.side} texels; choose "
-            "a smaller block or larger textures"
-        )
-    if block > MOST_UNROLLED:
-        raise InputError(f"block is {block}; a program unrolls at most {MOST_UNROLLED} iterations")
-    return block
-
-
 # Products ---------------------------------------------------------------------------------------
 
 

@@ -1,16 +1,18 @@
 """Shared by fragment methods: matrices in textures, tiles, and texture coordinates.
 
 All fragment methods read A along a row and B along a column. They differ in the elements that a
-texel holds and in the iterations of the inner loop that a pass unrolls: a Layout says both.
-Matrices too large for a texture are split into tiles. The common texture coordinates and the
-handling of transposed operands are here, too.
+texel holds and in the iterations of the inner loop that a pass unrolls. Matrices too large for a
+texture are split into tiles. The common texture coordinates and the handling of transposed operands
+are here, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
 
-from gpgpu_legacy.algorithms.matmul.product import Shape, Stored, add_operands
+from gpgpu_legacy.algorithms.matmul.product import LARGEST_SIZE, Shape, Stored, add_operands
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.program import Vec4
@@ -56,67 +58,24 @@ def segments(length: int, largest: int, split: int = 1, multiple: int = 1) -> li
     """
     if -(-length // largest) > MOST_TILES:
         raise _too_many(-(-length // largest), "segments", largest)
-    result = []
-    for start in range(0, length, largest):
-        elements = min(largest, length - start)
-        texels = -(-elements // (split * multiple)) * multiple
-        result.append(Segment(start, elements, texels))
-    return result
-
-
-def region(rows: Segment, columns: Segment) -> Region:
-    """The elements of a matrix in those rows and columns."""
-    return Region(rows.start, columns.start, rows.length, columns.length)
-
-
-@frozen
-class TexelLayout:
-    """How matrices are stored in textures.
-
-    split: 1 for one element per texel; 2 if a texel holds elements of two rows and two columns.
-    block: the inner dimension is padded to a multiple of it, in texels.
-    format: of the textures. stored: how the caller's matrices lie in them.
-    packed: the packing; None for one element per texel or, if split is 2, for quadrants.
-    """
-
-    split: int
-    block: int
-    format: Format
-    stored: Stored
-    packed: Packing | None = None
-
-    def segments(self, length: int, multiple: int = 1) -> list[Segment]:
-        """A dimension of `length` elements, split into segments that fit the largest texture.
-
-        multiple: the texels of a segment are padded to a multiple of it.
-        """
-        largest = self.stored.side // multiple * multiple * self.split
-        return segments(length, largest, self.split, multiple)
-
-    def tiling(self, shape: Shape) -> Tiling:
-        """A product, split into tiles that fit the textures."""
-        inner = self.segments(shape.l, self.block)
-        return Tiling(self.segments(shape.m), inner, self.segments(shape.n))
-
-    def packing(self, rows: int, columns: int) -> Packing:
-        """The packing of a texture of that many texels."""
-        if self.packed is not None:
-            return self.packed
-        return ONE_PER_TEXEL if self.split == 1 else quadrants(rows, columns)
+    lengths = ((start, min(largest, length - start)) for start in range(0, length, largest))
+    return [Segment(start, n, -(-n // (split * multiple)) * multiple) for start, n in lengths]
 
 
 @frozen
 class Tile:
-    """A tile of C: the rows and columns that one framebuffer holds.
-
-    row, column: its indices among the tiles. suffix: of the names of its textures.
-    """
+    """A tile of a matrix, in one texture: its rows and columns, and their numbers."""
 
     row: int
     column: int
     rows: Segment
     columns: Segment
-    suffix: str
+
+    @property
+    def region(self) -> Region:
+        """Its elements."""
+        rows, columns = self.rows, self.columns
+        return Region(rows.start, columns.start, rows.length, columns.length)
 
     def squares(self, side: int | None) -> Iterator[Rect]:
         """The squares of that side, in texels, row by row; at the ends they are cut.
@@ -130,42 +89,9 @@ class Tile:
                 yield Rect(x, y, min(width, columns - x), min(height, rows - y))
 
 
-@frozen
-class Tiling:
-    """A product split to fit textures: segments of its rows, inner dimension and columns."""
-
-    rows: list[Segment]
-    inner: list[Segment]
-    columns: list[Segment]
-
-    def __post_init__(self) -> None:
-        """Raises InputError if there would be too many products of tiles."""
-        products = len(self.rows) * len(self.inner) * len(self.columns)
-        if products > MOST_TILES:
-            largest = max(segment.texels for segment in (*self.rows, *self.inner, *self.columns))
-            raise _too_many(products, "products of tiles", largest)
-
-    def draws(self, side: int) -> int:
-        """The number of squares drawn if each tile is cut into squares of that side, in texels.
-
-        A square is counted for each segment of the inner dimension, and squares may be cut.
-        """
-        rows, columns = (
-            sum(-(-segment.texels // side) for segment in segments)
-            for segments in (self.rows, self.columns)
-        )
-        return rows * columns * len(self.inner)
-
-    def tiles(self) -> Iterator[Tile]:
-        """The tiles of C, row by row."""
-        for i, rows in enumerate(self.rows):
-            for j, columns in enumerate(self.columns):
-                yield Tile(i, j, rows, columns, self.suffix(i, j))
-
-    def suffix(self, row: int, column: int) -> str:
-        """The suffix of a tile's texture name; empty if no matrix is split."""
-        whole_product = len(self.rows) == len(self.inner) == len(self.columns) == 1
-        return "" if whole_product else f"[{row},{column}]"
+def _tiles(rows: list[Segment], columns: list[Segment]) -> list[Tile]:
+    """The tiles of a matrix, row by row."""
+    return [Tile(i, j, r, c) for i, r in enumerate(rows) for j, c in enumerate(columns)]
 
 
 def _too_many(count: int, noun: str, largest: int) -> InputError:
@@ -178,58 +104,80 @@ def _too_many(count: int, noun: str, largest: int) -> InputError:
 class TiledProduct(PlanBuilder):
     """The builder of a product in textures: all tiles of A and B are uploaded.
 
-    a, b: the textures of the tiles, by row and column. c: the product.
+    inner: the segments of the inner dimension. tiles: those of C. a, b: the textures of A's tiles
+    and of B's, by row and column. c: the product.
     """
 
     warns = False  # a block of one iteration does not use the steps between iterations
 
     def __init__(
-        self, name: str, shape: Shape, layout: TexelLayout, tiling: Tiling | None = None
+        self,
+        name: str,
+        shape: Shape,
+        stored: Stored,
+        texels: Format,
+        *,
+        split: int = 1,
+        block: int = 1,
+        packing: Packing | None = None,
+        unrolled: int = LARGEST_SIZE,
+        sides: tuple[list[Segment], ...] = (),
     ) -> None:
-        """The operands and their textures; the method draws."""
+        """The operands and their textures; the method draws.
+
+        split: 1 for one element per texel; 2 if a texel holds elements of two rows and two columns.
+        block: the inner dimension is padded to a multiple of it, in texels. packing: None for one
+        element per texel or, if split is 2, for quadrants. unrolled: the most texels of a segment
+        of the inner dimension. sides: the segments of m, l and n, if they are not as long as fit a
+        texture. Raises InputError for too many products of tiles.
+        """
         super().__init__(name)
-        self.layout, self.stored = layout, layout.stored
-        self.tiling = tiling or layout.tiling(shape)
-        a, b = add_operands(self, shape, self.stored)
-        self.c = self.result("C", shape.m, shape.n)
-        suffix = self.tiling.suffix
-        self.a = {
-            (i, k): self._fill(a, f"A{suffix(i, k)}", rows, inner, self.stored.transpose_a)
-            for i, rows in enumerate(self.tiling.rows)
-            for k, inner in enumerate(self.tiling.inner)
-        }
-        self.b = {
-            (k, j): self.fill_b(b, f"B{suffix(k, j)}", inner, columns)
-            for k, inner in enumerate(self.tiling.inner)
-            for j, columns in enumerate(self.tiling.columns)
-        }
+        self.stored, self.texels, self.packing = stored, texels, packing
+        self.split, self.block = split, block
+        most = stored.side * split
+        rows, self.inner, columns = sides or (
+            segments(shape.m, most, split),
+            segments(shape.l, min(stored.side // block * block, unrolled) * split, split, block),
+            segments(shape.n, most, split),
+        )
+        products = len(rows) * len(self.inner) * len(columns)
+        if products > MOST_TILES:
+            largest = max(segment.texels for segment in chain(rows, self.inner, columns))
+            raise _too_many(products, "products of tiles", largest)
+        self.is_whole = products == 1
+        a, b = add_operands(self, shape, stored)
+        self.c, self.tiles = self.result("C", shape.m, shape.n), _tiles(rows, columns)
+        self.a = self._filled(a, _tiles(rows, self.inner), stored.transpose_a)
+        self.b = self._filled(b, _tiles(self.inner, columns), stored.transpose_b)
 
-    def fill_b(self, b: Matrix, name: str, inner: Segment, columns: Segment) -> Texture:
-        """The texture of a tile of B, filled."""
-        return self._fill(b, name, inner, columns, self.stored.transpose_b)
+    def _filled(
+        self, matrix: Matrix, tiles: list[Tile], transposed: bool
+    ) -> dict[tuple[int, int], Texture]:
+        return {(tile.row, tile.column): self.fill(matrix, tile, transposed) for tile in tiles}
 
-    def _fill(
-        self, matrix: Matrix, name: str, rows: Segment, columns: Segment, transposed: bool
-    ) -> Texture:
+    def fill(self, matrix: Matrix, tile: Tile, transposed: bool) -> Texture:
         """The texture of a tile of an operand, filled.
 
-        rows, columns: of the operand as the product uses it. A transposed operand is stored as the
-        caller gives it.
+        tile: of the operand as the product uses it. A transposed operand is stored as the caller
+        gives it.
         """
         if transposed:
-            rows, columns = columns, rows
-        texture = self.texels(name, rows.texels, columns.texels)
-        packing = self.layout.packing(rows.texels, columns.texels)
-        self.upload(matrix, texture, region=region(rows, columns), packing=packing)
+            tile = replace(tile, rows=tile.columns, columns=tile.rows)
+        texture = self.target(matrix.name, tile)
+        self.upload(matrix, texture, region=tile.region, packing=self._packing(tile))
         return texture
 
-    def texels(self, name: str, rows: int, columns: int, initial: float | None = None) -> Texture:
-        """A texture of that many texels in the layout's format."""
-        return self.texture(name, columns, rows, format=self.layout.format.name, initial=initial)
+    def _packing(self, tile: Tile) -> Packing:
+        if self.packing is not None:
+            return self.packing
+        rows, columns = tile.rows.texels, tile.columns.texels
+        return ONE_PER_TEXEL if self.split == 1 else quadrants(rows, columns)
 
     def target(self, name: str, tile: Tile, initial: float | None = None) -> Texture:
-        """A texture of the tile's size to draw to."""
-        return self.texels(name + tile.suffix, tile.rows.texels, tile.columns.texels, initial)
+        """A texture of the tile's size, named after the matrix and, if there are more, the tile."""
+        name += "" if self.is_whole else f"[{tile.row},{tile.column}]"
+        rows, columns = tile.rows.texels, tile.columns.texels
+        return self.texture(name, columns, rows, format=self.texels.name, initial=initial)
 
     def factors(self, tile: Tile, k: int) -> dict[int, Texture]:
         """The textures of A and B, by unit, that segment k of the inner dimension multiplies."""
@@ -237,8 +185,7 @@ class TiledProduct(PlanBuilder):
 
     def finish(self, tile: Tile, texture: Texture) -> None:
         """Read a tile of C back from its texture."""
-        packing = self.layout.packing(tile.rows.texels, tile.columns.texels)
-        self.read_back(texture, self.c, region=region(tile.rows, tile.columns), packing=packing)
+        self.read_back(texture, self.c, region=tile.region, packing=self._packing(tile))
 
     def coordinates(
         self,

@@ -26,14 +26,7 @@ from gpgpu_legacy.algorithms.matmul.product import (
     method,
     product,
 )
-from gpgpu_legacy.algorithms.matmul.tiles import (
-    Segment,
-    TexelLayout,
-    TiledProduct,
-    Tiling,
-    region,
-    segments,
-)
+from gpgpu_legacy.algorithms.matmul.tiles import Tile, TiledProduct, segments
 from gpgpu_legacy.isa.program import Vec4
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -42,7 +35,6 @@ from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.textures import RGBA32F, Matrix, Packing, Texture
 
 NEIGHBOURS = Packing(((0, 0), (0, 1), (1, 0), (1, 1)), row_step=2, column_step=2)
-_SPLIT = 2  # elements of a row, and of a column, in such a texel
 _LACKED = "compute shaders, shared memory, writes to any texel but the fragment's own (WebGL)"
 
 
@@ -65,16 +57,16 @@ _LACKED = "compute shaders, shared memory, writes to any texel but the fragment'
 )
 def row_packed(sizes: Sizes, largest_texture: LargestTexture = None) -> PlanBuilder:
     """Four elements of a row in a texel; B is stored transposed."""
-    stored = Stored(largest_texture=largest_texture)
-    layout, side = TexelLayout(1, 1, RGBA32F, stored, ROW_OF_FOUR), stored.side
-    shape, columns = sizes.shape, side // CHANNELS * CHANNELS or side
+    stored, shape = Stored(largest_texture=largest_texture), sizes.shape
+    side = stored.side
     # B has one column per row of texels; A and C have four columns per texel.
-    tiling = Tiling(
+    sides = (
         segments(shape.m, side),
         segments(shape.l, min(side, MOST_UNROLLED) * CHANNELS, CHANNELS),
-        segments(shape.n, columns, CHANNELS),
+        segments(shape.n, side // CHANNELS * CHANNELS or side, CHANNELS),
     )
-    return product(_drawn(_RowPacked("row-packed", shape, layout, tiling), "row_packed"), sizes)
+    p = _RowPacked("row-packed", shape, stored, RGBA32F, packing=ROW_OF_FOUR, sides=sides)
+    return product(_drawn(p, "row_packed"), sizes)
 
 
 @method(
@@ -95,11 +87,10 @@ def row_packed(sizes: Sizes, largest_texture: LargestTexture = None) -> PlanBuil
 )
 def packed_2x2(sizes: Sizes, stored: Stored) -> PlanBuilder:
     """2×2 neighbouring elements in a texel; the whole sum in a pass."""
-    layout, shape = TexelLayout(_SPLIT, 1, RGBA32F, stored, NEIGHBOURS), sizes.shape
-    most = _SPLIT * min(stored.side, MOST_UNROLLED)
-    inner = segments(shape.l, most, _SPLIT)
-    tiling = Tiling(layout.segments(shape.m), inner, layout.segments(shape.n))
-    p = TiledProduct("packed-2x2", shape, layout, tiling)
+    p = TiledProduct(
+        "packed-2x2", sizes.shape, stored, RGBA32F,
+        split=2, packing=NEIGHBOURS, unrolled=MOST_UNROLLED,
+    )  # fmt: skip
     turned = {"transpose_a": stored.transpose_a, "transpose_b": stored.transpose_b}
     return product(_drawn(p, "packed_2x2", turned, local={0: p.coordinate_steps}), sizes, stored)
 
@@ -112,12 +103,12 @@ def _drawn(
     If that exceeds a texture or a program, there are several passes, and the framebuffer adds them
     up by blending. given: the shader's variables.
     """
-    several = len(p.tiling.inner) > 1
-    for tile in p.tiling.tiles():
+    several = len(p.inner) > 1
+    for tile in p.tiles:
         target, (rows, columns) = p.target("C", tile), (tile.rows.texels, tile.columns.texels)
         if several:
             p.clear(target)
-        for k, inner in enumerate(p.tiling.inner):
+        for k, inner in enumerate(p.inner):
             path = f"descendants/{shader}.fp.j2"
             p.draw(
                 load_program(path, block=inner.texels, **given or {}),
@@ -134,16 +125,19 @@ def _drawn(
 class _RowPacked(TiledProduct):
     """B is stored transposed."""
 
-    def fill_b(self, b: Matrix, name: str, inner: Segment, columns: Segment) -> Texture:
-        """The texture of a tile of B, with one column per row of texels, filled.
+    def fill(self, matrix: Matrix, tile: Tile, transposed: bool) -> Texture:
+        """The texture of a tile, filled; of B with one column per row of texels.
 
         Its columns are not padded to a multiple of four. Where a fragment has fewer than four
         columns, its other lookups clamp to the last column, and C has no elements for their
         results.
         """
-        texture = self.texels(name, columns.length, inner.texels)
+        if matrix.name == "A":
+            return super().fill(matrix, tile, transposed)
+        columns = replace(tile.columns, texels=tile.columns.length)
+        texture = self.target("B", replace(tile, rows=columns, columns=tile.rows))
         packing = replace(ROW_OF_FOUR, transposed=True)
-        self.upload(b, texture, region=region(inner, columns), packing=packing)
+        self.upload(matrix, texture, region=tile.region, packing=packing)
         return texture
 
     def coordinates(self, rows: float, columns: float, *places: Any) -> dict[int, Any]:
