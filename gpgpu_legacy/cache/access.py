@@ -10,7 +10,7 @@ of quads starts together, and a quad's four fragments still make each access in 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.errors import InputError, as_positive, described
-from gpgpu_legacy.lower.numba_code import native
+from gpgpu_legacy.plan.memory import require_memory
 
 # Layouts -----------------------------------------------------------------------------------------
 #
@@ -160,8 +160,8 @@ I32 = NDArray[np.int32]
 Positions = tuple[I32, I32]
 """x and y of fragments, or of quads, from (0, 0) at the rectangle's lower left."""
 
-BLOCK_POSITIONS = 1 << 16
-_MOST_KEPT = 1 << 22  # 32 MB; longer orders are generated each time
+_POSITION_BYTES = 64
+"""About what ordering a position along a curve takes."""
 
 
 class Order(Enum):
@@ -182,126 +182,55 @@ class Raster:
     tile: Side = (1, 1)
 
     def positions(
-        self, width: int, height: int, *, quads: bool = False, together: int = 1
-    ) -> Iterator[Positions]:
-        """The positions of a rectangle's fragments in order, in blocks.
+        self, width: int, height: int, part: slice = slice(None), *, quads: bool = False
+    ) -> Positions:
+        """The positions of a rectangle's fragments in order, or a part of them.
 
         With quads, the positions of its quads: quad (i, j) holds the fragments from (2i, 2j) on,
-        except those outside the rectangle. together: the size of each block but the last is a
-        multiple of it. Each array is int32 and must not be written to.
+        except those outside the rectangle. The arrays must not be written to.
         """
         share = 2 if quads else 1
         across, up = -(-width // share), -(-height // share)
-        tile = (self.tile[0] // share, self.tile[1] // share)
-        tile = tile if self.order is Order.TILED else (across, up)
-        if across * up <= _MOST_KEPT:
-            return iter(_kept(self.order, tile, across, up))
-        most = max(1, BLOCK_POSITIONS // together) * together
-        return _generate(self.order, tile, across, up, most)
+        if self.order in _QUARTERS:
+            x, y = _along_curve(self.order, across, up)
+            return x[part], y[part]
+        numbers = np.arange(*part.indices(across * up), dtype=np.int32)
+        is_tiled = self.order is Order.TILED
+        wide, tall = (side // share for side in self.tile) if is_tiled else (across, up)
+        band, numbers = np.divmod(numbers, across * tall)
+        column, numbers = np.divmod(numbers, wide * np.minimum(tall, up - band * tall))
+        y, x = np.divmod(numbers, np.minimum(wide, across - column * wide))
+        return column * wide + x, band * tall + y
 
 
-@lru_cache(maxsize=2)  # a draw's and a copy's, which alternate
-def _kept(order: Order, tile: Side, width: int, height: int) -> tuple[Positions, ...]:
-    return tuple(_generate(order, tile, width, height, width * height))
+_QUARTERS = {
+    Order.MORTON: ((0, 1, 0, 1), (0, 0, 1, 1), (0, 0, 0, 0), (0, 0, 0, 0)),
+    Order.HILBERT: ((0, 0, 1, 1), (0, 1, 1, 0), (1, 0, 0, 1), (0, 0, 0, 1)),
+}
+"""The quarters of a square as a curve visits them: whether each is right, and upper, and whether
+the curve in it is mirrored in the diagonal, and then turned by half a turn.
+"""
 
 
-def _generate(order: Order, tile: Side, width: int, height: int, most: int) -> Iterator[Positions]:
-    """most: of a block."""
-    place, curved = 0, order in {Order.MORTON, Order.HILBERT}
-    end = _enclosing((width, height)) ** 2 if curved else width * height
-    while place < end:
-        xs, ys = np.empty(most, np.int32), np.empty(most, np.int32)
-        if curved:
-            place, count = _along_curve(place, order is Order.HILBERT, (width, height), xs, ys)
-        else:
-            count = _in_tiles(place, (width, height), tile, xs, ys)
-            place += count
-        if count:
-            yield xs[:count], ys[:count]
-
-
-@native
-def _enclosing(size: Side) -> int:
-    """The side of the smallest square with power-of-two sides that holds the rectangle."""
-    side = 1
-    while side < max(size[0], size[1]):
-        side *= 2
-    return side
-
-
-@native
-def _in_tiles(first: int, size: Side, tile: Side, xs: I32, ys: I32) -> int:
-    """Fill in the positions from number `first` on; returns their number.
-
-    Tiles at the right and upper edges are cut off, so `first` is located by rows of tiles, then
-    tiles, then rows in the tile.
-    """
-    (width, height), (tile_width, tile_height) = size, tile
-    of_band = width * tile_height
-    bottom = first // of_band * tile_height
-    tall, left_over = min(tile_height, height - bottom), first % of_band
-    left = left_over // (tile_width * tall) * tile_width
-    wide, left_over = min(tile_width, width - left), left_over % (tile_width * tall)
-    x, y = left_over % wide, left_over // wide
-    count = min(xs.size, width * height - first)
-    for n in range(count):
-        xs[n], ys[n] = left + x, bottom + y
-        x += 1
-        if x < wide:
-            continue
-        x, y = 0, y + 1
-        if y < tall:
-            continue
-        y, left = 0, left + tile_width
-        if left >= width:
-            left, bottom = 0, bottom + tile_height
-            tall = min(tile_height, height - bottom)
-        wide = min(tile_width, width - left)
-    return count
-
-
-@native
-def _along_curve(place: int, hilbert: bool, size: Side, xs: I32, ys: I32) -> tuple[int, int]:
-    """Fill in the positions from an index on the curve on; returns the next index, and their
-    number.
-
-    If a position lies outside, the whole aligned square that begins there may lie outside too; it
-    is skipped in one step.
-    """
-    (width, height), side, count = size, _enclosing(size), 0
-    while place < side * side and count < xs.size:
-        x, y = _on_curve(place, hilbert, side)
-        if x < width and y < height:
-            xs[count], ys[count] = x, y
-            count, place = count + 1, place + 1
-            continue
-        bits = 1
-        while place % (1 << 2 * bits) == 0 and (
-            x >> bits << bits >= width or y >> bits << bits >= height
-        ):
-            bits += 1
-        place += 1 << 2 * (bits - 1)
-    return place, count
-
-
-@native
-def _on_curve(place: int, hilbert: bool, side: int) -> tuple[int, int]:
-    """The quarters of a square come as lower left, lower right, upper left, upper right.
-
-    On a Hilbert curve they come as lower left, upper left, upper right, lower right. It is built
-    from small squares to large ones: the first quarter of each is the smaller curve mirrored in its
-    diagonal, the last one mirrored in the other.
-    """
-    x, y, half = 0, 0, 1
-    while half < side:
-        right, up = place & 1, place >> 1 & 1
-        if hilbert:
-            right, up = up, right ^ up
-            if not up:
-                x, y = (half - 1 - y, half - 1 - x) if right else (y, x)
-        x, y = x + half * right, y + half * up
-        place, half = place >> 2, half * 2
-    return x, y
+@lru_cache(maxsize=2)
+def _along_curve(order: Order, width: int, height: int) -> Positions:
+    """The positions along a curve: squares are divided, and those that lie outside are left out."""
+    require_memory(
+        _POSITION_BYTES * width * height,
+        f"the order of {width}×{height} fragments",
+        "simulate a smaller plan",
+    )
+    right, upper, mirrors, turns = np.array(_QUARTERS[order], np.int32)
+    x, y, mirrored, turned = np.zeros((4, 1, 1), np.int32)
+    side = 1 << (max(width, height) - 1).bit_length()
+    while side > 1:
+        side //= 2
+        across = x + side * (np.where(mirrored, upper, right) ^ turned)
+        up = y + side * (np.where(mirrored, right, upper) ^ turned)
+        inside = (across < width) & (up < height)
+        divided = across, up, mirrored ^ mirrors, turned ^ turns
+        x, y, mirrored, turned = (part[inside][:, None] for part in divided)
+    return x[:, 0], y[:, 0]
 
 
 _RASTERS = {o.value: Raster(o.value, o) for o in Order if o is not Order.TILED}
@@ -328,7 +257,8 @@ def parse_raster(text: str) -> Raster:
 
 
 MOST_IN_FLIGHT = 1 << 16
-MOST_LINES = 1 << 20  # of a chunk: 8 MB, of which rows that are repeated touch none
+QUAD = ((0, 0), (1, 0), (0, 1), (1, 1))
+MOST_LINES = 1 << 20  # of a chunk: 8 MB
 
 
 @frozen
@@ -366,6 +296,31 @@ class Access:
     def rows_of_chunk(self, slots: int) -> int:
         """The rows of a chunk, whole batches: MOST_LINES lines, or a batch if that is more."""
         return max(1, MOST_LINES // slots // self.in_flight) * self.in_flight
+
+    def chunks(
+        self, size: Side, kinds: Sequence[int], lines_of: Callable[[I32, I32], I64]
+    ) -> Iterator[Chunk]:
+        """The accesses of a rectangle's fragments.
+
+        size: of the rectangle. kinds: of a fragment's slots, as of Chunk. lines_of: the lines that
+        fragments access, int64 [rows, lanes, slots], given their x and y [rows, lanes].
+        """
+        (width, height), lanes = size, self.lanes
+        slots = np.repeat(np.array(kinds, np.int16), lanes)
+        right, upper = np.array(QUAD[:lanes], np.int32).T
+        share, most = (2 if self.quads else 1), self.rows_of_chunk(len(slots))
+        for first in range(0, -(-width // share) * -(-height // share), most):
+            part = slice(first, first + most)
+            xs, ys = self.raster.positions(width, height, part, quads=self.quads)
+            x, y = share * xs[:, None] + right, share * ys[:, None] + upper
+            lines = lines_of(np.minimum(x, width - 1), np.minimum(y, height - 1))
+            if self.quads:
+                lines[(x >= width) | (y >= height)] = NO_ACCESS
+            lines = lines.swapaxes(1, 2).reshape(len(x), -1)
+            changes = (lines[1:] != lines[:-1]).any(axis=1)
+            starts = np.flatnonzero(np.concatenate([[True], changes, [True]]))
+            times = np.diff(starts).astype(np.int32)
+            yield Chunk(lines[starts[:-1]], slots, times, self.in_flight, lanes)
 
     def __str__(self) -> str:
         """The raster order and the layout, by name, and the number in flight."""

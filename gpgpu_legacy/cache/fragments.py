@@ -10,16 +10,17 @@ then their second, and so on; a pass begins when the one before it is done. A co
 it reads, then writes each texel, one by one in row order, whatever the raster order and the number
 in flight. Clears, uploads and initial values make no accesses.
 
-texel_accesses.py finds the texels that each fragment accesses without executing anything, and makes
-a table for each axis of the rectangle, so that every address of a pass is a sum of two entries.
+texel_accesses.py finds the texels that each fragment accesses without executing anything. Unless
+one depends on both x and y, every address of a pass is a sum of two entries, of a table of columns
+and one of rows.
 Where that cannot be told without data, recorded.py takes them from a run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
-from operator import add
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,25 +29,18 @@ from gpgpu_legacy.cache.access import (
     DEFAULT_ACCESS,
     Access,
     AccessTrace,
-    Chunk,
     PassTrace,
-    Positions,
     Step,
 )
 from gpgpu_legacy.cache.recorded import RecordedPass, Recording, Replay
 from gpgpu_legacy.cache.texel_accesses import (
-    OUTSIDE,
-    QUAD,
     AddressSpace,
-    Axis,
     DependentError,
-    Tables,
-    add_offsets,
+    TexelAccess,
     address_space,
-    make_axis,
     texel_accesses,
-    walk,
 )
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.memory import require_memory
 from gpgpu_legacy.plan.plan import (
@@ -61,6 +55,7 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.textures import constant_rect
 
+I32 = NDArray[np.int32]
 I64 = NDArray[np.int64]
 
 
@@ -111,92 +106,53 @@ def trace_fragments(
 # Passes ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen
 class _DrawnPass:
     """A pass of a step, in all of its iterations.
 
-    axes: of a fragment's slots. kinds: of the slots of a row, a fragment's or a quad's. access: no
-    more in flight than there are.
+    size: of its rectangle. touches: of a fragment. access: no more in flight than there are.
     """
 
     size: tuple[int, int]
-    axes: tuple[Axis, Axis]
-    kinds: NDArray[np.int16]
+    touches: list[TexelAccess]
     access: Access
     space: AddressSpace
     draws: bool
 
     def trace(self, iteration: int) -> PassTrace:
         """One iteration of the pass."""
-        accesses = self.size[0] * self.size[1] * len(self.axes[0].sizes)
-        drawn = self.size if self.draws else None
-        return PassTrace(accesses, lambda: self.chunks(iteration), drawn)
+        kinds = [touch.kind for touch in self.touches]
+        return PassTrace(
+            self.size[0] * self.size[1] * len(kinds),
+            lambda: self.access.chunks(self.size, kinds, self.lines(iteration)),
+            self.size if self.draws else None,
+        )
 
-    def moves(self, iteration: int) -> Iterable[tuple[int, int]] | None:
+    def moves(self, iteration: int) -> list[tuple[int, int]] | None:
         """Each slot's region, and the shift of its addresses in bytes; None if there is none."""
-        regions = (self.kinds[:: len(QUAD)] if self.access.quads else self.kinds) // 2
-        across, up = (axis.moves(self.space.table, self.size, iteration) for axis in self.axes)
-        if across is None or up is None:
-            return None
-        return zip(regions.tolist(), map(add, across, up), strict=True)
+        table, moves = self.space.table, []
+        for touch in self.touches:
+            across = touch.column.move(table, self.size, iteration)
+            up = touch.row.move(table, self.size, iteration)
+            if across is None or up is None:
+                return None
+            moves.append((touch.kind // 2, across + up))
+        return moves
 
-    def chunks(self, iteration: int) -> Iterator[Chunk]:
-        """The accesses of an iteration."""
-        slots, shift = len(self.kinds), self.space.line_bytes.bit_length() - 1
-        access, tables = self.access, self.tables(iteration)
-        most = access.rows_of_chunk(slots)
-        for xs, ys in access.raster.positions(
-            *self.size, quads=access.quads, together=access.in_flight
-        ):
-            for first in range(0, len(xs), most):
-                part = slice(first, first + most)
-                places, of_places = tables((xs[part], ys[part]))
-                room = len(places[0])
-                lines, times = np.empty((room, slots), np.int64), np.empty(room, np.int32)
-                rows = walk(places, of_places, lines, times, shift)
-                yield Chunk(lines[:rows], self.kinds, times[:rows], access.in_flight, access.lanes)
+    def lines(self, iteration: int) -> Callable[[I32, I32], I64]:
+        """A function that gives the lines of fragments, by their x and y."""
+        table, shift = self.space.table, self.space.line_bytes.bit_length() - 1
 
-    def tables(self, iteration: int) -> Callable[[Positions], tuple[Positions, Tables]]:
-        """A function that gives tables for some positions, and the positions in these tables.
+        def addresses(x: Any, y: Any) -> I64:
+            at = table, x, y, iteration
+            touched = [t.column.offsets(*at) + t.row.offsets(*at) for t in self.touches]
+            return np.stack(touched, axis=-1)
 
-        If a slot's column or row depends on both x and y, one table instead holds every address of
-        these positions.
-        """
-        axes = tuple(axis.in_quads() if self.access.quads else axis for axis in self.axes)
-        if any(((axis.forms[1] != 0) & (axis.forms[2] != 0)).any() for axis in axes):
-            return lambda positions: self._one_by_one(axes, positions, iteration)
-        share = 2 if self.access.quads else 1
-        xs, ys = (np.arange(-(-side // share), dtype=np.int64) for side in self.size)
-        tables = self._separate(axes, xs, ys, iteration)
-        return lambda positions: (positions, tables)
-
-    def _separate(self, axes: tuple[Axis, ...], xs: I64, ys: I64, iteration: int) -> Tables:
-        """Tables for these columns and these rows."""
-        across, up, table = self._outside(xs, 0), self._outside(ys, 1), self.space.table
-        for axis in axes:
-            upwards = axis.forms[2] != 0
-            add_offsets(axis, across, ~upwards, table, (xs, np.zeros_like(xs)), iteration)
-            add_offsets(axis, up, upwards, table, (np.zeros_like(ys), ys), iteration)
-        return np.ascontiguousarray(across.T), np.ascontiguousarray(up.T)
-
-    def _one_by_one(
-        self, axes: tuple[Axis, ...], positions: Positions, iteration: int
-    ) -> tuple[Positions, Tables]:
-        x, y = (side.astype(np.int64) for side in positions)
-        addresses = self._outside(x, 0) + self._outside(y, 1)
-        for axis in axes:
-            every = np.ones(len(self.kinds), np.bool_)
-            add_offsets(axis, addresses, every, self.space.table, (x, y), iteration)
-        numbers = np.arange(len(x), dtype=np.int32)
-        tables = np.ascontiguousarray(addresses.T), np.zeros((1, len(self.kinds)), np.int64)
-        return (numbers, np.zeros_like(numbers)), tables
-
-    def _outside(self, places: I64, axis: int) -> I64:
-        """int64 [slots, places]: OUTSIDE where a quad's fragment lies outside the rectangle."""
-        if not self.access.quads:
-            return np.zeros((len(self.kinds), len(places)), np.int64)
-        step = np.tile(np.array(QUAD, np.int64)[:, axis], len(self.kinds) // len(QUAD))
-        return np.where(2 * places + step[:, None] >= self.size[axis], OUTSIDE, 0)
+        if any(along.x and along.y for t in self.touches for along in (t.column, t.row)):
+            return lambda x, y: addresses(x, y) >> shift
+        across = addresses(np.arange(self.size[0]), 0)
+        up = addresses(0, np.arange(self.size[1])) - addresses(0, 0)
+        return lambda x, y: (across.take(x, axis=0) + up.take(y, axis=0)) >> shift
 
 
 def _repeated(
@@ -228,26 +184,19 @@ def _access_key(pass_: Pass) -> object:
 
 
 def _pass(plan: Plan, pass_: Pass, count: int, space: AddressSpace, access: Access) -> _DrawnPass:
-    touches = texel_accesses(plan, pass_, count)
+    touches = texel_accesses(plan, pass_, count, space)
     is_copy = isinstance(pass_, CopyPass)
-    numbers = [space.numbers[touch.texture.name] for touch in touches]
-    slots = [*zip(numbers, touches, strict=True)]
-    kinds = [2 * n + touch.writes for n, touch in slots]
-    axes = (
-        make_axis([(touch.column, space.columns[n]) for n, touch in slots]),
-        make_axis([(touch.row, space.rows[n]) for n, touch in slots]),
-    )
     assert isinstance(pass_, CopyPass | FragmentPass)
     rect = constant_rect(pass_.target_rect) if isinstance(pass_, CopyPass) else pass_.drawn
     in_flight = max(1, min(access.in_flight, rect.area))
     access = DEFAULT_ACCESS if is_copy else replace(access, in_flight=in_flight)
-    by_row = np.repeat(np.array(kinds, np.int16), access.lanes)
+    slots = len(touches) * access.lanes
     require_memory(
-        access.rows_of_chunk(len(by_row)) * (8 * len(by_row) + 4),
+        access.rows_of_chunk(slots) * (8 * slots + 4),
         f"the accesses of {access.in_flight} in flight in {plan.name}",
         "let fewer be in flight",
     )
-    return _DrawnPass((rect.width, rect.height), axes, by_row, access, space, not is_copy)
+    return _DrawnPass((rect.width, rect.height), touches, access, space, not is_copy)
 
 
 def _step(count: int, passes: tuple[tuple[_DrawnPass | RecordedPass, ...], ...]) -> Step:

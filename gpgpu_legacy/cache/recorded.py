@@ -8,7 +8,7 @@ own, in the levels that each fragment reads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.access import NO_ACCESS, Access, Chunk, PassTrace
-from gpgpu_legacy.cache.texel_accesses import QUAD, AddressSpace
+from gpgpu_legacy.cache.access import NO_ACCESS, Access, PassTrace
+from gpgpu_legacy.cache.texel_accesses import AddressSpace
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.interp.machine import (
     FragmentMachine,
@@ -76,7 +76,7 @@ class Recording:
 
     def _recorded(self, pass_: FragmentPass, read: Read) -> PassTrace:
         """The trace of a pass that has just run; none of the textures that it looks up changed."""
-        rect, drawn, quads = constant_rect(pass_.rect), pass_.drawn, self.access.quads
+        rect, drawn = constant_rect(pass_.rect), pass_.drawn
         bound = {}
         for binding in pass_.bindings:
             texture = self.plan.texture(binding.texture)
@@ -102,21 +102,14 @@ class Recording:
             for writes in (False, True) if pass_.blend else (True,):
                 place = y + area.start + rect.y, x + area.left + rect.x
                 slots.add(target, *place, np.True_, writes=writes)
-        lines, kinds = slots.rows(quads=quads)
+        lines = np.stack(slots.lines, -1)
         access = replace(self.access, in_flight=max(1, min(self.access.in_flight, drawn.area)))
-        most = access.rows_of_chunk(len(kinds))
-
-        def chunks() -> Iterator[Chunk]:
-            for xs, ys in access.raster.positions(
-                drawn.width, drawn.height, quads=quads, together=access.in_flight
-            ):
-                for first in range(0, len(xs), most):
-                    part = lines[ys[first : first + most], xs[first : first + most]]
-                    times = np.ones(len(part), np.int32)
-                    yield Chunk(part, kinds, times, access.in_flight, access.lanes)
-
         size = drawn.width, drawn.height
-        return PassTrace(int(np.count_nonzero(lines != NO_ACCESS)), chunks, size)
+        return PassTrace(
+            int(np.count_nonzero(lines != NO_ACCESS)),
+            lambda: access.chunks(size, slots.kinds, lambda x, y: lines[y, x]),
+            size,
+        )
 
 
 class _Slots:
@@ -143,18 +136,6 @@ class _Slots:
         lines = (space.table[columns] + space.table[rows]) // space.line_bytes
         self.lines.append(np.where(mask, lines, NO_ACCESS))
         self.kinds.append(2 * number + writes)
-
-    def rows(self, *, quads: bool) -> tuple[I64, NDArray[np.int16]]:
-        """The lines [y, x, slots] of fragments, or of quads, and the kinds of the slots."""
-        lines, kinds = np.stack(self.lines, -1), np.array(self.kinds, np.int16)
-        if not quads:
-            return lines, kinds
-        height, width, count = lines.shape
-        around = ((0, height % 2), (0, width % 2), (0, 0))
-        padded = np.pad(lines, around, constant_values=NO_ACCESS)
-        split = padded.reshape(-(-height // 2), 2, -(-width // 2), 2, count)
-        lines = split.transpose(0, 2, 4, 1, 3).reshape(*split.shape[::2][:2], -1)
-        return lines, np.repeat(kinds, len(QUAD))
 
 
 @frozen

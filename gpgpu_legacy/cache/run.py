@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.cache.access import (
     DEFAULT_ACCESS,
     NO_ACCESS,
+    QUAD,
     Access,
     AccessTrace,
     Chunk,
@@ -20,7 +21,6 @@ from gpgpu_legacy.cache.fragments import trace_fragments
 from gpgpu_legacy.cache.kernels import trace_kernels
 from gpgpu_legacy.cache.recorded import Replay
 from gpgpu_legacy.cache.simulate import Progress, RegionTally, Simulated, simulate
-from gpgpu_legacy.cache.texel_accesses import QUAD
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.memory import require_memory
@@ -142,10 +142,9 @@ class _FragmentCounter:
             f"a heat map of {width * height} fragments",
             "map a smaller plan",
         )
-        positions = list(access.raster.positions(width, height, quads=self.quads))
         side = 2 if self.quads else 1
-        self.xs = side * np.concatenate([x for x, _ in positions]).astype(np.int64)
-        self.ys = side * np.concatenate([y for _, y in positions]).astype(np.int64)
+        places = access.raster.positions(width, height, quads=self.quads)
+        self.xs, self.ys = (side * along for along in places)
         # With a margin for the fragments of a quad outside the rectangle.
         self.reads, self.hits = np.zeros((2, height + self.quads, width + self.quads), np.int64)
 

@@ -132,7 +132,7 @@ def _follow(  # noqa: PLR0917
         if entry | 1 == key:
             entries[at, way] = entry | dirty
             if has_trees:
-                _turn_away(entries, at, way)
+                turn_away(entries, at, way)
             return HIT
         if entry == EMPTY and (has_trees or empty < 0):
             empty = way
@@ -147,12 +147,12 @@ def _follow(  # noqa: PLR0917
     victim = entries[at, way]
     entries[at, way] = (line << 1) | dirty
     if has_trees:
-        _turn_away(entries, at, way)
+        turn_away(entries, at, way)
     return victim
 
 
 @native
-def _turn_away(entries: NDArray[np.int64], at: int, way: int) -> None:
+def turn_away(entries: NDArray[np.int64], at: int, way: int) -> None:
     """Order a row of pseudo-LRU after a use of the entry in that way, which comes to way 0."""
     ways = entries.shape[1]
     tree = ways & -ways

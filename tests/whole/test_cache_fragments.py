@@ -22,7 +22,12 @@ from gpgpu_legacy.cache import fragments
 from gpgpu_legacy.cache.access import MOST_LINES, NO_ACCESS, AccessTrace, parse_access
 from gpgpu_legacy.cache.fragments import trace_fragments
 from gpgpu_legacy.cache.recorded import Replay
-from gpgpu_legacy.cache.texel_accesses import DependentError, TexelAccess, texel_accesses
+from gpgpu_legacy.cache.texel_accesses import (
+    AddressSpace,
+    DependentError,
+    TexelAccess,
+    texel_accesses,
+)
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
@@ -80,10 +85,10 @@ def ran(plan: Plan, **given: F32) -> Replay:
 def recorded(plan: Plan, *how: str, **more: Any) -> AccessTrace:
     """The trace of a plan of which all lookups are recorded."""
 
-    def only_copies(plan: Plan, pass_: Pass, count: int) -> list[TexelAccess]:
+    def only_copies(plan: Plan, pass_: Pass, count: int, space: AddressSpace) -> list[TexelAccess]:
         if isinstance(pass_, FragmentPass):
             raise DependentError("by request")
-        return texel_accesses(plan, pass_, count)
+        return texel_accesses(plan, pass_, count, space)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fragments, "texel_accesses", only_copies)

@@ -20,9 +20,11 @@ from gpgpu_legacy import code_cache
 written = []
 keep = code_cache.keep
 code_cache.keep = lambda key, content: (written.append(key.split()[1]), keep(key, content))
-from gpgpu_legacy.cache.access import parse_raster
-[(x, y)] = parse_raster("tiled:2x2").positions(4, 2)
-assert x.tolist() == [0, 1, 0, 1, 2, 3, 2, 3] and y.tolist() == [0, 0, 1, 1, 0, 0, 1, 1]
+import numpy
+from gpgpu_legacy.cache.sets import turn_away
+entries = numpy.array([[1, 2, 3, 4]])
+turn_away(entries, 0, 2)
+assert entries.tolist() == [[3, 4, 1, 2]]
 print(*written)
 """
 
@@ -41,7 +43,7 @@ def compiled(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache folder in which a process has kept its code."""
     folder = tmp_path_factory.mktemp("cache")
     sources = files(package)
-    assert written(package, folder) == ["_in_tiles"]
+    assert written(package, folder) == ["turn_away"]
     assert files(package) == sources
     return folder
 
@@ -80,7 +82,7 @@ def test_an_edit_of_any_source_of_the_folder_compiles_anew(package: Path, cache:
     times = edited.stat()
     edited.write_bytes(original.replace(b"HIT = -3", b"HIT = -4"))
     os.utime(edited, (times.st_atime, times.st_mtime))  # it is the content that counts
-    assert written(package, cache) == ["_in_tiles"]
+    assert written(package, cache) == ["turn_away"]
     edited.write_bytes(original)
     assert written(package, cache) == []
 
@@ -92,5 +94,5 @@ def test_without_a_cache_folder_code_is_compiled_in_each_process(
     (tmp_path / "file").write_bytes(b"")
     sources = files(package)
     for cache in (tmp_path / "file", None):
-        assert written(package, cache) == ["_in_tiles"]
+        assert written(package, cache) == ["turn_away"]
     assert files(package) == sources
