@@ -24,7 +24,7 @@ from gpgpu_legacy.errors import InputError, described
 from gpgpu_legacy.measure.timing import Budget, BudgetSpentError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import replay
-from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result, not_run_grids, plain
+from gpgpu_legacy.present.grid import Grid, Numeral, Result, not_run_grids, plain
 from gpgpu_legacy.serial import as_record
 
 DEFAULT_CACHE = "8K,4way,64B"
@@ -109,14 +109,6 @@ class Traced(Result, kw_only=True):
         in_flight = IN_FLIGHT.format(units=units) if self.in_flight != 1 else ""
         return " ".join(filter(None, [CONVENTIONS, QUADS if self.quads else "", in_flight]))
 
-    @public
-    def plot(self, path: Path | str) -> None:
-        """Draw a sweep of one.
-
-        path: a .png, .svg or .pdf; InputError for one run, which has no axis.
-        """
-        CacheSweep(runs=(self,)).plot(path)  # type: ignore[arg-type]
-
 
 class CacheRun(Traced, kw_only=True):
     """One plan through one cache.
@@ -153,6 +145,14 @@ class CacheRun(Traced, kw_only=True):
         second = f", then {self.second_level} for all" if self.second_level else ""
         return f"{self.cache}{' for each texture' * self.per_texture}{second}"
 
+    @public
+    def plot(self, path: Path | str) -> None:
+        """Draw a sweep of one.
+
+        path: a .png, .svg or .pdf; InputError for one run, which has no axis.
+        """
+        CacheSweep(runs=(self,)).plot(path)
+
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """The accesses by texture, with remarks below them.
 
@@ -165,7 +165,20 @@ class CacheRun(Traced, kw_only=True):
         )  # fmt: skip
         numbers = ([getattr(one, name) for name in _SUMMED] for one in self.regions)
         total = RegionTally("in all", *map(sum, zip(*numbers, strict=True)))
-        rows = tuple(_tally_row(tally) for tally in (*self.regions, total) if tally.accesses)
+        rows = tuple(
+            (
+                tally.name,
+                tally.reads,
+                _percent(tally.read_hits, tally.reads),
+                tally.writes,
+                _percent(tally.write_hits, tally.writes),
+                tally.bytes_requested,
+                tally.bytes_from_memory,
+                tally.bytes_to_memory,
+            )
+            for tally in (*self.regions, total)
+            if tally.accesses
+        )
         notes = tuple(self._notes(whole=whole))
         return [Grid("cache", f"Through a cache: {self.title()}.", heads, rows, notes)]
 
@@ -239,7 +252,18 @@ def _sweep_grid(runs: Sequence[CacheRun], *, whole: bool) -> Grid:
         *more,
     )  # fmt: skip
     caption = f"Through caches: {runs[0].title(varying)}."
-    rows = tuple(_sweep_row(run, varying, whole=whole) for run in runs)
+    rows = tuple(
+        (
+            *(run.varied.get(name) for name in varying),
+            run.accesses,
+            _percent(run.hits, run.accesses),
+            (requested := run.bytes_requested),
+            run.bytes_from_memory,
+            Numeral(f"{run.bytes_from_memory / requested:.4g}") if requested else None,
+            *((run.bytes_to_memory, run.iterations, run.iterations_simulated) if whole else ()),
+        )
+        for run in runs
+    )
     return Grid("cache", caption, heads, rows, tuple(_sweep_notes(runs, whole=whole)))
 
 
@@ -256,33 +280,7 @@ def _sweep_notes(runs: Sequence[CacheRun], *, whole: bool) -> Iterator[str]:
             yield f"Iterations that were not simulated repeat others: {_PROVEN}"
 
 
-def _sweep_row(run: CacheRun, varying: Sequence[str], *, whole: bool) -> tuple[Entry, ...]:
-    requested = run.bytes_requested
-    return (
-        *(run.varied.get(name) for name in varying),
-        run.accesses,
-        _percent(run.hits, run.accesses),
-        requested,
-        run.bytes_from_memory,
-        Numeral(f"{run.bytes_from_memory / requested:.4g}") if requested else None,
-        *((run.bytes_to_memory, run.iterations, run.iterations_simulated) if whole else ()),
-    )
-
-
 _SUMMED = [f.name for f in fields(RegionTally)][1:]
-
-
-def _tally_row(tally: RegionTally) -> tuple[Entry, ...]:
-    return (
-        tally.name,
-        tally.reads,
-        _percent(tally.read_hits, tally.reads),
-        tally.writes,
-        _percent(tally.write_hits, tally.writes),
-        tally.bytes_requested,
-        tally.bytes_from_memory,
-        tally.bytes_to_memory,
-    )
 
 
 def _percent(part: int, whole: int) -> Numeral | None:
@@ -332,6 +330,14 @@ class Simulation:
             "cache": str(self.memory.levels[0]),
             **order,
         }
+
+    def run(self, progress: Progress, *, every_pass: bool) -> CacheRun:
+        """The case with the result of its simulation."""
+        began, plan = perf_counter(), self.builder.plan()
+        result = cache_run(
+            plan, self.memory, self.access, self.replay, every_pass=every_pass, progress=progress
+        )
+        return self.ran(result, began)
 
     def not_run(self, reason: str) -> Unsimulated:
         """The case without a result."""
@@ -392,20 +398,7 @@ def cache_plan(
     cache: size, ways, line and policy. how: see CacheKeywords. Raises InputError for unknown
     spellings, and for kernels whose accesses depend on data.
     """
-    return _run(simulation(p, cache, **how), lambda _: None, every_pass=every_pass)
-
-
-def _run(case: Simulation, progress: Progress, *, every_pass: bool) -> CacheRun:
-    began = perf_counter()
-    result = cache_run(
-        case.builder.plan(),
-        case.memory,
-        case.access,
-        case.replay,
-        every_pass=every_pass,
-        progress=progress,
-    )
-    return case.ran(result, began)
+    return simulation(p, cache, **how).run(lambda _: None, every_pass=every_pass)
 
 
 def cache_sweep(
@@ -420,7 +413,7 @@ def cache_sweep(
         progress = budget.until_spent(watch(case))
         try:
             progress(0.0)
-            runs.append(_run(case, progress, every_pass=every_pass))
+            runs.append(case.run(progress, every_pass=every_pass))
         except BudgetSpentError as spent:
             not_run.append(case.not_run(str(spent)))
     if len(runs) == 1 and not not_run:
@@ -430,7 +423,6 @@ def cache_sweep(
 
 def cache_map(case: Simulation, progress: Progress) -> tuple[CacheRun, HeatMap]:
     """A run with where its reads hit, by fragment."""
-    began = perf_counter()
-    plan = case.builder.plan()
+    began, plan = perf_counter(), case.builder.plan()
     result, heat = heat_map(plan, case.memory, case.access, case.replay, progress=progress)
     return case.ran(result, began), heat

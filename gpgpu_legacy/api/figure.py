@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import PurePath
+from typing import Unpack
 
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.figures.figure import Figure
 from gpgpu_legacy.api.figures.options import LEAST_PASSES, FigureOptions
 from gpgpu_legacy.api.figures.sheet_plot import Panel
-from gpgpu_legacy.api.run import as_it_runs, execute
+from gpgpu_legacy.api.run import How, Task
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.inputs import operands_of
 from gpgpu_legacy.plan.plan import Pass, Plan, kind_of_pass, name_of_pass, read_by, written_by
 from gpgpu_legacy.plan.textures import Rect, Texture
-from gpgpu_legacy.runtime.executor import AUTO
-from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.observed import (
     chosen_textures,
     exchanged,
@@ -35,30 +33,25 @@ def figure(
     p: PlanBuilder,
     inputs: Mapping[str, ArrayLike] | None = None,
     options: FigureOptions | None = None,
-    *,
-    executor: str = AUTO,
-    machine: Machine | None = None,
-    seed: int = 0,
+    **how: Unpack[How],
 ) -> Figure:
     """Run a plan, and keep the output of its passes for pictures.
 
-    inputs, executor, machine, seed: as for `run`. A figure keeps MOST_BYTES of texels, and
-    therefore fewer passes of large textures.
+    inputs, how: as for `run`. A figure keeps MOST_BYTES of texels, and therefore fewer passes of
+    large textures.
 
     Raises InputError for a texture that no pass writes, and if no pass writes any.
     """
-    how, plan = (options or FigureOptions()).checked(), p.plan()
-    given = operands_of(p, plan, inputs, seed)
-    machine = machine or DEFAULT_MACHINE
-    plan = as_it_runs(plan, given, executor, machine)
-    watcher = _Keeper(plan, how)
-    by, _ = execute(plan, given, executor, machine, observer=watcher)
+    options = options or FigureOptions()
+    task = Task.of(p, inputs, **how).settled()
+    plan, watcher = task.plan, _Keeper(task.plan, options)
+    by, _ = task.run(observer=watcher)
     return Figure(
         plan=plan.name,
         executor=by.name,
         passes=plan.pass_count,
-        options=how,
-        inputs=tuple(_input_panel(plan, given, texture) for texture in watcher.inputs),
+        options=options,
+        inputs=tuple(_input_panel(task, texture) for texture in watcher.inputs),
         panels=tuple(watcher.panels),
         on_sheet=frozenset(watcher.on_sheet),
         turns=exchanged(plan),
@@ -90,10 +83,9 @@ class _Keeper:
         filled = read.intersection(input_.texture for input_ in plan.inputs)
         self.inputs = tuple(texture for texture in plan.textures if texture.name in filled)
         on_sheet = max((options.panels - len(self.inputs)) // targets, LEAST_PASSES)
-        most = MOST_BYTES // largest
         numbers = _shown(plan, names, options.after)
         self.on_sheet, self._film = (
-            {numbers[n] for n in chosen(len(numbers), min(count, most))}
+            {numbers[n] for n in chosen(len(numbers), min(count, MOST_BYTES // largest))}
             for count in (on_sheet, options.frames)
         )
         self.panels: list[Panel] = []
@@ -105,10 +97,9 @@ class _Keeper:
             return
         for name in filter(self._names.__contains__, written_by(pass_)):
             texture, rect = self._plan.texture(name), rect_of(pass_)
-            what = _what(pass_)
-            if rect == Rect(0, 0, texture.extent.width, texture.extent.rows):
-                rect = None
-            self.panels.append(Panel(place, what, texture, rect, read(name)))
+            everything = Rect(0, 0, texture.extent.width, texture.extent.rows)
+            rect = None if rect == everything else rect
+            self.panels.append(Panel(place, _what(pass_), texture, rect, read(name)))
 
 
 def _what(pass_: Pass) -> str:
@@ -130,10 +121,10 @@ def _shown(plan: Plan, names: Collection[str], after: str) -> list[int]:
     return [place.number for place in shown]
 
 
-def _input_panel(plan: Plan, operands: Mapping[str, F32], texture: Texture) -> Panel:
+def _input_panel(task: Task, texture: Texture) -> Panel:
     """A texture with its inputs, before the first pass."""
-    names = dict.fromkeys(i.matrix for i in plan.inputs if i.texture == texture.name)
-    texels = initial_storage(plan, operands, texture.name).texels()
+    names = dict.fromkeys(i.matrix for i in task.plan.inputs if i.texture == texture.name)
+    texels = initial_storage(task.plan, task.operands, texture.name).texels()
     return Panel(None, ", ".join(names), texture, None, texels)
 
 

@@ -194,14 +194,18 @@ class _BlockSearch:
     def largest(
         self, side: Limited, group: Callable[[int], int | None] = lambda _: None
     ) -> Largest:
-        """The largest by one side's limits. group: see `verdict`, by the block."""
+        """The largest by one side's limits. group: steps whose coordinates are computed first."""
         blocks = self.candidates
+
+        def verdict(n: int) -> Verdict:
+            request = tuple(self._request(n, group(n)).items())
+            return _verdict(self.algorithm, self.chip.name, request)
 
         def over(n: int, *, whole: bool = True) -> tuple[Row, ...]:
             """The limits that are exceeded: of the plan as a whole, or of its programs."""
             return tuple(
                 row
-                for row in self.verdict(n, group(n)).limits
+                for row in verdict(n).limits
                 if (whole or row.program)
                 and (one := getattr(row, side)) is not None
                 and one.outcome is Outcome.EXCEEDED
@@ -218,25 +222,20 @@ class _BlockSearch:
             return Largest(limits=side, why_no_more=why)
 
         def loads(n: int) -> bool:
-            return getattr(self.verdict(n, group(n)), side) is LoadAnswer.LOADS
+            return getattr(verdict(n), side) is LoadAnswer.LOADS
 
         certain = value if loads(value) else last_that_holds(blocks[: blocks.index(value)], loads)
-        verdict = self.verdict(value, group(value))
+        found = verdict(value)
         return Largest(
             limits=side,
             value=value,
             coordinates_first=group(value),
-            answer=getattr(verdict, side),
+            answer=getattr(found, side),
             certain=certain,
             why_no_more=why,
-            command="" if verdict.exceeded else self._command(value, group(value)),
-            unknown=tuple(row.limit for row in verdict.unknown),
+            command="" if found.exceeded else self._command(value, group(value)),
+            unknown=tuple(row.limit for row in found.unknown),
         )
-
-    def verdict(self, n: int, group: int | None) -> Verdict:
-        """The verdict on a block or size. group: steps whose coordinates are computed first."""
-        request = tuple(self._request(n, group).items())
-        return _verdict(self.algorithm, self.chip.name, request)
 
     def _request(self, n: int, group: int | None) -> dict[str, Any]:
         """The parameters of a block or size."""

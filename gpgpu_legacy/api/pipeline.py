@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.api.trace import Trace
     from gpgpu_legacy.chips.verdict import Verdict
     from gpgpu_legacy.measure.bench import Bench
+    from gpgpu_legacy.plan.plan import Plan
     from gpgpu_legacy.predict.prediction import Prediction
 
 
@@ -46,70 +46,60 @@ _Side = tuple[str, int]
 """An axis of an input."""
 
 
-@dataclass
-class SizeSearch:
-    """The sizes of an algorithm for inputs of these shapes, in addition to the given parameters."""
+def _with_sizes(algorithm: Algorithm, given: dict[str, Any], shapes: Shapes) -> dict[str, Any]:
+    """The given parameters of an algorithm, and sizes for inputs of these shapes.
 
-    algorithm: Algorithm
-    given: dict[str, Any]
-    shapes: Shapes
+    Where none fit all arrays, they are those that some of them ask for.
+    """
+    sides = {(n, axis): size for n, shape in shapes.items() for axis, size in enumerate(shape)}
+    start = algorithm.builder(**given)
+    solutions: dict[str, dict[_Side, int]] = {}
 
-    def settings(self) -> dict[str, Any]:
-        """What is given, and sizes; where none fit all arrays, those that some of them ask for."""
-        start = self.algorithm.builder(**self.given)
-        solutions: dict[str, dict[_Side, int]] = {}
-        for name, parameter in self.algorithm.parameters.items():
-            if name in self.given or int not in parameter.kinds:
-                continue
-            for size in sorted({*self.sides().values()}, reverse=True):
-                if (tried := self.built(self.given | {name: size})) is not None:
-                    solutions[name] = self.solved(start, tried, start.parameters[name], size)
-                    break
-            for size in dict.fromkeys(solutions.get(name, {}).values()):
-                settings = self.given | {name: size}
-                if (tried := self.built(settings)) is not None and self.fits(tried):
-                    return settings
-        sizes: dict[str, int] = {}
-        for side in self.sides():
-            movers = [name for name, solved in solutions.items() if side in solved]
-            if movers:  # of several, the one that moves least else: rows before rows and columns
-                name = min(movers, key=lambda mover: len(solutions[mover]))
-                sizes.setdefault(name, solutions[name][side])
-        return self.given | sizes
-
-    def built(self, settings: dict[str, Any]) -> PlanBuilder | None:
-        """The builder for these settings; None if the family refuses them."""
+    def built(settings: dict[str, Any]) -> PlanBuilder | None:
         try:
-            return self.algorithm.builder(**settings)
-        except GpgpuLegacyError:
+            return algorithm.builder(**settings)
+        except GpgpuLegacyError:  # the family refuses them
             return None
 
-    def fits(self, built: PlanBuilder) -> bool:
-        return all(built.operands[name].array_shape == s for name, s in self.shapes.items())
+    for name, parameter in algorithm.parameters.items():
+        if name in given or int not in parameter.kinds:
+            continue
+        for size in sorted({*sides.values()}, reverse=True):
+            if tried := built(given | {name: size}):
+                solutions[name] = _solved(sides, start, tried, start.parameters[name], size)
+                break
+        for size in dict.fromkeys(solutions.get(name, {}).values()):
+            settings = given | {name: size}
+            if (tried := built(settings)) and all(
+                tried.operands[n].array_shape == shape for n, shape in shapes.items()
+            ):
+                return settings
+    sizes: dict[str, int] = {}
+    for side in sides:
+        movers = [name for name, solved in solutions.items() if side in solved]
+        if movers:  # of several, the one that moves least else: rows before rows and columns
+            name = min(movers, key=lambda mover: len(solutions[mover]))
+            sizes.setdefault(name, solutions[name][side])
+    return given | sizes
 
-    def sides(self) -> dict[_Side, int]:
-        """The sizes of the arrays, axis by axis."""
-        return {
-            (n, axis): size for n, shape in self.shapes.items() for axis, size in enumerate(shape)
-        }
 
-    def solved(
-        self, start: PlanBuilder, tried: PlanBuilder, now: object, size: int
-    ) -> dict[_Side, int]:
-        """For each axis that a parameter changes, the value that gives the axis the wanted size.
+def _solved(
+    sides: Mapping[_Side, int], start: PlanBuilder, tried: PlanBuilder, now: object, size: int
+) -> dict[_Side, int]:
+    """For each axis that a parameter changes, the value that gives the axis the wanted size.
 
-        It is `now` at the start, and `size` when it was tried; the axis grows linearly with it.
-        """
-        values = {}
-        for (name, axis), wanted in self.sides().items():
-            shapes = [built.operands[name].array_shape for built in (start, tried)]
-            if any(axis >= len(shape) for shape in shapes):
-                continue
-            before, after = (shape[axis] for shape in shapes)
-            if before != after:
-                steps = (size - now) / (after - before) if isinstance(now, int) else 1.0
-                values[name, axis] = round(size + (wanted - after) * steps)
-        return values
+    It is `now` at the start, and `size` when it was tried; the axis grows linearly with it.
+    """
+    values = {}
+    for (name, axis), wanted in sides.items():
+        shapes = [built.operands[name].array_shape for built in (start, tried)]
+        if any(axis >= len(shape) for shape in shapes):
+            continue
+        before, after = (shape[axis] for shape in shapes)
+        if before != after:
+            steps = (size - now) / (after - before) if isinstance(now, int) else 1.0
+            values[name, axis] = round(size + (wanted - after) * steps)
+    return values
 
 
 # Pipelines ---------------------------------------------------------------------------------------
@@ -167,6 +157,8 @@ class Pipeline(PlanBuilder):
     array([[2., 4., 6.]], dtype=float32)
     """
 
+    _made: tuple[object, Plan] | None = None
+
     def __repr__(self) -> str:
         return f"<Pipeline {titled(self.name, self.parameters)}>"
 
@@ -185,6 +177,17 @@ class Pipeline(PlanBuilder):
         for name in pipeline.operands:
             _check_name(name)
         return pipeline
+
+    def plan(self) -> Plan:
+        """The plan as it is now, validated; see `iterations`. It is kept until more is added."""
+        if self._loop is not None:
+            return super().plan()
+        known, own = self._validator, (self._inputs, self._outputs, self._items)
+        sizes = map(len, (known.operands, known.results, known.textures, *own))  # they only grow
+        state = self.name, self.iterations, *sizes
+        if self._made is None or self._made[0] != state:
+            self._made = state, super().plan()
+        return self._made[1]
 
     @public
     def operand(
@@ -213,8 +216,8 @@ class Pipeline(PlanBuilder):
         algorithm, given = self.family
 
         ran = {name: given[name] for name in (ITERATIONS,) if name in given}
-        search = SizeSearch(algorithm, {n: v for n, v in given.items() if n not in ran}, shapes)
-        sized = self.of(algorithm, {**search.settings(), **ran})
+        others = {name: value for name, value in given.items() if name not in ran}
+        sized = self.of(algorithm, {**_with_sizes(algorithm, others, shapes), **ran})
         for name, shape in shapes.items():
             if (wanted := sized.operands[name].array_shape) != shape:
                 raise InputError(
@@ -370,11 +373,11 @@ class Pipeline(PlanBuilder):
         *given: Any,
     ) -> T:
         """What a verb answers for inputs and options, of which `more` has some by name."""
-        from gpgpu_legacy.api.run import with_machine
+        from gpgpu_legacy.api.run import How, with_machine
 
         named = {name: more.pop(name) for name in [*more] if name in self.operands}
         machine, options = with_machine(more.pop("machine", None), more)
-        known = [name for name in signature(verb).parameters if name != "p"]
+        known = {*signature(verb).parameters, *How.__annotations__} - {"p", "how"}
         for name in options:
             if name not in known:
                 inputs_ = ", ".join(self.operands) or "none"

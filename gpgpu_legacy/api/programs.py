@@ -14,16 +14,9 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.api.run import (
-    Branching,
-    branching_grids,
-    branching_of,
-    execute,
-    warn_of_undefined,
-    with_machine,
-)
+from gpgpu_legacy.api.run import Branching, Task, branching_grids, branching_of, with_machine
 from gpgpu_legacy.api.trace import Trace, trace
-from gpgpu_legacy.decorators import public
+from gpgpu_legacy.decorators import frozen, public
 from gpgpu_legacy.errors import InputError, as_integer, as_member, as_positive, described
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.program import AttributeKind, Program, TextureTarget
@@ -35,7 +28,7 @@ from gpgpu_legacy.pipeline.passes import DrawKeywords, warn_of_mistakes
 from gpgpu_legacy.pipeline.storage import ROW_OF_FOUR, row_of
 from gpgpu_legacy.pipeline.values import Values, indexed
 from gpgpu_legacy.plan.framebuffer import blend_of
-from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Binding, FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, FragmentPass, Pass
 from gpgpu_legacy.plan.textures import (
     FORMATS,
     LARGEST_TEXTURE,
@@ -43,6 +36,7 @@ from gpgpu_legacy.plan.textures import (
     Extent,
     Format,
     Rect,
+    Sampler,
     Texture,
     TextureKind,
     constant_rect,
@@ -56,33 +50,23 @@ from gpgpu_legacy.serial import Record, fields_of
 
 # Drawings ----------------------------------------------------------------------------------------
 
-MOST_DRAW_BUFFERS = DEFAULT_LIMITS.draw_buffers
-
 MOST_FRAGMENTS = LARGEST_TEXTURE**2
 
 
-@dataclass(frozen=True, eq=False)
-class Drawing:
-    """A program on a rectangle with all its inputs: a plan and the plan's operands.
+@frozen
+class Drawing(Task):
+    """A program on a rectangle with all its inputs.
 
-    builder: of the plan. operands: float32, one for each texture that the program looks up, by the
-    texture's name. given: the call's keywords and textures, by unit and index alone.
+    builder: of the plan. given: the call's keywords and textures, by unit and index alone.
     """
 
     builder: PlanBuilder
-    plan: Plan
-    operands: Mapping[str, F32]
     given: Mapping[str, Any]
 
     @property
     def draw(self) -> FragmentPass:
         """The pass that draws the rectangle, the first one if there are several."""
         return next(self.plan.only(FragmentPass))
-
-    @property
-    def program(self) -> Program:
-        """The program."""
-        return self.draw.program
 
     @property
     def rect(self) -> Rect:
@@ -134,6 +118,9 @@ def make_drawing(
     width: int | None,
     height: int | None,
     textures: Mapping[Any, Any] | None = None,
+    *,
+    executor: str = AUTO,
+    machine: Machine = DEFAULT_MACHINE,
     **keywords: Unpack[DrawingKeywords],
 ) -> Drawing:
     """The checked drawing of a run_program call: see there for the parameters and the errors.
@@ -145,19 +132,24 @@ def make_drawing(
     given |= by_index(program, {**given, "textures": textures})
     given["feedback"] = unit_of(program, given.get("feedback"))
     del given["uniforms"]  # which are among local and env now
-    read = bound_textures(program, given["textures"])
+    units, most = program.texture_units, DEFAULT_LIMITS.texture_image_units
+    checked = {
+        unit: _texture(unit, texture, units.get(unit))
+        for unit, texture in indexed("textures", given["textures"], most).items()
+    }
+    read = {unit: texture for unit, texture in checked.items() if unit in units}
     fed_back = _fed_back(given, read)
     if fed_back is not None and width is None:
-        width, height = fed_back.texture.extent.width, fed_back.texture.extent.height
+        width, height = fed_back.extent.width, fed_back.extent.height
     rect = _rectangle(width, height)
     buffers = _draw_buffers(given.get("draw_buffers"), program)
     p = PlanBuilder(program.name)
     p.warns = False  # it does not know the textures that are left out
-    bound = {t.binding.unit: (_upload(p, t), t.binding.sampler) for t in read}
+    bound = {unit: (_upload(p, texture), texture.sampler) for unit, texture in read.items()}
     like = Texture("", TextureKind.RECT, Extent(rect.width, rect.height), RGBA32F)
     if fed_back is not None:
-        _check_fed_back(fed_back, like.extent)
-        like = fed_back.texture
+        _check_fed_back(given["feedback"], fed_back, like.extent)
+        like = fed_back
     clear = Values(None).vector("clear", given.get("clear", (0.0, 0.0, 0.0, 0.0)))
     targets = [
         p.texture(
@@ -167,12 +159,12 @@ def make_drawing(
         for n in range(max(buffers, program.color_outputs))
     ]  # fmt: skip
     values = {name: given[name] for name in DrawKeywords.__annotations__ if name in given}
-    unset = {number: _MISSING for number in program.texcoord_sets if number}
+    unset = dict.fromkeys(filter(None, program.texcoord_sets), _MISSING)
     values["texcoords"] = unset | given["texcoords"]
     if fed_back is None:
         p.draw(program, bound, into=targets, **values)
     else:
-        fed, _ = bound[fed_back.binding.unit]
+        fed, _ = bound[given["feedback"]]
         blend, mask = blend_of(given.get("blend")), given.get("mask", "rgba")
         keeps = program.kills or blend or mask != "rgba" or {"scissor", "alpha_test"} & given.keys()
         with p.repeat(given["passes"]):
@@ -180,12 +172,13 @@ def make_drawing(
                 p.clear(target, clear)
             p.draw(program, bound, into=targets, **values)
             p.swap(fed, targets[0])
-        targets = [fed, *targets[1:]]
+        targets[0] = fed
     shape = (rect.height, rect.width, 4)
     for n, target in enumerate(targets[:buffers]):
         result = p.result(f"color[{n}]", rect.height, 4 * rect.width, shape=shape)
         p.read_back(target, result, packing=ROW_OF_FOUR)
-    return Drawing(p, p.plan(), {t.binding.texture: t.texels for t in read}, given)
+    operands = {texture.texture.name: texture.texels for texture in read.values()}
+    return Drawing(p.plan(), operands, executor, machine, p, given)
 
 
 _MISSING = ATTRIBUTE_DEFAULTS[AttributeKind.TEXCOORD]
@@ -203,7 +196,7 @@ def _upload(p: PlanBuilder, bound: BoundTexture) -> Texture:
     return texture
 
 
-def _fed_back(given: Mapping[str, Any], textures: Sequence[BoundTexture]) -> BoundTexture | None:
+def _fed_back(given: Mapping[str, Any], read: Mapping[int, BoundTexture]) -> Texture | None:
     """The texture that the output replaces after each pass; None if there is only one pass."""
     passes, unit = given.get("passes"), given["feedback"]
     if passes is not None:
@@ -219,23 +212,21 @@ def _fed_back(given: Mapping[str, Any], textures: Sequence[BoundTexture]) -> Bou
         raise InputError(
             f"feedback is {unit}, but passes is not given; give passes, the number of passes"
         )
-    named = {texture.binding.unit: texture for texture in textures}
-    if unit not in named:
-        units = ", ".join(map(str, named)) or "none"
+    if unit not in read:
+        units = ", ".join(map(str, read)) or "none"
         raise InputError(
             f"feedback is {unit}, but the program looks up the units {units} that have a texture; "
             "give one of them"
         )
-    return named[unit]
+    return read[unit].texture
 
 
-def _check_fed_back(bound: BoundTexture, wanted: Extent) -> None:
+def _check_fed_back(unit: int, texture: Texture, wanted: Extent) -> None:
     """Raise InputError for a texture that the output cannot replace."""
-    texture = bound.texture
     is_flat = texture.kind in (TextureKind.RECT, TextureKind.T2D)
     if not is_flat or texture.extent != wanted or texture.format.channels < 4:
         raise InputError(
-            f"feedback is {bound.binding.unit}, a {texture.kind.value} texture of "
+            f"feedback is {unit}, a {texture.kind.value} texture of "
             f"{texture.extent.width}×{texture.extent.height} texels of {texture.format.name}; give "
             "a RECT or 2D texture of four channels and the rectangle's size, "
             f"{wanted.width}×{wanted.height}"
@@ -256,9 +247,9 @@ def _rectangle(width: int | None, height: int | None) -> Rect:
 def _draw_buffers(count: int | None, program: Program) -> int:
     if count is None:
         return 1
-    number = as_integer("draw_buffers", count)
-    if not 1 <= number <= MOST_DRAW_BUFFERS:
-        raise InputError(f"draw_buffers is {number}; it must be from 1 to {MOST_DRAW_BUFFERS}")
+    number, most = as_integer("draw_buffers", count), DEFAULT_LIMITS.draw_buffers
+    if not 1 <= number <= most:
+        raise InputError(f"draw_buffers is {number}; it must be from 1 to {most}")
     if number < program.color_outputs:
         raise InputError(
             f"draw_buffers is {number}, and the program writes result.color"
@@ -280,21 +271,11 @@ _AXES = {
 
 @dataclass(frozen=True, eq=False)
 class BoundTexture:
-    """A texture that the program looks up. texels: (rows, 4 · width), layer above layer."""
+    """A texture that the program looks up. texels: (rows, channels · width), layer above layer."""
 
-    binding: Binding
     texture: Texture
+    sampler: Sampler
     texels: F32
-
-
-def bound_textures(program: Program, given: Mapping[int, Any]) -> list[BoundTexture]:
-    """The textures that the program looks up; the others are checked and left out."""
-    units = program.texture_units
-    bound = {
-        unit: _texture(unit, texture, units.get(unit))
-        for unit, texture in indexed("textures", given, DEFAULT_LIMITS.texture_image_units).items()
-    }
-    return [bound[unit] for unit in sorted(bound.keys() & units.keys())]
 
 
 def _texture(unit: int, given: Any, looked_up: TextureTarget | None) -> BoundTexture:
@@ -317,7 +298,7 @@ def _texture(unit: int, given: Any, looked_up: TextureTarget | None) -> BoundTex
     (texel_format,) = formats or [FORMATS["depth32f"] if sampler.compare else RGBA32F]
     levels = [_texels(name, level, target, texel_format) for level in _levels(given[1])]
     *layers, height, width, _ = (1, 1, *levels[0].shape)[-max(3, levels[0].ndim) :]
-    label, kind = f"texture[{unit}]", TextureKind(target.value)
+    kind = TextureKind(target.value)
     extent = Extent(width, height, layers[0] if layers else 1)
     needed = max(len(levels), sampler.levels_read(extent, kind).stop)
     extent = replace(extent, levels=min(needed, extent.most_levels(kind)))
@@ -332,9 +313,9 @@ def _texture(unit: int, given: Any, looked_up: TextureTarget | None) -> BoundTex
                 "before, rounded down, but at least 1"
             )
         rows[first:, : level.width][: level.rows] = texels.reshape(level.rows, level.width, 4)
-    texture = Texture(label, kind, extent, texel_format)
+    texture = Texture(f"texture[{unit}]", kind, extent, texel_format)
     rows = rows[..., : texel_format.channels]
-    return BoundTexture(Binding(unit, label, sampler), texture, rows.reshape(extent.rows, -1))
+    return BoundTexture(texture, sampler, rows.reshape(extent.rows, -1))
 
 
 def _levels(given: Any) -> Sequence[Any]:
@@ -441,27 +422,23 @@ def run_program(
     array([3., 1., 1., 2.], dtype=float32)
     """
     how, read = with_machine(machine, keywords)
-    drawing = make_drawing(program, width, height, textures, **read)
-    _, images, _ = run_drawing(drawing, executor, how)
+    drawing = make_drawing(program, width, height, textures, executor=executor, machine=how, **read)
+    _, images, _ = run_drawing(drawing)
     return images if drawing.keeps_buffers else images[0]
 
 
 def run_drawing(
-    drawing: Drawing,
-    executor: str = AUTO,
-    machine: Machine = DEFAULT_MACHINE,
-    observer: Observer | None = None,
+    drawing: Drawing, observer: Observer | None = None
 ) -> tuple[Executor, F32, RunResult]:
     """Run a drawing: returns the executor, the colours (buffers, H, W, 4), and the result.
 
     It warns of probable mistakes in the inputs, and of results that the specification leaves
-    undefined. executor: as for run_program. observer: called after each pass.
+    undefined. observer: called after each pass.
     """
     given = drawing.given
     warn_of_mistakes(drawing.draw, given["texcoords"], given["textures"])
-    plan, operands = drawing.plan, dict(drawing.operands)
-    chosen, result = execute(plan, operands, executor, machine, observer=observer)
-    warn_of_undefined(plan, operands, machine, result)
+    chosen, result = drawing.run(observer=observer)
+    drawing.warn_of_undefined(result)
     return chosen, np.stack([*result.outputs.values()]), result
 
 
@@ -471,9 +448,8 @@ def frames_of(drawing: Drawing, path: Path, scale: int = 1) -> tuple[Observer, C
     path: a .gif, .png or .apng; scale: pixels along each side of a texel. Raises InputError, before
     anything is run, for a path that cannot be written and for more than LARGEST_ANIMATION pixels.
     """
-    write = texel_animation_writer(path, scale)
-    width, height = drawing.rect.width * scale, drawing.rect.height * scale
-    check_size(width, height, drawing.given.get("passes", 1))
+    write, rect = texel_animation_writer(path, scale), drawing.rect
+    check_size(rect.width * scale, rect.height * scale, drawing.given.get("passes", 1))
     frames: list[F32] = []
 
     def keep(_number: int, pass_: Pass, read: Callable[[str], F32]) -> None:
@@ -483,15 +459,15 @@ def frames_of(drawing: Drawing, path: Path, scale: int = 1) -> tuple[Observer, C
     return keep, lambda: write(frames)
 
 
-def discarded(drawing: Drawing, executor: Executor, machine: Machine = DEFAULT_MACHINE) -> int:
+def discarded(drawing: Drawing) -> int:
     """The number of fragments that the last pass discards: they keep two clear colours."""
-    given, rect = dict(drawing.given), drawing.rect
-    if not (drawing.program.kills or "alpha_test" in given):
+    given, program, rect = dict(drawing.given), drawing.draw.program, drawing.rect
+    if not (program.kills or "alpha_test" in given):
         return 0
 
     def drawn(**other: Any) -> F32:
-        drawing_ = make_drawing(drawing.program, rect.width, rect.height, **{**given, **other})
-        _, result = execute(drawing_.plan, dict(drawing_.operands), executor.name, machine)
+        how = {"executor": drawing.executor, "machine": drawing.machine, **given, **other}
+        _, result = make_drawing(program, rect.width, rect.height, **how).run()
         return next(iter(result.outputs.values()))
 
     unit = given["feedback"]
@@ -504,20 +480,15 @@ def discarded(drawing: Drawing, executor: Executor, machine: Machine = DEFAULT_M
     return int(np.logical_and(*keeps).sum())
 
 
-def trace_drawing(
-    drawing: Drawing,
-    texel: tuple[int, int],
-    executor: str = AUTO,
-    machine: Machine = DEFAULT_MACHINE,
-) -> Trace:
+def trace_drawing(drawing: Drawing, texel: tuple[int, int]) -> Trace:
     """The fragment of a texel through every instruction of every pass."""
     return trace(
         drawing.builder,
         texel,
         drawing.operands,
         [output.texture for output in drawing.plan.outputs] if drawing.keeps_buffers else (),
-        executor=executor,
-        machine=machine,
+        executor=drawing.executor,
+        machine=drawing.machine,
         instructions=True,
     )
 
@@ -572,18 +543,16 @@ class ProgramRun(Result):
         ] + branching_grids(self.branching)
 
 
-def program_run(
-    drawing: Drawing, images: F32, executor: Executor, result: RunResult, machine: Machine
-) -> ProgramRun:
+def program_run(drawing: Drawing, images: F32, executor: Executor, result: RunResult) -> ProgramRun:
     """Describe a run of a drawing. images: (buffers, height, width, 4)."""
     return ProgramRun(
-        program=drawing.program.name,
+        program=drawing.draw.program.name,
         executor=executor.name,
         device=executor.device(),
         size=(drawing.rect.width, drawing.rect.height),
         seconds=result.timings,
         branching=branching_of(result.tally),
-        discarded=discarded(drawing, executor, machine),
+        discarded=discarded(replace(drawing, executor=executor.name)),
         buffers=tuple(
             {name: _channel(image[..., number]) for number, name in enumerate("rgba")}
             for image in images
@@ -593,8 +562,7 @@ def program_run(
 
 def _channel(values: F32) -> Channel:
     finite = values[np.isfinite(values)].astype(np.float64)
-    low: float | None
     low, high, mean = (
-        map(float, (finite.min(), finite.max(), finite.mean())) if finite.size else (None,) * 3
+        float(of(finite)) if finite.size else None for of in (np.min, np.max, np.mean)
     )
     return Channel(min=low, max=high, mean=mean, not_finite=values.size - finite.size)

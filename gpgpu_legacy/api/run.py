@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Mapping
 from copy import copy
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, Self, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.api.prepared import prepared
 from gpgpu_legacy.count.traffic import Counts, count_plan
-from gpgpu_legacy.decorators import block
+from gpgpu_legacy.decorators import block, frozen
 from gpgpu_legacy.errors import (
     InputError,
     PlanError,
@@ -81,15 +81,13 @@ class Branching(Record):
 
 def branching_of(tally: Tally | None) -> tuple[Branching, ...]:
     """For each program with branches that a run executed; empty if nobody has counted."""
-    counted: dict[Program, Counter[Event | str]] = {}
+    counted: dict[Program, Counter[Event | str]] = defaultdict(Counter)
     for (program, number, event), count in (tally or {}).items():
         if program.branches:
-            total = counted.setdefault(program, Counter())
-            total[event] += count
+            counted[program][event] += count
             if event is Event.EXECUTED:
-                total["fragments"] += 0 if number else count
                 is_test = program.instructions[number].mnemonic in ("IF", "BRK")
-                total["tests"] += count * is_test
+                counted[program].update(fragments=count * (not number), tests=count * is_test)
     return tuple(
         Branching(
             program=program.name,
@@ -192,8 +190,6 @@ class Run(Result, dict=True):
         """The outputs by name, float32, in the shapes of the plan's results."""
         outputs: Mapping[str, F32] = self.__dict__["outputs"]
         return outputs
-
-    arrays = outputs
 
     @property
     def inputs(self) -> Mapping[str, F32]:
@@ -298,37 +294,145 @@ _DECIDING = {
 """The counts that a run shows in short, in words."""
 
 
+class How(TypedDict, total=False):
+    """What runs a plan, for all verbs that run one.
+
+    executor: its name; `auto` takes the one that should finish first. machine: how it computes.
+    seed: of samples, where no inputs are given.
+    """
+
+    executor: str
+    machine: Machine | None
+    seed: int
+
+
+@frozen
+class Task:
+    """A plan with its operands, float32 by name, and what runs it."""
+
+    plan: Plan
+    operands: dict[str, F32]
+    executor: str
+    machine: Machine
+
+    @classmethod
+    def of(
+        cls,
+        p: PlanBuilder,
+        inputs: Mapping[str, ArrayLike] | None,
+        executor: str = AUTO,
+        machine: Machine | None = None,
+        seed: int = 0,
+    ) -> Self:
+        """The task of a pipeline: on the inputs, or else on samples; see How."""
+        plan = p.plan()
+        operands = operands_of(p, plan, inputs, seed)
+        return cls(plan, operands, executor, machine or DEFAULT_MACHINE)
+
+    def run(
+        self,
+        *,
+        repeat: int = 1,
+        observer: Observer | None = None,
+        progress: Callable[[], object] | None = None,
+    ) -> tuple[Executor, RunResult]:
+        """Run it: returns the executor, the outputs in their shapes, and the times.
+
+        Those are the medians of all runs; see `run`.
+        """
+        report, repeat, plan = progress or (lambda: None), as_repeat(repeat), self.plan
+        executors = auto.executors_for(self.executor, plan, self.machine)(repeat)
+        with prepared(plan, executors, self.machine) as (chosen, ready):
+            report()
+            result = ready.run(self.operands, observer if repeat == 1 else None)
+            report()
+            if repeat > 1:
+                timings = []
+                for _ in range(repeat):
+                    result = ready.run(self.operands)
+                    timings.append(result.timings)
+                    report()
+                if observer is not None:
+                    result = ready.run(self.operands, observer)
+                    report()
+                result = replace(result, timings=median_timings(timings))
+        return chosen, replace(result, outputs=in_shape(plan, result.outputs))
+
+    def iterations(self) -> tuple[int, ...]:
+        """The iterations of its loops with a condition, in the order in which they begin."""
+        _, result = self.run()
+        return tuple(one.iterations for one in result.untils)
+
+    def settled(self) -> Task:
+        """The same with the iterations that its loops with a condition run on these operands."""
+        if not any(isinstance(step, Until) for step in self.plan.steps):
+            return self
+        return replace(self, plan=settled(self.plan, self.iterations()))
+
+    def warn_of_undefined(self, result: RunResult) -> None:
+        """Warn of each instruction whose result was undefined in some fragments of a run.
+
+        The reference machine counts as it runs. After another executor's run it runs the plan once
+        more, if it is small; of a large one, only results that are not finite are worth a warning.
+        The plan has no Until any more.
+        """
+        plan, tally, counter = self.plan, result.tally, reference()
+        programs = [program for program in plan.programs() if undefined_for_some(program)]
+        if not programs:
+            return
+        if (
+            tally is None
+            and plan.texture_bytes <= MOST_BYTES
+            and counter.pace(Device.HOST).run_s(auto.task_of(plan)) <= MOST_S
+        ):
+            tally = counter.run(plan, self.operands, replace(self.machine, exact=False)).tally
+        if tally is None and all(np.isfinite(values).all() for values in result.outputs.values()):
+            return
+        for program in programs:
+            for number, instruction in undefined_for_some(program):
+                met = "not counted" if tally is None else tally[program, number, Event.UNDEFINED]
+                row, at = OPCODES[instruction.mnemonic], instruction.span
+                if met and row.undefined:
+                    warn(
+                        f"{at.file or program.name}:{at.line}:{at.column}: {row.mnemonic} of "
+                        f"{row.undefined.sources} is undefined in the specification, so that a GPU "
+                        f"of the time may draw something else; fragments with it: {met}"
+                    )
+
+
+MOST_S, MOST_BYTES = 0.1, 64 << 20
+"""What the reference machine may take to count what is undefined after another executor's run."""
+
+
 def run(
     p: PlanBuilder,
     inputs: Mapping[str, ArrayLike] | None = None,
     *,
-    executor: str = AUTO,
-    machine: Machine | None = None,
     repeat: int = 1,
-    seed: int = 0,
     observer: Observer | None = None,
     check: bool = False,
     progress: Callable[[], object] | None = None,
+    **how: Unpack[How],
 ) -> Run:
     """Run a plan on arrays, by name, of the shapes of its operands; they become float32.
 
-    inputs: without any, samples that depend on `seed`.
-    executor: its name. `auto` takes the one that `gpgpu-legacy tune` has found; otherwise the one
-    that is expected to finish first (predict/auto.py). machine: how the run computes. repeat:
-    the number of runs of the prepared plan for the medians of its times; if it exceeds 1, one
-    unmeasured run comes first. observer: called after each pass. Observed passes are not fused, so
-    if there are several runs the observer gets one of its own, which is not measured. check:
-    whether to compare the outputs with the reference function. progress: called when the plan is
-    prepared and after each run; see `steps_of`.
+    inputs: without any, samples. repeat: the number of runs of the prepared plan for the medians of
+    its times; if it exceeds 1, one unmeasured run comes first. observer: called after each pass.
+    Observed passes are not fused, so if there are several runs the observer gets one of its own,
+    which is not measured. check: whether to compare the outputs with the reference function.
+    progress: called when the plan is prepared and after each run; see `steps_of`. how: see How;
+    `auto` takes what `gpgpu-legacy tune` has found, or else see predict/auto.py.
 
     Raises InputError for arrays that do not fit, PlanError if the executor cannot run the plan, and
     ExecutorUnavailableError if the executor cannot run on this machine.
     """
-    taken, how = executor, machine or DEFAULT_MACHINE
+    asked = how.get("executor", AUTO)
     if observer is None:
-        p, taken, how = as_tuned(p, executor, how)
-    plan = p.plan()
-    given = operands_of(p, plan, inputs, seed)
+        p, how["executor"], how["machine"] = as_tuned(
+            p, asked, how.get("machine") or DEFAULT_MACHINE
+        )
+    task = Task.of(p, inputs, **how)
+    plan, machine = task.plan, task.machine
     reference, errors = p.reference if check else None, None
     if reference is not None:
         elements, outputs = (
@@ -340,30 +444,26 @@ def run(
             f"the outputs of {plan.name} in float64 to compare with",
             "leave the comparison out (--no-check)",
         )
-    chosen, result = execute(
-        plan, given, taken, how, repeat=repeat, observer=observer, progress=progress
-    )
-    choice = "This is the way that `tune` has found here." if taken != executor else ""
-    if taken == AUTO:
-        choice = auto.ranking(plan, how).reason
+    chosen, result = task.run(repeat=repeat, observer=observer, progress=progress)
+    choice = "This is the way that `tune` has found here." if task.executor != asked else ""
+    if task.executor == AUTO:
+        choice = auto.ranking(plan, machine).reason
     if reference is not None:
-        wanted = expected(plan, reference, given)
+        wanted = expected(plan, reference, task.operands)
         errors = tuple(output_error(name, result.outputs[name], wanted[name]) for name in wanted)
     loops = result.untils
-    if not all(loop.reached for loop in loops):
-        most = next(loop.iterations for loop in loops if not loop.reached)
+    if most := [loop.iterations for loop in loops if not loop.reached]:
         warn(
-            f"a loop of {plan.name} ended after all of its {most} iterations, and its condition "
+            f"a loop of {plan.name} ended after all of its {most[0]} iterations, and its condition "
             "does not hold; allow more by at_most, or a larger number by below"
         )
     ran = settled(plan, [loop.iterations for loop in loops])
-    warn_of_undefined(ran, given, how, result)
+    replace(task, plan=ran).warn_of_undefined(result)
     try:
         counts = count_plan(ran)
     except PlanError:  # of a kernel that branches on what it loads
         counts = None
-    compute_s = result.timings.compute_s
-    branches = plan.branches
+    compute_s, branches = result.timings.compute_s, plan.branches
     requested = counts.bytes_requested if counts and not branches else None
     done = Run(
         plan=plan.name,
@@ -371,7 +471,7 @@ def run(
         executor=chosen.name,
         device=chosen.device(),
         choice=choice,
-        arithmetic=how.arithmetic.name,
+        arithmetic=machine.arithmetic.name,
         seconds=result.timings,
         operations=p.operations,
         gflops=_rate(p.operations, compute_s),
@@ -383,13 +483,13 @@ def run(
         branching=branching_of(result.tally),
         branches=branches,
     )
-    done.__dict__.update(inputs=given, outputs=result.outputs)
+    done.__dict__.update(inputs=task.operands, outputs=result.outputs)
     return done
 
 
-def steps_of(repeat: int, *, is_observed: bool = False) -> int:
+def steps_of(repeat: int) -> int:
     """The number of progress reports: one when the plan is prepared, and one after each run."""
-    return 1 + repeat + (1 + is_observed) * (repeat > 1)
+    return 1 + repeat + (repeat > 1)
 
 
 def with_machine(
@@ -405,97 +505,15 @@ def with_machine(
     return replace(machine or DEFAULT_MACHINE, **given), others
 
 
-def execute(
-    plan: Plan,
-    given: dict[str, F32],
-    executor: str = AUTO,
-    machine: Machine = DEFAULT_MACHINE,
-    *,
-    repeat: int = 1,
-    observer: Observer | None = None,
-    progress: Callable[[], object] | None = None,
-) -> tuple[Executor, RunResult]:
-    """Run a plan on its operands: returns the executor, the outputs in their shapes, and the times.
-
-    Those are the medians of all runs; see `run`.
-    """
-    report, repeat = progress or (lambda: None), as_repeat(repeat)
-    several, executors = repeat > 1, auto.executors_for(executor, plan, machine)(repeat)
-    with prepared(plan, executors, machine) as (chosen, ready):
-        report()
-        result = ready.run(given, None if several else observer)
-        report()
-        if several:
-            timings = []
-            for _ in range(repeat):
-                result = ready.run(given)
-                timings.append(result.timings)
-                report()
-            if observer is not None:
-                result = ready.run(given, observer)
-                report()
-            result = replace(result, timings=median_timings(timings))
-    return chosen, replace(result, outputs=in_shape(plan, result.outputs))
-
-
-MOST_S, MOST_BYTES = 0.1, 64 << 20
-"""What the reference machine may take to count what is undefined after another executor's run."""
-
-
-def warn_of_undefined(
-    plan: Plan, given: Mapping[str, F32], machine: Machine, result: RunResult
-) -> None:
-    """Warn of each instruction whose result was undefined in some fragments of a run.
-
-    The reference machine counts as it runs. After another executor's run it runs the plan once
-    more, if it is small; of a large one, only results that are not finite are worth a warning.
-    plan: without Untils, as it ran.
-    """
-    programs = [program for program in plan.programs() if undefined_for_some(program)]
-    if not programs:
-        return
-    tally, counter = result.tally, reference()
-    is_small = plan.texture_bytes <= MOST_BYTES
-    if tally is None and is_small and counter.pace(Device.HOST).run_s(auto.task_of(plan)) <= MOST_S:
-        tally = counter.run(plan, given, replace(machine, exact=False)).tally
-    if tally is None and all(np.isfinite(values).all() for values in result.outputs.values()):
-        return
-    for program in programs:
-        for number, instruction in undefined_for_some(program):
-            met = "not counted" if tally is None else tally[program, number, Event.UNDEFINED]
-            row, at = OPCODES[instruction.mnemonic], instruction.span
-            if met and row.undefined:
-                warn(
-                    f"{at.file or program.name}:{at.line}:{at.column}: {row.mnemonic} of "
-                    f"{row.undefined.sources} is undefined in the specification, so that a GPU of "
-                    f"the time may draw something else; fragments with it: {met}"
-                )
-
-
-def as_it_runs(plan: Plan, given: dict[str, F32], executor: str, machine: Machine) -> Plan:
-    """The plan with the iterations that its loops with a condition run on these inputs."""
-    if not any(isinstance(step, Until) for step in plan.steps):
-        return plan
-    return settled(plan, _iterations(plan, given, executor, machine))
-
-
 def as_it_ran(
     p: PlanBuilder, inputs: Mapping[str, ArrayLike] | None = None, seed: int = 0
 ) -> PlanBuilder:
     """The pipeline with the iterations that its loops with a condition run on these inputs."""
     if not p.has_loops or p.iterations is not None:
         return p
-    plan, ran = p.plan(), copy(p)
-    ran.iterations = _iterations(plan, operands_of(p, plan, inputs, seed))
+    ran = copy(p)
+    ran.iterations = Task.of(p, inputs, seed=seed).iterations()
     return ran
-
-
-def _iterations(
-    plan: Plan, given: dict[str, F32], executor: str = AUTO, machine: Machine = DEFAULT_MACHINE
-) -> tuple[int, ...]:
-    """The iterations of a run's loops with a condition, in the order in which they begin."""
-    _, result = execute(plan, given, executor, machine)
-    return tuple(one.iterations for one in result.untils)
 
 
 def _rate(count: int | None, seconds: float) -> float | None:
@@ -504,9 +522,8 @@ def _rate(count: int | None, seconds: float) -> float | None:
 
 
 def _range(values: F32) -> OutputRange:
-    low, high = (float(values.min()), float(values.max())) if values.size else (np.nan, np.nan)
-    ends = (low, high) if np.isfinite(low) and np.isfinite(high) else (None, None)
-    return OutputRange(values.shape, *ends)
+    ends = [float(end) for end in (values.min(), values.max())] if values.size else [np.nan]
+    return OutputRange(values.shape, *(ends if np.isfinite(ends).all() else (None, None)))
 
 
 # Steps -------------------------------------------------------------------------------------------
@@ -553,19 +570,13 @@ class OpenPlan:
 
 @block
 def opened(
-    p: PlanBuilder,
-    inputs: Mapping[str, ArrayLike] | None = None,
-    *,
-    executor: str = AUTO,
-    machine: Machine = DEFAULT_MACHINE,
-    seed: int = 0,
+    p: PlanBuilder, inputs: Mapping[str, ArrayLike] | None = None, **how: Unpack[How]
 ) -> Generator[OpenPlan, None, None]:
     """A plan, prepared, whose textures stay from step to step until the block ends.
 
-    inputs, executor, machine, seed: as for `run`.
+    inputs, how: as for `run`.
     """
-    plan = p.plan()
-    given = operands_of(p, plan, inputs, seed)
-    executors = auto.executors_for(executor, plan, machine)(_RUNS)
-    with prepared(plan, executors, machine) as (_, ready):
-        yield OpenPlan(plan, ready, given)
+    task = Task.of(p, inputs, **how)
+    executors = auto.executors_for(task.executor, task.plan, task.machine)(_RUNS)
+    with prepared(task.plan, executors, task.machine) as (_, ready):
+        yield OpenPlan(task.plan, ready, task.operands)

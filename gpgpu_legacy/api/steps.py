@@ -16,7 +16,7 @@ from gpgpu_legacy.interp.machine import FragmentMachine, band_of, inputs_of
 from gpgpu_legacy.interp.numeric import Storage, sample
 from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
 from gpgpu_legacy.isa.execute import ALL, execute, vector
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.isa.program import Instruction
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
 from gpgpu_legacy.languages.texenv.printer import stages
@@ -149,30 +149,33 @@ class _Traced(FragmentMachine):
         super().reach(number, instruction)
         if self.is_elsewhere():
             return
-        texts, row = operand_texts(instruction), OPCODES[instruction.mnemonic]
-        is_lookup = row.form is Form.SAMPLE
-        sources = [vector(src, self, coordinate=is_lookup) for src in instruction.srcs]
+        texts, texture, line = (
+            operand_texts(instruction),
+            instruction.texture,
+            instruction.span.line,
+        )
+        sources = [vector(src, self, coordinate=bool(texture)) for src in instruction.srcs]
         tested = [] if instruction.test is None else [vector(instruction.test.src, self)]
         values = map(self._values, [*tested, *sources])
         operands = zip([*texts.test, *texts.sources], values, strict=True)
-        line = instruction.span.line
+        texel = sampled = None
+        if texture:
+            coordinates = OPCODES[instruction.mnemonic].evaluate(*sources)
+            texel = self._texel(texture.unit, coordinates)
+            planes = self.look_up(texture, coordinates, ALL)
+            sampled = self._values([planes[(c,)] for c in ALL])
         self.steps.append(
             TracedInstruction(
                 number=number + 1,
                 line=line,
-                state="" if is_lookup else self.states.get(line, ""),
+                state="" if texture else self.states.get(line, ""),
                 instruction=print_instruction(instruction),
                 operands=tuple(TracedOperand(text=text, value=value) for text, value in operands),
                 destination=texts.destination or None,
+                texel=texel,
+                sampled=sampled,
             )
         )
-        if instruction.texture is not None:
-            coordinates = row.evaluate(*sources)
-            sampled = self.look_up(instruction.texture, coordinates, ALL)
-            self._add(
-                texel=self._texel(instruction.texture.unit, coordinates),
-                sampled=self._values([sampled[(c,)] for c in ALL]),
-            )
 
     def step(self, number: int, instruction: Instruction) -> None:
         """Execute an instruction, and record its result."""
@@ -180,11 +183,8 @@ class _Traced(FragmentMachine):
         super().step(number, instruction)
         if len(self.steps) > before:
             dead = not self._here(self.alive)
-            self._add(result=self._written(instruction), discards=dead)
-
-    def _add(self, **fields: Any) -> None:
-        """Say more about the last instruction."""
-        self.steps[-1] = with_fields(self.steps[-1], **fields)
+            result = self._written(instruction)
+            self.steps[-1] = with_fields(self.steps[-1], result=result, discards=dead)
 
     def is_elsewhere(self) -> bool:
         """Whether the fragment is dead, on the other side of a branch, or out of the loop."""

@@ -11,18 +11,18 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.api.run import as_it_runs, execute, warn_of_undefined
+from gpgpu_legacy.api.run import How, Task
 from gpgpu_legacy.api.steps import TracedInstruction, TracedTexel, Value, as_value, trace_fragment
 from gpgpu_legacy.errors import InputError, as_integer, counted, described
 from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
+from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.program import COMPONENTS
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.inputs import operands_of
 from gpgpu_legacy.plan.plan import (
     ComputePass,
     CopyPass,
@@ -34,10 +34,8 @@ from gpgpu_legacy.plan.plan import (
     read_by,
     written_by,
 )
-from gpgpu_legacy.plan.textures import Format, Texture, constant_rect
+from gpgpu_legacy.plan.textures import Texture, constant_rect
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result
-from gpgpu_legacy.runtime.executor import AUTO
-from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.observed import (
     chosen_textures,
     covers,
@@ -262,37 +260,33 @@ def trace(
     inputs: Mapping[str, ArrayLike] | None = None,
     textures: Sequence[str] | str = (),
     *,
-    executor: str = AUTO,
-    machine: Machine | None = None,
     instructions: bool = False,
     every_pass: bool = False,
-    seed: int = 0,
+    **how: Unpack[How],
 ) -> Trace:
     """Trace a texel through the passes that write it.
 
     texel: its column and its row, from 0; row 0 is the bottom. textures: names; by default, all
     textures of the first output's size that its values pass through, so that ping-pong textures
-    make one trace. inputs, executor, machine, seed: as for `run`. instructions: whether to keep
-    what the fragment executes in each pass. every_pass: whether to describe every pass, not only
-    the first, the last, and those that change the value.
+    make one trace. inputs, how: as for `run`. instructions: whether to keep what the fragment
+    executes in each pass. every_pass: whether to describe every pass, not only the first, the last,
+    and those that change the value.
 
     Raises InputError for an unknown texel or texture, or one that no pass writes.
     """
-    plan = p.plan()
-    given = operands_of(p, plan, inputs, seed)
-    how = machine or DEFAULT_MACHINE
-    plan = as_it_runs(plan, given, executor, how)
+    task = Task.of(p, inputs, **how).settled()
+    plan = task.plan
     traced = _textures(plan, (textures,) if isinstance(textures, str) else textures)
-    x, y = _texel(texel)
-    size = _size_with(traced, x, y)
-    watcher = _TexelObserver(plan, given, traced, (x, y), how.arithmetic, instructions, every_pass)
-    by, result = execute(plan, given, executor, how, observer=watcher)
-    warn_of_undefined(plan, given, how, result)
+    place = _texel(texel)
+    size = _size_with(traced, *place)
+    watcher = _TexelObserver(task, traced, place, instructions, every_pass)
+    by, result = task.run(observer=watcher)
+    task.warn_of_undefined(result)
     return Trace(
         plan=plan.name,
         executor=by.name,
-        arithmetic=how.arithmetic.name,
-        texel=(x, y),
+        arithmetic=task.machine.arithmetic.name,
+        texel=place,
         textures=tuple(t.name for t in traced),
         size=size,
         passes=plan.pass_count,
@@ -346,62 +340,61 @@ class _TexelObserver:
     texture.
     """
 
-    plan: Plan
-    inputs: Mapping[str, F32]
+    task: Task
     textures: tuple[Texture, ...]
     texel: tuple[int, int]
-    arithmetic: Arithmetic
     instructions: bool
     every_pass: bool
     value: Value | None = None
 
     def __post_init__(self) -> None:
+        self.plan = self.task.plan
         self.drawn, self.places = drawn_textures(self.plan), places(self.plan)
         self.unwritten: dict[str, Storage] = {}
         self.fates = Counter[Fate]()
         self.visits: list[Visit] = []
         self.latest = {
-            t.name: self.value_in(initial_storage(self.plan, self.inputs, t.name).texels())
+            t.name: self.value_in(initial_storage(self.plan, self.task.operands, t.name).texels())
             for t in self.textures
         }
-        traced = self.latest.keys()
         self.writing = sum(
-            count
-            for count, pass_ in self.plan.weighted_passes()
-            if not traced.isdisjoint(written_by(pass_))
+            count for count, pass_ in self.plan.weighted_passes() if self.traced(pass_)
         )
 
     def value_in(self, texels: F32) -> Value:
         x, y = self.texel
         return as_value(texels[y, x])
 
+    def traced(self, pass_: Pass) -> list[str]:
+        """The traced textures that a pass writes."""
+        return [name for name in written_by(pass_) if name in self.latest]
+
     def __call__(self, number: int, pass_: Pass, read: Callable[[str], F32]) -> None:
         """Look at the texel after a pass; see Observer."""
         place, _ = next(self.places)
-        names = [name for name in written_by(pass_) if name in self.latest]
-        if not names:
+        if not (names := self.traced(pass_)):
             return
-        before = {name: self.latest[name] for name in names}
+        before = self.latest
         draw = pass_ if isinstance(pass_, FragmentPass) else None
         steps: tuple[TracedInstruction, ...] = ()
         fate = Fate.OUTSIDE
         if covers(pass_, *self.texel):
-            self.latest |= {name: self.value_in(read(name)) for name in names}
+            self.latest = before | {name: self.value_in(read(name)) for name in names}
             fate = Fate.WRITTEN
             if draw and (draw.program.kills or draw.alpha_test):
                 steps, passes = self._steps(draw, read)
                 fate = Fate.WRITTEN if passes else Fate.FAILED
                 fate = Fate.DISCARDED if steps[-1].discards else fate
         self.fates[fate] += 1
-        written = [
-            Written(texture=name, before=before[name], after=self.latest[name]) for name in names
-        ]
-        is_new = self.value is None or not _same(written[0].after, self.value)
-        self.value = written[0].after
+        value = self.latest[names[0]]
+        # A NaN is equal to a NaN.
+        is_new = self.value is None or not np.array_equal(value, self.value, equal_nan=True)
+        self.value = value
         if not (self.every_pass or is_new or self.fates.total() == self.writing):
             return
         if draw and not steps and fate is Fate.WRITTEN:
             steps, _ = self._steps(draw, read)
+        colours = (s.line for s in steps[::-1] if (s.destination or "").startswith("result.color"))
         self.visits.append(
             as_record(
                 Visit,
@@ -409,13 +402,16 @@ class _TexelObserver:
                 pass_=place.number,
                 kind=kind_of_pass(pass_),
                 program=name_of_pass(pass_) or None,
-                line=_line(steps),
+                line=next(colours, None),
                 fate=fate,
                 blend=draw.blend.text if draw and draw.blend else "none",
                 fog=draw.program.fog.value if draw and draw.program.fog else None,
                 sources=read_by(pass_) if isinstance(pass_, ComputePass) else (),
-                reads=self._reads(pass_, steps, fate, read),
-                written=tuple(written),
+                reads=tuple(self._reads(pass_, steps, fate, read)),
+                written=tuple(
+                    Written(texture=name, before=before[name], after=self.latest[name])
+                    for name in names
+                ),
                 steps=steps if draw and steps and self.instructions else None,
             )
         )
@@ -428,14 +424,14 @@ class _TexelObserver:
         fragment = self.texel[0] - rect.x, self.texel[1] - rect.y
         textures = {name: self._storage(name, read) for name in set(read_by(pass_))}
         target = self.plan.texture(pass_.target).format
-        return trace_fragment(pass_, textures, fragment, self.arithmetic, target)
+        return trace_fragment(pass_, textures, fragment, self.task.machine.arithmetic, target)
 
     def _storage(self, name: str, read: Callable[[str], F32]) -> Storage:
         """The texels of a texture; those of one that no pass writes are kept for other passes."""
         if name in self.drawn:
             return stored(self.plan.texture(name), read(name))
         if name not in self.unwritten:
-            self.unwritten[name] = initial_storage(self.plan, self.inputs, name)
+            self.unwritten[name] = initial_storage(self.plan, self.task.operands, name)
         return self.unwritten[name]
 
     def _reads(
@@ -444,23 +440,24 @@ class _TexelObserver:
         steps: tuple[TracedInstruction, ...],
         fate: Fate,
         read: Callable[[str], F32],
-    ) -> tuple[TracedRead, ...]:
+    ) -> Iterator[TracedRead]:
         if isinstance(pass_, FragmentPass):
             names = {binding.unit: binding.texture for binding in pass_.bindings}
-            return tuple(
-                TracedRead(
-                    texture=(name := names[texel.unit or 0]),
-                    texel=texel,
-                    value=_of_texel(step.sampled or (), self.plan.texture(name).format),
-                    line=step.line,
-                    coordinates=step.operands[0].value,
-                )
-                for step in steps
-                if (texel := step.texel) is not None
-            )
-        if isinstance(pass_, CopyPass) and fate is Fate.WRITTEN:
-            return (self._copied(pass_, read),)
-        return ()
+            for step in steps:
+                if step.texel is not None:
+                    name = names[step.texel.unit or 0]
+                    texel_format = self.plan.texture(name).format
+                    sampled = zip(step.sampled or (), texel_format.reads, strict=False)
+                    yield TracedRead(
+                        texture=name,
+                        texel=step.texel,
+                        # without the components that are 0 or 1 in every texel
+                        value=tuple(v for v, source in sampled if source not in "01"),
+                        line=step.line,
+                        coordinates=step.operands[0].value,
+                    )
+        elif isinstance(pass_, CopyPass) and fate is Fate.WRITTEN:
+            yield self._copied(pass_, read)
 
     def _copied(self, pass_: CopyPass, read: Callable[[str], F32]) -> TracedRead:
         there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
@@ -475,20 +472,3 @@ class _TexelObserver:
             ),
             value=as_value(read(pass_.source)[y, x]),
         )
-
-
-def _of_texel(sampled: Value, texel_format: Format) -> Value:
-    """The components of a lookup that are not 0 or 1 in every texel."""
-    return tuple(
-        v for v, source in zip(sampled, texel_format.reads, strict=False) if source not in "01"
-    )
-
-
-def _same(one: Value, other: Value) -> bool:
-    """Whether two texels are equal; a NaN is equal to a NaN."""
-    return np.array_equal(one, other, equal_nan=True)
-
-
-def _line(steps: tuple[TracedInstruction, ...]) -> int | None:
-    lines = [step.line for step in steps if (step.destination or "").startswith("result.color")]
-    return lines[-1] if lines else None

@@ -74,7 +74,7 @@ def fit_command(job: Job, chip: Annotated[str, CHIP]) -> Fit:
 
 
 @answers("doctor")
-def doctor() -> Diagnosis:
+def doctor_command() -> Diagnosis:
     """Say which executors work here, and how to fix the others.
 
     --all also says what each verb promises: what is exact, and what is a bound.

@@ -112,8 +112,6 @@ class DrawOptions:
 
     def given(self, program: Program) -> dict[str, Any]:
         """The options as values. program: decides the target of textures given without one."""
-        from gpgpu_legacy.pipeline.names import unit_of
-
         numbers = ("color", "secondary_color", "fogcoord", "clear", "scissor")
         words = ("blend", "mask", "alpha_test", "draw_buffers", "passes")
         return {
@@ -123,7 +121,7 @@ class DrawOptions:
             "env": _values("--env", self.env, natural_in),
             "texcoords": _values("--texcoord", self.texcoord, _unit),
             "state": _values("--state", self.state, str.strip, "fog.color=1,0,0,1"),
-            "feedback": self.feedback and unit_of(program, _unit(self.feedback)),
+            "feedback": self.feedback and _unit(self.feedback),
             **{n: _value(f"--{n.replace('_', '-')}", getattr(self, n)) for n in numbers},
             **{n: getattr(self, n) for n in words},
         }
@@ -172,7 +170,7 @@ def _textures(texts: Several[str], program: Program) -> dict[int, tuple[Any, ...
         unit = unit_of(program, key)
         file, *words = map(str.strip, text.split(","))
         chosen = [word for word in words if word.upper() in targets]
-        others = [word for word in words if word.upper() not in targets]
+        others = [word for word in words if word not in chosen]
         for word in (*chosen[1:], *(word for word in others if not is_texture_word(word))):
             raise InputError(
                 f"--texture {unit} has {word!r} after {file}; choose from "
@@ -223,12 +221,12 @@ def exec_command(
         trace_drawing,
     )
 
-    code, how = assembled(program), machine.machine()
+    code = assembled(program)
     given = reads.given(code)
     width, height = (None, None) if size is None else parse_size(size)
     if scale is not None and output is None and animate is None:
         raise InputError("--scale enlarges a picture; give -o FILE.png or --animate FILE, too")
-    drawing = make_drawing(code, width, height, **given)
+    drawing = make_drawing(code, width, height, **given, **machine.how())
     buffers = () if reads.draw_buffers is None else (reads.draw_buffers,)
     shape = (*buffers, drawing.rect.height, drawing.rect.width, 4)
     write = array_writer(output, shape, "the colours", scale) if output is not None else None
@@ -237,7 +235,7 @@ def exec_command(
         if animate is not None
         else (None, None)
     )
-    executor, images, result = run_drawing(drawing, machine.executor, how, observer)
+    executor, images, result = run_drawing(drawing, observer)
     if write is not None:
         write(images if drawing.keeps_buffers else images[0])
     if write_frames is not None:
@@ -245,8 +243,8 @@ def exec_command(
     for path in filter(None, (output, animate)):
         print(f"wrote {path}", file=sys.stderr)
     if trace is None:
-        return program_run(drawing, images, executor, result, how)
-    return trace_drawing(drawing, parse_texel("--trace", trace), machine.executor, how)
+        return program_run(drawing, images, executor, result)
+    return trace_drawing(drawing, parse_texel("--trace", trace))
 
 
 @answers("translate", writes=True)

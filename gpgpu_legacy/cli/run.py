@@ -64,11 +64,10 @@ def run_command(
     with report.progress(f"{pipeline.name}, runs", steps_of(repeat)) as step:
         result = pipeline.run(
             job.arrays(),
-            executor=machine.executor,
-            machine=machine.machine(),
             repeat=repeat,
             check=check,
             progress=partial(step, ""),
+            **machine.how(),
         )
     if other_work is not None:
         warn_if_busy(other_work.share())
@@ -77,7 +76,7 @@ def run_command(
     return result
 
 
-def _run_brook(words: Several[str], how: MachineOptions) -> BrookRun:
+def _run_brook(words: Several[str], machine: MachineOptions) -> BrookRun:
     """Run FILE.br with its arguments, and print what it prints as it comes, unless JSON is."""
     from gpgpu_legacy.api.host.library import MOST_INPUT
     from gpgpu_legacy.api.host.program import run_brook
@@ -92,11 +91,10 @@ def _run_brook(words: Several[str], how: MachineOptions) -> BrookRun:
 
     return run_brook(
         *words,
-        executor=how.executor,
-        machine=how.machine(),
         stdin=lambda: sys.stdin.buffer.read(MOST_INPUT + 1),
         out=show if is_shown else None,
         profile=asked().get("profile", ""),
+        **machine.how(),
     )
 
 
@@ -147,10 +145,9 @@ def trace_command(
         parse_texel("--texel", texel),
         job.arrays(),
         textures=textures,
-        executor=machine.executor,
-        machine=machine.machine(),
         instructions=instructions,
         every_pass=every_pass,
+        **machine.how(),
     )
 
 
@@ -180,13 +177,7 @@ def figure_command(
         )
     if animate is not None:
         check_animation(animate)
-    film = film.checked()
-    shown = job.pipeline().figure(
-        job.arrays(),
-        options=sheet,
-        executor=machine.executor,
-        machine=machine.machine(),
-    )
+    shown = job.pipeline().figure(job.arrays(), options=sheet, **machine.how())
     if plot is not None:
         shown.plot(plot)
         yield plot

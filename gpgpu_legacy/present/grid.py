@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rich.cells import cell_len
 
@@ -118,24 +118,27 @@ _BETWEEN_WORDS = r"(?<=\d)\*(?=\d)|(?<=[a-zA-Z_]{2})\*|\*(?=[a-zA-Z_]{2})"
 
 def plain(entry: Entry) -> str:
     """An entry as people read it."""
-    if entry is None:
-        return "–"
-    if isinstance(entry, bool):
-        return "yes" if entry else "NO"
-    if isinstance(entry, int):
-        return f"{entry:,}".replace(",", "\u202f")
-    if isinstance(entry, float):
-        return f"{entry:.4g}"
-    if isinstance(entry, Formula):
-        return pretty(entry.text)
+    match entry:
+        case None:
+            return "–"
+        case bool():
+            return "yes" if entry else "NO"
+        case int():
+            return f"{entry:,}".replace(",", "\u202f")
+        case float():
+            return f"{entry:.4g}"
+        case Formula():
+            return pretty(entry.text)
     return entry.text if isinstance(entry, Numeral) else entry
 
 
 def is_numeric(column: Iterable[Entry]) -> bool:
     """Whether a column holds only numbers and gaps, and is therefore aligned to the right."""
-    entries = [entry for entry in column if entry is not None]
-    numbers = [isinstance(e, int | float | Numeral) and not isinstance(e, bool) for e in entries]
-    return bool(numbers) and all(numbers)
+    return {
+        isinstance(entry, int | float | Numeral) and not isinstance(entry, bool)
+        for entry in column
+        if entry is not None
+    } == {True}
 
 
 # Writers ---------------------------------------------------------------------------------------
@@ -147,15 +150,15 @@ def as_markdown(grids: list[Grid]) -> str:
 
 
 def _markdown(grid: Grid) -> str:
-    columns = list(zip(*grid.rows, strict=True))
+    columns = zip(*grid.rows, strict=True)
     rules = ["---:" if is_numeric(column) else "---" for column in columns]
-    lines = [f"**{grid.caption}**", "", _pipes(list(grid.heads)), _pipes(rules)]
-    lines += [_pipes([plain(entry) for entry in row]) for row in grid.rows]
+    lines = [f"**{grid.caption}**", "", _pipes(grid.heads), _pipes(rules)]
+    lines += [_pipes(map(plain, row)) for row in grid.rows]
     lines += [f"\n{note}" for note in grid.notes]
     return "\n".join([*lines, ""])
 
 
-def _pipes(cells: list[str]) -> str:
+def _pipes(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
@@ -166,16 +169,19 @@ def as_csv(grids: list[Grid]) -> str:
     for grid in grids:
         writer.writerow(["table", *grid.heads])
         for row in grid.rows:
-            writer.writerow([grid.id, *(_csv_value(entry) for entry in row)])
+            writer.writerow([grid.id, *map(_csv_value, row)])
     return out.getvalue()
 
 
 def _csv_value(entry: Entry) -> str:
-    if isinstance(entry, bool):
-        return str(entry).lower()
-    if isinstance(entry, Formula | Numeral):
-        return entry.text
-    return "" if entry is None else str(entry)
+    match entry:
+        case None:
+            return ""
+        case bool():
+            return str(entry).lower()
+        case Formula() | Numeral():
+            return entry.text
+    return str(entry)
 
 
 # HTML for notebooks: their own page decides about colours, light or dark -----------------------
@@ -239,54 +245,44 @@ def as_text(grids: list[Grid]) -> str:
     return out.getvalue()
 
 
-@dataclass(frozen=True)
-class _Column:
-    """A column as text: its head, and the entries below."""
+class _Column(NamedTuple):
+    """A column as text: its head and the entries below, and the side to which they are aligned."""
 
     texts: tuple[str, ...]
-    is_numeric: bool
-
-    @property
-    def is_same(self) -> bool:
-        """Whether there are several rows, all with the same entry."""
-        return len(self.texts) > 2 and len(set(self.texts[1:])) == 1
+    justify: Literal["right", "left"]
 
 
 def _print_grid(grid: Grid, console: Console) -> None:
-    def print_lines(lines: list[str], style: str) -> None:
+    def tell(lines: Iterable[str], style: str = "dim") -> None:
         for line in lines:
             console.print(line, style=style, markup=False, soft_wrap=True)
 
-    entries = list(zip(*grid.rows, strict=True)) or [()] * len(grid.heads)
+    width, entries = console.width, [*zip(*grid.rows, strict=True)] or [()] * len(grid.heads)
     columns = [
-        _Column((head, *map(plain, column)), is_numeric(column))
+        _Column((head, *map(plain, column)), "right" if is_numeric(column) else "left")
         for head, column in zip(grid.heads, entries, strict=True)
     ]
+    same = [c for c in columns if len(c.texts) > 2 and len({*c.texts[1:]}) == 1]
     if grid.caption:
-        print_lines(wrap(grid.caption, console.width), "bold")
-    print_lines(_print_columns(columns, console), "dim")
+        tell(wrap(grid.caption, width), "bold")
+    if (table := _framed(columns, width)) is not None:
+        console.print(table, soft_wrap=True)
+    elif (table := _framed([c for c in columns if c not in same], width)) is not None:
+        console.print(table, soft_wrap=True)
+        tell(_same(same, width))
+    else:
+        heads, *rows = zip(*(column.texts for column in columns), strict=True)
+        for block in blocks(heads, rows, width):
+            console.print("\n".join(["", *block]), markup=False, soft_wrap=True)
+        tell([""])
     for note in grid.notes:
-        print_lines(wrap(note, console.width), "dim")
+        tell(wrap(note, width))
     console.print()
-
-
-def _print_columns(columns: list[_Column], console: Console) -> list[str]:
-    """Print a table in one of its forms; returns the lines below it about columns left out."""
-    varying = [column for column in columns if not column.is_same] or columns
-    for chosen in (columns, varying):
-        table = _framed(chosen, console.width)
-        if table is not None:
-            console.print(table, soft_wrap=True)
-            return [] if chosen is columns else _same(columns, console.width)
-    heads, *rows = zip(*(column.texts for column in columns), strict=True)
-    for block in blocks(heads, rows, console.width):
-        console.print("\n".join(["", *block]), markup=False, soft_wrap=True)
-    return [""]
 
 
 def _same(columns: list[_Column], width: int) -> list[str]:
     """The text about the columns with one entry, in as many lines as it takes."""
-    told = [column.texts[:2] for column in columns if column.is_same and column.texts[1]]
+    told = [column.texts[:2] for column in columns if column.texts[1]]
     if not told:
         return []
     pieces = [piece for head, text in told for piece in (head, f"{text},") if piece]
@@ -294,21 +290,20 @@ def _same(columns: list[_Column], width: int) -> list[str]:
 
 
 def _framed(columns: list[_Column], width: int) -> RichTable | None:
-    """A table with lines between its columns; None if it is wider than `width`."""
+    """A table with lines between its columns; None if it is wider than `width`, or has none."""
     from rich.table import Table as RichTable
     from rich.text import Text
 
     room = widths([column.texts for column in columns], width - 3 * len(columns) - 1)
-    if room is None:
+    if room is None or not columns:
         return None
-    table = RichTable()
-    for column, share in zip(columns, room, strict=True):
-        head = Text("\n".join(wrap(column.texts[0], share)))
-        justify: Literal["right", "left"] = "right" if column.is_numeric else "left"
+    table, cells = RichTable(), []
+    for (texts, justify), share in zip(columns, room, strict=True):
+        head, *below = (Text("\n".join(wrap(text, share))) for text in texts)
         table.add_column(head, justify=justify, width=share, no_wrap=True)
-    for row in zip(*(column.texts[1:] for column in columns), strict=True):
-        cells = zip(row, room, strict=True)
-        table.add_row(*(Text("\n".join(wrap(text, share))) for text, share in cells))
+        cells.append(below)
+    for row in zip(*cells, strict=True):
+        table.add_row(*row)
     return table
 
 
@@ -324,10 +319,7 @@ _OPERATORS = frozenset({"=", "/", "×", "x", "·", "*", "+", "-", "−", "<", ">
 
 def wrap(text: str, width: int) -> list[str]:
     """The lines of a text in a column of that width."""
-    lines = []
-    for line in text.split("\n"):
-        lines += [line] if cell_len(line) <= width else fill(_parts(line), width)
-    return lines
+    return [part for line in text.split("\n") for part in fill(_parts(line), width)]
 
 
 def fill(parts: Sequence[str], width: int) -> list[str]:
@@ -350,18 +342,12 @@ def _parts(line: str) -> list[str]:
     words = line.split(" ")
     parts = words[:1]
     for before, word in pairwise(words):
-        if _belongs(before, word):
+        # of one number or formula
+        if {before, word} & _OPERATORS or not any(map(str.isalpha, before + word)):
             parts[-1] += f" {word}"
         else:
             parts.append(word)
     return parts
-
-
-def _belongs(before: str, word: str) -> bool:
-    """Whether two words belong to one number or formula."""
-    if before in _OPERATORS or word in _OPERATORS:
-        return True
-    return not any(map(str.isalpha, before + word))
 
 
 def widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
@@ -369,12 +355,11 @@ def widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
 
     columns: the texts of each, including its head. Short texts get one line if possible.
     """
-    natural = [max(map(_natural, column), default=0) for column in columns]
+    natural = [max(map(_natural, column)) for column in columns]
     if sum(natural) <= room:
         return natural
-    given = [max(map(_least, column), default=0) for column in columns]
-    left = room - sum(given)
-    if left < 0:
+    given = [max(map(_least, column)) for column in columns]
+    if (left := room - sum(given)) < 0:
         return None
     wanting = sorted(range(len(columns)), key=lambda i: natural[i] - given[i])
     for position, i in enumerate(wanting):
@@ -403,7 +388,7 @@ def blocks(heads: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> It
     Entries without text are left out. If a head and its entry do not fit into a line, the entry
     goes below its head.
     """
-    indent = max(map(cell_len, heads), default=0) + 2
+    indent = max(map(cell_len, heads)) + 2
     is_stacked = any(indent + _unbreakable(text) > room for row in rows for text in row)
     for row in rows:
         lines = []

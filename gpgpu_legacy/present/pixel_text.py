@@ -168,11 +168,11 @@ def _draw_ends(draw: ImageDraw.ImageDraw, y: int, width: int, scale: ColourScale
 
 def _cut(line: str, font: Font, width: int) -> str:
     """As much of a line as fits."""
-    known = _known(line)
-    if font.width(known) <= width:
-        return known
-    fits = next(n for n in range(len(known), -1, -1) if font.width(f"{known[:n]}…") <= width)
-    return f"{known[:fits]}…"
+    cut = known = _known(line)
+    while font.width(cut) > width:
+        known = known[:-1]
+        cut = f"{known}…"
+    return cut
 
 
 def _known(line: str) -> str:

@@ -237,11 +237,11 @@ def test_the_words_and_numbers_on_a_sheet(tmp_path: Path) -> None:
 
 def test_options_that_no_figure_has() -> None:
     for options, message in (
-        (FigureOptions(panels=1), "panels is 1; it must be at least 2"),
-        (FigureOptions(limits=(2, 1)), "limits are 2 and 1; give a lower and a higher"),
+        ({"panels": 1}, "panels is 1; it must be at least 2"),
+        ({"limits": (2, 1)}, "limits are 2 and 1; give a lower and a higher"),
     ):
         with pytest.raises(InputError, match=message):
-            figure_of(shifts(2), {"a": CELLS}, options)
+            FigureOptions(**options)
     with pytest.raises(InputError, match="has no pass that writes a texture; nothing to show"):
         figure_of(shifts(0), {"a": CELLS})
 

@@ -54,6 +54,7 @@ def _build(p: Pipeline, textures: dict[str, Any], tree: Tree, indices: list[Any]
             count, step, body = what
             with p.repeat(count + step * indices[-1] if indices else count) as i:
                 _build(p, textures, body, [*indices, i])
+        p.plan()  # is made again whenever something was added
 
 
 def _expected(

@@ -11,7 +11,7 @@ from gpgpu_legacy import find
 from gpgpu_legacy.api.command.words import Job, Jobs, split
 from gpgpu_legacy.api.figure import figure
 from gpgpu_legacy.api.pipeline import RESERVED, Pipeline
-from gpgpu_legacy.api.run import opened
+from gpgpu_legacy.api.run import How, opened
 from gpgpu_legacy.api.run import run as run_plan
 from gpgpu_legacy.api.trace import trace
 from gpgpu_legacy.errors import InputError
@@ -93,6 +93,7 @@ def test_no_input_is_called_as_an_option_of_a_run() -> None:
         for verb in (run_plan, trace, figure, bench, opened)
         for name in signature(verb).parameters
     }
-    assert options | {*Machine.__dataclass_fields__} == RESERVED | {"p"}
+    fields = {*Machine.__dataclass_fields__, *How.__annotations__}
+    assert options | fields == RESERVED | {"p", "how"}
     with pytest.raises(InputError, match="an input is called seed, as an option of a run is"):
         Pipeline("p").input("seed", 1, 1)

@@ -6,9 +6,9 @@ options for the output, prints the result, draws it, and exits with its status.
 
 from __future__ import annotations
 
-import ast
 import inspect
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,7 +30,6 @@ from gpgpu_legacy.api.command.options import (
     PROGRAM,
     RECORD,
     NumberType,
-    Option,
     built,
     check_files,
     parameters_in,
@@ -78,18 +77,21 @@ SECTIONS: dict[str, dict[str, str]] = {
 STUDY = "study"
 """The group of the studies."""
 
+PACKAGE = Path(__file__).parents[2]
+
 STUDIES = {
     module.name.replace("_", "-"): module.name
-    for module in iter_modules([str(Path(__file__).parents[2] / "studies")])
+    for module in iter_modules([str(PACKAGE / "studies")])
     if not module.ispkg
 }
 """The file of each study."""
 
 
 class Commands(click.Group):
-    """A group of commands: a call imports only the file of its own, `--help` all of them.
+    """A group of commands: a call imports only the file of its own.
 
-    The help lists each with its first sentence.
+    The help lists each with its first sentence, which is read from its file: to import all files
+    would take a second.
     """
 
     def __init__(
@@ -124,37 +126,23 @@ class Commands(click.Group):
         """Write the commands under their headings."""
         width = max(map(len, self.files))
         for heading, names in self.sections.items():
-            rows = [(name.ljust(width), self.first_sentence(ctx, name, 1000)) for name in names]
+            rows = [(name.ljust(width), self.first_sentence(name, 1000)) for name in names]
             with formatter.section(heading):
                 formatter.write_dl(rows)
 
-    def first_sentence(self, ctx: click.Context, name: str, limit: int) -> str:
+    def first_sentence(self, name: str, limit: int) -> str:
         """The first sentence of a command's help, in that many letters."""
-        said: str = self.get_command(ctx, name).get_short_help_str(limit)
-        return said
-
-
-class Studies(Commands):
-    """The studies. Their list is read from their files, which would take a second to import."""
-
-    def __init__(self) -> None:
-        about = "Answer a question beyond the verbs, with a table and a picture."
-        super().__init__(STUDY, "studies", {"Studies": STUDIES}, help=about)
-
-    def first_sentence(self, ctx: click.Context, name: str, limit: int) -> str:
-        """The first sentence of a study's help."""
-        path = Path(__file__).parents[2] / "studies" / f"{self.files[name]}.py"
-        [command] = (
-            node
-            for node in ast.parse(path.read_text("utf-8")).body
-            if isinstance(node, ast.FunctionDef) and node.name == f"{path.stem}_command"
-        )
-        return click.Command(name, help=ast.get_docstring(command)).get_short_help_str(limit)
+        if not (file := self.files[name]):
+            return studies.get_short_help_str(limit)
+        text = (PACKAGE / self.room / f"{file}.py").read_text("utf-8")
+        begin = rf"^def {name.replace('-', '_')}_command\("
+        [said] = re.findall(rf'{begin}.*?"""(.*?)"""', text, re.DOTALL | re.MULTILINE)
+        return click.Command(name, help=said).get_short_help_str(limit)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """The studies that begin so, and options."""
+        """The commands that begin so, and options."""
         names = [name for name in self.files if name.startswith(incomplete)]
-        items = [CompletionItem(name, help=self.first_sentence(ctx, name, 45)) for name in names]
+        items = [CompletionItem(name, help=self.first_sentence(name, 45)) for name in names]
         return [*items, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
@@ -196,7 +184,12 @@ click.version_option(None, "--version", "-V", package_name=PROGRAM, message="%(p
     app
 )
 
-studies = Studies()
+studies = Commands(
+    STUDY,
+    "studies",
+    {"Studies": STUDIES},
+    help="Answer a question beyond the verbs, with a table and a picture.",
+)
 app.add_command(studies)
 
 
@@ -394,8 +387,7 @@ class Command(click.Command):
             else:
                 params.append(built(name, kind, parameters[name].default))
         if self.plot is not None:
-            option = Option("--plot", self.picture, self.plot)
-            params.append(option.built("plot", Path, required=False, default=None))
+            params.append(built("plot", Annotated[Path, self.picture, self.plot], None))
         return params
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

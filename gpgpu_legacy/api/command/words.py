@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from gpgpu_legacy.cache.access import Access
     from gpgpu_legacy.isa.arithmetic import F32
     from gpgpu_legacy.isa.program import Program
-    from gpgpu_legacy.runtime.machine import Machine
 
 T = TypeVar("T")
 
@@ -138,13 +137,14 @@ class MachineOptions:
         arithmetic_names,
     ] = "fp32"
 
-    def machine(self) -> Machine:
-        """The options as a Machine; InputError for an unknown arithmetic."""
+    def how(self) -> dict[str, Any]:
+        """The executor and a Machine; InputError for an unknown arithmetic."""
         from gpgpu_legacy.isa.arithmetic import find_arithmetic
         from gpgpu_legacy.runtime.machine import Machine
 
         arithmetic = find_arithmetic(self.arithmetic)
-        return Machine(self.exact, arithmetic, denormals=not self.flush_denormals)
+        machine = Machine(self.exact, arithmetic, denormals=not self.flush_denormals)
+        return {"executor": self.executor, "machine": machine}
 
 
 # Words ------------------------------------------------------------------------------------------

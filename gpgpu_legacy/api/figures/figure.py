@@ -45,11 +45,10 @@ def _pictures(
     widest = width_of(line for lines in captions for line in lines)
     sizes = [_size(one.panel) for one in shown]
     side = options.scale or -(-_LEAST_SIDE // max(map(max, sizes)))
-    layouts = [max(len(one.channels), 1) for one in shown]
-    columns, rows = min(max(layouts), 2), -(-max(layouts) // 2)
+    layouts = zip(*(one.layout for one in shown), strict=True)
     width, height = (
-        side * max(size[axis] for size in sizes) * count + (count - 1) * _GAP
-        for axis, count in enumerate((columns, rows))
+        side * max(lengths) * count + (count - 1) * _GAP
+        for lengths, count in zip(zip(*sizes, strict=True), map(max, layouts), strict=True)
     )
     check_size(width, height, len(shown))
     for one, caption, bar in zip(shown, captions, bars, strict=True):
@@ -60,15 +59,11 @@ def _pictures(
 
 
 def _picture(shown: ShownPanel, size: tuple[int, int], *, marked: bool) -> RGB:
-    """A texture in the middle of a picture of that height and width, as large as possible.
-
-    Several channels are beside and below one another: r and g above b and a.
-    """
+    """A texture in the middle of a picture of that height and width, as large as possible."""
     panel, channels, _, scale = shown
     thin = panel.texels.repeat(panel.stretch[1], axis=0).repeat(panel.stretch[0], axis=1)
     pictures = [scale.colours(thin[::-1, :, c]) for c in channels] or [texel_picture(thin)]
-    columns, rows = min(len(pictures), 2), -(-len(pictures) // 2)
-    (height, width), (across, up) = size, _size(panel)
+    (columns, rows), (height, width), (across, up) = shown.layout, size, _size(panel)
     side = min(
         (width - (columns - 1) * _GAP) // (columns * across),
         (height - (rows - 1) * _GAP) // (rows * up),
@@ -153,7 +148,7 @@ class Figure:
 
         path: of the file. options: AnimationOptions. Raises InputError if that is not possible.
         """
-        how = (options or AnimationOptions()).checked()
+        how = options or AnimationOptions()
         write = animation_writer(Path(path), how.frame_ms, max(how.frame_ms, how.last_ms))
         film = self.film
         write(_pictures(self.shown(film), [*map(self._caption, film)], how))

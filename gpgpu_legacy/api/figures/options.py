@@ -56,8 +56,7 @@ class FigureOptions:
         "LOW HIGH", "The ends of the scale of values (default: what occurs).",
     ] = None  # fmt: skip
 
-    def checked(self) -> FigureOptions:
-        """The options; InputError names a field that no figure can have."""
+    def __post_init__(self) -> None:
         for name, count in (("panels", self.panels), ("frames", self.frames)):
             if count < LEAST_PASSES:
                 raise InputError(f"{name} is {count}; it must be at least {LEAST_PASSES}")
@@ -67,7 +66,6 @@ class FigureOptions:
                 raise InputError(
                     f"limits are {low:g} and {high:g}; give a lower and a higher number"
                 )
-        return self
 
 
 @public
@@ -82,8 +80,7 @@ class AnimationOptions:
     frame_ms: Annotated[int, "MS", "Milliseconds for each pass."] = 100
     last_ms: Annotated[int, "MS", "Milliseconds for the last pass, if that is more."] = 1000
 
-    def checked(self) -> AnimationOptions:
-        """The options; InputError, naming the field, for one that no animation has."""
+    def __post_init__(self) -> None:
         if self.scale is not None:
             as_positive("scale", self.scale)
         for name, value in (("frame_ms", self.frame_ms), ("last_ms", self.last_ms)):
@@ -91,4 +88,3 @@ class AnimationOptions:
                 raise InputError(
                     f"{name} is {value}; give {_SHORTEST_MS} to {_LONGEST_MS} milliseconds"
                 )
-        return self

@@ -82,6 +82,12 @@ class ShownPanel(NamedTuple):
     name: str
     scale: ColourScale
 
+    @property
+    def layout(self) -> tuple[int, int]:
+        """Its pictures, one for each channel, r and g above b and a: columns and rows."""
+        count = len(self.channels) or 1
+        return min(count, 2), ceil(count / 2)
+
 
 # Lengths are in inches, of text in points.
 _BOX = 2.05  # the width of a panel's picture
@@ -141,14 +147,14 @@ def sheet(shown: Sequence[ShownPanel], title: str, words: tuple[str, str]) -> Dr
 
 
 def _draw_panel(place: SubFigure, shown: ShownPanel, *, has_size: bool) -> None:
-    """Its channels, r and g above b and a, below its name and above what drew it."""
+    """Its channels, below its name and above what drew it."""
     panel, channels, _, scale = shown
     name, what = _labels(panel)
     place.suptitle(name, fontsize=_NAME, weight="bold", color=INK)
     said = " · ".join(filter(None, [what, _size(panel) * has_size]))
     cut = said if len(said) <= _LONGEST_WORDS else f"{said[:_LONGEST_WORDS]}…"
     place.supxlabel(cut or " ", fontsize=_SMALL, color=GREY)
-    across, up = _layout(shown)
+    across, up = shown.layout
     parts = place.subplots(up, across, squeeze=False)
     for axes in parts.flat[max(len(channels), 1) :]:
         axes.set_axis_off()
@@ -224,15 +230,9 @@ def _columns(count: int, width: float, height: float) -> int:
     return min(range(1, min(count, _MOST_COLUMNS) + 1), key=badness)
 
 
-def _layout(one: ShownPanel) -> tuple[int, int]:
-    """The pictures of a panel, one for each channel: columns and rows."""
-    count = max(len(one.channels), 1)
-    return min(count, 2), ceil(count / 2)
-
-
 def _aspect(one: ShownPanel) -> float:
     """The height of a panel's pictures over their width."""
-    (columns, rows), (wide, high), (across, up) = one.panel.size, one.panel.stretch, _layout(one)
+    (columns, rows), (wide, high), (across, up) = one.panel.size, one.panel.stretch, one.layout
     return min(rows * high / (columns * wide), _TALLEST) * (up / across)
 
 
