@@ -453,7 +453,7 @@ LIMITS = {
     ),
     "Pictures and arrays": (
         "present/*.py", "api/arrays.py", "api/figures/pictures.py", "api/programs.py",
-        "api/figure.py",
+        "api/figures/figure.py",
     ),
     "Brook programs": ("api/host/*.py",),
     "Sizes and memory": (

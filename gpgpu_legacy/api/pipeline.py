@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence, Sized
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
@@ -182,9 +182,12 @@ class Pipeline(PlanBuilder):
         """The plan as it is now, validated; see `iterations`. It is kept until more is added."""
         if self._loop is not None:
             return super().plan()
-        known, own = self._validator, (self._inputs, self._outputs, self._items)
-        sizes = map(len, (known.operands, known.results, known.textures, *own))  # they only grow
-        state = self.name, self.iterations, *sizes
+        known = self._validator
+        growing: tuple[Sized, ...] = (
+            known.operands, known.results, known.textures,
+            self._inputs, self._outputs, self._items,
+        )  # fmt: skip
+        state = self.name, self.iterations, *map(len, growing)
         if self._made is None or self._made[0] != state:
             self._made = state, super().plan()
         return self._made[1]
@@ -350,7 +353,7 @@ class Pipeline(PlanBuilder):
         `animate("film.gif")` shows the passes one after another. inputs, more: as for `run`, and
         these options. executor, machine, seed: as for `run`. options: FigureOptions.
         """
-        from gpgpu_legacy.api.figure import figure
+        from gpgpu_legacy.api.figures.figure import figure
 
         return self._asked(figure, inputs, more)
 

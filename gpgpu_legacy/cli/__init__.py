@@ -1,6 +1,6 @@
 """The command line, `gpgpu-legacy`.
 
-A call imports only the file of the command that it runs; `--help` imports them all.
+A call imports only the file of the command that it runs.
 """
 
 from __future__ import annotations
@@ -45,6 +45,9 @@ BROKEN_PIPE = 1
 
 OF_OUTPUT = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """Its reader is gone, or its disk or a quota is full; an error of a file has the file's name."""
+
+FEW = 9
+"""Fewer values than these are listed where an option is missing."""
 
 PACKAGE = str(Path(__file__).resolve().parent.parent)
 
@@ -104,6 +107,10 @@ def reported(error: Exception) -> tuple[int, str]:
             problem = f"no such option --{name}"
             problem += f", did you mean {' or '.join(near)}?" if near else "."
             problem += f" A parameter has no dashes: {name}=…"
+        if isinstance(error, click.MissingParameter) and error.param and context:
+            offered = [item.value for item in error.param.shell_complete(context, "")]
+            if 0 < len(list(filter(None, offered))) < FEW:
+                problem += f", choose from {', '.join(offered)}"
         said = printable(f"{problem[:1].lower()}{problem[1:]}; see `{command} --help`")
     elif isinstance(error, MemoryError):
         why = f" ({said})" if said else ""

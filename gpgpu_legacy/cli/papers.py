@@ -27,7 +27,7 @@ _POINT = f"n={PAPER_SIZE} block={PAPER_BLOCK}"
 Measure = Annotated[bool, "Run the methods on this machine, and time them."]
 
 
-def _paper_names(*_: object) -> Names:
+def _paper_names() -> Names:
     return ((name, "") for name in paper_ids())
 
 

@@ -186,7 +186,7 @@ def figure_command(
         yield animate
 
 
-def section_names(*_: object) -> Names:
+def section_names() -> Names:
     """The sections of the page."""
     from gpgpu_legacy.page.sections import SECTIONS
 

@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.parameters import titled
-from gpgpu_legacy.api.figure import figure
-from gpgpu_legacy.api.figures.figure import Figure
+from gpgpu_legacy.api.figures.figure import Figure, figure
 from gpgpu_legacy.api.run import as_it_ran
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.decorators import frozen, public

@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from gpgpu_legacy.api.figure import figure as figure_of
 from gpgpu_legacy.api.figures.figure import Figure
+from gpgpu_legacy.api.figures.figure import figure as figure_of
 from gpgpu_legacy.api.figures.options import (
     AnimationOptions,
     FigureOptions,

@@ -9,7 +9,7 @@ import pytest
 
 from gpgpu_legacy import find
 from gpgpu_legacy.api.command.words import Job, Jobs, split
-from gpgpu_legacy.api.figure import figure
+from gpgpu_legacy.api.figures.figure import figure
 from gpgpu_legacy.api.pipeline import RESERVED, Pipeline
 from gpgpu_legacy.api.run import How, opened
 from gpgpu_legacy.api.run import run as run_plan

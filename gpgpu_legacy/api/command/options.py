@@ -7,10 +7,10 @@ parameter's type: the command then receives an instance.
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
+from inspect import Parameter
 from itertools import chain
 from pathlib import Path
 from types import NoneType
@@ -34,63 +34,22 @@ PICTURE, FILM, RECORD = "FILE.png|svg|pdf", "FILE.png|gif", "FILE.json"
 """The help's words for files: a picture with lines, one that may be animated, and results."""
 
 Names = Iterator[tuple[str, str]]
-"""Completions for a position, each with a short description."""
+"""Values of an option, each with a short description."""
 
 
 class Option:
     """An option, in an annotation, in the words of its help.
 
     words: its names, if they differ from its parameter's; the placeholder of its value; the help;
-    and the function that completes its value in a shell, from the words before and the beginning of
-    this one.
+    and the function that lists the values which a shell offers.
     """
 
     def __init__(self, *words: Any) -> None:
-        *usage, said = (word for word in words if isinstance(word, str))
-        self.names = [word for word in usage if word.startswith("-")]
-        self.metavar = next((word for word in usage if not word.startswith("-")), None)
-        self.more: dict[str, Any] = {"help": said}
-        if callable(offered := words[-1]):
-            self.more["shell_complete"] = lambda context, _parameter, start: [
-                CompletionItem(name, help=said)
-                for name, said in offered(context.obj or (), start)
-                if name.startswith(start)
-            ]
-
-    def built(self, name: str, kind: Any, **more: Any) -> click.Parameter:
-        """The option, of a parameter of this name and type; a flag that is set may be unset."""
-        plain = f"--{name.replace('_', '-')}"
-        if more.get("default") is True:
-            plain += f"/--no-{plain[2:]}"
-        is_several, type_ = _type(kind)
-        metavar = self.metavar
-        if is_several and isinstance(type_, NumberType):
-            metavar = f"{metavar},…"
-            more["callback"] = lambda _context, _option, values: tuple(chain.from_iterable(values))
-        elif is_several:
-            metavar = f"{metavar} …"
-        return click.Option(
-            [name, *(self.names or [plain])],
-            metavar=metavar,
-            multiple=is_several,
-            type=type_,
-            is_flag=kind is bool or None,  # False would allow a required option without a value
-            show_default=True,
-            **self.more,
-            **more,
-        )
+        self.words = words
 
 
 class Argument(Option):
     """An argument, in an annotation."""
-
-    def built(self, name: str, kind: Any, **more: Any) -> click.Parameter:
-        """The argument, of a parameter of this name and type."""
-        is_several, type_ = _type(kind)
-        count = -1 if is_several else 1
-        return click.Argument(
-            [name], metavar=self.metavar, nargs=count, type=type_, **self.more, **more
-        )
 
 
 def parameters_in(group: Any) -> Iterator[click.Parameter]:
@@ -101,15 +60,47 @@ def parameters_in(group: Any) -> Iterator[click.Parameter]:
 
 
 def built(name: str, annotation: Any, default: Any) -> click.Parameter:
-    """The option or the argument of a parameter of this name, annotation and default."""
-    kind, *said = get_args(annotation)
-    option = said[0] if isinstance(said[0], Option) else Option(*said)
+    """The option or the argument of a parameter of this name, annotation and default.
+
+    A flag that is set may be unset.
+    """
+    kind, *words = get_args(annotation)
+    is_argument = isinstance(words[0], Argument)
+    if isinstance(words[0], Option):
+        words = [*words[0].words]
+    *usage, said = (word for word in words if isinstance(word, str))
+    names = [word for word in usage if word.startswith("-")]
+    metavar = next((word for word in usage if word not in names), None)
     if NoneType in get_args(kind):
         kind, _ = get_args(kind)
-    is_needed = default in {MISSING, inspect.Parameter.empty}
-    given = {} if is_needed else {"default": getattr(default, "value", default)}
-    parameter: click.Parameter = option.built(name, kind, required=is_needed, **given)
-    return parameter
+    is_several, type_ = _type(kind)
+    more: dict[str, Any] = {"type": type_, "required": default in {MISSING, Parameter.empty}}
+    if not more["required"]:
+        more["default"] = getattr(default, "value", default)
+    if callable(offered := words[-1]):
+        more["shell_complete"] = lambda _context, _parameter, start: [
+            CompletionItem(name, help=about) for name, about in offered() if name.startswith(start)
+        ]
+    if is_argument:
+        count = -1 if is_several else 1
+        return click.Argument([name], metavar=metavar, nargs=count, help=said, **more)
+    if is_several and isinstance(type_, NumberType):
+        metavar = f"{metavar},…"
+        more["callback"] = lambda _context, _option, values: tuple(chain.from_iterable(values))
+    elif is_several:
+        metavar = f"{metavar} …"
+    plain = f"--{name.replace('_', '-')}"
+    if default is True:
+        plain += f"/--no-{plain[2:]}"
+    return click.Option(
+        [name, *(names or [plain])],
+        metavar=metavar,
+        multiple=is_several,
+        is_flag=kind is bool or None,  # False would allow a required option without a value
+        show_default=True,
+        help=said,
+        **more,
+    )
 
 
 # Types ------------------------------------------------------------------------------------------
@@ -196,7 +187,7 @@ def check_files(parameters: Iterable[click.Parameter], values: Mapping[str, Any]
 PROGRAM = "gpgpu-legacy"
 
 
-def chip_names(*_: object) -> Names:
+def chip_names() -> Names:
     """Chips and APIs: ours, and those that were calibrated here."""
     from gpgpu_legacy.chips.profile import calibrated, profiles
 
@@ -204,7 +195,7 @@ def chip_names(*_: object) -> Names:
     return ((name, chip.title) for chip in chips for name in (chip.name, *chip.aliases))
 
 
-def executor_names(*_: object) -> Names:
+def executor_names() -> Names:
     """Executors, whether they work here or not, and `auto`."""
     from gpgpu_legacy.runtime.executor import AUTO, executors
 
@@ -212,28 +203,28 @@ def executor_names(*_: object) -> Names:
     yield from ((executor.name, executor.summary) for executor in executors())
 
 
-def target_names(*_: object) -> Names:
+def target_names() -> Names:
     """The targets of `translate`."""
     from gpgpu_legacy.lower.emit.targets import targets
 
     return ((target.name, target.summary) for target in targets())
 
 
-def host_names(*_: object) -> Names:
+def host_names() -> Names:
     """The hosts that draw translated shaders."""
     from gpgpu_legacy.lower.emit.targets import targets
 
     return ((target.host, f"draws {target.name}") for target in targets() if target.host)
 
 
-def algorithm_names(*_: object) -> Names:
+def algorithm_names() -> Names:
     """Algorithms: ours, and those of other packages."""
     from gpgpu_legacy.algorithms.registry import all_algorithms
 
     return ((algorithm.name, algorithm.summary) for algorithm in all_algorithms())
 
 
-def arithmetic_names(*_: object) -> Names:
+def arithmetic_names() -> Names:
     """The arithmetics of the time."""
     from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 

@@ -55,8 +55,7 @@ def warn_if_busy(share: float | None) -> None:
     """
     from gpgpu_legacy.measure.timing import busy_warning
 
-    warning = busy_warning(share)
-    if warning is not None:
+    if warning := busy_warning(share):
         print(f"gpgpu-legacy: {warning}", file=sys.stderr)
 
 
