@@ -46,14 +46,9 @@ from gpgpu_legacy.languages.shading.graph import (
     LEAF,
     SAMPLER,
     Graph,
-    IfBranch,
     Literals,
-    LoopBreak,
-    Region,
-    RepLoop,
     StraightSegment,
     Vector,
-    segments,
 )
 from gpgpu_legacy.languages.shading.packing import Lanes, Pack, Packer, selected
 from gpgpu_legacy.languages.shading.registers import Homes, scheduled
@@ -91,16 +86,14 @@ def program(
         for register, vector in results.items()
     }
     code = _ProgramCode(graph, lanes)
-    instructions = tuple(
-        replace(i, origin=texts.origin(i.span)) for i in code.instructions(graph.region)
-    )
+    instructions = tuple(replace(i, origin=texts.origin(i.span)) for i in code.instructions(graph))
     temporaries = tuple(f"R{number}" for number in range(code.temporaries))
     if any(i.register == COMPARED for i in instructions):
         temporaries += (COMPARED.name,)
     compares = any(i.texture and i.texture.target.is_shadow for i in instructions)
     options = DRAW_BUFFERS[: any(r.index for r in results)] + (SHADOW,) * compares
     newest = max((OPCODES[i.mnemonic].option for i in instructions), default="")
-    options += NV_OPTIONS[1:] if len(graph.region) > 1 else (newest,) * bool(newest)
+    options += NV_OPTIONS[1:] if len(graph.code) > 1 else (newest,) * bool(newest)
     declared = tuple(
         ParameterDeclaration(p.name, (p,), is_array=False)
         for p in (*parameters, *code.constants.parameters)
@@ -118,7 +111,7 @@ class _ProgramCode:
 
     def __init__(self, graph: Graph, results: Lanes) -> None:
         """results: the last segment writes them."""
-        parts = [*segments(graph.region)]
+        parts = graph.segments
         ends: dict[StraightSegment, Lanes] = {s: {} for s in parts}
         ends[parts[-1]] |= results
         kills: dict[StraightSegment, list[Literals]] = {}
@@ -151,32 +144,32 @@ class _ProgramCode:
         code = COMPARED, 0
         return code if segment.tested is None else self._homes.places.get(segment.tested, code)
 
-    def instructions(self, region: Region) -> Iterator[Instruction]:
-        """The instructions of a region."""
+    def instructions(self, graph: Graph) -> list[Instruction]:
+        """All instructions. Of a branch or a loop around none, nothing is left."""
         test: CodeTest | None = None
-        for part in region:
+        code: list[Instruction] = []
+        for part in graph.code:
             if isinstance(part, StraightSegment):
                 writer = self._writers[part]
-                yield from map(partial(writer.instruction, self.constants), writer.packs)
+                code += map(partial(writer.instruction, self.constants), writer.packs)
                 if part.test:
                     selector = _SELECTORS[self._code(part)[1]]
                     test = CodeTest(part.test[1], Src(CONDITION, (selector,) * 4))
                 continue
-            word = partial(Instruction, dst=None, srcs=(), span=part.span)
-            match part:
-                case IfBranch():
-                    then, otherwise = map(list, map(self.instructions, (part.then, part.otherwise)))
-                    if otherwise:
-                        otherwise.insert(0, word("ELSE"))
-                    if then or otherwise:
-                        yield from (word("IF", test=test), *then, *otherwise, word("ENDIF"))
-                case RepLoop():
-                    trips = Src(self.constants.trips(part.trips), (Selector.X,) * 4)
-                    if body := [*self.instructions(part.body)]:
-                        yield from (word("REP", srcs=(trips,)), *body, word("ENDREP"))
-                case LoopBreak():
-                    yield word("BRK", test=test or _ALWAYS)
+            srcs: tuple[Src, ...] = ()
+            match part.mnemonic:
+                case "REP":
+                    srcs = (Src(self.constants.trips(part.trips), (Selector.X,) * 4),)
+                case "BRK":
+                    test = test or _ALWAYS
+                case "ENDIF" if code[-1].mnemonic == "ELSE":
+                    code.pop()
+            if part.mnemonic in ("ENDIF", "ENDREP") and code[-1].mnemonic in ("IF", "REP"):
+                code.pop()
+                continue
+            code.append(Instruction(part.mnemonic, None, srcs, span=part.at, test=test))
             test = None
+        return code
 
 
 _ALWAYS = CodeTest("EQ", Src(CONDITION, (Selector.ZERO,) * 4))

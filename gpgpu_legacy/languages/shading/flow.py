@@ -27,9 +27,7 @@ from gpgpu_legacy.languages.shading.faults import Fault
 from gpgpu_legacy.languages.shading.graph import (
     FREE,
     Graph,
-    IfBranch,
     Key,
-    LoopBreak,
     StraightSegment,
     Vector,
 )
@@ -236,7 +234,7 @@ class Flow(Expressions):
         elif stays:
             graph.decide(stays, holds=False)
         scope.leaves.append((segment, dict(self.values), False))
-        graph.follow(LoopBreak(graph.at))
+        graph.follow("BRK", graph.at)
         if not stays:
             self._alive, self._lost = False, True
 
@@ -336,27 +334,26 @@ class Flow(Expressions):
             raise Fault("branches are too deep inside one another", expected, at)
         graph, before, start = self.graph, self.values, self.graph.segment
         first = len(graph.operations)
-        branch = IfBranch([], [], at)
         graph.decide(condition, holds=True)
         sides: list[tuple[Values, StraightSegment]] = []
         alive, lost = False, True
-        for region, statement in ((branch.then, yes), (branch.otherwise, no)):
+        for word, statement in (("IF", yes), ("ELSE", no)):
             self.values = dict(before)
             if statement is yes:
                 self.values |= dict.fromkeys(cleared, graph.numbers(0, kind="bool"))
             graph.spend(len(before) >> 9)
-            graph.enter(region)
+            graph.enter(word, at)
             self._bases.append(len(self._guards))
             self._alive, self._lost = True, False
             if statement is not None:
                 self._do_block(c.Block((statement,)))
             self._bases.pop()
-            segment = graph.leave()
+            graph.leave()
             if not self._lost:
-                sides.append((self.values, start if statement is None else segment))
+                sides.append((self.values, start if statement is None else graph.segment))
             alive, lost = alive or self._alive, lost and self._lost
         graph.at = at
-        graph.follow(branch)
+        graph.follow("ENDIF", at)
         self._alive, self._lost = alive, lost
         met = {v: self._met(condition, first, v, sides) for v in before} if sides else before
         self.values = met

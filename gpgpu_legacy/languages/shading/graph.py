@@ -4,7 +4,7 @@ A node is an operation of the ISA on scalars. A literal is 2·node + 1 if it is 
 not. A vector is a tuple of literals, so swizzles, write masks and constructors cost nothing. Only
 rewrites that keep every bit are made: constants are folded with the opcodes' own definitions.
 
-A region is straight segments, and the branches, loops and breaks between them.
+The code is straight segments, and the words of branches and loops between them.
 """
 
 from __future__ import annotations
@@ -49,57 +49,16 @@ class StraightSegment:
     tested: Key | None = None
 
 
-@dataclass(eq=False)
-class IfBranch:
-    """An IF, under the test of the segment before."""
+@frozen
+class FlowWord:
+    """An IF, ELSE, ENDIF, REP, ENDREP or BRK between segments. trips: of a REP.
 
-    then: Region
-    otherwise: Region
-    span: Span
+    An IF and a BRK are under the test of the segment before; a BRK without one is so always.
+    """
 
-
-@dataclass(eq=False)
-class RepLoop:
-    """A REP of some trips."""
-
-    trips: int
-    body: Region
-    span: Span
-
-
-@dataclass(eq=False)
-class LoopBreak:
-    """A BRK, under the test of the segment before, or always."""
-
-    span: Span
-
-
-Region = list["StraightSegment | IfBranch | RepLoop | LoopBreak"]
-"""Segments, with one of the others between each two."""
-
-
-def segments(region: Region) -> Iterator[StraightSegment]:
-    """All segments, in the order of the text."""
-    for part in region:
-        match part:
-            case StraightSegment():
-                yield part
-            case IfBranch():
-                yield from segments(part.then)
-                yield from segments(part.otherwise)
-            case RepLoop():
-                yield from segments(part.body)
-
-
-def loops(region: Region) -> Iterator[RepLoop]:
-    """All loops, the inner ones before those around them."""
-    for part in region:
-        if isinstance(part, IfBranch):
-            yield from loops(part.then)
-            yield from loops(part.otherwise)
-        elif isinstance(part, RepLoop):
-            yield from loops(part.body)
-            yield part
+    mnemonic: str
+    at: Span
+    trips: int = 0
 
 
 MOST_STEPS = 3 * 2**14
@@ -229,7 +188,7 @@ def widest(*vectors: Vector) -> str:
 class Graph:
     """The nodes, in an order in which each comes after its operands.
 
-    branching: whether it may have regions.
+    branching: whether it may have branches and loops.
     """
 
     def __init__(self, *, branching: bool = False) -> None:
@@ -243,8 +202,8 @@ class Graph:
         self.owners: list[StraightSegment] = []
         """The segment of each node."""
         self.segment = StraightSegment()
-        self.region: Region = [self.segment]
-        self._outer: list[tuple[Region, StraightSegment, _Nodes]] = []
+        self.code: list[StraightSegment | FlowWord] = [self.segment]
+        self._outer: list[_Nodes] = []
         self._same: dict[int, int] = {}
         """Literals that stand for nodes."""
         self._at = NOWHERE
@@ -316,23 +275,25 @@ class Graph:
 
     # Regions --------------------------------------------------------------------------------------
 
-    def enter(self, region: Region) -> None:
-        """Begin a region inside of what follows the segment; it sees the nodes before it."""
+    @property
+    def segments(self) -> list[StraightSegment]:
+        """All segments, in the order of the text."""
+        return [part for part in self.code if isinstance(part, StraightSegment)]
+
+    def enter(self, mnemonic: str, at: Span, trips: int = 0) -> None:
+        """Begin a region, a side of a branch or the body of a loop; it sees the nodes before it."""
         self.spend(1 + (len(self._known) >> 9))
-        self._outer.append((self.region, self.segment, dict(self._known)))
-        self.region, self.segment = region, StraightSegment()
-        region.append(self.segment)
+        self._outer.append(dict(self._known))
+        self.follow(mnemonic, at, trips)
 
-    def leave(self) -> StraightSegment:
-        """End a region, whose nodes are not always computed; its last segment."""
-        last = self.segment
-        self.region, self.segment, self._known = self._outer.pop()
-        return last
+    def leave(self) -> None:
+        """End a region, whose nodes are not always computed."""
+        self._known = self._outer.pop()
 
-    def follow(self, part: IfBranch | RepLoop | LoopBreak) -> None:
-        """Add what follows the segment, and the next segment."""
+    def follow(self, mnemonic: str, at: Span, trips: int = 0) -> None:
+        """End the segment with a word, and begin the next one."""
         self.segment = StraightSegment()
-        self.region += [part, self.segment]
+        self.code += [FlowWord(mnemonic, at, trips), self.segment]
 
     def decide(self, condition: Vector, *, holds: bool) -> None:
         """Let the segment end with the test whether a condition, of 0 and 1, holds."""

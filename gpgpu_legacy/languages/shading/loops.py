@@ -19,9 +19,6 @@ from gpgpu_legacy.languages.shading.graph import (
     MOST_STEPS,
     SAMPLER,
     UNREADABLE,
-    LoopBreak,
-    Region,
-    RepLoop,
     StraightSegment,
     Vector,
 )
@@ -109,21 +106,20 @@ class Loops(Flow):
             scope.stays = self._key(stays)
             start.stores[scope.stays] = graph.numbers(1).literals[0]
         carried = self._carried(loop)
-        regions: list[Region] = [[] for _ in range(scope.reps)]
-        for region in regions:
-            graph.enter(region)
+        for _ in range(scope.reps):
+            graph.enter("REP", loop.at, count or MOST_TRIPS)
         self._bases.append(len(self._guards))
         self._trip(loop if count is None else replace(loop, condition=None), scope)
         ends = [(graph.segment, self.values, True)] if self._alive and count is not None else []
         self._carry(carried, before, start)
         self._bases.pop()
         graph.leave()
-        graph.follow(RepLoop(count or MOST_TRIPS, regions[-1], loop.at))
+        graph.follow("ENDREP", loop.at)
         if count is None:
             graph.segment.test = stays, "EQ"
-            graph.follow(LoopBreak(loop.at))
+            graph.follow("BRK", loop.at)
             graph.leave()
-            graph.follow(RepLoop(MOST_TRIPS, regions[0], loop.at))
+            graph.follow("ENDREP", loop.at)
         leaves = scope.leaves + ends
         if not leaves:
             raise Fault("this loop has no end", "leave it by a break", loop.at)

@@ -26,8 +26,6 @@ from gpgpu_legacy.languages.shading.graph import (
     Home,
     Key,
     StraightSegment,
-    loops,
-    segments,
 )
 from gpgpu_legacy.languages.shading.packing import Class, Lanes, Pack, Packer, is_lookup
 
@@ -161,7 +159,7 @@ class Homes:
     def __init__(self, graph: Graph, ends: Mapping[StraightSegment, Sequence[int]]) -> None:
         """ends: what the segments compute besides, as literals: results, kills and tests."""
         self.graph = graph
-        self.segments = [*segments(graph.region)]
+        self.segments = graph.segments
         self._number = {segment: n for n, segment in enumerate(self.segments)}
         self._used: dict[Key, set[int]] = defaultdict(set)
         """The segments that write or read each key."""
@@ -233,13 +231,18 @@ class Homes:
 
     def _allocate(self) -> None:
         """A place for each key, free from the first segment that uses it to the last."""
-        trips = [[self._number[s] for s in segments(x.body)] for x in loops(self.graph.region)]
-        ranges = []
+        number, begun, trips, ranges = 0, list[int](), list[tuple[int, int]](), []
+        for part in self.graph.code:
+            if isinstance(part, StraightSegment):
+                number += 1
+            elif part.mnemonic == "REP":
+                begun.append(number)
+            elif part.mnemonic == "ENDREP":
+                trips.append((begun.pop(), number - 1))
         for keys in self._groups():
             used = reduce(or_, (self._used[key] for key in keys))
             first, last = min(used), max(used)
-            for trip in trips:  # of which the inner ones come first
-                begin, end = trip[0], trip[-1]
+            for begin, end in trips:  # of which the inner ones come first
                 if first <= end and last >= begin and not begin <= first <= last <= end:
                     first, last = min(first, begin), max(last, end)
             ranges.append((first, last, keys))
