@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpgpu_legacy.api.host.memory import MOST_BYTES, HostError, ProgramMemory, in_words
@@ -33,7 +33,6 @@ from gpgpu_legacy.api.host.values import (
     anchored,
     binary,
     converted,
-    decayed,
     element,
     folded,
     fresh,
@@ -49,22 +48,24 @@ from gpgpu_legacy.errors import GpgpuLegacyError, hint
 from gpgpu_legacy.languages.c import syntax as c
 
 
+@dataclass(eq=False)
 class ExpressionCompiler:
     """Compiles expressions in the scopes of one program.
 
     kernels: for each parameter of a kernel, whether it is written.
     """
 
-    def __init__(
-        self,
-        unit: c.Unit,
-        memory: ProgramMemory,
-        kernels: Mapping[str, Sequence[bool]],
-    ) -> None:
-        self.unit, self.memory, self.kernels = unit, memory, kernels
+    unit: c.Unit
+    memory: ProgramMemory
+    kernels: Mapping[str, Sequence[bool]]
+
+    def __post_init__(self) -> None:
         self.types: dict[str, Type] = {**SCALARS, **VECTORS, "string": KERNEL}
         self.scopes: list[dict[str, Lvalue | Value]] = [
-            {name: Value(repr(name), KERNEL, constant=name) for name in (*kernels, *COMBINATIONS)}
+            {
+                name: Value(repr(name), KERNEL, constant=name)
+                for name in (*self.kernels, *COMBINATIONS)
+            }
         ]
         self.functions, self.named = dict[str, Lvalue](), set[str]()
         self.objects: list[str] | None = None  # of a function; None outside of functions
@@ -120,9 +121,9 @@ class ExpressionCompiler:
         if d.prototype is not None:
             return Pointer(self.function(d.type, d.pointers, d.prototype))
         kind = self.shaped(d.type, d.pointers, d.dimensions[decays:])
-        if decays:
-            return Pointer(kind) if d.dimensions else decayed(kind)
-        return kind
+        if decays and d.dimensions:
+            return Pointer(kind)
+        return Pointer(kind.element) if decays and isinstance(kind, CArray) else kind
 
     def function(
         self, result: c.TypeName, pointers: int, parameters: Sequence[c.Declaration]

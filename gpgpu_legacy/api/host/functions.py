@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from gpgpu_legacy.api.host.expressions import ExpressionCompiler
 from gpgpu_legacy.api.host.library import library_text
-from gpgpu_legacy.api.host.memory import HostError, ProgramMemory
+from gpgpu_legacy.api.host.memory import HostError
 from gpgpu_legacy.api.host.values import (
     INT,
     LONG,
@@ -44,13 +44,8 @@ class Compiler(ExpressionCompiler):
     No name of the program is one of Python's: those are numbered.
     """
 
-    def __init__(
-        self,
-        unit: c.Unit,
-        memory: ProgramMemory,
-        kernels: Mapping[str, Sequence[bool]],
-    ) -> None:
-        super().__init__(unit, memory, kernels)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.lines: list[tuple[str, Span]] = []
         self._started: list[tuple[str, Span]] = []  # what fills the program's own variables
         self._out, self._depth, self._place_of = self._started, 1, Span(1, 1)

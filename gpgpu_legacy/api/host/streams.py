@@ -83,20 +83,19 @@ Recorder = Callable[[BrookKernel, Sequence[Any]], Callable[[], None]]
 """Is told of each call of a kernel before it runs; returns a function to call when it has run."""
 
 
+@dataclass(eq=False)
 class Streams:
     """The streams of one program. run: executes a plan on inputs by name; returns its outputs."""
 
-    def __init__(
-        self,
-        memory: ProgramMemory,
-        kernels: Kernels,
-        run: Callable[[Plan, dict[str, F32]], dict[str, F32]],
-        out: Callable[[int, bytes], object],
-        recorder: Recorder | None = None,
-    ) -> None:
-        self.recorder = recorder
-        self.memory, self.kernels, self.run, self.out = memory, kernels, run, out
-        self.calls, self.left = 0, MOST_NUMBERS
+    memory: ProgramMemory
+    kernels: Kernels
+    run: Callable[[Plan, dict[str, F32]], dict[str, F32]]
+    out: Callable[[int, bytes], object]
+    recorder: Recorder | None = None
+    calls = 0
+    left = MOST_NUMBERS
+
+    def __post_init__(self) -> None:
         self._plan = lru_cache(MOST_PLANS)(_plan)
 
     def names(self) -> dict[str, Any]:

@@ -181,7 +181,8 @@ VECTORS = {
 }
 
 
-COMPARISONS = frozenset(("==", "!=", "<", ">", "<=", ">="))
+COMPARISONS = {"==", "!=", "<", ">", "<=", ">="}
+_OF_FLOATS = {*"+-*/", *COMPARISONS}
 
 
 @frozen
@@ -307,11 +308,6 @@ def usual(a: CScalar, b: CScalar) -> CScalar:
     return BY_CODE[high.code.upper()]
 
 
-def decayed(kind: Type) -> Type:
-    """The type of a value: an array is the pointer to its first element."""
-    return Pointer(kind.element) if isinstance(kind, CArray) else kind
-
-
 def converted(value: Value, to: Type, *, cast: bool = False) -> Value:
     """The value as another type; HostError if there is no such conversion."""
     kind = value.type
@@ -362,10 +358,23 @@ def _number(value: Value, kind: CScalar, to: CScalar) -> Value:
 def binary(operator: str, a: Value, b: Value) -> Value:
     """An operator between two values, && and || excepted."""
     x, y = a.type, b.type
-    if isinstance(x, Pointer) or isinstance(y, Pointer):
-        return _pointers(operator, a, b)
-    if not isinstance(x, CScalar) or not isinstance(y, CScalar):
-        raise HostError(f"there is no {x} {operator} {y}")
+    match x, y:
+        case (Pointer(), _) | (_, Pointer()) if operator in COMPARISONS:
+            return Value(f"({settled(a)} {operator} {settled(b)})", INT)
+        case Pointer(), Pointer() if operator == "-":
+            return Value(f"(({a.code} - {b.code}) // {x.target.size})", LONG)
+        case Pointer(), CScalar() if operator in "+-":
+            by = f"{operator}{x.target.size} * {settled(b)}"
+            return replace(a, code=f"moved({a.code}, {by})")
+        case CScalar(), Pointer() if operator == "+":
+            return binary(operator, b, a)
+        case CScalar(), CScalar() if not usual(x, y).is_float or operator in _OF_FLOATS:
+            return _arithmetic(operator, a, b, x, y)
+    raise HostError(f"there is no {x} {operator} {y}")
+
+
+def _arithmetic(operator: str, a: Value, b: Value, x: CScalar, y: CScalar) -> Value:
+    """An operator between two numbers, of these types."""
     is_shift = operator in {"<<", ">>"}
     kind = usual(x, INT if is_shift else y)
     a, b = converted(a, kind), converted(b, usual(y, INT) if is_shift else kind)
@@ -373,8 +382,6 @@ def binary(operator: str, a: Value, b: Value) -> Value:
     if operator in COMPARISONS:
         return folded(Value(code, INT), a, b)
     if kind.is_float:
-        if operator not in "+-*/":
-            raise HostError(f"there is no {x} {operator} {y}")
         if operator == "/" and not b.constant:
             code = f"divided({settled(a)}, {settled(b)})"
         return folded(Value(code, kind, False), a, b)
@@ -385,20 +392,6 @@ def binary(operator: str, a: Value, b: Value) -> Value:
     elif operator in "/%":
         code = f"{'quotient' if operator == '/' else 'remainder'}({settled(a)}, {settled(b)})"
     return folded(Value(code, kind, operator not in {"+", "-", "*", "<<", "/"}), a, b)
-
-
-def _pointers(operator: str, a: Value, b: Value) -> Value:
-    kind, other = a.type, b.type
-    if operator == "+" and isinstance(other, Pointer):
-        return _pointers(operator, b, a)
-    if operator in COMPARISONS:
-        return Value(f"({settled(a)} {operator} {settled(b)})", INT)
-    if operator == "-" and isinstance(kind, Pointer) and isinstance(other, Pointer):
-        return Value(f"(({a.code} - {b.code}) // {kind.target.size})", LONG)
-    if operator in "+-" and isinstance(kind, Pointer) and isinstance(other, CScalar):
-        by = f"{operator}{kind.target.size} * {settled(b)}"
-        return replace(a, code=f"moved({a.code}, {by})")
-    raise HostError(f"there is no {kind} {operator} {other}")
 
 
 _KNOWN = re.compile(r"\w+|moved.*")
