@@ -161,7 +161,7 @@ def kernel_program(what: str, profile: str = "") -> Program:
             passes = compiled(CallShape(kernel, place, bound, most, placed=True))
         except Fault as fault:
             texts = kernel.kernels.unit.texts
-            raise texts.error(fault.problem, fault.at, fault.expected) from None
+            raise texts.error(str(fault), fault.at) from None
     if len(passes) != 1:
         raise InputError(
             f"{kernel.name} takes several passes, or gathers from more than two dimensions; write "

@@ -145,7 +145,7 @@ class KernelCall:
             except Fault as error:
                 fault = error
         texts = self.kernel.kernels.unit.texts
-        raise texts.error(fault.problem, fault.at, fault.expected)
+        raise texts.error(str(fault), fault.at)
 
 
 def call(

@@ -327,7 +327,7 @@ def functions_alone(unit: Unit) -> str:
             kinds = {p.name: compiler.type_of(p) for p in f.parameters}
             compiler.run(f, {name: unknown(graph, kinds[name], registers) for name in kinds})
         except Fault as fault:
-            return one_line(unit.texts.error(fault.problem, fault.at, fault.expected))
+            return one_line(unit.texts.error(str(fault), fault.at))
     return f"has no fragment program; its {len(functions)} functions compile"
 
 

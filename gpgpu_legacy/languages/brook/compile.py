@@ -308,9 +308,11 @@ class PassCode:
             yield whole
             return
         if whole.program.branches:
-            expected = f"a kernel with branches has at most {most}: make it shorter"
-            problem = f"{function.name} has {len(whole.program.instructions)} instructions"
-            raise Fault(problem, expected, function.at)
+            raise Fault(
+                f"{function.name} has {len(whole.program.instructions)} instructions; "
+                f"a kernel with branches has at most {most}: make it shorter",
+                function.at,
+            )
         bare = replace(self, graph=copy(graph))
         bare.graph.kills = []
 
@@ -324,8 +326,10 @@ class PassCode:
         cuts = Cuts(graph, [*written.values()], 4 * targets)
         cut = cuts.latest(is_long)
         if cut is None:
-            problem = f"{function.name} cannot be cut into passes of {most} instructions"
-            raise Fault(problem, "allow more", function.at)
+            raise Fault(
+                f"{function.name} cannot be cut into passes of {most} instructions; allow more",
+                function.at,
+            )
         parts = saved(cut[1])
         yield bare.emitted(parts)
         after = replace(self, graph=Graph())

@@ -158,14 +158,15 @@ class CgCompiler(CgEvaluator):
         parts = []
         for number, (leaf, _) in enumerate(leaves(kind), first):
             if isinstance(leaf, SamplerType):
-                raise Fault(f"{p.name} is {kind}", "expected numbers, or a sampler", p.at)
+                raise Fault(f"{p.name} is {kind}; expected numbers, or a sampler", p.at)
             name = f"{stem}{number}" if p.semantic else f"TEXCOORD{min(self._sets, default=_SETS)}"
             if name not in _INPUTS:
                 expected = meant(name, _INPUTS) or "expected TEXCOORD0 to 7, COLOR, WPOS or FOG"
-                why: tuple[object, ...] = f"{p.semantic} is not an input", expected, p.at
+                why = f"{p.semantic} is not an input; {expected}"
                 if not p.semantic:
-                    why = f"no texture coordinate set is left for {p.name}", "8 are taken", p.at
-                return self.graph.built(kind, [self.graph.special(UNREADABLE, why)] * size(kind))
+                    why = f"no texture coordinate set is left for {p.name}; 8 are taken"
+                unreadable = self.graph.special(UNREADABLE, (why, p.at))
+                return self.graph.built(kind, [unreadable] * size(kind))
             if _INPUTS[name].kind is AttributeKind.TEXCOORD:
                 self._sets.discard(_INPUTS[name].index)
             parts.append(self.bindings.attribute(_INPUTS[name], p.name)[: leaf.width])
@@ -181,13 +182,10 @@ class CgCompiler(CgEvaluator):
         free = (r for r in _OUTPUTS.values() if r not in {*results, _DEPTH})
         register = _OUTPUTS.get(_numbered(d.semantic)) if d.semantic else next(free, None)
         if register is None:
-            raise Fault(
-                f"{d.semantic or d.name} is not a result",
-                meant(d.semantic.upper(), _OUTPUTS) or "expected COLOR0 to COLOR7 or DEPTH",
-                d.at,
-            )
+            expected = meant(d.semantic.upper(), _OUTPUTS) or "expected COLOR0 to COLOR7 or DEPTH"
+            raise Fault(f"{d.semantic or d.name} is not a result; {expected}", d.at)
         if register in results:
-            raise Fault(f"{d.name} writes a result again", "give each its own semantic", d.at)
+            raise Fault(f"{d.name} writes a result again; give each its own semantic", d.at)
         vector = self.as_vector(value, d.at)
         if register.kind is ResultKind.COLOR:
             results[register] = vector.smeared(4) if len(vector) == 1 else vector
@@ -212,7 +210,7 @@ def compile_text(text: str, name: str, options: CompilerOptions = DEFAULT_OPTION
     try:
         return fitted(compiled, options.profile, lambda program: [program])
     except Fault as fault:
-        raise unit.texts.error(fault.problem, fault.at, fault.expected) from None
+        raise unit.texts.error(str(fault), fault.at) from None
 
 
 def compile_unit(
@@ -236,7 +234,7 @@ def compile_unit(
         if p.type.qualifiers & {"out", "inout"}:
             compiler.give(values[p.name], p)
     if not compiler.bindings.results and not graph.kills:
-        raise Fault(f"{function.name} has no result", "return a colour", function.at)
+        raise Fault(f"{function.name} has no result; return a colour", function.at)
     return compiler.bindings.program(unit)
 
 
@@ -246,15 +244,12 @@ def _entry(unit: c.Unit, entry: str) -> c.Function:
     if entry or "main" in names:
         chosen = [f for f in functions if f.name == (entry or "main")]
         if not chosen:
-            raise Fault(
-                f"there is no function {entry}",
-                meant(entry, names) or f"choose from {', '.join(names)}",
-                Span(1, 1),
-            )
+            expected = meant(entry, names) or f"choose from {', '.join(names)}"
+            raise Fault(f"there is no function {entry}; {expected}", Span(1, 1))
         return chosen[-1]
     marked = [f for f in functions if f.semantic or any(p.semantic for p in f.parameters)]
     candidates = marked or functions
     if len(candidates) != 1:
         several = ", ".join(f.name for f in candidates) or "none"
-        raise Fault("there is no function main", f"name one of: {several}", Span(1, 1))
+        raise Fault(f"there is no function main; name one of: {several}", Span(1, 1))
     return candidates[0]

@@ -37,15 +37,15 @@ from gpgpu_legacy.languages.shading.graph import Graph, Vector
 from gpgpu_legacy.languages.shading.library import GLSL
 from gpgpu_legacy.languages.shading.types import SamplerType, Type, leaves, size
 
-_LOOP = "write for (int i = CONSTANT; i < CONSTANT; i++), or take it so: --lenient"
-_INDEX = "use constants and loops' indices, or take it so: --lenient"
-
 
 def check_restrictions(unit: c.Unit, *, has_precision: bool) -> None:
     """Raises Fault at the first thing that an implementation need not take."""
     if not has_precision:
-        expected = "write `precision mediump float;` first, or take it so: --lenient"
-        raise Fault("GLSL ES has no precision of its own for float", expected, Span(1, 1))
+        raise Fault(
+            "GLSL ES has no precision of its own for float; "
+            "write `precision mediump float;` first, or take it so: --lenient",
+            Span(1, 1),
+        )
     nodes = [*c.walk(unit.items)]
     known = {
         x.name
@@ -57,7 +57,11 @@ def check_restrictions(unit: c.Unit, *, has_precision: bool) -> None:
             known.add(_index(x, known))
     for x in nodes:
         if isinstance(x, c.Index) and not _constant(x.index, known):
-            raise Fault("GLSL ES need not take this index (A.5)", _INDEX, x.index.at)
+            raise Fault(
+                "GLSL ES need not take this index (A.5); use constants and loops' indices, or take "
+                "it so: --lenient",
+                x.index.at,
+            )
 
 
 def _constant(x: c.Expression | None, known: Set[str]) -> bool:
@@ -81,7 +85,11 @@ def _index(loop: c.For, known: Set[str]) -> str:
             and c.Name(name) not in (getattr(x, "target", None) for x in c.walk(loop.body))
         ):
             return name
-    raise Fault("GLSL ES need not take this loop (A.4)", _LOOP, loop.at)
+    raise Fault(
+        "GLSL ES need not take this loop (A.4); write for (int i = CONSTANT; i < CONSTANT; i++), "
+        "or take it so: --lenient",
+        loop.at,
+    )
 
 
 _NAME = re.compile(
@@ -136,8 +144,11 @@ class ShaderCompiler(Rules):
         """A variable outside functions: an input, a result, or neither."""
         qualifiers = d.type.qualifiers
         if qualifiers & {"attribute", "flat", "noperspective"}:
-            expected = "a fragment shader's varyings are interpolated, in perspective"
-            raise Fault(f"{d.name} is {min(qualifiers)}", expected, d.at)
+            raise Fault(
+                f"{d.name} is {min(qualifiers)}; "
+                "a fragment shader's varyings are interpolated, in perspective",
+                d.at,
+            )
         if d.value is not None or not qualifiers & {*_READ_ONLY, "out"}:
             super().declare_global(d)
             return
@@ -176,14 +187,14 @@ class ShaderCompiler(Rules):
                 text, _, swizzle = match.expand(binding).partition(" ")
                 parameter = Parameter(ParameterSpace.STATE, binding=f"state.{text}")
                 return self.graph.leaf(parameter)[["xyzw".index(x) for x in swizzle or "xyzw"]]
-        raise Fault(f"{name} cannot be compiled", "ARB_fragment_program has no such state", at)
+        raise Fault(f"{name} cannot be compiled; ARB_fragment_program has no such state", at)
 
     def _varying(self, d: c.Declaration, kind: Type) -> Vector:
         """An attribute; of the text's own varyings, the next free set for each vector."""
         parts = []
         for number, (leaf, name) in enumerate(leaves(kind, d.name)):
             if leaf.kind != "float":
-                raise Fault(f"{d.name} is {kind}", "a varying is float", d.at)
+                raise Fault(f"{d.name} is {kind}; a varying is float", d.at)
             if d.name in _ATTRIBUTES:
                 value = self.graph.leaf(Attribute(_ATTRIBUTES[d.name], number))
             elif self._sets:
@@ -195,8 +206,11 @@ class ShaderCompiler(Rules):
                 value = self.bindings.attribute(shared[0], name, after=first)
                 self._used[shared[0]] += size(leaf)
             else:
-                expected = f"{_SETS} texture coordinate sets are taken: join some in a vec4"
-                raise Fault(f"there is no room for the varying {d.name}", expected, d.at)
+                raise Fault(
+                    f"there is no room for the varying {d.name}; "
+                    f"{_SETS} texture coordinate sets are taken: join some in a vec4",
+                    d.at,
+                )
             parts.append(value[: size(leaf)])
         return self.graph.built(kind, parts)
 
@@ -219,10 +233,10 @@ class ShaderCompiler(Rules):
         if match is None and name not in ("texelFetch", "texelFetchOffset", "textureSize"):
             return None
         if len(values) < 2 - (name == "textureSize"):
-            raise Fault(f"{name} is given too little", "expected a sampler and coordinates", at)
+            raise Fault(f"{name} is given too little; expected a sampler and coordinates", at)
         kind = values[0].type
         if not isinstance(kind, SamplerType) or kind.target is None:
-            raise Fault(f"{name} is given {described(values[0])}", "expected a sampler", at)
+            raise Fault(f"{name} is given {described(values[0])}; expected a sampler", at)
         unit, target = cast(int, self.graph.keys[values[0].literals[0] >> 1]), kind.target
         if name == "textureSize":
             return self._extents(unit, target).of("int")
@@ -232,7 +246,7 @@ class ShaderCompiler(Rules):
         function, shape, is_projected, level, moves = match.groups()
         expected = f"sampler{shape or ''}{'Shadow' if function == 'shadow' else ''}"
         if shape and SAMPLERS[expected] is not target:
-            raise Fault(f"{name} is given {described(values[0])}", f"expected {expected}", at)
+            raise Fault(f"{name} is given {described(values[0])}; expected {expected}", at)
         width = target.coordinates
         widths = {width + 1, 4} if is_projected else {width}
         levels = {None: 0, "Lod": 1, "Grad": 2}[level]
@@ -241,7 +255,7 @@ class ShaderCompiler(Rules):
         fits = all(len(slope) == target.kind.coordinates for slope in slopes)
         if more not in {0, int(not level)} or len(values[1]) not in widths or not fits:
             given = ", ".join(map(described, values[1:]))
-            raise Fault(f"{name} is given {given}", f"expected {min(widths)} coordinates", at)
+            raise Fault(f"{name} is given {given}; expected {min(widths)} coordinates", at)
         place, *others = values[1], *(v.of("float") for v in values[2:])
         last = [others.pop(0) for _ in range(levels)]
         if level == "Lod" and last[0].constant == (0.0,):
@@ -275,8 +289,11 @@ class ShaderCompiler(Rules):
         if self.scopes[0].get(name) is place.variable:
             qualifiers = self.globals[name].type.qualifiers if name in self.globals else ()
             for qualifier in _READ_ONLY.intersection(qualifiers):
-                problem = f"{name} is {qualifier}, which a fragment shader only reads"
-                raise Fault(problem, "assign to a variable of its own", place.at)
+                raise Fault(
+                    f"{name} is {qualifier}, which a fragment shader only reads; "
+                    "assign to a variable of its own",
+                    place.at,
+                )
             if "out" in qualifiers:
                 self._written.setdefault(name, set()).update(place.numbers)
         super().write(place, value)
@@ -297,8 +314,11 @@ class ShaderCompiler(Rules):
                 lanes = [n - start for n in written if start <= n < start + len(leaf)]
                 register = ResultRegister(kind, number)
                 if lanes and (leaf.kind != "float" or register in results or number >= _COLORS):
-                    expected = f"expected floats, for one of {_COLORS} colours each"
-                    raise Fault(f"{name} cannot be result {number}", expected, d.at)
+                    raise Fault(
+                        f"{name} cannot be result {number}; "
+                        f"expected floats, for one of {_COLORS} colours each",
+                        d.at,
+                    )
                 if lanes:
                     results[register] = leaf[: max(lanes) + 1]
                 number, start = number + 1, start + len(leaf)
@@ -317,17 +337,16 @@ def compile_text(text: str, name: str, options: CompilerOptions = DEFAULT_OPTION
     try:
         if version not in VERSIONS:
             known = ", ".join(map(str, VERSIONS))
-            raise Fault(f"this is version {version}", f"expected {known}", Span(1, 1))
+            raise Fault(f"this is version {version}; expected {known}", Span(1, 1))
         if options.entry not in ("", "main"):
             raise Fault(
-                f"{options.entry} cannot be the entry", "a shader begins with main", Span(1, 1)
+                f"{options.entry} cannot be the entry; a shader begins with main", Span(1, 1)
             )
         if version == 100 and not options.lenient:
             check_restrictions(unit, has_precision=bool(_FLOAT_PRECISION.search(text)))
         return fitted(compiled, options.profile, lambda program: [program])
     except Fault as fault:
-        problem, expected = (_TYPE.sub(_spelled, x) for x in (fault.problem, fault.expected))
-        raise unit.texts.error(problem, fault.at, expected) from None
+        raise unit.texts.error(_TYPE.sub(_spelled, str(fault)), fault.at) from None
 
 
 def version_of(text: str) -> tuple[int, dict[str, str]]:
@@ -356,10 +375,10 @@ def compile_unit(
     functions = (f for f in unit.items if isinstance(f, c.Function) and f.body)
     main = next((f for f in functions if f.name == "main"), None)
     if main is None or main.parameters or main.type.name != "void":
-        raise Fault("there is no function main", "expected void main() { … }", Span(1, 1))
+        raise Fault("there is no function main; expected void main() { … }", Span(1, 1))
     graph.at = main.at
     compiler.run(main, {})
     compiler.bindings.results = compiler.results()
     if not compiler.bindings.results and not graph.kills:
-        raise Fault("main has no result", "write gl_FragColor", main.at)
+        raise Fault("main has no result; write gl_FragColor", main.at)
     return compiler.bindings.program(unit)

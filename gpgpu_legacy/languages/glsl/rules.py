@@ -66,7 +66,7 @@ class Rules(Evaluator):
     def type_named(self, name: c.TypeName) -> Type:
         """The type of a name."""
         if name.name.startswith(("uint", "uvec")):
-            raise Fault(f"{name.name} cannot be compiled", _NO_BITS, name.at)
+            raise Fault(f"{name.name} cannot be compiled; {_NO_BITS}", name.at)
         return super().type_named(name)
 
     # Conversions (4.1.10) -------------------------------------------------------------------------
@@ -86,14 +86,14 @@ class Rules(Evaluator):
         if kind == own or at.file == c.BEFORE:
             return super().convert(value, kind, at)
         if kind.kind in GENERIC and own.kind == "int" and self.version < 120:
-            raise Fault(f"this is {described(value)}", "expected float: write float(…)", at)
+            raise Fault(f"this is {described(value)}; expected float: write float(…)", at)
         has_no_length = isinstance(kind, ArrayType) and kind.length is None
         if kind.kind in GENERIC or (has_no_length and own.kind == kind.kind):
             return super().convert(value, kind, at)
         if self._widens(own, kind):
             return of_kind(value, kind.kind)
         expected = f"write {kind}(…)" if isinstance(kind, Numbers) else f"expected {kind}"
-        raise Fault(f"{described(value)} does not become {kind} by itself", expected, at)
+        raise Fault(f"{described(value)} does not become {kind} by itself; {expected}", at)
 
     def distance(self, own: Type, kind: Type) -> float:
         """What a conversion costs where functions are chosen."""
@@ -105,7 +105,7 @@ class Rules(Evaluator):
         """The value of an expression that must be one number of a kind."""
         value = self.evaluate(expression)
         if expression.at.file != c.BEFORE and value.type != Numbers(kind, 1):
-            raise Fault(f"this is {described(value)}", f"expected {kind}", expression.at)
+            raise Fault(f"this is {described(value)}; expected {kind}", expression.at)
         return value
 
     def _balanced(self, a: Vector, b: Vector, what: str, at: Span) -> tuple[Vector, Vector]:
@@ -126,7 +126,7 @@ class Rules(Evaluator):
             count = length(kind) or len(values)
             types = kind.types if isinstance(kind, StructType) else (kind.item,) * count
             if len(types) != len(values):
-                raise Fault(f"{kind} is given {len(values)} values", f"expected {len(types)}", at)
+                raise Fault(f"{kind} is given {len(values)} values; expected {len(types)}", at)
             parts = [self.convert(v, t, at) for v, t in zip(values, types, strict=True)]
             if isinstance(kind, ArrayType):
                 kind = replace(kind, length=len(values))
@@ -140,7 +140,7 @@ class Rules(Evaluator):
             numbers = numbers * (count if len(numbers) == 1 else 1)
         needed = len(numbers) - len(given[-1]) if len(given) > 1 and not is_matrix(kind) else 0
         if len(numbers) < count or needed >= count or (is_matrix(kind) and len(numbers) > count):
-            raise Fault(f"{kind} is given {len(numbers)} numbers", f"expected {count}", at)
+            raise Fault(f"{kind} is given {len(numbers)} numbers; expected {count}", at)
         return self.graph.built(kind, numbers[:count])
 
     def _resized(self, kind: Type, value: Vector, numbers: Sequence[Vector]) -> list[Vector]:
@@ -226,7 +226,7 @@ class Rules(Evaluator):
 
     def _number(self, x: c.Number) -> Vector:
         if "u" in x.suffix:
-            raise Fault("this number is unsigned", _NO_BITS, x.at)
+            raise Fault(f"this number is unsigned; {_NO_BITS}", x.at)
         return super()._number(x)
 
     # Functions (6.1) ------------------------------------------------------------------------------
@@ -258,4 +258,4 @@ class Rules(Evaluator):
 
 def _odd(what: str, expected: str, at: Span, *values: Vector) -> Fault:
     """The fault of an operator or a function that does not suit values."""
-    return Fault(f"{what} has {' and '.join(map(described, values))}", expected, at)
+    return Fault(f"{what} has {' and '.join(map(described, values))}; {expected}", at)

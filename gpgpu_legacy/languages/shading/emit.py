@@ -359,7 +359,7 @@ class Bindings:
 
 def _limit(name: str, number: int, most: int, at: Span) -> None:
     if number >= most:
-        raise Fault(f"{name} has the number {number}", f"expected 0 to {most - 1}", at)
+        raise Fault(f"{name} has the number {number}; expected 0 to {most - 1}", at)
 
 
 def identifier(name: str, taken: set[str]) -> str:

@@ -92,8 +92,10 @@ class Evaluator(Loops):
     ) -> dict[str, Vector]:
         """A function's parameters as it leaves them, and its `return`. of: a method's `this`."""
         if any(function is active for active in self._active):
-            expected = "fragment programs have no stack: use a loop"
-            raise Fault(f"{function.name} calls itself", expected, self.graph.at)
+            raise Fault(
+                f"{function.name} calls itself; fragment programs have no stack: use a loop",
+                self.graph.at,
+            )
         result = ShaderVariable("return", False)
         scopes, self.scopes = self.scopes, [self.scopes[0], {"return": result}]
         self._active.append(function)
@@ -111,7 +113,7 @@ class Evaluator(Loops):
         self.execute(function.body)
         is_void = function.type.name == "void"
         if self._alive and not (is_void or scope.exits or scope.flagged):
-            raise Fault(f"{function.name} ends without return", "return a value", function.at)
+            raise Fault(f"{function.name} ends without return; return a value", function.at)
         self._leave(scope, falls=is_void)
         self._active.pop()
         named = self.scopes[-1].items()
@@ -135,7 +137,7 @@ class Evaluator(Loops):
         if isinstance(name, c.Member):
             return self.call_method(name, call)
         if not isinstance(name, c.Name):
-            raise Fault("this is not a function", "call a function by its name", call.at)
+            raise Fault("this is not a function; call a function by its name", call.at)
         if name.name in self._special:
             return self._special[name.name](*map(self.evaluate, call.arguments))
         if call.at.file == c.BEFORE and name.name.isupper():
@@ -155,7 +157,7 @@ class Evaluator(Loops):
         if not methods:
             expected = "only a struct has methods, which have bodies"
             expected = meant(name.name, (m.name for m in known)) or expected
-            raise Fault(f"{described(base)} has no method {name.name}", expected, name.at)
+            raise Fault(f"{described(base)} has no method {name.name}; {expected}", name.at)
 
         def leave(this: Vector) -> None:
             if this.literals != base.literals and not isinstance(name.base, c.Call):
@@ -231,7 +233,7 @@ class Evaluator(Loops):
                 f"{f.name}({', '.join(str(self.type_of(p)) for p in f.parameters)})"
                 for f in functions
             )
-            raise Fault(f"{best.name} does not take {given}", f"expected {expected}", call.at)
+            raise Fault(f"{best.name} does not take {given}; expected {expected}", call.at)
         return best
 
     def distance(self, own: Type, kind: Type) -> float:
@@ -258,7 +260,7 @@ class Evaluator(Loops):
         functions = self.library.functions(name, call.at)
         if not functions:
             expected = meant(name, [*self._functions, *self.library.texts]) or "define it first"
-            raise Fault(f"there is no function {name}", expected, call.at)
+            raise Fault(f"there is no function {name}; {expected}", call.at)
         return self._call_own(functions, call)
 
     # Statements -----------------------------------------------------------------------------------
@@ -279,9 +281,9 @@ class Evaluator(Loops):
     def _do_return(self, statement: c.Return) -> None:
         kind, name = self.type_named(self._active[-1].type), self._active[-1].name
         if (statement.value is None) is not (kind == VOID):
-            raise Fault(f"{name} is {kind}", "return what it is", statement.at)
+            raise Fault(f"{name} is {kind}; return what it is", statement.at)
         if kind != VOID and is_open(kind):
-            raise Fault(f"{name} returns an {kind}", "return a struct", statement.at)
+            raise Fault(f"{name} returns an {kind}; return a struct", statement.at)
         if statement.value is not None:
             result = self.convert(self.evaluate(statement.value), kind, statement.at)
             self.values[self.find(c.Name("return"))] = result

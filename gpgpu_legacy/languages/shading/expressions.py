@@ -93,7 +93,7 @@ class Expressions:
         method = getattr(self, f"_{type(expression).__name__.lower()}", self._refuse)
         value: Vector | None = method(expression)
         if value is None:
-            raise Fault("a void function has no value", "call it as a statement", expression.at)
+            raise Fault("a void function has no value; call it as a statement", expression.at)
         return value
 
     def vector(self, expression: c.Expression) -> Vector:
@@ -104,21 +104,24 @@ class Expressions:
         """The value, if it is a vector."""
         if value.shape is None:
             return value
-        raise Fault(f"this is {described(value)}", "expected a number or a vector", at)
+        raise Fault(f"this is {described(value)}; expected a number or a vector", at)
 
     def scalar(self, expression: c.Expression, kind: str) -> Vector:
         """The value of an expression that must be one number, converted."""
         value = self.vector(expression)
         if len(value) != 1:
-            raise Fault(f"this is {described(value)}", "expected one number", expression.at)
+            raise Fault(f"this is {described(value)}; expected one number", expression.at)
         return of_kind(value, kind)
 
     def known(self, expression: c.Expression, what: str) -> int:
         """The value of an expression that must be an integer known at compile time."""
         numbers = self.scalar(expression, "int").constant
         if numbers is None:
-            expected = "expected an integer that is known when the program is compiled"
-            raise Fault(f"{what} depends on data", expected, expression.at)
+            raise Fault(
+                f"{what} depends on data; "
+                "expected an integer that is known when the program is compiled",
+                expression.at,
+            )
         return int(numbers[0])
 
     # Names ----------------------------------------------------------------------------------------
@@ -129,9 +132,8 @@ class Expressions:
             if name.name in scope:
                 return scope[name.name]
         known = [n for scope in reversed(self.scopes) for n in scope]
-        raise Fault(
-            f"{name.name} is not declared", meant(name.name, known) or "declare it first", name.at
-        )
+        expected = meant(name.name, known) or "declare it first"
+        raise Fault(f"{name.name} is not declared; {expected}", name.at)
 
     def _whole(self, name: c.Name, variable: ShaderVariable, value: Vector) -> Vector:
         """A variable's value, or the field of `this` that the name stands for."""
@@ -148,18 +150,25 @@ class Expressions:
     def type_of(self, declaration: c.Declaration) -> Type:
         """The type that a declaration gives its name."""
         if declaration.pointers:
-            problem = f"{declaration.name or 'this'} is a pointer"
-            raise Fault(problem, "kernels have arrays and no pointers", declaration.at)
+            raise Fault(
+                f"{declaration.name or 'this'} is a pointer; kernels have arrays and no pointers",
+                declaration.at,
+            )
         kind = self.type_named(declaration.type)
         for dimension in reversed(declaration.dimensions):
             length = None if dimension is None else self.known(dimension, "this length")
             if length is not None and not 0 < length <= _LONGEST_ARRAY:
-                expected = f"an array has 1 to {_LONGEST_ARRAY} elements"
-                raise Fault(f"{declaration.name} has {length} elements", expected, declaration.at)
+                raise Fault(
+                    f"{declaration.name} has {length} elements; "
+                    f"an array has 1 to {_LONGEST_ARRAY} elements",
+                    declaration.at,
+                )
             kind = ArrayType(kind, length)
         if size(kind) > _MOST_NUMBERS:
-            expected = f"a value has at most {_MOST_NUMBERS} numbers"
-            raise Fault(f"{declaration.name} is too large", expected, declaration.at)
+            raise Fault(
+                f"{declaration.name} is too large; a value has at most {_MOST_NUMBERS} numbers",
+                declaration.at,
+            )
         return kind
 
     def type_named(self, name: c.TypeName) -> Type:
@@ -167,11 +176,8 @@ class Expressions:
         own = GENERIC if name.at.file == c.BEFORE else {}
         kind = own.get(name.name) or self.types.get(name.name)
         if kind is None:
-            raise Fault(
-                f"{name.name} is not a type",
-                meant(name.name, self.types) or "define it first",
-                name.at,
-            )
+            expected = meant(name.name, self.types) or "define it first"
+            raise Fault(f"{name.name} is not a type; {expected}", name.at)
         return kind
 
     # Structs --------------------------------------------------------------------------------------
@@ -180,7 +186,7 @@ class Expressions:
         """The type of what is declared here, and not given."""
         kind = self.type_of(d)
         if is_open(kind):
-            raise Fault(f"{d.name} is {kind}", "give it a type with a size", d.at)
+            raise Fault(f"{d.name} is {kind}; give it a type with a size", d.at)
         return kind
 
     def methods_of(self, value: Vector) -> list[c.Function]:
@@ -190,11 +196,13 @@ class Expressions:
     def _do_struct(self, struct: c.Struct) -> None:
         for field in struct.fields:
             if field.value is not None:
-                raise Fault(f"{field.name} is a field", "only a variable has a value", field.at)
+                raise Fault(f"{field.name} is a field; only a variable has a value", field.at)
         base = self.types.get(struct.base)
         if struct.base and not implements(base, base):
-            expected = "a struct has an interface after its colon"
-            raise Fault(f"{struct.base} is no interface", expected, struct.at)
+            raise Fault(
+                f"{struct.base} is no interface; a struct has an interface after its colon",
+                struct.at,
+            )
         types = tuple(map(self.type_of, struct.fields))
         interface = struct.name if struct.is_interface else struct.base
         self.types[struct.name] = StructType(struct.name, struct.fields, types, interface)
@@ -219,7 +227,7 @@ class Expressions:
             case ArrayType(), ArrayType() if kind.length in (None, own.length):
                 items = [self.convert(value.item(n), kind.item, at) for n in range(length(own))]
                 return self.graph.built(replace(own, item=items[0].type), items)
-        raise Fault(f"{described(value)} cannot become {kind}", f"expected {kind}", at)
+        raise Fault(f"{described(value)} cannot become {kind}; expected {kind}", at)
 
     def constructed(self, kind: Type, values: Sequence[Vector], at: Span) -> Vector:
         """`float4(…)`, or a braced initialiser: numbers in order."""
@@ -230,7 +238,7 @@ class Expressions:
         if isinstance(kind, ArrayType) and kind.length is None:
             kind = replace(kind, length=len(numbers) // size(kind.item))
         if len(numbers) != size(kind):
-            raise Fault(f"{kind} is given {len(numbers)} numbers", f"expected {size(kind)}", at)
+            raise Fault(f"{kind} is given {len(numbers)} numbers; expected {size(kind)}", at)
         left = iter(numbers)
         parts = [
             of_kind(self.graph.join(*islice(left, size(leaf))), leaf.kind)
@@ -262,7 +270,7 @@ class Expressions:
             always = self.graph.numbers(1, kind="bool")
             return Assignable(variable, [(always, part)], expression.at)
         if not isinstance(expression, c.Member | c.Index):
-            raise Fault("this cannot be assigned to", "expected a variable", expression.at)
+            raise Fault("this cannot be assigned to; expected a variable", expression.at)
         place, at = self.place(expression.base), expression.at
         if isinstance(expression, c.Member):
             parts = [(case, self.part(part, expression)) for case, part in place.parts]
@@ -274,8 +282,11 @@ class Expressions:
             return Assignable(place.variable, parts, at)
         count = length(place.type) * len(place.parts)
         if count > _MOST_CASES:
-            problem = f"this index depends on data, and chooses from {count} elements"
-            raise Fault(problem, f"at most {_MOST_CASES} can be assigned to so", at)
+            raise Fault(
+                f"this index depends on data, and chooses from {count} elements; "
+                f"at most {_MOST_CASES} can be assigned to so",
+                at,
+            )
         self.graph.at = at
         parts = [
             (case & number.equals(k), self.element(part, k, at))
@@ -297,12 +308,12 @@ class Expressions:
         """Assign, after the conversion to the place's type."""
         variable = place.variable
         if variable.is_constant:
-            raise Fault(f"{variable.name} is const", "only a variable can be assigned to", place.at)
+            raise Fault(f"{variable.name} is const; only a variable can be assigned to", place.at)
         value = self.convert(value, place.type, place.at)
         for case, part in place.parts:
             numbers, whole, after = part.literals, self.values[variable], value
             if len(set(numbers)) < len(numbers):
-                raise Fault("a component is assigned twice", "write each component once", place.at)
+                raise Fault("a component is assigned twice; write each component once", place.at)
             self.graph.spend(len(numbers) >> 8)
             if not case.constant:
                 before = replace(part, literals=whole[numbers].literals)
@@ -321,11 +332,9 @@ class Expressions:
             return value.item(fields.index(x.name))
         numbers = selected(kind, x.name)
         if not numbers:
-            raise Fault(
-                f"{described(value)} has no .{x.name}",
-                meant(x.name, fields, ".") or f"it has {', '.join(fields) or 'no such component'}",
-                x.at,
-            )
+            expected = f"it has {', '.join(fields) or 'no such component'}"
+            expected = meant(x.name, fields, ".") or expected
+            raise Fault(f"{described(value)} has no .{x.name}; {expected}", x.at)
         return value[numbers]
 
     def element(self, value: Vector, number: int, at: Span) -> Vector:
@@ -334,7 +343,7 @@ class Expressions:
         if not count:
             self.as_vector(value, at)
         if not 0 <= number < count:
-            raise Fault(f"index {number} is outside", f"expected 0 to {count - 1}", at)
+            raise Fault(f"index {number} is outside; expected 0 to {count - 1}", at)
         return value.item(number)
 
     # Operators ------------------------------------------------------------------------------------
@@ -379,7 +388,7 @@ class Expressions:
                 return self.operate("^", value, self.graph.numbers(-1, kind="int"), x.at)
             case "+":
                 return value
-        raise Fault(f"{x.operator} makes a pointer", "kernels have arrays and no pointers", x.at)
+        raise Fault(f"{x.operator} makes a pointer; kernels have arrays and no pointers", x.at)
 
     def _assign(self, x: c.Assign) -> Vector:
         place = self.place(x.target)
@@ -432,8 +441,10 @@ class Expressions:
         return self.convert(value, kind, x.at)
 
     def _refuse(self, x: c.Expression | c.Statement) -> Any:
-        problem = f"{type(x).__name__.lower()} cannot be compiled"
-        raise Fault(problem, "expected numbers, if, else and loops", x.at)
+        raise Fault(
+            f"{type(x).__name__.lower()} cannot be compiled; expected numbers, if, else and loops",
+            x.at,
+        )
 
     def _name(self, x: c.Name) -> Vector:
         variable = self.find(x)
@@ -510,8 +521,11 @@ def _remainder(a: Vector, b: Vector) -> Vector:
 def _bits(operate: Callable[[int, int], int]) -> Callable[[Vector, Vector], Vector]:
     def known(a: Vector, b: Vector) -> Vector:
         if not a.constant or not b.constant or not {a.kind, b.kind} <= _WHOLE:
-            expected = "only integers that are known when the program is compiled have bits"
-            raise Fault("this operator works on bits", expected, a.graph.at)
+            raise Fault(
+                "this operator works on bits; "
+                "only integers that are known when the program is compiled have bits",
+                a.graph.at,
+            )
         return a.graph.numbers(operate(int(a.constant[0]), int(b.constant[0])), kind="int")
 
     return known

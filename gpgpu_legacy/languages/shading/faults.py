@@ -19,11 +19,11 @@ T = TypeVar("T")
 
 
 class Fault(Exception):  # noqa: N818 — it becomes an AssemblyError, which is the error
-    """What is wrong, what was expected, and where."""
+    """What is wrong, what was expected or how to mend it, and where."""
 
-    def __init__(self, problem: str, expected: str, at: Span) -> None:
-        super().__init__(problem)
-        self.problem, self.expected, self.at = problem, expected.strip(), at
+    def __init__(self, message: str, at: Span) -> None:
+        super().__init__(message.strip())
+        self.at = at
 
 
 class TooLong(Fault):
@@ -46,13 +46,18 @@ def fitted(
     try:
         result = compiled(branching=PROFILES.get(profile, False))
     except TooLong as fault:
-        if profile:
-            if not PROFILES[profile]:
-                fault.expected = f"{profile} has no branches: name another profile, or none"
+        if PROFILES.get(profile):
             raise
+        if profile:
+            problem, _, _ = str(fault).partition(";")
+            expected = f"{profile} has no branches: name another profile, or none"
+            raise Fault(f"{problem}; {expected}", fault.at) from None
         result = compiled(branching=True)
     for instruction in chain(*(p.instructions for p in programs(result))):
         if not PROFILES.get(profile, True) and OPCODES[instruction.mnemonic].option:
-            problem = f"{profile} has no derivatives, and no levels of detail that are given"
-            raise Fault(problem, "name another profile, or none", instruction.span)
+            raise Fault(
+                f"{profile} has no derivatives, and no levels of detail that are given; "
+                "name another profile, or none",
+                instruction.span,
+            )
     return result

@@ -171,7 +171,7 @@ class Flow(Expressions):
         """The number of the innermost scope of a jump."""
         number = max(k for k, s in enumerate(self._jumps) if s.jump in (jump, "return"))
         if self._jumps[number].jump != jump:
-            raise Fault(f"{jump} is outside a loop", "use it in a loop", self.graph.at)
+            raise Fault(f"{jump} is outside a loop; use it in a loop", self.graph.at)
         return number
 
     def _exit(self, jump: str, *guards: Vector) -> None:
@@ -330,8 +330,7 @@ class Flow(Expressions):
     ) -> None:
         """An IF. cleared: the flags that are 0 in its first side."""
         if len(self._bases) > MOST_IFS:
-            expected = f"at most {MOST_IFS} may be"
-            raise Fault("branches are too deep inside one another", expected, at)
+            raise Fault(f"branches are too deep inside one another; at most {MOST_IFS} may be", at)
         graph, before, start = self.graph, self.values, self.graph.segment
         first = len(graph.operations)
         graph.decide(condition, holds=True)

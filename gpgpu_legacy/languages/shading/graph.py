@@ -270,8 +270,9 @@ class Graph:
             problem = "the program is too long" + " once its loops are unrolled" * (
                 not self.branching
             )
-            expected = f"at most {MOST_STEPS} statements and operations are allowed"
-            raise TooLong(problem, expected, self.at)
+            raise TooLong(
+                f"{problem}; at most {MOST_STEPS} statements and operations are allowed", self.at
+            )
 
     # Regions --------------------------------------------------------------------------------------
 

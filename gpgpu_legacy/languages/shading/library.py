@@ -48,7 +48,7 @@ class Library:
         """The functions of a name; none if there are none. Fault for one that is refused."""
         for pattern, why in self.refused.items():
             if re.fullmatch(pattern, name):
-                raise Fault(f"{name} cannot be compiled", why, at)
+                raise Fault(f"{name} cannot be compiled; {why}", at)
         return _functions(name, self.texts[name]) if name in self.texts else ()
 
 
@@ -94,7 +94,7 @@ def _power(g: Graph, x: Vector, y: Vector) -> Vector:
 def _transposed(g: Graph, m: Vector) -> Vector:
     rows, columns = extents(m.type)
     if not is_matrix(m.type):
-        raise Fault(f"this is {described(m)}", "expected a matrix", g.at)
+        raise Fault(f"this is {described(m)}; expected a matrix", g.at)
     return g.built(matrix(m.kind, columns, rows), (m[k::columns] for k in range(columns)))
 
 
@@ -102,7 +102,7 @@ def _product(g: Graph, a: Vector, b: Vector) -> Vector:
     """Of matrices, or of a matrix and a row or a column."""
     (rows, inner), (_, columns) = extents(a.type), extents(b.type)
     if not rows or not columns:
-        raise Fault(f"mul is given {described(a)} and {described(b)}", "expected matrices", g.at)
+        raise Fault(f"mul is given {described(a)} and {described(b)}; expected matrices", g.at)
     if not b.shape:
         columns = 1
     values = [
@@ -117,7 +117,7 @@ def _look_up(mnemonic: str, g: Graph, image: Vector, *at: Vector) -> Vector:
     node, kind = image.literals[0] >> 1, image.type
     assert isinstance(kind, SamplerType) and kind.target
     if g.operations[node] is not SAMPLER:
-        raise Fault("this sampler is bound to no texture", "pass a uniform one", g.at)
+        raise Fault("this sampler is bound to no texture; pass a uniform one", g.at)
     return g.look_up(cast(int, g.keys[node]), kind.target, g.join(*at), mnemonic)
 
 

@@ -76,8 +76,11 @@ class Loops(Flow):
             if open_trips > MOST_OPEN_TRIPS or (
                 open_trips == _SOME_TRIPS and not self._steered and not self._bounded(loop)
             ):
-                expected = "its number of trips must be known when the program is compiled"
-                raise TooLong("this loop has no known length", expected, loop.at)
+                raise TooLong(
+                    "this loop has no known length; "
+                    "its number of trips must be known when the program is compiled",
+                    loop.at,
+                )
             trip, tests, self._steered = self._enter("continue"), True, False
             self.execute(loop.body)
             self._leave(trip)
@@ -98,8 +101,11 @@ class Loops(Flow):
         scope = self._enter("break")
         scope.reps = 2 if count is None else 1
         if sum(s.reps for s in self._jumps) > MOST_LOOPS:
-            expected = f"{MOST_LOOPS} REPs may be; a loop of unknown length takes two"
-            raise Fault("loops are too deep inside one another", expected, loop.at)
+            raise Fault(
+                "loops are too deep inside one another; "
+                f"{MOST_LOOPS} REPs may be; a loop of unknown length takes two",
+                loop.at,
+            )
         graph, start, before = self.graph, self.graph.segment, dict(self.values)
         if count is None:
             (stays,) = graph.home(1)
@@ -122,7 +128,7 @@ class Loops(Flow):
             graph.follow("ENDREP", loop.at)
         leaves = scope.leaves + ends
         if not leaves:
-            raise Fault("this loop has no end", "leave it by a break", loop.at)
+            raise Fault("this loop has no end; leave it by a break", loop.at)
         self.values = {v: self._out(v, carried.get(v), leaves) for v in before}
         self._jumps.pop()
         self.values.pop(scope.flag)

@@ -70,7 +70,7 @@ def selected(
             continue
         mnemonic, operands = read(node)
         if mnemonic is UNREADABLE:
-            raise Fault(*cast(tuple[str, str, Span], graph.keys[node]))
+            raise Fault(*cast(tuple[str, Span], graph.keys[node]))
         saturate = mnemonic == "SAT"
         if saturate:
             value = operands[0] >> 1
