@@ -7,7 +7,7 @@ import operator
 import numpy as np
 import pytest
 from drawing import F32, assert_same_bits, draw, fragment_texcoords, on
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from gpgpu_legacy.api.pipeline import find
 from gpgpu_legacy.api.programs import make_drawing, run_drawing
@@ -66,6 +66,24 @@ def test_a_test_chooses_a_side_masks_a_write_and_is_set_on(relation: str) -> Non
     assert_array_equal(run(code, masked, "MOV result.color, r;"), expected)
     set_on = f"S{relation} r, fragment.texcoord[0], 0; SUB result.color, 2, r;"
     assert_array_equal(run(set_on), expected)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("RFL r.xyz, {0, 0, 2}, {1, 2, 3};", (-1, -2, 3)),  # 2·6/4 of the axis, less the direction
+        ("X2D r, {1, 2}, {3, 4}, {5, 6, 7, 8};", (40, 55, 40, 55)),  # 1 + 3·5 + 4·6, 2 + 3·7 + 4·8
+        ("DIV r, {6, -3, 1, 0}, {4, 9}.x;", (1.5, -0.75, 0.25, 0)),
+        ("DP2 r, {1, 2, 9}, {3, 4, 9};", (11,) * 4),
+        ("DP2A r, {1, 2, 9}, {3, 4, 9}, {5, 9};", (16,) * 4),
+        ("NRM r.xyz, {12, 0, -5, 9};", (12 / 13, 0, -5 / 13)),
+    ],
+)
+def test_vectors_by_hand(code: str, expected: tuple[float, ...]) -> None:
+    """NV_fragment_program_option and _program2, sections 3.11.5.36 and 47 to 51."""
+    for component, value in zip("xyzw", expected, strict=False):
+        red = run(code, f"MOV result.color, r.{component};")
+        assert_allclose(red, value, rtol=3e-7)
 
 
 def test_each_fragment_leaves_a_loop_where_it_breaks() -> None:
