@@ -227,7 +227,7 @@ class Writer:
     def instruction(self) -> str:
         row = ARBFP[self.one(sorted(ARBFP))]
         saturate = self.one(("", "_SAT" * row.saturable))
-        kinds = [kind for kind in row.shape.value if kind is not OperandKind.TEXTURE_TARGET]
+        kinds = [kind for kind in row.shape if kind is not OperandKind.TEXTURE_TARGET]
         return f"{row.mnemonic}{saturate} {', '.join(map(self.operand, kinds))};"
 
     def operand(self, kind: OperandKind) -> str:

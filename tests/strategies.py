@@ -119,7 +119,7 @@ class Writer:
         """undefined: components that are not written. only_temporaries: are read, as they are."""
         saturate = "_SAT" * (row.saturable and self.random.randrange(5) == 0)
         operands = []
-        for kind in row.shape.value:
+        for kind in row.shape:
             match kind:
                 case OperandKind.DESTINATION:
                     operands.append(dst + self.mask(undefined))

@@ -86,28 +86,19 @@ class OperandKind(Enum):
     EXTENDED_SWIZZLE = "extendedSwizzle"
     TEXTURE_UNIT = "texImageUnit"
     TEXTURE_TARGET = "texTarget"
-    TEST = "ccTest"
 
 
-_DST, _VECTOR, _SCALAR, _REGISTER, _SWIZZLE, _UNIT, _TARGET, _TEST = OperandKind
+_DST, _VECTOR, _SCALAR, _REGISTER, _SWIZZLE, _UNIT, _TARGET = OperandKind
 
-
-class OperandList(Enum):
-    """The operand list of an opcode: one shape for each instruction rule of the grammar."""
-
-    VECTOR_OP = (_DST, _VECTOR)
-    SCALAR_OP = (_DST, _SCALAR)
-    BINARY_SCALAR_OP = (_DST, _SCALAR, _SCALAR)
-    BINARY_OP = (_DST, _VECTOR, _VECTOR)
-    TERNARY_OP = (_DST, _VECTOR, _VECTOR, _VECTOR)
-    VECTOR_SCALAR_OP = (_DST, _VECTOR, _SCALAR)
-    SWIZZLE_OP = (_DST, _REGISTER, _SWIZZLE)
-    SAMPLE_OP = (_DST, _VECTOR, _UNIT, _TARGET)
-    SLOPES_OP = (_DST, _VECTOR, _VECTOR, _VECTOR, _UNIT, _TARGET)
-    KILL_OP = (_VECTOR,)
-    TEST_OP = (_TEST,)
-    COUNT_OP = (_VECTOR,)
-    MARK = ()
+# The operands of opcodes, by the instruction rules of the grammar.
+VECTOR_OP = (_DST, _VECTOR)
+SCALAR_OP = (_DST, _SCALAR)
+BINARY_SCALAR_OP = (_DST, _SCALAR, _SCALAR)
+BINARY_OP = (_DST, _VECTOR, _VECTOR)
+TERNARY_OP = (_DST, _VECTOR, _VECTOR, _VECTOR)
+SWIZZLE_OP = (_DST, _REGISTER, _SWIZZLE)
+SAMPLE_OP = (_DST, _VECTOR, _UNIT, _TARGET)
+KILL_OP = (_VECTOR,)
 
 
 class Form(Enum):
@@ -155,6 +146,7 @@ class Undefined:
 class Opcode:
     """A row of the table.
 
+    shape: its operands; none for FLOW, whose operands languages/arb/flow.py has.
     evaluate: defines what the opcode computes, in Python's operators and NumPy's ufuncs. For
     COMPONENTWISE and SCALAR it takes one value for each source and returns one; for VECTOR it takes
     four components for each source and returns four. For SAMPLE it turns the sources into the
@@ -170,7 +162,7 @@ class Opcode:
 
     mnemonic: str
     option: str
-    shape: OperandList
+    shape: tuple[OperandKind, ...]
     form: Form
     evaluate: Callable[..., Any]
     spec: str
@@ -185,20 +177,21 @@ class Opcode:
 
 
 class _NumPy:
-    """NumPy's functions, which Symbols define themselves: without them NumPy is not imported."""
+    """NumPy's functions, as the first Symbol among the operands, if there is one, defines them.
+
+    With Symbols alone, NumPy is not imported.
+    """
 
     def __getattr__(self, name: str) -> Any:
-        return partial(_operate, name)
+        def operate(*operands: Any) -> Any:
+            for operand in operands:
+                if isinstance(operand, Symbol):
+                    return operand.operate(name, operands)
+            import numpy
 
+            return getattr(numpy, name)(*operands)
 
-def _operate(name: str, *operands: Any) -> Any:
-    """NumPy's function of that name, as the first Symbol among the operands defines it."""
-    for operand in operands:
-        if isinstance(operand, Symbol):
-            return operand.operate(name, operands)
-    import numpy
-
-    return getattr(numpy, name)(*operands)
+        return operate
 
 
 np: Any = _NumPy()
@@ -259,25 +252,25 @@ def _xpd(a: Any, b: Any) -> Any:
 
 
 # The shapes and forms that several opcodes have.
-_UNARY = (OperandList.VECTOR_OP, Form.COMPONENTWISE)
-_BINARY = (OperandList.BINARY_OP, Form.COMPONENTWISE)
-_TERNARY = (OperandList.TERNARY_OP, Form.COMPONENTWISE)
-_OF_SCALAR = (OperandList.SCALAR_OP, Form.SCALAR)
-_OF_VECTORS = (OperandList.BINARY_OP, Form.VECTOR)
-_SAMPLE = (OperandList.SAMPLE_OP, Form.SAMPLE)
+_UNARY = (VECTOR_OP, Form.COMPONENTWISE)
+_BINARY = (BINARY_OP, Form.COMPONENTWISE)
+_TERNARY = (TERNARY_OP, Form.COMPONENTWISE)
+_OF_SCALAR = (SCALAR_OP, Form.SCALAR)
+_OF_VECTORS = (BINARY_OP, Form.VECTOR)
+_SAMPLE = (SAMPLE_OP, Form.SAMPLE)
 _NV, _NV2 = NV_OPTIONS
 
 # OpenGL 1.4, 2.1.1: "a division by zero produces an unspecified result".
 _OF_ZERO = Undefined(lambda a: a == 0, "0")
 
 
-def _set_on(relation: str, number: int) -> Opcode:
+def _set_on(option: str, relation: str, number: int) -> Opcode:
     """An instruction that says by 1 or 0 whether a relation holds; in SFL and STR, none is left."""
     yes, no = {"FL": (0, 0), "TR": (1, 1)}.get(relation, (1, 0))
     choose = RELATIONS.get(relation, RELATIONS["EQ"])
     return Opcode(
         f"S{relation}",
-        _NV,
+        option,
         *_BINARY,
         lambda a, b: choose(a, b, _f32(yes), _f32(no)),
         f"3.11.5.{number}",
@@ -305,11 +298,9 @@ def _nrm(a: Any) -> Any:
     return a[0] * scale, a[1] * scale, a[2] * scale, _f32(0)
 
 
-def _flow(mnemonic: str, shape: OperandList, number: int) -> Opcode:
+def _flow(mnemonic: str, number: int) -> Opcode:
     """An instruction of branches and loops: it computes nothing."""
-    return Opcode(
-        mnemonic, _NV2, shape, Form.FLOW, lambda: None, f"3.11.X.{number}", saturable=False
-    )
+    return Opcode(mnemonic, _NV2, (), Form.FLOW, lambda: None, f"3.11.X.{number}", saturable=False)
 
 
 _ROWS = (
@@ -331,7 +322,7 @@ _ROWS = (
     Opcode(
         "KIL",
         ARB,
-        OperandList.KILL_OP,
+        KILL_OP,
         Form.KILL,
         lambda a: (a[0] < 0) | (a[1] < 0) | (a[2] < 0) | (a[3] < 0),
         "3.11.6.4",
@@ -345,7 +336,7 @@ _ROWS = (
         "3.11.5.12",
         undefined=Undefined(lambda a: a <= 0, "a number that is not positive"),
     ),
-    Opcode("LIT", ARB, OperandList.VECTOR_OP, Form.VECTOR, _lit, "3.11.5.13"),
+    Opcode("LIT", ARB, VECTOR_OP, Form.VECTOR, _lit, "3.11.5.13"),
     Opcode("LRP", ARB, *_TERNARY, lambda a, b, c: a * b + (_f32(1) - a) * c, "3.11.5.14"),
     Opcode("MAD", ARB, *_TERNARY, lambda a, b, c: a * b + c, "3.11.5.15"),
     Opcode("MAX", ARB, *_BINARY, lambda a, b: _select(a > b, a, b), "3.11.5.16"),
@@ -358,7 +349,7 @@ _ROWS = (
     Opcode(
         "POW",
         ARB,
-        OperandList.BINARY_SCALAR_OP,
+        BINARY_SCALAR_OP,
         Form.SCALAR,
         lambda a, b: _select(a < 0, _f32(nan), np.power(np.absolute(a), b)),
         "3.11.5.20",
@@ -380,17 +371,17 @@ _ROWS = (
     Opcode(
         "SCS",
         ARB,
-        OperandList.SCALAR_OP,
+        SCALAR_OP,
         Form.VECTOR,
         lambda a: (np.cos(a[0]), np.sin(a[0]), _f32(0), _f32(0)),
         "3.11.5.23",
         undefined=Undefined(lambda a: np.absolute(a[0]) > _f32(pi), "an angle outside of [-π, π]"),
     ),
-    Opcode("SGE", ARB, *_BINARY, lambda a, b: _select(a >= b, _f32(1), _f32(0)), "3.11.5.24"),
+    _set_on(ARB, "GE", 24),
     Opcode("SIN", ARB, *_OF_SCALAR, np.sin, "3.11.5.25"),
-    Opcode("SLT", ARB, *_BINARY, lambda a, b: _select(a < b, _f32(1), _f32(0)), "3.11.5.26"),
+    _set_on(ARB, "LT", 26),
     Opcode("SUB", ARB, *_BINARY, lambda a, b: a - b, "3.11.5.27"),
-    Opcode("SWZ", ARB, OperandList.SWIZZLE_OP, Form.COMPONENTWISE, lambda a: a, "3.11.5.28"),
+    Opcode("SWZ", ARB, SWIZZLE_OP, Form.COMPONENTWISE, lambda a: a, "3.11.5.28"),
     Opcode("TEX", ARB, *_SAMPLE, lambda a: (a[0], a[1], a[2], _f32(0)), "3.11.6.1"),
     Opcode("TXB", ARB, *_SAMPLE, lambda a: a, "3.11.6.3"),
     Opcode(
@@ -405,7 +396,7 @@ _ROWS = (
     Opcode(
         "DDX",
         _NV,
-        OperandList.VECTOR_OP,
+        VECTOR_OP,
         Form.DERIVATIVE,
         lambda a, right, up: right - a,
         "3.11.5.30",
@@ -413,7 +404,7 @@ _ROWS = (
     Opcode(
         "DDY",
         _NV,
-        OperandList.VECTOR_OP,
+        VECTOR_OP,
         Form.DERIVATIVE,
         lambda a, right, up: up - a,
         "3.11.5.31",
@@ -426,12 +417,12 @@ _ROWS = (
         "3.11.5.36",
         undefined=Undefined(lambda a, b: _dot3(a, a) == 0, "an axis of length 0"),
     ),
-    *(_set_on(relation, n) for n, relation in enumerate(("EQ", "FL", "GT", "LE", "NE", "TR"), 37)),
-    Opcode("X2D", _NV, OperandList.TERNARY_OP, Form.VECTOR, _x2d, "3.11.5.47"),
+    *map(partial(_set_on, _NV), ("EQ", "FL", "GT", "LE", "NE", "TR"), range(37, 43)),
+    Opcode("X2D", _NV, TERNARY_OP, Form.VECTOR, _x2d, "3.11.5.47"),
     Opcode(
         "DIV",
         _NV2,
-        OperandList.VECTOR_SCALAR_OP,
+        (_DST, _VECTOR, _SCALAR),
         Form.COMPONENTWISE,
         lambda a, b: a / b,
         "3.11.5.48",
@@ -441,7 +432,7 @@ _ROWS = (
     Opcode(
         "DP2A",
         _NV2,
-        OperandList.TERNARY_OP,
+        TERNARY_OP,
         Form.VECTOR,
         lambda a, b, c: (_dot2(a, b) + c[0],) * 4,
         "3.11.5.50",
@@ -449,7 +440,7 @@ _ROWS = (
     Opcode(
         "NRM",
         _NV2,
-        OperandList.VECTOR_OP,
+        VECTOR_OP,
         Form.VECTOR,
         _nrm,
         "3.11.5.51",
@@ -458,21 +449,15 @@ _ROWS = (
     Opcode(
         "TXD",
         _NV,
-        OperandList.SLOPES_OP,
+        (_DST, _VECTOR, _VECTOR, _VECTOR, _UNIT, _TARGET),
         Form.SAMPLE,
         lambda a, x, y: (a[0], a[1], a[2], _f32(0), (x, y)),
         "3.11.6.5",
         gives_lod=True,
     ),
     Opcode("TXL", _NV2, *_SAMPLE, lambda a: (*a, ()), "3.11.6.6", gives_lod=True),
-    _flow("BRK", OperandList.TEST_OP, 1),
-    _flow("ELSE", OperandList.MARK, 3),
-    _flow("ENDIF", OperandList.MARK, 4),
-    _flow("ENDLOOP", OperandList.MARK, 5),
-    _flow("ENDREP", OperandList.MARK, 6),
-    _flow("IF", OperandList.TEST_OP, 7),
-    _flow("LOOP", OperandList.COUNT_OP, 8),
-    _flow("REP", OperandList.COUNT_OP, 9),
+    _flow("BRK", 1),
+    *map(_flow, ["ELSE", "ENDIF", "ENDLOOP", "ENDREP", "IF", "LOOP", "REP"], range(3, 10)),
 )
 
 OPCODES = {row.mnemonic: row for row in _ROWS}
@@ -480,11 +465,3 @@ OPCODES = {row.mnemonic: row for row in _ROWS}
 
 ARBFP = {row.mnemonic: row for row in _ROWS if row.option == ARB}
 """The opcodes of ARBfp1.0 without options."""
-
-# The words that cannot name a variable (section 3.11.2).
-RESERVED_WORDS = (
-    {"ALIAS", "ATTRIB", "END", "OPTION", "OUTPUT", "PARAM", "TEMP"}
-    | {"fragment", "program", "result", "state", "texture"}
-    | set(ARBFP)
-    | {f"{row.mnemonic}_SAT" for row in ARBFP.values() if row.saturable}
-)

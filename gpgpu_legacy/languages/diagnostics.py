@@ -10,6 +10,7 @@ from itertools import islice
 from lark import Token
 
 from gpgpu_legacy.errors import AssemblyError, Diagnostic, utf8
+from gpgpu_legacy.isa.program import Span
 
 MOST_FAULTS = 20
 """After this many faults the assembler stops reading."""
@@ -51,10 +52,10 @@ class Text:
         for line in text.split("\n"):
             self._starts.append(self._starts[-1] + len(line) + 1)
 
-    def position(self, offset: int) -> tuple[int, int]:
-        """The line and the column, both counted from 1, of an offset in characters."""
+    def position(self, offset: int) -> Span:
+        """The line and the column of an offset in characters."""
         line = bisect_right(self._starts, offset)
-        return line, offset - self._starts[line - 1] + 1
+        return Span(line, offset - self._starts[line - 1] + 1)
 
     def error(self, faults: Iterable[FaultError]) -> AssemblyError:
         """The exception that reports these faults; there is at least one."""
@@ -67,10 +68,11 @@ class Text:
     def _diagnostic(self, fault: FaultError) -> Diagnostic:
         # Something missing at the end is shown after the last token, not on an empty line.
         at_end = fault.offset >= len(self.text)
-        line, column = self.position(len(self.text.rstrip()) if at_end else fault.offset)
-        until = len(self.text) if fault.whole else fault.offset
-        position = len(utf8(self.text[:until]))
-        return Diagnostic(fault.problem, line, column, position, fault.expected, fault.section)
+        at = self.position(len(self.text.rstrip()) if at_end else fault.offset)
+        position = len(utf8(self.text[: len(self.text) if fault.whole else fault.offset]))
+        return Diagnostic(
+            fault.problem, at.line, at.column, position, fault.expected, fault.section
+        )
 
 
 def offset_of(token: Token) -> int:

@@ -197,7 +197,7 @@ def _sources(row: Opcode) -> str:
     unused = iter(_OPERANDS)
     return ", ".join(
         f"{next(unused)}{_SUFFIXES[kind]}" if kind in _SUFFIXES else "x, -y, 0, 1"
-        for kind in row.shape.value[1:]
+        for kind in row.shape[1:]
     )
 
 

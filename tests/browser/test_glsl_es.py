@@ -70,7 +70,7 @@ def with_every_opcode() -> Program:
     }  # fmt: skip
     lines = ["MOV R1, fragment.texcoord[0];"]
     for row in ARBFP.values():
-        listed = [operands[kind] for kind in row.shape.value if kind in operands]
+        listed = [operands[kind] for kind in row.shape if kind in operands]
         for suffix in ("", "_SAT")[: 1 + row.saturable]:
             lines += [f"{row.mnemonic}{suffix} {', '.join(listed)};", "ADD R1, R1, R0;"]
     return program(*lines, "MOV result.color, R1;")

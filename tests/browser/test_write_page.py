@@ -74,7 +74,7 @@ def body(rng: random.Random) -> str:
     lines = []
     for _ in range(rng.randint(1, 6)):
         row = rng.choice([*ARBFP.values(), *[ARBFP["TEX"]] * 6])
-        operands = ", ".join(operand(rng, kind.value) for kind in row.shape.value)
+        operands = ", ".join(operand(rng, kind.value) for kind in row.shape)
         suffix = "_SAT" if row.saturable and rng.random() < 0.2 else ""
         lines.append(f"{row.mnemonic}{suffix} {operands};{rng.choice(['', '', ' # a comment; '])}")
     if rng.random() < 0.5:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from random_programs import MOST_JOINED, UNDEFINED
 
 from gpgpu_legacy.isa.arithmetic import Arithmetic
-from gpgpu_legacy.isa.opcodes import ARBFP, OperandList
+from gpgpu_legacy.isa.opcodes import ARBFP, SWIZZLE_OP
 from gpgpu_legacy.isa.program import (
     IDENTITY,
     DestinationRegister,
@@ -131,7 +131,7 @@ def _defined(instruction: Instruction) -> Iterator[Instruction]:
         if any(mask):
             yield replace(instruction, dst=replace(dst, mask=mask))
         return
-    if ARBFP[instruction.mnemonic].shape is OperandList.SWIZZLE_OP:
+    if ARBFP[instruction.mnemonic].shape is SWIZZLE_OP:
         (operand,) = instruction.srcs
         yield Instruction("MOV", Dst(_GUARD), (Src(operand.register),))
         yield replace(instruction, srcs=(replace(operand, register=_GUARD),))

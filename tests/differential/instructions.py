@@ -34,7 +34,7 @@ class Writer:
 
     def instruction(self, mask: list[int], into: str, *, saturate: bool) -> str:
         operands, sources = list[str](), iter(self.sources)
-        for kind in self.row.shape.value:
+        for kind in self.row.shape:
             match kind:
                 case OperandKind.DESTINATION:
                     operands.append(f"{into}.{self.letters(mask)}" if len(mask) < 4 else into)

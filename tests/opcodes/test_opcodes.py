@@ -7,11 +7,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from gpgpu_legacy.isa import opcodes
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.expressions import Expression, Read, Variable, component, compose
-from gpgpu_legacy.isa.opcodes import ARBFP, RESERVED_WORDS, CostClass, Form, Opcode, OperandList
+from gpgpu_legacy.isa.opcodes import ARBFP, CostClass, Form, Opcode
 from gpgpu_legacy.isa.statements import walk
 from gpgpu_legacy.isa.types import Kind, Type
+from gpgpu_legacy.languages.arb.syntax import words_of
 
 NAN, INF = float("nan"), float("inf")
 TINY = 2.0**-149  # the least denormal
@@ -22,14 +24,14 @@ BELOW_ONE = 1 - 2.0**-24
 
 # By the rules of the grammar in section 3.11.2. Sections count on in the order of the alphabet.
 SHAPES = {
-    OperandList.VECTOR_OP: "ABS FLR FRC LIT MOV",
-    OperandList.SCALAR_OP: "COS EX2 LG2 RCP RSQ SCS SIN",
-    OperandList.BINARY_SCALAR_OP: "POW",
-    OperandList.BINARY_OP: "ADD DP3 DP4 DPH DST MAX MIN MUL SGE SLT SUB XPD",
-    OperandList.TERNARY_OP: "CMP LRP MAD",
-    OperandList.SWIZZLE_OP: "SWZ",
-    OperandList.SAMPLE_OP: "TEX TXB TXP",
-    OperandList.KILL_OP: "KIL",
+    opcodes.VECTOR_OP: "ABS FLR FRC LIT MOV",
+    opcodes.SCALAR_OP: "COS EX2 LG2 RCP RSQ SCS SIN",
+    opcodes.BINARY_SCALAR_OP: "POW",
+    opcodes.BINARY_OP: "ADD DP3 DP4 DPH DST MAX MIN MUL SGE SLT SUB XPD",
+    opcodes.TERNARY_OP: "CMP LRP MAD",
+    opcodes.SWIZZLE_OP: "SWZ",
+    opcodes.SAMPLE_OP: "TEX TXB TXP",
+    opcodes.KILL_OP: "KIL",
 }
 LOOKUPS = ("TEX", "TXP", "TXB")
 
@@ -288,7 +290,7 @@ def test_a_dot_product_stands_in_every_component(
 
 
 def source_count(row: Opcode) -> int:
-    return sum("Src" in kind.value or "src" in kind.value for kind in row.shape.value)
+    return sum("Src" in kind.value or "src" in kind.value for kind in row.shape)
 
 
 @ROWS
@@ -316,5 +318,5 @@ def test_the_result_is_made_of_each_source(row: Opcode) -> None:
 def test_mnemonics_are_reserved_and_all_but_kil_saturate() -> None:
     for name, row in ARBFP.items():
         assert row.mnemonic == name
-        assert name in RESERVED_WORDS
-        assert row.saturable == (name != "KIL") == (f"{name}_SAT" in RESERVED_WORDS)
+        assert name in words_of()
+        assert row.saturable == (name != "KIL") == (f"{name}_SAT" in words_of())

@@ -18,8 +18,8 @@ from drawing import (
 )
 
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.isa import opcodes
 from gpgpu_legacy.isa.opcodes import ARBFP
-from gpgpu_legacy.isa.opcodes import OperandList as Operands
 from gpgpu_legacy.plan.framebuffer import ADD
 from gpgpu_legacy.plan.plan import (
     Binding,
@@ -38,13 +38,13 @@ SIZE = (5, 4)
 WHOLE = Rect(0, 0, *SIZE)
 TEXELS = np.random.default_rng(1).random((*SIZE[::-1], 4), np.float32)
 SOURCES = {
-    Operands.VECTOR_OP: "a",
-    Operands.SCALAR_OP: "a.x",
-    Operands.BINARY_SCALAR_OP: "a.x, program.local[0].w",
-    Operands.BINARY_OP: "a, program.local[0]",
-    Operands.TERNARY_OP: "a, program.local[0], -a.wzyx",
-    Operands.SWIZZLE_OP: "a, x, -y, 0, 1",
-    Operands.SAMPLE_OP: "a, texture[0], RECT",
+    opcodes.VECTOR_OP: "a",
+    opcodes.SCALAR_OP: "a.x",
+    opcodes.BINARY_SCALAR_OP: "a.x, program.local[0].w",
+    opcodes.BINARY_OP: "a, program.local[0]",
+    opcodes.TERNARY_OP: "a, program.local[0], -a.wzyx",
+    opcodes.SWIZZLE_OP: "a, x, -y, 0, 1",
+    opcodes.SAMPLE_OP: "a, texture[0], RECT",
 }
 DEFINED = {"SCS": ".xy", "XPD": ".xyz"}
 """The components that the specification does not leave open."""

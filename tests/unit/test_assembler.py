@@ -15,7 +15,6 @@ from gpgpu_legacy.errors import AssemblyError, InputError
 from gpgpu_legacy.files import shader_folder, shader_text
 from gpgpu_legacy.isa.opcodes import (
     ARBFP,
-    RESERVED_WORDS,
     OperandKind,
 )
 from gpgpu_legacy.isa.program import (
@@ -30,6 +29,7 @@ from gpgpu_legacy.isa.program import (
 from gpgpu_legacy.languages.arb.limits import HEADER, MOST_INSTRUCTIONS, AssemblerLimits
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
+from gpgpu_legacy.languages.arb.syntax import words_of
 from gpgpu_legacy.languages.registry import program_of
 
 CORPUS = Path(__file__).parent.parent / "corpus"
@@ -136,7 +136,7 @@ def test_a_carriage_return_alone_ends_a_comment() -> None:
     assert program.temporaries == ("R1",)
 
 
-@pytest.mark.parametrize("word", sorted(RESERVED_WORDS))
+@pytest.mark.parametrize("word", sorted(words_of()))
 def test_no_reserved_word_can_be_declared(word: str) -> None:
     error = fault(text(f"TEMP {word};"))
     assert (error.line, error.column) == (2, 6)
@@ -246,7 +246,7 @@ def test_a_wrong_number_of_operands_is_counted_for_every_opcode(mnemonic: str) -
         OperandKind.TEXTURE_TARGET: ["RECT"],
     }
     row = ARBFP[mnemonic]
-    written = [text for kind in row.shape.value for text in operands[kind]]
+    written = [text for kind in row.shape for text in operands[kind]]
     assert round_trip(f"{mnemonic} {', '.join(written)};").mnemonic == mnemonic
     for wrong in (written[:-1], [*written, "R1"]):
         if wrong:

@@ -28,7 +28,7 @@ class Text(Symbol):
 
 SOURCES = {OperandKind.VECTOR, OperandKind.SCALAR, OperandKind.REGISTER}
 for name, row in ARBFP.items():
-    count = sum(kind in SOURCES for kind in row.shape.value)
+    count = sum(kind in SOURCES for kind in row.shape)
     if row.form in (Form.COMPONENTWISE, Form.SCALAR):
         sources = [Text(s) for s in "abc"[:count]]
     else:

@@ -22,7 +22,8 @@ from drawing import (
 )
 
 from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.isa.opcodes import ARBFP, Opcode, OperandList
+from gpgpu_legacy.isa import opcodes
+from gpgpu_legacy.isa.opcodes import ARBFP, Opcode
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.analysis.register_tile import MOST_VECTORS
 from gpgpu_legacy.lower.emit.llvm_fused import Code, VectorUnit, emit_fused_passes
@@ -114,14 +115,14 @@ def test_only_the_default_contracts(line: str, target: str, blend: Blend | None)
 
 
 LINES = {
-    OperandList.VECTOR_OP: "{0} R1, R0;",
-    OperandList.SCALAR_OP: "{0} R1, R0.x;",
-    OperandList.BINARY_SCALAR_OP: "{0} R1, R0.x, R0.y;",
-    OperandList.BINARY_OP: "{0} R1, R0, R0;",
-    OperandList.TERNARY_OP: "{0} R1, R0, R0, R0;",
-    OperandList.SWIZZLE_OP: "{0} R1, R0, x, -y, 0, 1;",
-    OperandList.SAMPLE_OP: "{0} R1, R0, texture[0], RECT;",
-    OperandList.KILL_OP: "{0} R0;",
+    opcodes.VECTOR_OP: "{0} R1, R0;",
+    opcodes.SCALAR_OP: "{0} R1, R0.x;",
+    opcodes.BINARY_SCALAR_OP: "{0} R1, R0.x, R0.y;",
+    opcodes.BINARY_OP: "{0} R1, R0, R0;",
+    opcodes.TERNARY_OP: "{0} R1, R0, R0, R0;",
+    opcodes.SWIZZLE_OP: "{0} R1, R0, x, -y, 0, 1;",
+    opcodes.SAMPLE_OP: "{0} R1, R0, texture[0], RECT;",
+    opcodes.KILL_OP: "{0} R0;",
 }
 APPROXIMATE = {"EX2", "LG2", "SIN", "COS", "SCS", "POW", "LIT"}
 

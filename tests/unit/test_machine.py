@@ -150,14 +150,11 @@ def test_saturation_comes_after_rounding() -> None:
 @pytest.mark.parametrize("row", ARITHMETICS.values(), ids=lambda row: row.name)
 def test_every_opcode_gives_numbers_of_the_arithmetic(row: Arithmetic) -> None:
     for name, opcode in ARBFP.items():
-        if (
-            opcode.form in (Form.KILL, Form.SAMPLE)
-            or OperandKind.EXTENDED_SWIZZLE in opcode.shape.value
-        ):
+        if opcode.form in (Form.KILL, Form.SAMPLE) or OperandKind.EXTENDED_SWIZZLE in opcode.shape:
             continue
-        scalar = OperandKind.SCALAR in opcode.shape.value
+        scalar = OperandKind.SCALAR in opcode.shape
         sources = ", ".join(
-            f"program.local[{n}]{'.x' * scalar}" for n in range(len(opcode.shape.value) - 1)
+            f"program.local[{n}]{'.x' * scalar}" for n in range(len(opcode.shape) - 1)
         )
         result = drawn_in(
             row,

@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from lark import Token
 
-from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.program import (
     DRAW_BUFFERS,
     Attribute,
@@ -166,21 +165,12 @@ def result(
 # Parameters --------------------------------------------------------------------------------------
 
 
-@frozen
-class BoundParameters:
-    """The parameters that a binding names.
-
-    is_single: it names one vector, and neither a range nor a matrix.
-    rest: the elements that follow.
+def parameters(
+    elements: Elements, limits: AssemblerLimits
+) -> tuple[tuple[Parameter, ...], bool, Elements]:
+    """The parameters that a path with the head `program` or `state` names; whether they are one
+    vector, and neither a range nor a matrix; and the elements that follow.
     """
-
-    parameters: tuple[Parameter, ...]
-    is_single: bool
-    rest: Elements
-
-
-def parameters(elements: Elements, limits: AssemblerLimits) -> BoundParameters:
-    """The parameters that a path with the head `program` or `state` names."""
     if elements[0].name == "state":
         return _state(elements, limits)
     spaces = {
@@ -201,21 +191,22 @@ def parameters(elements: Elements, limits: AssemblerLimits) -> BoundParameters:
             item.first,
         )
     bound = tuple(Parameter(space, index) for index in range(first, last + 1))
-    return BoundParameters(bound, item.last is None, elements[2:])
+    return bound, item.last is None, elements[2:]
 
 
-def _state(elements: Elements, limits: AssemblerLimits) -> BoundParameters:
-    written = [StateElement(e.name, _index_of(e.first), _index_of(e.last)) for e in elements]
+def _state(
+    elements: Elements, limits: AssemblerLimits
+) -> tuple[tuple[Parameter, ...], bool, Elements]:
+    written = [
+        StateElement(e.name, *(None if t is None else integer(t) for t in (e.first, e.last)))
+        for e in elements
+    ]
     try:
         binding = resolve(written, lambda limit: int(getattr(limits, limit)))
     except BindingError as error:
         raise _state_fault(error, elements) from None
     vectors = tuple(Parameter(ParameterSpace.STATE, binding=name) for name in binding.vectors)
-    return BoundParameters(vectors, binding.is_single, elements[binding.length :])
-
-
-def _index_of(token: Token | None) -> int | None:
-    return None if token is None else integer(token)
+    return vectors, binding.is_single, elements[binding.length :]
 
 
 def _state_fault(error: BindingError, elements: Elements) -> FaultError:
@@ -235,12 +226,11 @@ VARIABLES = "3.11.3"
 Symbol = Temporary | Attribute | ResultRegister | ParameterDeclaration
 
 
-class Symbols:
+class Symbols(dict[str, Symbol]):
     """The names declared so far."""
 
     def __init__(self) -> None:
         """No name is declared yet."""
-        self._symbols: dict[str, Symbol] = {}
         self._unreported = set[str]()
         """Names about which no more faults are reported: their declaration has a fault, or they are
         undeclared and that has been reported.
@@ -248,15 +238,11 @@ class Symbols:
 
     def declare(self, token: Token, symbol: Symbol) -> None:
         """Declare a name; FaultError if it is declared already."""
-        if token in self._symbols:
+        if token in self:
             raise FaultError(
                 f"{shortened(token)} is declared twice", "give it another name", VARIABLES, token
             )
-        self._symbols[str(token)] = symbol
-
-    def predeclare(self, register: Temporary) -> None:
-        """Declare a register that a program has without saying so."""
-        self._symbols[register.name] = register
+        self[str(token)] = symbol
 
     def lookup(self, token: Token) -> Symbol:
         """The meaning of a name.
@@ -264,15 +250,14 @@ class Symbols:
         Raises FaultError for an undeclared name, EarlierFaultError if that has been reported
         before.
         """
-        symbol = self._symbols.get(str(token))
-        if symbol is not None:
-            return symbol
+        if token in self:
+            return self[token]
         if token in self._unreported:
             raise EarlierFaultError
         self._unreported.add(str(token))
         raise FaultError(
             f"{shortened(token)} is not declared",
-            meant(token, self._symbols).strip() or "declare it before it is used",
+            meant(token, self).strip() or "declare it before it is used",
             VARIABLES,
             token,
         )
@@ -288,5 +273,5 @@ class Symbols:
         for before, token in pairwise(read):
             if token.type == "NAME" and (before is head or before.type == "_COMMA"):
                 if head.type == "TEMP":
-                    self._symbols.setdefault(str(token), Temporary(str(token)))
+                    self.setdefault(str(token), Temporary(str(token)))
                 self._unreported.add(str(token))

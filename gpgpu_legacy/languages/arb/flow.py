@@ -13,8 +13,8 @@ from lark import Token
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.execute import MOST_TRIPS
-from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind, OperandList
-from gpgpu_legacy.isa.program import CodeTest, Instruction, Parameter, Span, Src
+from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
+from gpgpu_legacy.isa.program import CodeTest, Instruction, Parameter, Src
 from gpgpu_legacy.languages.arb.instructions import InstructionReader
 from gpgpu_legacy.languages.arb.syntax import Path, WrittenOperand, form
 from gpgpu_legacy.languages.diagnostics import FaultError, meant, offset_of, shortened
@@ -25,6 +25,7 @@ MOST_IFS, MOST_LOOPS, MOST_CALLS = 48, 4, 4
 """Blocks in one another, and calls: what the interface promises (MAX_PROGRAM_IF_DEPTH_NV …)."""
 
 _LOOPS = ("REP", "LOOP")
+_WITH_OPERAND = ("IF", "CAL", *_LOOPS)
 _CLOSES = {"ELSE": ("IF",), "ENDIF": ("IF", "ELSE"), "ENDREP": ("REP",), "ENDLOOP": ("LOOP",)}
 
 
@@ -35,7 +36,6 @@ class _Call:
     word: Token
     label: Token | None
     test: CodeTest | None
-    span: Span
 
 
 class Flow:
@@ -59,16 +59,13 @@ class Flow:
     def statement(self, word: Token, operand: WrittenOperand | None, tested: Path | None) -> None:
         """An instruction of branches, loops or subroutines. tested: in parentheses."""
         test = None if tested is None else self.reader.code_test(tested)
-        span = Span(*self.reader.text.position(offset_of(word)))
-        shape = OPCODES[word].shape if word in OPCODES else OperandList.TEST_OP
-        takes = word in ("IF", "CAL") or shape is OperandList.COUNT_OP
-        tests = shape is OperandList.TEST_OP and word != "IF"
-        if takes is not (operand is not None) or (test is not None and not tests):
+        is_wrong = (operand is not None) is not (word in _WITH_OPERAND)
+        if is_wrong or (test is not None and word not in ("BRK", "CAL", "RET")):
             raise _fault(f"{word} does not take these operands", f"as in {form(word)}", word)
         if word not in OPCODES:
             path = operand and operand.item
             label = path.elements[0].token if isinstance(path, Path) else None
-            self.parts.append(_Call(word, label, test, span))
+            self.parts.append(_Call(word, label, test))
             return
         self._nest(word)
         if word == "IF":
@@ -79,6 +76,7 @@ class Flow:
         elif word == "BRK" and test is None:
             test = self.reader.always
         srcs = () if operand is None or word == "IF" else (self._count(operand),)
+        span = self.reader.text.position(offset_of(word))
         self.parts.append(Instruction(str(word), None, srcs, span=span, test=test))
 
     def _count(self, operand: WrittenOperand) -> Src:
@@ -153,9 +151,10 @@ class Flow:
         if call.test is None:
             yield from body
             return
-        yield Instruction("IF", None, (), span=call.span, test=call.test)
+        span = self.reader.text.position(offset_of(call.word))
+        yield Instruction("IF", None, (), span=span, test=call.test)
         yield from body
-        yield Instruction("ENDIF", None, (), span=call.span)
+        yield Instruction("ENDIF", None, (), span=span)
 
 
 _ENDS = ("ENDIF", "ENDREP", "ENDLOOP")

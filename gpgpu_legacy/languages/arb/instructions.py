@@ -22,7 +22,6 @@ from gpgpu_legacy.isa.program import (
     ResultRegister,
     Selector,
     SourceRegister,
-    Span,
     Src,
     Temporary,
     TextureSource,
@@ -32,6 +31,7 @@ from gpgpu_legacy.languages.arb import bindings
 from gpgpu_legacy.languages.arb.bindings import VARIABLES, Elements, Symbols
 from gpgpu_legacy.languages.arb.limits import AssemblerLimits
 from gpgpu_legacy.languages.arb.syntax import (
+    OPERANDS_OF,
     Path,
     PathElement,
     WrittenConstant,
@@ -167,15 +167,6 @@ def _selector_text(operand: WrittenOperand) -> str:
 ARRAYS = "3.11.4.2"
 TEXTURES = "3.11.6"
 
-OPERANDS_OF = {
-    mnemonic: [
-        kind
-        for kind in row.shape.value
-        for _ in range(4 if kind is OperandKind.EXTENDED_SWIZZLE else 1)
-    ]
-    for mnemonic, row in OPCODES.items()
-}
-"""The operands of each opcode in the text, in which an extended swizzle is four."""
 
 TESTS_SECTION = "3.11.4.3"
 
@@ -217,7 +208,7 @@ class InstructionReader:
         """
         mnemonic = mnemonic_of(token)
         kinds = OPERANDS_OF[mnemonic]
-        span = Span(*self.text.position(offset_of(token)))
+        span = self.text.position(offset_of(token))
         tested = None if test is None else self.code_test(test)
         if kinds == [OperandKind.VECTOR] and (bare := self.bare_test(operands[0])):
             return Instruction(mnemonic, None, (), span=span, test=bare)
@@ -405,9 +396,9 @@ class InstructionReader:
             case "result":
                 return bindings.result(elements, self.limits, self.options)
             case "program" | "state":
-                bound = bindings.parameters(elements, self.limits)
-                if bound.is_single:
-                    return bound.parameters[0], bound.rest
+                bound, is_single, rest = bindings.parameters(elements, self.limits)
+                if is_single:
+                    return bound[0], rest
                 raise FaultError(
                     f"an operand reads one parameter, not {several_vectors(bound)}",
                     "name one, as in program.env[0] or state.matrix.mvp.row[0]",
@@ -434,7 +425,7 @@ def _wrong_count(
     """The fault of a wrong number of operands, at the surplus comma or at the semicolon."""
     mnemonic = mnemonic_of(token)
     count = len(OPERANDS_OF[mnemonic])
-    names = ", ".join(kind.value for kind in OPCODES[mnemonic].shape.value)
+    names = ", ".join(kind.value for kind in OPCODES[mnemonic].shape)
     plural = "s" if count > 1 else ""
     problem = f"{mnemonic} takes {count} operand{plural} ({names}), found {len(operands)}"
     at = read[-1]
@@ -456,9 +447,9 @@ def constant_parameter(constant: WrittenConstant) -> Parameter:
     return Parameter(ParameterSpace.CONSTANT, value=constant.value)
 
 
-def several_vectors(bound: bindings.BoundParameters) -> str:
+def several_vectors(bound: Sequence[Parameter]) -> str:
     """How messages describe a binding of several vectors."""
-    return f"{len(bound.parameters)} vectors (a range or a matrix)"
+    return f"{len(bound)} vectors (a range or a matrix)"
 
 
 def element_of(declaration: ParameterDeclaration, use: PathElement) -> Parameter:

@@ -26,7 +26,6 @@ from gpgpu_legacy.isa.program import (
     Parameter,
     ParameterDeclaration,
     Program,
-    Span,
     Temporary,
 )
 from gpgpu_legacy.languages.arb import bindings
@@ -44,7 +43,6 @@ from gpgpu_legacy.languages.arb.syntax import (
     LONGEST_STATEMENT,
     STARTERS,
     Path,
-    Statement,
     WrittenConstant,
     WrittenOperand,
     mnemonic_of,
@@ -72,7 +70,7 @@ OPTIONS = (*_FOGS, *_PRECISIONS, *DRAW_BUFFERS, SHADOW, *NV_OPTIONS)
 OPTION_SECTION = "3.11.4.5"
 
 
-_BEFORE_HEADER = re.compile(r"(?:\s|#[^\n]*\n)+" + re.escape(HEADER))
+_BEFORE_HEADER = re.compile(rf"\A((?:\s|#[^\n]*\n)+){re.escape(HEADER)}")
 
 
 def with_header_first(text: str) -> str:
@@ -80,10 +78,7 @@ def with_header_first(text: str) -> str:
 
     What follows keeps its lines and columns.
     """
-    before = _BEFORE_HEADER.match(text)
-    if before is None:
-        return text
-    return HEADER + text[: before.end() - len(HEADER)] + " " * len(HEADER) + text[before.end() :]
+    return _BEFORE_HEADER.sub(lambda match: HEADER + match[1] + " " * len(HEADER), text)
 
 
 def assemble(
@@ -105,9 +100,8 @@ def assemble(
             f"{name} has {len(text)} characters; a program has at most {limits.characters}"
         )
     program = _Assembler(text, name, limits).program()
-    names = {int(unit): _NOT_OF_NAMES.sub("_", name) for name, unit in _SAMPLER.findall(text)}
-    if names:
-        program = replace(program, names=tuple(sorted(names.items())))
+    names = {int(unit): re.sub(r"\W+", "_", name) for name, unit in _SAMPLER.findall(text)}
+    program = replace(program, names=tuple(sorted(names.items())))
     lines = text.split("\n") if "  # " in text else []
     origins = {n: match[1] for n, line in enumerate(lines, 1) if (match := _ORIGIN.search(line))}
     if not origins:
@@ -123,8 +117,6 @@ _SAMPLER = re.compile(
     r"^#var sampler\w+ ([\w.\[\]]*\w)\]? *:[^:\n]*: texunit (\d{1,2})\b", re.MULTILINE
 )
 """The comment in which cgc, and the printer, write the name of a sampler."""
-
-_NOT_OF_NAMES = re.compile(r"\W+")
 
 
 class _Assembler:
@@ -142,6 +134,7 @@ class _Assembler:
         self.declarations: list[ParameterDeclaration] = []
         self.array_elements = 0
         self.blocks = Flow(self.reader)
+        self.flow = self.blocks.statement
         self.words = dict(words_of())
         self.known: dict[str, Instruction] = {}
         """Instructions by their text, since unrolled programs repeat theirs. Nothing that follows
@@ -174,7 +167,7 @@ class _Assembler:
         if not self.faults:
             self.faults += check_limits(program, self.limits, len(self.text.text))
         if self.faults:
-            raise self.text.error(self.faults)
+            raise self.text.error(self.faults[:MOST_FAULTS])
         return program
 
     def statements(self) -> None:
@@ -199,8 +192,7 @@ class _Assembler:
         end = self.text.text.find(";", start) + 1
         known = self.known.get(self.text.text[start:end])
         if known is not None:
-            span = Span(*self.text.position(start))
-            self.blocks.parts.append(replace(known, span=span))
+            self.blocks.parts.append(replace(known, span=self.text.position(start)))
             self.stream = tokens(self.text.text, end, self.words)
             return next(self.stream)
         self.read = read = [head]
@@ -216,7 +208,8 @@ class _Assembler:
             self.faults.append(fault)
             return self.recover()
         try:
-            self.interpret(statement)
+            self.options_may_follow &= statement.data == "option"
+            getattr(self, statement.data)(*statement.children)
         except (FaultError, EarlierFaultError) as fault:
             self.symbols.give_up(self.read)
             if isinstance(fault, FaultError):
@@ -227,24 +220,18 @@ class _Assembler:
         """Skip to the next statement: after a semicolon, or at a keyword on a later line."""
         read = self.read
         head, token = read[0], read[-1]
-        line = self.text.position(offset_of(head))[0]
+        line = self.text.position(offset_of(head)).line
         while token.type not in ("_SEMICOLON", END_OF_TEXT):
             if len(read) > LONGEST_STATEMENT:
                 token = Token(END_OF_TEXT, "")
                 break
-            if token.type in STARTERS and self.text.position(offset_of(token))[0] != line:
+            if token.type in STARTERS and self.text.position(offset_of(token)).line != line:
                 break
             token = next(self.stream)
             read.append(token)
         self.symbols.give_up(self.read)
         self.broken_off = token.type == END_OF_TEXT
         return next(self.stream) if token.type == "_SEMICOLON" else token
-
-    def interpret(self, statement: Statement) -> None:
-        """Call the method of the statement's rule with its parts."""
-        if statement.data != "option":
-            self.options_may_follow = False
-        getattr(self, statement.data)(*statement.children)
 
     def option(self, keyword: Token, name: Token) -> None:
         if not self.options_may_follow:
@@ -270,7 +257,7 @@ class _Assembler:
             self.options.append(str(name))
         if name in NV_OPTIONS:
             self.words |= words_of(tuple(o for o in self.options if o in NV_OPTIONS))
-            self.symbols.predeclare(CONDITION)
+            self.symbols[CONDITION.name] = CONDITION
 
     def instruction(
         self, opcode: Token, first: WrittenOperand, test: Path | None, *rest: WrittenOperand
@@ -280,9 +267,6 @@ class _Assembler:
         self.known[self.text.text[start:end]] = instruction
         self.blocks.parts.append(instruction)
 
-    def flow(self, word: Token, operand: WrittenOperand | None, test: Path | None) -> None:
-        self.blocks.statement(word, operand, test)
-
     # Declarations -------------------------------------------------------------------------
 
     def temp(self, _size: Token | None, _keyword: Token, *names: Token) -> None:
@@ -291,8 +275,6 @@ class _Assembler:
                 self.symbols.declare(name, Temporary(str(name)))
             except FaultError as fault:
                 self.faults.append(fault)
-                if len(self.faults) == MOST_FAULTS:
-                    break
             else:
                 self.temporaries.append(str(name))
 
@@ -314,8 +296,7 @@ class _Assembler:
 
     def param_single(self, _keyword: Token, name: Token, item: Path | WrittenConstant) -> None:
         (parameter,) = self.parameters(name, item, is_array=False)
-        named = (replace(parameter, name=str(name)),)
-        self.declare_parameter(name, ParameterDeclaration(str(name), named, is_array=False))
+        self.declare_parameters(name, replace(parameter, name=str(name)), is_array=False)
 
     def param_multiple(
         self,
@@ -333,17 +314,18 @@ class _Assembler:
                 problem = f"{name} has more elements than an array may have"
                 raise _size_fault(problem, most, name)
         count = len(parameters)
-        declared = count if size is None else bindings.integer(size)
-        if size is not None and not 1 <= declared <= most:
-            raise _size_fault(f"an array cannot have {shortened(size)} elements", most, size)
-        if size is not None and declared != count:
-            elements = "1 element" if declared == 1 else f"{declared} elements"
-            raise FaultError(
-                f"{name} is declared with {elements} but bound to {count}",
-                f"write {name}[{count}], or leave the number out",
-                bindings.PARAMETERS,
-                size,
-            )
+        if size is not None:
+            declared = bindings.integer(size)
+            if not 1 <= declared <= most:
+                raise _size_fault(f"an array cannot have {shortened(size)} elements", most, size)
+            if declared != count:
+                elements = "1 element" if declared == 1 else f"{declared} elements"
+                raise FaultError(
+                    f"{name} is declared with {elements} but bound to {count}",
+                    f"write {name}[{count}], or leave the number out",
+                    bindings.PARAMETERS,
+                    size,
+                )
         self.array_elements += count
         if self.array_elements > self.limits.array_elements:
             raise FaultError(
@@ -352,10 +334,11 @@ class _Assembler:
                 bindings.PARAMETERS,
                 name,
             )
-        named = tuple(replace(p, name=f"{name}[{i}]") for i, p in enumerate(parameters))
-        self.declare_parameter(name, ParameterDeclaration(str(name), named, is_array=True))
+        named = (replace(p, name=f"{name}[{i}]") for i, p in enumerate(parameters))
+        self.declare_parameters(name, *named, is_array=True)
 
-    def declare_parameter(self, name: Token, declaration: ParameterDeclaration) -> None:
+    def declare_parameters(self, name: Token, *parameters: Parameter, is_array: bool) -> None:
+        declaration = ParameterDeclaration(str(name), parameters, is_array)
         self.symbols.declare(name, declaration)
         self.declarations.append(declaration)
 
@@ -374,16 +357,16 @@ class _Assembler:
                 bindings.PARAMETERS,
                 head.token,
             )
-        bound = bindings.parameters(item.elements, self.limits)
-        bindings.no_suffix(bound.rest, bindings.PARAMETERS)
-        if not bound.is_single and not is_array:
+        bound, is_single, rest = bindings.parameters(item.elements, self.limits)
+        bindings.no_suffix(rest, bindings.PARAMETERS)
+        if not is_single and not is_array:
             raise FaultError(
                 f"{name} is a single parameter but is bound to {several_vectors(bound)}",
                 f"declare it as an array, {name}[], with the binding in braces",
                 bindings.PARAMETERS,
                 head.token,
             )
-        return bound.parameters
+        return bound
 
 
 def _expect_head(path: Path, head: str, what: str, section: str) -> None:

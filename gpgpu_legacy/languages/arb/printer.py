@@ -99,7 +99,7 @@ class OperandTexts:
 def operand_texts(instruction: Instruction) -> OperandTexts:
     """The operands of an instruction in canonical form."""
     dst, texture = instruction.dst, instruction.texture
-    is_extended = OperandKind.EXTENDED_SWIZZLE in OPCODES[instruction.mnemonic].shape.value
+    is_extended = OperandKind.EXTENDED_SWIZZLE in OPCODES[instruction.mnemonic].shape
     source = _extended if is_extended else _source
     return OperandTexts(
         _destination(dst) if dst is not None else "",

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
+from itertools import product
 from typing import Any
 
 from lark import Lark, Token, Transformer, Tree, v_args
@@ -17,10 +18,10 @@ from lark.parsers.lalr_analysis import Shift
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.opcodes import (
+    ARB,
     ARBFP,
     NV_OPTIONS,
     OPCODES,
-    RESERVED_WORDS,
     Form,
     Opcode,
     OperandKind,
@@ -68,32 +69,41 @@ REFUSED = "PK2H PK2US PK4B PK4UB UP2H UP2US UP4B UP4UB A0"
 _OF_NVIDIA = {
     **dict.fromkeys(("SHORT", "LONG"), "SIZE"),
     **dict.fromkeys(REFUSED.split(), "REFUSED"),
-    **{"(": "_LPAREN", ")": "_RPAREN", "|": "BAR", ":": "_COLON"},
+    **{"(": "_LPAREN", ")": "_RPAREN", "|": "_BAR", ":": "_COLON"},
 }
 
 
 @lru_cache(maxsize=16)
 def words_of(options: tuple[str, ...] = ()) -> dict[str, str]:
     """The reserved words, and some characters, with these options: the kind of token of each."""
-    words = {word: "BINDING" if word in BINDINGS else word for word in RESERVED_WORDS}
-    words |= {word: "OPCODE" for word in words if word.removesuffix("_SAT") in OPCODES}
-    known = ["", *NV_OPTIONS[: max(NV_OPTIONS.index(o) for o in options) + 1]] if options else []
+    words = {word: word for word in ["ALIAS", "ATTRIB", "END", "OPTION", "OUTPUT", "PARAM", "TEMP"]}
+    words |= dict.fromkeys(BINDINGS, "BINDING")
+    last = max(map(NV_OPTIONS.index, options), default=-1)
     for row in OPCODES.values():
-        if row.option in known:
-            words |= dict.fromkeys(_written(row), "FLOW" if row.form is Form.FLOW else "OPCODE")
+        if row.option in (ARB, *NV_OPTIONS[: last + 1]):
+            kind = "FLOW" if row.form is Form.FLOW else "OPCODE"
+            words |= dict.fromkeys(_written(row, nvidia=last >= 0), kind)
     if NV_OPTIONS[1] in options:
         words |= {"CAL": "FLOW", "RET": "FLOW"}
     return words | _OF_NVIDIA if options else words
 
 
-def _written(row: Opcode) -> Iterator[str]:
-    """The forms of an opcode, with precision, C and _SAT."""
-    if row.form in (Form.FLOW, Form.KILL):
-        yield row.mnemonic
-        return
-    for precision in ("", *("RHX" if row.form is not Form.SAMPLE else "")):
-        for sets in ("", "C"):
-            yield from (f"{row.mnemonic}{precision}{sets}{end}" for end in ("", "_SAT"))
+def _written(row: Opcode, *, nvidia: bool) -> list[str]:
+    """The forms of an opcode, with _SAT, and NVIDIA's with precision and C."""
+    if not row.saturable:
+        return [row.mnemonic]
+    precisions = "RHX" if nvidia and row.form is not Form.SAMPLE else ""
+    suffixes = product(("", *precisions), ("", *"C" * nvidia), ("", "_SAT"))
+    return [row.mnemonic + "".join(parts) for parts in suffixes]
+
+
+OPERANDS_OF = {
+    mnemonic: [
+        kind for kind in row.shape for _ in range(4 if kind is OperandKind.EXTENDED_SWIZZLE else 1)
+    ]
+    for mnemonic, row in OPCODES.items()
+}
+"""The operands of each opcode in the text, in which an extended swizzle is four."""
 
 
 def mnemonic_of(word: str) -> str:
@@ -222,12 +232,7 @@ class _Parts(Transformer[Token, Any]):
     path_element = PathElement
 
     def absolute(
-        self,
-        sign: Token | None,
-        _open: Token,
-        _inner: Token | None,
-        item: Path | WrittenConstant,
-        _close: Token,
+        self, sign: Token | None, _inner: Token | None, item: Path | WrittenConstant
     ) -> WrittenOperand:
         return WrittenOperand(sign, item, absolute=True)
 
@@ -372,7 +377,7 @@ def form(head: Token) -> str:
         return _FORMS.get(head) or _FORMS[head.type]
     row = OPCODES[mnemonic_of(head)]
     examples = {kind: iter(texts) for kind, texts in _OPERAND_FORMS.items()}
-    return f"{head} {', '.join(next(examples[kind]) for kind in row.shape.value)};"
+    return f"{head} {', '.join(next(examples[kind]) for kind in row.shape)};"
 
 
 def quoted(token: Token) -> str:
@@ -419,8 +424,7 @@ def _comma_too_many(read: list[Token]) -> Token | None:
     """The comma after an opcode's last operand, if the tokens read have one."""
     if read[0].type != "OPCODE":
         return None
-    shape = OPCODES[mnemonic_of(read[0])].shape.value
-    count = len(shape) + 3 * shape.count(OperandKind.EXTENDED_SWIZZLE)
+    count = len(OPERANDS_OF[mnemonic_of(read[0])])
     commas, depth = [], 0
     for token in read[:-1]:
         depth += (token.type == "LBRACE") - (token.type == "_RBRACE")

@@ -262,6 +262,6 @@ def parse_kernel(text: str, name: str = "kernel") -> Kernel:
                 f"{odd!r} has no place in a kernel; leave it out: the only directive is #version, "
                 "and lines end with a line feed"
             )
-            raise AssemblyError(problem, text, *at, name)
+            raise AssemblyError(problem, text, at.line, at.column, name)
     unit = parse(text, name, words=GLSL)
     return _KernelReader(unit.texts).kernel(unit.items, text, name)

@@ -11,7 +11,7 @@ from functools import partial
 from itertools import chain
 from typing import Any, cast
 
-from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, RESERVED_WORDS, Form
+from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, Form
 from gpgpu_legacy.isa.program import (
     CONDITION,
     DRAW_BUFFERS,
@@ -366,7 +366,7 @@ def identifier(name: str, taken: set[str]) -> str:
     """The name, or one like it that a program may declare, and has not; it is taken from now on."""
     stem = re.sub(r"\W", "_", name, flags=re.ASCII)[: LONGEST_NAME - 8]
     own, number = stem, 0
-    while own in taken or own in RESERVED_WORDS or re.fullmatch(r"[Rc]\d+", own):
+    while own in taken or own in words_of() or re.fullmatch(r"[Rc]\d+", own):
         own, number = f"{stem}_{number or ''}", number + 1
     taken.add(own)
     return own

@@ -73,8 +73,8 @@ def assemble(text: str, name: str = "texture environments") -> Program:
             if reader.next == UNCLAMPED.partition(" ")[0]:
                 clamped = not reader.is_unclamped(first=not units)
             elif reader.next:
-                span = Span(source.position(start)[0], 1)
-                unit = reader.unit(max((u.number for u in units), default=-1), span)
+                last = max((u.number for u in units), default=-1)
+                unit = reader.unit(last, Span(source.position(start).line, 1))
                 units[unit] = start
         except FaultError as fault:
             faults.append(fault)

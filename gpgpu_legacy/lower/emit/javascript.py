@@ -97,7 +97,7 @@ def opcode_functions() -> str:
 
 def _of_opcode(row: Opcode) -> str:
     whole = row.form in (Form.VECTOR, Form.SAMPLE, Form.KILL)
-    count = sum(operand in _SOURCES for operand in row.shape.value)
+    count = sum(operand in _SOURCES for operand in row.shape)
     names = [Variable(name, VEC4 if whole else FLOAT) for name in "abc"[:count]]
     given = [[Read(v, (c,)) for c in ALL] if whole else Read(v, (0,)) for v in names]
     return formula_text(names, row.evaluate(*given))

@@ -15,10 +15,9 @@ from gpgpu_legacy.files import package_version
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.opcodes import ARBFP
 from gpgpu_legacy.isa.program import TextureTarget
-from gpgpu_legacy.languages.arb.instructions import OPERANDS_OF
 from gpgpu_legacy.languages.arb.limits import HEADER
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.languages.arb.syntax import instruction_tables
+from gpgpu_legacy.languages.arb.syntax import OPERANDS_OF, instruction_tables
 from gpgpu_legacy.page.products import LESSON_SCRIPTS
 from gpgpu_legacy.page.scenes import decoded_program, scene_of
 from gpgpu_legacy.page.section import PageSection, rendered
@@ -184,7 +183,7 @@ def tables() -> dict[str, Any]:
         **instruction_tables(),
         "opcodes": {
             row.mnemonic: {
-                "operands": [kind.value for kind in row.shape.value],
+                "operands": [kind.value for kind in row.shape],
                 "count": len(OPERANDS_OF[row.mnemonic]),
                 "cost": row.cost.value,
             }
