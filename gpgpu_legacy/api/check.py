@@ -16,7 +16,7 @@ from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.errors import AssemblyError, Diagnostic, InputError
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.isa.program import Program, TextureTarget
-from gpgpu_legacy.languages.texenv.printer import stages
+from gpgpu_legacy.languages.texenv.stages import stages
 from gpgpu_legacy.plan.textures import RGBA32F, find_format
 from gpgpu_legacy.present.grid import Entry, Grid, Result
 from gpgpu_legacy.serial import Record, as_record, fields_of, with_fields

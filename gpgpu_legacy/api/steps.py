@@ -19,7 +19,7 @@ from gpgpu_legacy.isa.execute import ALL, execute, vector
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.isa.program import Instruction
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
-from gpgpu_legacy.languages.texenv.printer import stages
+from gpgpu_legacy.languages.texenv.stages import stages
 from gpgpu_legacy.plan.framebuffer import Writes
 from gpgpu_legacy.plan.plan import FragmentPass
 from gpgpu_legacy.plan.textures import (
@@ -208,7 +208,7 @@ class _Traced(FragmentMachine):
     def _written(self, instruction: Instruction) -> tuple[Spelled | None, ...] | None:
         if instruction.register is None:
             return None
-        values = self._values(self.register(instruction.register))
+        values = self._values(self.registers[instruction.register])
         return tuple(values[c] if c in instruction.components else None for c in ALL)
 
     def _values(self, planes: Sequence[F32]) -> Value:

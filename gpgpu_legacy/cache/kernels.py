@@ -32,7 +32,7 @@ from gpgpu_legacy.cache.access import (
 )
 from gpgpu_legacy.count.traffic import count_compute_pass
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.interp.kernel import AddressMachine, Mask, WorkGroups
+from gpgpu_legacy.interp.kernel import AddressMachine, WorkGroups
 from gpgpu_legacy.isa.expressions import Element
 from gpgpu_legacy.isa.kernel import Kernel, outside
 from gpgpu_legacy.lower.emit.llvm_kernel import TraceEmitter
@@ -206,13 +206,13 @@ class _AddressRecorder(AddressMachine):
         self.kinds: list[int] = []
         self.size = 0
 
-    def access(self, element: Element, mask: Mask, *, store: bool) -> None:
-        index = self.flat_index(element, mask)
-        self.check(element, index, mask)
+    def access(self, element: Element, *, store: bool) -> None:
+        index = self.flat_index(element)
+        self.check(element, index)
         place = self.places[element.array.name]
         lines = (place.base + index * place.element_bytes) >> self.shift
-        if mask is not None:
-            lines = np.where(mask, lines, NO_ACCESS)
+        if self.mask is not None:
+            lines = np.where(self.mask, lines, NO_ACCESS)
         self.size += lines.size
         if self.size > LARGEST_RECORD:
             raise _TooLargeError

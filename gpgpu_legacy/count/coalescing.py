@@ -205,24 +205,24 @@ class _AccessCounter(AddressMachine):
         super().__init__(pass_, grid, lengths)
         self.rule, self.alike = rule, alike
 
-    def access(self, element: Element, mask: Mask, *, store: bool) -> None:
+    def access(self, element: Element, *, store: bool) -> None:
         """Add one access by the active invocations.
 
         A shift of a work group's addresses by a period does not change what it costs.
         """
-        index, kind = self.flat_index(element, mask), _Kind(element.array.is_shared, store)
+        index, kind = self.flat_index(element), _Kind(element.array.is_shared, store)
         segment = self.rule.segment_bytes // WORD_BYTES
         period = self.rule.banks if element.array.is_shared else segment
         base = index[:, :, :1, :1]
         relative = index - base
         if not (relative == relative[:1, :1]).all():
             words = np.broadcast_to(index - base // period * period, self.shape)
-            active = np.broadcast_to(True if mask is None else mask, self.shape)
+            active = np.broadcast_to(True if self.mask is None else self.mask, self.shape)
             words = np.where(active, words, 0)
             for row in np.ndindex(self.groups):
                 self.alike[kind, _frozen(words[row]), _frozen(active[row])] += 1
             return
-        patterns, numbers = _patterns(mask)
+        patterns, numbers = _patterns(self.mask)
         keys = numbers * period + base[:, :, 0, 0] % period
         weight = prod(self.groups) // keys.size
         frequencies = np.bincount(keys.ravel(), minlength=len(patterns) * period)

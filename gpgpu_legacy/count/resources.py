@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.combiners import DOT_PRODUCTS, UNCLAMPED, CombinerMode
-from gpgpu_legacy.isa.dependences import parts_read
+from gpgpu_legacy.isa.execute import parts_read
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
 from gpgpu_legacy.isa.program import (
     Attribute,

@@ -22,7 +22,7 @@ import numpy as np
 
 from gpgpu_legacy.count.instructions import count_instructions, lookups_by_unit
 from gpgpu_legacy.decorators import frozen
-from gpgpu_legacy.interp.kernel import CountingMachine, Mask
+from gpgpu_legacy.interp.kernel import CountingMachine
 from gpgpu_legacy.isa.expressions import Element
 from gpgpu_legacy.isa.kernel import check_data_independent, control_uniforms
 from gpgpu_legacy.isa.types import Type
@@ -247,24 +247,25 @@ class _Tally(CountingMachine):
         self.invocations, self.element_bytes = pass_.invocations, element_bytes
         self.totals: Counter[str] = Counter()
 
-    def active(self, mask: Mask) -> int:
+    def active(self) -> int:
         """The active invocations of the whole grid, times the weight."""
+        mask = self.mask
         if mask is None:
             return self.invocations * self.weight
         return int(np.count_nonzero(mask)) * (self.invocations // mask.size) * self.weight
 
-    def access(self, element: Element, mask: Mask, *, store: bool) -> None:
-        active = self.active(mask)
+    def access(self, element: Element, *, store: bool) -> None:
+        active = self.active()
         space = "shared" if element.array.is_shared else "global"
         self.totals[f"{space}_{'stores' if store else 'loads'}"] += active
         if not element.array.is_shared:
             self.totals["bytes_requested"] += active * self.element_bytes[element.array.name]
 
-    def arithmetic(self, type_: Type, mask: Mask) -> None:
-        self.totals["arithmetic"] += self.active(mask) * type_.width
+    def arithmetic(self, type_: Type) -> None:
+        self.totals["arithmetic"] += self.active() * type_.width
 
-    def barrier(self, mask: Mask) -> None:
-        self.totals["barriers"] += self.active(mask)
+    def barrier(self) -> None:
+        self.totals["barriers"] += self.active()
 
 
 # Passes that do the same work, together ----------------------------------------------------------

@@ -12,7 +12,8 @@ flow and addresses depend on integers and uniforms only, never on loaded data (i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from gpgpu_legacy.isa.expressions import (
     Role,
     Swizzle,
 )
-from gpgpu_legacy.isa.kernel import RANGES, Kernel, outside_error, uniform_loops
+from gpgpu_legacy.isa.kernel import RANGES, outside_error, uniform_loops
 from gpgpu_legacy.isa.statements import Assign, Barrier, Declare, If, Loop, Statement, Store, walk
 from gpgpu_legacy.isa.types import DTYPES, UINT, Kind, Operator, Type
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
@@ -75,24 +76,20 @@ def run_compute_pass(dispatch: ComputePass, textures: Mapping[str, Storage]) -> 
     for y in range(0, groups_y, rows):
         for x in range(0, groups_x, width):
             grid = WorkGroups((x, y), (min(width, groups_x - x), min(rows, groups_y - y)))
-            KernelMachine(dispatch.kernel, dispatch.uniform_values, grid, buffers).run()
+            KernelMachine(dispatch, grid, buffers).run()
 
 
 class KernelMachine:
-    """Runs a kernel on a grid of work groups."""
+    """Runs the kernel of a dispatch on some of its work groups."""
 
-    def __init__(
-        self,
-        kernel: Kernel,
-        uniforms: Mapping[str, Any],
-        grid: WorkGroups,
-        buffers: Mapping[str, Array],
-    ) -> None:
-        """uniforms, buffers: by name."""
+    def __init__(self, pass_: ComputePass, grid: WorkGroups, buffers: Mapping[str, Array]) -> None:
+        """buffers: by name."""
+        kernel, values = pass_.kernel, pass_.uniform_values
         self.kernel, self.grid, self.buffers = kernel, grid, buffers
         with np.errstate(over="ignore"):
-            self.uniforms = {u.name: _scalar(uniforms[u.name], u.type) for u in kernel.uniforms}
+            self.uniforms = {u.name: _scalar(values[u.name], u.type) for u in kernel.uniforms}
         self.variables: dict[str, Array] = {}
+        self.mask: Mask = None
         self.groups = (grid.count[1], grid.count[0])
         self.group_indices = np.ogrid[: self.groups[0], : self.groups[1], :1, :1][:2]
         self.shape = (*self.groups, kernel.local_size[1], kernel.local_size[0])
@@ -104,98 +101,110 @@ class KernelMachine:
     def run(self) -> None:
         """Run every invocation of the grid to its end."""
         with np.errstate(all="ignore"):
-            self.statements(self.kernel.body, None)
+            self.statements(self.kernel.body)
 
     # Statements -----------------------------------------------------------------------------
 
-    def statements(self, statements: tuple[Statement, ...], mask: Mask) -> None:
+    def statements(self, statements: tuple[Statement, ...]) -> None:
         for statement in statements:
             match statement:
                 case Declare(variable=variable, value=value):
                     self.variables[variable.name] = (
-                        _scalar(0, variable.type) if value is None else self.value(value, mask)
+                        _scalar(0, variable.type) if value is None else self.value(value)
                     )
                 case Assign():
-                    self.assign(statement, mask)
+                    self.assign(statement)
                 case Store(element=element, value=value):
-                    self.store(element, self.value(value, mask), mask)
+                    self.store(element, self.value(value))
                 case If():
-                    self.branch(statement, mask)
+                    self.branch(statement)
                 case Loop():
-                    self.loop(statement, mask)
+                    self.loop(statement)
                 case Barrier():
-                    self.barrier(mask)
+                    self.barrier()
 
-    def barrier(self, mask: Mask) -> None:
+    def barrier(self) -> None:
         """A barrier: nothing, for invocations in lockstep."""
 
-    def branch(self, statement: If, mask: Mask) -> None:
-        condition = self.value(statement.condition, mask)
+    def branch(self, statement: If) -> None:
+        outer, condition = self.mask, self.value(statement.condition)
         for taken, body in ((condition, statement.then), (~condition, statement.otherwise)):
-            active = narrowed(mask, taken)
-            if body and (active is None or active.any()):
-                self.statements(body, active)
+            self.mask = narrowed(outer, taken)
+            if body and _is_any(self.mask):
+                self.statements(body)
+        self.mask = outer
 
-    def loop(self, statement: Loop, mask: Mask) -> None:
-        self.statements(statement.start, mask)
-        active = narrowed(mask, self.value(statement.condition, mask))
-        while active is None or active.any():
-            self.statements(statement.body, active)
-            self.statements(statement.step, active)
-            active = narrowed(active, self.value(statement.condition, active))
+    def loop(self, statement: Loop) -> None:
+        self.statements(statement.start)
+        outer = self.mask
+        for _ in self.trips(statement):
+            self.statements(statement.body)
+        self.mask = outer
 
-    def assign(self, statement: Assign, mask: Mask) -> None:
-        value, name = self.value(statement.value, mask), statement.variable.name
+    def trips(self, loop: Loop) -> Iterator[Mask]:
+        """The mask of each trip, which goes on to the next one by the loop's step and condition."""
+        self.mask = narrowed(self.mask, self.value(loop.condition))
+        while _is_any(self.mask):
+            yield self.mask
+            self.statements(loop.step)
+            self.mask = narrowed(self.mask, self.value(loop.condition))
+
+    def assign(self, statement: Assign) -> None:
+        value, name = self.value(statement.value), statement.variable.name
         if len(statement.components) == statement.variable.type.width:
-            self.variables[name] = merged(mask, value, self.variables[name])
+            self.variables[name] = self.merged(value, self.variables[name])
         else:
             parts, [index] = _components(self.variables[name]), statement.components
-            parts[index] = merged(mask, value, parts[index])
+            parts[index] = self.merged(value, parts[index])
             self.variables[name] = _vector(parts)
+
+    def merged(self, value: Array, before: Array) -> Array:
+        """A value in the active invocations, and what was before in the others."""
+        return value if self.mask is None else np.where(self.mask, value, before)
 
     # Memory ---------------------------------------------------------------------------------
 
-    def load(self, element: Element, mask: Mask) -> Array:
-        array, where = self.at(element, mask)
+    def load(self, element: Element) -> Array:
+        array, where = self.at(element)
         loaded: Array = array[where]
         return loaded
 
-    def store(self, element: Element, value: Array, mask: Mask) -> None:
-        array, parts = self.at(element, mask)
-        if mask is None:
+    def store(self, element: Element, value: Array) -> None:
+        array, parts = self.at(element)
+        if self.mask is None:
             # If several invocations store to one element, one of them wins, as in GLSL.
             *where, values = np.broadcast_arrays(*parts, value)
         else:
-            active = np.broadcast_to(mask, self.shape)
+            active = np.broadcast_to(self.mask, self.shape)
             *where, values = (np.broadcast_to(part, self.shape)[active] for part in (*parts, value))
         array[tuple(where)] = values
 
-    def at(self, element: Element, mask: Mask) -> tuple[Array, tuple[Array, ...]]:
+    def at(self, element: Element) -> tuple[Array, tuple[Array, ...]]:
         """The array of an element, and the indices of what the invocations access there; the first
         element's for inactive ones.
         """
-        flat = self.flat_index(element, mask)
-        self.check(element, flat, mask)
-        index = flat if mask is None else np.where(mask, flat, 0)
+        flat = self.flat_index(element)
+        self.check(element, flat)
+        index = flat if self.mask is None else np.where(self.mask, flat, 0)
         if not element.array.is_shared:
             return self.buffers[element.array.name], (index,)
         shared = self.shared[element.array.name].reshape(*self.groups, -1)
         return shared, (*self.group_indices, index)
 
-    def flat_index(self, element: Element, mask: Mask) -> Array:
+    def flat_index(self, element: Element) -> Array:
         """The index into the flattened array, unchecked; arbitrary for inactive invocations."""
-        first, *rest = (self.value(index, mask).astype(np.int64) for index in element.operands)
+        first, *rest = (self.value(index).astype(np.int64) for index in element.operands)
         flat: Array = first
         for index, extent in zip(rest, self.extents(element)[1:], strict=True):
             flat = flat * extent + index
         return flat
 
-    def check(self, element: Element, index: Array, mask: Mask) -> None:
-        """PlanError if an invocation of the mask accesses an element outside of the array."""
+    def check(self, element: Element, index: Array) -> None:
+        """PlanError if an active invocation accesses an element outside of the array."""
         length = int(np.prod(self.extents(element)))
         outside = (index < 0) | (index >= length)
-        if mask is not None:
-            outside = outside & mask
+        if self.mask is not None:
+            outside = outside & self.mask
         if outside.any():
             first = int(np.broadcast_to(index, outside.shape).flat[int(outside.argmax())])
             raise outside_error(self.kernel, element, first, length)
@@ -205,7 +214,7 @@ class KernelMachine:
 
     # Expressions ----------------------------------------------------------------------------
 
-    def value(self, expression: Expression, mask: Mask) -> Array:  # noqa: PLR0911 - a case each
+    def value(self, expression: Expression) -> Array:  # noqa: PLR0911 - a case each
         match expression:
             case Constant(values=(value,), type=type_):
                 return _scalar(value, type_)
@@ -217,34 +226,39 @@ class KernelMachine:
             case Invocation():
                 return self.identity(expression)
             case Element():
-                return self.load(expression, mask)
+                return self.load(expression)
             case Swizzle(operands=(vector,), components=(index,)):
-                return _components(self.value(vector, mask))[index]
+                return _components(self.value(vector))[index]
             case Compose(operands=parts):
-                return _vector([self.value(part, mask) for part in parts])
+                return _vector([self.value(part) for part in parts])
             case Choice(operands=(condition, chosen, other)):
-                return self.choice(self.value(condition, mask), chosen, other, mask)
+                return self.choice(self.value(condition), chosen, other)
             case Operation(operands=operands, operator=operator, type=type_):
-                values = [self.value(operand, mask) for operand in operands]
+                values = [self.value(operand) for operand in operands]
                 if operator is Operator.CONVERT:
                     return _converted(values[0], type_)
                 if operands[0].type.is_floating:
-                    self.arithmetic(operands[0].type, mask)
+                    self.arithmetic(operands[0].type)
                 return _FUNCTIONS[operator](*values)
         raise AssertionError(expression)
 
-    def arithmetic(self, type_: Type, mask: Mask) -> None:
+    def arithmetic(self, type_: Type) -> None:
         """An operation on floats or doubles, or on a vec4, which is four: for those that count."""
 
-    def choice(self, condition: Array, chosen: Expression, other: Expression, mask: Mask) -> Array:
+    def choice(self, condition: Array, chosen: Expression, other: Expression) -> Array:
         """Each side is evaluated only for the invocations that choose it."""
-        here, there = narrowed(mask, condition), narrowed(mask, ~condition)
-        if here is mask or (there is not None and not there.any()):
-            return self.value(chosen, mask)
-        if there is mask or (here is not None and not here.any()):
-            return self.value(other, mask)
-        left = self.value(chosen, here)
-        return np.where(condition, left, self.value(other, there))
+        outer = self.mask
+        here, there = narrowed(outer, condition), narrowed(outer, ~condition)
+        if here is outer or not _is_any(there):
+            return self.value(chosen)
+        if there is outer or not _is_any(here):
+            return self.value(other)
+        self.mask = here
+        left = self.value(chosen)
+        self.mask = there
+        right = self.value(other)
+        self.mask = outer
+        return np.where(condition, left, right)
 
     def identity(self, expression: Invocation) -> Array:
         axis = expression.axis
@@ -270,9 +284,8 @@ def _divide(left: Array, right: Array) -> Array:
     """GLSL's division. Integers round towards 0; a division by 0, which is undefined, gives 0."""
     if left.dtype.kind == "f":
         return left / right
-    wide, safe = left.astype(np.int64), np.where(right == 0, 1, right).astype(np.int64)
-    quotient = (np.abs(wide) // np.abs(safe)) * np.sign(wide) * np.sign(safe)
-    return np.where(right == 0, 0, quotient).astype(left.dtype)
+    quotient = np.trunc(left / np.where(right == 0, 1, right))  # float64 holds it exactly
+    return np.where(right == 0, 0, quotient).astype(np.int64).astype(left.dtype)
 
 
 _FUNCTIONS: dict[Operator, Callable[..., Array]] = {
@@ -313,9 +326,8 @@ def narrowed(mask: Mask, condition: Array) -> Mask:
     return mask if bool((both == mask).all()) else both
 
 
-def merged(mask: Mask, value: Array, before: Array) -> Array:
-    """A value in the invocations of a mask, and what was before in the others."""
-    return value if mask is None else np.where(mask, value, before)
+def _is_any(mask: Mask) -> bool:
+    return mask is None or bool(mask.any())
 
 
 # Without data ----------------------------------------------------------------------------------
@@ -336,27 +348,26 @@ class DatalessMachine(KernelMachine):
 
     steps = 0
 
-    def statements(self, statements: tuple[Statement, ...], mask: Mask) -> None:
-        self.steps += len(statements) * (
-            1 + (0 if mask is None else mask.size // _STEP_INVOCATIONS)
-        )
+    def statements(self, statements: tuple[Statement, ...]) -> None:
+        size = 0 if self.mask is None else self.mask.size
+        self.steps += len(statements) * (1 + size // _STEP_INVOCATIONS)
         if self.steps > MOST_STEPS:
             raise PlanError(
                 f"{self.kernel.name}: more than {MOST_STEPS} steps of its loops would have to be "
                 "followed one by one; choose a smaller size"
             )
-        super().statements(statements, mask)
+        super().statements(statements)
 
-    def access(self, element: Element, mask: Mask, *, store: bool) -> None:
-        """A load or a store by the invocations of a mask."""
+    def access(self, element: Element, *, store: bool) -> None:
+        """A load or a store by the active invocations."""
         raise NotImplementedError
 
-    def load(self, element: Element, mask: Mask) -> Array:
-        self.access(element, mask, store=False)
+    def load(self, element: Element) -> Array:
+        self.access(element, store=False)
         return NO_DATA
 
-    def store(self, element: Element, value: Array, mask: Mask) -> None:
-        self.access(element, mask, store=True)
+    def store(self, element: Element, value: Array) -> None:
+        self.access(element, store=True)
 
 
 # Addresses --------------------------------------------------------------------------------------
@@ -368,7 +379,7 @@ class AddressMachine(DatalessMachine):
     def __init__(self, pass_: ComputePass, grid: WorkGroups, lengths: Mapping[str, int]) -> None:
         """lengths: the number of elements of each buffer, by its name in the kernel."""
         buffers = {name: np.broadcast_to(NO_DATA.flat[0], n) for name, n in lengths.items()}
-        super().__init__(pass_.kernel, pass_.uniform_values, grid, buffers)
+        super().__init__(pass_, grid, buffers)
 
 
 # Counts ----------------------------------------------------------------------------------------
@@ -386,39 +397,30 @@ class CountingMachine(DatalessMachine):
 
     def __init__(self, pass_: ComputePass) -> None:
         """pass_: a dispatch in which no number changes, of a kernel without data dependence."""
-        grid = WorkGroups((0, 0), constant_groups(pass_.groups))
-        super().__init__(pass_.kernel, pass_.uniform_values, grid, {})
+        super().__init__(pass_, WorkGroups((0, 0), constant_groups(pass_.groups)), {})
         self.uniform_loops = uniform_loops(pass_.kernel)
 
-    def loop(self, statement: Loop, mask: Mask) -> None:
+    def loop(self, statement: Loop) -> None:
         """Run a uniform loop: first all its conditions and steps, then its body once per mask."""
         if id(statement) not in self.uniform_loops:
-            super().loop(statement, mask)
+            super().loop(statement)
             return
-        self.statements(statement.start, mask)
-        iterations = self.counted(statement, mask)
-        if iterations is None:
-            iterations = self.followed(statement, mask)
-        for body_mask, times in iterations:
+        self.statements(statement.start)
+        outer = self.mask
+        trips = self.counted(statement)
+        if trips is not None:
+            iterations = [(outer, trips)] if trips else []
+        else:
+            alike = (list(same) for _, same in groupby(self.trips(statement), id))
+            iterations = [(masks[0], len(masks)) for masks in alike]
+        for self.mask, times in iterations:
             self.weight *= times
-            self.statements(statement.body, body_mask)
+            self.statements(statement.body)
             self.weight //= times
+        self.mask = outer
 
-    def followed(self, loop: Loop, mask: Mask) -> list[tuple[Mask, int]]:
-        """Masks in order, with the number of trips for which each holds, found trip by trip."""
-        iterations: list[tuple[Mask, int]] = []
-        active = narrowed(mask, self.value(loop.condition, mask))
-        while active is None or active.any():
-            if iterations and iterations[-1][0] is active:
-                iterations[-1] = (active, iterations[-1][1] + 1)
-            else:
-                iterations.append((active, 1))
-            self.statements(loop.step, active)
-            active = narrowed(active, self.value(loop.condition, active))
-        return iterations
-
-    def counted(self, loop: Loop, mask: Mask) -> list[tuple[Mask, int]] | None:
-        """The same in one step, with the variable after the loop; None if that is not possible."""
+    def counted(self, loop: Loop) -> int | None:
+        """The number of trips, with the variable after them; None if they must be followed."""
         match loop.condition, loop.step:
             case (
                 Operation(operands=(Read() as counter, limit), operator=operator),
@@ -438,7 +440,7 @@ class CountingMachine(DatalessMachine):
         ):
             return None
         before = self.variables[name]
-        numbers = [before, self.value(limit, mask), self.value(by, mask)]
+        numbers = [before, self.value(limit), self.value(by)]
         if any(number.size > 1 for number in numbers):
             return None
         start, end, move = (int(number.item()) for number in numbers)
@@ -451,8 +453,8 @@ class CountingMachine(DatalessMachine):
         if not low <= start + trips * move <= high:
             return None
         after = np.full_like(before, start + trips * move)
-        self.variables[name] = merged(mask, after, before)
-        return [(mask, trips)] if trips else []
+        self.variables[name] = self.merged(after, before)
+        return trips
 
 
 _BEYOND = {

@@ -269,10 +269,10 @@ class FragmentMachine(Domain[F32]):
         """
         self._inputs, self._parameters = attributes, parameters
         self._textures = textures
-        self._arithmetic, self._is_rounded = arithmetic, arithmetic.rounds
+        self._arithmetic = arithmetic
         self._attributes: dict[tuple[Attribute, int], F32] = {}
-        self._temporaries: defaultdict[str, Planes] = defaultdict(_zeros)
-        self._results: defaultdict[ResultRegister, Planes] = defaultdict(_zeros)
+        self.registers: defaultdict[DestinationRegister, Planes] = defaultdict(_zeros)
+        """What registers hold: four planes that broadcast to (H, W); 0 before the first write."""
         self.alive: Any = np.True_
         """The fragments that no KIL has discarded, broadcastable to (H, W)."""
         self.undefined: dict[int, Mask] = {}
@@ -292,15 +292,9 @@ class FragmentMachine(Domain[F32]):
         """The last active fragments that were counted."""
         self.events = Counter[tuple[int, Event]]()
 
-    def register(self, register: DestinationRegister) -> Planes:
-        """A register's content: four planes that broadcast to (H, W); 0 before the first write."""
-        if isinstance(register, Temporary):
-            return self._temporaries[register.name]
-        return self._results[register]
-
     def color(self, number: int) -> Planes:
         """result.color[number]."""
-        return self._results[ResultRegister(ResultKind.COLOR, number)]
+        return self.registers[ResultRegister(ResultKind.COLOR, number)]
 
     def constant(self, number: float) -> F32:
         return np.full((1, 1), number, np.float32)
@@ -347,7 +341,7 @@ class FragmentMachine(Domain[F32]):
     def read(self, register: Register, components: Components, *, coordinate: bool) -> F32:
         (component,) = components
         if isinstance(register, Temporary | ResultRegister):
-            return self.register(register)[component]
+            return self.registers[register][component]
         if isinstance(register, Parameter):
             vector = register.value
             if register.space is not ParameterSpace.CONSTANT:
@@ -362,7 +356,7 @@ class FragmentMachine(Domain[F32]):
 
     def store(self, register: DestinationRegister, components: Components, value: F32) -> None:
         (component,) = components
-        planes = self.register(register)
+        planes = self.registers[register]
         if self.active is not np.True_:
             value = np.where(self.active, value, planes[component])
         planes[component] = value
@@ -456,7 +450,7 @@ class FragmentMachine(Domain[F32]):
             mask = row.undefined.holds(*sources) & self.active
             if mask.any():
                 self.undefined[self._number] = self.undefined.get(self._number, False) | mask
-        if not self._is_rounded or row.form is Form.SAMPLE:
+        if not self._arithmetic.rounds or row.form is Form.SAMPLE:
             return row.evaluate(*sources)
         wide = self._arithmetic.wide
         return row.evaluate(

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.decorators import frozen
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.opcodes import Symbol
 from gpgpu_legacy.plan.encoding import as_read, decoded, encoded, levels_of, summed
@@ -123,17 +124,16 @@ class Storage:
 
     def load(self, matrix: F32, region: Region, rect: Rect, packing: Packing) -> None:
         """Pack a region of a matrix into a rectangle; the padding is 0."""
-        for channel, view in enumerate(views_of(matrix, region, rect, packing)):
-            part, (rows, columns) = self.planes[channel][slices(rect)], view.shape
-            part[rows:] = 0
-            part[:rows, columns:] = 0
+        for plane, view in zip(self.planes, views_of(matrix, region, rect, packing), strict=False):
+            part, (rows, columns) = plane[slices(rect)], view.shape
+            part[...] = 0
             part[:rows, :columns] = encode(view, self.texture.format)
 
     def unload(self, matrix: F32, region: Region, rect: Rect, packing: Packing) -> None:
         """Unpack a rectangle into a region of a matrix; the padding is dropped."""
-        for channel, view in enumerate(views_of(matrix, region, rect, packing)):
+        for plane, view in zip(self.planes, views_of(matrix, region, rect, packing), strict=False):
             rows, columns = view.shape
-            view[...] = self.decode(self.planes[channel][slices(rect)][:rows, :columns])
+            view[...] = self.decode(plane[slices(rect)][:rows, :columns])
 
     def copy(self, where: Slices, source: Storage, source_where: Slices) -> None:
         """Copy a rectangle of another texture of the same format, bit for bit."""
@@ -237,13 +237,11 @@ def _of_fragments(values: F32) -> F32:
     return values
 
 
+@frozen
 class _Texel(Symbol):
     """Stored channels, each a plane."""
 
-    __slots__ = ("planes",)
-
-    def __init__(self, planes: Sequence[F32] | F32) -> None:
-        self.planes = planes
+    planes: Sequence[F32] | F32
 
     def operate(self, name: str, operands: tuple[Any, ...]) -> _Texel:
         count = len(self.planes)

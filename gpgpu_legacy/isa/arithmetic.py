@@ -164,13 +164,9 @@ not publish how the chip rounds. Hillesland & Lastra (GPU Floating-Point Paranoi
 as remembered) measured sums that are chopped and products that nearly are, so `fp24-chop` is nearer
 to it; `fp24` rounds to nearest even, the best that hardware could do."""
 
-FP24_CHOP = _chopping(FP24)
-
 FP16 = Arithmetic("fp16", "IEEE half precision with denormals: GeForce FX (NV30), 'H'", 16, HALF)
 """GL_NV_fragment_program, section 3.11.4.1, lets an implementation round to either neighbour. Here
 it is the nearest, so numbers from 65520 on become infinity, or the one towards zero."""
-
-FP16_CHOP = _chopping(FP16)
 
 FX12 = Arithmetic(
     "fx12",
@@ -180,8 +176,6 @@ FX12 = Arithmetic(
 )
 """GL_NV_fragment_program, sections 3.11.4.1 and 3.11.4.2: two's complement; results saturate at
 -2048/1024 and 2047/1024; NaN becomes 0. It leaves open whether "to round or truncate"."""
-
-FX12_CHOP = _chopping(FX12)
 
 RC9 = Arithmetic(
     "rc9",
@@ -194,8 +188,6 @@ point, no more. Assumed here: steps of 1/255, so that 8-bit colours are exact; N
 results are rounded is not published. Each multiple of 1/255 is represented by the nearest float32.
 """
 
-RC9_CHOP = _chopping(RC9)
-
 FF8 = Arithmetic(
     "ff8",
     "8 bits a colour, [-8, 8] in steps of 1/255 within a stage: fixed function of 2001",
@@ -207,8 +199,8 @@ FF8 = Arithmetic(
 even, and that a stage reaches as far as its scale of 4 can take it, as the specification clamps its
 result alone."""
 
-ROWS = (FP32, FP24, FP24_CHOP, FP16, FP16_CHOP, FX12, FX12_CHOP, RC9, RC9_CHOP, FF8)
-ARITHMETICS = {row.name: row for row in ROWS}
+_BOTH = (row for one in (FP24, FP16, FX12, RC9) for row in (one, _chopping(one)))
+ARITHMETICS = {row.name: row for row in (FP32, *_BOTH, FF8)}
 
 
 def find_arithmetic(name: str) -> Arithmetic:

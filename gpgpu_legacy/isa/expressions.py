@@ -73,10 +73,7 @@ class Leaf(Expression):
 
     __slots__ = ()
 
-    @property
-    def operands(self) -> tuple[Expression, ...]:  # type: ignore[override]
-        """None."""
-        return ()
+    operands = ()
 
 
 class Selection(Leaf):

@@ -8,10 +8,11 @@ and data.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from itertools import count
+from itertools import chain, count
 from math import prod
 
 from gpgpu_legacy.decorators import frozen
@@ -165,7 +166,8 @@ def _with_accesses(kernel: Kernel, change: Callable[[Element], Element]) -> Kern
 
 def outside(kernel: Kernel, lengths: Mapping[str, int], number: int, index: int) -> PlanError:
     """The error for the access of that number. lengths: elements of the buffers, by name."""
-    element = element_of(numbered(kernel), number)
+    accesses = (part for part in parts(*numbered(kernel).body) if isinstance(part, Element))
+    element = next(access for access in accesses if access.number == number)
     array = element.array
     length = prod(array.extents) if array.is_shared else lengths[array.name]
     return outside_error(kernel, element, index, length)
@@ -181,12 +183,6 @@ def outside_error(kernel: Kernel, element: Element, index: int, length: int) -> 
     )
 
 
-def element_of(kernel: Kernel, number: int) -> Element:
-    """The load or store of that number in a numbered kernel."""
-    accesses = (part for part in parts(*kernel.body) if isinstance(part, Element))
-    return next(access for access in accesses if access.number == number)
-
-
 def check_data_independent(kernel: Kernel) -> None:
     """Raise PlanError if control flow or addresses of a kernel depend on loaded data."""
     for part in _behind_control(kernel, indices=True):
@@ -199,7 +195,7 @@ def check_data_independent(kernel: Kernel) -> None:
 
 def control_variables(body: tuple[Statement, ...]) -> frozenset[str]:
     """The names of the variables that conditions and indices depend on, directly or indirectly."""
-    return _behind(_controlling(body), body)
+    return frozenset(_behind(_controlling(body), body))
 
 
 @cache
@@ -212,10 +208,8 @@ def control_uniforms(kernel: Kernel, *, indices: bool) -> frozenset[str]:
 
 def _behind_control(kernel: Kernel, *, indices: bool) -> Iterator[Expression]:
     """All expressions from which conditions, and with `indices` also indices, are computed."""
-    definitions = _definitions(kernel.body)
     controlling = (_controlling if indices else _conditions)(kernel.body)
-    names = _behind(controlling, kernel.body)
-    return parts(*controlling, *(v for name in names for v in definitions.get(name, ())))
+    return parts(*controlling, *chain(*_behind(controlling, kernel.body).values()))
 
 
 def _controlling(body: tuple[Statement, ...]) -> list[Expression]:
@@ -232,45 +226,45 @@ def uniform_loops(kernel: Kernel) -> frozenset[int]:
     """
     control = _behind(_conditions(kernel.body), kernel.body)
     loops = (s for s in statements_below(kernel.body) if isinstance(s, Loop))
-    return frozenset(id(loop) for loop in loops if _is_uniform(loop, control))
+    return frozenset(id(loop) for loop in loops if _is_uniform(loop, control.keys()))
 
 
-def _is_uniform(loop: Loop, control: frozenset[str]) -> bool:
+def _is_uniform(loop: Loop, control: Set[str]) -> bool:
     inside = statements_below(loop.body)
     declared = {s.variable.name for s in inside if isinstance(s, Declare)}
     if (assigned_names(*loop.body) - declared) & control:
         return False
-    return not _behind(_conditions(loop.body), loop.body) & assigned_names(*loop.step)
+    behind = _behind(_conditions(loop.body), loop.body)
+    return behind.keys().isdisjoint(assigned_names(*loop.step))
 
 
-def _definitions(body: tuple[Statement, ...]) -> dict[str, list[Expression]]:
-    """All values that are assigned to each variable. Names are unique in a kernel."""
-    definitions: dict[str, list[Expression]] = {}
+def _behind(
+    values: Iterable[Expression], body: tuple[Statement, ...]
+) -> dict[str, list[Expression]]:
+    """The variables that values depend on in the body, directly or indirectly.
+
+    Each has all values that are assigned to it: names are unique in a kernel.
+    """
+    definitions = defaultdict[str, list[Expression]](list)
     for statement in statements_below(body):
         if isinstance(statement, Declare | Assign) and statement.value is not None:
-            definitions.setdefault(statement.variable.name, []).append(statement.value)
-    return definitions
-
-
-def _behind(values: Iterable[Expression], body: tuple[Statement, ...]) -> frozenset[str]:
-    """The variables that values depend on in the body, directly or indirectly."""
-    reached, definitions = set[str](), _definitions(body)
+            definitions[statement.variable.name].append(statement.value)
+    reached = dict[str, list[Expression]]()
     waiting = variable_names(*values)
     while waiting:
         name = waiting.pop()
-        reached.add(name)
-        waiting |= variable_names(*definitions.get(name, ())) - reached
-    return frozenset(reached)
+        reached[name] = definitions[name]
+        waiting |= variable_names(*definitions[name]) - reached.keys()
+    return reached
 
 
 def _conditions(body: tuple[Statement, ...]) -> list[Expression]:
     """The expressions that decide which statements, and which operands that count, are executed."""
-    inside = statements_below(body)
-    conditions = [s.condition for s in inside if isinstance(s, If | Loop)]
-    for part in parts(*body):
-        if isinstance(part, Choice) and any(map(_is_counted, part.operands[1:])):
-            conditions.append(part.operands[0])
-    return conditions
+    choices = (part.operands for part in parts(*body) if isinstance(part, Choice))
+    return [
+        *(s.condition for s in statements_below(body) if isinstance(s, If | Loop)),
+        *(condition for condition, *either in choices if any(map(_is_counted, either))),
+    ]
 
 
 def _is_counted(expression: Expression) -> bool:

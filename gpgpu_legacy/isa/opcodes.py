@@ -90,6 +90,8 @@ class OperandKind(Enum):
 
 _DST, _VECTOR, _SCALAR, _REGISTER, _SWIZZLE, _UNIT, _TARGET = OperandKind
 
+SOURCES = (_VECTOR, _SCALAR, _REGISTER)
+
 # The operands of opcodes, by the instruction rules of the grammar.
 VECTOR_OP = (_DST, _VECTOR)
 SCALAR_OP = (_DST, _SCALAR)

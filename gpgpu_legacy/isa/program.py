@@ -77,7 +77,7 @@ class ParameterSpace(Enum):
 
 
 @frozen
-class Parameter:
+class Parameter:  # noqa: PLW1641 — @frozen adds the hash
     """A program parameter: a constant, an element of program.local or program.env, or GL state.
 
     index: of program.local or program.env. value: of a constant. name: its name in the text, such
@@ -100,20 +100,11 @@ class Parameter:
         """Whether all fields agree, in constants also the signs of zeros, since RCP of -0 is -∞."""
         if not isinstance(other, Parameter):
             return NotImplemented
-        return (
-            self.space is other.space
-            and (self.index, self.value) == (other.index, other.value)
-            and (self.name, self.binding) == (other.name, other.binding)
-            and (0.0 not in self.value or _signs(self.value) == _signs(other.value))
+        mine, theirs = (
+            (p.space, p.index, p.value, p.name, p.binding, [copysign(1.0, v) for v in p.value])
+            for p in (self, other)
         )
-
-    def __hash__(self) -> int:
-        """A hash of all fields; 0 and -0 have the same."""
-        return hash((self.space, self.index, self.value, self.name, self.binding))
-
-
-def _signs(value: Vec4) -> tuple[float, ...]:
-    return tuple(copysign(1.0, number) for number in value)
+        return mine == theirs
 
 
 class ResultKind(Enum):

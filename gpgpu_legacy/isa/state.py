@@ -201,26 +201,22 @@ def _normalized(vector: _Matrix) -> _Matrix:
 
 def _matrix(name: str, given: Mapping[str, Vec4]) -> _Matrix:
     """A matrix by its canonical name, without `.row[n]`. Given rows override derived ones."""
-    matrix = _derived_matrix(name, given)
-    for row in range(4):
-        if f"{name}.row[{row}]" in given:
-            matrix[row] = given[f"{name}.row[{row}]"]
-    return matrix
-
-
-def _derived_matrix(name: str, given: Mapping[str, Vec4]) -> _Matrix:
     base, _, modifier = name.rpartition(".")
     match modifier:
         case "inverse":
-            return _inverse(_matrix(base, given))
+            matrix = _inverse(_matrix(base, given))
         case "transpose":
-            return _matrix(base, given).T.copy()
+            matrix = _matrix(base, given).T.copy()
         case "invtrans":
-            return _inverse(_matrix(base, given)).T.copy()
+            matrix = _inverse(_matrix(base, given)).T.copy()
         case "mvp":
             projection = _matrix("state.matrix.projection", given)
-            return projection @ _matrix("state.matrix.modelview[0]", given)
-    return np.eye(4)
+            matrix = projection @ _matrix("state.matrix.modelview[0]", given)
+        case _:
+            matrix = np.eye(4)
+    for row in range(4):
+        matrix[row] = given.get(f"{name}.row[{row}]", matrix[row])
+    return matrix
 
 
 def _inverse(matrix: _Matrix) -> _Matrix:

@@ -8,6 +8,7 @@ name spells out the face, the index and the row, as in `state.material.front.amb
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from gpgpu_legacy.decorators import frozen
 
@@ -111,17 +112,22 @@ class StateBinding:
     length: int
 
 
+@dataclass(eq=False)
 class BindingError(Exception):
     """A binding that names no state.
 
-    at: the index of the element at fault; one past the last if an element is missing.
-    choices: the names that are allowed there, if a name is at fault.
+    problem: what is wrong. expected: what to write instead. at: the index of the element at fault;
+    one past the last if an element is missing. choices: the names that are allowed there, if a name
+    is at fault.
     """
 
-    def __init__(self, problem: str, expected: str, at: int, choices: tuple[str, ...] = ()) -> None:
-        """problem: what is wrong. expected: what to write instead."""
-        super().__init__(f"{problem}; {expected}")
-        self.problem, self.expected, self.at, self.choices = problem, expected, at, choices
+    problem: str
+    expected: str
+    at: int
+    choices: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.problem}; {self.expected}"
 
 
 def resolve(elements: Sequence[StateElement], limit: Callable[[str], int]) -> StateBinding:

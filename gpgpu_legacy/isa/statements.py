@@ -253,18 +253,8 @@ def nested(statement: Statement) -> tuple[Statement, ...]:
 
 def expressions_of(statement: Statement) -> tuple[Expression, ...]:
     """The expressions of a statement itself."""
-    match statement:
-        case Assign(value=value):
-            return (value,)
-        case Declare(value=value):
-            return () if value is None else (value,)
-        case Store(element=element, value=value):
-            return (element, value)
-        case Discard(condition=condition) | If(condition=condition) | Loop(condition=condition):
-            return (condition,)
-        case For(first=first, last=last):
-            return (first, last)
-    return ()
+    parts = (getattr(statement, name) for name in statement.__match_args__)
+    return tuple([part for part in parts if isinstance(part, Expression)])
 
 
 def all_expressions(statements: Iterable[Statement]) -> Iterator[Expression]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
 
@@ -21,21 +22,23 @@ MOST_COMPARED = 500
 """A misspelt word is compared with only the first of the known words: each takes up to 0.1 ms."""
 
 
+@dataclass(eq=False)
 class FaultError(Exception):
     """One fault of a text.
 
-    section: of the specification. offset: in characters. whole: the fault is one of the whole text,
-    such as a program that is too long.
+    section: of the specification. at: the token at fault, or an offset in characters; the text's
+    length for a fault of the whole text, such as a program that is too long.
     """
 
-    def __init__(
-        self, problem: str, expected: str, section: str, at: Token | int, *, whole: bool = False
-    ) -> None:
-        """at: the token at fault, or an offset in characters."""
-        super().__init__(problem)
-        self.problem, self.expected, self.section = problem, expected, section
-        self.offset = at if isinstance(at, int) else offset_of(at)
-        self.whole = whole
+    problem: str
+    expected: str
+    section: str
+    at: Token | int
+
+    @property
+    def offset(self) -> int:
+        """In characters."""
+        return self.at if isinstance(self.at, int) else offset_of(self.at)
 
 
 class EarlierFaultError(Exception):
@@ -69,7 +72,7 @@ class Text:
         # Something missing at the end is shown after the last token, not on an empty line.
         at_end = fault.offset >= len(self.text)
         at = self.position(len(self.text.rstrip()) if at_end else fault.offset)
-        position = len(utf8(self.text[: len(self.text) if fault.whole else fault.offset]))
+        position = len(utf8(self.text[: fault.offset]))
         return Diagnostic(
             fault.problem, at.line, at.column, position, fault.expected, fault.section
         )

@@ -40,7 +40,7 @@ from gpgpu_legacy.isa.program import (
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.isa.statements import Function
 from gpgpu_legacy.languages.arb.printer import disassemble, operand_texts
-from gpgpu_legacy.languages.texenv.printer import stages
+from gpgpu_legacy.languages.texenv.stages import stages
 from gpgpu_legacy.lower.analysis.fusion import decide, undecided
 from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL_ES, fragment_shader, size_name, vertex_shader

@@ -8,13 +8,13 @@ of its arrays may end it.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 import numpy as np
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.interp.kernel import Array, KernelMachine, Mask, WorkGroups
+from gpgpu_legacy.interp.kernel import Array, KernelMachine, WorkGroups
 from gpgpu_legacy.isa.expressions import Element
 from gpgpu_legacy.isa.kernel import numbered
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
@@ -225,10 +225,10 @@ class _Watching(KernelMachine):
 
     outside: set[int]
 
-    def flat_index(self, element: Element, mask: Mask) -> Array:
-        flat = super().flat_index(element, mask)
+    def flat_index(self, element: Element) -> Array:
+        flat = super().flat_index(element)
         wrong = (flat < 0) | (flat >= int(np.prod(self.extents(element))))
-        if (wrong if mask is None else wrong & mask).any():
+        if (wrong if self.mask is None else wrong & self.mask).any():
             self.outside.add(element.number)
         return np.where(wrong, 0, flat)
 
@@ -236,12 +236,10 @@ class _Watching(KernelMachine):
 def wrongly_proven(seed: int) -> tuple[set[int], int, int]:
     """Accesses that are outside although proven inside; how many are outside, how many proven."""
     pass_ = dispatch(seed)
-    kernel = numbered(pass_.kernel)
     buffers = {name: np.zeros(LENGTH, np.float32) for name in NAMES}
     buffers["I"] = data(seed)[0]
-    given = pass_.uniform_values
     grid = WorkGroups((0, 0), constant_groups(pass_.groups))
-    machine = _Watching(kernel, given, grid, buffers)
+    machine = _Watching(replace(pass_, kernel=numbered(pass_.kernel)), grid, buffers)
     machine.outside = set()
     machine.run()
     open_ = unproven(pass_, dict.fromkeys(NAMES, LENGTH))

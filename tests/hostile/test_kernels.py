@@ -16,7 +16,7 @@ from attacks import ATTACK, mutated_text
 from kernels import dispatch, wrongly_proven
 
 from gpgpu_legacy.errors import AssemblyError, GpgpuLegacyError
-from gpgpu_legacy.interp.kernel import CountingMachine, Mask
+from gpgpu_legacy.interp.kernel import CountingMachine
 from gpgpu_legacy.isa.expressions import Element
 from gpgpu_legacy.isa.statements import Loop
 from gpgpu_legacy.isa.types import Type
@@ -95,24 +95,24 @@ class _Tally(CountingMachine):
         self.invocations = pass_.invocations
         self.totals: Counter[str] = Counter()
 
-    def note(self, what: str, mask: Mask) -> None:
-        active = self.invocations
+    def note(self, what: str) -> None:
+        active, mask = self.invocations, self.mask
         if mask is not None:
             active = int(np.count_nonzero(mask)) * (self.invocations // mask.size)
         self.totals[what] += active * self.weight
 
-    def access(self, element: Element, mask: Mask, *, store: bool) -> None:
-        self.note(f"{element.array.name} {store}", mask)
+    def access(self, element: Element, *, store: bool) -> None:
+        self.note(f"{element.array.name} {store}")
 
-    def arithmetic(self, type_: Type, mask: Mask) -> None:
-        self.note("arithmetic", mask)
+    def arithmetic(self, type_: Type) -> None:
+        self.note("arithmetic")
 
-    def barrier(self, mask: Mask) -> None:
-        self.note("barriers", mask)
+    def barrier(self) -> None:
+        self.note("barriers")
 
 
 class _TripByTrip(_Tally):
-    def counted(self, loop: Loop, mask: Mask) -> None:
+    def counted(self, loop: Loop) -> None:
         return None
 
 

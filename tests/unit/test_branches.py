@@ -21,7 +21,7 @@ from gpgpu_legacy.errors import AssemblyError, InputError, PlanError
 from gpgpu_legacy.interp.machine import FragmentMachine
 from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.isa.execute import execute
-from gpgpu_legacy.isa.program import Attribute, AttributeKind, Program, ResultKind, ResultRegister
+from gpgpu_legacy.isa.program import Attribute, AttributeKind, Program
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.lower.analysis.liveness import live_components
@@ -46,8 +46,7 @@ def run(*lines: str, x: F32 = X) -> F32:
     machine = FragmentMachine({attribute: [x] * 4}, {}, {})
     with np.errstate(all="ignore"):
         execute(program(*lines), machine)
-    color = machine.register(ResultRegister(ResultKind.COLOR))
-    return np.broadcast_to(color[0], x.shape)
+    return np.broadcast_to(machine.color(0)[0], x.shape)
 
 
 RELATIONS = {"EQ": operator.eq, "NE": operator.ne, "LT": operator.lt,

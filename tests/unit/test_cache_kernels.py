@@ -15,7 +15,7 @@ from gpgpu_legacy.cache import kernels
 from gpgpu_legacy.cache.access import NO_ACCESS, AccessTrace
 from gpgpu_legacy.cache.kernels import trace_kernels
 from gpgpu_legacy.errors import InputError, PlanError
-from gpgpu_legacy.interp.kernel import AddressMachine, Array, Mask, WorkGroups
+from gpgpu_legacy.interp.kernel import AddressMachine, Array, WorkGroups
 from gpgpu_legacy.isa.expressions import Element
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
 from gpgpu_legacy.plan.expand import passes
@@ -167,8 +167,9 @@ class Recorded(AddressMachine):
 
     recorded: list[Access]
 
-    def access(self, element: Element, mask: Mask, *, store: bool) -> None:
-        index: Array = np.broadcast_to(self.flat_index(element, mask), self.shape)
+    def access(self, element: Element, *, store: bool) -> None:
+        index: Array = np.broadcast_to(self.flat_index(element), self.shape)
+        mask = self.mask
         taken = index.ravel() if mask is None else index[np.broadcast_to(mask, self.shape)]
         self.recorded += [(element.array.name, i, store) for i in taken.tolist()]
 

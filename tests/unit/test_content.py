@@ -10,7 +10,7 @@ from drawing import corners, program, texture
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpgpu_legacy.isa.dependences import Parts, parts_read
+from gpgpu_legacy.isa.execute import Parts, parts_read
 from gpgpu_legacy.isa.program import AttributeKind, Instruction
 from gpgpu_legacy.isa.statements import Statement
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, all_fused, fused_steps

@@ -14,7 +14,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.traffic import Counts, count_compute_pass, count_plan
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp import kernel as machine
-from gpgpu_legacy.interp.kernel import Array, KernelMachine, Mask, WorkGroups
+from gpgpu_legacy.interp.kernel import Array, KernelMachine, WorkGroups
 from gpgpu_legacy.isa.expressions import Element
 from gpgpu_legacy.isa.types import Type
 from gpgpu_legacy.languages.glsl.kernels import parse_kernel
@@ -68,29 +68,29 @@ class Heard(KernelMachine):
 
     def __init__(self, pass_: ComputePass, arrays: dict[str, Array]) -> None:
         grid = WorkGroups((0, 0), constant_groups(pass_.groups))
-        super().__init__(pass_.kernel, pass_.uniform_values, grid, arrays)
+        super().__init__(pass_, grid, arrays)
         self.totals: Counter[str] = Counter()
 
-    def active(self, mask: Mask) -> int:
-        return int(np.broadcast_to(True if mask is None else mask, self.shape).sum())
+    def active(self) -> int:
+        return int(np.broadcast_to(True if self.mask is None else self.mask, self.shape).sum())
 
-    def note(self, element: Element, what: str, mask: Mask) -> None:
+    def note(self, element: Element, what: str) -> None:
         space = "shared" if element.array.is_shared else "global"
-        self.totals[f"{space}_{what}"] += self.active(mask)
+        self.totals[f"{space}_{what}"] += self.active()
 
-    def load(self, element: Element, mask: Mask) -> Array:
-        self.note(element, "loads", mask)
-        return super().load(element, mask)
+    def load(self, element: Element) -> Array:
+        self.note(element, "loads")
+        return super().load(element)
 
-    def store(self, element: Element, value: Array, mask: Mask) -> None:
-        self.note(element, "stores", mask)
-        super().store(element, value, mask)
+    def store(self, element: Element, value: Array) -> None:
+        self.note(element, "stores")
+        super().store(element, value)
 
-    def arithmetic(self, type_: Type, mask: Mask) -> None:
-        self.totals["arithmetic"] += self.active(mask) * type_.width
+    def arithmetic(self, type_: Type) -> None:
+        self.totals["arithmetic"] += self.active() * type_.width
 
-    def barrier(self, mask: Mask) -> None:
-        self.totals["barriers"] += self.active(mask)
+    def barrier(self) -> None:
+        self.totals["barriers"] += self.active()
 
 
 def run_in_full(plan: Plan, pass_: ComputePass) -> Counts:

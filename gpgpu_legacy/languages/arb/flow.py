@@ -99,8 +99,8 @@ class Flow:
         if word == "BRK" and not loops:
             raise _fault("BRK is not inside a loop", "put it between REP and ENDREP", word)
         if word in _CLOSES:
-            opener = self._open.pop() if self._open else None
-            if opener is None or opener not in _CLOSES[word]:
+            opener = self._open.pop() if self._open else ""
+            if opener not in _CLOSES[word]:
                 after = f"after {opener}" if opener else "without a block"
                 raise _fault(f"{word} {after}", f"it ends {' or '.join(_CLOSES[word])}", word)
         most = MOST_IFS if word == "IF" else MOST_LOOPS

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from lark import Token
 
-from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, RELATIONS, OperandKind
+from gpgpu_legacy.isa.opcodes import NV_OPTIONS, OPCODES, RELATIONS, SOURCES, OperandKind
 from gpgpu_legacy.isa.program import (
     COMPONENTS,
     CONDITION,
@@ -55,8 +55,8 @@ DESTINATIONS = "3.11.4.3"
 
 _Selectors = tuple[Selector, Selector, Selector, Selector]
 
-_LETTERS = {letter: Selector(i % 4) for i, letter in enumerate(COMPONENTS + "rgba")}
-_CONSTANT_SELECTORS = {"0": Selector.ZERO, "1": Selector.ONE}
+_SELECTORS = {letter: Selector(i % 4) for i, letter in enumerate(COMPONENTS + "rgba")}
+_SELECTORS |= {"0": Selector.ZERO, "1": Selector.ONE}
 _ALPHABETS = (frozenset(COMPONENTS), frozenset("rgba"))
 
 
@@ -88,7 +88,7 @@ def letters(rest: Elements, what: str, section: str) -> list[Selector]:
             section,
             rest[1].token,
         )
-    return [_LETTERS[letter] for letter in element.name]
+    return [_SELECTORS[letter] for letter in element.name]
 
 
 def write_mask(rest: Elements) -> tuple[bool, bool, bool, bool]:
@@ -128,7 +128,7 @@ def swizzle(rest: Elements, *, scalar: bool) -> _Selectors:
 def extended_swizzle(src: Src, operands: Sequence[WrittenOperand]) -> Src:
     """The source with the selectors and signs that the four operands of SWZ give."""
     texts = [_selector_text(operand) for operand in operands]
-    named = [text for text in texts if text not in _CONSTANT_SELECTORS]
+    named = [text for text in texts if text.isalpha()]
     for text, operand in zip(texts, operands, strict=True):
         if text in named and (text in COMPONENTS) != (named[0] in COMPONENTS):
             raise FaultError(
@@ -137,23 +137,16 @@ def extended_swizzle(src: Src, operands: Sequence[WrittenOperand]) -> Src:
                 OPCODES["SWZ"].spec,
                 operand.token,
             )
-    x, y, z, w = (_CONSTANT_SELECTORS.get(text) or _LETTERS[text] for text in texts)
+    x, y, z, w = (_SELECTORS[text] for text in texts)
     nx, ny, nz, nw = (operand.sign == "-" for operand in operands)
     return Src(src.register, (x, y, z, w), (nx, ny, nz, nw))
 
 
 def _selector_text(operand: WrittenOperand) -> str:
     """The letter, 0 or 1 that one operand of an extended swizzle names."""
-    item = operand.item
-    if isinstance(item, Path):
-        alone = len(item.elements) == 1 and item.elements[0].first is None
-        if alone and item.elements[0].name in _LETTERS:
-            return item.elements[0].name
-    elif isinstance(item, WrittenConstant) and not item.is_vector:
-        written = item.token if item.suffix is None else ""
-        if written in _CONSTANT_SELECTORS:
-            return str(written)
-    token = operand.token if isinstance(item, Token) else item.token
+    if operand.word in _SELECTORS:
+        return operand.word
+    token = operand.token if isinstance(operand.item, Token) else operand.item.token
     raise FaultError(
         f"unexpected {quoted(token)}",
         "an extended swizzle is made of 0, 1 and components, each perhaps with a sign",
@@ -214,22 +207,13 @@ class InstructionReader:
             return Instruction(mnemonic, None, (), span=span, test=bare)
         if len(operands) != len(kinds):
             raise _wrong_count(token, operands, read)
-        dst: Dst | None = None
-        sources: list[Src] = []
-        unit, target = None, None
-        for kind, operand in zip(kinds, operands, strict=True):
-            match kind:
-                case OperandKind.DESTINATION:
-                    dst = self.destination(operand)
-                case OperandKind.VECTOR | OperandKind.SCALAR | OperandKind.REGISTER:
-                    sources.append(self.source(operand, kind))
-                case OperandKind.TEXTURE_UNIT:
-                    unit = self.texture_unit(operand)
-                case OperandKind.TEXTURE_TARGET:
-                    target = self.texture_target(operand, unit)
+        written = zip(operands, kinds, strict=True)
+        dst = self.destination(operands[0]) if kinds[0] is OperandKind.DESTINATION else None
+        sources = [self.source(*one) for one in written if one[1] in SOURCES]
         if OperandKind.EXTENDED_SWIZZLE in kinds:
-            sources[0] = extended_swizzle(sources[0], operands[-4:])
-        texture = None if unit is None or target is None else TextureSource(unit, target)
+            sources = [extended_swizzle(sources[0], operands[-4:])]
+        has_texture = OperandKind.TEXTURE_TARGET in kinds
+        texture = self.texture(*operands[-2:]) if has_texture else None
         suffixes = token[len(mnemonic) :].removesuffix("_SAT")
         self.tests |= "C" in suffixes
         return Instruction(
@@ -307,7 +291,7 @@ class InstructionReader:
         if isinstance(item, Path):
             register, rest = self.register(item.elements)
         elif isinstance(item, WrittenConstant):
-            register = constant_parameter(item)
+            register = Parameter(ParameterSpace.CONSTANT, value=item.value)
             rest = () if item.suffix is None else (PathElement(item.suffix, None, None),)
         else:
             raise FaultError(
@@ -320,8 +304,14 @@ class InstructionReader:
                 bindings.RESULTS,
                 item.token,
             )
-        if kind is OperandKind.REGISTER:
-            self.bare(operand, rest)
+        token = operand.sign or (rest[0].token if rest else None)
+        if kind is OperandKind.REGISTER and token is not None:
+            raise FaultError(
+                f"unexpected {quoted(token)}",
+                "the extended swizzle carries the signs, as in SWZ R0, R1, -x, y, 0, 1;",
+                OPCODES["SWZ"].spec,
+                token,
+            )
         is_scalar = kind is OperandKind.SCALAR
         if is_scalar and self.nvidia and isinstance(item, WrittenConstant) and not item.is_vector:
             return Src(register, (Selector.X,) * 4, _SIGNS[operand.sign == "-"], operand.absolute)
@@ -335,40 +325,24 @@ class InstructionReader:
         selectors = swizzle(rest, scalar=is_scalar) if rest else IDENTITY
         return Src(register, selectors, _SIGNS[operand.sign == "-"], operand.absolute)
 
-    def bare(self, operand: WrittenOperand, rest: bindings.Elements) -> None:
-        """Check that the operand before an extended swizzle has no sign and no suffix."""
-        token = operand.sign or (rest[0].token if rest else None)
-        if token is not None:
+    def texture(self, image_unit: WrittenOperand, operand: WrittenOperand) -> TextureSource:
+        match image_unit:
+            case WrittenOperand(
+                sign=None, item=Path(elements=(PathElement(name="texture", last=None) as named,))
+            ):
+                unit = bindings.single_index(named, self.limits.texture_image_units, TEXTURES)
+            case _:
+                raise FaultError(
+                    f"unexpected {quoted(image_unit.token)}",
+                    "expected a texture image unit, as in texture[0]",
+                    TEXTURES,
+                    image_unit.token,
+                )
+        at, text = operand.token, operand.word
+        if operand.sign is not None or text not in _TARGETS:
             raise FaultError(
-                f"unexpected {quoted(token)}",
-                "the extended swizzle carries the signs, as in SWZ R0, R1, -x, y, 0, 1;",
-                OPCODES["SWZ"].spec,
-                token,
-            )
-
-    def texture_unit(self, operand: WrittenOperand) -> int:
-        item = operand.item
-        if operand.sign is None and isinstance(item, Path):
-            first, *rest = item.elements
-            if first.name == "texture" and not rest and first.last is None:
-                return bindings.single_index(first, self.limits.texture_image_units, TEXTURES)
-        raise FaultError(
-            f"unexpected {quoted(operand.token)}",
-            "expected a texture image unit, as in texture[0]",
-            TEXTURES,
-            operand.token,
-        )
-
-    def texture_target(self, operand: WrittenOperand, unit: int | None) -> TextureTarget:
-        item, at = operand.item, operand.token
-        text = str(operand.token)
-        is_one = isinstance(item, Token) or (
-            isinstance(item, Path) and len(item.elements) == 1 and item.elements[0].first is None
-        )
-        if not is_one or text not in _TARGETS:
-            raise FaultError(
-                f"unexpected {quoted(operand.token)}",
-                f"{meant(text, _TARGETS)}expected a texture target: {', '.join(_TARGETS)}",
+                f"unexpected {quoted(at)}",
+                f"{meant(at, _TARGETS)}expected a texture target: {', '.join(_TARGETS)}",
                 TEXTURES,
                 at,
             )
@@ -376,7 +350,6 @@ class InstructionReader:
         if target.is_shadow and SHADOW not in self.options:
             expected = "add that option after the header, or use another target"
             raise FaultError(f"{text} needs OPTION {SHADOW}", expected, TEXTURES, at)
-        assert unit is not None
         before = self.targets.setdefault(unit, target)
         if before is not target:
             raise FaultError(
@@ -385,7 +358,7 @@ class InstructionReader:
                 TEXTURES,
                 at,
             )
-        return target
+        return TextureSource(unit, target)
 
     def register(self, elements: Elements) -> tuple[SourceRegister | ResultRegister, Elements]:
         """What a path stands for, and the elements that follow."""
@@ -433,18 +406,6 @@ def _wrong_count(
         extra = operands[count].token
         at = next(before for before, token in pairwise(read) if token is extra)
     return FaultError(problem, f"as in {form(token)}", OPCODES[mnemonic].spec, at)
-
-
-def constant_parameter(constant: WrittenConstant) -> Parameter:
-    """The parameter for a number or a vector in braces."""
-    if constant.fifth is not None:
-        raise FaultError(
-            "a vector has 1 to 4 components",
-            "leave out what comes after the fourth",
-            bindings.PARAMETERS,
-            constant.fifth,
-        )
-    return Parameter(ParameterSpace.CONSTANT, value=constant.value)
 
 
 def several_vectors(bound: Sequence[Parameter]) -> str:

@@ -25,17 +25,14 @@ from gpgpu_legacy.isa.program import (
     Instruction,
     Parameter,
     ParameterDeclaration,
+    ParameterSpace,
     Program,
     Temporary,
 )
 from gpgpu_legacy.languages.arb import bindings
 from gpgpu_legacy.languages.arb.bindings import Symbols
 from gpgpu_legacy.languages.arb.flow import Flow
-from gpgpu_legacy.languages.arb.instructions import (
-    InstructionReader,
-    constant_parameter,
-    several_vectors,
-)
+from gpgpu_legacy.languages.arb.instructions import InstructionReader, several_vectors
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS, HEADER, AssemblerLimits
 from gpgpu_legacy.languages.arb.syntax import (
     END_OF_TEXT,
@@ -150,14 +147,8 @@ class _Assembler:
         if not self.text.text.startswith(HEADER):
             raise self.text.error([_header_fault(self.text.text)])
         self.statements()
-        instructions = tuple[Instruction, ...]()
-        if not self.faults:
-            try:
-                instructions = self.blocks.instructions(self.limits.instructions)
-            except FaultError as fault:
-                self.faults.append(fault)
         program = Program(
-            instructions,
+            (),
             tuple(self.temporaries),
             tuple(self.declarations),
             self.text.name,
@@ -165,7 +156,12 @@ class _Assembler:
             tuple(self.attributes),
         )
         if not self.faults:
-            self.faults += check_limits(program, self.limits, len(self.text.text))
+            try:
+                instructions = self.blocks.instructions(self.limits.instructions)
+                program = replace(program, instructions=instructions)
+                self.faults += check_limits(program, self.limits, len(self.text.text))
+            except FaultError as fault:
+                self.faults.append(fault)
         if self.faults:
             raise self.text.error(self.faults[:MOST_FAULTS])
         return program
@@ -347,7 +343,7 @@ class _Assembler:
     ) -> tuple[Parameter, ...]:
         """What an item of a PARAM stands for."""
         if isinstance(item, WrittenConstant):
-            return (constant_parameter(item),)
+            return (Parameter(ParameterSpace.CONSTANT, value=item.value),)
         head = item.elements[0]
         if head.name not in ("program", "state"):
             raise FaultError(
@@ -474,7 +470,6 @@ def check_limits(program: Program, limits: AssemblerLimits, end: int) -> list[Fa
             f"at most {most - taken} are allowed" + (f" with {fog.value}" if fog else ""),
             _FOG if taken else _LIMITS,
             end,
-            whole=True,
         )
         for what, count, most, taken in used
         if count > most - taken

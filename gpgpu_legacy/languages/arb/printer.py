@@ -18,7 +18,6 @@ from gpgpu_legacy.isa.program import (
     ParameterDeclaration,
     ParameterSpace,
     Program,
-    ResultRegister,
     Selector,
     Src,
     Temporary,
@@ -133,15 +132,14 @@ def code_test(test: CodeTest) -> str:
 
 def _destination(dst: Dst) -> str:
     register = dst.register
-    name = _result(register) if isinstance(register, ResultRegister) else register.name
+    if isinstance(register, Temporary):
+        name = register.name
+    else:  # without an index for colour 0, since only OPTION ARB_draw_buffers allows one
+        index = f"[{register.index}]" if register.index else ""
+        name = f"result.{register.kind.value}{index}"
     if all(dst.mask):
         return name
     return f"{name}.{''.join(COMPONENTS[c] for c in dst.components)}"
-
-
-def _result(register: ResultRegister) -> str:
-    """Without an index for colour 0, since only OPTION ARB_draw_buffers allows one."""
-    return f"result.{register.kind.value}{f'[{register.index}]' if register.index else ''}"
 
 
 def _register(src: Src) -> str:

@@ -182,23 +182,14 @@ class Path:
 class WrittenConstant:
     """A number, or a vector in braces.
 
-    token: its first token. numbers: the components written, four at most. fifth: the first token
-    of a fifth component, which is a fault. suffix: of an operand, after a dot.
+    token: its first token. value: a number is replicated; missing components of a vector are 0, 0,
+    1. suffix: of an operand, after a dot.
     """
 
     token: Token
-    numbers: tuple[float, ...]
-    is_vector: bool
-    fifth: Token | None = None
+    value: Vec4
+    is_vector: bool = False
     suffix: Token | None = None
-
-    @property
-    def value(self) -> Vec4:
-        """The four components: a number is replicated; missing ones of a vector are 0, 0, 1."""
-        if not self.is_vector:
-            return (self.numbers[0],) * 4
-        x, y, z, w = (*self.numbers, *(0.0, 0.0, 0.0, 1.0)[len(self.numbers) :])
-        return (x, y, z, w)
 
 
 @frozen
@@ -218,6 +209,16 @@ class WrittenOperand:
         if self.sign is not None:
             return self.sign
         return self.item if isinstance(self.item, Token) else self.item.token
+
+    @property
+    def word(self) -> str:
+        """Its text without the sign, if that is one token; else empty."""
+        match self.item:
+            case Path(elements=(PathElement(token=word, first=None),)):
+                return str(word)
+            case WrittenConstant(token=word, is_vector=False, suffix=None):
+                return str(word)
+        return str(self.item) if isinstance(self.item, Token) else ""
 
 
 Statement = Tree[Any]
@@ -243,18 +244,25 @@ class _Parts(Transformer[Token, Any]):
         return Path(elements)
 
     def vector(self, brace: Token, *numbers: WrittenConstant) -> WrittenConstant:
-        fifth = numbers[4].token if len(numbers) > 4 else None
-        values = tuple(number.numbers[0] for number in numbers[:4])
-        return WrittenConstant(brace, values, True, fifth)
+        if len(numbers) > 4:
+            raise FaultError(
+                "a vector has 1 to 4 components",
+                "leave out what comes after the fourth",
+                "3.11.3.2",
+                numbers[4].token,
+            )
+        values = [number.value[0] for number in numbers]
+        x, y, z, w = (*values, *(0.0, 0.0, 0.0, 1.0)[len(values) :])
+        return WrittenConstant(brace, (x, y, z, w), is_vector=True)
 
     def signed_number(self, sign: Token | None, number: WrittenConstant) -> WrittenConstant:
         if sign is None:
             return number
-        value = -number.numbers[0] if sign == "-" else number.numbers[0]
-        return WrittenConstant(sign, (value,), False)
+        value = -number.value[0] if sign == "-" else number.value[0]
+        return WrittenConstant(sign, (value,) * 4)
 
     def number(self, token: Token) -> WrittenConstant:
-        return WrittenConstant(token, (float(token),), False)
+        return WrittenConstant(token, (float(token),) * 4)
 
 
 @cache

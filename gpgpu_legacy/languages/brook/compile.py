@@ -64,13 +64,14 @@ class Cuts:
             if again and graph.operations[node] in _FREE:
                 self.free.add(node)
         wide = {graph.operands[n][0] >> 1 for n in last if graph.operations[n] is PART}
-        self.cuts: list[tuple[int, tuple[int, ...]]] = []
+        self.cuts: list[tuple[int, Vector]] = []
+        """The first node after each cut, and what crosses it."""
         crossing: list[int] = []
         for node in self.nodes:
             crossing = [n for n in crossing if last[n] >= node]
             fits = 0 < len(crossing) <= room and wide.isdisjoint(crossing)
             if fits and not self._is_next_lane(node):
-                self.cuts.append((node, tuple(2 * n for n in crossing)))
+                self.cuts.append((node, Vector(graph, "float", tuple(2 * n for n in crossing))))
             if node not in self.free:
                 crossing.append(node)
 
@@ -81,18 +82,6 @@ class Cuts:
             return False
         operands = zip(graph.operands[node], graph.operands[before], strict=True)
         return all(a - b in {0, 2} for a, b in operands)
-
-    def latest(self, is_long: Callable[[Vector], bool]) -> tuple[int, Vector] | None:
-        """The last cut before which a program is not too long; None if there is none.
-
-        Returns the first node after it, and what crosses it.
-        """
-
-        def crossing(cut: tuple[int, tuple[int, ...]]) -> Vector:
-            return Vector(self.graph, "float", cut[1])
-
-        place = bisect_right(self.cuts, 0, key=lambda cut: int(is_long(crossing(cut))))
-        return (self.cuts[place - 1][0], crossing(self.cuts[place - 1])) if place else None
 
     def rest(
         self, graph: Graph, first: int, known: Sequence[tuple[Vector, Vector]]
@@ -320,17 +309,18 @@ class PassCode:
             fours = (crossing[n : n + 4] for n in range(0, len(crossing), 4))
             return {(SAVED, number): four for number, four in enumerate(fours, len(self.units))}
 
-        def is_long(crossing: Vector) -> bool:
-            return len(bare.emitted(saved(crossing)).program.instructions) > most
+        def is_long(cut: tuple[int, Vector]) -> bool:
+            return len(bare.emitted(saved(cut[1])).program.instructions) > most
 
         cuts = Cuts(graph, [*written.values()], 4 * targets)
-        cut = cuts.latest(is_long)
-        if cut is None:
+        fitting = bisect_right(cuts.cuts, False, key=is_long)
+        if not fitting:
             raise Fault(
                 f"{function.name} cannot be cut into passes of {most} instructions; allow more",
                 function.at,
             )
-        parts = saved(cut[1])
+        first, crossing = cuts.cuts[fitting - 1]
+        parts = saved(crossing)
         yield bare.emitted(parts)
         after = replace(self, graph=Graph())
         known = []
@@ -338,7 +328,7 @@ class PassCode:
             unit = self.units.setdefault(key, len(self.units))
             texel = after.graph.look_up(unit, RECT, after.own)
             known.append((part, texel[: len(part)]))
-        rest = cuts.rest(after.graph, cut[0], known)
+        rest = cuts.rest(after.graph, first, known)
         yield from after.split(dict(zip(written, rest, strict=True)))
 
     def emitted(self, written: dict[Field, Vector]) -> Compiled:

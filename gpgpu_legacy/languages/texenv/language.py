@@ -14,7 +14,7 @@ def _assemble(text: str, name: str) -> Program:
 
 
 def _print(program: Program) -> str:
-    from gpgpu_legacy.languages.texenv.printer import print_state
+    from gpgpu_legacy.languages.texenv.stages import print_state
 
     assert program.state is not None
     return print_state(program.state)

@@ -1,4 +1,4 @@
-"""The meaning of texture environments: a Program with one lookup and one stage for each unit.
+"""Texture environments as a Program, with one lookup and one stage for each unit, and as text.
 
 All textures are looked up first. A stage then computes scale · function(arguments) for RGB and for
 alpha, in one instruction if both agree. Scales are applied to an operand, which is exact, so that a
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from gpgpu_legacy.isa.combiners import (
     DOT_PRODUCTS,
+    UNCLAMPED,
     Combiner,
     CombinerArgument,
     CombinerFunction,
@@ -236,3 +237,33 @@ def _of_sources(combiner: Combiner) -> tuple[object, ...]:
 
 def _constant(number: float) -> Src:
     return Src(Parameter(ParameterSpace.CONSTANT, value=(number,) * 4))
+
+
+# Text ---------------------------------------------------------------------------------------------
+
+
+def print_state(state: FixedFunction) -> str:
+    """The canonical text, which assembles to the same state."""
+    clamp = [] if state.clamped else [UNCLAMPED]
+    return "\n".join([HEADER, *clamp, *map(_unit, state.units), ""])
+
+
+def stages(program: Program) -> dict[int, str]:
+    """The text of each texture environment that a program stands for, by its line."""
+    units = program.state.units if program.state else ()
+    return {unit.span.line: _unit(unit) for unit in units}
+
+
+def _unit(unit: TextureUnit) -> str:
+    parts = [f"TEXTURE{unit.number}", unit.target.value, unit.mode.name]
+    if unit.mode is CombinerMode.COMBINE:
+        parts += [f"RGB = {_combiner(unit.rgb)}", f"ALPHA = {_combiner(unit.alpha)}"]
+    if unit.color is not None:
+        parts.append(f"COLOR = ({', '.join(map(repr, unit.color))})")
+    return " ".join(parts)
+
+
+def _combiner(combiner: Combiner) -> str:
+    arguments = ", ".join(f"{a.source.name}.{a.operand.name}" for a in combiner.arguments)
+    scale = f" * {combiner.scale}" if combiner.scale != 1 else ""
+    return f"{combiner.function.name}({arguments}){scale}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 
-from gpgpu_legacy.isa.dependences import Parts, parts_read
+from gpgpu_legacy.isa.execute import Parts, parts_read
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.isa.program import (
     Body,

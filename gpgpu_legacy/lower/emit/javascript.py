@@ -26,7 +26,7 @@ from gpgpu_legacy.isa.expressions import (
     compose,
     expression,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, OperandKind
+from gpgpu_legacy.isa.opcodes import OPCODES, SOURCES, Form, Opcode
 from gpgpu_legacy.isa.program import Parameter
 from gpgpu_legacy.isa.statements import Assign, Call, Declare, Function, Statement
 from gpgpu_legacy.isa.types import FLOAT, VEC4, Components, Kind, Operator
@@ -97,13 +97,10 @@ def opcode_functions() -> str:
 
 def _of_opcode(row: Opcode) -> str:
     whole = row.form in (Form.VECTOR, Form.SAMPLE, Form.KILL)
-    count = sum(operand in _SOURCES for operand in row.shape)
+    count = sum(operand in SOURCES for operand in row.shape)
     names = [Variable(name, VEC4 if whole else FLOAT) for name in "abc"[:count]]
     given = [[Read(v, (c,)) for c in ALL] if whole else Read(v, (0,)) for v in names]
     return formula_text(names, row.evaluate(*given))
-
-
-_SOURCES = {OperandKind.VECTOR, OperandKind.SCALAR, OperandKind.REGISTER}
 
 
 def formula_text(parameters: Sequence[Variable], result: Any) -> str:

@@ -19,7 +19,7 @@ from math import prod
 from typing import Any
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.interp.kernel import CountingMachine, Mask
+from gpgpu_legacy.interp.kernel import CountingMachine
 from gpgpu_legacy.isa.expressions import Element, Expression, Operation
 from gpgpu_legacy.isa.kernel import Kernel, parts
 from gpgpu_legacy.isa.statements import Loop, Statement
@@ -165,18 +165,18 @@ class _LoopCounter(CountingMachine):
         super().__init__(pass_)
         self.iterations, self.bodies = 0, set[int]()
 
-    def loop(self, statement: Loop, mask: Mask) -> None:
+    def loop(self, statement: Loop) -> None:
         self.bodies.add(id(statement.body))
         self.iterations += self.weight  # the one in which the condition no longer holds
-        super().loop(statement, mask)
+        super().loop(statement)
 
-    def statements(self, statements: tuple[Statement, ...], mask: Mask) -> None:
+    def statements(self, statements: tuple[Statement, ...]) -> None:
         self.iterations += self.weight * (id(statements) in self.bodies)
         if self.iterations > LLVMPIPE_ITERATIONS:
             raise _TooLongError
-        super().statements(statements, mask)
+        super().statements(statements)
 
-    def access(self, element: Element, mask: Mask, *, store: bool) -> None:
+    def access(self, element: Element, *, store: bool) -> None:
         pass
 
 
